@@ -4,6 +4,10 @@ use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod rnis;
+
+pub(crate) use rnis::RnisArgs;
+
 /// What exit statuses mean, the same for every command, after what a command says of itself.
 macro_rules! with_exit_status {
     ($($text:expr),*) => {
@@ -109,6 +113,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ProxyCommand,
     },
+    /// Serve reports of the radio as ETSI's Radio Network Information Service (GS MEC 012)
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull rnis live-lte --method CoDel\n  \
+         mkfifo /run/ran-reports; justfull rnis --lines /run/ran-reports --listen 192.0.2.1:8080 \
+         --tokens tokens\n  justfull rnis --openapi > rnis.json\n\n\
+         GET /openapi.json describes it."
+    ))]
+    Rnis(RnisArgs),
     /// Print shell completions
     Completions {
         /// Shell
@@ -247,6 +259,9 @@ pub(crate) struct LiveArgs {
     /// report, as `justfull proxy` reads them
     #[arg(long, value_name = "FILE")]
     pub(crate) reports: Option<PathBuf>,
+    /// Serve them at this port of 127.0.0.1, or at this address, as `justfull rnis` does
+    #[arg(long, value_name = "[ADDRESS:]PORT")]
+    pub(crate) rnis: Option<String>,
     /// Time between two reports about a UE
     #[arg(long, value_name = "TIME", default_value = "10ms")]
     pub(crate) report_period: justfull_base::Duration,

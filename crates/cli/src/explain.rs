@@ -59,9 +59,14 @@ fn man_pages(command: clap::Command, out: &Path) -> Result<(), export::ExportErr
 pub(crate) fn reference(out: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(out)
         .map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
-    for (name, text) in reference::pages() {
+    let write = |name: &str, text: &str| {
         export::write_whole(&out.join(name), |file| file.write_all(text.as_bytes()))
-            .map_err(|e| Failure::usage(&e))?;
+            .map_err(|e| Failure::usage(&e))
+    };
+    for (name, text) in reference::pages() {
+        write(name, &text)?;
     }
+    #[cfg(feature = "proxy")]
+    write("rnis.json", &justfull_rnis::document())?;
     Ok(())
 }

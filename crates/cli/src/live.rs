@@ -31,6 +31,8 @@ mod parity;
 mod proxy;
 mod reports;
 pub(crate) mod reproduce;
+#[cfg(feature = "proxy")]
+mod rnis;
 #[cfg(not(feature = "proxy"))]
 mod without_proxy;
 
@@ -40,8 +42,10 @@ use board::Terminal;
 use last::Last;
 #[cfg(feature = "proxy")]
 use proxy::Proxy;
+#[cfg(feature = "proxy")]
+use rnis::Rnis;
 #[cfg(not(feature = "proxy"))]
-use without_proxy::Proxy;
+use without_proxy::{Proxy, Rnis};
 
 /// A scenario under one method, ready to be run.
 struct Chosen {
@@ -146,6 +150,10 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     if let Some(server) = &metrics {
         say(&format!("metrics at http://{}/metrics", server.address()));
     }
+    let rnis = args.rnis.as_deref().map(Rnis::start).transpose()?;
+    if let Some(rnis) = &rnis {
+        say(&format!("radio information at http://{}/rni/v2", rnis.address()));
+    }
     if args.report_period.is_zero() {
         return Err(Failure::Usage("--report-period: found 0s, allowed is more".into()));
     }
@@ -153,6 +161,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         pcapng: args.pcapng.clone(),
         reports: args.reports.clone(),
         report_period: args.report_period,
+        rnis,
         proxy,
         last,
         _metrics: metrics,
@@ -184,6 +193,8 @@ struct Beside {
     pcapng: Option<PathBuf>,
     /// File of the cell's reports.
     reports: Option<PathBuf>,
+    /// Serves them.
+    rnis: Option<Rnis>,
     /// Their period.
     report_period: Duration,
     /// Stands between the servers and the stack.
@@ -200,6 +211,7 @@ impl Beside {
         Self {
             pcapng: None,
             reports: None,
+            rnis: None,
             report_period: PERIOD,
             proxy: None,
             last: Last::default(),
@@ -238,9 +250,12 @@ fn run(
     let mut files = Files { capture, reports: None };
     let mut stream = ReportStream::new(beside.report_period);
     let wants_reports = beside.proxy.as_ref().is_some_and(Proxy::wants_reports);
-    let heard = beside.reports.is_some() || wants_reports;
+    let heard = beside.reports.is_some() || beside.rnis.is_some() || wants_reports;
     if let Some(path) = &beside.reports {
         files.reports = Some(reports::Writer::start(path, stream.listen())?);
+    }
+    if let Some(rnis) = &beside.rnis {
+        rnis.hear(stream.listen())?;
     }
     if let Some(proxy) = beside.proxy.as_mut().filter(|_| wants_reports) {
         proxy.hear(stream.listen());

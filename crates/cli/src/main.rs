@@ -16,6 +16,8 @@ mod progress;
 mod proxy;
 mod reproduce;
 mod results;
+#[cfg(feature = "proxy")]
+mod rnis;
 mod run_files;
 mod terminal;
 mod trace;
@@ -90,6 +92,10 @@ fn main() -> ExitCode {
         Command::Proxy { command } => proxy::run(command),
         #[cfg(not(feature = "proxy"))]
         Command::Proxy { .. } => Err(Failure::lacks("proxy", "proxy")),
+        #[cfg(feature = "proxy")]
+        Command::Rnis(args) => rnis::rnis(args),
+        #[cfg(not(feature = "proxy"))]
+        Command::Rnis(_) => Err(Failure::lacks("rnis", "proxy")),
         Command::Validate(args) => validate::validate(args),
         Command::List => explain::list(),
         Command::Explain { name } => explain::explain(name),

@@ -240,3 +240,12 @@ fn tokens_keep_users_apart() {
     assert_eq!(served.get("/rni/v2/subscriptions").0, 401);
     assert_eq!(served.get("/openapi.json").0, 200, "the description is for all");
 }
+
+#[test]
+fn the_description_in_the_tree_is_that_of_the_code() {
+    assert_eq!(
+        justfull_rnis::document(),
+        include_str!("../../../docs/reference/rnis.json"),
+        "justfull rnis --openapi > docs/reference/rnis.json"
+    );
+}

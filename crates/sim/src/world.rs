@@ -26,6 +26,7 @@ use justfull_base::{ConfigError, Duration, Instant};
 mod build;
 mod config;
 mod finish;
+mod reported;
 
 use build::Plan;
 pub use config::WorldConfig;

@@ -13,7 +13,7 @@ use justfull_ran::limiter::{Bdp5gConfig, DqlConfig, EBdp5gConfig, LastPollConfig
 use justfull_ran::pacer::{PacerConfig, UspConfig};
 use justfull_ran::rb_scheduler::{EqpConfig, RbSchedulerConfig};
 use justfull_ran::{CarrierConfig, HarqConfig, PacketDetectionRule, PollConfig, StackConfig};
-use justfull_sim::{Interval, WorldConfig};
+use justfull_sim::{Interval, World, WorldConfig};
 use justfull_tcp::CcConfig;
 
 /// 25 blocks of LTE at MCS 28.
@@ -138,4 +138,22 @@ fn a_scheduler_that_lends_nothing_has_no_slices_to_tell_of() {
     let fixed = RbSchedulerConfig::FixedPartition(Default::default());
     assert!(run(&two_slices(fixed)).slices.is_empty());
     assert!(run(&bulk_and_voice()).slices.is_empty());
+}
+
+#[test]
+fn a_world_that_reports_runs_as_one_that_does_not() {
+    let config = bulk_and_voice();
+    let silent = World::new(&config).expect("it is valid").run(&mut ()).expect("a result");
+    let (mut reports, mut bytes, mut last) = (0_u64, 0, justfull_base::Instant::ZERO);
+    let mut listen = |_ue: u32, ran: &justfull_base::feedback::RanReport| {
+        assert!(ran.at >= last && ran.blocks <= ran.used && ran.used <= ran.offered, "{ran:?}");
+        (last, reports, bytes) = (ran.at, reports + 1, bytes + ran.bytes);
+    };
+    let period = Duration::from_millis(10);
+    let world = World::new(&config).expect("it is valid");
+    let told = world.run_reported(period, &mut listen, &mut ()).expect("a result");
+    assert_eq!((told.cell.used, told.cell.slots), (silent.cell.used, silent.cell.slots));
+    let periods = config.duration.as_nanos() / period.as_nanos();
+    assert_eq!(reports, periods * config.stack.ues.len() as u64);
+    assert!(bytes > 0, "something was sent");
 }

@@ -1,4 +1,5 @@
-//! `--proxy` in a build without the proxy: it is refused, so that nothing here is ever called.
+//! `--proxy` and `--rnis` in a build without the proxy: they are refused, so that nothing here is
+//! ever called.
 
 use crate::Failure;
 use justfull_base::Duration;
@@ -6,6 +7,7 @@ use justfull_live::middle::{LegSample, Middle};
 use justfull_live::reports::Reports;
 use justfull_net::{Network, SystemError};
 use justfull_report::export::ResultsFolder;
+use std::net::SocketAddr;
 use std::path::Path;
 
 /// There is none.
@@ -51,6 +53,23 @@ impl Middle for Proxy {
     }
 
     fn legs(&self) -> &[LegSample] {
+        match *self {}
+    }
+}
+
+/// There is no service either.
+pub(super) enum Rnis {}
+
+impl Rnis {
+    pub(super) fn start(_address: &str) -> Result<Self, Failure> {
+        Err(Failure::lacks("rnis", "proxy"))
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        match *self {}
+    }
+
+    pub(super) fn hear(&self, _reports: Reports) -> Result<(), Failure> {
         match *self {}
     }
 }

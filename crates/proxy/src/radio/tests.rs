@@ -220,3 +220,106 @@ fn a_broker_that_is_not_there_is_refused() {
     ));
     until("it does not answer", || refused(&account, "no answer"));
 }
+
+/// RabbitMQ on loopback, which is ended by its process number.
+struct Broker {
+    programs: Vec<std::process::Child>,
+    port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl Broker {
+    fn start() -> Self {
+        use std::os::unix::process::CommandExt;
+        use std::process::{Command, Stdio};
+        let folder = tempfile::tempdir().expect("a folder");
+        let [port, mapper, distribution] = [(); 3].map(|()| closed().port());
+        let quiet = |program: &str| {
+            let mut command = Command::new(program);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.env("ERL_EPMD_PORT", mapper.to_string());
+            command.env("ERL_EPMD_ADDRESS", "127.0.0.1");
+            // A group of its own: what it starts ends with it.
+            command.process_group(0);
+            command
+        };
+        // The broker's would outlive it.
+        let mapping = quiet("epmd").spawn().expect("epmd is there (.ci/setup --tests)");
+        let config = folder.path().join("rabbitmq.conf");
+        std::fs::write(&config, "loopback_users.guest = true\n").expect("a file");
+        let broker = quiet("/usr/lib/rabbitmq/bin/rabbitmq-server")
+            .env("HOME", folder.path())
+            .env("RABBITMQ_NODENAME", format!("justfull-{port}@localhost"))
+            .env("RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1")
+            .env("RABBITMQ_NODE_PORT", port.to_string())
+            .env("RABBITMQ_DIST_PORT", distribution.to_string())
+            .env("RABBITMQ_CONFIG_FILE", &config)
+            .env("RABBITMQ_MNESIA_BASE", folder.path().join("data"))
+            .env("RABBITMQ_LOG_BASE", folder.path().join("log"))
+            .env("RABBITMQ_PID_FILE", folder.path().join("pid"))
+            .env("RABBITMQ_ENABLED_PLUGINS_FILE", folder.path().join("plugins"))
+            .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "+S 1:1")
+            .spawn()
+            .expect("rabbitmq-server is there (.ci/setup --tests)");
+        Self { programs: vec![broker, mapping], port, _folder: folder }
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        use nix::sys::signal::{Signal, killpg};
+        use nix::unistd::Pid;
+        for program in &mut self.programs {
+            let group = Pid::from_raw(program.id().cast_signed());
+            let _ended = killpg(group, Signal::SIGKILL);
+            let _code = program.wait();
+        }
+    }
+}
+
+/// Sends `texts` to `queue` as R22's authors do: by the default exchange, with the queue as key.
+async fn publish(port: u16, queue: &str, texts: &[&str]) -> Result<(), amqprs::error::Error> {
+    use amqprs::channel::{BasicPublishArguments, QueueDeclareArguments};
+    use amqprs::connection::{Connection, OpenConnectionArguments};
+    let how = OpenConnectionArguments::new("127.0.0.1", port, "guest", "guest");
+    let connection = Connection::open(&how).await?;
+    let channel = connection.open_channel(None).await?;
+    channel.queue_declare(QueueDeclareArguments::new(queue)).await?;
+    for text in texts {
+        let args = BasicPublishArguments::new("", queue);
+        channel.basic_publish(Default::default(), text.as_bytes().to_vec(), args).await?;
+    }
+    channel.close().await?;
+    connection.close().await
+}
+
+#[test]
+fn a_real_broker_brings_the_papers_text_and_its_end_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ues = folder.path().join("ues");
+    std::fs::write(&ues, "hello 10.45.0.1 fd45::/64\n").expect("a file");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let broker = Broker::start();
+    let send = |queue: &str, texts: &[&str]| runtime.block_on(publish(broker.port, queue, texts));
+    let began = now();
+    // The queue must be there before it is read.
+    while send("hello", &[]).is_err() || send("other", &[]).is_err() {
+        assert!(now().duration_since(began) < Duration::from_secs(90), "RabbitMQ does not start");
+        thread::sleep(Duration::from_millis(200));
+    }
+    let (reports, account) = started(&format!(
+        "kind = \"amqp\"\naddress = \"127.0.0.1:{}\"\nqueues = [\"hello\", \"other\"]\nues = {ues:?}",
+        broker.port
+    ));
+    until("it has connected", || account.state() == State::Connected);
+    send("other", &["15,0,1,1"]).expect("it is sent");
+    send("hello", &["15,0,2292,25", "garbage", "7,1500,300,4"]).expect("it is sent");
+    let got = [(); 2].map(|()| reports.recv_timeout(SOON).expect("a report"));
+    assert_eq!(got[0].ue, [report_ue("10.45.0.1"), report_ue("fd45::/64")]);
+    assert_eq!([got[0].ran.offered, got[1].ran.offered], [2_292, 300]);
+    assert_eq!((got[1].ran.backlog, got[0].ran.at < got[1].ran.at), (1_500, true));
+    until("both others are counted", || (account.garbled(), account.unknown()) == (1, 1));
+    drop(broker);
+    until("it is gone", || matches!(account.state(), State::Refused(_)));
+}

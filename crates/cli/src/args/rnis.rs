@@ -1,0 +1,56 @@
+//! Arguments of `rnis`.
+
+use super::ScenarioArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `rnis`.
+#[derive(Args)]
+pub(crate) struct RnisArgs {
+    /// Scenario file, or the name of a shipped one, simulated in real time
+    #[arg(required_unless_present_any = ["lines", "openapi"])]
+    pub(crate) file: Option<PathBuf>,
+    /// Method of the scenario, without a proxy of its own [default: the file's first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Option<String>,
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Time between two reports about a UE of the scenario
+    #[arg(long, value_name = "TIME", default_value = "10ms")]
+    pub(crate) report_period: justfull_base::Duration,
+    /// Reports as lines of JSON from a file that grows or a named pipe, or from standard input (-)
+    /// until its end
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) lines: Option<PathBuf>,
+    /// Where to listen: a port of 127.0.0.1, or an address with a port
+    #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "8080")]
+    pub(crate) listen: String,
+    /// Serve HTTPS with this chain of certificates, a file of PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Key of the first certificate, a file of PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Serve only those who show a token of this file: one on each line, with `read` after it for
+    /// those who may not subscribe
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tokens: Option<PathBuf>,
+    /// Certificates that may vouch for receivers of notifications over HTTPS, a file of PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Mobile country code of the cell
+    #[arg(long, default_value = "001")]
+    pub(crate) mcc: String,
+    /// Mobile network code of the cell
+    #[arg(long, default_value = "01")]
+    pub(crate) mnc: String,
+    /// Identity of the cell: seven hexadecimal digits
+    #[arg(long, default_value = "0000001")]
+    pub(crate) cell_id: String,
+    /// QoS class of its bearers
+    #[arg(long, default_value_t = 9)]
+    pub(crate) qci: u8,
+    /// Print the OpenAPI description, and nothing else
+    #[arg(long)]
+    pub(crate) openapi: bool,
+}

@@ -1,0 +1,44 @@
+//! `--rnis`: what the cell reports of its UEs, as a radio network information service.
+
+use crate::Failure;
+use crate::rnis::{epoch, listen, reported};
+use justfull_live::reports::Reports;
+use justfull_rnis::{CellIdentity, Listening, Service, Tokens};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A service that lasts until it is dropped.
+pub(super) struct Rnis {
+    service: Arc<Service>,
+    server: Listening,
+}
+
+impl Rnis {
+    /// Listens at `address`: a port of 127.0.0.1, or an address with a port.
+    pub(super) fn start(address: &str) -> Result<Self, Failure> {
+        let service = Service::new(CellIdentity::default(), None);
+        let service = service.map_err(|e| Failure::Usage(format!("--rnis {address}: {e}")))?;
+        let server = listen("--rnis", address, (None, Tokens::default()), &service)?;
+        Ok(Self { service, server })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Serves what `reports` hears, on a thread that ends with the run.
+    pub(super) fn hear(&self, reports: Reports) -> Result<(), Failure> {
+        let (service, start) = (Arc::clone(&self.service), epoch());
+        let work = move || {
+            // A second is as good as any other time: only the end matters.
+            while let Ok(heard) = reports.next(std::time::Duration::from_secs(1)) {
+                if let Some(heard) = heard {
+                    service.report(&reported(heard.ue, &heard.ran, start));
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("rnis".into()).spawn(work);
+        thread.map(drop).map_err(|e| Failure::Failed(format!("start the thread of --rnis: {e}")))
+    }
+}

@@ -1,0 +1,124 @@
+//! Reports as lines of JSON, from a file that grows, a named pipe or standard input.
+
+use crate::report::Report;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// Longest line; what is longer is no report.
+const LONGEST_LINE: usize = 16 * 1024;
+/// How often a file is looked at for more.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What comes of a source.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// A line, read.
+    Report(Result<Report, String>),
+    /// What was there has been read for now.
+    Pause,
+}
+
+/// Opens a source. A named pipe is opened for writing too, so that it stays open between writers.
+///
+/// # Errors
+/// It is not there, or may not be read.
+pub fn open_lines(path: &Path) -> io::Result<File> {
+    let pipe = path.metadata()?.file_type().is_fifo();
+    OpenOptions::new().read(true).write(pipe).open(path)
+}
+
+/// Gives `take` what `source` brings until that returns false, or, unless it is to `follow`, until
+/// its end.
+///
+/// # Errors
+/// It can be read no further.
+pub fn read_lines(
+    mut source: impl Read,
+    follow: bool,
+    mut take: impl FnMut(Line) -> bool,
+) -> io::Result<()> {
+    let mut lines = Lines::default();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match source.read(&mut buffer) {
+            Ok(0) if follow => thread::sleep(LOOK),
+            Ok(0) => {
+                // The last line may have no end.
+                lines.feed(b"\n", |text| take(Line::Report(Report::parse(text))));
+                take(Line::Pause);
+                return Ok(());
+            }
+            Ok(length) => {
+                let all =
+                    lines.feed(&buffer[..length], |text| take(Line::Report(Report::parse(text))));
+                if !all || !take(Line::Pause) {
+                    return Ok(());
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Cuts what is read into lines.
+#[derive(Debug, Default)]
+struct Lines {
+    part: Vec<u8>,
+}
+
+impl Lines {
+    /// Gives each whole line to `take` until that says false, which it returns.
+    fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(end);
+            bytes = &rest[1..];
+            self.add(line);
+            let goes_on = self.part.iter().all(u8::is_ascii_whitespace) || take(&self.part);
+            self.part.clear();
+            if !goes_on {
+                return false;
+            }
+        }
+        self.add(bytes);
+        true
+    }
+
+    /// What is too long stays too long, and is then refused as a whole.
+    fn add(&mut self, bytes: &[u8]) {
+        let room = (LONGEST_LINE + 1).saturating_sub(self.part.len());
+        self.part.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_however_they_are_cut_and_long_ones_are_cut_off() {
+        let text = b"one\n\n  \ntwo\nthree";
+        for size in 1..text.len() {
+            let (mut lines, mut got) = (Lines::default(), Vec::new());
+            for part in text.chunks(size) {
+                assert!(lines.feed(part, |line| {
+                    got.push(String::from_utf8_lossy(line).into_owned());
+                    true
+                }));
+            }
+            assert_eq!(got, ["one", "two"]);
+        }
+        let mut lines = Lines::default();
+        let mut longest = 0;
+        lines.feed(&vec![b'x'; 100_000], |_| true);
+        lines.feed(b"\n", |line| {
+            longest = line.len();
+            true
+        });
+        assert_eq!(longest, LONGEST_LINE + 1);
+    }
+}
