@@ -474,7 +474,7 @@ pub(crate) enum ProxyCommand {
     /// Say what this host can do for the proxy, and which limits hold
     #[command(after_help = "Example:\n  justfull proxy check --config rapid.toml\n\nExit status: \
                             0 when the proxy can run here, 1 when not, 2 for a wrong file")]
-    Check(ProxyRunArgs),
+    Check(ProxyCheckArgs),
     /// Say how a running proxy is: connections, reports of the radio, UEs
     Status(ProxyAskArgs),
     /// List the connections of a running proxy with their windows
@@ -485,9 +485,21 @@ pub(crate) enum ProxyCommand {
     Top(ProxyTopArgs),
 }
 
-/// What `run` and `check` read.
+/// What `run` reads.
 #[derive(Args)]
 pub(crate) struct ProxyRunArgs {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Take the place of the proxy that runs at `operation.socket`, with its connections; it ends
+    /// then
+    #[arg(long)]
+    pub(crate) takeover: bool,
+}
+
+/// What `check` reads.
+#[derive(Args)]
+pub(crate) struct ProxyCheckArgs {
     /// Configuration file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,

@@ -15,7 +15,11 @@ pub(crate) fn run(command: &ProxyCommand) -> Result<(), Failure> {
             let config = read(&args.config)?;
             let socket = config.operation.socket.clone();
             let ready = || say(&format!("proxying; justfull proxy status --socket {socket}"));
-            justfull_proxy::run(config, &args.config, ready).map_err(|e| Failure::usage(&e))
+            let ended = match args.takeover {
+                true => justfull_proxy::take_over(config, &args.config, ready),
+                false => justfull_proxy::run(config, &args.config, ready),
+            };
+            ended.map_err(|e| Failure::usage(&e))
         }
         ProxyCommand::Check(args) => check(&read(&args.config)?),
         ProxyCommand::Status(args) => {

@@ -58,6 +58,18 @@ impl SlotClock {
         let now = monotonic().map_err(|e| SystemError::new("read CLOCK_MONOTONIC", e))?;
         Ok(Self { start: now })
     }
+
+    /// The clock of another process of this machine, by its [`SlotClock::origin`].
+    #[must_use]
+    pub const fn at(origin: u64) -> Self {
+        Self { start: origin }
+    }
+
+    /// Its start, in nanoseconds of `CLOCK_MONOTONIC`.
+    #[must_use]
+    pub const fn origin(&self) -> u64 {
+        self.start
+    }
 }
 
 fn monotonic() -> nix::Result<u64> {
@@ -69,7 +81,7 @@ impl Clock for SlotClock {
     #[inline]
     fn now(&mut self) -> Instant {
         // It could be read at the start; it does not fail later.
-        Instant::from_nanos(monotonic().map_or(0, |ns| ns - self.start))
+        Instant::from_nanos(monotonic().map_or(0, |ns| ns.saturating_sub(self.start)))
     }
 
     fn sleep_until(&mut self, due: Instant) -> Instant {

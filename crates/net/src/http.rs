@@ -160,7 +160,17 @@ impl Server {
         address: SocketAddr,
         page: impl FnMut(&str) -> Option<(&'static str, String)> + Send + 'static,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
+        Self::with_listener(TcpListener::bind(address)?, page)
+    }
+
+    /// As [`Server::start`], with a listener that is there already.
+    ///
+    /// # Errors
+    /// It is none, or the thread cannot be started.
+    pub fn with_listener(
+        listener: TcpListener,
+        page: impl FnMut(&str) -> Option<(&'static str, String)> + Send + 'static,
+    ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let stop = Arc::<AtomicBool>::default();

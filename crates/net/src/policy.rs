@@ -42,6 +42,8 @@ pub struct LocalDelivery {
     netlink: Netlink,
     policy: PolicyRoute,
     reclaimed: usize,
+    /// It goes when this is dropped.
+    owned: bool,
 }
 
 impl LocalDelivery {
@@ -56,11 +58,32 @@ impl LocalDelivery {
             SystemError::new(doing.clone(), with_capability(&error, "CAP_NET_ADMIN"))
         };
         let netlink = Netlink::open().map_err(failed)?;
-        let mut delivery = Self { netlink, policy, reclaimed: 0 };
+        let mut delivery = Self { netlink, policy, reclaimed: 0, owned: true };
         delivery.reclaimed = delivery.remove().map_err(failed)?;
         // From here on a drop removes what is there.
         delivery.add().map_err(failed)?;
         Ok(delivery)
+    }
+
+    /// The rules and routes of `policy` that another process has installed, which had removed
+    /// `reclaimed` before. They stay its own until [`LocalDelivery::own`].
+    ///
+    /// # Errors
+    /// The kernel gives no netlink socket.
+    pub fn adopt(policy: PolicyRoute, reclaimed: usize) -> Result<Self, SystemError> {
+        let netlink = Netlink::open()
+            .map_err(|e| SystemError::new("adopt the policy routes of another process", e))?;
+        Ok(Self { netlink, policy, reclaimed, owned: false })
+    }
+
+    /// From now on they go when this is dropped.
+    pub const fn own(&mut self) {
+        self.owned = true;
+    }
+
+    /// From now on they stay, as another process's.
+    pub const fn leave(&mut self) {
+        self.owned = false;
     }
 
     /// Rules and routes of a killed process that were removed first.
@@ -142,7 +165,9 @@ impl Drop for LocalDelivery {
     fn drop(&mut self) {
         // What cannot be removed leads marked packets here, and nobody marks any more; the next
         // start reclaims it.
-        let _left = self.remove();
+        if self.owned {
+            let _left = self.remove();
+        }
     }
 }
 

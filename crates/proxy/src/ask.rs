@@ -2,10 +2,12 @@
 //! for their askers; the loop of the proxy waits for nobody.
 
 use crate::config::OperationConfig;
+use crate::engine::Outside;
 use justfull_net::{SystemError, http};
 use nix::sys::eventfd::EventFd;
 use nix::sys::stat::{Mode, umask};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,11 +23,13 @@ const LONGEST_QUESTION: u64 = 64;
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum What {
     Status,
     Flows,
     Metrics,
+    /// All of the proxy, for the process at the other end.
+    Takeover(UnixStream),
 }
 
 /// A question, and where its answer goes.
@@ -57,6 +61,7 @@ impl Asker {
 pub(crate) struct Servers {
     path: PathBuf,
     _metrics: Option<http::Server>,
+    outside: Option<Outside>,
 }
 
 impl Servers {
@@ -64,7 +69,20 @@ impl Servers {
     pub(crate) fn start(config: &OperationConfig, asker: &Asker) -> Result<Self, SystemError> {
         let path = PathBuf::from(&config.socket);
         let failed = |e: io::Error| SystemError::new(format!("listen at {}", path.display()), e);
-        let listener = bind(&path).map_err(failed)?;
+        let questions = bind(&path).map_err(failed)?;
+        Self::serve(config, asker, Outside { questions, metrics: None })
+    }
+
+    /// Goes on with the listeners of a proxy that is no more.
+    pub(crate) fn serve(
+        config: &OperationConfig,
+        asker: &Asker,
+        outside: Outside,
+    ) -> Result<Self, SystemError> {
+        let path = PathBuf::from(&config.socket);
+        let failed = |e: io::Error| SystemError::new(format!("listen at {}", path.display()), e);
+        let listener = outside.questions;
+        let questions = listener.try_clone().map_err(failed)?;
         let own = asker.clone();
         let work = move || {
             // The thread ends with the process.
@@ -81,14 +99,31 @@ impl Servers {
                     let text = (path == "/metrics").then(|| own.ask(What::Metrics))?;
                     Some((CONTENT_TYPE, text.unwrap_or_default()))
                 };
-                let server = http::Server::start(address, page);
-                Some(server.map_err(|e| {
+                let failed = |e: io::Error| {
                     SystemError::new(format!("serve metrics at {}", config.metrics), e)
-                })?)
+                };
+                let old = outside.metrics.filter(|old| old.local_addr().ok() == Some(address));
+                let listener = old.map_or_else(|| TcpListener::bind(address), Ok);
+                let listener = listener.map_err(failed)?;
+                let kept = listener.try_clone().map_err(failed)?;
+                let server = http::Server::with_listener(listener, page).map_err(failed)?;
+                Some((server, kept))
             }
             Err(_) => None,
         };
-        Ok(Self { path, _metrics: metrics })
+        let (metrics, kept) = metrics.unzip();
+        let outside = Outside { questions, metrics: kept };
+        Ok(Self { path, _metrics: metrics, outside: Some(outside) })
+    }
+
+    /// The listeners, for a proxy that takes this one's place.
+    pub(crate) fn outside(&mut self) -> Option<Outside> {
+        self.outside.take()
+    }
+
+    /// Lets go of what now belongs to another process: its socket stays where it is.
+    pub(crate) fn leave(self) {
+        std::mem::forget(self);
     }
 }
 
@@ -123,6 +158,13 @@ fn answer(stream: UnixStream, asker: &Asker) -> io::Result<()> {
     let what = match question.trim() {
         "status" => What::Status,
         "flows" => What::Flows,
+        "takeover" => {
+            let (reply, _nobody) = channel();
+            // The loop answers at the stream itself.
+            let _gone = asker.to.send(Ask { what: What::Takeover(stream), reply });
+            let _awake = asker.wake.write(1);
+            return Ok(());
+        }
         _ => return Ok(()),
     };
     (&stream).write_all(asker.ask(what).unwrap_or_default().as_bytes())

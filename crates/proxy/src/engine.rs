@@ -4,6 +4,10 @@
 //! otherwise, so nothing is registered again. Connections with more to do than their turn allows
 //! are in a list and go on after the others.
 
+mod takeover;
+
+pub(crate) use takeover::Offer;
+
 use crate::ask::{Ask, What};
 use crate::config::ProxyConfig;
 use crate::flood::Flood;
@@ -23,8 +27,11 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::EventFd;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use serde::{Deserialize, Serialize};
 use socket2::{SockAddr, Socket};
 use std::collections::VecDeque;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -51,7 +58,7 @@ struct Place {
 }
 
 /// What has been counted since the start.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) accepted: u64,
     /// Reset because there was no room.
@@ -62,6 +69,25 @@ pub(crate) struct Totals {
     pub(crate) answered: u64,
     /// Bytes of connections that have ended, to servers and to clients.
     pub(crate) bytes: [u64; 2],
+}
+
+/// Questions, and what wakes the loop for them.
+pub(crate) type Asks = (Receiver<Ask>, Arc<EventFd>);
+
+/// Where others ask this process; a proxy that takes its place goes on with them.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    pub(crate) questions: UnixListener,
+    pub(crate) metrics: Option<TcpListener>,
+}
+
+/// How the loop has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It was told to end, and all connections have.
+    Over,
+    /// Another process has all that this one had.
+    HandedOver,
 }
 
 /// A running proxy.
@@ -95,14 +121,31 @@ pub(crate) struct Engine {
     /// When connections that are still open are reset; none while new ones are taken.
     pub(crate) drain_until: Option<Instant>,
     pub(crate) flood: Flood,
+    pub(crate) outside: Option<Outside>,
+    handed_over: bool,
 }
 
 impl Engine {
-    /// Prepares everything and installs the rules last. `asks` comes with what wakes the loop.
+    /// Prepares everything and installs the rules last.
     pub(crate) fn start(
         config: ProxyConfig,
         file: PathBuf,
-        (asks, wake): (Receiver<Ask>, Arc<EventFd>),
+        asks: Asks,
+    ) -> Result<Self, SystemError> {
+        let clock = SlotClock::start()?;
+        // Before the listeners: the sockets that they make may have it from them.
+        let slots = host::limits(&config).flows as u32;
+        let leg = RadioLeg::take(config.radio_leg, slots)?;
+        let host = Host::install(&config)?;
+        Self::build(config, file, asks, (host, clock), leg)
+    }
+
+    fn build(
+        config: ProxyConfig,
+        file: PathBuf,
+        (asks, wake): Asks,
+        (mut host, clock): (Host, SlotClock),
+        (leg, leg_refused): (RadioLeg, Vec<String>),
     ) -> Result<Self, SystemError> {
         let failed = |what: &'static str| move |e: nix::Error| SystemError::new(what, e);
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed("make an epoll"))?;
@@ -114,11 +157,7 @@ impl Engine {
         let log = Log::open(&config.operation)?;
         let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake))?;
         let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
-        let clock = SlotClock::start()?;
-        // Before the listeners: the sockets that they make may have it from them.
-        let slots = host::limits(&config).flows as u32;
-        let (leg, leg_refused) = RadioLeg::take(config.radio_leg, slots)?;
-        let host = Host::install(&config)?;
+        host.limits.flows = host.limits.flows.min(leg.slots());
         let engine = Self {
             places: Vec::new(),
             shared: Shared {
@@ -152,6 +191,8 @@ impl Engine {
             next_forget: Instant::ZERO + FORGET_EVERY,
             drain_until: None,
             flood: Flood::default(),
+            outside: None,
+            handed_over: false,
         };
         engine.watch().map_err(failed("watch the listeners"))?;
         Ok(engine)
@@ -168,7 +209,7 @@ impl Engine {
     }
 
     /// Runs until it is told to end and all connections have.
-    pub(crate) fn run(&mut self) -> Result<(), SystemError> {
+    pub(crate) fn run(&mut self) -> Result<Ended, SystemError> {
         let mut events = vec![EpollEvent::empty(); EVENTS];
         let mut now = self.clock.now();
         loop {
@@ -185,6 +226,9 @@ impl Engine {
             now = self.clock.now();
             for event in &events[..count] {
                 self.event(now, event);
+                if self.handed_over {
+                    return Ok(Ended::HandedOver);
+                }
             }
             for _ in 0..self.list.len() {
                 let Some(index) = self.list.pop_front() else { break };
@@ -202,7 +246,7 @@ impl Engine {
             }
             if self.drain_until.is_some_and(|until| self.open == 0 || now >= until) {
                 self.end_all(now);
-                return Ok(());
+                return Ok(Ended::Over);
             }
         }
     }
@@ -302,20 +346,24 @@ impl Engine {
         });
         let place = &mut self.places[index as usize];
         let key = token(place.generation, index);
-        let flags = EpollFlags::EPOLLIN
-            | EpollFlags::EPOLLOUT
-            | EpollFlags::EPOLLPRI
-            | EpollFlags::EPOLLRDHUP
-            | EpollFlags::EPOLLET;
-        let watched = self.epoll.add(&flow.client.socket, EpollEvent::new(flags, key));
-        let watched = watched
-            .and_then(|()| self.epoll.add(&flow.server.socket, EpollEvent::new(flags, key | 1)));
         flow.slot = index;
+        let watched = self.watch_flow(&flow, key);
+        let place = &mut self.places[index as usize];
         place.flow = Some(Box::new(flow));
         self.open += 1;
         if watched.is_err() {
             self.end(now, index, Outcome::NoResources);
         }
+    }
+
+    fn watch_flow(&self, flow: &Flow, key: u64) -> nix::Result<()> {
+        let flags = EpollFlags::EPOLLIN
+            | EpollFlags::EPOLLOUT
+            | EpollFlags::EPOLLPRI
+            | EpollFlags::EPOLLRDHUP
+            | EpollFlags::EPOLLET;
+        self.epoll.add(&flow.client.socket, EpollEvent::new(flags, key))?;
+        self.epoll.add(&flow.server.socket, EpollEvent::new(flags, key | 1))
     }
 
     /// Ends a connection; unless both ends had closed it, they are reset.
@@ -391,6 +439,13 @@ impl Engine {
                 What::Status => self.status(now),
                 What::Flows => self.flow_list(now),
                 What::Metrics => self.metrics(now),
+                What::Takeover(stream) => {
+                    self.handed_over = self.hand_over(stream);
+                    if self.handed_over {
+                        return;
+                    }
+                    continue;
+                }
             };
             // Who asked may have gone.
             let _gone = ask.reply.send(text);

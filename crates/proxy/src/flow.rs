@@ -3,6 +3,10 @@
 //! Until both ends have closed and all has been acknowledged, closing either socket resets it
 //! (SO_LINGER 0): whatever ends the proxy, no peer ever takes a cut stream for a whole one.
 
+mod moved;
+
+pub(crate) use moved::FlowState;
+
 use crate::radio_leg::RadioLeg;
 use crate::relay::{Direction, End, Failed, Pool};
 use crate::steering::{Sizes, Steering};
@@ -16,9 +20,6 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 
-/// TCP's header with timestamps (RFC 7323), and those of IPv4 and IPv6.
-const TCP_HEADER: u32 = 32;
-const IP_HEADERS: [u32; 2] = [20, 40];
 /// A flow is sampled at most this often, and the control is told of no shorter round trip: a
 /// process does not run at the instant at which something arrives, and a window for less than that
 /// stops a peer that is near.
@@ -323,8 +324,7 @@ impl Flow {
         let info = |end: &End| system::tcp_info(&end.socket).unwrap_or_default();
         let (client, server) = (info(&self.client), info(&self.server));
         self.mss = [client.mss, server.mss];
-        let sizes =
-            Sizes { mss: client.mss.max(1), headers: TCP_HEADER + IP_HEADERS[usize::from(v6)] };
+        let sizes = Sizes::of(client.mss, v6);
         self.wired = server.rtt.max(LEAST_SAMPLE);
         (self.radio, self.radio_least) =
             (client.rtt.max(LEAST_SAMPLE), client.min_rtt.max(LEAST_SAMPLE));

@@ -2,7 +2,7 @@
 //! All of it goes with the process or is reclaimed by the next.
 
 use crate::config::ProxyConfig;
-use crate::table::{self, Table};
+use crate::table::{self, Table, TableState};
 use crate::{flow, system};
 use justfull_net::{LocalDelivery, SystemError};
 use nix::libc;
@@ -11,6 +11,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -41,7 +42,7 @@ pub(crate) struct Host {
     pub(crate) limits: Limits,
     /// Given up for a moment to refuse a connection when no other descriptor is left.
     spare: Option<File>,
-    _lock: UnixListener,
+    pub(crate) lock: OwnedFd,
 }
 
 impl Host {
@@ -60,7 +61,24 @@ impl Host {
         let table = Table::install(&config.select, port, config.route.mark)
             .map_err(|e| SystemError::new("install the nftables table", table::explain(&e)))?;
         let spare = File::open("/dev/null").ok();
-        Ok(Self { listeners, table, delivery, limits, spare, _lock: lock })
+        Ok(Self { listeners, table, delivery, limits, spare, lock: lock.into() })
+    }
+
+    /// What another process has installed, from its descriptors: the lock, the table's socket, and
+    /// so many listeners. Policy routes stay the other's until they are owned.
+    pub(crate) fn adopt(
+        config: &ProxyConfig,
+        (table, listeners): (&TableState, usize),
+        reclaimed: usize,
+        fds: &mut impl Iterator<Item = OwnedFd>,
+    ) -> Result<Self, SystemError> {
+        let missing = || SystemError::new("take over", "a descriptor is missing");
+        let lock = fds.next().ok_or_else(missing)?;
+        let table = Table::adopt(fds.next().ok_or_else(missing)?, table);
+        let listeners: Vec<Socket> = fds.take(listeners).map(Socket::from).collect();
+        let delivery = LocalDelivery::adopt(config.route.policy(), reclaimed)?;
+        let spare = File::open("/dev/null").ok();
+        Ok(Self { listeners, table, delivery, limits: limits(config), spare, lock })
     }
 
     /// Refuses one connection when no descriptor is left; false when there was none to refuse.

@@ -12,6 +12,7 @@ mod config;
 mod engine;
 mod flood;
 mod flow;
+mod handover;
 mod host;
 mod log;
 mod place;
@@ -38,7 +39,7 @@ pub use radio::{
 pub use radio_leg::RadioLegConfig;
 
 use ask::{Asker, Servers};
-use engine::Engine;
+use engine::{Ended, Engine, Offer};
 use justfull_net::SystemError;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::path::Path;
@@ -54,17 +55,54 @@ use std::sync::mpsc::channel;
 /// What it cannot install, listen to, or read, and what it needs for it. Nothing is then left
 /// installed.
 pub fn run(config: ProxyConfig, file: &Path, ready: impl FnOnce()) -> Result<(), SystemError> {
+    begin(config, file, false, ready)
+}
+
+/// As [`run`], in the place of the proxy that is asked at `operation.socket`, with all of that
+/// one's connections; that one then ends.
+///
+/// # Errors
+/// As those of [`run`], and why the other cannot be replaced, which then goes on.
+pub fn take_over(
+    config: ProxyConfig,
+    file: &Path,
+    ready: impl FnOnce(),
+) -> Result<(), SystemError> {
+    begin(config, file, true, ready)
+}
+
+fn begin(
+    config: ProxyConfig,
+    file: &Path,
+    takeover: bool,
+    ready: impl FnOnce(),
+) -> Result<(), SystemError> {
     let failed = |e: nix::Error| SystemError::new("listen for signals", e);
     engine::signals().thread_block().map_err(failed)?;
     let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
     let wake = EventFd::from_value_and_flags(0, flags).map_err(failed)?;
     let (wake, (to, asks)) = (Arc::new(wake), channel());
     let asker = Asker { to, wake: Arc::clone(&wake) };
-    let servers = Servers::start(&config.operation, &asker)?;
-    let mut engine = Engine::start(config, file.to_owned(), (asks, wake))?;
+    let (operation, file) = (config.operation.clone(), file.to_owned());
+    let (mut engine, mut servers) = if takeover {
+        let (offer, outside) = Offer::ask(&config)?;
+        let engine = Engine::adopt(config, file, (asks, wake), offer)?;
+        (engine, Servers::serve(&operation, &asker, outside)?)
+    } else {
+        let servers = Servers::start(&operation, &asker)?;
+        (Engine::start(config, file, (asks, wake))?, servers)
+    };
+    engine.outside = servers.outside();
     ready();
-    let ended = engine.run();
-    drop(engine);
-    drop(servers);
-    ended
+    match engine.run()? {
+        Ended::HandedOver => {
+            engine.leave();
+            servers.leave();
+        }
+        Ended::Over => {
+            drop(engine);
+            drop(servers);
+        }
+    }
+    Ok(())
 }

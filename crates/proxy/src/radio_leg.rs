@@ -14,9 +14,10 @@ mod struct_ops;
 use clamp::CwndClamp;
 use justfull_base::choice;
 use justfull_net::SystemError;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use struct_ops::Control;
 
 choice! {
@@ -43,12 +44,65 @@ pub(crate) enum RadioLeg {
     /// Sockets that were made after it have it.
     CwndClamp {
         /// Attached as long as this is there.
-        _program: CwndClamp,
+        program: CwndClamp,
     },
     Pacing,
 }
 
+/// What of it is not in its descriptors.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct LegState {
+    way: RadioLegConfig,
+    /// Of a congestion control: its name, and how many windows there are.
+    name: String,
+    slots: u32,
+}
+
+impl LegState {
+    /// Which it is.
+    pub(crate) fn way(&self) -> &'static str {
+        self.way.name()
+    }
+
+    /// It is what `asked` names.
+    pub(crate) fn serves(&self, asked: RadioLegConfig) -> bool {
+        [self.way, RadioLegConfig::Auto].contains(&asked)
+    }
+}
+
 impl RadioLeg {
+    /// What another process needs to go on with it.
+    pub(crate) fn state(&self) -> (LegState, Vec<BorrowedFd<'_>>) {
+        let (name, slots, fds) = match self {
+            Self::StructOps(control) => control.parts(),
+            Self::CwndClamp { program } => (String::new(), 0, program.descriptors()),
+            Self::Pacing => (String::new(), 0, Vec::new()),
+        };
+        (LegState { way: self.way(), name, slots }, fds)
+    }
+
+    /// The bound of another process, from its descriptors.
+    pub(crate) fn adopt(
+        state: &LegState,
+        fds: &mut impl Iterator<Item = OwnedFd>,
+    ) -> io::Result<Self> {
+        Ok(match state.way {
+            RadioLegConfig::StructOps => {
+                Self::StructOps(Control::adopt(state.name.clone(), state.slots, fds)?)
+            }
+            RadioLegConfig::CwndClamp => Self::CwndClamp { program: CwndClamp::adopt(fds)? },
+            RadioLegConfig::Pacing | RadioLegConfig::Auto => Self::Pacing,
+        })
+    }
+
+    /// Sockets that it has room for.
+    pub(crate) const fn slots(&self) -> usize {
+        match self {
+            Self::StructOps(control) => control.slots(),
+            Self::CwndClamp { .. } | Self::Pacing => usize::MAX,
+        }
+    }
+
     /// Takes what `asked` names, for up to `slots` sockets at a time; and why better ones cannot
     /// be had.
     ///
@@ -61,7 +115,7 @@ impl RadioLeg {
         let attempt = |way| match way {
             RadioLegConfig::StructOps => Control::register(slots).map(Self::StructOps),
             RadioLegConfig::CwndClamp => {
-                CwndClamp::attach().map(|program| Self::CwndClamp { _program: program })
+                CwndClamp::attach().map(|program| Self::CwndClamp { program })
             }
             RadioLegConfig::Pacing | RadioLegConfig::Auto => Ok(Self::Pacing),
         };
@@ -112,7 +166,9 @@ impl RadioLeg {
 
 fn explained(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => format!("{error}; needs CAP_BPF and CAP_NET_ADMIN"),
+        io::ErrorKind::PermissionDenied => {
+            format!("{error}; needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN")
+        }
         _ => error.to_string(),
     }
 }

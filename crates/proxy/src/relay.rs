@@ -11,10 +11,11 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
 use nix::sys::socket::{MsgFlags, recv, send};
 use nix::unistd::{pipe2, write};
+use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Bytes that one read moves at most.
 const CHUNK: usize = 256 << 10;
@@ -62,6 +63,14 @@ impl Pool {
         let room = room.map_or(LEAST_PIPE, |size| usize::try_from(size).unwrap_or(LEAST_PIPE));
         self.made += 1;
         Some(Pipe { read, write, room })
+    }
+
+    /// Makes the pipe of another process one of these, though there may be too many.
+    fn adopt(&mut self, read: OwnedFd, write: OwnedFd) -> Pipe {
+        let room = fcntl(&read, FcntlArg::F_GETPIPE_SZ);
+        let room = room.map_or(LEAST_PIPE, |size| usize::try_from(size).unwrap_or(LEAST_PIPE));
+        self.made += 1;
+        Pipe { read, write, room }
     }
 
     /// Takes a pipe back; one that holds data is closed.
@@ -116,6 +125,16 @@ pub(crate) enum Failed {
     To,
 }
 
+/// What of a direction is not in its descriptors.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct DirectionState {
+    /// Bytes in its pipe, whose ends then come with it.
+    held: usize,
+    ended: bool,
+    closed: bool,
+    bytes: u64,
+}
+
 /// Bytes from one end to the other.
 #[derive(Debug, Default)]
 pub(crate) struct Direction {
@@ -132,6 +151,31 @@ pub(crate) struct Direction {
 }
 
 impl Direction {
+    pub(crate) const fn state(&self) -> DirectionState {
+        let &Self { held, ended, closed, bytes, .. } = self;
+        DirectionState { held, ended, closed, bytes }
+    }
+
+    /// Both ends of the pipe that holds data.
+    pub(crate) fn pipe(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        let pipe = self.pipe.as_ref().filter(|_| self.held > 0)?;
+        Some([pipe.read.as_fd(), pipe.write.as_fd()])
+    }
+
+    /// The direction of `state`, with a pipe from `fds` if it holds data.
+    pub(crate) fn restore(
+        state: &DirectionState,
+        fds: &mut impl Iterator<Item = OwnedFd>,
+        pool: &mut Pool,
+    ) -> Option<Self> {
+        let &DirectionState { held, ended, closed, bytes } = state;
+        let pipe = match held {
+            0 => None,
+            _ => Some(pool.adopt(fds.next()?, fds.next()?)),
+        };
+        Some(Self { pipe, held, bulk: false, ended, closed, bytes })
+    }
+
     /// Moves what can be moved without waiting; reads only if `reading`. True when there may be
     /// more, and others should have their turn first.
     pub(crate) fn pump(

@@ -29,6 +29,7 @@ impl Engine {
             .collect();
         let value = json!({
             "state": if self.drain_until.is_some() { "draining" } else { "running" },
+            "process": std::process::id(),
             "seconds": now.since(Instant::ZERO).as_secs_f64(),
             "table": self.host.table.name(),
             "reclaimed": self.host.delivery.reclaimed(),

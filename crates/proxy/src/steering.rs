@@ -16,6 +16,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+/// TCP's header with timestamps (RFC 7323), and those of IPv4 and IPv6.
+const TCP_HEADER: u32 = 32;
+const IP_HEADERS: [u32; 2] = [20, 40];
 /// UEs that are known by a report and have no flow; more are not remembered.
 const MOST_SILENT: usize = 65_536;
 /// A UE without flows and reports is forgotten after this time.
@@ -33,6 +36,11 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
+    /// Of a connection with timestamps.
+    pub(crate) fn of(mss: u32, v6: bool) -> Self {
+        Self { mss: mss.max(1), headers: TCP_HEADER + IP_HEADERS[usize::from(v6)] }
+    }
+
     const fn packet(self) -> u32 {
         self.mss + self.headers
     }

@@ -18,9 +18,10 @@ use nix::sys::socket::{
     setsockopt, socket, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// An answer, and what the kernel repeats of the request.
 const ANSWER_BYTES: usize = 64 * 1024;
@@ -69,6 +70,14 @@ const ACK: u8 = 0x10;
 /// The chains: `pre` has the hook, the others are called by it.
 const CHAINS: [&str; 4] = ["divert", "ports", "select", "pre"];
 
+/// What of a table is not in its socket.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TableState {
+    sequence: u32,
+    port: u16,
+    mark: u32,
+}
+
 /// A table of this process, in the namespace of the thread that made it.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -79,6 +88,16 @@ pub(crate) struct Table {
     mark: u32,
     /// Third segments are diverted too.
     cookies: bool,
+}
+
+impl AsFd for Table {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn name(mark: u32) -> String {
+    format!("justfull-{mark}")
 }
 
 impl Table {
@@ -97,14 +116,7 @@ impl Table {
         setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(5))?;
         // Best effort: the usual size does for some hundred rules.
         let _smaller = setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BYTES);
-        let mut table = Self {
-            socket,
-            sequence: 0,
-            name: format!("justfull-{mark}"),
-            port,
-            mark,
-            cookies: false,
-        };
+        let mut table = Self { socket, sequence: 0, name: name(mark), port, mark, cookies: false };
         let mut batch = Batch::new(&table.name);
         batch.table();
         CHAINS.iter().for_each(|chain| batch.chain(chain, *chain == "pre"));
@@ -132,6 +144,17 @@ impl Table {
     pub(crate) fn set_cookies(&mut self, cookies: bool, select: &SelectConfig) -> io::Result<()> {
         self.cookies = cookies;
         self.select(Some(select))
+    }
+
+    /// What another process needs beside the socket.
+    pub(crate) const fn state(&self) -> TableState {
+        TableState { sequence: self.sequence, port: self.port, mark: self.mark }
+    }
+
+    /// The table of another process, which goes with the last that has its socket.
+    pub(crate) fn adopt(socket: OwnedFd, state: &TableState) -> Self {
+        let &TableState { sequence, port, mark } = state;
+        Self { socket, sequence, name: name(mark), port, mark, cookies: false }
     }
 
     /// Its name.

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use justfull_net::capabilities;
 use justfull_net::chain::{Chain, Place};
 use justfull_net::clock::now;
-use justfull_proxy::{ProxyConfig, ask, check, run};
+use justfull_proxy::{ProxyConfig, ask, check, run, take_over};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -30,6 +31,8 @@ mod faults;
 
 /// The configuration of the proxy that this test program is asked to be.
 const ROLE: &str = "JUSTFULL_TEST_PROXY";
+/// Set when it takes the place of another.
+const TAKEOVER: &str = "JUSTFULL_TEST_TAKEOVER";
 /// Whatever a test waits for, it waits no longer.
 const LIMIT: Duration = Duration::from_secs(30);
 /// Where the proxy shows its metrics; each test's has a host of its own.
@@ -43,8 +46,12 @@ fn as_proxy() {
     let Ok(file) = std::env::var(ROLE) else { return };
     let file = PathBuf::from(file);
     let config = ProxyConfig::read(&file).expect("a configuration");
-    run(config, &file, || fs::write(file.with_extension("ready"), "").expect("a file"))
-        .expect("it runs");
+    let ready = || fs::write(file.with_extension("ready"), "").expect("a file");
+    let ended = match std::env::var_os(TAKEOVER) {
+        Some(_) => take_over(config, &file, ready),
+        None => run(config, &file, ready),
+    };
+    ended.expect("it runs");
 }
 
 fn can_build() -> bool {
@@ -91,6 +98,16 @@ impl World {
             code.is_some()
         });
         code.and_then(|code| code.code())
+    }
+
+    /// Another proxy takes the place of this one, which ends.
+    fn take_over(&mut self) {
+        let next = launch(&self.chain, &self.folder, true, &[]);
+        let mut old = std::mem::replace(&mut self.proxy, next);
+        until("the old proxy ends", || old.try_wait().expect("a child").is_some());
+        assert_eq!(old.wait().expect("a child").code(), Some(0));
+        until_ready(&mut self.proxy, &self.folder);
+        assert_eq!(self.status()["process"], self.proxy.id());
     }
 
     fn ask(&self, what: &str) -> Value {
@@ -169,7 +186,7 @@ fn limited(stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// Starts a proxy and waits until it takes connections.
+/// Starts a proxy.
 fn start(chain: &Chain, folder: &tempfile::TempDir, settings: &str) -> Child {
     let path = |name: &str| folder.path().join(name);
     let text = format!(
@@ -182,29 +199,49 @@ fn start(chain: &Chain, folder: &tempfile::TempDir, settings: &str) -> Child {
     spawn(chain, folder)
 }
 
-/// Starts a proxy with the configuration that is in `folder`.
+/// Starts a proxy with the configuration that is in `folder`, and waits until it takes connections.
 fn spawn(chain: &Chain, folder: &tempfile::TempDir) -> Child {
-    let path = |name: &str| folder.path().join(name);
-    // It may be the first.
-    let _none = fs::remove_file(path("rapid.ready"));
-    let mut child = chain
-        .inside(Place::Middle, || {
-            // What the proxy listens to, its other threads must not: they inherit this.
-            let mut set = SigSet::empty();
-            [Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| set.add(signal));
-            set.thread_block()?;
-            Command::new(std::env::current_exe()?)
-                .args(["as_proxy", "--exact", "--nocapture"])
-                .env(ROLE, path("rapid.toml"))
-                .stdout(Stdio::null())
-                .spawn()
-        })
-        .expect("it starts");
+    let mut child = launch(chain, folder, false, &[]);
+    until_ready(&mut child, folder);
+    child
+}
+
+fn until_ready(child: &mut Child, folder: &tempfile::TempDir) {
     until("the proxy is ready", || {
         assert!(child.try_wait().expect("a child").is_none(), "the proxy ended");
-        path("rapid.ready").exists()
+        folder.path().join("rapid.ready").exists()
     });
-    child
+}
+
+/// Starts a proxy, by a program that starts it if one is given.
+fn launch(chain: &Chain, folder: &tempfile::TempDir, takeover: bool, by: &[String]) -> Child {
+    let file = folder.path().join("rapid.toml");
+    // It may be the first.
+    let _none = fs::remove_file(file.with_extension("ready"));
+    let child = chain.inside(Place::Middle, || {
+        // What the proxy listens to, its other threads must not: they inherit this.
+        let mut set = SigSet::empty();
+        [Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| set.add(signal));
+        set.thread_block()?;
+        let own = std::env::current_exe()?;
+        let mut command = match by {
+            [] => Command::new(own),
+            [program, words @ ..] => {
+                let mut command = Command::new(program);
+                command.args(words).arg(own);
+                command
+            }
+        };
+        if takeover {
+            command.env(TAKEOVER, "1");
+        }
+        command
+            .args(["as_proxy", "--exact", "--nocapture"])
+            .env(ROLE, file)
+            .stdout(Stdio::null())
+            .spawn()
+    });
+    child.expect("it starts")
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -659,7 +696,7 @@ fn windows_follow_reports(way: &str) {
     let status = world.status();
     assert_eq!(status["ues"][0]["radio"], "coming", "{status}");
     assert!(status["ues"][0]["capacity_bytes_per_s"].as_f64() > Some(1e11), "{status}");
-    assert_eq!(world.ask("flows")[0]["ue"], "10.45.0.5");
+    assert_eq!(world.ask("flows")[0]["ue"], "10.45.0.5/32");
     until("status says that they have stopped", || world.status()["ues"][0]["radio"] == "stopped");
     let mut garbage = fs::OpenOptions::new().append(true).open(&reports).expect("a file");
     garbage.write_all(b"{}\nnonsense\n").expect("it is written");
@@ -721,4 +758,91 @@ fn a_second_proxy_of_the_same_mark_and_others_at_its_socket_are_refused() {
     });
     assert!(error.expect("it is tried").contains("another proxy on this host uses mark 27238"));
     assert!(world.is_in_the_way(), "the first goes on");
+}
+
+#[test]
+fn a_transfer_survives_two_takeovers_and_the_last_proxy_cleans_up() {
+    if !can_build() {
+        return;
+    }
+    let mut world = World::new("");
+    let first = world.proxy.id();
+    let [v4, v6] = [world.serve(0, sender), world.serve(1, sender)];
+    let mut client = world.connect(1, v4, 0).expect("it connects");
+    client.write_all(&request(5, 60_000_000)).expect("it is sent");
+    // One that is silent through it all, and one that begins between.
+    let mut silent = world.connect(2, v6, 0).expect("it connects");
+    let mut got = vec![0; 1_000_000];
+    client.read_exact(&mut got).expect("a part of it");
+    // The client reads no more: there is data in the old proxy's pipe.
+    until("a pipe holds data", || world.status()["pipes"] == 1);
+    world.take_over();
+    assert_eq!(world.status()["flows"], 2, "{}", world.status());
+    let mut part = vec![0; 20_000_000];
+    client.read_exact(&mut part).expect("more of it");
+    got.extend_from_slice(&part);
+    assert!(world.is_in_the_way(), "it takes new connections");
+    assert!(download(&world, v6, 8, 300_000));
+    world.take_over();
+    client.read_to_end(&mut got).expect("all of it");
+    assert_eq!(got.len(), 60_000_000);
+    assert_eq!(Sha256::digest(&got), Sha256::digest(data(5, 60_000_000)));
+    client.shutdown(Shutdown::Write).expect("it is open");
+    silent.write_all(&request(6, 100_000)).expect("it is sent");
+    silent.shutdown(Shutdown::Write).expect("it is open");
+    let mut last = Vec::new();
+    silent.read_to_end(&mut last).expect("all of it");
+    assert_eq!(last, data(6, 100_000));
+    until("all have ended", || world.status()["flows"] == 0);
+    // Counts go on, and metrics are served where they were.
+    assert_eq!(world.outcomes("completed"), 3, "{}", world.status());
+    assert_eq!(metrics(&world)["justfull_proxy_ended_total{outcome=\"completed\"}"] as u64, 3);
+    // What the first proxy made is the last one's, and goes with it.
+    let control = format!("rapid_{first}");
+    assert!(congestion_controls().contains(&control));
+    world.signal(Signal::SIGTERM);
+    assert_eq!(world.ended(), Some(0));
+    assert!(!world.is_in_the_way() && !world.path("socket").exists());
+    until("its congestion control goes", || !congestion_controls().contains(&control));
+    let rules = world.chain.inside(Place::Middle, || Command::new("ip").arg("rule").output());
+    let rules = String::from_utf8_lossy(&rules.expect("it runs").stdout).into_owned();
+    assert!(rules.contains("main") && !rules.contains("27238"), "{rules}");
+}
+
+#[test]
+fn a_takeover_that_fails_leaves_the_old_proxy_running() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    let server = world.serve(0, sender);
+    let mut client = world.connect(1, server, 0).expect("it connects");
+    client.write_all(&request(7, 5_000_000)).expect("it is sent");
+    let mut got = vec![0; 100_000];
+    client.read_exact(&mut got).expect("a part of it");
+    // New proxies that die: at once, within the first message, before they are ready.
+    for length in [0, 10, 100_000] {
+        let mut other = UnixStream::connect(world.path("socket")).expect("it answers");
+        other.set_read_timeout(Some(Duration::from_millis(500))).expect("it is open");
+        other.write_all(b"takeover\n").expect("it is sent");
+        let _part = other.read_exact(&mut vec![0; length]);
+        drop(other);
+        assert_eq!(world.status()["process"], world.proxy.id());
+    }
+    // One that wants something else.
+    let text = fs::read_to_string(world.path("rapid.toml")).expect("the configuration");
+    let other = ProxyConfig::parse(&format!("{text}\n[route]\nmark = 5\n")).expect("valid");
+    let file = world.path("other.toml");
+    let refused = world.chain.inside(Place::Middle, || {
+        Ok(take_over(other, &file, || ()).expect_err("refused").to_string())
+    });
+    let refused = refused.expect("it is tried");
+    assert!(refused.contains("its route.mark is 27238"), "{refused}");
+    let status = world.status();
+    assert_eq!((&status["state"], &status["flows"]), (&"running".into(), &1.into()), "{status}");
+    assert!(world.is_in_the_way());
+    client.read_to_end(&mut got).expect("all of it");
+    assert_eq!(Sha256::digest(&got), Sha256::digest(data(7, 5_000_000)));
+    let log = fs::read_to_string(world.path("log")).expect("a log");
+    assert_eq!(log.matches("takeover failed").count(), 4, "{log}");
 }

@@ -13,7 +13,7 @@ use crate::system;
 use nix::libc;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The level of the option, and its name.
 const LEVEL: i32 = 0x7e57;
@@ -79,11 +79,24 @@ const PROGRAM: [Instruction; 24] = [
 /// The program and what attaches it; both go when this is dropped.
 #[derive(Debug)]
 pub(crate) struct CwndClamp {
-    _program: OwnedFd,
-    _link: OwnedFd,
+    program: OwnedFd,
+    link: OwnedFd,
 }
 
 impl CwndClamp {
+    /// What another process needs to go on with it.
+    pub(super) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.program.as_fd(), self.link.as_fd()]
+    }
+
+    /// That of another process. It holds for sockets that were made from that one's listeners.
+    pub(super) fn adopt(fds: &mut impl Iterator<Item = OwnedFd>) -> io::Result<Self> {
+        match (fds.next(), fds.next()) {
+            (Some(program), Some(link)) => Ok(Self { program, link }),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
     /// Attaches the program to this process's control group. Sockets made from now on have it.
     pub(crate) fn attach() -> io::Result<Self> {
         let group = OwnedFd::from(File::open(group()?)?);
@@ -92,7 +105,7 @@ impl CwndClamp {
             Purpose { kind: CGROUP_SOCKOPT, attached: CGROUP_SETSOCKOPT, attached_type: 0 };
         let program = bpf::load("justfull_cwnd", &code, purpose)?;
         let link = bpf::link(&program, Some(&group), CGROUP_SETSOCKOPT)?;
-        Ok(Self { _program: program, _link: link })
+        Ok(Self { program, link })
     }
 }
 

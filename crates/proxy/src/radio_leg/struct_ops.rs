@@ -17,7 +17,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,7 +62,7 @@ pub(crate) struct Control {
     legs: OwnedFd,
     windows: Windows,
     /// While it is open, sockets can be given the control.
-    _link: OwnedFd,
+    link: OwnedFd,
 }
 
 impl Control {
@@ -107,12 +107,37 @@ impl Control {
         for attempt in 0..NAMES {
             let name = name(std::process::id(), attempt);
             match link(&name, &programs, (&operations, &value), &own) {
-                Ok(link) => return Ok(Self { name, legs, windows, _link: link }),
+                Ok(link) => return Ok(Self { name, legs, windows, link }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
                 Err(error) => return Err(error),
             }
         }
         Err(last.unwrap_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists)))
+    }
+
+    /// What another process needs to go on with it: name, slots, descriptors.
+    pub(super) fn parts(&self) -> (String, u32, Vec<BorrowedFd<'_>>) {
+        let fds = vec![self.link.as_fd(), self.legs.as_fd(), self.windows.map.as_fd()];
+        (self.name.clone(), self.windows.slots, fds)
+    }
+
+    /// That of another process.
+    pub(super) fn adopt(
+        name: String,
+        slots: u32,
+        fds: &mut impl Iterator<Item = OwnedFd>,
+    ) -> io::Result<Self> {
+        match (fds.next(), fds.next(), fds.next()) {
+            (Some(link), Some(legs), Some(windows)) => {
+                Ok(Self { name, legs, windows: Windows::of(windows, slots)?, link })
+            }
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Sockets that it has windows for.
+    pub(super) const fn slots(&self) -> usize {
+        self.windows.slots as usize
     }
 
     /// The name that the kernel knows it by.

@@ -1,0 +1,212 @@
+//! One proxy takes another's place: all that the old one has, with its connections, and nothing
+//! lost between.
+
+use super::{Engine, Outside, Place, Totals, token};
+use crate::config::ProxyConfig;
+use crate::flow::{Flow, FlowState};
+use crate::handover::{Line, VERSION};
+use crate::host::Host;
+use crate::log::Log;
+use crate::radio_leg::{LegState, RadioLeg};
+use crate::table::TableState;
+use justfull_base::Instant;
+use justfull_net::SystemError;
+use justfull_net::clock::{Clock, SlotClock};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+
+/// The first message: how many descriptors of each kind come with it, in this order, and what is
+/// not in them.
+#[derive(Debug, Serialize, Deserialize)]
+struct Hello {
+    version: u32,
+    /// The network namespace.
+    namespace: u64,
+    mark: u32,
+    clock_start: u64,
+    listeners: usize,
+    /// Metrics are served.
+    metrics: bool,
+    table: TableState,
+    leg: LegState,
+    reclaimed: usize,
+    totals: Totals,
+    flows: usize,
+}
+
+/// What an old proxy has sent.
+pub(crate) struct Offer {
+    line: Line,
+    hello: Hello,
+    /// Of the first message, less those of the servers.
+    fds: Vec<OwnedFd>,
+    flows: Vec<(FlowState, Vec<OwnedFd>)>,
+}
+
+fn namespace() -> io::Result<u64> {
+    Ok(std::fs::metadata("/proc/thread-self/ns/net")?.ino())
+}
+
+impl Offer {
+    /// Asks the proxy at the socket of `config` for all it has; and the listeners of questions and
+    /// of metrics.
+    ///
+    /// # Errors
+    /// There is none, or it is of another kind.
+    pub(crate) fn ask(config: &ProxyConfig) -> Result<(Self, Outside), SystemError> {
+        let path = &config.operation.socket;
+        let failed =
+            |e: io::Error| SystemError::new(format!("take over from the proxy at {path}"), e);
+        Self::receive(config).map_err(failed)
+    }
+
+    fn receive(config: &ProxyConfig) -> io::Result<(Self, Outside)> {
+        let mut stream = UnixStream::connect(&config.operation.socket)?;
+        stream.write_all(b"takeover\n")?;
+        let mut line = Line::new(stream)?;
+        let (hello, fds): (Hello, _) = line.receive()?;
+        let refused = |why: String| Err(io::Error::other(why));
+        if hello.version != VERSION {
+            return refused(format!("it speaks version {}, this is {VERSION}", hello.version));
+        }
+        if hello.namespace != namespace()? {
+            return refused("it is in another network namespace".into());
+        }
+        if hello.mark != config.route.mark {
+            return refused(format!("its route.mark is {}: the same is needed", hello.mark));
+        }
+        if !hello.leg.serves(config.radio_leg) {
+            let way = hello.leg.way();
+            return refused(format!("its control.radio_leg is {way}: that needs a restart"));
+        }
+        let mut fds = fds.into_iter();
+        let mut next = || fds.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
+        let questions = UnixListener::from(next()?);
+        let metrics = if hello.metrics { Some(next()?.into()) } else { None };
+        let fds = fds.collect();
+        let flows = (0..hello.flows).map(|_| line.receive()).collect::<io::Result<_>>()?;
+        Ok((Self { line, hello, fds, flows }, Outside { questions, metrics }))
+    }
+}
+
+impl Engine {
+    /// Gives everything to the process at the other end. True when it is that one's from now on:
+    /// nothing of it may be touched any more.
+    pub(super) fn hand_over(&mut self, stream: UnixStream) -> bool {
+        self.log.flush();
+        let Ok(mut line) = Line::new(stream) else { return false };
+        let sent = self.send_all(&mut line);
+        if sent.is_ok() && line.give() {
+            return true;
+        }
+        line.refuse();
+        let why = sent.err().map_or_else(|| "the new proxy ended".into(), |e| e.to_string());
+        self.log.note("takeover failed", &why);
+        false
+    }
+
+    fn send_all(&self, line: &mut Line) -> io::Result<()> {
+        if self.drain_until.is_some() {
+            return Err(io::Error::other("it is draining"));
+        }
+        let outside = self.outside.as_ref().ok_or_else(|| io::Error::other("not yet"))?;
+        let mut fds: Vec<BorrowedFd<'_>> = vec![outside.questions.as_fd()];
+        fds.extend(outside.metrics.as_ref().map(AsFd::as_fd));
+        fds.push(self.host.lock.as_fd());
+        fds.push(self.host.table.as_fd());
+        fds.extend(self.host.listeners.iter().map(AsFd::as_fd));
+        let (leg, of_leg) = self.shared.leg.state();
+        fds.extend(of_leg);
+        let hello = Hello {
+            version: VERSION,
+            namespace: namespace()?,
+            mark: self.config.route.mark,
+            clock_start: self.clock.origin(),
+            listeners: self.host.listeners.len(),
+            metrics: outside.metrics.is_some(),
+            table: self.host.table.state(),
+            leg,
+            reclaimed: self.host.delivery.reclaimed(),
+            totals: self.totals.clone(),
+            flows: self.open,
+        };
+        line.send(&hello, &fds)?;
+        self.flows().try_for_each(|flow| line.send(&flow.state(), &flow.descriptors()))
+    }
+
+    /// Lets go of what now belongs to another process.
+    pub(crate) fn leave(mut self) {
+        self.host.delivery.leave();
+        // No connection is ended, no descriptor is closed but by the end of the process.
+        std::mem::forget(self);
+    }
+
+    /// Prepares everything from what an old proxy offers, takes it, and selects as `config` says.
+    ///
+    /// # Errors
+    /// What cannot be had; the old proxy then goes on.
+    pub(crate) fn adopt(
+        config: ProxyConfig,
+        file: std::path::PathBuf,
+        asks: super::Asks,
+        offer: Offer,
+    ) -> Result<Self, SystemError> {
+        let failed = |e: io::Error| SystemError::new("take over", e);
+        let Offer { mut line, hello, fds, flows } = offer;
+        let mut fds = fds.into_iter();
+        let host =
+            Host::adopt(&config, (&hello.table, hello.listeners), hello.reclaimed, &mut fds)?;
+        let missing = || failed(io::Error::other("a descriptor is missing"));
+        let leg = RadioLeg::adopt(&hello.leg, &mut fds).map_err(failed)?;
+        let clock = SlotClock::at(hello.clock_start);
+        let mut engine = Self::build(config, file, asks, (host, clock), (leg, Vec::new()))?;
+        engine.totals = hello.totals;
+        for (state, fds) in flows {
+            let flow = Flow::restore(&state, fds, &mut engine.shared.pool).ok_or_else(missing)?;
+            engine.put(flow).map_err(|e| failed(e.into()))?;
+        }
+        line.take().map_err(failed)?;
+        engine.host.delivery.own();
+        let now = engine.clock.now();
+        engine.begin_again(now);
+        Ok(engine)
+    }
+
+    /// A connection of an old proxy keeps its place, which is that of its window.
+    fn put(&mut self, flow: Flow) -> nix::Result<()> {
+        let index = flow.slot;
+        while self.places.len() <= index as usize {
+            self.places.push(Place { generation: 0, flow: None });
+        }
+        let key = token(self.places[index as usize].generation, index);
+        self.watch_flow(&flow, key)?;
+        self.places[index as usize].flow = Some(Box::new(flow));
+        self.open += 1;
+        Ok(())
+    }
+
+    /// It is all ours: from here on connections are touched.
+    fn begin_again(&mut self, now: Instant) {
+        for index in (0..self.places.len() as u32).rev() {
+            let place = &mut self.places[index as usize];
+            match &mut place.flow {
+                Some(flow) => {
+                    let key = token(place.generation, index);
+                    flow.join(now, key, &mut self.shared.steering);
+                }
+                None => self.free.push(index),
+            }
+        }
+        self.next_tick = now;
+        self.next_forget = now + super::FORGET_EVERY;
+        self.apply();
+        // Should it fail, it selects as the old one did.
+        if let Err(error) = self.host.table.select(Some(&self.config.select)) {
+            self.log.note("takeover", &crate::table::explain(&error));
+        }
+        Log::note(&mut self.log, "takeover", &format!("{} connections", self.open));
+    }
+}

@@ -1,0 +1,103 @@
+//! A connection that passes from one proxy to the next.
+
+use super::Flow;
+use crate::relay::{Direction, DirectionState, End, Pool};
+use crate::steering::{Sizes, Steering};
+use crate::system;
+use justfull_base::{Duration, Instant};
+use justfull_rapid::Windows;
+use serde::{Deserialize, Serialize};
+use socket2::Socket;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What of it is not in its descriptors.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FlowState {
+    /// Its place, and among the windows of the radio legs.
+    pub(crate) slot: u32,
+    client_at: SocketAddr,
+    server_at: SocketAddr,
+    ways: [DirectionState; 2],
+    connected: bool,
+    /// On the clock that passes along.
+    opened_ns: u64,
+    active_ns: u64,
+    rtts_ns: [u64; 3],
+    mss: [u32; 2],
+    segments: u32,
+    bounded: bool,
+}
+
+impl Flow {
+    pub(crate) fn state(&self) -> FlowState {
+        FlowState {
+            slot: self.slot,
+            client_at: self.client_at,
+            server_at: self.server_at,
+            ways: [self.up.state(), self.down.state()],
+            connected: self.connected,
+            opened_ns: self.opened.as_nanos(),
+            active_ns: self.active.as_nanos(),
+            rtts_ns: [self.wired, self.radio, self.radio_least].map(Duration::as_nanos),
+            mss: self.mss,
+            segments: self.segments,
+            bounded: self.bounded,
+        }
+    }
+
+    /// Its sockets and the pipes that hold data.
+    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let mut fds = vec![self.client.socket.as_fd(), self.server.socket.as_fd()];
+        fds.extend([&self.up, &self.down].into_iter().filter_map(Direction::pipe).flatten());
+        fds
+    }
+
+    /// The connection of `state` and its descriptors. None when they do not fit together.
+    pub(crate) fn restore(state: &FlowState, fds: Vec<OwnedFd>, pool: &mut Pool) -> Option<Self> {
+        let mut fds = fds.into_iter();
+        let (client, server) = (Socket::from(fds.next()?), Socket::from(fds.next()?));
+        let mut way = |state: &DirectionState| Direction::restore(state, &mut fds, pool);
+        let (up, down) = (way(&state.ways[0])?, way(&state.ways[1])?);
+        let [wired, radio, radio_least] = state.rtts_ns.map(Duration::from_nanos);
+        let acknowledged = system::tcp_info(&client).ok()?.acknowledged;
+        let active = Instant::from_nanos(state.active_ns);
+        Some(Self {
+            sampled_bytes: [down.bytes, acknowledged],
+            client: End::new(client),
+            server: End::new(server),
+            client_at: state.client_at,
+            server_at: state.server_at,
+            up,
+            down,
+            connected: state.connected,
+            opened: Instant::from_nanos(state.opened_ns),
+            active,
+            id: None,
+            windows: Windows::UNLIMITED,
+            mss: state.mss,
+            listed: false,
+            failed: [false; 2],
+            sampled: active,
+            held: false,
+            wired,
+            radio,
+            radio_least,
+            paced: None,
+            slot: state.slot,
+            segments: state.segments,
+            bounded: state.bounded,
+        })
+    }
+
+    /// Makes a connection that was restored known to the control.
+    pub(crate) fn join(&mut self, now: Instant, key: u64, steering: &mut Steering) {
+        if !self.connected {
+            return;
+        }
+        let sizes = Sizes::of(self.mss[0], self.client_at.is_ipv6());
+        let rtts = [Some(self.wired), Some(self.radio)];
+        self.id = steering.open(now, (self.client_at.ip(), key), sizes, rtts);
+        self.sampled = now;
+    }
+}
