@@ -2,7 +2,6 @@
 //! for their askers; the loop of the proxy waits for nobody.
 
 use crate::config::OperationConfig;
-use crate::engine::Outside;
 use justfull_net::{SystemError, http};
 use nix::sys::eventfd::EventFd;
 use nix::sys::stat::{Mode, umask};
@@ -21,6 +20,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LONGEST_QUESTION: u64 = 64;
 /// What Prometheus asks for (exposition formats, "Text-based format").
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Where others ask this process; a proxy that takes its place goes on with them.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    pub(crate) questions: UnixListener,
+    pub(crate) metrics: Option<TcpListener>,
+}
 
 /// What is asked.
 #[derive(Debug)]

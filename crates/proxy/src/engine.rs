@@ -8,7 +8,7 @@ mod takeover;
 
 pub(crate) use takeover::Offer;
 
-use crate::ask::{Ask, What};
+use crate::ask::{Ask, Outside, What};
 use crate::config::ProxyConfig;
 use crate::flood::Flood;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
@@ -30,8 +30,6 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use serde::{Deserialize, Serialize};
 use socket2::{SockAddr, Socket};
 use std::collections::VecDeque;
-use std::net::TcpListener;
-use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -73,13 +71,6 @@ pub(crate) struct Totals {
 
 /// Questions, and what wakes the loop for them.
 pub(crate) type Asks = (Receiver<Ask>, Arc<EventFd>);
-
-/// Where others ask this process; a proxy that takes its place goes on with them.
-#[derive(Debug)]
-pub(crate) struct Outside {
-    pub(crate) questions: UnixListener,
-    pub(crate) metrics: Option<TcpListener>,
-}
 
 /// How the loop has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! One proxy takes another's place: all that the old one has, with its connections, and nothing
 //! lost between.
 
-use super::{Engine, Outside, Place, Totals, token};
+use super::{Engine, Place, Totals, token};
+use crate::ask::Outside;
 use crate::config::ProxyConfig;
 use crate::flow::{Flow, FlowState};
 use crate::handover::{Line, VERSION};
