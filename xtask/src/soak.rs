@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: what is too long for every change: the long tests, the tables of
-//! `docs/guide/slow-bearers.md`, fresh worlds, mutated inputs, each fuzz target for minutes and
-//! mutants of the algorithms. A part that fails does not keep the others from running; the last
-//! lines say what came of each.
+//! `docs/guide/slow-bearers.md`, the proxy beside its rivals, fresh worlds, mutated inputs, each
+//! fuzz target for minutes and mutants of the algorithms. A part that fails does not keep the
+//! others from running; the last lines say what came of each.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,9 +18,10 @@ struct Part {
     run: fn(&Path) -> Outcome,
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     Part { name: "long tests", run: long_tests },
     Part { name: "slow bearers", run: |root| docs::run_slow_bearers(root, docs::Mode::Check) },
+    Part { name: "the proxy beside others", run: |root| own(root, &["bench", "proxy", "--ci"]) },
     Part { name: "mutated inputs", run: |root| mutate::run(root, &mutate::Plan::default()) },
     Part { name: "fresh worlds", run: |root| own(root, &["swarm", "--for", SWARM]) },
     Part { name: "fuzz targets", run: |root| fuzz::run(root, &["--seconds", FUZZ_SECONDS]) },

@@ -404,4 +404,61 @@ mod tests {
         open(&mut steering, "10.45.0.3", 3);
         assert_eq!(steering.ues.len(), 2, "places are used again");
     }
+
+    /// A generator of numbers below `most` (Marsaglia 2003, xorshift).
+    fn random(state: &mut u64, most: u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        (*state >> 16) % most
+    }
+
+    /// Flows open, close, move data and are reported of in any order: each change of windows is of
+    /// a flow that is open, has the key that this flow was opened with, and is what the control
+    /// says of it.
+    #[test]
+    fn no_flow_steers_anothers_window() {
+        let mut state = 0x9e37_79b9_7f4a_7c15;
+        let mut steering = steering();
+        let mut open: BTreeMap<u64, FlowId> = BTreeMap::new();
+        let (mut changes, mut at) = (0, 3);
+        for key in 0..20_000 {
+            at += random(&mut state, 20);
+            let ue = format!("10.45.0.{}", random(&mut state, 6) + 1);
+            let nth = random(&mut state, open.len().max(1) as u64) as usize;
+            let some = open.iter().nth(nth).map(|(&key, &id)| (key, id));
+            match (random(&mut state, 8), some) {
+                (0 | 1, _) => {
+                    let rtts = [1, 2].map(|_| Duration::from_millis(1 + random(&mut state, 50)));
+                    let address = ue.parse().expect("an address");
+                    let id = steering.open(ms(at), (address, key), SIZES, rtts.map(Some));
+                    assert_eq!(open.insert(key, id.expect("it opens")), None);
+                }
+                (2, Some((key, id))) => {
+                    steering.close(ms(at), id);
+                    open.remove(&key);
+                }
+                (3 | 4, Some((_, id))) => {
+                    let bytes = random(&mut state, 1 << 17);
+                    let rtts = [Duration::from_millis(5); 2];
+                    steering.sample(ms(at), id, ([bytes; 2], key % 5 == 0), rtts);
+                }
+                (5, _) => steering.on_timer(ms(at)),
+                (6, _) => steering.forget(ms(at)),
+                _ => {
+                    let mut told = report(&[&ue], ms(at));
+                    told.ran.offered = 100 + random(&mut state, 100_000);
+                    steering.report(ms(at), &told);
+                }
+            }
+            while let Some((key, windows)) = steering.change() {
+                let id = open.get(&key).unwrap_or_else(|| panic!("{key} is not open"));
+                let of = steering.view(*id).expect("it is open").windows;
+                let own = (SIZES.payload(of.server), SIZES.payload(of.radio), of.reading);
+                assert_eq!((windows.server, windows.radio, windows.reading), own, "{key}");
+                changes += 1;
+            }
+        }
+        assert!(changes > 10_000, "{changes}");
+    }
 }
