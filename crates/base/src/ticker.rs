@@ -160,7 +160,7 @@ impl Ticker {
 
     /// When tick `k` happens; none when it is missed.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn at(&self, k: u64) -> Option<Instant> {
         let nominal = self.nominal(k);
         match self.lateness {
@@ -175,6 +175,7 @@ impl Ticker {
         }
     }
 
+    #[inline(never)]
     fn hash_below(&self, k: u64, n: u64) -> u64 {
         ((u128::from(mix(self.key ^ mix(k))) * u128::from(n)) >> 64) as u64
     }
@@ -182,7 +183,7 @@ impl Ticker {
     /// The first tick with number `from` or later that happens at or after `t` (strictly after `t`
     /// with `strictly`), and its number.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn first(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
         // A busy layer asks for the tick after its last one: nothing was skipped, so no search.
         match self.at(from) {
@@ -191,21 +192,18 @@ impl Ticker {
         }
     }
 
+    #[inline(never)]
     fn search(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
         let lag = fraction(t.since(Instant::ZERO + self.phase).as_nanos()) / self.period_ns;
         // A tick with a nominal time before `t` may still come late: up to one period later, and
         // one more for the skew between the nominal period, which bounds the lateness, and the real
         // one.
         let back = if matches!(self.lateness, Lateness::Uniform { .. }) { 2 } else { 0 };
-        let mut k = whole(lag).saturating_sub(back).max(from);
-        loop {
-            if let Some(at) = self.at(k)
-                && (at > t || (!strictly && at == t))
-            {
-                return (k, at);
-            }
-            k += 1;
+        let k = whole(lag).saturating_sub(back).max(from);
+        if self.lateness == Lateness::Exact {
+            return first_from(k, t, strictly, |k| Some(self.nominal(k)));
         }
+        first_from(k, t, strictly, |k| self.at(k))
     }
 
     /// Number of ticks that happen in the open interval between `after` and `before`, at most
@@ -219,6 +217,25 @@ impl Ticker {
             next = self.first(next.0 + 1, after, true);
         }
         count
+    }
+}
+
+/// The first tick from `k` on that happens, by `at`, at or after `t` (strictly after `t` with
+/// `strictly`), and its instant.
+#[inline(always)]
+fn first_from(
+    mut k: u64,
+    t: Instant,
+    strictly: bool,
+    at: impl Fn(u64) -> Option<Instant>,
+) -> (u64, Instant) {
+    loop {
+        if let Some(at) = at(k)
+            && (at > t || (!strictly && at == t))
+        {
+            return (k, at);
+        }
+        k += 1;
     }
 }
 

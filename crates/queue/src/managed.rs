@@ -311,10 +311,14 @@ impl ManagedQueue {
     }
 
     /// The packet that the discipline would serve next. The AQM may still drop it.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn peek(&self) -> Option<&Packet> {
-        self.discipline.first().map(|queued| &queued.packet)
+        let first = match &self.discipline {
+            AnyDiscipline::Fifo(fifo) => fifo.first(),
+            other => outlined(|| other.first()),
+        };
+        first.map(|queued| &queued.packet)
     }
 
     /// Time that the packet of [`Self::peek`] has waited in this queue; none when nothing waits.

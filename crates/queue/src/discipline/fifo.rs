@@ -74,7 +74,7 @@ impl Discipline for Fifo {
         0
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_back(&mut self, _lane: Lane, queued: Queued) {
         if self.ring.len() == self.ring.capacity() {
             self.make_room();
@@ -95,7 +95,7 @@ impl Discipline for Fifo {
         if self.ring.is_empty() { None } else { Some(0) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn head(&self, _lane: Lane) -> Option<&Queued> {
         self.ring.front().map(|place| &place.0)
     }
@@ -104,7 +104,7 @@ impl Discipline for Fifo {
         self.ring.iter().all(|place| visit(&place.0.packet));
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, _lane: Lane) -> Option<Queued> {
         self.ring.pop_front().map(|place| place.0)
     }

@@ -56,10 +56,10 @@ impl Known<'_, Fifo, NoAqm> {
             let backlog_packets = packets + moved.packets as u32;
             let backlog_bytes = bytes + moved.bytes;
             let admits = |size| limit.admits(backlog_packets, backlog_bytes, size);
-            if !self.discipline.head(0).is_some_and(|queued| admits(queued.packet.size)) {
-                break;
-            }
-            let Some(Queued { mut packet, .. }) = self.discipline.pop(0) else { break };
+            let head = self.discipline.head(0).filter(|queued| admits(queued.packet.size));
+            let Some(&Queued { mut packet, .. }) = head else { break };
+            // What it returns has been copied already.
+            let _ = self.discipline.pop(0);
             let sojourn = now.since(packet.enqueued);
             probe.on_event(now, &Event::Departed { layer: above, packet, sojourn });
             packet.enqueued = now;
