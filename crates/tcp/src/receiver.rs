@@ -273,12 +273,10 @@ impl Receiver {
 
     /// A segment arrives; `ce`: with congestion experienced. Returns an acknowledgement or delays
     /// it.
+    #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
-            if segment.syn {
-                self.open(segment);
-            }
-            return Some(Ack { syn: segment.syn, ..self.acknowledge(None) });
+            return Some(self.on_empty(segment));
         }
         self.stats.segments += 1;
         self.stats.bytes += u64::from(segment.len);
@@ -297,24 +295,10 @@ impl Receiver {
         if segment.seq <= self.last_ack && segment.sent_at >= self.ts_recent {
             self.ts_recent = segment.sent_at;
         }
-        if segment.seq > self.next {
-            let duplicate = self.insert(segment);
-            return Some(self.acknowledge(duplicate));
+        if segment.seq > self.next || segment.end() <= self.next || !self.ranges.is_empty() {
+            return Some(self.on_disorder(now, segment));
         }
-        if segment.end() <= self.next {
-            self.stats.duplicates += 1;
-            return Some(
-                self.acknowledge(Some(SackBlock { start: segment.seq, end: segment.end() })),
-            );
-        }
-        self.next = segment.end();
-        self.unacked_segments += 1;
-        if !self.ranges.is_empty() {
-            self.absorb();
-            self.tune(now, segment.len);
-            return Some(self.acknowledge(None));
-        }
-        self.tune(now, segment.len);
+        self.advance(now, segment);
         let quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
         if quick || ce || !self.config.delayed_ack || self.unacked_segments >= 2 {
@@ -322,6 +306,41 @@ impl Receiver {
         }
         self.deadline = Some(now + self.config.delayed_ack_timeout);
         None
+    }
+
+    /// A segment without data: a SYN or a probe.
+    #[cold]
+    fn on_empty(&mut self, segment: &Segment) -> Ack {
+        if segment.syn {
+            self.open(segment);
+        }
+        Ack { syn: segment.syn, ..self.acknowledge(None) }
+    }
+
+    /// A segment that is not the next, or ranges beyond a gap: it is acknowledged at once.
+    #[inline(never)]
+    fn on_disorder(&mut self, now: Instant, segment: &Segment) -> Ack {
+        let mut duplicate = None;
+        if segment.seq > self.next {
+            duplicate = self.insert(segment);
+        } else if segment.end() <= self.next {
+            self.stats.duplicates += 1;
+            duplicate = Some(SackBlock { start: segment.seq, end: segment.end() });
+        } else {
+            self.advance(now, segment);
+        }
+        self.acknowledge(duplicate)
+    }
+
+    /// The next segment has arrived.
+    #[inline]
+    fn advance(&mut self, now: Instant, segment: &Segment) {
+        self.next = segment.end();
+        self.unacked_segments += 1;
+        if !self.ranges.is_empty() {
+            self.absorb();
+        }
+        self.tune(now, segment.len);
     }
 
     #[inline]
@@ -432,6 +451,7 @@ impl Receiver {
         self.recent_len = kept + 1;
     }
 
+    #[inline]
     fn acknowledge(&mut self, duplicate: Option<SackBlock>) -> Ack {
         self.stats.acks += 1;
         self.unacked_segments = 0;
@@ -439,6 +459,26 @@ impl Receiver {
         self.last_ack = self.next;
         self.offered = self.offered.max(self.next + self.window);
         let mut sack = [SackBlock::default(); 3];
+        let mut sack_len = 0;
+        if duplicate.is_some() || self.recent_len > 0 {
+            sack_len = self.list_blocks(duplicate, &mut sack);
+        }
+        Ack {
+            cumulative: self.next,
+            window: self.offered - self.next,
+            ts_echo: self.ts_recent,
+            sack,
+            sack_len,
+            ece: self.echo,
+            ce_packets: self.stats.ce_marks,
+            ce_bytes: self.stats.ce_bytes,
+            syn: false,
+        }
+    }
+
+    /// Puts `duplicate` and then the ranges that changed last in `sack`; returns how many.
+    #[inline(never)]
+    fn list_blocks(&self, duplicate: Option<SackBlock>, sack: &mut [SackBlock; 3]) -> u8 {
         let mut used = 0;
         if let Some(block) = duplicate {
             sack[0] = block;
@@ -448,17 +488,7 @@ impl Receiver {
         for (slot, block) in sack[used..].iter_mut().zip(&self.recent[..recent]) {
             *slot = *block;
         }
-        Ack {
-            cumulative: self.next,
-            window: self.offered - self.next,
-            ts_echo: self.ts_recent,
-            sack,
-            sack_len: (used + recent) as u8,
-            ece: self.echo,
-            ce_packets: self.stats.ce_marks,
-            ce_bytes: self.stats.ce_bytes,
-            syn: false,
-        }
+        (used + recent) as u8
     }
 
     /// A SYN: a connection begins, with the stream where it is.

@@ -53,7 +53,7 @@ impl RttEstimator {
 
     /// Takes the sample of what left at `sent` and was acknowledged at `now`; `round_start`: the
     /// first of a round trip.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&mut self, sent: Instant, now: Instant, round_start: bool) {
         let rtt = now.since(sent);
         self.observe_min(rtt);
@@ -89,6 +89,7 @@ impl RttEstimator {
     }
 
     /// RFC 6298 (2.2) and (2.3), by the clock's ticks.
+    #[inline(never)]
     fn sample_by_rfc(&mut self, sent: Instant, now: Instant) {
         let ticks = now.as_nanos() / self.tick - sent.as_nanos().min(now.as_nanos()) / self.tick;
         let rtt = ticks.max(1) * self.tick;

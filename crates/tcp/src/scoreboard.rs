@@ -312,19 +312,22 @@ impl Scoreboard {
 
     /// Processes the SACK blocks of one acknowledgement.
     pub(crate) fn sack(&mut self, blocks: &[SackBlock], delivery: &mut Delivery) {
-        for block in blocks {
-            if block.end > self.una && block.end <= self.nxt && !self.known.contains(block) {
-                self.sack_block(block, delivery);
+        let before = self.known;
+        for (i, block) in blocks.iter().enumerate().take(before.len()) {
+            // Most are repeated in the same place.
+            if before[i] == *block {
+                continue;
             }
-        }
-        for (known, block) in self.known.iter_mut().zip(blocks) {
-            *known = *block;
+            self.known[i] = *block;
+            if block.end > self.una && block.end <= self.nxt && !before.contains(block) {
+                self.sack_block(block, &before, delivery);
+            }
         }
     }
 
-    fn sack_block(&mut self, block: &SackBlock, delivery: &mut Delivery) {
+    fn sack_block(&mut self, block: &SackBlock, known: &[SackBlock; 3], delivery: &mut Delivery) {
         // The first block usually extends a known one: start after what is known.
-        let known = self.known.iter().find(|k| k.start == block.start && k.end < block.end);
+        let known = known.iter().find(|k| k.start == block.start && k.end < block.end);
         let start = known.map_or(block.start, |k| k.end);
         let mut serial = self.locate(start.max(self.una));
         while serial < self.next {

@@ -161,13 +161,14 @@ impl Sender {
         if !self.setup.timestamps {
             return self.take_timed(now);
         }
+        let sent = match progress.rtt {
+            _ if progress.advanced => ack.ts_echo,
+            Some(rtt) => now - rtt,
+            None => return,
+        };
+        self.rtt.sample(sent, now, progress.round_start);
         if progress.advanced {
-            self.rtt.sample(ack.ts_echo, now, progress.round_start);
             self.rtt.reset_backoff();
-        } else if let Some(rtt) = progress.rtt {
-            self.rtt.sample(now - rtt, now, progress.round_start);
-        } else {
-            return;
         }
         self.tail.on_rtt_sample();
     }

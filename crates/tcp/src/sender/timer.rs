@@ -9,6 +9,7 @@ impl Sender {
     /// of a paced segment and the persist timer; none when only an acknowledgement or a write can
     /// change anything.
     #[must_use]
+    #[inline]
     pub fn next_timer(&self) -> Option<Instant> {
         let loss = self.rto_deadline.min(self.reorder_deadline).min(self.probe_deadline());
         let next = loss.min(self.release_at).min(self.persist_deadline);
