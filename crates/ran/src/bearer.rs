@@ -389,6 +389,7 @@ impl Bearer {
     }
 
     /// True when at least `most` bytes, without headers, wait here and may be sent.
+    #[inline(always)]
     pub(crate) fn fills(&self, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
         let begun = if self.sending { link.tx.head_left().unwrap_or(0) } else { 0 };
@@ -398,6 +399,7 @@ impl Bearer {
     /// True when a single SDU waits, fits whole into a transport block of `most` bytes, and changes
     /// nothing in PDCP and RLC but their sequence numbers: the UE has received everything before
     /// it.
+    #[inline(always)]
     pub(crate) fn is_light(&self, now: Instant, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
         let fits = |sdu: &Packet| {
@@ -412,6 +414,7 @@ impl Bearer {
 
     /// Sends and delivers the SDU of a bearer that [is light](Self::is_light). Returns its bytes on
     /// the air.
+    #[inline(always)]
     pub(crate) fn send_light<D: Probe + Egress>(
         &mut self,
         now: Instant,

@@ -217,7 +217,7 @@ impl Channel {
     }
 
     /// Slot `slot_index` is pulled at `now`.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, slot_index: u64, now: Instant) {
         debug_assert!(
             now >= self.last_pull,
@@ -230,7 +230,7 @@ impl Channel {
 
     /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither
     /// argument may decrease.
-    #[inline]
+    #[inline(always)]
     pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
         self.advance(slot_index, now);
         self.peek(slot_index, now)
@@ -239,7 +239,7 @@ impl Channel {
     /// What slot `slot_index` will carry if it is pulled at `at`, not before the last pull. Changes
     /// nothing; for kinds that draw, the time this takes grows with the states between now and
     /// then.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn peek(&self, slot_index: u64, at: Instant) -> u64 {
         debug_assert!(at >= self.last_pull, "looked back to {at:?} from {:?}", self.last_pull);

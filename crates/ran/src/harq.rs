@@ -76,6 +76,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// An empty share for bearer `drb`, to be filled.
+    #[inline]
     pub(crate) fn add(&mut self, drb: u8) -> &mut TbContent {
         if self.bearers == self.contents.len() {
             self.contents.push((drb, TbContent::default()));
@@ -88,6 +89,7 @@ impl Block {
     }
 
     /// What it holds, bearer by bearer.
+    #[inline]
     pub(crate) fn contents(&self) -> &[(u8, TbContent)] {
         &self.contents[..self.bearers]
     }
@@ -138,6 +140,7 @@ impl Harq {
     }
 
     /// An empty block for `ue`.
+    #[inline]
     pub(crate) fn open(&mut self, ue: u32) -> Block {
         let mut block = self.spare.pop().unwrap_or_default();
         block.reset(ue);
@@ -145,6 +148,7 @@ impl Harq {
     }
 
     /// Gives the memory of `block` back.
+    #[inline]
     pub(crate) fn close(&mut self, block: Block) {
         self.spare.push(block);
     }
@@ -157,6 +161,7 @@ impl Harq {
 
     /// The block that is first in line to be sent again in slot `k`, if it fits `n_prb` resource
     /// blocks.
+    #[inline]
     pub(crate) fn due(&mut self, k: u64, n_prb: u16) -> Option<Block> {
         let (at, block) = self.waiting.front()?;
         if *at > k || block.n_prb > n_prb {
@@ -167,6 +172,7 @@ impl Harq {
 
     /// `block` is sent in slot `k`: how it ends. A first transmission that is stale cannot be
     /// decoded. What is to be sent again must be handed to [`Self::keep`].
+    #[inline]
     pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, met: Reception) -> Outcome {
         block.sent += 1;
         block.stale |= met == Reception::Stale;

@@ -165,7 +165,7 @@ impl SlotService for AnyService {
     fn most_bytes_per_unit(&self) -> u64 {
         each!(self, service => service.most_bytes_per_unit())
     }
-    #[inline]
+    #[inline(always)]
     fn join(&mut self, bearer: BearerId) {
         each!(self, service => service.join(bearer));
     }

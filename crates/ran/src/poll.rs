@@ -25,7 +25,7 @@ impl Poll {
     }
 
     /// There is something to do from `now` on.
-    #[inline]
+    #[inline(always)]
     fn arm(&mut self, now: Instant, strictly: bool) {
         if self.due == Instant::NEVER
             && let Some(ticker) = &self.ticker
@@ -54,6 +54,7 @@ impl Poll {
 
     /// The first tick at or after `t` (after, when `strictly`) whether armed or not; `t` itself
     /// when event-driven.
+    #[inline(always)]
     pub(crate) fn first(&self, t: Instant, strictly: bool) -> (u64, Instant) {
         self.ticker.as_ref().map_or((0, t), |ticker| ticker.first(0, t, strictly))
     }
@@ -103,10 +104,12 @@ impl Clocks {
     }
 
     /// SDAP has something to do from `now` on, or strictly after.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arm_sdap(&mut self, now: Instant, strictly: bool) {
-        self.sdap.arm(now, strictly);
-        self.next = self.next.min(self.sdap.due());
+        if self.sdap.due() == Instant::NEVER {
+            self.sdap.arm(now, strictly);
+            self.next = self.next.min(self.sdap.due());
+        }
     }
 
     /// Takes the opportunity of the UPF that is due: its instant.
@@ -175,6 +178,7 @@ impl Clocks {
 
     /// The first slot after the first SDAP poll after the first UPF poll after `entered`; no policy
     /// can beat it.
+    #[inline(always)]
     pub(crate) fn bound(&self, entered: Instant) -> Instant {
         let strictly = !self.top_down;
         let at = self.sdap.first(self.upf.first(entered, strictly).1, strictly).1;

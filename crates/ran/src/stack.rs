@@ -336,7 +336,7 @@ impl Stack {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_sdap<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -381,7 +381,19 @@ impl Stack {
     }
 
     /// One poll of each UE with packets in SDAP; UEs without any left leave the list.
+    #[inline(always)]
     fn serve_busy_sdap<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
+        let &[ue] = self.sdap_busy.as_slice() else {
+            return self.serve_several_sdaps(now, driver);
+        };
+        self.serve_sdap(now, ue, driver);
+        if !self.ues[ue as usize].stays_listed() {
+            self.sdap_busy.clear();
+        }
+    }
+
+    #[inline(never)]
+    fn serve_several_sdaps<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
         let mut busy = core::mem::take(&mut self.sdap_busy);
         busy.retain(|&ue| {
             self.serve_sdap(now, ue, driver);
@@ -390,18 +402,30 @@ impl Stack {
         self.sdap_busy = busy;
     }
 
-    /// One poll of one UE's SDAP: the scheduler chooses among its queues, and the bearer's limiter
-    /// decides whether more may enter.
+    /// One poll of one UE's SDAP.
+    #[inline]
     fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         if self.cell.wants_reports || self.clairvoyant.is_some() {
             self.prepare_limiters(now, ue_index);
         }
-        let mut sent = self.pour_sdap(now, ue_index, driver);
+        let sent = self.pour_sdap(now, ue_index, driver);
+        if sent == 0 || self.ues[ue_index as usize].sdap.is_busy() {
+            self.serve_in_turn(now, ue_index, sent, driver);
+        }
+    }
+
+    /// What is left of a poll of which `sent` packets have gone down: the scheduler chooses among
+    /// the UE's queues, and the bearer's limiter decides whether more may enter.
+    #[inline(never)]
+    fn serve_in_turn<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue_index: u32,
+        mut sent: u32,
+        driver: &mut D,
+    ) {
         let Self { ues, cell, service, clocks, held, .. } = self;
         let sdap = &mut ues[ue_index as usize].sdap;
-        if sent > 0 && !sdap.is_busy() {
-            return;
-        }
         let radio = &mut cell.ues[ue_index as usize];
         sdap.begin_poll();
         // A queue that is refused costs the others nothing of the batch.

@@ -65,6 +65,7 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     /// A handle for `packet` with PDCP SN `pdcp_sn`.
+    #[inline(always)]
     pub(crate) fn open(&mut self, packet: &Packet, pdcp_sn: u32) -> SduHandle {
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(Flight::default());
@@ -86,15 +87,18 @@ impl InFlight {
     }
 
     /// The entry of `handle`, also when it is delivered and only held.
+    #[inline(always)]
     fn any(&mut self, handle: SduHandle) -> Option<&mut Flight> {
         let entry = self.entries.get_mut(handle.0 as u32 as usize)?;
         (entry.used && u64::from(entry.generation) == handle.0 >> 32).then_some(entry)
     }
 
+    #[inline(always)]
     fn entry(&mut self, handle: SduHandle) -> Option<&mut Flight> {
         self.any(handle).filter(|entry| !entry.delivered)
     }
 
+    #[inline(always)]
     fn free(&mut self, handle: SduHandle) {
         let index = handle.0 as u32;
         self.entries[index as usize].used = false;
@@ -103,6 +107,7 @@ impl InFlight {
 
     /// The last byte of `handle` went to the radio at `now`: its packet has left the RLC queue.
     /// Returns the packet if a part of it was lost before, since it is now lost.
+    #[inline(always)]
     pub(crate) fn launch(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
         debug_assert!(!entry.has_left(), "the last byte leaves once");
@@ -122,12 +127,14 @@ impl InFlight {
     }
 
     /// The PDCP SN of `handle`; none when it is gone.
+    #[inline(always)]
     pub(crate) fn pdcp_sn(&mut self, handle: SduHandle) -> Option<u32> {
         self.entry(handle).map(|entry| entry.pdcp_sn)
     }
 
     /// `handle` will never be complete. Returns what it was; none if it was delivered or lost
     /// before, or if part of it has yet to leave ([`Self::launch`] then returns it).
+    #[inline(never)]
     pub(crate) fn lose(&mut self, handle: SduHandle) -> Option<Landed> {
         let entry = self.entry(handle)?;
         if !entry.has_left() {
@@ -143,6 +150,7 @@ impl InFlight {
 
     /// `handle` is delivered. Returns what it was; none if it was delivered before or is lost. An
     /// entry that is held stays for [`Self::acknowledge`].
+    #[inline(always)]
     pub(crate) fn close(&mut self, handle: SduHandle) -> Option<Landed> {
         let entry = self.entry(handle)?;
         debug_assert!(entry.has_left(), "it is whole only when all of it was sent");

@@ -52,12 +52,14 @@ impl Link {
 
     /// Bytes that an SDU of `size`, as the sender's queue counts it, takes in a transport block of
     /// its own.
+    #[inline(always)]
     pub(crate) fn bytes_of(&self, size: u32) -> u32 {
         size + self.pdcp_tx.header_bytes() + self.tx.headers().whole
     }
 
     /// True when a whole SDU would leave no state in RLC, and the UE's PDCP has everything that was
     /// sent.
+    #[inline(always)]
     pub(crate) fn is_level(&self) -> bool {
         self.tx.forgets_whole() && self.pdcp_rx.has_all_before(self.pdcp_tx.next())
     }

@@ -24,18 +24,28 @@ pub(super) struct Source<'a, P> {
     pub(super) probe: &'a mut P,
 }
 
-impl<P: Probe> SduSource for Source<'_, P> {
-    fn head(&mut self) -> Option<SduRef> {
-        while !*self.sending {
-            if !self.queue.reserve_into(self.now, self.head, self.probe) {
-                return None;
-            }
+impl<P: Probe> Source<'_, P> {
+    /// Begins the next SDU; false when there is none.
+    #[inline(never)]
+    fn start(&mut self) -> bool {
+        while self.queue.reserve_into(self.now, self.head, self.probe) {
             if self.pdcp.is_too_old(self.now, self.head.enqueued) {
                 self.queue.discard(self.now, self.head, DropReason::DiscardTimer, self.probe);
                 continue;
             }
             *self.sending = true;
             *self.handle = self.sdus.open(self.head, self.pdcp.number());
+            return true;
+        }
+        false
+    }
+}
+
+impl<P: Probe> SduSource for Source<'_, P> {
+    #[inline(always)]
+    fn head(&mut self) -> Option<SduRef> {
+        if !*self.sending && !self.start() {
+            return None;
         }
         Some(SduRef { handle: *self.handle, size: self.head.size + self.pdcp.header_bytes() })
     }

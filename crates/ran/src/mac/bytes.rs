@@ -9,6 +9,7 @@ use super::turns::Turns;
 use super::{Cell, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
+use crate::limiter::RlcView;
 use justfull_base::Probe;
 
 /// Smallest part in bytes: about a resource block group of a small carrier (at MCS 28 a pair of
@@ -28,6 +29,118 @@ pub(crate) struct Bytes {
 impl Bytes {
     pub(super) fn new(overhead: u64) -> Self {
         Self { turns: Turns::default(), overhead }
+    }
+
+    /// The turn of bearer `id`, which may take up to `grant` bytes. Returns how many it took, and
+    /// what it held before and holds now.
+    #[inline(always)]
+    fn turn<D: Probe + Egress>(
+        &self,
+        slot: Slot,
+        (id, grant): (BearerId, u64),
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> (u64, (RlcView, RlcView)) {
+        let bearer = cell.bearer(id);
+        // What a bearer has used tells whether it has paid for its header in this slot.
+        let overhead = if bearer.used_in(slot.k) == 0 { self.overhead.min(grant) } else { 0 };
+        let before = bearer.view();
+        let sent = bearer.pull_bytes(slot.now, grant - overhead, exit);
+        let took = if sent > 0 { sent + overhead } else { 0 };
+        bearer.add_used(slot.k, took);
+        let after = bearer.view();
+        if let Some(meter) = &mut cell.meter {
+            meter.give(id.ue, took, false);
+            meter.send(id.ue, sent);
+        }
+        (took, (before, after))
+    }
+
+    /// A slot for the only bearer, `id`, of which no limiter wants a report: one turn, after which
+    /// the slot is spent or nothing waits.
+    ///
+    /// `s1_bench s1_1mb` takes 2 % more instructions without it.
+    #[inline(always)]
+    fn serve_sole<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        id: BearerId,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
+        let capacity = cell.channel.capacity(slot.k, slot.now);
+        if capacity == 0 {
+            return SlotUse::default();
+        }
+        let (used, (before, after)) = self.turn(slot, (id, capacity), cell, exit);
+        cell.backlog.change(&before, &after);
+        if after.packets == 0 {
+            self.turns.pass(1, cell);
+        }
+        debug_assert!(
+            used == 0 || used == capacity || self.turns.is_empty(),
+            "one turn is enough: {used} of {capacity} in {slot:?}"
+        );
+        SlotUse { capacity, used }
+    }
+
+    /// A slot for several bearers.
+    #[inline(never)]
+    fn serve_several<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
+        let mut turns = core::mem::take(&mut self.turns);
+        let slot_use = turns.serve(slot, cell, |turns, cell, shared, budget| {
+            let mut used = 0;
+            let mut all_served = true;
+            loop {
+                let mut moved = 0;
+                let able = able_bearers(turns, cell, slot, shared);
+                let parts = if able > FEW {
+                    able.min((budget.left(shared) / LEAST_PART).max(FEW))
+                } else {
+                    able
+                };
+                let mut to_serve = parts;
+                let (mut turn, mut sharers) = (0, turns.len());
+                while to_serve > 0 && turn < turns.len() {
+                    let id = turns.at(turn);
+                    turn += 1;
+                    let capacity = cell.capacity(id.ue, slot, shared);
+                    if capacity == 0 {
+                        continue;
+                    }
+                    // The last bearer, often the only one, gets the rest without the division.
+                    let left = budget.left(capacity);
+                    let grant = if to_serve == 1 { left } else { left / to_serve };
+                    to_serve -= 1;
+                    let (took, views) = self.turn(slot, (id, grant), cell, exit);
+                    budget.take(took, capacity);
+                    moved += took;
+                    let offer = || Offer { capacity, left: budget.left(capacity) };
+                    sharers -= usize::from(!cell.settle(id, views, offer, sharers as u64));
+                }
+                used += moved;
+                if parts < able {
+                    all_served = false;
+                    turns.pass(turn, cell);
+                } else if sharers < turns.len() {
+                    turns.pass(turns.len(), cell);
+                }
+                if moved == 0 || budget.is_spent() || turns.is_empty() {
+                    break;
+                }
+            }
+            if all_served {
+                turns.rotate();
+            }
+            used
+        });
+        self.turns = turns;
+        slot_use
     }
 }
 
@@ -63,66 +176,12 @@ impl SlotService for Bytes {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) -> SlotUse {
-        let overhead = self.overhead;
-        self.turns.serve(slot, cell, |turns, cell, shared, budget| {
-            let mut used = 0;
-            let mut all_served = true;
-            loop {
-                let mut moved = 0;
-                let able = able_bearers(turns, cell, slot, shared);
-                let parts = if able > FEW {
-                    able.min((budget.left(shared) / LEAST_PART).max(FEW))
-                } else {
-                    able
-                };
-                let mut to_serve = parts;
-                let (mut turn, mut sharers) = (0, turns.len());
-                while to_serve > 0 && turn < turns.len() {
-                    let id = turns.at(turn);
-                    turn += 1;
-                    let capacity = cell.capacity(id.ue, slot, shared);
-                    if capacity == 0 {
-                        continue;
-                    }
-                    // The last bearer, often the only one, gets the rest without the division.
-                    let left = budget.left(capacity);
-                    let grant = if to_serve == 1 { left } else { left / to_serve };
-                    to_serve -= 1;
-                    let bearer = cell.bearer(id);
-                    // What a bearer has used tells whether it has paid for its header in this slot.
-                    let overhead =
-                        if bearer.used_in(slot.k) == 0 { overhead.min(grant) } else { 0 };
-                    let before = bearer.view();
-                    let sent = bearer.pull_bytes(slot.now, grant - overhead, exit);
-                    let took = if sent > 0 { sent + overhead } else { 0 };
-                    bearer.add_used(slot.k, took);
-                    let after = bearer.view();
-                    if let Some(meter) = &mut cell.meter {
-                        meter.give(id.ue, took, false);
-                        meter.send(id.ue, sent);
-                    }
-                    budget.take(took, capacity);
-                    moved += took;
-                    let offer = || Offer { capacity, left: budget.left(capacity) };
-                    sharers -=
-                        usize::from(!cell.settle(id, (before, after), offer, sharers as u64));
-                }
-                used += moved;
-                if parts < able {
-                    all_served = false;
-                    turns.pass(turn, cell);
-                } else if sharers < turns.len() {
-                    turns.pass(turns.len(), cell);
-                }
-                if moved == 0 || budget.is_spent() || turns.is_empty() {
-                    break;
-                }
+        match self.turns.sole() {
+            Some(id) if !cell.per_ue_channels && !cell.wants_reports => {
+                self.serve_sole(slot, id, cell, exit)
             }
-            if all_served {
-                turns.rotate();
-            }
-            used
-        })
+            _ => self.serve_several(slot, cell, exit),
+        }
     }
 }
 

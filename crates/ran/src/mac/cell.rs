@@ -24,6 +24,7 @@ pub(crate) struct OwnChannel {
 
 impl UeRadio {
     /// One of its bearers has something to send.
+    #[inline(always)]
     pub(crate) fn wants_to_send(&self) -> bool {
         self.bearers.iter().any(Bearer::wants_to_send)
     }

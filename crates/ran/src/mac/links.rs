@@ -188,6 +188,7 @@ impl Links {
     }
 
     /// Sends the UE's status reports of `id` that are due, and arms its timer.
+    #[inline]
     fn answer<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -216,6 +217,7 @@ impl Links {
     }
 
     /// Puts the next end of a timer of `link` in the queue, if it is before what is there.
+    #[inline(always)]
     fn arm_timer(&mut self, id: BearerId, link: &mut Link) {
         let next = link.next_timeout();
         if next < link.armed {

@@ -4,9 +4,11 @@
 //! Everything at the UE happens at the slot of the transmission it follows from; the driver adds
 //! the way through the air.
 
+mod active;
 mod light;
 mod sole;
 
+use self::active::Active;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
@@ -16,7 +18,6 @@ use crate::config::StackConfig;
 use crate::harq::{Block, Harq, Outcome, Reception};
 use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
 use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
-use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::feedback::CellKind;
 use justfull_base::rng::stream_key;
@@ -46,9 +47,7 @@ struct Air {
     harq: Harq,
     links: Links,
     /// UEs with something to send, sorted at each slot.
-    active: Vec<u32>,
-    /// Which UEs are among them: here, since it would be one more line of the cache of each UE.
-    listed: Vec<bool>,
+    active: Active,
 }
 
 /// What waits for a slot; the UEs' part borrows from the carrier and is kept empty in between.
@@ -94,8 +93,7 @@ impl Rb {
             air: Air {
                 harq: Harq::new(&config.mac.harq, stream_key(config.seed, "mac.harq")),
                 links: Links::new(config.mac.status_delay),
-                active: Vec::new(),
-                listed: vec![false; config.ues.len()],
+                active: Active::new(config.ues.len()),
             },
             demand: Demand::default(),
             allocation: RbAllocation::default(),
@@ -116,14 +114,14 @@ impl Rb {
             return used;
         }
         let Self { carrier, scheduler, knowledge, air, demand, allocation, served } = self;
-        air.active.sort_unstable();
+        air.active.sort();
         let mut ues = recycle(core::mem::take(&mut demand.ues));
         gather(
             slot,
             free,
             (carrier, *knowledge, scheduler.wants_sdus()),
             cell,
-            &air.active,
+            air.active.ues(),
             &mut ues,
             demand,
         );
@@ -160,12 +158,7 @@ impl Rb {
             offer_blocks(cell, &ues, &demand.drbs, allocation, left);
         }
         demand.ues = recycle(ues);
-        let Air { active, listed, .. } = air;
-        active.retain(|&ue| {
-            let stays = cell.ues[ue as usize].wants_to_send();
-            listed[ue as usize] = stays;
-            stays
-        });
+        air.active.retain(|ue| cell.ues[ue as usize].wants_to_send());
         used
     }
 }
@@ -185,12 +178,13 @@ impl Rb {
         let Some(mut twin) = twin else { return };
         let Self { carrier, knowledge, air, demand, allocation, .. } = self;
         let mut ues = Vec::new();
-        gather(slot, free, (carrier, *knowledge, false), cell, &air.active, &mut ues, demand);
+        gather(slot, free, (carrier, *knowledge, false), cell, air.active.ues(), &mut ues, demand);
         let (k, now, units) = (slot.k, slot.now, free.units);
         let shown =
             RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
         twin.schedule(&shown, allocation);
-        assert!(ues.iter().map(|ue| ue.ue).eq(air.active.iter().copied()), "the UEs of the slot");
+        let active = air.active.ues().iter().copied();
+        assert!(ues.iter().map(|ue| ue.ue).eq(active), "the UEs of the slot");
         for (i, (grant, &bytes)) in allocation.grants().iter().zip(allocation.bytes()).enumerate() {
             assert_eq!(
                 (grant.units, u64::from(bytes)),
@@ -211,22 +205,19 @@ impl SlotService for Rb {
         self.carrier.most_bytes_per_block()
     }
 
-    #[inline]
+    #[inline(always)]
     fn join(&mut self, bearer: BearerId) {
-        let Air { active, listed, .. } = &mut self.air;
-        list(bearer.ue, active, listed);
+        self.air.active.add(bearer.ue);
     }
 
     fn leave(&mut self, bearer: BearerId, cell: &mut Cell) {
-        let Air { active, listed, .. } = &mut self.air;
         if !cell.ues[bearer.ue as usize].wants_to_send() {
-            listed[bearer.ue as usize] = false;
-            active.retain(|ue| *ue != bearer.ue);
+            self.air.active.retain(|ue| ue != bearer.ue);
         }
     }
 
     fn sharers(&self) -> usize {
-        self.air.active.len()
+        self.air.active.ues().len()
     }
 
     fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
@@ -249,7 +240,7 @@ impl SlotService for Rb {
             self.air.transmit(slot, block, false, cell, exit);
         }
         if rbs > 0
-            && !self.air.active.is_empty()
+            && !self.air.active.ues().is_empty()
             && let Some(units) = RbUnits::new(rbs, self.carrier.group())
         {
             rbs -= self.serve_new(slot, Free { shape, units }, cell, exit);
@@ -302,6 +293,7 @@ impl Knowledge {
 }
 
 /// The MCS that the channel of `ue` bears in `slot`.
+#[inline(always)]
 fn channel_mcs(cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
     cell.channel_of(ue).next_mcs(slot.k, slot.now)
 }
@@ -383,6 +375,7 @@ fn offer_blocks(
 
 impl Air {
     /// Fills `block` with up to `grant` bytes of `id`; returns how many, headers included.
+    #[inline(always)]
     fn pull_block<D: Probe + Egress>(
         &mut self,
         slot: Slot,
@@ -434,23 +427,13 @@ impl Air {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        let Self { links, active, listed, .. } = self;
+        let Self { links, active, .. } = self;
         let mut woken = |id: BearerId, cell: &mut Cell| {
             if cell.ues[id.ue as usize].wants_to_send() {
-                list(id.ue, active, listed);
+                active.add(id.ue);
             }
         };
         links.end_timers(now, cell, exit, &mut woken);
         links.hear_statuses(now, cell, exit, woken);
-    }
-}
-
-/// `ue` has something to send.
-#[inline]
-fn list(ue: u32, active: &mut Vec<u32>, listed: &mut [bool]) {
-    let listed = &mut listed[ue as usize];
-    if !*listed {
-        *listed = true;
-        active.push(ue);
     }
 }

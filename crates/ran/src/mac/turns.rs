@@ -56,6 +56,12 @@ impl Turns {
         }
     }
 
+    /// The only bearer with something to send, if there is just one.
+    #[inline]
+    pub(super) fn sole(&self) -> Option<BearerId> {
+        if self.ring.len() == 1 { self.ring.front().copied() } else { None }
+    }
+
     /// The bearers in the order of their turns.
     pub(super) fn iter(&self) -> impl Iterator<Item = BearerId> {
         self.ring.iter().copied()

@@ -8,6 +8,7 @@
 
 use super::*;
 use crate::few::Few;
+use crate::limiter::RlcView;
 
 impl Rb {
     /// New data where that is so; returns how many resource blocks were used.
@@ -25,11 +26,11 @@ impl Rb {
             || cell.wants_reports
             || !air.harq.never_fails()
             || cell.errors_follow_sinr
-            || air.active.len() > units.full().into()
+            || air.active.ues().len() > units.full().into()
         {
             return None;
         }
-        let mcs = knowledge.mcs(cell, *air.active.first()?, slot)?;
+        let mcs = knowledge.mcs(cell, *air.active.ues().first()?, slot)?;
         let tbs = carrier.sizes(shape, mcs);
         // What fits one block fits a unit, except at I_TBS 6 of LTE.
         let (block, unit) = (tbs[1], tbs[usize::from(units.size())]);
@@ -38,33 +39,35 @@ impl Rb {
             let bearers = &cell.ues[ue as usize].bearers;
             matches!(bearers, Few::One(bearer) if bearer.is_light(slot.now, most))
         };
-        if most < block || !air.active.iter().all(is_light) {
+        if most < block || !air.active.ues().iter().all(is_light) {
             return None;
         }
-        air.active.sort_unstable();
+        air.active.sort();
         #[cfg(debug_assertions)]
         let twin = scheduler.twin();
-        if !scheduler.schedule_one_each(&air.active, units) {
+        if !scheduler.schedule_one_each(air.active.ues(), units) {
             return None;
         }
         #[cfg(debug_assertions)]
         self.assert_as_listed(twin, slot, free, cell, |demand, i| (1, demand.drbs[i].backlog));
         let Self { air, scheduler, served, .. } = self;
         let rbs = units.size();
-        let used = rbs * air.active.len() as u16;
+        let used = rbs * air.active.ues().len() as u16;
         served.clear();
-        for ue in air.active.drain(..) {
+        for &ue in air.active.ues() {
             let bearer = cell.ues[ue as usize].bearers.at(0);
-            air.listed[ue as usize] = false;
             let before = bearer.view();
             let bytes = bearer.send_light(slot.now, exit);
-            cell.backlog.change(&before, &bearer.view());
+            // It was all that waited.
+            debug_assert_eq!(bearer.view(), RlcView::default());
+            cell.backlog.change(&before, &RlcView::default());
             if let Some(meter) = &mut cell.meter {
                 meter.give(ue, rbs.into(), false);
                 meter.send(ue, bytes.into());
             }
             served.push(UeServed { ue, rbs, bytes });
         }
+        air.active.clear();
         scheduler.on_served(slot.now, served);
         Some(used)
     }

@@ -19,7 +19,7 @@ impl Rb {
     ) -> Option<u16> {
         let Free { shape, units } = free;
         let Self { carrier, scheduler, knowledge, air, .. } = self;
-        let &[ue] = air.active.as_slice() else { return None };
+        let &[ue] = air.active.ues() else { return None };
         let mcs = knowledge.mcs(cell, ue, slot)?;
         let tbs = carrier.sizes(shape, mcs);
         let all = usize::from(units.rbs());
@@ -58,7 +58,6 @@ impl Rb {
         }
         cell.offer(id, Offer { capacity: u64::from(tbs[usize::from(shape.n_prb)]), left: 0 });
         if !cell.ues[ue as usize].wants_to_send() {
-            air.listed[ue as usize] = false;
             air.active.clear();
         }
         Some(used)

@@ -86,22 +86,21 @@ impl NrUm {
         sink: &mut impl SduSink,
     ) -> bool {
         let Some(part) = part_of(header, parts) else { return false };
-        if header.0 == SegmentInfo::Whole {
-            sink.deliver(part.sdu);
-            return true;
-        }
-        if self.continues(header.1, part) {
+        if header.0 != SegmentInfo::Whole {
+            if !self.continues(header.1, part) {
+                return self.receive_out_of_order(now, header.1, part, sink);
+            }
             self.prefix += part.len;
             self.prefix_of = part.sdu;
             self.highest = self.sn.add(self.next, 1);
-            if part.last {
-                self.prefix = 0;
-                self.next = self.highest;
-                sink.deliver(part.sdu);
+            if !part.last {
+                return true;
             }
-            return true;
+            self.prefix = 0;
+            self.next = self.highest;
         }
-        self.receive_out_of_order(now, header.1, part, sink)
+        sink.deliver(part.sdu);
+        true
     }
 
     /// True when the segment continues what arrived in order, and nothing else is held.
@@ -121,6 +120,7 @@ impl NrUm {
     }
 
     /// TS 38.322 v17 clause 5.2.2.2.3.
+    #[inline(never)]
     fn receive_out_of_order(
         &mut self,
         now: Instant,
