@@ -100,10 +100,14 @@ impl Applications {
         let source = &mut self.sources[i as usize];
         let Route { flow, wire, tracked, .. } = source.route;
         let (protocol, core) = (source.route.protocol, &mut links.core);
-        source.send(now, |size, payload| {
+        let mut push = |size, payload| {
             let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
             core.push(now, wire, size, packet);
-        });
+        };
+        match source.datagram(now) {
+            Some((size, payload)) => push(size, payload),
+            None => source.send_frame(now, &mut push),
+        }
         if matches!(source.kind, Kind::Echo | Kind::Frames(_)) {
             links.monitor.recorder.app_event(flow, now, AppEvent::Sent);
         }

@@ -121,6 +121,7 @@ impl Calendar {
         }
     }
 
+    #[inline]
     fn insert(&mut self, at: Instant, member: u32) {
         let day = day_of(at);
         if day <= self.day {
@@ -136,6 +137,7 @@ impl Calendar {
     }
 
     /// Puts `entry` in a free slot and returns its index.
+    #[inline]
     fn keep(&mut self, entry: Entry) -> u32 {
         let place = self.free;
         if let Some(free) = self.entries.get_mut(place as usize) {
@@ -160,7 +162,10 @@ impl Calendar {
             let next = std::mem::replace(&mut entry.next, self.free);
             self.free = std::mem::replace(&mut link, next);
         }
-        self.today.sort_unstable_by(|a, b| b.cmp(a));
+        // Of periodic members the one armed last, the first of the chain, mostly fires last.
+        if !self.today.is_sorted_by(|a, b| a >= b) {
+            self.today.sort_unstable_by(|a, b| b.cmp(a));
+        }
         while let Some(&Reverse((at, member))) = self.far.peek()
             && day_of(at) - day < DAYS as u64
         {

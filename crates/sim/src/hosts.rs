@@ -41,15 +41,15 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// `item` of a UE reaches its server.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reach_server<T: Listener>(
         &mut self,
         now: Instant,
-        item: Up,
+        item: &Up,
         links: &mut Links<T>,
     ) {
-        match item {
-            Up::Ack(i, ack) => self.acknowledge(now, i, &ack, links),
+        match *item {
+            Up::Ack(i, ref ack) => self.acknowledge(now, i, ack, links),
             Up::Reply(i, sent) => links.monitor.replied(now, self.applications.flow_of(i), sent),
             Up::Segment(i, payload) => {
                 links.monitor.calls += 1;
@@ -71,13 +71,28 @@ impl Hosts {
         links.monitor.calls += 1;
         match self.ends[arrival.flow as usize] {
             End::Source(i) => self.applications.receive(now, i, arrival, links),
+            End::Download(i) => {
+                self.take_segment(now, i, arrival.payload, arrival.ce, links);
+            }
+            end => self.reach_other(now, end, arrival, links),
+        }
+    }
+
+    /// A packet for `end` reaches its UE, neither of a source nor of a download.
+    #[inline(never)]
+    fn reach_other<T: Listener>(
+        &mut self,
+        now: Instant,
+        end: End,
+        arrival: &Arrival,
+        links: &mut Links<T>,
+    ) {
+        match end {
+            End::Source(_) | End::Download(_) => {}
             End::Proxied(i, proxied) => self.take_proxied(now, (i, proxied), arrival, links),
             End::Upload(i) => {
                 let ack = links.monitor.take_ack(arrival.payload);
                 self.acknowledge(now, i, &ack, links);
-            }
-            End::Download(i) => {
-                self.take_segment(now, i, arrival.payload, arrival.ce, links);
             }
             End::Page(i, page) => {
                 let sent = links.monitor.segments.peek(arrival.payload).segment.sent_at;
@@ -89,7 +104,7 @@ impl Hosts {
     }
 
     /// `ack` reaches sender `i`.
-    #[inline]
+    #[inline(always)]
     fn acknowledge<T: Listener>(&mut self, now: Instant, i: u32, ack: &Ack, links: &mut Links<T>) {
         links.monitor.acknowledged(now, self.senders.all()[i as usize].route.flow, ack);
         self.senders.acknowledge(now, i, ack, links);

@@ -67,7 +67,7 @@ impl<T: Listener> SegmentLink for Links<T> {
 }
 
 impl<T: Listener> AckLink for Links<T> {
-    #[inline]
+    #[inline(always)]
     fn send_ack(&mut self, now: Instant, i: u32, route: &Route, ack: Ack) {
         if route.up {
             return self.send_ack_down(now, route, ack);

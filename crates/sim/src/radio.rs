@@ -42,6 +42,7 @@ impl<T: Listener> Egress for Radio<'_, T> {
         self.hand_over(now, packet);
     }
 
+    #[inline(always)]
     fn deliver_from_air(
         &mut self,
         now: Instant,

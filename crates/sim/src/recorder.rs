@@ -183,10 +183,11 @@ impl Recorder {
     /// A packet left the stack whole.
     #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
-        self.count_delivered(now, now, packet, bound);
+        self.count_delivered(now, now, packet, (bound, None));
     }
 
     /// The UE has a packet that left the RLC whole at `left`.
+    #[inline]
     pub(crate) fn delivered_from_air(
         &mut self,
         now: Instant,
@@ -194,11 +195,9 @@ impl Recorder {
         packet: &Packet,
         bound: Option<Instant>,
     ) {
-        self.count_delivered(now, left, packet, bound);
-        if packet.entered >= self.warmup {
-            let time = now.since(left) + self.air_delay;
-            self.class(packet).to_ue.get_or_insert_with(Times::new).record(time);
-        } else if left < self.reaches && now >= self.reaches {
+        let to_ue = now.since(left) + self.air_delay;
+        self.count_delivered(now, left, packet, (bound, Some(to_ue)));
+        if packet.entered < self.warmup && left < self.reaches && now >= self.reaches {
             self.held_before += u64::from(packet.size);
         }
     }
@@ -230,14 +229,14 @@ impl Recorder {
     }
 
     /// Budgets and IPDV cover the packet's path to the UE, everything else its path to the pull at
-    /// `left`.
+    /// `left`; from there to the UE it took `to_ue`, if that is known.
     #[inline(always)]
     fn count_delivered(
         &mut self,
         now: Instant,
         left: Instant,
         packet: &Packet,
-        bound: Option<Instant>,
+        (bound, to_ue): (Option<Instant>, Option<Duration>),
     ) {
         if packet.entered < self.warmup {
             return self.hold_to_bound(left, packet, bound);
@@ -248,6 +247,9 @@ impl Recorder {
         let class = &mut self.classes[single.class as usize];
         class.result.delivered_packets += 1;
         class.delay.record(left.since(packet.entered));
+        if let Some(time) = to_ue {
+            class.to_ue.get_or_insert_with(Times::new).record(time);
+        }
         class.result.late_packets += u64::from(delay > class.budget);
         if last > 0 {
             class.variation.0 += (delay.as_nanos() + 1).abs_diff(last);
@@ -278,7 +280,7 @@ impl Recorder {
     }
 
     /// A sender measured a round trip: of a flow that a proxy splits, one of the radio leg.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
         if now >= self.warmup {
             let wired = self.wired.get(flow as usize).copied().unwrap_or(Duration::ZERO);
@@ -366,7 +368,7 @@ impl Recorder {
         };
     }
 
-    #[inline]
+    #[inline(always)]
     fn slot(&mut self, now: Instant, capacity: u64, used: u64, rlc: (u64, u64)) {
         let backlog = [self.layers[0].backlog, self.layers[1].backlog, rlc.0];
         let bin = self.bin_at(now);

@@ -47,6 +47,7 @@ struct Drawn {
 }
 
 impl Drawn {
+    #[inline(never)]
     fn after(&mut self, now: Instant) -> Instant {
         let at = now + self.interval.draw(&mut self.rng).scaled(self.skew).max(LEAST_GAP);
         match &mut self.gate {
@@ -134,17 +135,33 @@ impl Source {
         u64::from(size - self.header())
     }
 
-    /// Sends what is due: calls `push` with each datagram's size on the IP layer and its payload
-    /// handle, which is the time of sending or the number of the frame.
-    pub(crate) fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
-        let size = self.payload + self.header();
-        match &mut self.kind {
-            Kind::Frames(frames) => frames.video.send(now, &mut frames.rng, push),
-            Kind::Plain | Kind::Echo | Kind::Call => push(size, now.as_nanos()),
+    /// The datagram that is due, of a source that sends one at a time: its size on the IP layer and
+    /// its payload handle, which is the time of sending.
+    #[inline]
+    pub(crate) fn datagram(&self, now: Instant) -> Option<(u32, u64)> {
+        let single = !matches!(self.kind, Kind::Frames(_));
+        single.then(|| (self.payload + self.header(), now.as_nanos()))
+    }
+
+    /// Sends the frame that is due, of a source of frames: calls `push` with each datagram's size
+    /// on the IP layer and its payload handle, which is the number of the frame.
+    #[inline(never)]
+    pub(crate) fn send_frame(&mut self, now: Instant, push: &mut dyn FnMut(u32, u64)) {
+        if let Kind::Frames(frames) = &mut self.kind {
+            frames.video.send(now, &mut frames.rng, push);
+        }
+    }
+
+    /// Sends what is due: calls `push` as [`Self::send_frame`] does.
+    fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
+        match self.datagram(now) {
+            Some((size, payload)) => push(size, payload),
+            None => self.send_frame(now, &mut push),
         }
     }
 
     /// When it sends again after `now`; none when it has stopped by then.
+    #[inline(always)]
     pub(crate) fn after(&mut self, now: Instant) -> Option<Instant> {
         let at = match (&mut self.kind, &mut self.pace) {
             (Kind::Frames(frames), _) => frames.video.next(now, frames.skew, &mut frames.rng),

@@ -27,7 +27,12 @@ impl Distribution {
 /// The cell for times of `us` microseconds: that of an HdrHistogram of three digits.
 #[inline]
 fn cell_of(us: u64) -> usize {
-    let us = us.min(HIGHEST_US);
+    cell_or_beyond(us.min(HIGHEST_US))
+}
+
+/// [`cell_of`], and for longer times than the highest its cell or one beyond it.
+#[inline]
+fn cell_or_beyond(us: u64) -> usize {
     let octave = (us | (FIRST_CELLS - 1)).ilog2() - (FIRST_CELLS - 1).ilog2();
     (u64::from(octave) * (FIRST_CELLS / 2) + (us >> octave)) as usize
 }
@@ -83,17 +88,22 @@ impl Times {
     #[inline]
     pub(crate) fn record(&mut self, time: Duration) {
         let ns = time.as_nanos();
-        let cell = cell_of(ns / 1_000);
-        match self.cells.get_mut(cell) {
+        let us = ns / 1_000;
+        match self.cells.get_mut(cell_or_beyond(us)) {
             Some(count) => *count += 1,
-            None => self.count_beyond(cell),
+            None => self.count_beyond(cell_of(us)),
         }
         self.sum_ns += u128::from(ns);
         // Signed, since that conversion is one instruction and times stay below 2^63 ns.
         let ms = ns.cast_signed() as f64 * 1e-6;
         self.squares_ms += ms * ms;
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
+        // Branches: an extreme is rarely new.
+        if ns < self.min_ns {
+            self.min_ns = ns;
+        }
+        if ns > self.max_ns {
+            self.max_ns = ns;
+        }
     }
 
     /// Lists one of the first times in `cell`, or counts the first one there. The latter allocates,

@@ -51,6 +51,11 @@ pub(crate) enum Up {
     Status(u32),
 }
 
+impl Up {
+    /// What a place for an item holds before the first.
+    pub(crate) const NOTHING: Self = Self::Status(u32::MAX);
+}
+
 table! {
     /// Settings of grants.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -271,14 +276,29 @@ impl<T: Copy> Uplink<T> {
     }
 
     /// An item that has reached its server by `now`.
-    #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
-        while let Some(ue) = self.opportunities.pop(now) {
-            self.transmit(now, ue);
-        }
+        self.take_opportunities(now);
         let item = self.wires.pop(now);
         self.counts.delivered += u64::from(item.is_some());
         item
+    }
+
+    /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
+    #[inline(always)]
+    pub(crate) fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
+        if self.opportunities.next() <= now {
+            self.take_opportunities(now);
+        }
+        let popped = self.wires.pop_into(now, place);
+        self.counts.delivered += u64::from(popped);
+        popped
+    }
+
+    #[inline(never)]
+    fn take_opportunities(&mut self, now: Instant) {
+        while let Some(ue) = self.opportunities.pop(now) {
+            self.transmit(now, ue);
+        }
     }
 
     /// A UE's opportunity: puts what it carries on the wire, and finds the next if something is

@@ -74,16 +74,36 @@ impl<T> Wire<T> {
     pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
         self.flight.iter().map(|(_, item)| item)
     }
+}
 
+impl<T: Copy> Wire<T> {
     /// The item that has arrived by `now`.
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
         if self.next > now {
             return None;
         }
-        let (_, item) = self.flight.pop_front()?;
-        self.next = self.flight.front().map_or(Instant::NEVER, |(at, _)| *at);
+        let (_, item) = *self.flight.front()?;
+        self.drop_first();
         Some(item)
+    }
+
+    /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
+    #[inline(always)]
+    pub(crate) fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
+        if self.next > now {
+            return false;
+        }
+        let Some((_, item)) = self.flight.front() else { return false };
+        *place = *item;
+        self.drop_first();
+        true
+    }
+
+    #[inline(always)]
+    fn drop_first(&mut self) {
+        self.flight.pop_front();
+        self.next = self.flight.front().map_or(Instant::NEVER, |(at, _)| *at);
     }
 }
 
@@ -145,17 +165,44 @@ impl<T> Wires<T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
 
+impl<T: Copy> Wires<T> {
     /// An item that has arrived by `now`: wire by wire, and of each in order.
-    #[inline(always)]
+    #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
+        let item = self.first_due(now)?.pop(now);
+        self.find_next();
+        item
+    }
+
+    /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
+    #[inline(always)]
+    pub(crate) fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
+        let popped = self.first_due(now).is_some_and(|wire| wire.pop_into(now, place));
+        self.find_next();
+        popped
+    }
+
+    /// The first wire from which an item has arrived by `now`.
+    #[inline(always)]
+    fn first_due(&mut self, now: Instant) -> Option<&mut Wire<T>> {
         if self.next > now {
             return None;
         }
-        let due = self.wires.iter().position(|wire| wire.next() <= now)?;
-        let item = self.wires[due].pop(now);
-        self.next = self.wires.iter().map(Wire::next).min().unwrap_or(Instant::NEVER);
-        item
+        match self.wires.as_mut_slice() {
+            // Most worlds have one, which needs no search.
+            [wire] => Some(wire),
+            wires => wires.iter_mut().find(|wire| wire.next() <= now),
+        }
+    }
+
+    #[inline(always)]
+    fn find_next(&mut self) {
+        self.next = match self.wires.as_slice() {
+            [wire] => wire.next(),
+            wires => wires.iter().map(Wire::next).min().unwrap_or(Instant::NEVER),
+        };
     }
 }
 
@@ -183,9 +230,14 @@ mod tests {
         wires.push(Instant::ZERO, 1, 100, 'b');
         wires.push(Instant::from_nanos(1_000_000), 1, 100, 'c');
         assert_eq!((wires.next().as_nanos(), wires.len()), (1_000_000, 3));
-        assert_eq!(wires.pop(Instant::from_nanos(1_000_000)), Some('b'));
-        assert_eq!(wires.pop(Instant::from_nanos(1_000_000)), None);
-        let later = Instant::from_nanos(2_000_000);
-        assert_eq!([(); 3].map(|()| wires.pop(later)), [Some('a'), Some('c'), None]);
+        let mut twin = wires.clone();
+        let mut pop = |ns| {
+            let (mut place, now) = (' ', Instant::from_nanos(ns));
+            let popped = wires.pop_into(now, &mut place).then_some(place);
+            assert_eq!((popped, wires.next()), (twin.pop(now), twin.next()));
+            popped
+        };
+        assert_eq!([1_000_000; 2].map(&mut pop), [Some('b'), None]);
+        assert_eq!([2_000_000; 3].map(pop), [Some('a'), Some('c'), None]);
     }
 }

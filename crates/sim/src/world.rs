@@ -21,7 +21,7 @@ use crate::radio::Radio;
 use crate::results::RunResult;
 use crate::tap::{Listener, Tap};
 use crate::uplink::Up;
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::{ConfigError, Duration, Instant, Packet};
 
 mod build;
 mod config;
@@ -118,7 +118,7 @@ impl<T: Listener> World<T> {
     /// one beyond `end` when the run is over. At one instant they act in the order of
     /// [`World::act_before_cell`], the core's wires, the cell behind them, and
     /// [`World::act_after_cell`].
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, end: Instant) -> Instant {
         let Self { cell, hosts, links, proxy, .. } = self;
         let proxied = proxy.as_ref().map_or(Instant::NEVER, |proxy| proxy.next());
@@ -174,13 +174,14 @@ impl<T: Listener> World<T> {
         if self.proxy.is_some() {
             return self.reach_servers_or_proxy(now);
         }
-        while let Some(item) = self.links.uplink.pop(now) {
+        let mut item = Up::NOTHING;
+        while self.links.uplink.pop_into(now, &mut item) {
             self.links.monitor.calls += 1;
             if let Up::Status(handle) = item {
                 self.hear_status(now, handle);
             } else {
                 self.renew_flow(&item);
-                self.hosts.reach_server(now, item, &mut self.links);
+                self.hosts.reach_server(now, &item, &mut self.links);
             }
         }
     }
@@ -205,7 +206,8 @@ impl<T: Listener> World<T> {
     /// Likewise, where some of it is for the proxy.
     #[inline(never)]
     fn reach_servers_or_proxy(&mut self, now: Instant) {
-        while let Some(item) = self.links.uplink.pop(now) {
+        let mut item = Up::NOTHING;
+        while self.links.uplink.pop_into(now, &mut item) {
             if let Up::Status(handle) = item {
                 self.hear_status(now, handle);
                 continue;
@@ -213,7 +215,7 @@ impl<T: Listener> World<T> {
             self.renew_flow(&item);
             let Self { hosts, links, proxy, .. } = self;
             links.monitor.calls += 1;
-            hosts.reach_server(now, item, links);
+            hosts.reach_server(now, &item, links);
             if let (Some(proxy), Up::Ack(i, ack)) = (proxy, &item) {
                 proxy.acknowledged(now, *i, ack, hosts, links);
             }
@@ -230,7 +232,8 @@ impl<T: Listener> World<T> {
             let (arrival, wake) = (radio.links.core.next(), cell.next());
             let now = if arrival <= wake {
                 radio.links.monitor.calls += 1;
-                while let Some(packet) = radio.links.core.pop(arrival) {
+                let mut packet = Packet::default();
+                while radio.links.core.pop_into(arrival, &mut packet) {
                     radio.links.monitor.calls += 1;
                     radio.links.monitor.recorder.entered(arrival, packet.flow);
                     cell.input(arrival, packet, &mut radio);
