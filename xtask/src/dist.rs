@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: the program for packages, with link-time optimisation over all crates and,
-//! where the toolchain's `llvm-tools` are there, guided by a profile of its own runs. Whatever the
-//! compiler made of it, its results are those of the release build, byte for byte, or this fails.
+//! where an `llvm-profdata` of the compiler's LLVM is there, guided by a profile of its own runs.
+//! Whatever the compiler made of it, its results are those of the release build, byte for byte, or
+//! this fails.
 
 use std::ffi::OsString;
 use std::fs;
@@ -36,7 +37,9 @@ pub(crate) fn run(root: &Path) -> Outcome {
         Some(tool) => guided(root, &host, &tool, &scratch)?,
         None => {
             println!(
-                "without a profile: `rustup component add llvm-tools` brings what makes use of one"
+                "without a profile: `rustup component add llvm-tools` brings what makes use of \
+                 one, or the system's package `llvm-{}`",
+                llvm_major(root)?
             );
             build(root, "dist", None)?
         }
@@ -99,16 +102,33 @@ fn build(root: &Path, profile: &str, with: Option<(&str, OsString)>) -> Outcome<
 
 /// The target that this machine builds for by default.
 fn host(root: &Path) -> Outcome<String> {
-    let said = process::stdout_of(rustc(root).arg("-vV"))?;
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| Failure::Environment("`rustc -vV` names no host".into()))
+    said_of(&process::stdout_of(rustc(root).arg("-vV"))?, "host")
 }
 
-/// The `llvm-profdata` that reads what this compiler's programs write, if it is installed.
+/// The major version of the compiler's LLVM.
+fn llvm_major(root: &Path) -> Outcome<String> {
+    let version = said_of(&process::stdout_of(rustc(root).arg("-vV"))?, "LLVM version")?;
+    Ok(version.split('.').next().unwrap_or_default().to_owned())
+}
+
+/// What `rustc -vV`, which printed `said`, says of `what`.
+fn said_of(said: &str, what: &str) -> Outcome<String> {
+    let value = said.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(": "));
+    value
+        .map(str::to_owned)
+        .ok_or_else(|| Failure::Environment(format!("`rustc -vV` says no {what}")))
+}
+
+/// The `llvm-profdata` that reads what this compiler's programs write, if it is installed: the
+/// toolchain's own, or the system's of the same LLVM, as Debian names it.
 fn profile_tool(root: &Path, host: &str) -> Outcome<Option<PathBuf>> {
     let sysroot = process::stdout_of(rustc(root).args(["--print", "sysroot"]))?;
-    let tool = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/llvm-profdata");
-    Ok(tool.is_file().then_some(tool))
+    let own = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/llvm-profdata");
+    if own.is_file() {
+        return Ok(Some(own));
+    }
+    let system = format!("llvm-profdata-{}", llvm_major(root)?);
+    Ok(process::exists(&system).then(|| system.into()))
 }
 
 fn rustc(root: &Path) -> Command {
@@ -164,6 +184,14 @@ fn cannot(path: &Path, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_compiler_says_its_host_and_its_llvm() {
+        let said = "rustc 1.95.0\nhost: x86_64-unknown-linux-gnu\nLLVM version: 22.1.2\n";
+        assert_eq!(said_of(said, "host").unwrap(), "x86_64-unknown-linux-gnu");
+        assert_eq!(said_of(said, "LLVM version").unwrap(), "22.1.2");
+        assert!(said_of(said, "LLVM").is_err() && said_of("", "host").is_err());
+    }
 
     #[test]
     fn results_are_compared_byte_for_byte() {
