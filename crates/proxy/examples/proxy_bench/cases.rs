@@ -19,8 +19,8 @@ use super::rivals::{Kind, Proxy, pin};
 const UES: u8 = 10;
 /// All UEs that there are.
 const MOST_UES: u8 = 200;
-/// Blocks of a byte in a report of 10 ms, at 1 Tbit/s: all UEs are of one cell and divide it, and no
-/// window stops a server.
+/// Blocks of a byte in a report of 10 ms, at 1 Tbit/s: all UEs are of one cell and divide it, and
+/// no window stops a server.
 const PLENTY: u64 = 1_250_000_000;
 /// Payload that a flow gets which is active beside idle ones, and how often: 1 Mbit/s.
 const ACTIVE: (usize, Duration) = (12_500, Duration::from_millis(100));
