@@ -59,7 +59,7 @@ impl Bytes {
     /// A slot for the only bearer, `id`, of which no limiter wants a report: one turn, after which
     /// the slot is spent or nothing waits.
     ///
-    /// `s1_bench s1_1mb` takes 2 % more instructions without it.
+    /// `s1_bench s1_1mb` takes 7 million instructions (3 %) more without it.
     #[inline(always)]
     fn serve_sole<D: Probe + Egress>(
         &mut self,
