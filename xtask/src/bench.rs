@@ -82,7 +82,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 60.0,
         allocations: 0,
         rounds: ROUNDS,
-        instructions_m: Some(273.0),
+        instructions_m: Some(259.0),
         misses_per_packet: None,
     },
     Workload {
@@ -91,7 +91,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 54.0,
         allocations: 0,
         rounds: ROUNDS,
-        instructions_m: Some(223.0),
+        instructions_m: Some(210.0),
         misses_per_packet: None,
     },
     Workload {
@@ -100,7 +100,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 80.0,
         allocations: 8,
         rounds: ROUNDS,
-        instructions_m: Some(381.0),
+        instructions_m: Some(364.0),
         misses_per_packet: None,
     },
     Workload {
@@ -118,7 +118,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 500.0,
         allocations: 0,
         rounds: 10,
-        instructions_m: Some(746.0),
+        instructions_m: Some(664.0),
         misses_per_packet: Some(5.2),
     },
     Workload {
@@ -127,7 +127,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 440.0,
         allocations: 7,
         rounds: 5,
-        instructions_m: Some(864.0),
+        instructions_m: Some(818.0),
         misses_per_packet: None,
     },
     Workload {
@@ -136,7 +136,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 800.0,
         allocations: 10,
         rounds: 5,
-        instructions_m: Some(1744.0),
+        instructions_m: Some(1702.0),
         misses_per_packet: None,
     },
 ];
