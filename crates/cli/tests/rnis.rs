@@ -158,7 +158,7 @@ fn wrong_use_is_refused_and_garbage_is_told() {
         (&["--lines", "-", "--tokens", text(&empty)], &["--tokens", "found 0 tokens"]),
         (&["--lines", "-", "--tls-cert", text(&empty), "--tls-key", text(&empty)], &["--tls-cert"]),
         (&["--lines", "-", "--ca", text(&empty)], &["--ca", "no certificate"]),
-        (&["--lines", "-", "--mcc", "12"], &["field `mcc`", "\"12\"", "three digits"]),
+        (&["--lines", "-", "--mcc", "12"], &["field `mcc`", "found 12", "three digits"]),
         (&["--lines", "-", "--cell-id", "x"], &["field `cell_id`", "seven hexadecimal digits"]),
         (&["live-lte", "--method", "RAPID"], &["proxy.control", "RAPID", "a method without one"]),
         (&[], &["required"]),
