@@ -47,10 +47,10 @@ fn packets(capture: &[u8]) -> BTreeMap<u32, Vec<(Vec<u8>, String)>> {
     found
 }
 
-/// The address in the line that says where metrics are, which is among the first of `lines`.
-fn address(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> String {
-    let line = lines.map(|line| line.expect("text")).find(|line| line.contains("metrics at "));
-    let line = line.expect("it says where metrics are");
+/// The address in the line that says where `what` is, which is among the first of `lines`.
+fn address(lines: &mut impl Iterator<Item = std::io::Result<String>>, what: &str) -> String {
+    let line = lines.map(|line| line.expect("text")).find(|line| line.contains(what));
+    let line = line.unwrap_or_else(|| panic!("it says where `{what}` is"));
     line.split_once("http://")
         .and_then(|(_, rest)| rest.split_once('/'))
         .expect("an address")
@@ -58,8 +58,17 @@ fn address(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> String 
         .to_owned()
 }
 
+/// The whole answer to a request for `path`.
+fn get(stream: &mut TcpStream, path: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
 #[test]
-fn a_live_run_is_captured_and_tells_metrics() {
+fn a_live_run_is_captured_and_tells_metrics_and_radio_information() {
     if !can_run() {
         return;
     }
@@ -76,6 +85,8 @@ fn a_live_run_is_captured_and_tells_metrics() {
             "--no-files",
             "--metrics",
             "0",
+            "--rnis",
+            "0",
             "--pcapng",
         ])
         .arg(&file)
@@ -84,18 +95,15 @@ fn a_live_run_is_captured_and_tells_metrics() {
         .spawn()
         .expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-    let address = address(&mut lines);
+    let metrics_at = address(&mut lines, "metrics at ");
+    let rnis_at = address(&mut lines, "radio information at ");
     // Until packets arrive, which the run's own time bounds.
     let (mut metrics, mut delivered) = (String::new(), 0.0);
     while delivered == 0.0 {
         std::thread::sleep(Duration::from_millis(100));
         let mut stream =
-            TcpStream::connect(&address).unwrap_or_else(|error| panic!("{error}: {metrics}"));
-        stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            .expect("sent");
-        metrics.clear();
-        stream.read_to_string(&mut metrics).expect("an answer");
+            TcpStream::connect(&metrics_at).unwrap_or_else(|error| panic!("{error}: {metrics}"));
+        metrics = get(&mut stream, "/metrics");
         delivered = metrics
             .lines()
             .find_map(|line| {
@@ -105,6 +113,9 @@ fn a_live_run_is_captured_and_tells_metrics() {
             })
             .unwrap_or(0.0);
     }
+    let mut stream = TcpStream::connect(&rnis_at).expect("it listens");
+    let reports = get(&mut stream, "/justfull/v1/ran_reports?ue_ipv4_address=10.45.0.1");
+    assert!(reports.contains(r#"{"type":1,"value":"10.45.0.1"}"#), "{reports}");
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     let status = child.wait().expect("it ends");
     // That it was late is about this machine.
@@ -161,7 +172,7 @@ fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
         .spawn()
         .expect("it starts");
     let mut said = BufReader::new(child.stderr.take().expect("piped"));
-    let address = address(&mut said.by_ref().lines());
+    let address = address(&mut said.by_ref().lines(), "metrics at ");
     (child, address, said)
 }
 

@@ -178,10 +178,15 @@ fn wrong_use_is_refused_and_garbage_is_told() {
 #[test]
 fn schemathesis_finds_no_answer_that_the_description_does_not_allow() {
     let venv = std::env::var("JUSTFULL_VENV").unwrap_or_else(|_| "/var/tmp/justfull-venv".into());
+    let program = Path::new(&venv).join("bin/schemathesis");
+    if !program.is_file() {
+        assert!(std::env::var_os("CI").is_none(), "schemathesis is missing; .ci/setup installs it");
+        return eprintln!("skipped: schemathesis is not installed");
+    }
     let mut served = Served::start(&["--lines", "-"]);
     served.feed(&line());
     let folder = tempfile::tempdir().expect("a folder");
-    let out = Command::new(Path::new(&venv).join("bin/schemathesis"))
+    let out = Command::new(program)
         .arg("run")
         .arg(format!("{}/openapi.json", served.at))
         .args(["--checks", "not_a_server_error,status_code_conformance,content_type_conformance"])
@@ -190,7 +195,7 @@ fn schemathesis_finds_no_answer_that_the_description_does_not_allow() {
         .args(["--phases", "examples,coverage,fuzzing"])
         .current_dir(folder.path())
         .output()
-        .expect("schemathesis is there (.ci/setup --tests)");
+        .expect("schemathesis runs");
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
 }

@@ -221,6 +221,9 @@ fn a_broker_that_is_not_there_is_refused() {
     until("it does not answer", || refused(&account, "no answer"));
 }
 
+/// As Debian has it; the one in the path is for the system's own user.
+const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+
 /// RabbitMQ on loopback, which is ended by its process number.
 struct Broker {
     programs: Vec<std::process::Child>,
@@ -247,7 +250,7 @@ impl Broker {
         let mapping = quiet("epmd").spawn().expect("epmd is there (.ci/setup --tests)");
         let config = folder.path().join("rabbitmq.conf");
         std::fs::write(&config, "loopback_users.guest = true\n").expect("a file");
-        let broker = quiet("/usr/lib/rabbitmq/bin/rabbitmq-server")
+        let broker = quiet(RABBITMQ)
             .env("HOME", folder.path())
             .env("RABBITMQ_NODENAME", format!("justfull-{port}@localhost"))
             .env("RABBITMQ_NODE_IP_ADDRESS", "127.0.0.1")
@@ -300,6 +303,10 @@ fn a_real_broker_brings_the_papers_text_and_its_end_is_noticed() {
     std::fs::write(&ues, "hello 10.45.0.1 fd45::/64\n").expect("a file");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
+    if !Path::new(RABBITMQ).is_file() {
+        assert!(std::env::var_os("CI").is_none(), "RabbitMQ is missing; .ci/setup installs it");
+        return eprintln!("skipped: RabbitMQ is not installed");
+    }
     let broker = Broker::start();
     let send = |queue: &str, texts: &[&str]| runtime.block_on(publish(broker.port, queue, texts));
     let began = now();
