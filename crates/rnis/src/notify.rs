@@ -105,11 +105,12 @@ impl Mailbox {
                 return None;
             }
             let time = TimeStamp::now();
-            if mail.deadline <= time {
-                return None;
-            }
+            // Though it be late: who was not told would wait for more.
             if let Some(text) = mail.warning(time) {
                 return Some((mail.callback.clone(), vec![text]));
+            }
+            if mail.deadline <= time {
+                return None;
             }
             let wait = not_before.saturating_duration_since(clock::now());
             if wait.is_zero() && !mail.waiting.is_empty() {

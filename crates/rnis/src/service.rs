@@ -179,13 +179,8 @@ impl Service {
             stays
         });
         let time = TimeStamp::now();
-        subscriptions.retain(|_, entry| {
-            let stays = entry.written.deadline() > time;
-            if !stays {
-                entry.mailbox.end();
-            }
-            stays
-        });
+        // Their threads end by themselves, once their owners have been told.
+        subscriptions.retain(|_, entry| entry.written.deadline() > time);
     }
 
     /// Tells those who want to know that a UE's bearer came or went.
