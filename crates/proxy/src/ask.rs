@@ -62,6 +62,13 @@ impl Asker {
     }
 }
 
+/// Where others ask this process; a proxy that takes its place goes on with them.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    pub(crate) questions: UnixListener,
+    pub(crate) metrics: Option<TcpListener>,
+}
+
 /// Servers that run until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Servers {

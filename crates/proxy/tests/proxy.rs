@@ -4,7 +4,7 @@
 //! number. Without the right to build one a test says that it was skipped; under `CI` that is a
 //! failure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -347,12 +347,42 @@ fn metrics(world: &World) -> BTreeMap<String, f64> {
     let text = text.expect("it is served");
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
-    let sample = |line: &str| {
-        let (name, value) = line.rsplit_once(' ').expect("a name and a value");
-        assert!(name.starts_with("justfull_proxy_"), "{line}");
-        (name.to_owned(), value.parse().expect("a number"))
+    samples(body)
+}
+
+/// The samples of a page in the text format 0.0.4 of Prometheus, each line of which is checked.
+fn samples(body: &str) -> BTreeMap<String, f64> {
+    let word = |text: &str| {
+        text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
-    body.lines().filter(|line| !line.starts_with('#')).map(sample).collect()
+    let (mut family, mut found) = (String::new(), BTreeMap::new());
+    let mut kind = "";
+    assert!(body.ends_with('\n'), "{body}");
+    for line in body.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, text) = help.split_once(' ').expect("a name and a sentence");
+            assert!(word(name) && text.ends_with('.') && !text.contains('\\'), "{line}");
+            assert!(name.starts_with("justfull_proxy_") && name != family, "{line}");
+            (family, kind) = (name.to_owned(), "");
+        } else if let Some(text) = line.strip_prefix("# TYPE ") {
+            kind = text.strip_prefix(&format!("{family} ")).expect("of the family");
+            assert!(["counter", "gauge"].contains(&kind), "{line}");
+            assert_eq!(kind == "counter", family.ends_with("_total"), "{line}");
+        } else {
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            let labels = name.strip_prefix(family.as_str()).expect("of the family");
+            let inside = labels.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+            let pair = inside.map(|pair| pair.split_once("=\"").expect("a label"));
+            let sound =
+                |(key, value): (&str, &str)| word(key) && value.strip_suffix('"').is_some_and(word);
+            assert!(labels.is_empty() || pair.is_some_and(sound), "{line}");
+            assert!(!kind.is_empty(), "its type comes first: {line}");
+            let value: f64 = value.parse().expect("a number");
+            assert!(kind == "gauge" || value >= 0.0, "{line}");
+            assert!(found.insert(name.to_owned(), value).is_none(), "twice: {line}");
+        }
+    }
+    found
 }
 
 #[test]
@@ -845,4 +875,81 @@ fn a_takeover_that_fails_leaves_the_old_proxy_running() {
     assert_eq!(Sha256::digest(&got), Sha256::digest(data(7, 5_000_000)));
     let log = fs::read_to_string(world.path("log")).expect("a log");
     assert_eq!(log.matches("takeover failed").count(), 4, "{log}");
+}
+
+/// The files that an operator installs.
+const UNIT: &str = include_str!("../operation/justfull-proxy.service");
+const DASHBOARD: &str = include_str!("../operation/grafana.json");
+
+#[test]
+fn the_units_capabilities_are_enough_and_systemd_takes_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let unit = folder.path().join("justfull-proxy.service");
+    // It looks for the program.
+    fs::write(&unit, UNIT.replace("/usr/local/bin/justfull", "/bin/true")).expect("a file");
+    match Command::new("systemd-analyze").arg("verify").arg(&unit).output() {
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success() && !said.contains("justfull"), "{said}");
+        }
+        Err(error) => println!("skipped: systemd-analyze: {error}"),
+    }
+    if !can_build() {
+        return;
+    }
+    let line = UNIT.lines().find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let kept: Vec<String> = line
+        .expect("its capabilities")
+        .split(' ')
+        .map(|name| name.replace("CAP_", "+").to_lowercase())
+        .collect();
+    let mut world = World::new("");
+    world.signal(Signal::SIGTERM);
+    assert_eq!(world.ended(), Some(0));
+    let by = [
+        "setpriv".to_owned(),
+        "--no-new-privs".to_owned(),
+        format!("--bounding-set=-all,{}", kept.join(",")),
+    ];
+    world.proxy = launch(&world.chain, &world.folder, false, &by);
+    until_ready(&mut world.proxy, &world.folder);
+    let status = world.status();
+    assert_eq!(status["radio_leg"], "struct_ops", "{status}");
+    let servers = [world.serve(0, sender), world.serve(1, sender)];
+    assert!(servers.into_iter().all(|server| download(&world, server, 8, 200_000)));
+    // A client's port below 1024.
+    let mut low = world.connect(1, servers[0], 700).expect("it connects");
+    low.write_all(&request(3, 1_000)).expect("it is sent");
+    low.read_exact(&mut [0; 1_000]).expect("it comes");
+}
+
+#[test]
+fn the_dashboard_asks_for_metrics_that_there_are() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    let known = metrics(&world);
+    let names: BTreeSet<&str> =
+        known.keys().filter_map(|series| series.split('{').next()).collect();
+    let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
+    let mut shown = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        for target in panel["targets"].as_array().expect("targets") {
+            let expr = target["expr"].as_str().expect("a query");
+            let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+            let asked: Vec<&str> =
+                expr.split(word).filter(|word| word.starts_with("justfull_")).collect();
+            assert!(!asked.is_empty() && asked.iter().all(|name| names.contains(name)), "{expr}");
+            for label in ["outcome", "way", "what"] {
+                let by = expr.contains(&format!("instance, {label})"));
+                let with = |series: &String| {
+                    series.starts_with(asked[0]) && series.contains(&format!("{{{label}="))
+                };
+                assert_eq!(by, known.keys().any(with), "{expr}");
+            }
+            shown.extend(asked);
+        }
+    }
+    assert_eq!(shown, names, "every metric is shown");
 }
