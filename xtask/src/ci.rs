@@ -36,9 +36,9 @@ const PARITY: [&str; 12] = [
 ];
 
 /// Parts of the program that a build may leave out.
-const FEATURES: [&str; 4] = ["live", "parquet", "png", "proxy"];
+const FEATURES: [&str; 5] = ["live", "parquet", "png", "proxy", "quic"];
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { name: "format", fast: true, run: format },
     Step { name: "clippy", fast: true, run: clippy },
     Step { name: "tidy", fast: true, run: tidy::run },
@@ -52,6 +52,7 @@ const STEPS: [Step; 14] = [
     Step { name: "generated docs", fast: false, run: generated_docs },
     Step { name: "claims, short", fast: false, run: claims },
     Step { name: "parity, short", fast: false, run: parity },
+    Step { name: "live claims, short", fast: false, run: live_claims },
     Step { name: "bench floors", fast: false, run: bench_floors },
 ];
 
@@ -185,11 +186,7 @@ fn claims(root: &Path) -> Outcome {
 /// repetitions decide, of which the second and third run only after a first that misses.
 fn parity(root: &Path) -> Outcome {
     let program = tested_program(root)?;
-    if let Err(failure) = process::must_succeed(Command::new(&program).args(["live", "--check"])) {
-        if std::env::var_os("CI").is_some() {
-            return Err(failure);
-        }
-        println!("skipped: parity, since live runs are not possible here");
+    if !can_run_live(&program, "parity")? {
         return Ok(());
     }
     let once = || -> Outcome {
@@ -202,6 +199,30 @@ fn parity(root: &Path) -> Outcome {
         outcome
     };
     once().or_else(|_| once().and_then(|()| once()))
+}
+
+/// R22's experiments over the live stack and `justfull proxy`. Two of three repetitions decide, as
+/// for parity.
+fn live_claims(root: &Path) -> Outcome {
+    let program = tested_program(root)?;
+    let words = ["reproduce", "R22", "--live", "--short", "--strict", "--quiet", "--no-files"];
+    if !can_run_live(&program, "live claims")? {
+        return Ok(());
+    }
+    let once = || process::must_succeed(Command::new(&program).args(words));
+    once().or_else(|_| once().and_then(|()| once()))
+}
+
+/// False where this machine cannot build networks, which is said, and a failure in CI.
+fn can_run_live(program: &Path, what: &str) -> Outcome<bool> {
+    if let Err(failure) = process::must_succeed(Command::new(program).args(["live", "--check"])) {
+        if std::env::var_os("CI").is_some() {
+            return Err(failure);
+        }
+        println!("skipped: {what}, since live runs are not possible here");
+        return Ok(false);
+    }
+    Ok(true)
 }
 
 /// The `justfull` that the tests run. It simulates more than half as fast as the release build,

@@ -20,7 +20,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use justfull_base::Dscp;
-use justfull_sim::{Departures, FlowConfig, Traffic, Transport};
+#[cfg(feature = "quic")]
+use justfull_sim::Transport;
+use justfull_sim::{Departures, FlowConfig, Traffic};
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -31,11 +33,15 @@ use echo::Echo;
 use justfull_net::SystemError;
 use justfull_net::clock::{now, raise_priority};
 use justfull_net::{Network, Side};
+use refused::simulated_only;
 pub use report::ApplicationReport;
 pub use samples::RttSample;
 use samples::Senders;
 
 mod echo;
+#[cfg(feature = "quic")]
+mod quic;
+mod refused;
 mod report;
 mod samples;
 mod window;
@@ -144,6 +150,14 @@ impl Flow {
         stream.shutdown(Shutdown::Write).or_else(ended_by_peer)
     }
 
+    /// Counts what a receiver took.
+    fn took(&self, bytes: u64) {
+        let before = self.received.fetch_add(bytes, Ordering::Relaxed);
+        if self.size.is_some_and(|size| before + bytes >= size) {
+            self.whole.get_or_init(|| now().saturating_duration_since(self.begin));
+        }
+    }
+
     /// Takes what comes until the other end closes.
     fn sink(&self, mut stream: TcpStream, window: Option<u32>) -> io::Result<()> {
         stream.set_read_timeout(Some(LOOK))?;
@@ -152,12 +166,7 @@ impl Flow {
             window.map_or(Ok(()), |window| window::clamp(&stream, window))?;
             match stream.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(bytes) => {
-                    let before = self.received.fetch_add(bytes as u64, Ordering::Relaxed);
-                    if self.size.is_some_and(|size| before + bytes as u64 >= size) {
-                        self.whole.get_or_init(|| now().saturating_duration_since(self.begin));
-                    }
-                }
+                Ok(bytes) => self.took(bytes as u64),
                 Err(error) if waits(&error) => {}
                 Err(error) => return ended_by_peer(error),
             }
@@ -299,6 +308,10 @@ impl Applications {
         for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
             match &*flow.traffic {
+                #[cfg(feature = "quic")]
+                Traffic::Tcp { sender, transport: Transport::Udp, .. } => {
+                    all.start_quic(network, (flow, &shared), sender.cc.name())?;
+                }
                 Traffic::Tcp { sender, receiver, size, .. }
                 | Traffic::Upload { sender, receiver, size, .. } => {
                     let expected = Expected {
@@ -505,25 +518,6 @@ impl Drop for Applications {
     }
 }
 
-/// What of it has no application; none if all has.
-fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
-    match traffic {
-        Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page"),
-        Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {
-            if rate.is_some() {
-                Some("`tcp.rate` is simulated only; live, a transfer writes all at once")
-            } else if *transport == Transport::Udp {
-                Some(
-                    "`tcp.protocol = \"udp\"` is simulated only; live, a transfer is the kernel's TCP",
-                )
-            } else {
-                None
-            }
-        }
-        _ => None,
-    }
-}
-
 /// The IPv4 addresses and ports of a flow: the server's, the UE's.
 pub(crate) fn flow_ends(flow: &FlowConfig) -> (SocketAddr, SocketAddr) {
     let v4 = |side: Side| {
@@ -592,17 +586,24 @@ fn waits(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use justfull_base::BitRate;
+    use justfull_sim::Transport;
 
     #[test]
     fn pages_paced_transfers_and_transfers_over_udp_are_refused_by_name() {
-        let tcp = |rate, transport| {
+        let transfer = |rate, transport| {
             let (sender, receiver) = Default::default();
             Traffic::Tcp { sender, receiver, size: None, rate, transport }
         };
-        assert_eq!(simulated_only(&tcp(None, Transport::Tcp)), None);
+        let upload = || {
+            let (sender, receiver) = Default::default();
+            Traffic::Upload { sender, receiver, size: None, rate: None, transport: Transport::Udp }
+        };
+        assert_eq!(simulated_only(&transfer(None, Transport::Tcp)), None);
+        let over_quic = simulated_only(&transfer(None, Transport::Udp));
+        assert_eq!(over_quic.is_none(), cfg!(feature = "quic"));
         for (traffic, name) in [
-            (tcp(Some(BitRate(1_000_000)), Transport::Tcp), "`tcp.rate`"),
-            (tcp(None, Transport::Udp), "`tcp.protocol = \"udp\"`"),
+            (transfer(Some(BitRate(1_000_000)), Transport::Tcp), "`tcp.rate`"),
+            (upload(), "`tcp.protocol = \"udp\"`"),
             (Traffic::Page(Box::default()), "`page`"),
         ] {
             let found = simulated_only(&traffic).expect("no application for it");

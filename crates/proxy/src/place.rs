@@ -28,6 +28,8 @@ struct Filled<'a> {
     /// A UE of a live run has one address of each family, and all share a prefix.
     ues: Ues,
     operation: Operation<'a>,
+    /// The end of a run is that of its connections.
+    timeouts: Timeouts,
 }
 
 #[derive(Serialize)]
@@ -47,13 +49,18 @@ struct Ues {
 }
 
 #[derive(Serialize)]
+struct Timeouts {
+    drain: &'static str,
+}
+
+#[derive(Serialize)]
 struct Operation<'a> {
     socket: &'a str,
 }
 
 impl ProxyConfig {
     /// The whole text of a file, of which `text` may leave out what `place` knows: interface,
-    /// source of reports, control, socket, and which addresses are one UE. It is checked.
+    /// source of reports, control, socket, which addresses are one UE, and how it ends. It is checked.
     ///
     /// # Errors
     /// What is wrong with it first, in words.
@@ -65,6 +72,7 @@ impl ProxyConfig {
             radio: Radio { kind: "json_lines", path: place.reports },
             ues: Ues { ipv6_bits: 128 },
             operation: Operation { socket: place.socket },
+            timeouts: Timeouts { drain: "0s" },
         };
         let filled = toml::Table::try_from(filled).map_err(|e| e.to_string())?;
         for (name, own) in filled {

@@ -24,7 +24,7 @@ const MOST_SILENT: usize = 65_536;
 /// A UE without flows and reports is forgotten after this time.
 const FORGET: Duration = Duration::from_secs(60);
 /// Reports of a UE that are newer than this count as coming.
-pub(crate) const STALE: Duration = Duration::from_secs(1);
+pub(crate) const STALE: Duration = Duration::from_millis(750);
 
 /// A flow's headers, and the segments that its windows are made of.
 #[derive(Clone, Copy, Debug)]

@@ -69,7 +69,7 @@ fn is_judged(outcome: &Outcome, allow_late: bool) -> bool {
     comparable(outcome) || allow_late
 }
 
-pub(super) fn comparable(outcome: &Outcome) -> bool {
+fn comparable(outcome: &Outcome) -> bool {
     !outcome.report.given_up && outcome.report.lateness.is_within(Limit::COMPARABLE)
 }
 

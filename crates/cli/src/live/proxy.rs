@@ -86,7 +86,7 @@ impl Proxy {
         format!(
             "proxy: {} by {}, {} connections{ended}; {} reports taken of source {}",
             status["control"].as_str().unwrap_or_default(),
-            status["radio_window"].as_str().unwrap_or_default(),
+            status["radio_leg"].as_str().unwrap_or_default(),
             status["accepted"],
             status["radio"]["taken"],
             status["radio"]["source"].as_str().unwrap_or_default(),

@@ -56,6 +56,17 @@ impl Senders {
         rtts.extend(of_each.map(|rtt_us| RttSample { at_ns, rtt_us }));
     }
 
+    /// A sample of a sender that is not the kernel's.
+    #[cfg(feature = "quic")]
+    pub(super) fn told(&self, begin: Instant, rtt: Duration, received: u64) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = now().saturating_duration_since(begin).as_nanos();
+        let at_ns = u64::try_from(since).unwrap_or(u64::MAX);
+        all.progress.push((at_ns, received));
+        let rtt_us = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX);
+        all.rtts.push(RttSample { at_ns, rtt_us });
+    }
+
     /// What they have said.
     pub(super) fn take(&self) -> Vec<RttSample> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).rtts)

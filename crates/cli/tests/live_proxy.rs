@@ -1,0 +1,367 @@
+//! `justfull live --proxy`: the proxy between the servers and the stack, fed by the run's own
+//! slots. What is measured is decided as parity is: a first run that holds, or the next two.
+#![cfg(all(target_os = "linux", feature = "proxy"))]
+
+#[expect(dead_code, reason = "the tests of lifecycles use the rest")]
+mod room;
+
+use room::{Run, json, now, room, wait_until};
+use serde_json::Value;
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const JUSTFULL: &str = env!("CARGO_BIN_EXE_justfull");
+/// A path of 10 ms to the servers and 20 ms to the UE, beside the slots.
+const PATH: [&str; 4] = ["--set", "core.delay=10ms", "--set", "uplink.delay=30ms"];
+
+/// One run, or two of the next two where the first misses.
+fn two_of_three(mut once: impl FnMut(u32) -> Result<(), String>) {
+    let Err(first) = once(0) else { return };
+    println!("once more after: {first}");
+    for run in 1..3 {
+        once(run).unwrap_or_else(|again| panic!("{first}; and again: {again}"));
+    }
+}
+
+/// Asks the proxy at `socket`.
+fn ask(socket: &Path, question: &str) -> Option<Value> {
+    let mut stream = UnixStream::connect(socket).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+    writeln!(stream, "{question}").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Starts a run of `scenario` behind a proxy with this configuration.
+fn start(folder: &Path, scenario: &str, config: &str, words: &[&str]) -> Run {
+    fs::write(folder.join("rapid.toml"), config).expect("the folder takes it");
+    let all = [&["live", scenario, "-q", "--proxy", "rapid.toml"], words].concat();
+    Run::of(JUSTFULL, folder, &all)
+}
+
+/// The run's flow of this name.
+fn flow<'a>(result: &'a Value, name: &str) -> &'a Value {
+    let flows = result["groups"][0]["runs"][0]["flows"].as_array().expect("flows");
+    flows.iter().find(|flow| flow["name"] == name).unwrap_or_else(|| panic!("{name}: {flows:#?}"))
+}
+
+#[test]
+fn the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short() {
+    room("the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short", |folder| {
+        let words = ["--time", "5s", "--set", "warmup=2s", "--out", "r", "--reports", "lines"];
+        let done = start(folder, "live-lte", "", &[&words[..], &PATH].concat()).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(done.stdout.contains("note: proxy: rapid by"), "{}", done.stdout);
+        let proxy = json(folder.join("r/proxy.json"));
+        let (status, radio) = (&proxy["status"], &proxy["status"]["radio"]);
+        assert_eq!((&status["accepted"], &radio["garbled"]), (&1.into(), &0.into()), "{status}");
+        assert!(radio["taken"].as_u64().is_some_and(|n| n > 300), "every 10 ms: {radio}");
+        assert_eq!(status["ues"][0]["ue"], "10.45.0.1/32");
+        let result = json(folder.join("r/result.json"));
+        let (bulk, call) = (flow(&result, "bulk"), flow(&result, "call"));
+        let legs = ["server_rtt", "radio_rtt"].map(|leg| bulk["proxy"][leg]["mean_ms"].as_f64());
+        assert!(legs.iter().all(|ms| ms.is_some_and(|ms| ms >= 20.0)), "{legs:?}");
+        assert!(call["proxy"].is_null(), "datagrams pass untouched");
+        assert!(call["delivered_packets"].as_u64().is_some_and(|n| n > 100), "{call}");
+        let delay = call["delay"]["p50_ms"].as_f64().expect("a delay");
+        assert!(delay < 20.0, "without the proxy it is 150 ms: {delay}");
+        let live = json(folder.join("r/live.json"));
+        let wan = live["wan"].as_array().expect("the way to the servers");
+        assert!(wan.iter().all(|way| way["delivered"].as_u64().is_some_and(|n| n > 1_000)));
+        let lines = fs::read_to_string(folder.join("lines")).expect("reports");
+        assert!(lines.lines().count() > 300 && lines.starts_with("{\"ue\":[\"10.45.0.1\""));
+    });
+}
+
+#[test]
+fn ipv6_passes_the_proxy_and_what_it_leaves_alone_passes_by() {
+    room("ipv6_passes_the_proxy_and_what_it_leaves_alone_passes_by", |folder| {
+        let config = "[select]\nports = [\"5201\"]\n";
+        let server = ["--serve", "iperf3 -s", "--serve", "iperf3 -s -p 5300"];
+        let command = "sleep 0.5; iperf3 -6 -c server -R -t 1 && iperf3 -c server -R -t 1 && \
+                       iperf3 -6 -c server -p 5300 -t 1 && ping -c 2 -W 3 server";
+        let words = ["--time", "25s", "--out", "r", "--", "sh", "-c", command];
+        let done = start(folder, "live-lte", config, &[&PATH[..], &server, &words].concat()).end();
+        assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+        let status = &json(folder.join("r/proxy.json"))["status"];
+        assert_eq!(status["accepted"], 4, "control and data, of each family: {status}");
+        assert_eq!(status["ues_known"], 1, "both families are one UE: {status}");
+    });
+}
+
+#[test]
+fn a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused() {
+    room("a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused", |folder| {
+        let run = start(folder, "live-lte", "", &["--time", "60s", "--out", "r"]);
+        wait_until("the proxy runs", || proxy().is_some());
+        thread::sleep(Duration::from_secs(1));
+        let pid = proxy().expect("it runs").to_string();
+        assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill").success());
+        let done = run.end();
+        let wanted = "justfull: cannot run the proxy: it ended with status 137: ";
+        assert!(done.code == 1 && done.error().starts_with(wanted), "{}", done.stderr);
+        assert!(folder.join("r/result.json").exists(), "the results are those up to then");
+
+        let log = "[operation]\nlog = \"/no/such/folder/log\"\n";
+        let done = start(folder, "live-lte", log, &["--time", "60s", "--no-files"]).end();
+        let wanted = "justfull: cannot run the proxy: it ended with status 2: ";
+        assert!(done.code == 2 && done.error().starts_with(wanted), "{}", done.stderr);
+
+        for (config, words, wanted) in [
+            ("[timeouts]\nidle = \"0s\"\n", &[][..], "rapid.toml: field `timeouts.idle`"),
+            ("", &["--set", "uplink.delay=1ms"], "uplink.delay is 1ms"),
+            ("", &["--proxy", "nothing.toml"], "cannot be used multiple times"),
+        ] {
+            let words = [&["--set", "core.delay=5ms"], words].concat();
+            let done = start(folder, "live-lte", config, &words).end();
+            assert!(done.code == 2 && done.stderr.contains(wanted), "{}", done.stderr);
+        }
+        let words = ["live", "r22-live-fast", "--method", "RAPID", "--no-files"];
+        let done = Run::of(JUSTFULL, folder, &words).end();
+        assert!(done.code == 2 && done.error().contains("`justfull live --proxy FILE`"));
+    });
+}
+
+/// The process number of the proxy in this room.
+fn proxy() -> Option<u32> {
+    let mut found = fs::read_dir("/proc").expect("processes").flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let command = fs::read_to_string(entry.path().join("cmdline")).ok()?;
+        command.starts_with(JUSTFULL).then_some(())?;
+        command.contains("\0proxy\0run\0").then_some(pid)
+    });
+    found.next()
+}
+
+/// A sample of the first connection.
+struct Sample {
+    at: Duration,
+    server: f64,
+    advertised: f64,
+    radio: f64,
+    in_flight: f64,
+    wired: f64,
+}
+
+/// What the proxy at `socket` says of its first connection, every 10 ms for `time`.
+fn samples(socket: &Path, time: Duration) -> Vec<Sample> {
+    let (begin, mut found) = (now(), Vec::new());
+    while begin.elapsed() < time {
+        if let Some(Value::Array(flows)) = ask(socket, "flows")
+            && let Some(flow) = flows.first()
+        {
+            let number = |name: &str| flow[name].as_f64();
+            let sample = || {
+                Some(Sample {
+                    at: begin.elapsed(),
+                    server: number("server_window")?,
+                    advertised: number("advertised")?,
+                    radio: number("radio_window")?,
+                    in_flight: number("in_flight")?,
+                    wired: number("wired_rtt_s")?,
+                })
+            };
+            found.extend(sample());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    found
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// How long the advertised window took to follow each step of the server's window by more than a
+/// half, with the time that it may take: 4 round trips up, and down 2 or what it takes to fill what
+/// was offered.
+fn steps(samples: &[Sample]) -> Vec<(f64, f64)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at + 1 < samples.len() {
+        let (old, new) = (&samples[at], &samples[at + 1]);
+        let ratio = new.server / old.server;
+        if (0.67..1.5).contains(&ratio) {
+            at += 1;
+            continue;
+        }
+        // What it settles at, 100 ms later.
+        let settled = samples.iter().find(|s| s.at >= new.at + Duration::from_millis(100));
+        let Some(settled) = settled else { break };
+        let wanted = settled.server;
+        let follows = samples[at + 1..].iter().find(|s| {
+            if ratio > 1.0 { s.advertised >= 0.9 * wanted } else { s.advertised <= 1.1 * wanted }
+        });
+        let took = follows.map_or(f64::INFINITY, |s| (s.at - new.at).as_secs_f64());
+        let rate = wanted / settled.wired;
+        let allowed = if ratio > 1.0 {
+            4.0 * settled.wired
+        } else {
+            f64::max(2.0 * settled.wired, (old.advertised - wanted) / rate)
+        };
+        found.push((took, allowed));
+        at = samples
+            .iter()
+            .position(|s| s.at >= new.at + Duration::from_millis(500))
+            .unwrap_or(samples.len());
+    }
+    found
+}
+
+#[test]
+fn windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says() {
+    room("windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says", |folder| {
+        two_of_three(|run| {
+            let socket = folder.join(format!("proxy{run}"));
+            let config = format!("[operation]\nsocket = {:?}\n", socket.display().to_string());
+            // 16 and 8 Mbit/s in turn.
+            let radio = ["--set", "channel.mcs=[28, 16]", "--set", "channel.row=2500ms"];
+            let words = ["--time", "13s", "--no-files"];
+            let scenario = "r22-live-cbr-150";
+            let run = start(folder, scenario, &config, &[&words[..], &radio].concat());
+            wait_until("the proxy answers", || ask(&socket, "status").is_some());
+            let samples = samples(&socket, Duration::from_secs(12));
+            let done = run.end();
+            assert_eq!(done.code, 0, "{}", done.stderr);
+            let steady: Vec<&Sample> =
+                samples.iter().filter(|s| s.at > Duration::from_secs(2)).collect();
+            let flight = median(steady.iter().map(|s| s.in_flight / s.radio).collect());
+            let steps = steps(&samples);
+            println!("in flight {flight:.3} of the window; steps {steps:.3?}");
+            if !(0.9..=1.1).contains(&flight) {
+                return Err(format!("in flight: {flight:.3} of the window"));
+            }
+            // A sample is 10 ms late, and a busy machine's more.
+            let slack = 0.03;
+            let held = steps.iter().filter(|(took, allowed)| *took <= allowed + slack).count();
+            if steps.len() < 2 || 3 * held < 2 * steps.len() {
+                return Err(format!("{held} of {} steps: {steps:.3?}", steps.len()));
+            }
+            Ok(())
+        });
+    });
+}
+
+/// What becomes of a report on its way to the proxy.
+const TRUE: u8 = 0;
+const NONE: u8 = 1;
+const STRANGE: u8 = 2;
+const TWICE: u8 = 3;
+
+/// Passes the lines of `from` on to `to` as `mode` says, until the run ends.
+fn relay(from: &Path, to: &Path, mode: &AtomicU8) {
+    let source = OpenOptions::new().read(true).write(true).open(from).expect("a pipe");
+    let mut sink = OpenOptions::new().read(true).write(true).open(to).expect("a pipe");
+    for line in BufReader::new(source).lines() {
+        let mut line = line.expect("text");
+        match mode.load(Ordering::Relaxed) {
+            NONE => continue,
+            STRANGE => {
+                let other = line.replace("10.45.0.1", "10.99.0.1").replace("fd45::1", "fd99::1");
+                line = format!("{line}\nnonsense\n{other}");
+            }
+            TWICE => line = twice(&line),
+            u8::MAX => return,
+            _ => {}
+        }
+        writeln!(sink, "{line}").expect("the proxy reads");
+    }
+}
+
+/// A report of twice the truth.
+fn twice(line: &str) -> String {
+    let mut report: Value = serde_json::from_str(line).expect("a report");
+    for key in ["offered", "used", "blocks", "repeats", "bytes", "backlog"] {
+        report[key] = (2 * report[key].as_u64().expect("a number")).into();
+    }
+    report.to_string()
+}
+
+fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+}
+
+/// The bytes that the proxy's connections have passed down.
+fn down(socket: &Path) -> f64 {
+    let flows = ask(socket, "flows").unwrap_or_default();
+    flows.as_array().into_iter().flatten().filter_map(|flow| flow["bytes_down"].as_f64()).sum()
+}
+
+/// Bytes a second over the next `time`, and how long it took until `told` in it.
+fn phase(socket: &Path, time: Duration, told: impl Fn(&Value) -> bool) -> (f64, Duration) {
+    let (begin, before): (Instant, f64) = (now(), down(socket));
+    let mut since = None;
+    while begin.elapsed() < time {
+        if since.is_none() && ask(socket, "status").is_some_and(|status| told(&status)) {
+            since = Some(begin.elapsed());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    let rate = (down(socket) - before) / begin.elapsed().as_secs_f64();
+    (rate, since.unwrap_or(Duration::MAX))
+}
+
+#[test]
+fn reports_that_stop_or_lie_are_told_at_once_and_cost_little() {
+    room("reports_that_stop_or_lie_are_told_at_once_and_cost_little", |folder| {
+        let (from, to) = (folder.join("from"), folder.join("to"));
+        [&from, &to].into_iter().for_each(|path| fifo(path));
+        two_of_three(|run| {
+            let socket = folder.join(format!("proxy{run}"));
+            let config = format!(
+                "[operation]\nsocket = {:?}\n[radio]\nkind = \"json_lines\"\npath = {:?}\n",
+                socket.display().to_string(),
+                to.display().to_string()
+            );
+            let out = format!("r{run}");
+            let words = ["--time", "17s", "--out", &out, "--force", "--reports", "from"];
+            let mode = AtomicU8::new(TRUE);
+            thread::scope(|scope| {
+                let relay = scope.spawn(|| relay(&from, &to, &mode));
+                let run = start(folder, "live-lte", &config, &[&words[..], &PATH].concat());
+                wait_until("the proxy answers", || ask(&socket, "status").is_some());
+                thread::sleep(Duration::from_secs(2));
+                let seconds = Duration::from_secs;
+                let (truth, _) = phase(&socket, seconds(3), |_| true);
+                mode.store(NONE, Ordering::Relaxed);
+                let stopped = |status: &Value| status["ues"][0]["radio"] == "stopped";
+                let (silent, told) = phase(&socket, seconds(3), stopped);
+                mode.store(STRANGE, Ordering::Relaxed);
+                let strange = |status: &Value| {
+                    let count = |name: &str| status["radio"][name].as_u64().unwrap_or_default();
+                    count("garbled") > 0 && count("without_flows") > 0
+                };
+                let (odd, named) = phase(&socket, seconds(3), strange);
+                mode.store(TWICE, Ordering::Relaxed);
+                let (lied, _) = phase(&socket, seconds(3), |_| true);
+                let done = run.end();
+                // Its last line wakes the relay.
+                mode.store(u8::MAX, Ordering::Relaxed);
+                let mut pipe = OpenOptions::new().write(true).open(&from).expect("the pipe");
+                writeln!(pipe, "over").expect("it takes a line");
+                relay.join().expect("no panic");
+                assert_eq!(done.code, 0, "{}", done.stderr);
+                let rates = [silent, odd, lied].map(|rate| rate / truth);
+                println!("of {truth:.0} B/s: {rates:.3?}; told after {told:?}, {named:?}");
+                let result = json(folder.join(&out).join("result.json"));
+                let rlc = result["groups"][0]["runs"][0]["layers"].as_array().expect("layers");
+                let drops = rlc.last().map(|layer| layer["drops"].to_string());
+                let quick = told < seconds(1) && named < seconds(1);
+                let steady = rates.iter().all(|rate| (0.8..1.25).contains(rate));
+                let empty = drops.as_deref() == Some("[]");
+                if quick && steady && empty {
+                    return Ok(());
+                }
+                Err(format!("{rates:.3?} of {truth:.0}, told {told:?} {named:?}, drops {drops:?}"))
+            })
+        });
+    });
+}

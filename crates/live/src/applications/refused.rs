@@ -1,0 +1,34 @@
+//! What only the simulator sends.
+
+use justfull_sim::{Traffic, Transport};
+
+/// What of it has no application; none if all has.
+pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
+    match traffic {
+        Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page"),
+        Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {
+            if rate.is_some() {
+                Some("`tcp.rate` is simulated only; live, a transfer writes all at once")
+            } else if *transport == Transport::Udp && !is_quic(traffic) {
+                Some(NO_QUIC)
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+const NO_QUIC: &str = if cfg!(feature = "quic") {
+    "`tcp.protocol = \"udp\"` of an upload is simulated only; live, a download over UDP is QUIC"
+} else {
+    "`tcp.protocol = \"udp\"` is simulated only in this build; with the feature `quic` a download \
+     over UDP is QUIC"
+};
+
+/// A transfer that QUIC can make: its controls are those of quinn.
+fn is_quic(traffic: &Traffic) -> bool {
+    let known = |name: &str| matches!(name, "new_reno" | "cubic" | "bbr");
+    cfg!(feature = "quic")
+        && matches!(traffic, Traffic::Tcp { sender, .. } if known(sender.cc.name()))
+}
