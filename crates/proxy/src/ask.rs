@@ -21,13 +21,6 @@ const LONGEST_QUESTION: u64 = 64;
 /// What Prometheus asks for (exposition formats, "Text-based format").
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Where others ask this process; a proxy that takes its place goes on with them.
-#[derive(Debug)]
-pub(crate) struct Outside {
-    pub(crate) questions: UnixListener,
-    pub(crate) metrics: Option<TcpListener>,
-}
-
 /// What is asked.
 #[derive(Debug)]
 pub(crate) enum What {

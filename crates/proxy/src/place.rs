@@ -60,7 +60,8 @@ struct Operation<'a> {
 
 impl ProxyConfig {
     /// The whole text of a file, of which `text` may leave out what `place` knows: interface,
-    /// source of reports, control, socket, which addresses are one UE, and how it ends. It is checked.
+    /// source of reports, control, socket, which addresses are one UE, and how it ends. It is
+    /// checked.
     ///
     /// # Errors
     /// What is wrong with it first, in words.

@@ -1,9 +1,9 @@
 //! `cargo xtask bench proxy`: what RAPID's proxy costs beside HAProxy and nginx.
 //!
 //! The program is `proxy_bench` in `crates/proxy/examples`: it puts a proxy between two hosts,
-//! keeps it on the last core and what loads it on the first. Each round runs every case through every
-//! proxy in turn, so that what else the machine does falls on all of them; what is compared are
-//! medians. The rivals run with one thread, transparent, HAProxy with splicing.
+//! keeps it on the last core and what loads it on the first. Each round runs every case through
+//! every proxy in turn, so that what else the machine does falls on all of them; what is compared
+//! are medians. The rivals run with one thread, transparent, HAProxy with splicing.
 
 use std::path::Path;
 use std::process::Command;

@@ -15,8 +15,8 @@ use justfull_sim::results::RunResult;
 /// Times that a run is made until this machine was not late in it; the last one counts.
 const TRIES: u32 = 2;
 
-/// Time between readings of the interfaces, of a path of 50 ms. Shorter ones of several runs at once
-/// leave the proxies too little of two cores.
+/// Time between readings of the interfaces, of a path of 50 ms. Shorter ones of several runs at
+/// once leave the proxies too little of two cores.
 const READ: Duration = Duration::from_millis(1);
 
 /// Takes the right to build networks, before there is a thread.
