@@ -159,7 +159,7 @@ impl Report {
             layers,
             symbols,
             dmrs_res,
-            slot_us: (slot.as_nanos() + 500) / 1_000,
+            slot_us: slot.as_nanos().saturating_add(500) / 1_000,
             slots,
             offered,
             used,

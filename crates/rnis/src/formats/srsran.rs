@@ -105,7 +105,7 @@ pub fn srsran(
 fn measured(ue: &Ue, cell: &SrsranCell, (at, slots, offered): (Instant, u32, u64)) -> RanReport {
     let layers = ue.dl_ri.unwrap_or(1.0).round().clamp(1.0, 4.0) as u8;
     // A UE that was sent nothing has no scheme; then 0 is written.
-    let sent = ue.dl_nof_ok + ue.dl_nof_nok > 0;
+    let sent = ue.dl_nof_ok > 0 || ue.dl_nof_nok > 0;
     let mcs = sent.then_some(ue.dl_mcs);
     let bits = ue.dl_brate.clamp(0.0, MOST_BITS) * cell.period.as_secs_f64();
     let per_block = mcs.and_then(|mcs| block_bits(cell, mcs, layers));
@@ -206,6 +206,11 @@ mod tests {
     fn a_cell_never_gives_more_than_it_has_and_an_idle_ue_has_no_scheme() {
         let (reports, _) = read(&MESSAGE.replace("20000000.0", "9e99")).expect("a message");
         assert_eq!((reports[0].ran.used, reports[0].ran.blocks), (106_000, 106_000));
+        let most = u64::MAX.to_string();
+        let absurd = MESSAGE
+            .replace("800", &most)
+            .replace("\"dl_nof_nok\": 80", &format!("\"dl_nof_nok\": {most}"));
+        assert!(read(&absurd).is_ok_and(|(reports, _)| reports[0].ran.used <= 106_000));
         let idle = MESSAGE.replace("800", "0").replace("\"dl_nof_nok\": 80", "\"dl_nof_nok\": 0");
         let (reports, _) = read(&idle).expect("a message");
         assert_eq!((reports[0].ran.mcs, reports[0].ran.blocks), (None, 0));
