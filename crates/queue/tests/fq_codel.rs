@@ -225,6 +225,17 @@ proptest! {
         compare(FqCoDelConfig { lanes, quantum, drop_batch, target, interval,
             ..FqCoDelConfig::default() }, limit, &steps);
     }
+
+    /// An overflow then often takes the only packet of the lane that the arriving one joins.
+    #[test]
+    fn with_room_for_few_packets_every_drop_equals_that_of_the_rfcs_text(
+        steps in steps(), limit in 2..9u32, lanes in 1..9u16, quantum in 256..3000u64,
+        target_ms in 1..6u64,
+    ) {
+        let target = Duration::from_millis(target_ms);
+        compare(FqCoDelConfig { lanes, quantum: Bytes(quantum), target, interval: target,
+            ..FqCoDelConfig::default() }, limit, &steps);
+    }
 }
 
 #[test]

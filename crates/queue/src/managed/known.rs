@@ -124,25 +124,37 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         if !self.account.limit.admits(packets, bytes, size) {
             return false;
         }
-        while !self.fits(lane, size) {
-            if !self.discipline.lane_admits(lane, size) {
-                return false;
+        // The arriving packet's own lane is about to have a packet again: it is empty for its AQM
+        // only if there is no room after all.
+        let mut own = false;
+        let made = 'room: loop {
+            if self.fits(lane, size) {
+                break true;
             }
-            let Some(victim) = self.discipline.victim(lane, size) else { return false };
+            if !self.discipline.lane_admits(lane, size) {
+                break false;
+            }
+            let Some(victim) = self.discipline.victim(lane, size) else { break false };
+            own |= victim.lane == lane;
             for _ in 0..victim.packets {
                 let queued = match victim.end {
                     End::Head => self.discipline.pop(victim.lane),
                     End::Tail => self.discipline.pop_tail(victim.lane),
                 };
-                let Some(queued) = queued else { return false };
+                let Some(queued) = queued else { break 'room false };
                 self.account.forget_waiting(&queued.packet);
                 self.forget(&queued.packet);
                 self.drop_one(now, &queued.packet, DropReason::OverflowVictim, probe);
                 self.tell_overflow(now, victim.lane);
             }
-            self.tell_if_empty(now, victim.lane);
+            if victim.lane != lane {
+                self.tell_if_empty(now, victim.lane);
+            }
+        };
+        if own && !made {
+            self.tell_if_empty(now, lane);
         }
-        true
+        made
     }
 
     /// The arriving `packet` does not enter. Passed by value: a reference would force every packet
