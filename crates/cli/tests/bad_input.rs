@@ -623,11 +623,12 @@ fn a_live_run_refuses_a_scenario_and_a_method_with_a_proxy() {
     refused(
         &of(&["my.toml"]),
         "my.toml: field `proxy.control` (method Vanilla): found equal_share, allowed is nothing \
-         live: the proxy is simulated only*`live --proxy`*",
+         without a proxy, which `justfull live --proxy FILE` puts *",
     );
     refused(
         &of(&["live-lte", "--method", "RAPID"]),
-        "live-lte: field `proxy.control` (method RAPID): found rapid, allowed is nothing live: *",
+        "live-lte: field `proxy.control` (method RAPID): found rapid, allowed is nothing without \
+         a proxy, *",
     );
 }
 
