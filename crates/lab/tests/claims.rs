@@ -105,7 +105,9 @@ fn every_claim_names_what_there_is() {
         names_what_there_is(&load(paper).expect("upper and lower case are one"));
     }
     names_what_there_is(&load_live("r22").expect("it ships"));
-    assert!(load_live("t20").is_err_and(|error| error.to_string().contains("allowed is R22")));
+    assert!(
+        load_live("t20").is_err_and(|error| error.to_string().contains("allowed is one of R22"))
+    );
 }
 
 fn names_what_there_is(file: &ClaimsFile) {

@@ -9,9 +9,15 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::libc;
+
+/// How often a group is tried to be removed when its run ends, and the wait between.
+const LAST_TRIES: u32 = 50;
+const LAST_WAIT: Duration = Duration::from_millis(10);
 
 /// A group without limits. Dropping this value removes it if it is empty.
 #[derive(Debug)]
@@ -98,8 +104,14 @@ impl Cgroup {
 }
 
 impl Drop for Cgroup {
+    /// Processes that were killed hold their group for a moment yet.
     fn drop(&mut self) {
-        remove(&self.path);
+        for _ in 0..LAST_TRIES {
+            if remove(&self.path) || !self.path.exists() {
+                return;
+            }
+            thread::sleep(LAST_WAIT);
+        }
     }
 }
 

@@ -260,7 +260,9 @@ fn every_leaf_of_a_tree_can_be_got_set_and_removed() {
                 tree::leaves(&changed).iter().filter(|k| leaves.contains(k)).count(),
                 leaves.len() - 1
             );
-            assert!(!tree::remove(&mut changed, keys), "{name}: {keys:?} twice");
+            // What follows an element of a list takes its place.
+            let element = keys.last().is_some_and(|key| key.parse::<usize>().is_ok());
+            assert!(element || !tree::remove(&mut changed, keys), "{name}: {keys:?} twice");
         }
     }
 }
