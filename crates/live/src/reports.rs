@@ -179,7 +179,8 @@ fn line(out: &mut String, addresses: &[IpAddr], ran: &RanReport) {
          \"backlog\":{}}}",
         names.join(","),
         us(ran.at.as_nanos()),
-        us(ran.slot.as_nanos()),
+        // A mean, as over the downlink slots of a TDD pattern.
+        us(ran.slot.as_nanos().saturating_add(500)),
         ran.slots,
         ran.offered,
         ran.used,
@@ -224,6 +225,10 @@ mod tests {
             "\n"
         );
         assert_eq!(text, wanted);
+        text.clear();
+        let tdd = RanReport { slot: Duration::from_nanos(714_286 * 2), ..report() };
+        line(&mut text, &addresses, &tdd);
+        assert!(text.contains("\"slot_us\":1429,"), "rounded: {text}");
         text.clear();
         let bytes = RanReport { kind: CellKind::Bytes, mcs: None, ..report() };
         line(&mut text, &addresses[..1], &bytes);
