@@ -83,6 +83,10 @@ struct {
 // (RFC 6928).
 #define LEAST 2
 #define INITIAL 10
+// The most, 190 MB of segments of Ethernet. The kernel reads windows as signed numbers and
+// multiplies them by what a segment takes of a send buffer (net/ipv4/tcp_input.c,
+// tcp_sndbuf_expand).
+#define MOST (1 << 17)
 // After a loss the bound grows by an eighth in each of so many round trips, then twofold.
 #define SLOW_ROUNDS 8
 
@@ -98,7 +102,7 @@ INLINE u32 window_of(const struct leg *leg)
 
 	if (!window || !*window)
 		return INITIAL;
-	return *window;
+	return *window < MOST ? *window : MOST;
 }
 
 INLINE u32 in_flight(const struct tcp_sock *tp)

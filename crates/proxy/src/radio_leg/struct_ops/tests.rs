@@ -80,6 +80,9 @@ fn a_window_is_exact_one_round_trip_after_it_changes_up_and_down() {
     assert_eq!(window_after_a_round_trip(&mut near, &mut far), 80);
     control.set(1, 0);
     assert_eq!(window_after_a_round_trip(&mut near, &mut far), 10, "none is known");
+    // The kernel reads a window as a signed number.
+    control.set(1, u32::MAX);
+    assert_eq!(window_after_a_round_trip(&mut near, &mut far), 1 << 17, "the most");
 }
 
 #[test]
