@@ -135,6 +135,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         command,
         congestion_control: args.congestion_control.clone(),
         attach,
+        receive_buffer: None,
     };
     // A process with several threads may not enter a user namespace any more.
     privilege().map_err(|e| Failure::usage(&e))?;
@@ -334,6 +335,10 @@ fn warm_up(result: &RunResult) -> Option<String> {
     }
 }
 
+/// Why a run that was on time says nothing.
+const SHORT_OF_MEMORY: &str = "the kernel's TCP was short of memory (net.ipv4.tcp_mem), so that \
+                               every receiver of this machine offered four segments at most";
+
 /// Timing, accounts and congestion control in words.
 fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
     let late = &report.lateness;
@@ -348,7 +353,7 @@ fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
         late.missed,
         late.slots,
         100.0 * late.missed_share(),
-        match (report.late(), allow_late) {
+        match (late.late, allow_late) {
             (false, _) => "on time",
             (true, false) => "LATE",
             (true, true) => "LATE, which --allow-late takes",
@@ -359,6 +364,9 @@ fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
             "without real-time priority, so that any other load delays wake-ups, by milliseconds: \
              {why}"
         ));
+    }
+    if report.tcp_was_short {
+        notes.push(SHORT_OF_MEMORY.into());
     }
     if report.outages.count > 0 {
         let (count, time) = (report.outages.count, report.outages.time);
@@ -458,9 +466,10 @@ fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
         )));
     }
     if outcome.report.late() && !allow_late {
-        let why = "the run is late: its delays are this machine's, not the scenario's alone; \
-                   --allow-late takes it";
-        return Err(Failure::Failed(why.into()));
+        let what = if outcome.report.tcp_was_short { SHORT_OF_MEMORY } else { "the run is late" };
+        return Err(Failure::Failed(format!(
+            "{what}: its delays are this machine's, not the scenario's alone; --allow-late takes it"
+        )));
     }
     Ok(())
 }

@@ -605,6 +605,7 @@ impl<P: Port> Live<P> {
                 Outages { count: sum.count + of.count, time: sum.time + of.time }
             }),
             ended_servers: Vec::new(),
+            tcp_was_short: false,
             fault: self.fault.map(|fault| fault.to_string()),
         };
         let mut result = self.side.record.finish(self.done, &self.stack, uplink);

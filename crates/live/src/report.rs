@@ -95,14 +95,17 @@ pub struct LiveReport {
     /// Servers that ended before the run: their command lines, and statuses as a shell reports
     /// them.
     pub ended_servers: Vec<(String, u8)>,
+    /// The kernel's TCP was short of memory, so that receivers offered four segments at most.
+    pub tcp_was_short: bool,
     /// Why the run ended early, other than on request.
     pub fault: Option<String>,
 }
 
 impl LiveReport {
-    /// True when the run was late: this machine, not the scenario alone, shaped its delays.
+    /// True when the run was late, or short of memory: this machine, not the scenario alone, shaped
+    /// its delays.
     #[must_use]
     pub fn late(&self) -> bool {
-        self.lateness.late
+        self.lateness.late || self.tcp_was_short
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,12 +19,14 @@ use crate::reports::ReportStream;
 use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
 use justfull_net::{
     Attachment, Host, Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, attach,
-    privilege, sweep,
+    privilege, sweep, tcp_is_short,
 };
 use justfull_net::{Port, SystemError};
 
 /// How often the command is checked.
 const LOOK: Duration = Duration::from_millis(20);
+/// The kernel's memory of TCP is looked at once in so many of these.
+const LOOKS_AT_MEMORY: u32 = 8;
 
 /// What runs beside the stack.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +45,9 @@ pub struct Session {
     /// the addresses of [`Side::addresses`]; the first takes everything that no other has, so
     /// a sole UE takes everything.
     pub attach: Option<[String; 2]>,
+    /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
+    /// default.
+    pub receive_buffer: Option<u32>,
 }
 
 /// Who else sees a run.
@@ -146,7 +150,9 @@ impl Session {
         let congestion_control = congestion_controls(&networks);
         let Taps { recorder, reports, mut middle } = taps;
         let (mtu, proxy) = (config.stack.mtu, middle.is_some());
-        let settings = NetworkConfig { ues: networks, mtu, proxy, ..NetworkConfig::new(0) };
+        let receive_buffer = self.receive_buffer;
+        let settings =
+            NetworkConfig { ues: networks, mtu, proxy, receive_buffer, ..NetworkConfig::new(0) };
         let mut network = Network::build(&settings)?;
         // Owned here and lent to the driver: what runs beside it must be ended before its interface
         // goes.
@@ -164,8 +170,8 @@ impl Session {
             }
         };
         let live = tapped(live, recorder, reports);
-        let ((mut result, mut report), beside) = drive(live, watch, |begin, over| {
-            self.beside(config, (&network, middle.as_deref_mut()), begin, &stop, over)
+        let ((mut result, mut report), beside) = drive(live, watch, |begin, course| {
+            self.beside(config, (&network, middle.as_deref_mut()), begin, &stop, course)
         })?;
         let Beside { status, applications, ended_servers, failed } = beside;
         (report.congestion_control, report.ended_servers) = (congestion_control, ended_servers);
@@ -208,9 +214,9 @@ impl Session {
         let live = Live::new(config, options, ends)?.behind_one();
         let live = tapped(live, taps.recorder, taps.reports);
         let host = Host::create()?;
-        let ((result, report), status) = drive(live, watch, |_begin, over| {
+        let ((result, report), status) = drive(live, watch, |_begin, course| {
             let mut command = argv.map(|argv| host.run(argv)).transpose()?;
-            let status = wait(command.as_mut(), &stop, over, || {})?;
+            let status = wait(command.as_mut(), &stop, course, || {})?;
             host.end_commands()?;
             Ok(status)
         })?;
@@ -243,7 +249,7 @@ impl Session {
         (network, mut middle): (&Network, Option<&mut (dyn Middle + '_)>),
         begin: Instant,
         stop: &Stop,
-        over: &AtomicBool,
+        course: &Course,
     ) -> Result<Beside, SystemError> {
         let mut servers = Vec::new();
         for line in &self.serve {
@@ -258,12 +264,12 @@ impl Session {
             Some((side, Command::Program(argv))) => Some(network.run(*side, argv, &[])?),
         };
         let mut failed = None;
-        let status = wait(command.as_mut(), stop, over, || {
+        let status = wait(command.as_mut(), stop, course, || {
             let at = justfull_net::clock::now().saturating_duration_since(begin).as_nanos();
             let at = justfull_base::Duration::from_nanos(u64::try_from(at).unwrap_or(u64::MAX));
             if let Some(Err(error)) = middle.as_mut().map(|middle| middle.look(at)) {
                 failed = Some(error.to_string());
-                over.store(true, Ordering::Relaxed);
+                course.over.store(true, Ordering::Relaxed);
             }
         })?;
         if let Some(Err(error)) = middle.filter(|_| failed.is_none()).map(Middle::finish) {
@@ -298,29 +304,40 @@ fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, Syst
     Ok(found)
 }
 
-/// Runs `live` on a separate thread and `beside` on this one; `beside` gets second 0 and sets its
-/// flag when the run should end.
+/// What a run and what runs beside it tell each other.
+#[derive(Default)]
+struct Course {
+    /// The run is over, or should end.
+    over: AtomicBool,
+    /// The kernel's TCP was short of memory.
+    tcp_was_short: AtomicBool,
+}
+
+/// Runs `live` on a separate thread and `beside` on this one; `beside` gets second 0, and says when
+/// the run should end.
 fn drive<P: Port + Send, W: Watch + Send, T>(
     live: Live<P>,
     watch: &mut W,
-    beside: impl FnOnce(Instant, &AtomicBool) -> Result<T, SystemError>,
+    beside: impl FnOnce(Instant, &Course) -> Result<T, SystemError>,
 ) -> Result<((RunResult, LiveReport), T), SystemError> {
-    let over = Arc::new(AtomicBool::new(false));
+    let course = Course::default();
     thread::scope(|scope| {
-        let told = Arc::clone(&over);
+        let told = &course.over;
         let clock = SlotClock::start();
         let begin = justfull_net::clock::now();
         let driver = scope.spawn(move || {
             let priority = raise_priority(PRIORITY);
-            let run = clock.map(|mut clock| live.run(&mut clock, priority, &told, watch));
+            let run = clock.map(|mut clock| live.run(&mut clock, priority, told, watch));
             told.store(true, Ordering::Relaxed);
             run
         });
-        let beside = beside(begin, &over);
+        let beside = beside(begin, &course);
         // On its own error it has not told the driver.
-        over.store(true, Ordering::Relaxed);
+        course.over.store(true, Ordering::Relaxed);
         let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((driven?, beside?))
+        let (result, mut report) = driven?;
+        report.tcp_was_short = course.tcp_was_short.load(Ordering::Relaxed);
+        Ok(((result, report), beside?))
     })
 }
 
@@ -329,13 +346,18 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
 fn wait(
     mut command: Option<&mut Running>,
     stop: &Stop,
-    over: &AtomicBool,
+    course: &Course,
     mut look: impl FnMut(),
 ) -> Result<Option<ExitStatus>, SystemError> {
-    let mut status = None;
+    let over = &course.over;
+    let (mut status, mut looks) = (None, 0_u32);
     while status.is_none() && !stop.requested() && !over.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
         look();
+        looks = looks.wrapping_add(1);
+        if looks.is_multiple_of(LOOKS_AT_MEMORY) && tcp_is_short() {
+            course.tcp_was_short.store(true, Ordering::Relaxed);
+        }
         status = command.as_mut().map(|command| command.try_wait()).transpose()?.flatten();
     }
     over.store(true, Ordering::Relaxed);

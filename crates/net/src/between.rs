@@ -12,6 +12,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::chain::{CORE, RAN};
+use crate::memory::set_receive_buffer;
 use crate::namespace::Namespace;
 use crate::netlink::{LinkName, Netlink, Prefix, index_of};
 use crate::tun::Tun;
@@ -37,6 +38,8 @@ pub(super) struct Plan {
     /// Addresses of a UE and of the servers, with all of whose first 16 bits it speaks.
     pub(super) ue: [IpAddr; 2],
     pub(super) server: [IpAddr; 2],
+    /// As of [`NetworkConfig`](crate::NetworkConfig).
+    pub(super) receive_buffer: Option<u32>,
 }
 
 impl Between {
@@ -49,6 +52,7 @@ impl Between {
         fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
         fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
         fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
+        plan.receive_buffer.map_or(Ok(()), set_receive_buffer)?;
         let mut netlink = Netlink::open()?;
         netlink.up(index_of(&name("lo")?)?)?;
         link(&mut netlink, ran, (plan.shape, plan.own), (plan.ue, Some(CONTROL)))?;

@@ -12,6 +12,7 @@ mod command;
 mod error;
 mod host;
 pub mod http;
+mod memory;
 mod namespace;
 mod netlink;
 mod network;
@@ -28,6 +29,7 @@ pub use attach::{Attached, Attachment, attach};
 pub use command::Running;
 pub use error::SystemError;
 pub use host::Host;
+pub use memory::tcp_is_short;
 pub use network::{
     DEFAULT_MTU, DEFAULT_QUEUE_PACKETS, LINK, MAX_MTU, MAX_UES, MIN_MTU, Network, NetworkConfig,
     Side, UeNetwork,

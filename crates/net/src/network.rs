@@ -28,6 +28,7 @@ use nix::unistd::mkfifo;
 
 use crate::between::{Between, Plan};
 use crate::command::{self, Running};
+use crate::memory::set_receive_buffer;
 use crate::namespace::{Namespace, NamespaceId};
 use crate::netlink::{self, LinkName, Netlink, Prefix};
 use crate::state::RunFolder;
@@ -125,6 +126,9 @@ pub struct NetworkConfig {
     pub queue_packets: u32,
     /// There is a host for a proxy between the servers and the stack.
     pub proxy: bool,
+    /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
+    /// default.
+    pub receive_buffer: Option<u32>,
 }
 
 /// One UE's network.
@@ -146,6 +150,7 @@ impl NetworkConfig {
             mtu: DEFAULT_MTU,
             queue_packets: DEFAULT_QUEUE_PACKETS,
             proxy: false,
+            receive_buffer: None,
         }
     }
 
@@ -385,6 +390,7 @@ fn build_between(config: &NetworkConfig) -> Result<Between, SystemError> {
             own: Side::Proxy.addresses(),
             ue: Side::Ue(0).addresses(),
             server: Side::Server.addresses(),
+            receive_buffer: config.receive_buffer,
         };
         let work = builder.spawn_scoped(scope, move || Between::build(plan))?;
         work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -425,6 +431,7 @@ fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<
     // Each connection must find the path as the first one did, without the kernel's metrics of
     // earlier ones.
     fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
+    config.receive_buffer.map_or(Ok(()), set_receive_buffer)?;
     for own in side.addresses() {
         netlink.add_address(link, own)?;
         match side {

@@ -181,6 +181,27 @@ fn the_route_names_the_congestion_control_of_each_side() {
 }
 
 #[test]
+fn receive_buffers_grow_to_what_the_configuration_says_on_every_host() {
+    if !can_build() {
+        return;
+    }
+    let sizes = |receive_buffer| {
+        let config = NetworkConfig { proxy: true, receive_buffer, ..NetworkConfig::new(1) };
+        let network = Network::build(&config).expect("a network");
+        [Side::Server, UE, Side::Proxy].map(|side| {
+            let (text, status) = output(&network, side, "cat /proc/sys/net/ipv4/tcp_rmem");
+            assert_eq!(status, 0);
+            let numbers = text.split_ascii_whitespace().map(|word| word.parse::<u32>());
+            numbers.collect::<Result<Vec<_>, _>>().expect("three numbers")
+        })
+    };
+    let [usual, ..] = sizes(None);
+    assert_ne!(usual[2], 3_000_000, "as a test must not begin");
+    let expected = vec![usual[0], usual[1], 3_000_000];
+    assert_eq!(sizes(Some(3_000_000)), [expected.clone(), expected.clone(), expected]);
+}
+
+#[test]
 fn a_network_says_nothing_by_itself() {
     if !can_build() {
         return;
