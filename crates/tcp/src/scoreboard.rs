@@ -21,13 +21,14 @@
 //! power of two.
 
 mod by_time;
+mod plain;
 
 use crate::rate::Delivery;
 use crate::record::{EVER_RETRANSMITTED, LOST, Latest, RETRANSMITTED, Record, SACKED};
 use crate::segment::SackBlock;
 use alloc::vec::Vec;
 use by_time::Retransmissions;
-use justfull_base::Instant;
+pub(crate) use plain::{NextSacked, PlainRun};
 
 /// Initial size of the ring, in segments.
 const FIRST_SLOTS: usize = 16;
@@ -59,18 +60,6 @@ pub(crate) struct Scoreboard {
     known: [SackBlock; 3],
     /// RACK's state; none when losses are found by counting.
     again: Option<Retransmissions>,
-}
-
-/// The segments that one acknowledgement delivers, if they start at the lowest outstanding one,
-/// were sent once each and were never marked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PlainRun {
-    /// Offset after the last of them.
-    end: u64,
-    /// Serial after the last of them.
-    serial: u64,
-    /// When the last of them left.
-    sent_at: Instant,
 }
 
 impl Scoreboard {
@@ -264,50 +253,6 @@ impl Scoreboard {
             self.first += 1;
         }
         self.high_rxt = self.high_rxt.max(self.first);
-    }
-
-    /// The run that a cumulative acknowledgement of all bytes below `cumulative` delivers. None if
-    /// it delivers no whole segment, if anything outstanding is marked, if any of the run ever was,
-    /// or if anything beyond it was sent before `latest`.
-    #[inline(always)]
-    pub(crate) fn plain_run(&self, cumulative: u64, latest: Latest) -> Option<PlainRun> {
-        let marked = self.sacked_end > self.first || self.lost_outstanding > 0;
-        if marked || self.edge != self.first || self.has_retransmissions() {
-            return None;
-        }
-        let mut run = PlainRun { end: self.una, serial: self.first, sent_at: Instant::ZERO };
-        while run.serial < self.next {
-            let record = self.slot(run.serial);
-            let end = record.end();
-            if record.flags != 0 {
-                return None;
-            }
-            if end > cumulative {
-                if Latest::new(record.sent_at, run.serial) < latest {
-                    return None;
-                }
-                break;
-            }
-            run = PlainRun { end, serial: run.serial + 1, sent_at: record.sent_at };
-        }
-        (run.serial > self.first).then_some(run)
-    }
-
-    /// Like [`Self::acknowledge`], for an acknowledgement that delivers `run`. Returns what it
-    /// collects.
-    #[inline(always)]
-    pub(crate) fn acknowledge_plain(&mut self, run: &PlainRun) -> Delivery {
-        let mut delivery = Delivery::new(self.una, run.sent_at);
-        delivery.bytes = run.end - self.una;
-        delivery.segments = (run.serial - self.first) as u32;
-        // Never retransmitted, so they left in the order of their serials.
-        delivery.once = Latest::new(run.sent_at, run.serial - 1);
-        self.pipe -= delivery.bytes;
-        self.una = run.end;
-        self.first = run.serial;
-        self.edge = run.serial;
-        self.high_rxt = self.high_rxt.max(run.serial);
-        delivery
     }
 
     /// Processes the SACK blocks of one acknowledgement.

@@ -6,6 +6,7 @@ use super::spurious::FRto;
 use crate::control::{AckSample, Congestion, CongestionCause, CongestionController, RecoveryState};
 use crate::prr::Prr;
 use crate::rate::{Delivery, RateSample};
+use crate::scoreboard::NextSacked;
 use crate::segment::Ack;
 use justfull_base::{Duration, Instant};
 
@@ -31,19 +32,19 @@ impl Sender {
             return;
         }
         self.stats.acks += 1;
-        let Some(run) = self.plain_run(ack) else { return self.take_any(now, ack) };
+        let Some(run) = self.plain_run(ack) else { return self.take_other(now, ack) };
         let twin = self.twin();
         self.take_plain(now, ack, run);
-        self.check_twin(twin, |general| general.take_any(now, ack));
+        self.check_twin(twin, |general| general.take_any(now, ack, None));
     }
 
-    /// Processes any acknowledgement, by the general path.
-    #[inline(never)]
-    pub(super) fn take_any(&mut self, now: Instant, ack: &Ack) {
+    /// Processes any acknowledgement, by the general path. `next`: it only sacks that segment.
+    #[inline(always)]
+    pub(super) fn take_any(&mut self, now: Instant, ack: &Ack, next: Option<NextSacked>) {
         if self.is_opening() {
             return self.take_syn(now, ack);
         }
-        let mut progress = self.take_scoreboard(now, ack);
+        let mut progress = self.take_scoreboard(now, ack, next);
         let duplicate =
             self.setup.by_reno && !progress.advanced && self.is_duplicate(ack, self.window_end);
         self.take_window(ack, progress.advanced);
@@ -82,24 +83,15 @@ impl Sender {
         }
     }
 
-    fn take_scoreboard(&mut self, now: Instant, ack: &Ack) -> Progress {
-        // A copy acknowledged sooner than any round trip is taken for its original, and so is one
-        // sent after the echoed timestamp.
-        let plausible = if self.rtt.min() == Duration::MAX { now } else { now - self.rtt.min() };
-        let known = if self.setup.timestamps { plausible.min(ack.ts_echo) } else { plausible };
-        let mut delivery = Delivery::new(self.board.fack(), known);
+    #[inline(always)]
+    fn take_scoreboard(&mut self, now: Instant, ack: &Ack, next: Option<NextSacked>) -> Progress {
         let prior_in_flight = self.board.pipe();
         let una = self.board.una();
         let overtaken = self.board.overtaken();
-        self.board.acknowledge(ack.cumulative, &mut delivery);
-        if ack.sack_len > 0 && !self.setup.by_reno {
-            // An acknowledgement that sacks has an older echo. Under a long queue, originals given
-            // up still arrive many smallest RTTs after their copies left, so a copy counts only
-            // after about the current RTT.
-            let srtt = self.rtt.srtt().as_nanos();
-            delivery.sure_until = plausible.min(now - Duration::from_nanos(srtt - srtt / 8));
-            self.take_sack(ack, &mut delivery);
-        }
+        let delivery = match next {
+            Some(next) => self.board.sack_next(&next),
+            None => self.take_blocks(now, ack),
+        };
         self.rack.on_delivery(now, delivery.surest(), delivery.reordered);
         let rtt = delivery.once.is_some().then(|| now.since(delivery.once.sent_at()));
         let ce_count = ack.ce_packets.saturating_sub(self.ce_packets);
@@ -118,6 +110,26 @@ impl Sender {
             ce_count,
             ce_bytes,
         }
+    }
+
+    /// The scoreboard takes the cumulative point and the SACK blocks.
+    #[inline]
+    fn take_blocks(&mut self, now: Instant, ack: &Ack) -> Delivery {
+        // A copy acknowledged sooner than any round trip is taken for its original, and so is one
+        // sent after the echoed timestamp.
+        let plausible = if self.rtt.min() == Duration::MAX { now } else { now - self.rtt.min() };
+        let known = if self.setup.timestamps { plausible.min(ack.ts_echo) } else { plausible };
+        let mut delivery = Delivery::new(self.board.fack(), known);
+        self.board.acknowledge(ack.cumulative, &mut delivery);
+        if ack.sack_len > 0 && !self.setup.by_reno {
+            // An acknowledgement that sacks has an older echo. Under a long queue, originals given
+            // up still arrive many smallest RTTs after their copies left, so a copy counts only
+            // after about the current RTT.
+            let srtt = self.rtt.srtt().as_nanos();
+            delivery.sure_until = plausible.min(now - Duration::from_nanos(srtt - srtt / 8));
+            self.take_sack(ack, &mut delivery);
+        }
+        delivery
     }
 
     fn take_sack(&mut self, ack: &Ack, delivery: &mut Delivery) {

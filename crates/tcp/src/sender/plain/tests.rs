@@ -20,6 +20,7 @@ struct Pair {
     rng: Rng,
     now: Instant,
     plain: u32,
+    next: u32,
     bursts: u32,
 }
 
@@ -57,6 +58,7 @@ impl Pair {
             rng,
             now: Instant::ZERO,
             plain: 0,
+            next: 0,
             bursts: 0,
         }
     }
@@ -121,10 +123,11 @@ impl Pair {
 
     fn acknowledge(&mut self, ack: &Ack) {
         self.plain += u32::from(self.short.plain_run(ack).is_some());
+        self.next += u32::from(self.short.board.next_sacked(ack).is_some());
         self.short.on_ack(self.now, ack);
         if ack.cumulative <= self.general.board.nxt() {
             self.general.stats.acks += 1;
-            self.general.take_any(self.now, ack);
+            self.general.take_any(self.now, ack, None);
         }
         assert_eq!(format!("{:?}", self.short), format!("{:?}", self.general));
     }
@@ -158,4 +161,15 @@ fn a_transfer_without_loss_takes_the_short_way() {
     pair.transmit();
     (0..40).for_each(|_| pair.step());
     assert!(pair.plain > 5 && pair.bursts > 5, "{} and {}", pair.plain, pair.bursts);
+}
+
+#[test]
+fn what_arrives_behind_a_gap_is_sacked_without_a_search() {
+    let mut pair = (0..).map(Pair::new).find(|pair| !pair.short.setup.by_reno).expect("many sack");
+    pair.short.write(4_000_000);
+    pair.general.write(4_000_000);
+    pair.transmit();
+    (0..2000).for_each(|_| pair.step());
+    let losses = pair.short.stats.segments_retransmitted;
+    assert!(losses > 0 && u64::from(pair.next) > losses, "{} after {losses} losses", pair.next);
 }
