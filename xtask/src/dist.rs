@@ -15,8 +15,8 @@ use crate::{Failure, Outcome, process};
 const TRAINING: [&[&str]; 4] = [
     &["t20-individual", "--set", "duration=30s", "--set", "sweep.values=[\"20ms\"]"],
     &["e19-two-qfis", "--set", "duration=20s"],
-    &["nr-100mhz", "--set", "duration=3s"],
-    &["a21-slices-25-75", "--set", "duration=5s"],
+    &["nr-100mhz", "--set", "duration=3s", "--set", "warmup=1s"],
+    &["a21-slices-25-75", "--set", "duration=5s", "--set", "warmup=1s"],
 ];
 
 /// Runs whose results are compared.
