@@ -34,6 +34,12 @@ pub trait SdapScheduler {
 
     /// Called after the queue picked last sent a packet of `bytes`.
     fn on_sent(&mut self, index: usize, bytes: u32);
+
+    /// False when what it picks depends on the candidates alone. It need then not be asked while
+    /// there is only one.
+    fn has_memory(&self) -> bool {
+        true
+    }
 }
 
 kinds! {
@@ -64,6 +70,11 @@ impl SdapScheduler for AnySdapScheduler {
     #[inline]
     fn on_sent(&mut self, index: usize, bytes: u32) {
         each!(self, s => s.on_sent(index, bytes))
+    }
+
+    #[inline]
+    fn has_memory(&self) -> bool {
+        each!(self, s => s.has_memory())
     }
 }
 

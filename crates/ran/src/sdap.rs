@@ -79,6 +79,23 @@ impl UeSdap {
         }
     }
 
+    /// The queue of which a poll takes all that it takes, where that is certain: the only one, or
+    /// the only one with packets under a scheduler without memory.
+    #[inline(always)]
+    pub(crate) fn sole(&mut self) -> Option<&mut SdapQueue> {
+        match &mut self.queues {
+            Few::One(only) => Some(only),
+            Few::Many(queues) => {
+                if self.choice.as_ref().is_none_or(|choice| choice.scheduler.has_memory()) {
+                    return None;
+                }
+                let mut busy = queues.iter_mut().filter(|q| q.queue.backlog_packets() > 0);
+                let only = busy.next()?;
+                busy.next().is_none().then_some(only)
+            }
+        }
+    }
+
     /// Begins a new poll: nothing moved, no bearer refused.
     #[inline]
     pub(crate) fn begin_poll(&mut self) {

@@ -312,6 +312,10 @@ impl Stack {
 
     /// One opportunity of the UPF for one UE.
     fn serve_upf<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
+        let sent = self.pour_upf(now, ue_index, driver);
+        if sent > 0 && !self.upfs[ue_index as usize].is_busy() {
+            return;
+        }
         let need = if self.clairvoyant.is_some() { self.clairvoyant_need(now) } else { 0 };
         let (upf, sdap) =
             (&mut self.upfs[ue_index as usize], &mut self.ues[ue_index as usize].sdap);
@@ -323,7 +327,7 @@ impl Stack {
             }
             upf.queues[i].allowance = pacer.occupancy(now).saturating_sub(backlog);
         }
-        for _ in 0..self.upf_batch {
+        for _ in sent..self.upf_batch {
             let upf = &mut self.upfs[ue_index as usize];
             let Some(i) = upf.next_in_turn() else {
                 self.paced += u64::from(!self.unpaced && upf.is_busy());

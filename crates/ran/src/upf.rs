@@ -146,6 +146,20 @@ impl UeUpf {
         self.queues.iter().any(|q| q.queue.backlog_packets() > 0)
     }
 
+    /// The queue that holds packets, if there is only one.
+    #[inline(always)]
+    pub(crate) fn sole(&self) -> Option<usize> {
+        let mut busy = (0..).zip(&self.queues).filter(|(_, q)| q.queue.backlog_packets() > 0);
+        let (only, _) = busy.next()?;
+        busy.next().is_none().then_some(only)
+    }
+
+    /// Queue `i` has had its turns.
+    #[inline(always)]
+    pub(crate) fn pass_turn(&mut self, i: usize) {
+        self.turn = ((i + 1) % self.queues.len()) as u32;
+    }
+
     /// The next queue in turn with a packet and an allowance.
     pub(crate) fn next_in_turn(&mut self) -> Option<usize> {
         let n = self.queues.len();
@@ -153,7 +167,7 @@ impl UeUpf {
             let q = &self.queues[i];
             q.allowance > 0 && q.queue.backlog_packets() > 0
         })?;
-        self.turn = ((found + 1) % n) as u32;
+        self.pass_turn(found);
         Some(found)
     }
 }

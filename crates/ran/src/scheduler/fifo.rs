@@ -43,4 +43,8 @@ impl SdapScheduler for Fifo {
         eligible.min_by_key(|(i, c)| (c.head_enqueued, *i)).map(|(i, _)| i)
     }
     fn on_sent(&mut self, _index: usize, _bytes: u32) {}
+
+    fn has_memory(&self) -> bool {
+        false
+    }
 }

@@ -45,4 +45,8 @@ impl SdapScheduler for StrictPriority {
         eligible.min_by_key(|(i, c)| (c.priority, *i)).map(|(i, _)| i)
     }
     fn on_sent(&mut self, _index: usize, _bytes: u32) {}
+
+    fn has_memory(&self) -> bool {
+        false
+    }
 }

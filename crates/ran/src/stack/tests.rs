@@ -17,6 +17,7 @@ use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
 
 mod aqms;
 mod blocks;
+mod pour;
 mod refused;
 mod reports;
 
