@@ -132,6 +132,8 @@ pub struct Bbr {
     min_rtt_at: Instant,
     seen_rtt: bool,
     idle_restart: bool,
+    /// The last acknowledgement was taken in ProbeRTT, the one that ended it too.
+    limits_samples: bool,
     full_pipe: FullPipe,
     cycle: Cycle,
     probe_rtt: ProbeRtt,
@@ -169,6 +171,7 @@ impl Bbr {
             min_rtt_at: Instant::ZERO,
             seen_rtt: false,
             idle_restart: false,
+            limits_samples: false,
             full_pipe: FullPipe::default(),
             cycle: Cycle::default(),
             probe_rtt: ProbeRtt::default(),
@@ -327,7 +330,7 @@ impl CongestionController for Bbr {
     }
 
     fn limits_samples(&self) -> bool {
-        self.mode == Mode::ProbeRtt
+        self.limits_samples
     }
 
     fn phase(&self) -> &'static str {

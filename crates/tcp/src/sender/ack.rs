@@ -307,8 +307,10 @@ impl Sender {
             app_limited: rate.app_limited,
             round_start: rate.round_start,
             retransmitted_sample: rate.retransmitted,
+            // A lone runt over a whole round trip (Linux `FLAG_ACK_MAYBE_DELAYED`).
             maybe_delayed: progress.delivery.segments == 1
-                && progress.prior_in_flight <= u64::from(setup.mss),
+                && progress.delivery.bytes < u64::from(setup.mss)
+                && rate.prior_delivered + progress.delivery.bytes == sampler.delivered,
             window_limited: round.limited || round.limited_before,
             max_in_flight: round.max_in_flight.max(round.max_in_flight_before),
             sequence_round_start: progress.round_start,

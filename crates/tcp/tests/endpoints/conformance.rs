@@ -1,5 +1,6 @@
 //! What every congestion control must do, whichever it is.
 
+use crate::engine::ack;
 use crate::link::{Path, World};
 use crate::{all_controls, config, reacts_to_loss};
 use justfull_base::{Duration, Instant, Rng};
@@ -7,7 +8,9 @@ use justfull_tcp::control::{
     AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
     RecoveryState, Sent,
 };
-use justfull_tcp::{AnyControl, Sender};
+use justfull_tcp::{Ack, AnyControl, Sender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const MSS: u64 = 1448;
 
@@ -235,4 +238,45 @@ fn a_user_s_own_control_runs_in_the_engine() {
     let time = world.transfer(2_000_000, Duration::from_secs(60));
     assert_eq!(copy.transfer(2_000_000, Duration::from_secs(60)), time);
     assert_eq!(world.sender.cwnd(), 20 * MSS);
+}
+
+/// Counts the acknowledgements that it is told are perhaps delayed.
+#[derive(Clone, Debug, Default)]
+struct Listener(Arc<AtomicU32>);
+
+impl CongestionController for Listener {
+    fn on_sent(&mut self, _: &Sent) {}
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.0.fetch_add(u32::from(sample.maybe_delayed), Ordering::Relaxed);
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_spurious(&mut self, _: Instant) {}
+    fn on_idle_restart(&mut self, _: &IdleRestart) {}
+    fn on_recovery_exit(&mut self, _: Instant) {}
+    fn cwnd(&self) -> u64 {
+        2 * MSS
+    }
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+#[test]
+fn only_an_acknowledgement_of_a_lone_runt_may_have_been_delayed() {
+    let listener = Listener::default();
+    let setup = config(all_controls()[0].clone());
+    let control = AnyControl::custom(listener.clone());
+    let mut sender = Sender::with_control(&setup, control).expect("the settings are valid");
+    let mut end = 0;
+    // A lone full segment is acknowledged, a lone runt, and a runt behind a full segment.
+    for (i, (bytes, heard)) in [(MSS, 0), (100, 1), (MSS + 100, 1)].into_iter().enumerate() {
+        let at = |ms| Instant::from_nanos((1000 * (1 + i as u64) + ms) * 1_000_000);
+        sender.write(bytes);
+        while let Some(segment) = sender.poll_transmit(at(0)) {
+            end = segment.end();
+        }
+        let ack = Ack { cumulative: end, ts_echo: at(0), ..ack(0, &[], 0) };
+        sender.on_ack(at(50), &ack);
+        assert_eq!(listener.0.load(Ordering::Relaxed), heard, "{bytes}");
+    }
 }

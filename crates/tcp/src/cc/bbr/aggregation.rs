@@ -1,7 +1,8 @@
 //! Compensation of aggregated acknowledgements (Linux from 5.1; Cardwell et al., IETF 101 ICCRG).
 //! Some links hold acknowledgements back and release them together; two BDPs are then used up
 //! before the next batch. The largest excess of acknowledged over expected bytes in the last five
-//! to ten rounds is added to cwnd.
+//! to ten rounds is added to cwnd. What is expected is whole segments, rounded down, as in Linux, so
+//! that the excess is rounded up.
 //!
 //! A radio cell that serves a user once per scheduling period aggregates in just this way.
 
@@ -50,7 +51,7 @@ impl Bbr {
             }
         }
         let elapsed = sample.now.since(state.epoch).as_secs_f64();
-        let mut expected = (bandwidth as f64 * elapsed) as u64;
+        let mut expected = (bandwidth as f64 * elapsed) as u64 / self.mss * self.mss;
         // The epoch ends when the rate has caught up with what was acknowledged.
         if state.acked <= expected || state.acked + sample.acked >= EPOCH_SEGMENTS * self.mss {
             state.restart(sample.now);
@@ -98,14 +99,15 @@ mod tests {
     #[test]
     fn the_excess_is_what_is_acknowledged_beyond_the_bandwidth_since_it_last_caught_up() {
         let mut bbr = measured();
-        assert_eq!(acked(&mut bbr, 1_000_000, 10_000), (10_000, [10_000, 0]));
-        assert_eq!(acked(&mut bbr, 1_004_000, 5000), (15_000, [11_000, 0]));
-        // 15 ms at 1 MB/s are 15 kB: the rate has just caught up, so a new epoch begins.
-        assert_eq!(acked(&mut bbr, 1_015_000, 3000), (3000, [11_000, 0]));
-        assert_eq!(acked(&mut bbr, 1_016_000, 12_000), (15_000, [14_000, 0]));
+        assert_eq!(acked(&mut bbr, 1_000_000, 7 * MSS), (7 * MSS, [7 * MSS, 0]));
+        // 4 ms at 1 MB/s are two segments and a part, which does not count.
+        assert_eq!(acked(&mut bbr, 1_004_000, 3 * MSS), (10 * MSS, [8 * MSS, 0]));
+        // 14.48 ms are ten: the rate has just caught up, so a new epoch begins.
+        assert_eq!(acked(&mut bbr, 1_014_480, 2 * MSS), (2 * MSS, [8 * MSS, 0]));
+        assert_eq!(acked(&mut bbr, 1_016_000, 8 * MSS), (10 * MSS, [9 * MSS, 0]));
         // No more than the window.
-        bbr.cwnd = 20_000;
-        assert_eq!(acked(&mut bbr, 1_016_000, 9000), (24_000, [20_000, 0]));
+        bbr.cwnd = 12 * MSS;
+        assert_eq!(acked(&mut bbr, 1_016_000, 9 * MSS), (19 * MSS, [12 * MSS, 0]));
     }
 
     #[test]

@@ -27,11 +27,13 @@ impl Bbr {
             }
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.save_cwnd();
+            // The mode first, as in Linux: a window that was saved before and is larger stays.
             self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
             self.probe_rtt = ProbeRtt::default();
         }
-        if self.mode == Mode::ProbeRtt {
+        self.limits_samples = self.mode == Mode::ProbeRtt;
+        if self.limits_samples {
             self.progress_probe_rtt(sample);
         }
         if sample.interval.is_some() && sample.delivered > sample.prior_delivered {
@@ -65,6 +67,7 @@ impl Bbr {
 mod tests {
     use super::*;
     use crate::cc::bbr::{BbrConfig, tests::control};
+    use crate::control::CongestionController;
     use crate::testing::{self, MSS};
 
     fn at(ms: u64) -> Instant {
@@ -160,5 +163,17 @@ mod tests {
         assert_eq!(progress(2210, 4 * MSS, false), (done, true, 777, Mode::ProbeRtt));
         assert_eq!(progress(2211, 4 * MSS, false), (done, true, 777, Mode::ProbeBw));
         assert_eq!((bbr.min_rtt_at, bbr.cwnd), (at(2211), 44 * MSS));
+        // What leaves on the acknowledgement that ends it is limited too; not from the next on.
+        assert!(bbr.limits_samples());
+        bbr.update_min_rtt(&sample(2212, 60));
+        assert!(!bbr.limits_samples());
+    }
+
+    #[test]
+    fn a_larger_window_saved_before_stays_when_a_probe_begins() {
+        let mut bbr = measured();
+        bbr.conservation.prior_cwnd = 44 * MSS;
+        bbr.update_min_rtt(&sample(11_001, 51));
+        assert_eq!((bbr.mode, bbr.conservation.prior_cwnd), (Mode::ProbeRtt, 44 * MSS));
     }
 }
