@@ -82,6 +82,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(crate::docs::DOCS);
     docs.extend(justfull_tcp::cc::DOCS);
     docs.push(&justfull_tcp::config::DOC);
+    docs.push(&justfull_tcp::kernel::DOC);
     docs.push(&justfull_tcp::receiver::DOC);
     docs.push(&justfull_sim::uplink::DOC);
     docs.push(&justfull_sim::PROXY_DOC);

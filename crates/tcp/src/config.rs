@@ -2,6 +2,7 @@
 
 use crate::cc::CcConfig;
 use crate::cc::new_reno::NewRenoConfig;
+use crate::kernel::Kernel;
 use crate::segment::HEADER_BYTES;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Duration, choice, params};
@@ -103,6 +104,8 @@ params! {
     pub struct SenderConfig {
         /// What the settings that are left out are; in a scenario alone.
         preset: Preset = Preset::Linux;
+        /// The Linux to follow where its versions differ (`justfull explain kernel`).
+        kernel: Kernel = Kernel::Linux6_18;
         /// Payload of a full segment; `header` comes on top.
         mss: u32 as "bytes" = 1448, within(1, MAX_MSS), "RFC 6691: 65535 - 40";
         /// Bytes of headers of each segment and acknowledgement: 52 for IPv4 with TCP's
@@ -174,6 +177,7 @@ impl SenderConfig {
     pub fn ns2() -> Self {
         Self {
             preset: Preset::Ns2,
+            kernel: Kernel::Rfc,
             mss: 1440,
             header: 60,
             handshake: true,

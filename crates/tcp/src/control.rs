@@ -3,6 +3,7 @@
 //! Sizes are bytes of payload. A control never sees sequence numbers: loss detection, recovery,
 //! timers and the release of paced segments belong to the engine.
 
+use crate::kernel::Kernel;
 use alloc::boxed::Box;
 use core::fmt;
 use justfull_base::{BitRate, Duration, Instant};
@@ -28,6 +29,8 @@ pub struct Birth {
     pub mss: u32,
     /// Initial window in bytes.
     pub initial_window: u64,
+    /// The Linux that the sender follows.
+    pub kernel: Kernel,
 }
 
 /// A segment that is leaving.
@@ -69,6 +72,8 @@ pub struct AckSample {
     pub prior_in_flight: u64,
     /// Bytes in flight now (RFC 6675's pipe).
     pub in_flight: u64,
+    /// When the pacer lets the next burst leave, if that is after `now`.
+    pub departure: Instant,
     /// Bytes newly marked lost.
     pub lost: u64,
     /// Bytes marked lost since the start.

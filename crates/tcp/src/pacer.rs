@@ -1,19 +1,28 @@
 //! The release clock of paced segments.
 //!
 //! Segments leave in bursts of about a millisecond's worth, at least two, like those of TCP
-//! segmentation offload (Linux `tcp_tso_autosize`). This bounds the wake-ups per second. After each
-//! burst the clock waits until the rate has paid for it. A burst that starts late is credited with
+//! segmentation offload (Linux `tcp_tso_autosize`). This bounds the wake-ups per second. Since 5.18
+//! Linux adds more the smaller the least RTT is: 64 KiB halved once for each 512 us of it. After
+//! each burst the clock waits until the rate has paid for it. A burst that the window cuts short
+//! ends there: it is one buffer, and what is sent later is another. A burst that starts late is credited with
 //! at most half of its whole time, as in Linux (`tcp_update_skb_after_send`, where the segments of
 //! a burst are one buffer).
 
+use crate::kernel::Features;
 use justfull_base::{BitRate, Duration, Instant};
 
 /// Largest burst in bytes (the largest offloaded segment).
 const MAX_BURST: u64 = 65_536;
+/// The same less the largest headers (Linux `sk_gso_max_size`).
+const MAX_BUFFER: u64 = 65_535 - 320;
+/// The least RTT, in microseconds, over 2 to this power is how often the added term is halved
+/// (Linux `tcp_tso_rtt_log`).
+const RTT_LOG: u32 = 9;
 
 /// State of the clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacer {
+    features: Features,
     release: Instant,
     burst_left: u64,
     /// How late the burst started, as far as not yet credited.
@@ -21,20 +30,58 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
+    /// A clock for a new connection that follows a version with these `features`.
+    pub(crate) fn new(features: Features) -> Self {
+        Self { features, ..Self::default() }
+    }
+
+    /// When the next burst may leave.
+    pub(crate) fn release(&self) -> Instant {
+        self.release
+    }
+
+    /// Only the window holds the next segment back.
+    pub(crate) fn cut(&mut self) {
+        if self.features.one_buffer {
+            self.burst_left = 0;
+        }
+    }
+
+    /// Bytes that leave together.
+    fn burst(&self, mss: u64, rate: BitRate, min_rtt: Duration) -> u64 {
+        let bytes = rate.0 / 8;
+        if !self.features.one_buffer {
+            return (bytes / 1000).clamp(2 * mss, MAX_BURST.max(2 * mss));
+        }
+        let halvings = (min_rtt.as_nanos() / 1000) >> RTT_LOG;
+        let more = if self.features.rtt_bursts && halvings < u64::from(u32::BITS) {
+            MAX_BUFFER >> halvings
+        } else {
+            0
+        };
+        ((bytes / 1024 + more).min(MAX_BUFFER) / mss).max(2) * mss
+    }
+
     /// None if a segment may leave now, else the instant from which it may.
     pub(crate) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (now < self.release && self.burst_left == 0).then_some(self.release)
     }
 
-    /// A segment of `bytes` leaves at `rate`; `mss` sets the smallest burst.
-    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32, mss: u32, rate: BitRate) {
+    /// A segment of `bytes` leaves at `rate`; `mss` sets the smallest burst, and `min_rtt` is the
+    /// least of the connection.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Instant,
+        bytes: u32,
+        mss: u32,
+        rate: BitRate,
+        min_rtt: Duration,
+    ) {
         let bytes = u64::from(bytes);
         // 65 495 bytes x 8e9 is below 2^63.
         let cost = Duration::from_nanos((bytes * 8_000_000_000) / rate.0.max(1));
         if now >= self.release {
-            let per_millisecond = rate.0 / 8_000;
-            self.burst_left =
-                per_millisecond.clamp(2 * u64::from(mss), MAX_BURST.max(2 * u64::from(mss)));
+            self.burst_left = self.burst(u64::from(mss), rate, min_rtt);
             self.late = now.since(self.release);
             self.release = now;
         }
@@ -46,13 +93,14 @@ impl Pacer {
 
     /// Forgets what was sent, e.g. when the rate was unknown until now.
     pub(crate) fn reset(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.features);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Kernel;
 
     #[test]
     fn over_a_second_the_bytes_released_are_those_of_the_rate() {
@@ -64,7 +112,7 @@ mod tests {
                 match pacer.blocked_until(now) {
                     Some(at) => now = at,
                     None => {
-                        pacer.on_sent(now, 1448, 1448, rate);
+                        pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
                         sent += 1448;
                     }
                 }
@@ -81,12 +129,12 @@ mod tests {
         let released = |late_us: u64| {
             let mut pacer = Pacer::default();
             let begin = Instant::from_nanos(10_000_000_000);
-            pacer.on_sent(begin, 1448, 1448, rate);
-            pacer.on_sent(begin, 1448, 1448, rate);
+            pacer.on_sent(begin, 1448, 1448, rate, Duration::MAX);
+            pacer.on_sent(begin, 1448, 1448, rate, Duration::MAX);
             let due = pacer.blocked_until(begin).expect("the burst is to be paid for");
             let now = due + Duration::from_micros(late_us);
-            pacer.on_sent(now, 1448, 1448, rate);
-            pacer.on_sent(now, 1448, 1448, rate);
+            pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
+            pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
             pacer.blocked_until(now).expect("likewise").since(now).as_nanos() / 1_000
         };
         assert_eq!([0, 400, 1_000, 5_000].map(released), [2_000, 1_600, 1_000, 1_000]);
@@ -99,9 +147,41 @@ mod tests {
         let now = Instant::from_nanos(10_000_000_000);
         let mut burst = 0;
         while pacer.blocked_until(now).is_none() {
-            pacer.on_sent(now, 1448, 1448, rate);
+            pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
             burst += 1;
         }
         assert_eq!(burst, 2);
+    }
+
+    fn of(kernel: Kernel) -> Pacer {
+        Pacer::new(kernel.features())
+    }
+
+    #[test]
+    fn since_5_18_a_burst_grows_as_the_least_rtt_shrinks() {
+        let segments = |kernel, ms| {
+            let slow = BitRate(4_000_000);
+            of(kernel).burst(1448, slow, Duration::from_millis(ms)) / 1448
+        };
+        // 65 215 bytes, halved once, three times, five times and 39 times.
+        assert_eq!([1, 2, 3, 20].map(|ms| segments(Kernel::Linux6_18, ms)), [22, 5, 2, 2]);
+        assert_eq!(segments(Kernel::Linux4_15, 1), 2);
+        let fast = |kernel| of(kernel).burst(1448, BitRate(100_000_000), Duration::MAX);
+        // A 1024th of a second in whole segments, or a thousandth.
+        assert_eq!([fast(Kernel::Linux6_18), fast(Kernel::Rfc)], [8 * 1448, 12_500]);
+        let most = of(Kernel::Linux5_18).burst(1448, BitRate(900_000_000), Duration::ZERO);
+        assert_eq!(most, 45 * 1448);
+    }
+
+    #[test]
+    fn a_burst_that_the_window_cuts_ends_there_in_linux() {
+        let goes_on = |kernel| {
+            let (mut pacer, now) = (of(kernel), Instant::from_nanos(1_000_000_000));
+            pacer.on_sent(now, 1448, 1448, BitRate(4_000_000), Duration::MAX);
+            assert_eq!(pacer.blocked_until(now), None);
+            pacer.cut();
+            pacer.blocked_until(now).is_none()
+        };
+        assert_eq!(Kernel::ALL.map(goes_on), [true, false, false, false]);
     }
 }

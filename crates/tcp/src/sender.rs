@@ -222,7 +222,7 @@ impl Sender {
             cc,
             board: Scoreboard::new(config.mss, by_time),
             rtt: RttEstimator::new(config),
-            pacer: Pacer::default(),
+            pacer: Pacer::new(config.kernel.features()),
             rack: Rack::new(),
             tail: TailProbe::new(by_time && config.tail_loss_probe),
             reduction: None,
@@ -412,5 +412,6 @@ fn birth(config: &SenderConfig) -> Birth {
     Birth {
         mss: config.mss,
         initial_window: u64::from(config.initial_window) * u64::from(config.mss),
+        kernel: config.kernel,
     }
 }

@@ -1,13 +1,14 @@
 //! Helpers shared by the tests of this crate.
 
 use crate::control::{AckSample, Birth, Congestion, CongestionCause, RecoveryState};
+use crate::kernel::Kernel;
 use justfull_base::{Duration, Instant};
 
 /// Payload of a full segment.
 pub(crate) const MSS: u64 = 1448;
 
 pub(crate) fn birth() -> Birth {
-    Birth { mss: 1448, initial_window: 10 * MSS }
+    Birth { mss: 1448, initial_window: 10 * MSS, kernel: Kernel::default() }
 }
 
 /// An acknowledgement of `acked` bytes on a fully used path.
@@ -23,6 +24,7 @@ pub(crate) fn sample(acked: u64) -> AckSample {
         interval: Some(Duration::from_millis(50)),
         prior_in_flight: 10 * MSS,
         in_flight: 10 * MSS,
+        departure: Instant::ZERO,
         lost: 0,
         lost_total: 0,
         ce_count: 0,

@@ -18,17 +18,14 @@
 //! `probe_rtt`, `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth),
 //! `pacing`, and the windowed maximum in `filter`.
 //!
-//! Defaults: all of Linux's; `ack_aggregation` is on since Linux 5.1 and off before (T20 cites
-//! 4.15).
+//! Defaults: all of Linux's; what differs between its versions follows from the sender's `kernel`.
 //!
 //! Known weaknesses: a queue of up to one BDP by the gain of 2 when flows compete; links that
 //! deliver in bursts look faster than they are, and the compensation of aggregation adds a further
 //! standing queue; loss is not a signal.
 //!
 //! Deviations: sizes are bytes where Linux counts packets (targets are whole segments all the
-//! same), and rates are exact where Linux rounds to 2^-24 packets per microsecond. The tick of the
-//! release clock is exact, so the number in flight at the earliest departure is the number in
-//! flight.
+//! same), and rates are exact where Linux rounds to 2^-24 packets per microsecond.
 
 mod aggregation;
 mod drain;
@@ -73,7 +70,8 @@ params! {
     /// Settings.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct BbrConfig {
-        /// Room in cwnd for aggregated acknowledgements (Linux from 5.1; off before, as in T20).
+        /// Room in cwnd for aggregated acknowledgements (Linux from 5.1; always off with the
+        /// sender's `kernel = "4.15"`).
         ack_aggregation: bool = true;
         /// Detect a token-bucket policer and pace at its rate.
         policer_detection: bool = true;
@@ -114,6 +112,7 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     ack_aggregation: bool,
+    at_departure: bool,
     policer_detection: bool,
     min_rtt_window: Duration,
     mss: u64,
@@ -151,9 +150,11 @@ impl Bbr {
     pub fn new(config: &BbrConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = u64::from(birth.mss);
+        let features = birth.kernel.features();
         let initial_window = birth.initial_window.max(mss);
         Ok(Self {
-            ack_aggregation: config.ack_aggregation,
+            ack_aggregation: config.ack_aggregation && features.aggregation,
+            at_departure: features.at_departure,
             policer_detection: config.policer_detection,
             min_rtt_window: config.min_rtt_window,
             mss,
@@ -207,6 +208,18 @@ impl Bbr {
     /// Target for the bytes in flight at `gain`.
     fn target_in_flight(&self, bandwidth: u64, gain: f64) -> u64 {
         self.with_quanta(self.bdp_segments(bandwidth, gain)) * self.mss
+    }
+
+    /// How much of `in_flight` will still be in flight when the next burst leaves, that burst
+    /// included where it is to add to it (Linux `bbr_packets_in_net_at_edt`).
+    fn at_departure(&self, sample: &AckSample, in_flight: u64) -> u64 {
+        if !self.at_departure {
+            return in_flight;
+        }
+        let wait = sample.departure.max(sample.now).since(sample.now).as_secs_f64();
+        let delivered = (self.estimated_bandwidth() as f64 * wait) as u64 / self.mss * self.mss;
+        let burst = if self.pacing_gain > 1.0 { self.burst_segments() * self.mss } else { 0 };
+        (in_flight + burst).saturating_sub(delivered)
     }
 
     /// Counts rounds and filters the bandwidth (draft section 4.1.1).

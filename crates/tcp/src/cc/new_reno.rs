@@ -370,7 +370,10 @@ mod tests {
 
     #[test]
     fn the_initial_window_is_a_segment_at_least() {
-        let tiny = NewReno::new(&NewRenoConfig::default(), &Birth { mss: 1448, initial_window: 7 });
+        let tiny = NewReno::new(
+            &NewRenoConfig::default(),
+            &Birth { initial_window: 7, ..testing::birth() },
+        );
         assert_eq!(tiny.map(|c| c.cwnd()), Ok(MSS));
         assert!(NewRenoConfig { abc_limit: 1, ..NewRenoConfig::default() }.validate().is_ok());
     }

@@ -288,7 +288,7 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn tell_control(&mut self, now: Instant, progress: &Progress, rate: &RateSample) {
-        let Self { setup, cc, board, rtt, rate: sampler, round, state, stats, .. } = self;
+        let Self { setup, cc, board, rtt, rate: sampler, pacer, round, state, stats, .. } = self;
         let sample = || AckSample {
             now,
             acked: progress.delivery.bytes,
@@ -300,6 +300,7 @@ impl Sender {
             interval: rate.interval,
             prior_in_flight: progress.prior_in_flight,
             in_flight: board.pipe(),
+            departure: pacer.release(),
             lost: progress.lost,
             lost_total: stats.bytes_lost,
             ce_count: progress.ce_count,

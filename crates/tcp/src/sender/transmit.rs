@@ -26,8 +26,7 @@ impl Sender {
         if let Some(serial) = self.board.next_lost() {
             let len = u64::from(self.board.record(serial).len);
             if !self.forced && pipe > 0 && pipe + len > cwnd {
-                self.round.limited = true;
-                return None;
+                return self.hold_by_window();
             }
             return self.retransmit(now, serial, false);
         }
@@ -37,8 +36,7 @@ impl Sender {
         }
         let len = available.min(self.mss_bytes());
         if pipe > 0 && pipe + len > cwnd {
-            self.round.limited = true;
-            return None;
+            return self.hold_by_window();
         }
         let room = self.window_end.saturating_sub(self.board.nxt());
         if room < len {
@@ -52,6 +50,13 @@ impl Sender {
             return self.run_dry(now, pipe, cwnd);
         }
         self.send_new(now, len)
+    }
+
+    /// The window holds the next segment back, and a burst that it cuts ends there.
+    fn hold_by_window(&mut self) -> Option<Segment> {
+        self.round.limited = true;
+        self.pacer.cut();
+        None
     }
 
     /// No new data: the application limits the rate, and recovery may use its last rules (RFC 6675
@@ -221,7 +226,7 @@ impl Sender {
 
     fn pace(&mut self, now: Instant, len: u32) {
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.on_sent(now, len, self.setup.mss, rate);
+            self.pacer.on_sent(now, len, self.setup.mss, rate, self.rtt.min());
         } else {
             self.pacer.reset();
         }

@@ -8,14 +8,14 @@ use justfull_tcp::control::{
     AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
     RecoveryState, Sent,
 };
-use justfull_tcp::{Ack, AnyControl, Sender};
+use justfull_tcp::{Ack, AnyControl, Kernel, Sender};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const MSS: u64 = 1448;
 
 fn controls() -> Vec<(&'static str, AnyControl)> {
-    let birth = Birth { mss: 1448, initial_window: 10 * MSS };
+    let birth = Birth { mss: 1448, initial_window: 10 * MSS, kernel: Kernel::default() };
     let ours = all_controls();
     ours.iter()
         .map(|c| (c.name(), AnyControl::new(c, &birth).expect("the defaults are valid")))
@@ -82,6 +82,7 @@ fn play(
             interval: rng.chance(0.9).then_some(rtt),
             prior_in_flight: rng.below(400_000),
             in_flight: rng.below(400_000),
+            departure: now + Duration::from_micros(rng.below(2_000)),
             lost,
             lost_total,
             ce_count: 0,

@@ -10,7 +10,8 @@ impl Bbr {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain
-            && sample.in_flight <= self.target_in_flight(self.bandwidth.get(), 1.0)
+            && self.at_departure(sample, sample.in_flight)
+                <= self.target_in_flight(self.bandwidth.get(), 1.0)
         {
             self.enter_probe_bw(sample.now);
         }
@@ -29,6 +30,7 @@ mod tests {
         let target = bbr.target_in_flight(0, 1.0);
         let mut check = |mode, reached, in_flight| {
             (bbr.mode, bbr.full_pipe.reached) = (mode, reached);
+            bbr.update_gains();
             let mut sample = testing::sample(1);
             sample.in_flight = in_flight;
             bbr.check_drain(&sample);

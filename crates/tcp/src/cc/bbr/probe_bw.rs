@@ -52,15 +52,15 @@ impl Bbr {
             self.min_rtt.is_some_and(|rtt| sample.now.since(self.cycle.started) > rtt);
         let gain = self.cycle.gain();
         let bandwidth = self.bandwidth.get();
+        let in_flight = || self.at_departure(sample, sample.prior_in_flight);
         if self.policer.rate().is_some() {
             return full_length;
         }
         if gain > 1.0 {
-            let filled = || sample.prior_in_flight >= self.target_in_flight(bandwidth, gain);
+            let filled = || in_flight() >= self.target_in_flight(bandwidth, gain);
             return full_length && (sample.lost > 0 || filled());
         }
-        full_length
-            || (gain < 1.0 && sample.prior_in_flight <= self.target_in_flight(bandwidth, 1.0))
+        full_length || (gain < 1.0 && in_flight() <= self.target_in_flight(bandwidth, 1.0))
     }
 }
 
@@ -84,6 +84,7 @@ mod tests {
         bbr.bandwidth.update(10, 0, RATE);
         bbr.min_rtt = Some(Duration::from_millis(50));
         (bbr.mode, bbr.cycle) = (Mode::ProbeBw, Cycle { phase, started: at(1000) });
+        bbr.update_gains();
         bbr
     }
 
@@ -125,7 +126,8 @@ mod tests {
     #[test]
     fn probing_goes_on_until_a_quarter_more_is_in_flight_or_something_is_lost() {
         let bbr = probing(0);
-        let target = bbr.target_in_flight(RATE, 1.25);
+        // The burst that is about to leave counts.
+        let target = bbr.target_in_flight(RATE, 1.25) - bbr.burst_segments() * MSS;
         assert_eq!([next(&bbr, 51, target - 1, 0), next(&bbr, 51, target, 0)], [0, 1]);
         assert_eq!([next(&bbr, 51, target - 1, 1), next(&bbr, 50, target, 1)], [1, 0]);
     }

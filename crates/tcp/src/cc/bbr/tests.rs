@@ -1,4 +1,5 @@
 use super::*;
+use crate::kernel::Kernel;
 use crate::testing::{self, MSS};
 
 pub(super) fn control(config: &BbrConfig) -> Bbr {
@@ -425,10 +426,40 @@ fn a_min_rtt_window_below_a_second_is_refused_by_name() {
         |ms| BbrConfig { min_rtt_window: Duration::from_millis(ms), ..BbrConfig::default() };
     assert_eq!(config(1000).validate(), Ok(()));
     assert_eq!(config(999).validate().map_err(|error| error.field), Err("min_rtt_window".into()));
-    let birth = Birth { mss: 1448, initial_window: 100 };
+    let birth = Birth { initial_window: 100, ..testing::birth() };
     assert_eq!(
         Bbr::new(&config(1000), &birth).map(|bbr| bbr.cwnd()),
         Ok(MSS),
         "a segment at least"
     );
+}
+
+#[test]
+fn what_is_delivered_before_the_next_burst_leaves_is_no_longer_in_flight_since_4_20() {
+    let in_flight = |kernel, gain, wait_us| {
+        let birth = Birth { kernel, ..testing::birth() };
+        let mut bbr = Bbr::new(&BbrConfig::default(), &birth).expect("the defaults are valid");
+        bbr.bandwidth.update(10, 0, 1_000_000);
+        (bbr.pacing_gain, bbr.pacing) = (gain, BitRate(8_000_000));
+        let mut sample = testing::sample(MSS);
+        sample.now = Instant::from_nanos(5_000_000_000);
+        sample.departure = sample.now + Duration::from_micros(wait_us);
+        bbr.at_departure(&sample, 10 * MSS) / MSS
+    };
+    let recent = |gain, wait_us| in_flight(Kernel::Linux6_18, gain, wait_us);
+    // At 1 MB/s a segment takes 1448 us, and a burst has two.
+    assert_eq!([recent(1.0, 0), recent(1.0, 1400), recent(1.0, 1500)], [10, 10, 9]);
+    assert_eq!([recent(1.25, 0), recent(1.25, 2897), recent(1.0, 99_000)], [12, 10, 0]);
+    assert_eq!(in_flight(Kernel::Linux4_15, 1.25, 2897), 10);
+}
+
+#[test]
+fn before_5_1_aggregated_acknowledgements_have_no_room_whatever_the_setting() {
+    let room = |kernel, ack_aggregation| {
+        let birth = Birth { kernel, ..testing::birth() };
+        let config = BbrConfig { ack_aggregation, ..BbrConfig::default() };
+        Bbr::new(&config, &birth).expect("the settings are valid").ack_aggregation
+    };
+    assert_eq!(Kernel::ALL.map(|kernel| room(kernel, true)), [true, false, true, true]);
+    assert_eq!(Kernel::ALL.map(|kernel| room(kernel, false)), [false; 4]);
 }

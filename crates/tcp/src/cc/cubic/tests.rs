@@ -363,7 +363,8 @@ fn settings_out_of_bounds_are_refused_by_name_and_a_window_has_a_segment() {
     for (c, beta) in [(10.0, 0.1), (1e-3, 0.95)] {
         assert_eq!(refused(CubicConfig { c, beta: Ratio(beta), ..CubicConfig::default() }), Ok(()));
     }
-    let tiny = Cubic::new(&CubicConfig::default(), &Birth { mss: 1448, initial_window: 7 });
+    let tiny =
+        Cubic::new(&CubicConfig::default(), &Birth { initial_window: 7, ..testing::birth() });
     assert_eq!(
         tiny.map(|c| (c.cwnd(), c.in_slow_start(), c.phase())),
         Ok((MSS, true, "slow_start"))
