@@ -66,9 +66,10 @@ pub const DOC: MethodDoc = MethodDoc {
            | BBR's `ack_aggregation` may be on | yes | - | yes | yes |",
     sources: "Linux: tcp_tso_autosize (tcp_tso_rtt_log since 5.18), tcp_write_xmit, \
               bbr_packets_in_net_at_edt (since 4.20), bbr_update_ack_aggregation (since 5.1)",
-    deviations: "Only what is listed differs. Windows of CUBIC are continuous, the receiver \
-                 acknowledges each second segment and nothing defers a short burst, in all \
-                 versions; the credit of late bursts, which 4.15 leaves to fq, is in all too.",
+    deviations: "Only what is listed differs. CUBIC grows in whole segments only where it is told \
+                 `by_count`. The receiver acknowledges each second segment and nothing defers a \
+                 short burst, in all versions; the credit of late bursts, which 4.15 leaves to \
+                 fq, is in all too.",
     params: Vec::new,
 };
 

@@ -21,11 +21,14 @@
 //! the epoch, as in Linux, so that silence is not growth. A timeout also resets the epoch, and sets
 //! `W_max` as a loss does.
 
+mod count;
+
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
     RecoveryState, Sent,
 };
 use crate::hystart::{Detector, Growth};
+use count::Count;
 
 pub use crate::hystart::HyStart;
 use justfull_base::doc::MethodDoc;
@@ -46,6 +49,9 @@ params! {
         fast_convergence: bool = true;
         /// How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).
         hystart: HyStart = HyStart::Linux;
+        /// Grow and shrink in whole segments, by a count that is found anew each 32nd of a second,
+        /// as Linux does.
+        by_count: bool = false;
         /// Multiply by 0.85 instead of beta at an ECN echo (RFC 8511).
         abe: bool = false;
     }
@@ -92,6 +98,8 @@ pub struct Cubic {
     curve: Curve,
     before: Curve,
     hystart: Detector,
+    /// Whole segments, if they are asked for.
+    count: Option<Count>,
     abe: bool,
     /// `curve.cwnd` in bytes, for the engine.
     cwnd_bytes: u64,
@@ -130,6 +138,7 @@ impl Cubic {
             curve,
             before: curve,
             hystart: Detector::new(config.hystart),
+            count: config.by_count.then(|| Count::new(config.c, beta)),
             abe: config.abe,
             cwnd_bytes: 0,
         };
@@ -178,6 +187,26 @@ impl Cubic {
         }
     }
 
+    /// The same in whole segments.
+    #[inline(never)]
+    fn avoid_by_count(&mut self, sample: &AckSample, acked: f64) {
+        let Some(count) = &mut self.count else { return };
+        let windows = (self.curve.cwnd as u64, self.curve.w_max as u64);
+        let acked = libm::ceil(acked) as u64;
+        self.curve.cwnd = count.grow(sample.now, sample.min_rtt, windows, acked) as f64;
+    }
+
+    /// The remembered maximum and the threshold of a reduction, in whole segments. A timeout forgets
+    /// the maximum, as `bictcp_reset` does.
+    fn reduce_by_count(&mut self, count: &mut Count, timeout: bool) {
+        let (window, last) = (self.before.cwnd as u64, self.before.w_max as u64);
+        let given_up = self.fast_convergence && window < last;
+        let w_max = if given_up { count.given_up(window) } else { window };
+        self.curve.w_max = if timeout { 0.0 } else { w_max as f64 };
+        self.curve.ssthresh = count.threshold(window) as f64;
+        count.end_epoch();
+    }
+
     /// Adds `acked` segments, or what HyStart allows of them, up to the threshold. Returns how many
     /// are left for congestion avoidance.
     fn slow_start(&mut self, mut acked: f64, growth: Growth) -> f64 {
@@ -215,7 +244,11 @@ impl CongestionController for Cubic {
             acked = self.slow_start(acked, growth);
         }
         if acked > 0.0 {
-            self.avoid(sample.now, sample.srtt, acked);
+            if self.count.is_some() {
+                self.avoid_by_count(sample, acked);
+            } else {
+                self.avoid(sample.now, sample.srtt, acked);
+            }
         }
         self.publish();
     }
@@ -239,6 +272,11 @@ impl CongestionController for Cubic {
         let beta =
             if self.abe && event.cause == CongestionCause::Ecn { ABE_BETA } else { self.beta };
         curve.ssthresh = (curve.cwnd * beta).max(2.0);
+        if let Some(mut count) = self.count {
+            self.reduce_by_count(&mut count, timeout);
+            self.count = Some(count);
+        }
+        let curve = &mut self.curve;
         curve.cwnd = if timeout { 1.0 } else { curve.ssthresh };
         curve.epoch = None;
         self.hystart.restart();
@@ -255,6 +293,9 @@ impl CongestionController for Cubic {
     fn on_idle_restart(&mut self, restart: &IdleRestart) {
         if let Some(epoch) = &mut self.curve.epoch {
             *epoch += restart.idle;
+        }
+        if let Some(count) = &mut self.count {
+            count.shift(restart.idle);
         }
         if restart.shrink && restart.idle > restart.rto {
             let curve = &mut self.curve;

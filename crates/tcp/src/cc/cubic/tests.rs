@@ -370,3 +370,100 @@ fn settings_out_of_bounds_are_refused_by_name_and_a_window_has_a_segment() {
         Ok((MSS, true, "slow_start"))
     );
 }
+
+/// `bictcp_update` and `tcp_cong_avoid_ai` of Linux, for 410 / 1024 and 717 / 1024 at 250 Hz, from
+/// the epoch's first acknowledgement on; times in ticks.
+#[derive(Default)]
+struct Reference {
+    cnt: u64,
+    last_cwnd: u64,
+    last_time: u64,
+    epoch_start: Option<u64>,
+    origin: u64,
+    k: u64,
+    ack_cnt: u64,
+    tcp_cwnd: u64,
+    cwnd_cnt: u64,
+}
+
+impl Reference {
+    fn update(&mut self, now: u64, delay: u64, cwnd: u64, last_max: u64, acked: u64) {
+        self.ack_cnt += acked;
+        if self.last_cwnd == cwnd && now - self.last_time <= 7 && self.epoch_start.is_some() {
+            return;
+        }
+        if self.epoch_start.is_none() || now != self.last_time {
+            (self.last_cwnd, self.last_time) = (cwnd, now);
+            if self.epoch_start.is_none() {
+                self.epoch_start = Some(now);
+                (self.ack_cnt, self.tcp_cwnd) = (acked, cwnd);
+                self.k = libm::cbrt(2_681_735_677.0 * last_max.saturating_sub(cwnd) as f64) as u64;
+                self.origin = last_max.max(cwnd);
+            }
+            let t = ((now - self.epoch_start.unwrap_or(now) + delay) << 10) / 250;
+            let delta = (410 * t.abs_diff(self.k).pow(3)) >> 40;
+            let target = if t < self.k { self.origin - delta } else { self.origin + delta };
+            self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+            if last_max == 0 {
+                self.cnt = self.cnt.min(20);
+            }
+        }
+        let delta = (cwnd * 15) >> 3;
+        while self.ack_cnt > delta {
+            self.ack_cnt -= delta;
+            self.tcp_cwnd += 1;
+        }
+        if self.tcp_cwnd > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.tcp_cwnd - cwnd));
+        }
+        self.cnt = self.cnt.max(2);
+    }
+
+    fn avoid(&mut self, mut cwnd: u64, acked: u64) -> u64 {
+        if self.cwnd_cnt >= self.cnt {
+            (self.cwnd_cnt, cwnd) = (0, cwnd + 1);
+        }
+        self.cwnd_cnt += acked;
+        cwnd += self.cwnd_cnt / self.cnt;
+        self.cwnd_cnt %= self.cnt;
+        cwnd
+    }
+}
+
+#[test]
+fn by_count_the_window_grows_as_linux_grows_it() {
+    for (cwnd, rtt) in [(30, 10), (43, 40), (200, 30), (1000, 100)] {
+        let mut c = control(&CubicConfig { by_count: true, ..without_hystart() });
+        c.curve.cwnd = cwnd as f64;
+        c.publish();
+        c.on_congestion(&testing::loss(cwnd * MSS));
+        let mut window = cwnd * 717 / 1024;
+        assert_eq!(c.cwnd(), window * MSS);
+        let (mut linux, mut rng) = (Reference::default(), justfull_base::Rng::stream(1, "acks"));
+        let mut ms = 1000;
+        for i in 0..5000 {
+            ms += rng.below(2 * rtt) / 8;
+            let acked = 1 + rng.below(3);
+            let mut sample = testing::sample(acked * MSS);
+            (sample.now, sample.min_rtt) = (at(ms), Duration::from_millis(rtt));
+            c.on_ack(&sample);
+            linux.update(ms / 4, rtt.div_ceil(4), window, cwnd, acked);
+            window = linux.avoid(window, acked);
+            assert_eq!(c.cwnd(), window * MSS, "{cwnd} segments, {rtt} ms, step {i}");
+        }
+        assert!(window > cwnd);
+    }
+}
+
+#[test]
+fn by_count_a_reduction_rounds_down_and_a_timeout_forgets_the_maximum() {
+    let mut c = control(&CubicConfig { by_count: true, ..without_hystart() });
+    c.curve.cwnd = 43.0;
+    c.on_congestion(&testing::loss(43 * MSS));
+    assert_eq!((c.cwnd(), c.ssthresh(), c.curve.w_max as u64), (30 * MSS, 30 * MSS, 43));
+    // 30 did not regain 43: 30 x 1741 / 2048.
+    c.on_congestion(&testing::loss(30 * MSS));
+    assert_eq!((c.cwnd(), c.curve.w_max as u64), (21 * MSS, 25));
+    c.on_congestion(&testing::timeout(21 * MSS, false));
+    assert_eq!((c.cwnd(), c.ssthresh(), c.curve.w_max as u64), (MSS, 14 * MSS, 0));
+}
