@@ -805,9 +805,8 @@ fn an_unknown_kernel_is_refused_with_the_known_ones() {
         Trial::change("[flow.tcp]", &format!("[flow.tcp]\nsender = {{ kernel = {kernel} }}"))
     };
     sender("\"5.4\"").refused(
-        "my.toml:26:*: field `flow[0].tcp.sender.kernel`: found `5.4`, allowed is one of `rfc`, \
+        "my.toml:24:12: field `flow[0].tcp.sender.kernel`: found `5.4`, allowed is one of `rfc`, \
          `4.15`, `5.18`, `6.18`",
     );
-    sender("6.18").refused("my.toml:26:*: field `flow[0].tcp.sender.kernel`: found *");
     sender("\"4.15\"").accepted();
 }
