@@ -26,6 +26,10 @@ fn value(param: &ParamDoc) -> Value {
     if let Form::Kinds(_) = param.form {
         return Value::Table(Table::from_iter([("kind".into(), Value::String(written.clone()))]));
     }
+    // A choice may look like a number, as a kernel's version does.
+    if let Form::Choice(_) = param.form {
+        return Value::String(written.clone());
+    }
     let parsed: Option<Table> = format!("x = {written}").parse().ok();
     parsed.map_or_else(
         || Value::String(written.clone()),
