@@ -88,7 +88,8 @@ pub struct AckSample {
     pub round_start: bool,
     /// The sampled segment was a retransmission.
     pub retransmitted_sample: bool,
-    /// The receiver probably delayed this acknowledgement: all that was delivered in a round trip is
+    /// The receiver probably delayed this acknowledgement: all that was delivered in a round trip
+    /// is
     /// one segment below the MSS.
     pub maybe_delayed: bool,
     /// The window limited the sender in this round or the last (RFC 9438 section 5.8, RFC 7661).

@@ -60,7 +60,7 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "The sender's setting `kernel` selects the rows of one column; 6.18 is the default.\n\n\
            | what | rfc | 4.15 | 5.18 | 6.18 |\n\
            |---|---|---|---|---|\n\
-           | a paced burst is whole segments and ends where the window cuts it | - | yes | yes | yes |\n\
+           | a paced burst is whole segments and ends with the window | - | yes | yes | yes |\n\
            | the burst grows as the least RTT shrinks | - | - | yes | yes |\n\
            | BBR judges the data in flight at the next departure | - | - | yes | yes |\n\
            | BBR's `ack_aggregation` may be on | yes | - | yes | yes |",

@@ -4,7 +4,8 @@
 //! segmentation offload (Linux `tcp_tso_autosize`). This bounds the wake-ups per second. Since 5.18
 //! Linux adds more the smaller the least RTT is: 64 KiB halved once for each 512 us of it. After
 //! each burst the clock waits until the rate has paid for it. A burst that the window cuts short
-//! ends there: it is one buffer, and what is sent later is another. A burst that starts late is credited with
+//! ends there: it is one buffer, and what is sent later is another. A burst that starts late is
+//! credited with
 //! at most half of its whole time, as in Linux (`tcp_update_skb_after_send`, where the segments of
 //! a burst are one buffer).
 

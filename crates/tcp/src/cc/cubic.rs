@@ -196,7 +196,8 @@ impl Cubic {
         self.curve.cwnd = count.grow(sample.now, sample.min_rtt, windows, acked) as f64;
     }
 
-    /// The remembered maximum and the threshold of a reduction, in whole segments. A timeout forgets
+    /// The remembered maximum and the threshold of a reduction, in whole segments. A timeout
+    /// forgets
     /// the maximum, as `bictcp_reset` does.
     fn reduce_by_count(&mut self, count: &mut Count, timeout: bool) {
         let (window, last) = (self.before.cwnd as u64, self.before.w_max as u64);

@@ -1,7 +1,8 @@
 //! Compensation of aggregated acknowledgements (Linux from 5.1; Cardwell et al., IETF 101 ICCRG).
 //! Some links hold acknowledgements back and release them together; two BDPs are then used up
 //! before the next batch. The largest excess of acknowledged over expected bytes in the last five
-//! to ten rounds is added to cwnd. What is expected is whole segments, rounded down, as in Linux, so
+//! to ten rounds is added to cwnd. What is expected is whole segments, rounded down, as in Linux,
+//! so
 //! that the excess is rounded up.
 //!
 //! A radio cell that serves a user once per scheduling period aggregates in just this way.
