@@ -18,7 +18,9 @@ pub struct SlotReport {
     pub used: u64,
     /// What is still in its RLC queue.
     pub remaining: u64,
-    /// Capacity of this slot at the current MCS if the bearer had had all of it.
+    /// The most that a slot carries at the current MCS if the bearer has all of it. Where slots
+    /// differ, as LTE's short subframes do, that of the largest; where no MCS is known, that of
+    /// this slot.
     pub capacity: u64,
     /// True when the bearer could have sent more than it had.
     pub starved: bool,

@@ -45,10 +45,12 @@ pub(crate) struct Slot {
 }
 
 /// A slot as one bearer sees it, in the unit of grants: what it could carry for this bearer alone,
-/// and the bearer's share of what nobody used.
+/// what a slot without short allocations could at the same MCS, and the bearer's share of what
+/// nobody used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub(crate) capacity: u64,
+    pub(crate) full: u64,
     pub(crate) left: u64,
 }
 
@@ -465,7 +467,7 @@ impl Bearer {
             granted: used + offer.left,
             used,
             remaining,
-            capacity: offer.capacity,
+            capacity: offer.full,
             starved: remaining == 0 && used < offer.capacity,
         });
     }

@@ -250,6 +250,8 @@ pub struct SlotShape {
 #[derive(Clone, Debug)]
 pub struct Carrier {
     shapes: Vec<SlotShape>,
+    /// The largest of them.
+    largest: SlotShape,
     /// Bytes of a transport block by kind of slot, MCS and number of resource blocks.
     bytes: Vec<u32>,
     n_prb: u16,
@@ -287,8 +289,12 @@ impl Carrier {
             (AllocationType::Type0, _) => nr::rbg_size(config.n_prb, nr::RbgConfig::One),
             (AllocationType::Type0Config2, _) => nr::rbg_size(config.n_prb, nr::RbgConfig::Two),
         };
+        let symbols_of = |shape: &SlotShape| if shape.special { special } else { normal };
+        let size = |shape: &SlotShape| u32::from(shape.n_prb) * u32::from(symbols_of(shape));
+        let largest = shapes.iter().copied().max_by_key(size).unwrap_or_default();
         Ok(Self {
             shapes,
+            largest,
             bytes,
             n_prb: config.n_prb,
             group: group.unwrap_or(1),
@@ -312,6 +318,13 @@ impl Carrier {
         let row = usize::from(shape.special) * MCS_ROWS + usize::from(mcs).min(MCS_ROWS - 1);
         let width = usize::from(self.n_prb) + 1;
         &self.bytes[row * width..][..width]
+    }
+
+    /// Bytes that the largest slot of the pattern carries at `mcs`.
+    #[inline]
+    #[must_use]
+    pub fn full_slot(&self, mcs: u8) -> u64 {
+        u64::from(self.sizes(self.largest, mcs)[usize::from(self.largest.n_prb)])
     }
 
     /// Most bytes that a resource block carries, over all sizes of blocks and all MCSs, rounded up.

@@ -61,6 +61,11 @@ pub(crate) trait SlotService {
     /// What `slot` can carry, in the unit of grants, if one UE with this `channel` has all of it.
     fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64;
 
+    /// The same for the largest slot of the pattern, at the MCS of `slot`.
+    fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+        self.whole_slot(channel, slot)
+    }
+
     /// Lets the bearers of `cell` send what `slot` carries, and records what each was offered
     /// ([`Cell::offer`]).
     fn serve<D: Probe + Egress>(
@@ -180,6 +185,9 @@ impl SlotService for AnyService {
     }
     fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
         each!(self, service => service.whole_slot(channel, slot))
+    }
+    fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+        each!(self, service => service.full_slot(channel, slot))
     }
     #[inline]
     fn serve<D: Probe + Egress>(

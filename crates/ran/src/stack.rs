@@ -537,9 +537,10 @@ impl Stack {
             // A slot of the uplink, or without any PDU, is nothing that a limiter could judge.
             return;
         }
+        let full = self.service.full_slot(channel, slot);
         let left = capacity / (self.service.sharers() as u64 + 1);
         for bearer in bearers.iter_mut().filter(|bearer| bearer.misses(slot.k)) {
-            bearer.report(slot, *unit, Offer { capacity, left });
+            bearer.report(slot, *unit, Offer { capacity, full, left });
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Source: A21 section IV-A, Algorithms 1 to 3. Per bearer, let `srs` be the bytes submitted since
 //! the pull, `acc` the bytes that the pull left, and `bw` the average of what pulls took. An SDU of
-//! `size` may enter at `elapsed` slots after the pull unless `srs + acc > max_bytes` (the slot's
-//! capacity at the current MCS), if
+//! `size` may enter at `elapsed` slots after the pull unless `srs + acc > max_bytes` (the
+//! most that a slot carries at the current MCS, also after a slot that is short of blocks), if
 //!
 //! - `paced x reduce > size + srs` (this ignores what is left over, so that a bearer left out once
 //!   does not starve), or

@@ -120,7 +120,7 @@ impl Bytes {
                     let (took, views) = self.turn(slot, (id, grant), cell, exit);
                     budget.take(took, capacity);
                     moved += took;
-                    let offer = || Offer { capacity, left: budget.left(capacity) };
+                    let offer = || Offer { capacity, full: capacity, left: budget.left(capacity) };
                     sharers -= usize::from(!cell.settle(id, views, offer, sharers as u64));
                 }
                 used += moved;

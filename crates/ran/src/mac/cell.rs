@@ -104,8 +104,8 @@ impl Cell {
         self.backlog.change(&before, &after);
         let more = after.packets > 0;
         if !more && self.wants_reports {
-            let Offer { capacity, left } = offer();
-            self.offers.push((bearer, Offer { capacity, left: left / sharers }));
+            let Offer { capacity, full, left } = offer();
+            self.offers.push((bearer, Offer { capacity, full, left: left / sharers }));
         }
         more
     }

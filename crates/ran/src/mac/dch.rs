@@ -127,7 +127,7 @@ impl SlotService for Dch {
             used += sent;
             // A TTI that carries nothing is nothing that a limiter could judge.
             if capacity > 0 {
-                cell.offer(id, Offer { capacity, left: capacity - sent });
+                cell.offer(id, Offer { capacity, full: capacity, left: capacity - sent });
             }
             let number = self.fixed.number(id);
             let lost = self.losses.get_mut(number).is_some_and(|loss| loss.loses(slot.k));

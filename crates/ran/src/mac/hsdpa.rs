@@ -149,7 +149,8 @@ impl SlotService for Hsdpa {
             let left = self.fixed.bytes(most) - sent;
             // A period without credits is nothing that a limiter could judge.
             if capacity > 0 {
-                cell.offer(id, Offer { capacity: self.credit(own, 1).max(capacity), left });
+                let capacity = self.credit(own, 1).max(capacity);
+                cell.offer(id, Offer { capacity, full: capacity, left });
             }
             if pdus > 0 && waits {
                 core::mem::swap(&mut content, &mut self.accounts[number].waiting);

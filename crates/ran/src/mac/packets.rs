@@ -84,7 +84,7 @@ impl SlotService for Packets {
                     meter.give(id.ue, 1, false);
                     meter.send(id.ue, size.into());
                 }
-                let offer = || Offer { capacity, left: budget.left(capacity) };
+                let offer = || Offer { capacity, full: capacity, left: budget.left(capacity) };
                 if cell.settle(id, (before, after), offer, turns.len() as u64 + 1) {
                     turns.again(id);
                 }

@@ -155,7 +155,8 @@ impl Rb {
         scheduler.on_served(now, served);
         let left = units.rbs() - allocation.rbs() as u16 - allocation.withheld();
         if cell.wants_reports {
-            offer_blocks(cell, &ues, &demand.drbs, allocation, left);
+            let full = |i: usize| carrier.full_slot(demand.mcs[i]);
+            offer_blocks(cell, &ues, &demand.drbs, allocation, (left, full));
         }
         demand.ues = recycle(ues);
         air.active.retain(|ue| cell.ues[ue as usize].wants_to_send());
@@ -224,6 +225,10 @@ impl SlotService for Rb {
         let shape = self.carrier.shape(slot.k);
         let mcs = channel.mcs(slot.k, slot.now);
         mcs.map_or(0, |mcs| u64::from(self.carrier.sizes(shape, mcs)[usize::from(shape.n_prb)]))
+    }
+
+    fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+        channel.mcs(slot.k, slot.now).map_or(0, |mcs| self.carrier.full_slot(mcs))
     }
 
     fn serve<D: Probe + Egress>(
@@ -352,13 +357,13 @@ fn gather<'a>(
 }
 
 /// Offers the bearers of `ues` what they were allocated and their part of the blocks that nobody
-/// used, `left`.
+/// used, `left`; a full slot carries `full` for the UE at an index.
 fn offer_blocks(
     cell: &mut Cell,
     ues: &[UeDemand],
     drbs: &[DrbDemand],
     allocation: &RbAllocation,
-    left: u16,
+    (left, full): (u16, impl Fn(usize) -> u64),
 ) {
     let sharers = drbs.len() as u64;
     for (i, ue) in ues.iter().enumerate() {
@@ -366,9 +371,9 @@ fn offer_blocks(
         let rbs = allocation.grant(i).rbs;
         // At I_TBS 6 two blocks of LTE carry less than one (TS 36.213 Table 7.1.7.2.1-1).
         let left = bytes(rbs + left).saturating_sub(bytes(rbs)) / sharers;
-        let capacity = u64::from(ue.tbs[ue.tbs.len() - 1]);
+        let (capacity, full) = (u64::from(ue.tbs[ue.tbs.len() - 1]), full(i));
         for drb in &drbs[ue.drbs.start as usize..ue.drbs.end as usize] {
-            cell.offer(BearerId { ue: ue.ue, drb: drb.drb }, Offer { capacity, left });
+            cell.offer(BearerId { ue: ue.ue, drb: drb.drb }, Offer { capacity, full, left });
         }
     }
 }

@@ -89,7 +89,10 @@ impl Turns {
             let sharers = self.len() as u64;
             for &bearer in &self.ring {
                 let capacity = cell.capacity(bearer.ue, slot, shared);
-                cell.offer(bearer, Offer { capacity, left: budget.left(capacity) / sharers });
+                cell.offer(
+                    bearer,
+                    Offer { capacity, full: capacity, left: budget.left(capacity) / sharers },
+                );
             }
         }
         let capacity = match budget {

@@ -56,7 +56,8 @@ impl Rb {
             }
             scheduler.on_served(slot.now, &[UeServed { ue, rbs, bytes }]);
         }
-        cell.offer(id, Offer { capacity: u64::from(tbs[usize::from(shape.n_prb)]), left: 0 });
+        let capacity = u64::from(tbs[usize::from(shape.n_prb)]);
+        cell.offer(id, Offer { capacity, full: carrier.full_slot(mcs), left: 0 });
         if !cell.ues[ue as usize].wants_to_send() {
             air.active.clear();
         }

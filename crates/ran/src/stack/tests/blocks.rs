@@ -4,11 +4,13 @@ use super::*;
 use crate::carrier::{AllocationType, CarrierConfig, CarrierKind};
 use crate::channel::{McsConfig, UmiConfig};
 use crate::harq::HarqConfig;
-use crate::limiter::LastPollConfig;
+use crate::limiter::{AnyLimiter, CapacityUnit, EBdp5gConfig, LastPollConfig, Limiter, RlcView};
 use crate::rb_scheduler::{ProportionalFairConfig, RbSchedulerConfig};
 use crate::rlc::RlcModeConfig;
 use crate::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
-use justfull_base::{Ratio, Rng};
+use justfull_base::{Duration, Ratio, Rng, SlotReport};
+use std::boxed::Box;
+use std::sync::{Arc as Shared, Mutex};
 
 /// An LTE cell of 25 blocks in which a tenth of the transport blocks must be sent again.
 fn lossy(mode: RlcModeConfig) -> StackConfig {
@@ -155,4 +157,65 @@ fn errors_follow_the_sinr_and_late_reports_make_more_of_them() {
     // A second transmission at the same SINR brings 3 dB, three widths of the curve.
     let repeated = walked(0, 2).1;
     assert!(repeated <= fresh / 100, "{repeated} lost after two transmissions, {fresh} after one");
+}
+
+/// Lets all in and keeps the reports.
+struct Listener(Shared<Mutex<Vec<SlotReport>>>);
+
+impl Limiter for Listener {
+    fn unit(&self) -> CapacityUnit {
+        CapacityUnit::Bytes
+    }
+    fn room(&mut self, _: Instant, _: &RlcView) -> u64 {
+        u64::MAX
+    }
+    fn overdraws(&self) -> bool {
+        false
+    }
+    fn on_admitted(&mut self, _: Instant, _: u64, _: &RlcView) {}
+    fn on_departed(&mut self, _: Instant, _: Duration) {}
+    fn on_slot(&mut self, report: &SlotReport) {
+        self.0.lock().expect("one thread").push(*report);
+    }
+}
+
+#[test]
+fn after_a_short_slot_limiters_hear_what_a_full_one_carries_at_the_mcs() {
+    // A bearer alone, two of one UE, and two UEs: the sole slot and the listed ones.
+    for ues in [vec![ue(&[0])], vec![ue(&[0, 1])], vec![ue(&[0]), ue(&[0])]] {
+        let flows: u32 = ues.iter().map(|ue| ue.qos_flows.len() as u32).sum();
+        let mut config = lossy(RlcModeConfig::Um(UmConfig::default()));
+        config.ues = ues.into_iter().map(Arc::new).collect();
+        config.mac.harq = HarqConfig::default();
+        config.mac.carrier =
+            Some(CarrierConfig { offered: vec![17, 25], ..CarrierConfig::default() });
+        config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![28], ..McsConfig::default() });
+        config.sdap.poll = poll(200, 100);
+        config.rlc.limiter = LimiterConfig::EBdp5g(EBdp5gConfig::default());
+        let mut bench = Bench::new(&config);
+        let heard = Shared::new(Mutex::new(Vec::new()));
+        for bearer in bench.stack.cell.ues.iter_mut().flat_map(|ue| ue.bearers.iter_mut()) {
+            bearer.limiter = AnyLimiter::Custom(Box::new(Listener(heard.clone())));
+        }
+        bench.run_to(500);
+        for flow in 0..flows {
+            bench.send(500, flow, 1_400, 6);
+        }
+        // The last slot before these was short, and the bearers were idle in it.
+        bench.run_to(40_500);
+        for flow in 0..flows {
+            bench.send(40_500, flow, 200, 1);
+        }
+        bench.run_to(42_999);
+        let heard = heard.lock().expect("one thread");
+        let short =
+            |report: &&SlotReport| (report.pulled_at.as_nanos() / 1_000_000).is_multiple_of(2);
+        let (busy, idle): (Vec<&SlotReport>, Vec<_>) =
+            heard.iter().filter(short).partition(|r| r.used > 0);
+        assert!(!busy.is_empty() && !idle.is_empty(), "{busy:?} {idle:?}");
+        for report in &*heard {
+            assert_eq!(report.capacity, 2_292, "{report:?}");
+        }
+        assert!(busy.iter().all(|report| report.granted <= 1_572), "{busy:?}");
+    }
 }
