@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p justfull-rapid --example rapid_bench` prints the memory of a flow and
 //! the time of an event. Where time is not to be trusted, count instructions: `rapid_bench PHASE
-//! ROUNDS` runs one phase (`samples`, `steady`, `changes`) that many times after the flows are
-//! open, so that `valgrind --tool=callgrind` with two numbers of rounds shows the cost of one by
-//! difference.
+//! ROUNDS` runs one phase (`samples`, `steady`, `changes`, `idle`) that many times after the flows
+//! are open, so that `valgrind --tool=callgrind` with two numbers of rounds shows the cost of one
+//! by difference. `idle` has one UE with 8 000 flows, of which 100 are active.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -13,6 +13,10 @@ use std::time::Duration as Wall;
 
 const UES: usize = 1000;
 const FLOWS_PER_UE: usize = 100;
+/// Flows of the UE of `idle`, opened in so many lots of [`FLOWS_PER_UE`]; the last is active.
+const LOTS: usize = 80;
+/// Longer than a flow may be silent before it counts as idle.
+const SILENCE: Duration = Duration::from_millis(1100);
 const RTT: Duration = Duration::from_millis(10);
 /// Of a slot of 1 ms: 10 Gbit/s.
 const CAPACITY: u64 = 1_250_000;
@@ -26,15 +30,15 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(count: usize) -> Self {
         let mut control = Control::new(&ControlConfig::default()).expect("valid");
         let now = Instant::ZERO;
-        let mut ues = Vec::with_capacity(UES);
-        for _ in 0..UES {
+        let mut ues = Vec::with_capacity(count);
+        for _ in 0..count {
             let cell = control.add_cell();
             ues.push(control.add_ue(now, cell).expect("known"));
         }
-        let flows = Vec::with_capacity(UES * FLOWS_PER_UE);
+        let flows = Vec::with_capacity(count * FLOWS_PER_UE);
         let mut world = Self { now, control, ues, flows, changes: 0 };
         world.report(CAPACITY);
         world
@@ -44,13 +48,26 @@ impl World {
     fn open(&mut self) -> u64 {
         let opening = Opening { mss: 1440, wired_rtt: Some(RTT), radio_rtt: Some(RTT) };
         for _ in 0..FLOWS_PER_UE {
-            for i in 0..UES {
-                let flow = self.control.open(self.now, self.ues[i], &opening).expect("known");
+            for &ue in &self.ues {
+                let flow = self.control.open(self.now, ue, &opening).expect("known");
                 self.flows.push(flow);
             }
             self.drain();
         }
-        (UES * FLOWS_PER_UE) as u64
+        (self.ues.len() * FLOWS_PER_UE) as u64
+    }
+
+    /// One UE, nearly all of whose flows are silent.
+    fn idle() -> Self {
+        let mut world = Self::new(1);
+        for _ in 1..LOTS {
+            world.open();
+            world.now += SILENCE;
+            world.control.on_timer(world.now);
+            world.drain();
+        }
+        world.open();
+        world
     }
 
     fn drain(&mut self) {
@@ -80,7 +97,7 @@ impl World {
             self.control.on_report(self.now, ue, &report).expect("sane");
         }
         self.drain();
-        UES as u64
+        self.ues.len() as u64
     }
 
     /// One sample of each flow, over one round trip; one flow in five needs little, and how much
@@ -141,7 +158,11 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let phase = arguments.next();
     let rounds: u64 = arguments.next().map_or(20, |n| n.parse().expect("a number of rounds"));
-    let mut world = World::new();
+    if phase.as_deref() == Some("idle") {
+        run(&mut World::idle(), "idle", rounds);
+        return;
+    }
+    let mut world = World::new(UES);
     let before = resident();
     let (opened, time) = timed(|| world.open());
     print("open", opened, world.changes, time);
@@ -150,9 +171,16 @@ fn main() {
         if phase.as_ref().is_some_and(|phase| phase != name) {
             continue;
         }
-        world.changes = 0;
-        let (events, time) =
-            timed(|| (0..rounds).map(|round| world.round(name, round)).sum::<u64>());
-        print(name, events.max(1), world.changes, time);
+        run(&mut world, name, rounds);
     }
+    if phase.is_none() {
+        run(&mut World::idle(), "idle", rounds);
+    }
+}
+
+/// Runs and prints one phase.
+fn run(world: &mut World, name: &str, rounds: u64) {
+    world.changes = 0;
+    let (events, time) = timed(|| (0..rounds).map(|round| world.round(name, round)).sum::<u64>());
+    print(name, events.max(1), world.changes, time);
 }

@@ -21,7 +21,8 @@ impl Control {
         self.share_out(now, index);
     }
 
-    /// Reallocates the capacity of the UE at `index` if anything changed.
+    /// Reallocates the capacity of the UE at `index` if anything changed. Costs nothing for flows
+    /// that stay idle.
     pub(crate) fn share_out(&mut self, now: Instant, index: u32) {
         let rules = &self.rules;
         let ue = &mut self.ues[index];
@@ -46,7 +47,7 @@ impl Control {
         }
         let share = capacity.map(|capacity| capacity / f64::from(divisor(sum.active, rules)));
         let released = share.filter(|_| sum.slow > 0).map_or(0.0, |share| {
-            let slow = ue.flows.iter().map(|&f| &self.flows[f]).filter(|f| f.is_slow());
+            let slow = ue.flows.awake().map(|f| &self.flows[f]).filter(|f| f.is_slow());
             slow.map(|flow| releases(flow, share, rules)).sum()
         });
         let fast = f64::from(sum.active - sum.slow);
@@ -55,31 +56,38 @@ impl Control {
         ue.next_turn = first as u32;
         let mut budget = capacity.unwrap_or(0.0);
         let (mut readers, mut stopped) = (0, false);
-        for position in (first.min(count)..count).chain(0..first.min(count)) {
-            let key = ue.flows[position];
-            let flow = &mut self.flows[key];
-            if in_turn && flow.is_active() {
-                let floor = flow.floor_rate(rules);
-                // At least one reads.
-                if !stopped && readers > 0 && floor > budget {
-                    (stopped, ue.next_turn) = (true, position as u32);
+        let first = first.min(count);
+        for mut rest in [first..count, 0..first] {
+            while let Some(position) = ue.flows.next_awake(&mut rest) {
+                let key = ue.flows.key(position);
+                let flow = &mut self.flows[key];
+                let active = flow.is_active();
+                if in_turn && active {
+                    let floor = flow.floor_rate(rules);
+                    // At least one reads.
+                    if !stopped && readers > 0 && floor > budget {
+                        (stopped, ue.next_turn) = (true, position as u32);
+                    }
+                    budget -= floor;
+                    readers += 1;
                 }
-                budget -= floor;
-                readers += 1;
+                let amount = share.and_then(|share| amount(flow, share, extra, capacity, rules));
+                if flow.grant(now, amount, !(stopped && active), rules) {
+                    self.timers.arm(index, flow.deadline(rules));
+                }
+                self.changes.note(key, flow);
+                // An idle flow's windows depend on no allocation.
+                if !active {
+                    ue.flows.sleep(position);
+                }
             }
-            let amount = share.and_then(|share| amount(flow, share, extra, capacity, rules));
-            let reading = !(stopped && flow.is_active());
-            if flow.grant(now, amount, reading, rules) {
-                self.timers.arm(index, flow.deadline(rules));
-            }
-            self.changes.note(key, flow);
         }
     }
 }
 
 fn together(ue: &Ue, flows: &Slab<Flow>, rules: &Config) -> Together {
     let mut sum = Together::default();
-    for flow in ue.flows.iter().map(|&f| &flows[f]).filter(|f| f.is_active()) {
+    for flow in ue.flows.awake().map(|f| &flows[f]).filter(|f| f.is_active()) {
         sum.active += 1;
         sum.slow += u32::from(flow.is_slow());
         sum.floors += flow.floor_rate(rules);

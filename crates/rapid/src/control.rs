@@ -4,6 +4,7 @@ use crate::cell::Cell;
 use crate::config::Config;
 use crate::flow::{Category, Flow, FlowView, Opening, Outcome, Sample, Windows};
 use crate::kinds::ControlConfig;
+use crate::members::Members;
 use crate::refused::Refused;
 use crate::slab::{CellId, FlowId, Slab, UeId};
 use crate::timers::Timers;
@@ -88,7 +89,8 @@ impl Control {
     pub fn remove_ue(&mut self, now: Instant, ue: UeId) -> Result<(), Refused> {
         let now = self.at(now);
         let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
-        for flow in core::mem::take(&mut self.ues[index].flows) {
+        let gone = core::mem::replace(&mut self.ues[index].flows, Members::new());
+        for flow in gone.all() {
             self.flows.remove(flow);
         }
         self.allocate(now, index);
@@ -139,7 +141,7 @@ impl Control {
         let flow = &mut self.flows[key];
         let measured = flow.measure(sample.wired_rtt, sample.radio_rtt);
         let outcome = flow.sample(now, sample, &self.rules);
-        let index = flow.ue;
+        let (index, position) = (flow.ue, flow.position);
         self.timers.arm(index, flow.deadline(&self.rules));
         let ue = &mut self.ues[index];
         if measured {
@@ -147,6 +149,7 @@ impl Control {
         }
         let delivered = ue.delivery.add(now, sample.delivered) && !ue.radio.known;
         if outcome == Outcome::Allocate {
+            ue.flows.wake(position as usize);
             self.allocate(now, index);
             return Ok(());
         }
@@ -200,9 +203,7 @@ impl Control {
         let now = self.at(now);
         let key = self.flows.find(flow.0).ok_or(Refused::UnknownFlow)?;
         let (index, position) = (self.flows[key].ue, self.flows[key].position);
-        let flows = &mut self.ues[index].flows;
-        flows.swap_remove(position as usize);
-        if let Some(&moved) = flows.get(position as usize) {
+        if let Some(moved) = self.ues[index].flows.remove(position as usize) {
             self.flows[moved].position = position;
         }
         self.flows.remove(key);
@@ -235,7 +236,7 @@ impl Control {
         } else {
             next = next.min(ue.turn_at);
         }
-        for &key in &ue.flows {
+        for key in ue.flows.awake() {
             let flow = &mut self.flows[key];
             if flow.stall_at(&self.rules) <= now {
                 flow.stall(now, &self.rules);
@@ -303,7 +304,7 @@ impl Control {
         let known = |ue: &Ue| ue.cell == cell.0 && ue.radio.known && ue.radio.whole > 0.0;
         for (_, ue) in self.ues.iter().filter(|(_, ue)| known(ue)) {
             let whole = ue.radio.whole;
-            for flow in ue.flows.iter().map(|&key| &self.flows[key]).filter(|f| f.windows.reading) {
+            for flow in ue.flows.all().map(|key| &self.flows[key]).filter(|f| f.windows.reading) {
                 load.rates += flow.rate(&self.rules).unwrap_or(0.0) / whole;
                 load.floors += flow.floor_rate(&self.rules) / whole;
             }

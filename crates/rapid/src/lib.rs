@@ -87,6 +87,7 @@ mod control;
 mod doc;
 mod flow;
 mod kinds;
+mod members;
 mod refused;
 mod slab;
 mod timers;

@@ -3,8 +3,8 @@
 use crate::capacity;
 use crate::cell::{Cell, Claim, Expected};
 use crate::config::{Blocks, Config};
+use crate::members::Members;
 use crate::refused::Refused;
-use alloc::vec::Vec;
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
 
@@ -28,7 +28,7 @@ pub(crate) struct Together {
 #[derive(Clone, Debug)]
 pub(crate) struct Ue {
     pub(crate) cell: u32,
-    pub(crate) flows: Vec<u32>,
+    pub(crate) flows: Members,
     pub(crate) radio: Radio,
     pub(crate) delivery: Delivery,
     claim: Claim,
@@ -47,7 +47,7 @@ impl Ue {
     pub(crate) const fn new(cell: u32) -> Self {
         Self {
             cell,
-            flows: Vec::new(),
+            flows: Members::new(),
             radio: Radio::UNKNOWN,
             delivery: Delivery { since: None, bytes: 0, rates: [None; 2] },
             claim: Claim::NONE,

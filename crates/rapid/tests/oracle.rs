@@ -5,7 +5,7 @@ mod naive;
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
-use justfull_rapid::{Control, ControlConfig, FlowId, Opening, Sample, UeId};
+use justfull_rapid::{Category, Control, ControlConfig, FlowId, Opening, Sample, UeId};
 use naive::Naive;
 use proptest::prelude::*;
 
@@ -35,6 +35,14 @@ impl Pair {
             self.naive.tick(self.now);
         }
         self.now = until;
+    }
+
+    /// Silence on all flows, with reports of room for all, so that none waits for its turn.
+    fn silence(&mut self, steps: u32) {
+        for _ in 0..steps {
+            self.pass(Duration::from_millis(20));
+            (0..UES).for_each(|ue| self.report(ue, 100, 50, 10_000_000));
+        }
     }
 
     fn report(&mut self, ue: usize, own: u64, others: u64, capacity: u64) {
@@ -108,6 +116,11 @@ impl Pair {
         }
     }
 
+    fn idle(&self) -> usize {
+        let category = |&id: &FlowId| self.control.view(id).expect("open").category;
+        self.flows.iter().map(category).filter(|&category| category == Category::Idle).count()
+    }
+
     fn compare(&self) {
         for &id in &self.flows {
             let view = self.control.view(id).expect("open");
@@ -135,5 +148,28 @@ proptest! {
             pair.keep_fresh();
             pair.compare();
         }
+    }
+
+    #[test]
+    fn flows_that_fall_idle_and_wake_have_the_windows_of_the_plain_rules(
+        before in 60_u16..140,
+        events in prop::collection::vec(any::<(u8, u8, u16)>(), 1..60),
+    ) {
+        let mut pair = Pair::new();
+        pair.keep_fresh();
+        for flow in 0..before {
+            pair.event(0, if flow % 8 == 0 { 1 } else { 0 }, flow * 61);
+        }
+        let mut idle = 0;
+        for (number, (what, which, amount)) in (0..).zip(events) {
+            if number % 8 == 0 {
+                pair.silence(60);
+            }
+            pair.event(what, which, amount);
+            pair.keep_fresh();
+            pair.compare();
+            idle += pair.idle();
+        }
+        prop_assert!(idle > 0, "no flow was ever idle");
     }
 }
