@@ -22,6 +22,9 @@
 //! - Credits are printed as floors, which leave 1 of 25 blocks over in each slot and drive all
 //!   quanta down. Default `exact`: credits sum to the blocks of the slot, and quanta to 0 after it.
 //!   `floor` is as printed.
+//! - The paper's 5 MHz cell has "24 available RBs" for its slices, the sum of the floors of 25 times
+//!   the shares. Default `all` deals every block of the slot; `sum_of_floors` leaves out what exceeds
+//!   that sum, in whole units, so that both kinds of credit are equal there and quanta sum to 0.
 //! - Algorithm 5 memoises results by queue, SDU and capacity alone, but the cost of an SDU depends
 //!   on the groups that its UE already has, so as printed it does not find the most SDUs (a test
 //!   holds an example). Here SDUs are chosen first inside a UE (by bytes, `chains.rs`), rounded up
@@ -87,6 +90,18 @@ choice! {
     }
 }
 
+choice! {
+    /// Which blocks of a slot are dealt.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EqpBlocks {
+        /// All.
+        #[default]
+        All = "all",
+        /// As many as the shares rounded down to blocks, in whole units, A21 section V-E.
+        SumOfFloors = "sum_of_floors",
+    }
+}
+
 params! {
     /// Settings of [`Eqp`].
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +116,9 @@ params! {
         leftover_threshold: Ratio = Ratio(0.75), within(Ratio(0.0), Ratio(1.0));
         /// Whether a slot credits a slice its share in fractions of a block or rounded down.
         credit: EqpCredit = EqpCredit::Exact;
+        /// Whether all blocks of a slot are dealt or only the sum of the shares, each rounded down to
+        /// blocks.
+        blocks: EqpBlocks = EqpBlocks::All;
     }
 }
 
@@ -369,6 +387,10 @@ impl Eqp {
 impl RbScheduler for Eqp {
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
         out.clear(demand);
+        let offered = demand.units.rbs();
+        let demand = &RbDemand { units: self.quanta.dealt(demand.units), ..*demand };
+        let kept = offered - demand.units.rbs();
+        out.withhold(kept);
         if demand.units.count() == 0 || demand.ues.is_empty() {
             return;
         }
@@ -379,8 +401,8 @@ impl RbScheduler for Eqp {
         self.grant_whole(demand, &mut free, out);
         let waits = self.grant_left(demand, &mut free, out);
         if waits {
-            out.withhold(free.rbs());
-            self.stats.withheld_rbs += u64::from(free.rbs());
+            out.withhold(kept + free.rbs());
+            self.stats.withheld_rbs += u64::from(kept + free.rbs());
         }
         self.quanta.settle(free.rbs());
         for index in 0..demand.ues.len() {

@@ -11,12 +11,12 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::{Hold, Phase, Skew};
 use justfull_ran::limiter::{
-    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
-    LastPollConfig, Limiter, LimiterConfig, LimiterContext,
+    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gClock, EBdp5gConfig,
+    FixedConfig, LastPollConfig, Limiter, LimiterConfig, LimiterContext,
 };
 use justfull_ran::pacer::{PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{
-    EqpConfig, EqpCredit, EqpInflation, ProportionalFairConfig, RbSchedulerConfig,
+    EqpBlocks, EqpConfig, EqpCredit, EqpInflation, ProportionalFairConfig, RbSchedulerConfig,
 };
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
@@ -231,6 +231,7 @@ fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
         LimiterConfig::EBdp5g(_) => LimiterConfig::EBdp5g(EBdp5gConfig {
             reduce: Ratio(0.1 + 0.9 * rng.unit()),
             ewma_old: [0.4 * rng.unit(), 0.2 * rng.unit(), 0.2 * rng.unit()],
+            clock: pick(rng, &EBdp5gClock::ALL),
             ..EBdp5gConfig::default()
         }),
         LimiterConfig::LastPoll(_) => LimiterConfig::LastPoll(LastPollConfig {
@@ -580,6 +581,7 @@ fn rb_scheduler(rng: &mut Rng) -> RbSchedulerConfig {
             inflation: pick(rng, &EqpInflation::ALL),
             leftover_threshold: Ratio(rng.unit()),
             credit: pick(rng, &EqpCredit::ALL),
+            blocks: pick(rng, &EqpBlocks::ALL),
         }),
         other => other,
     }

@@ -1,6 +1,7 @@
 //! What slices have lent each other: A21's quanta, in exact fractions of a resource block.
 
-use super::{EqpConfig, EqpCredit, EqpInflation};
+use super::{EqpBlocks, EqpConfig, EqpCredit, EqpInflation};
+use crate::rb_demand::RbUnits;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -35,6 +36,19 @@ impl Quanta {
         let parts = shares.iter().sum();
         let limit_rbs = i64::from(config.quantum_limit);
         Self { quanta: vec![0; shares.len()], order: Vec::new(), shares, parts, config, limit_rbs }
+    }
+
+    /// Those of the units of a slot that are dealt.
+    pub(super) fn dealt(&self, units: RbUnits) -> RbUnits {
+        let all = i64::from(units.rbs());
+        let of = |share: &i64| share * all / i64::from(super::SHARE_PARTS);
+        let floors: i64 = self.shares.iter().map(of).sum();
+        if self.config.blocks == EqpBlocks::All || floors == all {
+            return units;
+        }
+        let whole = units.without_short();
+        let most = floors / i64::from(units.size()).max(1);
+        whole.without((i64::from(whole.full()) - most).max(0) as u16)
     }
 
     /// Algorithm 4, line 1: credits every slice its share of the `rbs` blocks of a slot in which a

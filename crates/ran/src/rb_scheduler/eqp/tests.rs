@@ -238,6 +238,47 @@ fn a_slot_is_credited_in_fractions_of_a_block_or_rounded_down() {
 }
 
 #[test]
+fn all_blocks_are_dealt_or_the_sum_of_the_floors_in_whole_units() {
+    let dealt = |blocks, of: &[u32], (rbs, size)| {
+        let quanta = Quanta::new(of, EqpConfig { blocks, ..EqpConfig::default() });
+        quanta.dealt(RbUnits::new(rbs, size).expect("a size")).rbs()
+    };
+    let (quarter, half) = ([250_000, 750_000], [500_000, 500_000]);
+    for (of, slot, all, floors) in [
+        (&quarter, (25, 2), 25, 24),
+        (&half, (25, 2), 25, 24),
+        (&quarter, (17, 2), 17, 16),
+        (&quarter, (24, 2), 24, 24),
+        // 6 + 20 blocks are no whole number of groups of 4.
+        (&quarter, (27, 4), 27, 24),
+        (&half, (1, 2), 1, 0),
+    ] {
+        assert_eq!(dealt(EqpBlocks::All, of, slot), all, "{of:?} {slot:?}");
+        assert_eq!(dealt(EqpBlocks::SumOfFloors, of, slot), floors, "{of:?} {slot:?}");
+    }
+}
+
+#[test]
+fn a_block_beyond_the_floors_stays_empty_and_quanta_still_sum_to_zero() {
+    for credit in [EqpCredit::Exact, EqpCredit::Floor] {
+        let blocks = EqpBlocks::SumOfFloors;
+        let mut scheduler =
+            eqp(EqpConfig { blocks, credit, ..EqpConfig::default() }, &[0.25, 0.75]);
+        let ues = vec![
+            Ue::new(0, 0, 100, vec![vec![1_000_000]]),
+            Ue::new(1, 1, 100, vec![vec![1_000_000]]),
+        ];
+        let mut cell = Cell::new(25, 2, ues);
+        let mut out = RbAllocation::default();
+        for _ in 0..50 {
+            serve(&mut scheduler, &mut cell, &mut out);
+            assert_eq!((out.rbs(), out.withheld()), (24, 1), "18 + 6 blocks are dealt of 25");
+            assert_eq!(scheduler.quanta.exact(0) + scheduler.quanta.exact(1), 0);
+        }
+    }
+}
+
+#[test]
 fn a_slice_may_take_blocks_until_its_debt_is_at_the_limit_which_is_a_unit_at_least() {
     let mut quanta = Quanta::new(&[500_000, 300_000], EqpConfig::default());
     assert_eq!(quanta.budget(0), 100);
