@@ -16,6 +16,7 @@ mod last_poll;
 mod unlimited;
 
 pub(crate) use clairvoyant::wanted as clairvoyant_wanted;
+pub use e_bdp_5g::EBdp5gClock;
 
 use alloc::boxed::Box;
 use justfull_base::{Duration, Instant, Packet, SlotForecast, SlotReport, kinds};

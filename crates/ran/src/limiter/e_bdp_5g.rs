@@ -23,6 +23,10 @@
 //! that sum to more than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain 1.2) and swaps
 //! the two divisors.
 //!
+//! Algorithm 2 line 6 sets the time of the pull inside SDAP's first call after it, so that elapsed
+//! time would run late by up to a poll; the prose and the worked example fit either. `clock` chooses
+//! (default: the pull itself).
+//!
 //! Known weaknesses: bulk SDUs that could have waited take the room at the start of a slot; the
 //! second half paces a third more than the average; an SDU with room for a fifth of it enters
 //! whole, is then cut and waits for the next slot, and so does everything behind it.
@@ -34,7 +38,19 @@
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, choice, params};
+
+choice! {
+    /// From when on e5G-BDP counts the time of a slot.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EBdp5gClock {
+        /// The pull.
+        #[default]
+        Pull = "pull",
+        /// The first poll of SDAP after the pull.
+        FirstPoll = "first_poll",
+    }
+}
 
 params! {
     /// Settings of [`EBdp5g`].
@@ -63,6 +79,8 @@ params! {
         size_divisor: f64 as "divisor" = 5.0, within(1.0, 100.0);
         /// The same when bytes were left over and others have been submitted since.
         backlogged_divisor: f64 as "divisor" = 3.0, within(1.0, 100.0);
+        /// Whether time counts from the pull or from SDAP's first poll after it (line 6).
+        clock: EBdp5gClock = EBdp5gClock::Pull;
     }
 }
 
@@ -108,6 +126,8 @@ pub struct EBdp5g {
     /// once per pull.
     opens: [f64; 2],
     pulled_at: Instant,
+    /// Since when the slot lasts, by `clock`; none until the first poll after a pull.
+    began: Option<Instant>,
 }
 
 impl EBdp5g {
@@ -133,13 +153,14 @@ impl EBdp5g {
             average: [0.0; 3],
             opens: [0.0; 2],
             pulled_at: Instant::ZERO,
+            began: Some(Instant::ZERO),
         })
     }
 
     /// Algorithm 3.
     #[inline]
-    fn paced(&self, now: Instant) -> f64 {
-        let elapsed = now.since(self.pulled_at).as_nanos().cast_signed() as f64;
+    fn paced(&mut self, now: Instant) -> f64 {
+        let elapsed = now.since(*self.began.get_or_insert(now)).as_nanos().cast_signed() as f64;
         if self.average[0] > 0.0 {
             self.opens[usize::from(elapsed >= self.switch_ns)] * elapsed + self.start
         } else if self.left_over <= 0.0 && elapsed > self.switch_ns {
@@ -165,10 +186,10 @@ impl Limiter for EBdp5g {
 
     #[inline]
     fn room(&mut self, now: Instant, _queue: &RlcView) -> u64 {
+        let paced = self.paced(now);
         if self.submitted + self.left_over > self.most {
             return 0;
         }
-        let paced = self.paced(now);
         // Line 9 is strict: the largest whole size below the bound, which is a whole number itself
         // now and then.
         let below = paced * self.config.reduce.0 - self.submitted;
@@ -205,6 +226,10 @@ impl Limiter for EBdp5g {
         self.left_over = report.remaining as f64;
         self.most = report.capacity as f64;
         self.pulled_at = report.pulled_at;
+        self.began = match self.config.clock {
+            EBdp5gClock::Pull => Some(report.pulled_at),
+            EBdp5gClock::FirstPoll => None,
+        };
         self.opens = [self.config.pace_early, self.config.pace_late]
             .map(|pace| pace * self.average[0] / self.slot_ns);
     }
@@ -323,6 +348,21 @@ mod tests {
         assert!(!passes(&mut l, 1999, 40), "375 < 1500");
         pull(&mut l, 2, 0, 900, 2292);
         assert!(!passes(&mut l, 2999, 40), "left over, and the radio took nothing");
+    }
+
+    #[test]
+    fn time_counts_from_the_pull_or_from_the_first_poll_after_it() {
+        let room = |clock| {
+            let config = EBdp5gConfig { clock, ewma_old: [0.0; 3], ..EBdp5gConfig::default() };
+            let mut l = limiter(&EBdp5gConfig { ewma_new: 1.0, ..config });
+            pull(&mut l, 1, 1000, 2000, 2292);
+            let mut at =
+                |us| l.room(Instant::ZERO + Duration::from_micros(us), &RlcView::default());
+            // Half of 214.3, and of 1.2 or 1.33 times the elapsed share of 1000 B above that.
+            [at(1200), at(1600)]
+        };
+        assert_eq!(room(EBdp5gClock::Pull), [227, 506]);
+        assert_eq!(room(EBdp5gClock::FirstPoll), [107, 347]);
     }
 
     #[test]
