@@ -24,8 +24,10 @@
 //! the two divisors.
 //!
 //! Algorithm 2 line 6 sets the time of the pull inside SDAP's first call after it, so that elapsed
-//! time would run late by up to a poll; the prose and the worked example fit either. `clock` chooses
-//! (default: the pull itself).
+//! time would run late by up to a poll; the prose and the worked example fit either. `clock`
+//! chooses (default: the pull itself). A poll that comes a slot or more after the one before counts
+//! from the pull in either: where polls are rarer than pulls each would be the first after its
+//! pull, and no time would ever pass.
 //!
 //! Known weaknesses: bulk SDUs that could have waited take the room at the start of a slot; the
 //! second half paces a third more than the average; an SDU with room for a fifth of it enters
@@ -128,6 +130,8 @@ pub struct EBdp5g {
     pulled_at: Instant,
     /// Since when the slot lasts, by `clock`; none until the first poll after a pull.
     began: Option<Instant>,
+    /// The last poll.
+    polled_at: Instant,
 }
 
 impl EBdp5g {
@@ -154,13 +158,20 @@ impl EBdp5g {
             opens: [0.0; 2],
             pulled_at: Instant::ZERO,
             began: Some(Instant::ZERO),
+            polled_at: Instant::ZERO,
         })
     }
 
     /// Algorithm 3.
     #[inline]
     fn paced(&mut self, now: Instant) -> f64 {
-        let elapsed = now.since(*self.began.get_or_insert(now)).as_nanos().cast_signed() as f64;
+        let first = if now.since(self.polled_at).as_nanos() as f64 >= self.slot_ns {
+            self.pulled_at
+        } else {
+            now
+        };
+        self.polled_at = now;
+        let elapsed = now.since(*self.began.get_or_insert(first)).as_nanos().cast_signed() as f64;
         if self.average[0] > 0.0 {
             self.opens[usize::from(elapsed >= self.switch_ns)] * elapsed + self.start
         } else if self.left_over <= 0.0 && elapsed > self.switch_ns {
@@ -352,17 +363,20 @@ mod tests {
 
     #[test]
     fn time_counts_from_the_pull_or_from_the_first_poll_after_it() {
-        let room = |clock| {
+        let room = |clock, before: &[u64]| {
             let config = EBdp5gConfig { clock, ewma_old: [0.0; 3], ..EBdp5gConfig::default() };
             let mut l = limiter(&EBdp5gConfig { ewma_new: 1.0, ..config });
+            let at = |us| Instant::ZERO + Duration::from_micros(us);
+            for us in before {
+                l.room(at(*us), &RlcView::default());
+            }
             pull(&mut l, 1, 1000, 2000, 2292);
-            let mut at =
-                |us| l.room(Instant::ZERO + Duration::from_micros(us), &RlcView::default());
             // Half of 214.3, and of 1.2 or 1.33 times the elapsed share of 1000 B above that.
-            [at(1200), at(1600)]
+            [1200, 1600].map(|us| l.room(at(us), &RlcView::default()))
         };
-        assert_eq!(room(EBdp5gClock::Pull), [227, 506]);
-        assert_eq!(room(EBdp5gClock::FirstPoll), [107, 347]);
+        assert_eq!(room(EBdp5gClock::Pull, &[900]), [227, 506]);
+        assert_eq!(room(EBdp5gClock::FirstPoll, &[900]), [107, 347]);
+        assert_eq!(room(EBdp5gClock::FirstPoll, &[]), [227, 506], "polls rarer than pulls");
     }
 
     #[test]

@@ -22,9 +22,10 @@
 //! - Credits are printed as floors, which leave 1 of 25 blocks over in each slot and drive all
 //!   quanta down. Default `exact`: credits sum to the blocks of the slot, and quanta to 0 after it.
 //!   `floor` is as printed.
-//! - The paper's 5 MHz cell has "24 available RBs" for its slices, the sum of the floors of 25 times
-//!   the shares. Default `all` deals every block of the slot; `sum_of_floors` leaves out what exceeds
-//!   that sum, in whole units, so that both kinds of credit are equal there and quanta sum to 0.
+//! - The paper's 5 MHz cell has "24 available RBs" for its slices, the sum of the floors of 25
+//!   times the shares. Default `all` deals every block of the slot; `sum_of_floors` leaves out what
+//!   exceeds that sum, in whole units, so that both kinds of credit are equal there and quanta sum
+//!   to 0.
 //! - Algorithm 5 memoises results by queue, SDU and capacity alone, but the cost of an SDU depends
 //!   on the groups that its UE already has, so as printed it does not find the most SDUs (a test
 //!   holds an example). Here SDUs are chosen first inside a UE (by bytes, `chains.rs`), rounded up
@@ -116,8 +117,8 @@ params! {
         leftover_threshold: Ratio = Ratio(0.75), within(Ratio(0.0), Ratio(1.0));
         /// Whether a slot credits a slice its share in fractions of a block or rounded down.
         credit: EqpCredit = EqpCredit::Exact;
-        /// Whether all blocks of a slot are dealt or only the sum of the shares, each rounded down to
-        /// blocks.
+        /// Whether all blocks of a slot are dealt or only the sum of the shares, each rounded down
+        /// to blocks.
         blocks: EqpBlocks = EqpBlocks::All;
     }
 }
