@@ -36,7 +36,7 @@ fn mode(choice: u8) -> RlcModeConfig {
     match choice % 11 {
         8..11 => RlcModeConfig::Am(AmConfig {
             generation: Generation::Umts,
-            pdu: Bytes([4, 42, 200][usize::from(choice % 11 - 8)]),
+            pdu: Bytes([6, 42, 200][usize::from(choice % 11 - 8)]),
             window: [8, 768, 4095][usize::from(choice % 11 - 8)],
             max_dat: 3,
             ..AmConfig::default()

@@ -78,7 +78,7 @@ struct World {
 impl World {
     fn pump(&mut self) {
         // Without a limit a sender that never stops would look like a slow target.
-        for _ in 0..10_000 {
+        for _ in 0..10_000 + self.written {
             let Some(segment) = self.sender.poll_transmit(self.now) else { return self.check() };
             assert!(segment.len <= self.sender.mss());
             if self.honest {
