@@ -273,10 +273,12 @@ fn sender(mut stream: TcpStream) {
     }
     let number = |at: usize| u64::from_be_bytes(head[at..at + 8].try_into().expect("8 bytes"));
     // A client that leaves is what some tests are about.
-    if stream.write_all(&data(number(0), number(8) as usize)).is_ok() {
-        let _left = stream.shutdown(Shutdown::Write);
-        let _rest = io::copy(&mut stream, &mut io::sink());
+    if stream.write_all(&data(number(0), number(8) as usize)).is_err() {
+        // Not the clean end of what was cut.
+        return reset(stream);
     }
+    let _left = stream.shutdown(Shutdown::Write);
+    let _rest = io::copy(&mut stream, &mut io::sink());
 }
 
 fn request(seed: u64, length: usize) -> [u8; 16] {
@@ -307,6 +309,7 @@ fn download(world: &World, to: SocketAddr, seed: u64, length: usize) -> bool {
     }
     let mut got = Vec::new();
     stream.read_to_end(&mut got).expect("all of it");
+    assert_eq!(got.len(), length, "{seed}");
     assert_eq!(Sha256::digest(&got), Sha256::digest(data(seed, length)), "{seed}");
     true
 }

@@ -8,8 +8,8 @@ use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Rng};
 use justfull_tcp::cc::{bbr, cubic, fixed, new_reno, vegas, westwood, yeah};
 use justfull_tcp::{
-    AutoWindow, CcConfig, HyStart, Pacing, Preset, Prr, ReceiverConfig, Recovery, Rto, Sender,
-    SenderConfig, SpuriousDetection, Window,
+    AutoWindow, CcConfig, HyStart, Kernel, Pacing, Preset, Prr, ReceiverConfig, Recovery, Rto,
+    Sender, SenderConfig, SpuriousDetection, Window,
 };
 
 /// A congestion control with any of its settings.
@@ -93,6 +93,7 @@ pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
         nagle: rng.chance(0.3),
         restart_after_idle: rng.chance(0.7),
         max_reordering: pick(rng, &[3, 300]),
+        kernel: pick(rng, &[Kernel::Rfc, Kernel::Linux4_15, Kernel::Linux5_18, Kernel::Linux6_18]),
     }
 }
 
