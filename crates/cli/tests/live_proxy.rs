@@ -148,6 +148,7 @@ struct Sample {
     radio: f64,
     in_flight: f64,
     wired: f64,
+    slow: bool,
 }
 
 /// What the proxy at `socket` says of its first connection, every 10 ms for `time`.
@@ -166,6 +167,7 @@ fn samples(socket: &Path, time: Duration) -> Vec<Sample> {
                     radio: number("radio_window")?,
                     in_flight: number("in_flight")?,
                     wired: number("wired_rtt_s")?,
+                    slow: flow["category"] == "slow",
                 })
             };
             found.extend(sample());
@@ -238,6 +240,11 @@ fn windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says() {
             println!("in flight {flight:.3} of the window; steps {steps:.3?}");
             if !(0.9..=1.1).contains(&flight) {
                 return Err(format!("in flight: {flight:.3} of the window"));
+            }
+            // What waits in the proxy after a fall is no sign that the download wants less.
+            let slow = steady.iter().filter(|s| s.slow).count();
+            if slow > 0 {
+                return Err(format!("slow in {slow} of {} samples", steady.len()));
             }
             // A sample is 10 ms late, and a busy machine's more.
             let slack = 0.03;

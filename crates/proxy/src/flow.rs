@@ -28,6 +28,8 @@ const LEAST_SAMPLE: Duration = Duration::from_millis(1);
 const LATE_PART: u64 = 4;
 /// The radio leg's pace follows its round trip up to this multiple of the least.
 const RTT_GROWTH: u64 = 2;
+/// The radio leg's socket takes so many segments unsent at least.
+const LEAST_UNSENT: u64 = 4;
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -143,6 +145,8 @@ pub(crate) struct Flow {
     pub(crate) radio: Duration,
     radio_least: Duration,
     paced: Option<u64>,
+    /// Bound of what its radio leg takes unsent, in bytes; 0 before the first.
+    unsent: u64,
     /// Its place among the windows of the radio legs.
     pub(crate) slot: u32,
     /// Bound of the radio leg in segments; 0 before the first.
@@ -216,6 +220,7 @@ impl Flow {
             radio: Duration::ZERO,
             radio_least: Duration::ZERO,
             paced: None,
+            unsent: 0,
             slot: 0,
             segments: 0,
             bounded: true,
@@ -248,7 +253,9 @@ impl Flow {
         let reading = self.windows.reading;
         let down = self.down.pump((&mut self.server, &mut self.client), pool, scratch, reading);
         // In a pipe, or without one in the server's own socket.
-        self.held |= !self.client.writable;
+        if !self.client.writable && !std::mem::replace(&mut self.held, true) {
+            self.id.into_iter().for_each(|id| shared.steering.hold(id));
+        }
         if self.up.bytes + self.down.bytes > before {
             self.active = now;
         }
@@ -397,6 +404,17 @@ impl Flow {
         }
         if !self.bounded {
             self.pace();
+        }
+        self.limit_unsent();
+    }
+
+    /// Bounds what waits in the radio leg's socket to about its window, so that the rest fills the
+    /// server's window, and the server stops. A step of less than twofold is not worth a call.
+    fn limit_unsent(&mut self) {
+        let bytes = self.windows.radio.max(LEAST_UNSENT * u64::from(self.mss[0]));
+        if !(self.unsent / 2..=self.unsent.saturating_mul(2)).contains(&bytes) {
+            self.unsent = bytes;
+            let _failed = system::limit_unsent(&self.client.socket, bytes);
         }
     }
 

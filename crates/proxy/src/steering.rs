@@ -203,6 +203,12 @@ impl Steering {
         let _closed = self.control.on_sample(now, id, &sample);
     }
 
+    /// Data of a flow begins to wait in the proxy.
+    pub(crate) fn hold(&mut self, id: FlowId) {
+        // A flow that is not open was closed here.
+        let _closed = self.control.hold(id);
+    }
+
     /// A flow closes.
     pub(crate) fn close(&mut self, now: Instant, id: FlowId) {
         if self.control.close(now, id).is_err() {

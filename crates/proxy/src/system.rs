@@ -68,6 +68,13 @@ pub(crate) fn pace(fd: impl AsFd, rate: Option<u64>) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate.unwrap_or(u64::MAX))
 }
 
+/// Bounds what a socket takes beyond what it has sent, in bytes. It is writable again below half of
+/// that.
+pub(crate) fn limit_unsent(fd: impl AsFd, bytes: u64) -> io::Result<()> {
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
+}
+
 /// What the kernel knows of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {

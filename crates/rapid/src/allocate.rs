@@ -29,6 +29,9 @@ impl Control {
         let unchanged = ue.together.is_some();
         let sum = ue.together.unwrap_or_else(|| together(ue, &self.flows, rules));
         ue.together = Some(sum);
+        if !unchanged && sum.fast == 0 {
+            ue.delivery.cut();
+        }
         let cell = &mut self.cells[ue.cell as usize];
         let capacity = ue.capacity(cell, sum.active > 0, sum.active > sum.slow, rules);
         if unchanged && capacity.map(f64::to_bits) == ue.shared.map(f64::to_bits) {
@@ -90,6 +93,7 @@ fn together(ue: &Ue, flows: &Slab<Flow>, rules: &Config) -> Together {
     for flow in ue.flows.awake().map(|f| &flows[f]).filter(|f| f.is_active()) {
         sum.active += 1;
         sum.slow += u32::from(flow.is_slow());
+        sum.fast += u32::from(flow.is_fast());
         sum.floors += flow.floor_rate(rules);
         sum.longest_rtt = sum.longest_rtt.max(flow.wired_least());
     }

@@ -142,12 +142,13 @@ impl Control {
         let measured = flow.measure(sample.wired_rtt, sample.radio_rtt);
         let outcome = flow.sample(now, sample, &self.rules);
         let (index, position) = (flow.ue, flow.position);
+        let hungry = flow.is_fast() || sample.held;
         self.timers.arm(index, flow.deadline(&self.rules));
         let ue = &mut self.ues[index];
         if measured {
             ue.together = None;
         }
-        let delivered = ue.delivery.add(now, sample.delivered) && !ue.radio.known;
+        let delivered = ue.delivery.add(now, sample.delivered, hungry) && !ue.radio.known;
         if outcome == Outcome::Allocate {
             ue.flows.wake(position as usize);
             self.allocate(now, index);
@@ -161,6 +162,18 @@ impl Control {
         if delivered {
             self.share_out(now, index);
         }
+        Ok(())
+    }
+
+    /// The server of a flow is offered less than its window from now on, for want of room in the
+    /// proxy: that nothing comes from it is not the flow's doing. The next sample tells until when
+    /// ([`Sample::held`]).
+    ///
+    /// # Errors
+    /// [`Refused::UnknownFlow`].
+    pub fn hold(&mut self, flow: FlowId) -> Result<(), Refused> {
+        let key = self.flows.find(flow.0).ok_or(Refused::UnknownFlow)?;
+        self.flows[key].hold();
         Ok(())
     }
 

@@ -189,6 +189,10 @@ impl Flow {
         self.category == Category::Slow
     }
 
+    pub(crate) fn is_fast(&self) -> bool {
+        self.category == Category::Fast
+    }
+
     /// Takes round trips; true when something changed that the windows depend on.
     pub(crate) fn measure(&mut self, wired: Option<Duration>, radio: Option<Duration>) -> bool {
         let seconds = |rtt: Option<Duration>| {
@@ -269,6 +273,11 @@ impl Flow {
         self.arrived = 0;
         self.sampled_at = now;
         low
+    }
+
+    /// The server may send less than the window from now on.
+    pub(crate) const fn hold(&mut self) {
+        self.held[0] = true;
     }
 
     /// True when data that arrives now may have been sent while the proxy had no room for more.

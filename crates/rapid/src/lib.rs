@@ -57,6 +57,7 @@
 //!    window keep its rate, and bounds the queue to a quarter of the bandwidth-delay product.
 //! 3. *Forget* it after `forget` (1 s): from then on the capacity is `probe` times the measured
 //!    delivery alone, as for a UE that never had a report, and the UE's share of the cell is free.
+//!    What applications deliver that have no more to send raises that, but does not lower it.
 //! 4. *Recover* with the first good report, at once.
 //!
 //! Reports that claim too much cannot fill the radio's queue: the radio leg's window is rate times

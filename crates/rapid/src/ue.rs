@@ -20,6 +20,7 @@ const NEW_INTERVAL: f64 = 0.125;
 pub(crate) struct Together {
     pub(crate) active: u32,
     pub(crate) slow: u32,
+    pub(crate) fast: u32,
     /// Rates of the floors.
     pub(crate) floors: f64,
     pub(crate) longest_rtt: f64,
@@ -49,7 +50,7 @@ impl Ue {
             cell,
             flows: Members::new(),
             radio: Radio::UNKNOWN,
-            delivery: Delivery { since: None, bytes: 0, rates: [None; 2] },
+            delivery: Delivery::NONE,
             claim: Claim::NONE,
             together: None,
             shared: None,
@@ -203,27 +204,45 @@ impl Radio {
     }
 }
 
-/// Measures what arrives at the UE.
+/// Measures what arrives at the UE. Less than before bounds nothing where the applications had no
+/// more to send (as BBR's samples that they limited, draft-ietf-ccwg-bbr): such a measurement raises
+/// the estimate or is left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     since: Option<Instant>,
     bytes: u64,
+    /// A flow wanted more than its window in this measurement, and none that did has stopped.
+    full: bool,
+    cut: bool,
     /// Bytes per second of the last two measurements.
     rates: [Option<f64>; 2],
 }
 
 impl Delivery {
-    /// Counts; true when a measurement is complete.
-    pub(crate) fn add(&mut self, now: Instant, bytes: u64) -> bool {
+    const NONE: Self = Self { since: None, bytes: 0, full: false, cut: false, rates: [None; 2] };
+
+    /// Counts what a flow that is `hungry` for more, or not, has delivered; true when the estimate
+    /// may have changed.
+    pub(crate) fn add(&mut self, now: Instant, bytes: u64, hungry: bool) -> bool {
         let since = *self.since.get_or_insert(now);
         self.bytes = self.bytes.saturating_add(bytes);
+        self.full |= hungry;
         let passed = now.since(since);
         if passed < DELIVERY {
             return false;
         }
-        self.rates = [Some(self.bytes as f64 / passed.as_secs_f64()), self.rates[0]];
-        (self.bytes, self.since) = (0, Some(now));
-        true
+        let rate = self.bytes as f64 / passed.as_secs_f64();
+        let counts = (self.full && !self.cut) || self.rate().is_some_and(|old| rate > old);
+        if counts {
+            self.rates = [Some(rate), self.rates[0]];
+        }
+        (self.bytes, self.since, self.full, self.cut) = (0, Some(now), false, false);
+        counts
+    }
+
+    /// No flow wants more than its window from now on.
+    pub(crate) const fn cut(&mut self) {
+        self.cut = true;
     }
 
     /// The better of the last two measurements; none before the first, and none when they are zero.

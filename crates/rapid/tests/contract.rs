@@ -250,6 +250,35 @@ fn without_any_report_the_capacity_grows_with_delivery() {
     assert!((125_000..=160_000).contains(&window), "{window}");
 }
 
+/// What a download has shown of the radio holds while the UE's applications send little, and while
+/// they send nothing; another download begins with it. A download that gets less does lower it.
+#[test]
+fn without_any_report_an_application_that_sends_little_does_not_lower_the_capacity() {
+    let (mut control, _, ue) = one_ue();
+    let mut run = |times: std::ops::Range<u64>, most: u64, each: usize| {
+        let flow = control.open(at(times.start), ue, &OPENING).expect("known");
+        let begins_with = server(&control, flow);
+        for t in times.clone().step_by(10).skip(1).step_by(each) {
+            pass(&mut control, at(t));
+            let may = server(&control, flow);
+            // The application of a chat has no more, and what the radio does not take waits.
+            let held = each == 1 && may > most;
+            let data = Sample { held, ..sample(may.min(most), ms(10)) };
+            control.on_sample(at(t), flow, &data).expect("open");
+        }
+        control.close(at(times.end), flow).expect("open");
+        begins_with
+    };
+    // 100 Mbit/s, then a segment each 50 ms, nothing for 5 s, and downloads again.
+    assert_eq!(run(0..3_000, 125_000, 1), 10 * MSS);
+    run(3_000..8_000, MSS, 5);
+    let after = run(13_000..16_000, 12_500, 1);
+    assert!((125_000..=160_000).contains(&after), "{after}");
+    // The second had 10 Mbit/s.
+    let less = run(16_000..17_000, 12_500, 1);
+    assert!((12_500..=16_000).contains(&less), "{less}");
+}
+
 /// What 50 flows with a byte now and then deliver is no sign of a small capacity.
 #[test]
 fn without_any_report_flows_with_little_to_say_all_read() {
@@ -287,6 +316,29 @@ fn a_flow_that_the_proxy_has_no_room_for_is_not_slow() {
             assert_eq!(category(stalled), Some(Category::Slow));
         }
     }
+}
+
+/// The same where nothing comes, so that there is no sample either: the proxy says at once that it
+/// has no room.
+#[test]
+fn a_server_that_may_not_send_is_not_found_slow_for_its_silence() {
+    let (mut control, _, ue) = one_ue();
+    let [held, stalled] = [(); 2].map(|()| control.open(at(0), ue, &OPENING).expect("known"));
+    control.on_report(at(0), ue, &report(1, 2880, 2880)).expect("sane");
+    for t in (10..=200).step_by(10) {
+        pass(&mut control, at(t));
+        for flow in [held, stalled] {
+            let may = server(&control, flow);
+            control.on_sample(at(t), flow, &sample(may, ms(10))).expect("open");
+        }
+    }
+    control.hold(held).expect("open");
+    pass(&mut control, at(500));
+    let category = |flow| control.view(flow).map(|view| view.category);
+    assert_eq!(category(held), Some(Category::Fast));
+    assert_eq!(category(stalled), Some(Category::Slow));
+    control.close(at(500), held).expect("open");
+    assert_eq!(control.hold(held), Err(Refused::UnknownFlow));
 }
 
 #[test]

@@ -84,6 +84,7 @@ impl Flow {
             radio,
             radio_least,
             paced: None,
+            unsent: 0,
             slot: state.slot,
             segments: state.segments,
             bounded: state.bounded,
