@@ -205,8 +205,8 @@ impl Radio {
 }
 
 /// Measures what arrives at the UE. Less than before bounds nothing where the applications had no
-/// more to send (as BBR's samples that they limited, draft-ietf-ccwg-bbr): such a measurement raises
-/// the estimate or is left out.
+/// more to send, as in BBR's samples that they limited (draft-ietf-ccwg-bbr): such a measurement
+/// raises the estimate or is left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     since: Option<Instant>,
