@@ -94,6 +94,16 @@ pub(crate) enum Command {
          A folder of results that is not the whole of one run is exit 1."
     ))]
     Check(CheckArgs),
+    /// Compare folders of results, flow by flow, with intervals
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull compare results/before results/after\n  \
+         justfull compare a b --column delay.p99 --fail-if 'delay.p99 > 5%'\n  \
+         justfull compare simulated live --method DRQL --json\n\n\
+         What changes is compared with the first folder, seed by seed where both have the same \
+         seeds. A flow counts where both have it under the same method and scenario. \
+         A change that a --fail-if describes, and that its interval tells from none, is exit 1."
+    ))]
+    Compare(CompareArgs),
     /// Print a shipped scenario, to start your own from
     Show {
         /// Name of a shipped scenario
@@ -324,6 +334,30 @@ pub(crate) struct CheckArgs {
     pub(crate) methods: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct CompareArgs {
+    /// Folders of results; the others are compared with the first
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Column of runs.jsonl, or its short name such as delay.p99; may be given several times
+    /// [default: delay.mean, delay.p95, delay.p99, goodput]
+    #[arg(long = "column", value_name = "NAME")]
+    pub(crate) columns: Vec<String>,
+    /// Method to compare; may be given several times [default: all]
+    #[arg(long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+    /// Flow to compare; may be given several times [default: all]
+    #[arg(long = "flow", value_name = "NAME")]
+    pub(crate) flows: Vec<String>,
+    /// Change that is a failure: COLUMN > NUMBER or COLUMN < NUMBER, with % for parts of the first
+    /// folder's mean; may be given several times
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

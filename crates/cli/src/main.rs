@@ -8,6 +8,7 @@
 mod args;
 mod check_folder;
 mod compare;
+mod difference;
 mod explain;
 #[cfg(feature = "live")]
 mod live;
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
         Command::List => explain::list(),
         Command::Explain { name } => explain::explain(name),
         Command::Check(args) => compare::check(args),
+        Command::Compare(args) => difference::compare(args),
         Command::Show { name } => explain::show(name),
         Command::Schema => explain::schema(),
         Command::Trace { command } => trace::run(command),

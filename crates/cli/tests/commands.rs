@@ -251,3 +251,31 @@ fn a_reader_that_goes_away_is_no_error() {
         assert!(["0", "141"].contains(&codes.trim()), "{command}: {codes}");
     }
 }
+
+#[test]
+fn folders_are_compared_seed_by_seed_and_an_unwanted_change_is_exit_1() {
+    let room = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
+    let run = |name: &str, keep: &str| {
+        let keep = format!("rlc.limiter.keep={keep}");
+        let words = ["run", "voip-over-lte", "--method", "DRQL", "--runs", "3", "-q", "--set"];
+        let rest = [&keep, "--set", "duration=12s", "--out", &at(name)];
+        assert!(justfull(&[&words[..], &rest[..]].concat()).status.success());
+    };
+    run("few", "1");
+    run("many", "40");
+    let (few, many) = (at("few"), at("many"));
+    let same = text(&["compare", &few, &few, "--fail-if", "delay.p99 > 0", "--flow", "voip"]);
+    assert!(same.contains("0.0000 ± 0.0000") && !same.contains("that differ"), "{same}");
+    let shown = text(&["compare", &few, &many]);
+    assert!(shown.contains("limiter.keep=40") && shown.contains("seed by seed"), "{shown}");
+    let done = justfull(&["compare", &few, &many, "--json", "--fail-if", "goodput > 1%"]);
+    assert_eq!(done.status.code(), Some(1));
+    let page: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let broken = page["broken"].as_array().expect("a list");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(!broken.is_empty() && said.contains(broken[0].as_str().expect("text")), "{said}");
+    let refused = justfull(&["compare", &few, &at("none")]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("no folder of results is there"));
+}

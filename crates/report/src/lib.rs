@@ -3,6 +3,7 @@
 //! A door: it writes down what the runs found. No algorithm lives here.
 #![forbid(unsafe_code)]
 
+pub mod difference;
 pub mod export;
 pub mod figure;
 mod html;

@@ -1,0 +1,236 @@
+//! What differs between folders of results: columns of `runs.jsonl`, flow by flow, with intervals.
+
+mod condition;
+mod folder;
+mod settings;
+
+pub use condition::{Condition, column_of};
+pub use folder::{Folder, Refused};
+pub use settings::{Change, settings};
+
+use crate::export::{COLUMNS, Column, Runs};
+use crate::table::{Grid, Row, RowKind};
+use folder::Key;
+use justfull_lab::stats::{Summary, paired_difference, unpaired_difference};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The columns that are compared unless others are named.
+pub const USUAL: [&str; 4] = ["delay_ms_mean", "delay_ms_p95", "delay_ms_p99", "goodput_mbit_s"];
+
+/// The column called `name`, or its alias: `delay.p99` is `delay_ms_p99`, `goodput` is
+/// `goodput_mbit_s`.
+#[must_use]
+pub fn column(name: &str) -> Option<&'static Column<Runs>> {
+    COLUMNS.iter().find(|column| column.name == name || alias(column) == name)
+}
+
+/// The short name of a column: without its unit, and with a point before its statistic.
+#[must_use]
+pub fn alias(column: &Column<Runs>) -> String {
+    for unit in ["_ms", "_mbit_s", "_percent", "_us", "_s"] {
+        if let Some(stem) = column.name.strip_suffix(unit) {
+            return stem.to_owned();
+        }
+        if let Some((stem, statistic)) = column.name.rsplit_once(&format!("{unit}_")) {
+            return format!("{stem}.{statistic}");
+        }
+    }
+    column.name.to_owned()
+}
+
+/// What a column of a flow is in one folder, and what it is by more in another.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// What is swept and the point of it; empty without a sweep.
+    pub point: String,
+    /// Name of the method.
+    pub method: String,
+    /// Name of the flow.
+    pub flow: String,
+    /// Name of the column.
+    pub column: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The first folder's.
+    pub base: Summary,
+    /// The other folders', in their order; none where one lacks it.
+    pub others: Vec<Option<Other>>,
+}
+
+/// A column of a flow in a folder that is compared with the first.
+#[derive(Clone, Debug, Serialize)]
+pub struct Other {
+    /// This folder's.
+    pub own: Summary,
+    /// This folder's less the first's; with pairs, over the seeds that both have.
+    pub change: Summary,
+    /// The mean change in percent of the first folder's mean; none where that is 0.
+    pub percent: Option<f64>,
+    /// The interval is of differences at the same seed.
+    pub paired: bool,
+}
+
+/// Compares `columns` of all flows that the first of `folders` and any other have.
+///
+/// # Errors
+/// They have no flow under a method in common: what there is, in words.
+pub fn differences(
+    folders: &[Folder],
+    columns: &[&'static Column<Runs>],
+) -> Result<Vec<Difference>, String> {
+    let Some((base, others)) = folders.split_first() else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for key in base.keys().filter(|key| others.iter().any(|other| other.has(key))) {
+        for &column in columns {
+            found.extend(difference(base, others, key, column));
+        }
+    }
+    if found.is_empty() {
+        let what: Vec<String> = folders.iter().map(Folder::in_words).collect();
+        return Err(format!("nothing in common: {}", what.join("; ")));
+    }
+    Ok(found)
+}
+
+fn difference(
+    base: &Folder,
+    others: &[Folder],
+    key: &Key,
+    column: &'static Column<Runs>,
+) -> Option<Difference> {
+    let values = base.values(key, column.name);
+    let only = |values: &[(u64, f64)]| values.iter().map(|v| v.1).collect::<Vec<f64>>();
+    let summary = Summary::of(&only(&values))?;
+    let others: Vec<Option<Other>> = others
+        .iter()
+        .map(|other| {
+            let own_values = other.values(key, column.name);
+            let own = Summary::of(&only(&own_values))?;
+            let paired = paired_difference(&own_values, &values);
+            let change = match paired {
+                Some(change) => change,
+                None => unpaired_difference(&only(&own_values), &only(&values))?,
+            };
+            let percent = (summary.mean != 0.0).then(|| 100.0 * change.mean / summary.mean.abs());
+            Some(Other { own, change, percent, paired: paired.is_some() })
+        })
+        .collect();
+    others.iter().any(Option::is_some).then(|| Difference {
+        scenario: key.scenario.clone(),
+        point: key.point.clone(),
+        method: key.method.clone(),
+        flow: key.flow.clone(),
+        column: column.name,
+        unit: column.unit,
+        base: summary,
+        others,
+    })
+}
+
+/// Everything that is known of a comparison, as JSON: the folders' names, the settings that differ
+/// (null where they cannot be compared), the differences, and the conditions that hold, in words.
+#[must_use]
+pub fn json(
+    names: &[String],
+    settings: Option<&[Change]>,
+    found: &[Difference],
+    broken: &[String],
+) -> String {
+    let page = serde_json::json!({
+        "folders": names, "settings": settings, "differences": found, "broken": broken,
+    });
+    format!("{page:#}")
+}
+
+/// The differences as a table; `names` are the folders'.
+#[must_use]
+pub fn table(found: &[Difference], names: &[String]) -> Grid {
+    let several = |of: fn(&Difference) -> &str| {
+        found.iter().map(of).collect::<BTreeSet<&str>>().into_iter().any(|name| !name.is_empty())
+            && found.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]))
+    };
+    type Part = (&'static str, fn(&Difference) -> &str);
+    let parts: [Part; 4] = [
+        ("scenario", |d| &d.scenario),
+        ("point", |d| &d.point),
+        ("method", |d| &d.method),
+        ("flow", |d| &d.flow),
+    ];
+    let shown: Vec<Part> = parts
+        .into_iter()
+        .filter(|&(name, of)| matches!(name, "method" | "flow") || several(of))
+        .collect();
+    let mut header: Vec<String> = shown.iter().map(|part| part.0.to_owned()).collect();
+    header.push("column".into());
+    let numbers_from = header.len();
+    header.push(names.first().cloned().unwrap_or_default());
+    for name in names.iter().skip(1) {
+        header.extend([name.clone(), "change".into(), "%".into()]);
+    }
+    let mut before: Vec<&str> = Vec::new();
+    let mut rows = Vec::new();
+    for difference in found {
+        let place: Vec<&str> = shown.iter().map(|part| (part.1)(difference)).collect();
+        let same = place == before;
+        let mut cells: Vec<String> =
+            place.iter().map(|text| if same { String::new() } else { (*text).into() }).collect();
+        cells.push(difference.column.into());
+        cells.push(with_interval(&difference.base, 0.0));
+        for other in &difference.others {
+            match other {
+                None => cells.extend(["–".to_owned(), "–".into(), "–".into()]),
+                Some(other) => {
+                    let size = difference.base.mean.abs().max(other.own.mean.abs());
+                    cells.push(with_interval(&other.own, 0.0));
+                    cells.push(with_interval(&other.change, size));
+                    cells.push(other.percent.map_or_else(|| "–".into(), |p| format!("{p:+.1}")));
+                }
+            }
+        }
+        let kind = if same { RowKind::Part } else { RowKind::Method };
+        rows.push(Row::new(cells, kind));
+        before = place;
+    }
+    Grid { header, rows, numbers_from, notes: notes(found) }
+}
+
+fn notes(found: &[Difference]) -> Vec<String> {
+    let others = || found.iter().flat_map(|d| d.others.iter().flatten());
+    let mut notes = vec![
+        "change: the folder's less the first's; ±: half width of its 95 % confidence interval, by \
+         Student's t. Below three values a change has none."
+            .to_owned(),
+    ];
+    if others().any(|other| other.paired) {
+        notes.push(
+            "Where both folders have the same seeds, the change is taken seed by seed.".into(),
+        );
+    }
+    if others().any(|other| !other.paired) {
+        notes.push(
+            "Where they have no seed in common, the interval is Welch's for two means.".into(),
+        );
+    }
+    notes
+}
+
+/// A mean with its interval, in as many digits as suit values of `size` or of its own.
+fn with_interval(summary: &Summary, size: f64) -> String {
+    let digits = match summary.mean.abs().max(size) {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v > 1.5 => 2,
+        _ => 4,
+    };
+    let mean = summary.mean;
+    match summary.ci95 {
+        Some(half) => format!("{mean:.digits$} ± {half:.digits$}"),
+        None => format!("{mean:.digits$}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! `delay.p99 > 5%`: a change that is not wanted.
+
+use super::{Difference, Other, alias, column};
+use crate::export::{COLUMNS, Column, Runs};
+use justfull_scenario::near::{did_you_mean, near};
+use std::fmt::{self, Display, Formatter};
+
+/// A bound of how much a column may change.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// Name of the column.
+    pub column: &'static str,
+    text: String,
+    above: bool,
+    bound: f64,
+    percent: bool,
+}
+
+impl Condition {
+    /// Reads `COLUMN > NUMBER`, in the column's unit, or `COLUMN < NUMBER%`, in percent of the
+    /// first folder's mean.
+    ///
+    /// # Errors
+    /// What is wrong, and what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let allowed = "allowed: COLUMN > NUMBER or COLUMN < NUMBER, with % for parts of the first \
+                       folder's mean, such as `delay.p99 > 5%`";
+        let wrong = |why: String| format!("`{text}`: {why}; {allowed}");
+        let (name, above, number) = text
+            .split_once('>')
+            .map(|(name, number)| (name, true, number))
+            .or_else(|| text.split_once('<').map(|(name, number)| (name, false, number)))
+            .ok_or_else(|| wrong("neither > nor <".into()))?;
+        let column = column_of(name.trim()).map_err(&wrong)?.name;
+        let number = number.trim();
+        let (digits, percent) =
+            number.strip_suffix('%').map_or((number, false), |digits| (digits.trim_end(), true));
+        let bound = digits.parse::<f64>().ok().filter(|bound| bound.is_finite());
+        let bound = bound.ok_or_else(|| wrong(format!("`{digits}` is no number")))?;
+        Ok(Self { column, text: text.trim().into(), above, bound, percent })
+    }
+
+    /// Whether the change of `other` is beyond the bound, and with an interval surely not none.
+    #[must_use]
+    pub fn holds(&self, other: &Other) -> bool {
+        let change = if self.percent { other.percent } else { Some(other.change.mean) };
+        let Some(change) = change else { return false };
+        let beyond = if self.above { change > self.bound } else { change < self.bound };
+        let sure = other.change.ci95.is_none()
+            || if other.change.mean > 0.0 {
+                other.change.is_above(0.0)
+            } else {
+                other.change.is_below(0.0)
+            };
+        beyond && sure
+    }
+
+    /// The rows of `found` in which it holds, in words.
+    #[must_use]
+    pub fn broken_by(&self, found: &[Difference], names: &[String]) -> Vec<String> {
+        let of_column = found.iter().filter(|d| d.column == self.column);
+        let each = of_column.flat_map(|d| d.others.iter().zip(&names[1..]).map(move |o| (d, o)));
+        each.filter_map(|(d, (other, name))| {
+            let other = other.as_ref().filter(|other| self.holds(other))?;
+            let by =
+                other.percent.map_or_else(String::new, |percent| format!(" ({percent:+.1} %)"));
+            Some(format!(
+                "{self}: {name}: {} {}: {:.4} {} after {:.4}{by}",
+                d.method, d.flow, other.own.mean, d.unit, d.base.mean
+            ))
+        })
+        .collect()
+    }
+}
+
+impl Display for Condition {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The column called `name`.
+///
+/// # Errors
+/// There is none: what is like it.
+pub fn column_of(name: &str) -> Result<&'static Column<Runs>, String> {
+    column(name).ok_or_else(|| {
+        let mut names: Vec<String> = COLUMNS.iter().map(alias).collect();
+        names.extend(COLUMNS.iter().map(|column| column.name.to_owned()));
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        format!("no column `{name}`{}", did_you_mean(&near(name, &known)))
+    })
+}
