@@ -585,8 +585,8 @@ fn waits(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_base::BitRate;
-    use justfull_sim::Transport;
+    use justfull_base::{BitRate, Bytes, Duration};
+    use justfull_sim::{Interval, PingConfig, Transport, TurnConfig};
 
     #[test]
     fn pages_paced_transfers_and_transfers_over_udp_are_refused_by_name() {
@@ -598,6 +598,11 @@ mod tests {
             let (sender, receiver) = Default::default();
             Traffic::Upload { sender, receiver, size: None, rate: None, transport: Transport::Udp }
         };
+        let asks = || {
+            let interval = Interval::Constant(Duration::from_millis(20));
+            let from_ue = Some(TurnConfig::default());
+            Traffic::Ping(PingConfig { payload: Bytes(172), interval, from_ue })
+        };
         assert_eq!(simulated_only(&transfer(None, Transport::Tcp)), None);
         let over_quic = simulated_only(&transfer(None, Transport::Udp));
         assert_eq!(over_quic.is_none(), cfg!(feature = "quic"));
@@ -605,6 +610,7 @@ mod tests {
             (transfer(Some(BitRate(1_000_000)), Transport::Tcp), "`tcp.rate`"),
             (upload(), "`tcp.protocol = \"udp\"`"),
             (Traffic::Page(Box::default()), "`page`"),
+            (asks(), "`ping.from_ue`"),
         ] {
             let found = simulated_only(&traffic).expect("no application for it");
             assert!(found.starts_with(name) && found.contains("simulated only"), "{found}");

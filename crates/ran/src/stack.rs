@@ -247,6 +247,12 @@ impl Stack {
         self.clocks.mac.due()
     }
 
+    /// When the first slot at or after `at` begins.
+    #[must_use]
+    pub fn slot_from(&self, at: Instant) -> Instant {
+        self.clocks.mac.first(at, false).1
+    }
+
     /// The earliest instant at which any policy could deliver a packet that arrives at `entered`:
     /// the first slot after the first SDAP poll after the first opportunity of the UPF, with no
     /// queue anywhere.

@@ -54,9 +54,12 @@ impl Capture {
 }
 
 fn capture() -> Capture {
+    capture_of(SCENARIO)
+}
+
+fn capture_of(text: &str) -> Capture {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let scenario =
-        Scenario::parse(SCENARIO, Path::new("captured.toml"), None, Overrides::default());
+    let scenario = Scenario::parse(text, Path::new("captured.toml"), None, Overrides::default());
     let outputs = Outputs {
         pcapng: Some(folder.path().join("c.pcapng")),
         packets: Some((folder.path().join("p.csv"), Format::Csv)),
@@ -221,6 +224,25 @@ fn sequence_numbers_are_those_of_the_stream() {
         frames.iter().filter(|f| f.interface == i && f.bytes[9] == 1 && f.bytes[20] == kind).count()
     };
     assert!(pings(0, 8) >= 28 && pings(4, 0) >= 20, "{} {}", pings(0, 8), pings(4, 0));
+}
+
+#[test]
+fn what_a_ue_asks_goes_up_and_is_answered_downwards_under_the_same_numbers() {
+    let asked = SCENARIO.replace(r#""100ms" }"#, r#""100ms", from_ue = { jitter = "50us" } }"#);
+    let (_, frames) = read(&capture_of(&asked).path());
+    let numbers = |i: u32, kind: u8| {
+        let echoes = frames.iter().filter(move |f| {
+            f.interface == i
+                && f.bytes[9] == 1
+                && f.bytes[20] == kind
+                && !f.comment.contains("drop")
+        });
+        echoes.map(|f| word(&f.bytes, 24) & 0xffff).collect::<Vec<u32>>()
+    };
+    let (requests, replies) = (numbers(4, 8), numbers(3, 0));
+    assert!(requests.len() >= 28 && requests.is_sorted(), "{requests:?}");
+    assert!(replies.len() >= 20 && replies.iter().all(|n| requests.contains(n)), "{replies:?}");
+    assert!(numbers(0, 8).is_empty() && numbers(4, 0).is_empty());
 }
 
 /// Runs a Wireshark tool; none, said aloud, where it is not installed, which continuous integration

@@ -428,6 +428,24 @@ fn irtt_json_of_a_ping_has_round_trips() {
 }
 
 #[test]
+fn irtt_json_of_a_ping_that_the_ue_sends_has_its_round_trips() {
+    let asked = r#"interval = "50ms", from_ue = { } }"#;
+    let text = SCENARIO
+        .replace("low_latency = true\n", "")
+        .replace("[[flow]]\nname = \"ping\"\n", "[[flow]]\nname = \"ping\"\nlow_latency = true\n")
+        .replace(r#"interval = "50ms" }"#, asked);
+    let made =
+        make(&text, |folder| Outputs { irtt: Some(folder.join("i.json")), ..Outputs::default() });
+    let data = json(&made.path("i.json"));
+    let trips = data["round_trips"].as_array().expect("trips");
+    let whole = trips.iter().find(|t| t["delay"]["rtt"].is_u64()).expect("a reply");
+    let ns = |key: &str| whole["delay"][key].as_u64().expect("a time");
+    assert_eq!(ns("rtt"), ns("send") + ns("receive"));
+    assert_eq!(ns("send"), 10_000_000, "the uplink is a delay of 10 ms");
+    assert!(data["stats"]["rtt"]["n"].as_u64().is_some_and(|n| n > 50));
+}
+
+#[test]
 fn a_run_without_datagrams_has_nothing_for_irtt() {
     let text = SCENARIO.split("[[flow]]\nname = \"call\"").next().expect("a first part");
     let folder = tempfile::tempdir().expect("a folder can be made");

@@ -98,7 +98,18 @@ impl Applications {
         links: &mut Links<T>,
     ) {
         let source = &mut self.sources[i as usize];
-        let Route { flow, wire, tracked, .. } = source.route;
+        let Route { flow, ue, wire, tracked, .. } = source.route;
+        if let (Kind::Asked(_), Some((size, _))) = (&source.kind, source.datagram(now)) {
+            let recorder = &mut links.monitor.recorder;
+            recorder.app_event(flow, now, AppEvent::Sent);
+            if !links.uplink.push(now, (ue, wire), size, Up::Asked(i, now)) {
+                recorder.app_event(flow, now, AppEvent::Lost);
+            }
+            if let Some(at) = source.after(now) {
+                self.timers.arm(timer, at);
+            }
+            return;
+        }
         let (protocol, core) = (source.route.protocol, &mut links.core);
         let mut push = |size, payload| {
             let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
@@ -145,6 +156,7 @@ impl Applications {
                     recorder.app_event(arrival.flow, sent, AppEvent::Lost);
                 }
             }
+            Kind::Asked(_) => links.monitor.replied(now, arrival.flow, sent_at(arrival.payload)),
             Kind::Call => {
                 let sent = sent_at(arrival.payload);
                 recorder.app_event(arrival.flow, sent, AppEvent::Completed(now.since(sent)));
@@ -156,6 +168,27 @@ impl Applications {
                     recorder.app_event(arrival.flow, sent, AppEvent::Completed(now.since(sent)));
                 }
             }
+        }
+    }
+
+    /// What the UE of source `i` asked at `sent` reaches its server. The reply waits for the slot
+    /// that `slot_from` finds from an instant on.
+    #[cold]
+    pub(crate) fn answer<T: Listener>(
+        &mut self,
+        now: Instant,
+        (i, sent): (u32, Instant),
+        slot_from: impl Fn(Instant) -> Instant,
+        links: &mut Links<T>,
+    ) {
+        let source = &mut self.sources[i as usize];
+        let Route { flow, wire, tracked, protocol, .. } = source.route;
+        links.monitor.asked(now, flow, sent);
+        let reply = source.datagram(sent);
+        if let (Kind::Asked(turn), Some((size, payload))) = (&mut source.kind, reply) {
+            let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
+            let there = links.core.carry(now, wire, size);
+            links.core.arrive_at(turn.after(slot_from(there)), packet);
         }
     }
 

@@ -56,8 +56,8 @@ impl Hosts {
                 self.take_segment(now, i, payload, false, links);
             }
             Up::Request(i, bytes) => self.senders.write(now, i, bytes, links),
-            // For the cell (`World::reach_servers`).
-            Up::Status(_) => {}
+            // For the cell, and in step with it (`World::reach_servers`).
+            Up::Status(_) | Up::Asked(..) => {}
         }
     }
 

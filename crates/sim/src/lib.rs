@@ -41,6 +41,6 @@ pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};
 pub use proxy::{DOC as PROXY_DOC, ProxyConfig, ReportConfig, Stop};
 pub use sources::Departures;
 pub use tap::Tap;
-pub use traffic::{FlowConfig, Interval, PingConfig, Traffic, Transport};
+pub use traffic::{FlowConfig, Interval, PingConfig, Traffic, Transport, TurnConfig};
 pub use uplink::{GrantConfig, UplinkConfig};
 pub use world::{Progress, World, WorldConfig};

@@ -82,6 +82,14 @@ impl<T: Listener> Monitor<T> {
         }
     }
 
+    /// The request that the UE of `flow` sent at `sent` reached its server.
+    #[cold]
+    pub(crate) fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
+        if T::ACTIVE {
+            self.tap.asked(now, flow, sent);
+        }
+    }
+
     /// The reply to the request that `flow` sent at `sent` came back.
     pub(crate) fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
         self.recorder.replied(now, flow, sent);

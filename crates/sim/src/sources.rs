@@ -2,8 +2,8 @@
 
 use crate::route::Route;
 use crate::traffic::{
-    FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, Span, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD,
-    Video,
+    FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, PingConfig, Span, Traffic, TurnConfig,
+    UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
 };
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Rng};
@@ -15,10 +15,26 @@ pub(crate) enum Kind {
     Plain,
     /// Echo requests, which the UE sends back.
     Echo,
+    /// Echo requests of the UE, which the server sends back.
+    Asked(Box<Turn>),
     /// Voice.
     Call,
     /// Parts of frames.
     Frames(Box<Frames>),
+}
+
+/// When replies to what a UE asks reach the cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    config: TurnConfig,
+    rng: Rng,
+}
+
+impl Turn {
+    /// When a reply reaches the cell, in the slot that begins at `slot`.
+    pub(crate) fn after(&mut self, slot: Instant) -> Instant {
+        slot + self.config.phase + self.config.jitter.scaled(self.rng.unit())
+    }
 }
 
 /// A video, its clock's skew and its chance.
@@ -114,6 +130,10 @@ impl Source {
             _ => Pace::Drawn(Box::new(Drawn { interval, gate, skew, rng: rng.clone() })),
         };
         let kind = match traffic {
+            Traffic::Ping(PingConfig { from_ue: Some(config), .. }) => {
+                let rng = Rng::stream(seed, &format!("turn.{}", route.flow));
+                Kind::Asked(Box::new(Turn { config: config.clone(), rng }))
+            }
             Traffic::Ping(_) => Kind::Echo,
             Traffic::Voip(_) => Kind::Call,
             Traffic::Video(c) => {

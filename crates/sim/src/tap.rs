@@ -26,7 +26,10 @@ pub trait Tap {
     /// `ack` reached the sender of `flow`.
     fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack) {}
 
-    /// The reply to what the server of `flow` sent at `sent` came back to it.
+    /// What the UE of `flow` asked at `sent` reached the server.
+    fn asked(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
+
+    /// The reply to what the server of `flow`, or its UE, asked at `sent` came back to it.
     fn replied(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
 }
 
@@ -57,6 +60,10 @@ impl Tap for &mut (dyn Tap + '_) {
 
     fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) {
         (**self).acknowledged(now, flow, ack);
+    }
+
+    fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
+        (**self).asked(now, flow, sent);
     }
 
     fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {

@@ -13,7 +13,7 @@ pub use on_off::{CbrConfig, OnOffConfig, Span};
 pub use page::{
     Http, Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount, RequestLaw, RequestSize,
 };
-pub use ping::PingConfig;
+pub use ping::{PingConfig, TurnConfig};
 pub use video::VideoConfig;
 pub use voip::VoipConfig;
 
@@ -195,7 +195,7 @@ pub enum Traffic {
     Cbr(CbrConfig),
     /// Datagrams at a constant rate by times.
     OnOff(OnOffConfig),
-    /// Echo requests to which the UE replies.
+    /// Echo requests to which the UE, or the server, replies.
     Ping(PingConfig),
     /// A G.711 call to the UE.
     Voip(VoipConfig),

@@ -43,6 +43,8 @@ pub(crate) enum Up {
     Ack(u32, Ack),
     /// The reply to an echo request that the source of this number sent at this instant.
     Reply(u32, Instant),
+    /// An echo request that the UE of the source of this number sent at this instant.
+    Asked(u32, Instant),
     /// A segment for the receiver of this number, by its handle in the world's arena.
     Segment(u32, u64),
     /// A request for this many bytes on the connection of this number.

@@ -38,6 +38,14 @@ impl<T> Wire<T> {
     /// `item` of `bytes` enters at `now`.
     #[inline]
     pub fn push(&mut self, now: Instant, bytes: u32, item: T) {
+        let arrives = self.carry(now, bytes);
+        self.next = self.next.min(arrives);
+        self.flight.push_back((arrives, item));
+    }
+
+    /// Something of `bytes` enters at `now`; returns when it arrives.
+    #[inline(always)]
+    fn carry(&mut self, now: Instant, bytes: u32) -> Instant {
         let mut leaves = now;
         if self.rate.0 > 0 {
             if self.last.0 != bytes {
@@ -46,9 +54,14 @@ impl<T> Wire<T> {
             self.free_at = self.free_at.max(now) + self.last.1;
             leaves = self.free_at;
         }
-        let arrives = leaves + self.delay;
-        self.next = self.next.min(arrives);
-        self.flight.push_back((arrives, item));
+        leaves + self.delay
+    }
+
+    /// `item` arrives at `at`, in order among the others.
+    fn arrive_at(&mut self, at: Instant, item: T) {
+        let place = self.flight.partition_point(|(arrives, _)| *arrives <= at);
+        self.flight.insert(place, (at, item));
+        self.next = self.next.min(at);
     }
 
     /// When the first item arrives; never when there is none.
@@ -130,6 +143,20 @@ impl<T> Wires<T> {
         let wire = &mut self.wires[number as usize];
         wire.push(now, bytes, item);
         self.next = self.next.min(wire.next());
+    }
+
+    /// Something of `bytes` enters wire `number` at `now` and waits at its end; returns when it is
+    /// there.
+    pub(crate) fn carry(&mut self, now: Instant, number: u32, bytes: u32) -> Instant {
+        self.wires[number as usize].carry(now, bytes)
+    }
+
+    /// `item` arrives at `at` over the last of the wires.
+    pub(crate) fn arrive_at(&mut self, at: Instant, item: T) {
+        if let Some(wire) = self.wires.last_mut() {
+            wire.arrive_at(at, item);
+            self.next = self.next.min(at);
+        }
     }
 
     /// Adds a wire beside the others, whose number is theirs plus one.

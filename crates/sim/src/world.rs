@@ -177,11 +177,13 @@ impl<T: Listener> World<T> {
         let mut item = Up::NOTHING;
         while self.links.uplink.pop_into(now, &mut item) {
             self.links.monitor.calls += 1;
-            if let Up::Status(handle) = item {
-                self.hear_status(now, handle);
-            } else {
-                self.renew_flow(&item);
-                self.hosts.reach_server(now, &item, &mut self.links);
+            match item {
+                Up::Status(handle) => self.hear_status(now, handle),
+                Up::Asked(i, sent) => self.answer(now, i, sent),
+                _ => {
+                    self.renew_flow(&item);
+                    self.hosts.reach_server(now, &item, &mut self.links);
+                }
             }
         }
     }
@@ -191,6 +193,14 @@ impl<T: Listener> World<T> {
     fn hear_status(&mut self, now: Instant, handle: u32) {
         let Self { cell, hosts, links, .. } = self;
         cell.hear_status(now, handle, &mut Radio { hosts, links, delivered: false });
+    }
+
+    /// What the UE of source `i` asked at `sent` reaches its server.
+    #[cold]
+    fn answer(&mut self, now: Instant, i: u32, sent: Instant) {
+        let Self { cell, hosts, links, .. } = self;
+        let slot_from = |at| cell.stack.slot_from(at);
+        hosts.applications.answer(now, (i, sent), slot_from, links);
     }
 
     /// A request that opens a connection of its own gives its flow that connection's 5-tuple.
@@ -208,9 +218,16 @@ impl<T: Listener> World<T> {
     fn reach_servers_or_proxy(&mut self, now: Instant) {
         let mut item = Up::NOTHING;
         while self.links.uplink.pop_into(now, &mut item) {
-            if let Up::Status(handle) = item {
-                self.hear_status(now, handle);
-                continue;
+            match item {
+                Up::Status(handle) => {
+                    self.hear_status(now, handle);
+                    continue;
+                }
+                Up::Asked(i, sent) => {
+                    self.answer(now, i, sent);
+                    continue;
+                }
+                _ => {}
             }
             self.renew_flow(&item);
             let Self { hosts, links, proxy, .. } = self;

@@ -5,6 +5,9 @@ use justfull_sim::{Traffic, Transport};
 /// What of it has no application; none if all has.
 pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
     match traffic {
+        Traffic::Ping(ping) if ping.from_ue.is_some() => {
+            Some("`ping.from_ue` is simulated only; live, the server asks")
+        }
         Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page"),
         Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {
             if rate.is_some() {

@@ -5,7 +5,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::{Dscp, Duration};
 use justfull_ran::FiveTuple;
 use justfull_ran::channel::CapacityUnit;
-use justfull_sim::{Traffic, WorldConfig};
+use justfull_sim::{PingConfig, Traffic, WorldConfig};
 use serde::Serialize;
 
 /// The origin of a file: enough to reproduce it.
@@ -69,8 +69,10 @@ pub struct FlowFacts {
     pub datagrams: Option<(u32, Duration)>,
     /// Direction of its TCP payload; none for datagrams.
     pub stream: Option<Way>,
-    /// True when the UE replies to each datagram.
+    /// True when the UE, or the server, replies to each datagram.
     pub answered: bool,
+    /// True when it is the UE that asks.
+    pub asked_by_ue: bool,
     /// The scenario asks for its delay.
     pub low_latency: bool,
     /// One-way delay between server and UPF.
@@ -136,6 +138,10 @@ impl RunFacts {
                         _ => None,
                     },
                     answered: matches!(*flow.traffic, Traffic::Ping(_)),
+                    asked_by_ue: matches!(
+                        &*flow.traffic,
+                        Traffic::Ping(PingConfig { from_ue: Some(_), .. })
+                    ),
                     low_latency: flow.low_latency,
                     core_delay,
                 }

@@ -7,27 +7,27 @@ use super::facts::{RunFacts, SlotUnit};
 use justfull_base::{Duration, Event, Instant, Layer, Packet};
 use std::collections::BTreeMap;
 
-/// One datagram from the server to the UE.
+/// One datagram from the server to the UE; or, where the UE asks, from it to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// When the server sent it.
+    /// When it was sent.
     pub sent: Instant,
-    /// When it reached the UE; none when it was dropped or is still in transit.
+    /// When it reached the other end; none when it was dropped or is still in transit.
     pub arrived: Option<Instant>,
-    /// When the UE's reply reached the server.
+    /// When the reply to it was back.
     pub replied: Option<Instant>,
-    /// It was dropped on its way down.
+    /// It, or the reply, was dropped on its way down.
     pub dropped: bool,
 }
 
 impl Trip {
-    /// From server to UE.
+    /// To the other end.
     #[must_use]
     pub fn one_way(&self) -> Option<Duration> {
         Some(self.arrived?.since(self.sent))
     }
 
-    /// From server to UE and back.
+    /// To the other end and back.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
         Some(self.replied?.since(self.sent))
@@ -62,6 +62,8 @@ pub struct Measurements {
     flows: Vec<FlowMeasure>,
     /// True for flows of datagrams, by number.
     datagrams: Vec<bool>,
+    /// True where the UE asks, by number.
+    asked_by_ue: Vec<bool>,
     /// What leaves the RLC may still be lost on the air.
     by_air: bool,
     /// Datagrams in the chain: index of the trip by number of the packet.
@@ -79,6 +81,7 @@ impl Measurements {
             air_delay: facts.air_delay,
             flows: vec![FlowMeasure::default(); facts.flows.len()],
             datagrams: facts.flows.iter().map(|flow| flow.datagrams.is_some()).collect(),
+            asked_by_ue: facts.flows.iter().map(|flow| flow.asked_by_ue).collect(),
             by_air: facts.slots_in == SlotUnit::ResourceBlocks,
             waiting: BTreeMap::new(),
         }
@@ -125,6 +128,13 @@ impl Measurements {
         if !self.datagrams[packet.flow as usize] {
             return;
         }
+        if self.asked_by_ue[packet.flow as usize] {
+            if let Event::Dropped { .. } = event {
+                let sent = Instant::from_nanos(packet.payload);
+                self.amend(packet.flow, sent, |trip| trip.dropped = true);
+            }
+            return;
+        }
         let (at, by_air) = (now + self.air_delay, self.by_air);
         let trip = self.trip(packet);
         match event {
@@ -143,7 +153,8 @@ impl Measurements {
     /// The UE has `packet` at the slot of `now`; for runs in which packets may be lost after the
     /// RLC.
     pub fn delivered(&mut self, now: Instant, packet: &Packet) {
-        if self.datagrams[packet.flow as usize] {
+        let flow = packet.flow as usize;
+        if self.datagrams[flow] && !self.asked_by_ue[flow] {
             self.trip(packet).arrived = Some(now + self.air_delay);
             self.waiting.remove(&packet.id);
         }
@@ -168,12 +179,23 @@ impl Measurements {
         }
     }
 
-    /// The reply to the datagram of `sent` reached the server of `flow`.
+    /// What the UE of `flow` asked at `sent` reached the server.
+    pub fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
+        let trip = Trip { sent, arrived: Some(now), replied: None, dropped: false };
+        self.flows[flow as usize].trips.push(trip);
+    }
+
+    /// The reply to the datagram of `sent` was back.
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
+        self.amend(flow, sent, |trip| trip.replied = Some(now));
+    }
+
+    /// Amends what is known of the datagram of `sent`.
+    fn amend(&mut self, flow: u32, sent: Instant, by: impl FnOnce(&mut Trip)) {
         // Replies return in the order of requests, so the right one is among the last.
         let trips = &mut self.flows[flow as usize].trips;
         if let Some(trip) = trips.iter_mut().rev().find(|trip| trip.sent == sent) {
-            trip.replied = Some(now);
+            by(trip);
         }
     }
 }

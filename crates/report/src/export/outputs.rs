@@ -242,6 +242,18 @@ impl Tap for OutputTap {
         }
     }
 
+    fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
+        if let Some(measured) = &mut self.measured {
+            measured.asked(now, flow, sent);
+        }
+        if let Some(capture) = &mut self.capture
+            && self.failed.get().is_none()
+        {
+            let outcome = capture.asked(now, flow, sent);
+            self.check(|o| o.pcapng.clone(), outcome);
+        }
+    }
+
     fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
         if let Some(measured) = &mut self.measured {
             measured.replied(now, flow, sent);

@@ -2,7 +2,7 @@
 //!
 //! A packet appears once on the interface of each layer, at the instant it left that layer,
 //! downwards or by a drop. `air` has it when it reaches the UE or, if the MAC allocates resource
-//! blocks, when it is lost on the way; `uplink` has acknowledgements and echo replies when they
+//! blocks, when it is lost on the way; `uplink` has acknowledgements and echo messages when they
 //! reach the server. The comment of a packet says what the layer did to it. Time 0 of the
 //! simulation is the epoch, so that equal runs give equal files.
 //!
@@ -35,7 +35,7 @@ pub const INTERFACES: [(&str, &str); 5] = [
     ("sdap", "packets as they leave SDAP or are dropped there"),
     ("rlc", "packets as the MAC takes their last byte, or as the RLC drops them"),
     ("air", "packets as they reach the UE or are lost on the way"),
-    ("uplink", "acknowledgements and echo replies as they reach the server"),
+    ("uplink", "acknowledgements and echoes as they reach the server"),
 ];
 
 const AIR: usize = 3;
@@ -70,6 +70,8 @@ pub struct Capture {
     sizes: Vec<u32>,
     /// True for uploads, by flow.
     uploads: Vec<bool>,
+    /// True where the UE sends the echo requests, by flow.
+    asked_by_ue: Vec<bool>,
 }
 
 impl Capture {
@@ -95,6 +97,7 @@ impl Capture {
                 .map(|f| f.datagrams.map_or(0, |(payload, _)| payload + UDP_HEADER_BYTES))
                 .collect(),
             uploads: facts.flows.iter().map(|f| f.stream == Some(Way::Up)).collect(),
+            asked_by_ue: facts.flows.iter().map(|f| f.asked_by_ue).collect(),
         })
     }
 
@@ -128,14 +131,8 @@ impl Capture {
         let content = match (packet.protocol, segment) {
             (Protocol::Tcp, Some(segment)) => Content::Tcp(segment),
             (Protocol::Icmp, _) => {
-                let next = &mut self.next_echo[flow];
-                let number =
-                    *self.echoes.entry((packet.flow, packet.payload)).or_insert_with(|| {
-                        let number = *next;
-                        *next = next.wrapping_add(1);
-                        number
-                    });
-                Content::Echo(number)
+                let number = self.echo_of(packet.flow, packet.payload);
+                if self.asked_by_ue[flow] { Content::Reply(number) } else { Content::Echo(number) }
             }
             _ => Content::Udp,
         };
@@ -275,13 +272,40 @@ impl Capture {
         self.put(UPLINK, now, &built, &comment)
     }
 
-    /// The reply to the echo request that `flow` sent at `sent` reached the server.
+    /// Sequence number of the echo request that `flow` sent at `sent`, in ns.
+    fn echo_of(&mut self, flow: u32, sent: u64) -> u16 {
+        let next = &mut self.next_echo[flow as usize];
+        *self.echoes.entry((flow, sent)).or_insert_with(|| {
+            let number = *next;
+            *next = next.wrapping_add(1);
+            number
+        })
+    }
+
+    /// The echo request that the UE of `flow` sent at `sent` reached the server.
+    ///
+    /// # Errors
+    /// The error of the disk.
+    pub fn asked(&mut self, now: Instant, flow: u32, sent: Instant) -> io::Result<()> {
+        self.land(now)?;
+        let number = self.echo_of(flow, sent.as_nanos());
+        let id = self.take_uplink_id();
+        let built = self.flows[flow as usize].request(number, self.sizes[flow as usize], id);
+        let comment = format!("flow={}", self.classes[flow as usize]);
+        self.put(UPLINK, now, &built, &comment)
+    }
+
+    /// The reply to the echo request that `flow` sent at `sent` reached the server, or the UE if it
+    /// had asked.
     ///
     /// # Errors
     /// The error of the disk.
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) -> io::Result<()> {
         self.land(now)?;
         let Some(number) = self.echoes.remove(&(flow, sent.as_nanos())) else { return Ok(()) };
+        if self.asked_by_ue[flow as usize] {
+            return Ok(());
+        }
         let id = self.take_uplink_id();
         let built = self.flows[flow as usize].reply(number, self.sizes[flow as usize], id);
         let comment = format!("flow={} rtt={}ms", self.classes[flow as usize], ms(now.since(sent)));

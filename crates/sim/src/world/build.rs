@@ -14,7 +14,7 @@ use crate::route::Route;
 use crate::senders::{Reconnects, Senders};
 use crate::sources::Source;
 use crate::tap::Listener;
-use crate::traffic::{FlowConfig, Http, Traffic};
+use crate::traffic::{FlowConfig, Http, PingConfig, Traffic};
 use crate::uplink::{Up, Uplink, UplinkConfig};
 use crate::wire::{Wire, Wires};
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
@@ -142,11 +142,18 @@ fn proxy(config: &WorldConfig, delays: &[Duration]) -> Result<Option<Box<Proxy>>
     Proxy::new(&config.proxy, &place, flows)
 }
 
-/// Wires from servers at `delays` to the UPF and, behind them, one from the proxy.
+/// Wires from servers at `delays` to the UPF and, behind them, one from the proxy, and the last of
+/// what comes in step with the slots.
 fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet> {
     let ways = delays.iter().map(|d| config.core_delay + *d);
     let mut core = Wires::new(config.core_rate, ways);
     if proxy {
+        core.add(Wire::new(BitRate(0), Duration::ZERO));
+    }
+    let asks = |flow: &FlowConfig| {
+        matches!(&*flow.traffic, Traffic::Ping(PingConfig { from_ue: Some(_), .. }))
+    };
+    if config.flows.iter().any(asks) {
         core.add(Wire::new(BitRate(0), Duration::ZERO));
     }
     core

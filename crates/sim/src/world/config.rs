@@ -3,7 +3,7 @@
 use crate::app_stats::AppStats;
 use crate::proxy::ProxyConfig;
 use crate::recorder::ClassInfo;
-use crate::traffic::FlowConfig;
+use crate::traffic::{FlowConfig, Traffic};
 use crate::uplink::UplinkConfig;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
@@ -68,6 +68,12 @@ pub(crate) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         let known = (flow.ue as usize) < config.stack.ues.len();
         ensure(known, &format!("{at}.ue"), &flow.ue, "a UE of the cell", "counted from 0")?;
         flow.validate(config.stack.mtu).map_err(|e| e.within(&at))?;
+        if let Traffic::Ping(ping) = &*flow.traffic
+            && let Some(turn) = &ping.from_ue
+        {
+            let slot = config.stack.mac.slot.period;
+            turn.fits(slot).map_err(|e| e.within(&format!("{at}.ping.from_ue")))?;
+        }
     }
     validate_proxy(config).map_err(|e| e.within("proxy"))
 }

@@ -12,7 +12,8 @@ use justfull_ran::{
 };
 use justfull_sim::results::RunResult;
 use justfull_sim::{
-    FlowConfig, Interval, PingConfig, Traffic, Transport, UplinkConfig, World, WorldConfig,
+    FlowConfig, Interval, PingConfig, Traffic, Transport, TurnConfig, UplinkConfig, World,
+    WorldConfig,
 };
 use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
 use std::sync::Arc;
@@ -91,7 +92,19 @@ pub(crate) fn udp(name: &str, payload: u64, interval: Interval) -> FlowConfig {
 
 /// Echo requests of `payload` bytes.
 pub(crate) fn ping(name: &str, payload: u64, interval: Interval) -> FlowConfig {
-    flow(name, Protocol::Icmp, Traffic::Ping(PingConfig { payload: Bytes(payload), interval }))
+    let ping = PingConfig { payload: Bytes(payload), interval, from_ue: None };
+    flow(name, Protocol::Icmp, Traffic::Ping(ping))
+}
+
+/// Echo requests of `payload` bytes that the UE sends.
+pub(crate) fn ping_from_ue(
+    name: &str,
+    payload: u64,
+    interval: Interval,
+    turn: TurnConfig,
+) -> FlowConfig {
+    let ping = PingConfig { payload: Bytes(payload), interval, from_ue: Some(turn) };
+    flow(name, Protocol::Icmp, Traffic::Ping(ping))
 }
 
 fn ends(cc: CcConfig) -> (Box<SenderConfig>, Box<ReceiverConfig>) {

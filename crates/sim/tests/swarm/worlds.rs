@@ -15,7 +15,7 @@ use justfull_sim::traffic::{
 };
 use justfull_sim::{
     FlowConfig, GrantConfig, Interval, ProxyConfig, ReportConfig, Stop, Traffic, Transport,
-    WorldConfig,
+    TurnConfig, WorldConfig,
 };
 use justfull_tcp::{ReceiverConfig, Segment};
 use std::fmt;
@@ -55,7 +55,11 @@ fn traffic(rng: &mut Rng) -> Traffic {
     let half = Span::Exponential { exponential: ms(1 + rng.below(100)) };
     match rng.below(12) {
         0 => Traffic::Udp { payload: Bytes(1 + rng.below(1_472)), interval },
-        1 => Traffic::Ping(PingConfig { payload: Bytes(rng.below(1_473)), interval }),
+        1 => {
+            let [phase, jitter] = [5, 10].map(|us| Duration::from_micros(rng.below(us)));
+            let from_ue = rng.chance(0.3).then_some(TurnConfig { phase, jitter });
+            Traffic::Ping(PingConfig { payload: Bytes(rng.below(1_473)), interval, from_ue })
+        }
         2 => Traffic::Cbr(CbrConfig { rate: BitRate(100_000), payload: Bytes(500) }),
         3 => {
             let (rate, payload) = (BitRate(3_000_000), Bytes(900));

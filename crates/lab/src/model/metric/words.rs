@@ -186,8 +186,7 @@ impl Metric {
                  can do better."
             }
             Self::PingRtt => {
-                "From an echo request's departure from its server to its reply's return, mean over \
-                 replies."
+                "From an echo request's departure to its reply's return, mean over replies."
             }
             Self::Mos => {
                 "Mean opinion score by the E-model (ITU-T G.107), 1 to 4.5; with several names of \

@@ -15,6 +15,8 @@ pub(super) enum Content<'a> {
     Udp,
     /// An echo request with this sequence number.
     Echo(u16),
+    /// The reply to one.
+    Reply(u16),
 }
 
 const IPV4_BYTES: usize = 20;
@@ -114,6 +116,10 @@ impl Addressed {
                 echo(rest, ECHO_REQUEST, self.ue_port, number);
                 (PROTOCOL_ICMP, ICMP_BYTES)
             }
+            Content::Reply(number) => {
+                echo(rest, ECHO_REPLY, self.ue_port, number);
+                (PROTOCOL_ICMP, ICMP_BYTES)
+            }
             Content::Udp => {
                 put16(rest, 0, self.server_port);
                 put16(rest, 2, self.ue_port);
@@ -136,11 +142,20 @@ impl Addressed {
         Built::new(&headers[..IPV4_BYTES + used], packet.size)
     }
 
-    /// The reply to echo request `number`, `size` bytes long, with `id` in its IP header.
+    /// The UE's reply to echo request `number`, `size` bytes long, with `id` in its IP header.
     pub(super) fn reply(&self, number: u16, size: u32, id: u16) -> Built {
+        self.echo_up(ECHO_REPLY, number, size, id)
+    }
+
+    /// The UE's echo request `number`, likewise.
+    pub(super) fn request(&self, number: u16, size: u32, id: u16) -> Built {
+        self.echo_up(ECHO_REQUEST, number, size, id)
+    }
+
+    fn echo_up(&self, kind: u8, number: u16, size: u32, id: u16) -> Built {
         let mut headers = [0; IPV4_BYTES + ICMP_BYTES];
         let (ip, rest) = headers.split_at_mut(IPV4_BYTES);
-        echo(rest, ECHO_REPLY, self.ue_port, number);
+        echo(rest, kind, self.ue_port, number);
         ipv4_header(ip, size, id, Ecn::NotEct, PROTOCOL_ICMP, [self.ue, self.server]);
         Built::new(&headers, size)
     }
