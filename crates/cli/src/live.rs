@@ -180,7 +180,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     compare::show(&comparison, args.output.wide)?;
     // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.
     written.and(files.finish(true))?;
-    compare::unbroken(&comparison)?;
+    compare::unbroken(&comparison.broken)?;
     // Without anything to wait for, a signal is the end that was meant.
     if outcome.interrupted && (session.command.is_some() || session.own_flows) {
         return Err(Failure::Failed("interrupted; the results are those up to then".into()));

@@ -39,6 +39,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.fit {
         return fit(args);
     }
+    if let (Some(first), Some(groups)) = (args.seed, args.groups) {
+        return in_groups(args, first, groups);
+    }
     let load = if args.live { claims::load_live } else { claims::load };
     let file = load(&args.paper).map_err(|e| Failure::usage(&e))?;
     // Before any folder is made.
@@ -94,7 +97,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if let Some(folder) = out {
         results::finish(folder, &comparison, args.output.png)?;
     }
-    unbroken(&comparison)?;
+    unbroken(&comparison.broken)?;
     match (as_recorded, not_run) {
         (false, _) => Err(Failure::Failed("a claim came out worse than its file records".into())),
         (true, 1..) if args.strict => {
@@ -108,6 +111,7 @@ fn options(args: &ReproduceArgs) -> Options {
     Options {
         short: args.short,
         runs: args.runs,
+        seed: args.seed,
         figure: args.figure.clone(),
         threads: if args.live { LIVE_AT_ONCE } else { threads(&args.jobs) },
         data_dir: data_dir(),
@@ -123,6 +127,33 @@ fn failure(error: ClaimsError) -> Failure {
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
     export::write_whole(file, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))
+}
+
+/// `--groups`.
+fn in_groups(args: &ReproduceArgs, first: u64, groups: u32) -> Result<(), Failure> {
+    let file = claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
+    let display = Display::new(args.output.quiet);
+    let mut announce = |ms, _| display.announce(ms);
+    let watch = &*display.watch;
+    let one = |scenario: &Scenario, job: &Job| Ok(simulated(scenario, job, watch)?);
+    let (options, doing) = (options(args), (watch, &one as &claims::One<'_>));
+    let found = claims::reproduce_groups(&file, &options, (first, groups), doing, &mut announce);
+    let found = found.map_err(failure)?;
+    let speed = display.speed();
+    drop(display);
+    let (style, grid) = (table::Style::detect(), table::grouped(&found));
+    let reading = table::notes([&grid], style);
+    print(&format!("{}\n{reading}{}\n", table::terminal(&grid, style), found.tally()))?;
+    say(&in_words(speed));
+    if let Some(file) = &args.markdown {
+        write(file, &format!("{}\n\n{}\n", table::markdown(&grid), found.tally()))?;
+    }
+    let not_run = found.rows.iter().filter(|row| row.count(Verdict::NotRun) > 0).count();
+    unbroken(&found.broken)?;
+    match not_run {
+        1.. if args.strict => Err(Failure::Failed(format!("{not_run} claims were not run"))),
+        _ => Ok(()),
+    }
 }
 
 /// `--fit`.

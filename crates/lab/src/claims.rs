@@ -6,8 +6,8 @@ mod runs;
 mod shown;
 
 use crate::model::ClaimTable;
-use crate::model::Comparison;
 use crate::model::summary::Metric;
+use crate::model::{Comparison, Grouped};
 use crate::runner::Watch;
 pub use fit::{Fit, FitParameter, FitValue, fit};
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting, library, near};
@@ -219,6 +219,8 @@ pub struct Options {
     pub short: bool,
     /// Seeds instead of the file's; at least 3, for an interval.
     pub runs: Option<u32>,
+    /// First seed instead of the scenarios' own.
+    pub seed: Option<u64>,
     /// Only claims of this figure, e.g. `7` (see [`select`]).
     pub figure: Option<String>,
     /// Threads.
@@ -370,6 +372,29 @@ pub fn reproduce(
     Ok((comparison, table, as_recorded))
 }
 
+/// Judges the claims of `file` once in each of `groups` groups of seeds, which follow each other
+/// from `first` on.
+///
+/// # Errors
+/// As of [`reproduce`].
+pub fn reproduce_groups(
+    file: &ClaimsFile,
+    options: &Options,
+    (first, groups): (u64, u32),
+    (watch, one): (&Watch, &One<'_>),
+    announce: &mut dyn FnMut(u64, usize),
+) -> Result<Grouped, ClaimsError> {
+    let mut grouped = Grouped::default();
+    for group in 0..groups {
+        let seed = first + u64::from(group) * u64::from(file.runs(options));
+        let options = Options { seed: Some(seed), ..options.clone() };
+        let (comparison, table, _) = reproduce(file, &options, (watch, one), announce)?;
+        grouped.add(&table);
+        grouped.broken.extend(comparison.broken);
+    }
+    Ok(grouped)
+}
+
 /// The claims of `file` that `figure` names, in words as the file has them or by the figure's
 /// number; all for none.
 ///
@@ -408,7 +433,8 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
         _ => "the paper's text",
     };
     let mut notes = vec![format!("variant {}: {source}", file.variant)];
-    notes.push(format!("{} seeds", file.runs(options)));
+    let first = options.seed.map(|seed| format!(" from {seed} on")).unwrap_or_default();
+    notes.push(format!("{} seeds{first}", file.runs(options)));
     if file.live {
         notes.push("live: a claim is met if it is in two runs of three".into());
     }
@@ -504,6 +530,7 @@ impl ClaimsFile {
             variant: Some(self.variant.clone()),
             methods: (!methods.is_empty()).then(|| methods.to_vec()),
             switches: self.switches(case, options),
+            seed: options.seed,
             runs: Some(self.runs(options)),
             sweep_values: (!self.intervals.is_empty()).then(points),
             ..Overrides::default()

@@ -4,6 +4,7 @@ pub mod breakdown;
 pub mod claims;
 pub mod example;
 pub mod fit;
+pub mod grouped;
 pub mod metric;
 pub mod plot;
 pub mod subject;
@@ -11,6 +12,7 @@ pub mod summary;
 
 pub use claims::{ClaimRow, ClaimTable, Expected, ShownRow, ShownTable, SwitchValue, Verdict};
 pub use fit::{FitRow, FitTable, SensitivityRow};
+pub use grouped::{Grouped, GroupedRow};
 
 use justfull_sim::results::RunResult;
 use serde::Serialize;

@@ -2,6 +2,7 @@
 //! here and in no file.
 
 mod fit;
+mod grouped;
 mod methods;
 mod parity;
 mod shown;
@@ -9,6 +10,7 @@ mod terminal;
 mod traces;
 
 pub use fit::fit;
+pub use grouped::grouped;
 pub use methods::{methods, rest, wide};
 pub use parity::parity;
 pub use shown::shown;
