@@ -261,16 +261,46 @@ fn two_proxies_on_one_host_each_take_their_own() {
 }
 
 #[test]
-fn a_killed_proxy_leaves_no_table() {
+fn a_proxy_that_is_killed_in_a_transfer_leaves_no_table_a_second_later_and_no_clean_end() {
     if !can_build() || !installed("nft") {
         return;
     }
     let mut world = World::new("");
     let tables = |world: &World| command(world, Place::Middle, &["nft", "list", "tables"]);
     assert!(tables(&world).contains("justfull-27238"), "{}", tables(&world));
-    world.proxy.kill().expect("it lives");
-    world.proxy.wait().expect("a child");
+    let servers = [world.serve(0, sender), world.serve(1, sender)];
+    let clients: Vec<_> = (0..2_u8)
+        .map(|number| {
+            let mut client =
+                world.connect(number + 1, servers[usize::from(number)], 0).expect("it connects");
+            client.write_all(&request(number.into(), 60_000_000)).expect("it is sent");
+            // One has nothing more to say, the other might.
+            if number == 0 {
+                client.shutdown(Shutdown::Write).expect("it is open");
+            }
+            let mut got = vec![0; 1_000_000];
+            client.read_exact(&mut got).expect("a part of it");
+            thread::spawn(move || {
+                let end = client.read_to_end(&mut got).map_err(|e| e.kind());
+                (number, got, end)
+            })
+        })
+        .collect();
+    world.signal(Signal::SIGKILL);
+    let killed = now();
     until("the table has gone", || tables(&world).is_empty());
+    let took = now().duration_since(killed);
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(!world.is_in_the_way(), "the next connection passes");
+    world.proxy.wait().expect("a child");
+    for client in clients {
+        let (number, got, end) = client.join().expect("it ends");
+        assert_eq!(end, Err(io::ErrorKind::ConnectionReset), "{} bytes", got.len());
+        assert!(got.len() < 60_000_000 && data(number.into(), 60_000_000).starts_with(&got));
+    }
+    for server in servers {
+        assert_serves(&world, server, 1);
+    }
 }
 
 /// Anonymous memory of the proxy in KiB.
