@@ -113,12 +113,17 @@ impl Line {
     pub(crate) fn take(&mut self) -> io::Result<()> {
         let mut word = [0];
         self.stream.write_all(&[READY])?;
-        // The old one answers at once. When it hangs it still has all.
-        match self.stream.read(&mut word)? {
-            1 if word[0] == YOURS => Ok(()),
-            // It has died: what it had is here.
-            0 => Ok(()),
-            _ => Err(io::Error::other("the old proxy goes on")),
+        loop {
+            // The old one answers at once. When it hangs it still has all.
+            return match self.stream.read(&mut word) {
+                Ok(1) if word[0] == YOURS => Ok(()),
+                // It has died: what it had is here.
+                Ok(0) => Ok(()),
+                Ok(_) => Err(io::Error::other("the old proxy goes on")),
+                // This process was stopped and goes on (signal(7)): the word may yet come.
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => Err(e),
+            };
         }
     }
 }

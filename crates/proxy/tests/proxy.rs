@@ -28,6 +28,8 @@ use socket2::{Domain, Socket, Type};
 
 #[path = "proxy/faults.rs"]
 mod faults;
+#[path = "proxy/takeover.rs"]
+mod takeover;
 
 /// The configuration of the proxy that this test program is asked to be.
 const ROLE: &str = "JUSTFULL_TEST_PROXY";

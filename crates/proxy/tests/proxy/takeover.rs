@@ -1,0 +1,187 @@
+//! New proxies that are killed while they take the place of another.
+
+use super::*;
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
+use std::os::unix::fs::OpenOptionsExt;
+
+/// A new proxy that gets no further than to its log, a named pipe, until somebody reads that.
+struct Halted {
+    proxy: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Halted {
+    fn start(world: &World) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        nix::unistd::mkfifo(&log, Mode::S_IRWXU).expect("a named pipe");
+        let text = fs::read_to_string(world.path("rapid.toml")).expect("the configuration");
+        let own = format!("{:?}", world.path("log"));
+        assert!(text.contains(&own), "{text}");
+        let text = text.replace(&own, &format!("{log:?}"));
+        fs::write(folder.path().join("rapid.toml"), text).expect("a file");
+        Self { proxy: launch(&world.chain, &folder, true, &[]), folder }
+    }
+
+    /// Waits until it has what only comes with a connection: its pipe.
+    fn until_it_has_a_connection(&mut self, world: &World) {
+        let pipes = |id| {
+            let mut open = open_files(id);
+            open.retain(|name| name.starts_with("pipe:"));
+            open
+        };
+        // Those of this process are everybody's.
+        let old: BTreeSet<_> = &pipes(world.proxy.id()) - &pipes(std::process::id());
+        assert!(!old.is_empty(), "data waits in the old proxy");
+        until("a connection has come", || {
+            assert!(self.proxy.try_wait().expect("a child").is_none(), "the new proxy ended");
+            !pipes(self.proxy.id()).is_disjoint(&old)
+        });
+    }
+
+    /// Reads its log, so that it goes on.
+    fn release(&self) -> fs::File {
+        let mut how = fs::OpenOptions::new();
+        how.read(true).custom_flags(OFlag::O_NONBLOCK.bits());
+        how.open(self.folder.path().join("log")).expect("a named pipe")
+    }
+
+    fn kill(mut self) {
+        self.proxy.kill().expect("it lives");
+        self.proxy.wait().expect("a child");
+    }
+}
+
+/// What a process has open beside its standard streams, as the kernel names it.
+fn open_files(id: u32) -> BTreeSet<String> {
+    let folder = fs::read_dir(format!("/proc/{id}/fd")).expect("it lives");
+    let others = folder.flatten().filter(|entry| {
+        let number: Option<u32> = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        number > Some(2)
+    });
+    others
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// A byte waits to be read at a connection of the socket for questions.
+fn a_word_waits(world: &World) -> bool {
+    let run = || Command::new("ss").args(["-xnH"]).output();
+    let output = world.chain.inside(Place::Middle, run).expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let socket = world.path("socket");
+    let socket = socket.to_str().expect("a name");
+    text.lines().filter(|line| line.contains(socket)).any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words[1..3] == ["ESTAB", "1"]
+    })
+}
+
+/// How often the old proxy has told that it goes on.
+fn failures(world: &World) -> usize {
+    fs::read_to_string(world.path("log")).expect("a log").matches("takeover failed").count()
+}
+
+#[test]
+fn a_new_proxy_that_is_killed_leaves_the_old_one_with_every_connection() {
+    if !can_build() {
+        return;
+    }
+    let mut world = World::new("");
+    let old = world.proxy.id();
+    let [v4, v6] = [world.serve(0, sender), world.serve(1, sender)];
+    let mut client = world.connect(1, v4, 0).expect("it connects");
+    client.write_all(&request(11, 60_000_000)).expect("it is sent");
+    let mut silent = world.connect(2, v6, 0).expect("it connects");
+    let mut got = Vec::new();
+    let mut goes_on = |world: &World| {
+        until("the old proxy goes on", || world.status()["process"] == old);
+        until("both connections are there", || world.status()["flows"] == 2);
+        let mut part = vec![0; 10_000_000];
+        client.read_exact(&mut part).expect("more of it");
+        got.extend_from_slice(&part);
+        assert!(download(world, v6, 8, 300_000), "new connections are served");
+        // The client reads no more: there is data in the proxy.
+        until("a pipe holds data", || world.status()["pipes"] == 1);
+    };
+    goes_on(&world);
+    // One has asked, and has nothing: the old one stands still.
+    world.signal(Signal::SIGSTOP);
+    let mut halted = Halted::start(&world);
+    until("it asks", || {
+        assert!(halted.proxy.try_wait().expect("a child").is_none(), "the new proxy ended");
+        open_files(halted.proxy.id()).iter().any(|name| name.starts_with("socket:"))
+    });
+    halted.kill();
+    world.signal(Signal::SIGCONT);
+    goes_on(&world);
+    // One has everything, and is not ready.
+    let before = failures(&world);
+    let mut halted = Halted::start(&world);
+    halted.until_it_has_a_connection(&world);
+    halted.kill();
+    goes_on(&world);
+    assert_eq!(failures(&world), before + 1);
+    // One has said that it is ready, which the old one has not heard.
+    let mut halted = Halted::start(&world);
+    halted.until_it_has_a_connection(&world);
+    world.signal(Signal::SIGSTOP);
+    let _log = halted.release();
+    until("it is ready", || a_word_waits(&world));
+    halted.kill();
+    world.signal(Signal::SIGCONT);
+    goes_on(&world);
+    assert_eq!(failures(&world), before + 2);
+    // One that lives takes it all.
+    world.take_over();
+    client.shutdown(Shutdown::Write).expect("it is open");
+    client.read_to_end(&mut got).expect("all of it");
+    assert_eq!(got.len(), 60_000_000);
+    assert_eq!(Sha256::digest(&got), Sha256::digest(data(11, 60_000_000)));
+    silent.write_all(&request(12, 100_000)).expect("it is sent");
+    silent.shutdown(Shutdown::Write).expect("it is open");
+    let mut last = Vec::new();
+    silent.read_to_end(&mut last).expect("all of it");
+    assert_eq!(last, data(12, 100_000));
+}
+
+/// A wait with a limit of time is cut short when a process is stopped and goes on (signal(7)): that
+/// is no word of the old proxy.
+#[test]
+fn a_new_proxy_that_is_stopped_before_the_word_comes_takes_it_all_the_same() {
+    if !can_build() {
+        return;
+    }
+    let mut world = World::new("");
+    let server = world.serve(0, sender);
+    let mut client = world.connect(1, server, 0).expect("it connects");
+    client.write_all(&request(13, 20_000_000)).expect("it is sent");
+    let mut got = vec![0; 1_000_000];
+    client.read_exact(&mut got).expect("a part of it");
+    until("a pipe holds data", || world.status()["pipes"] == 1);
+    let mut next = Halted::start(&world);
+    next.until_it_has_a_connection(&world);
+    world.signal(Signal::SIGSTOP);
+    let _log = next.release();
+    until("it is ready", || a_word_waits(&world));
+    let new = Pid::from_raw(next.proxy.id().cast_signed());
+    let state = || {
+        let stat = fs::read_to_string(format!("/proc/{new}/stat")).expect("it lives");
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    kill(new, Signal::SIGSTOP).expect("it lives");
+    until("it has stopped", || state() == Some('T'));
+    kill(new, Signal::SIGCONT).expect("it lives");
+    until("it waits again", || state() == Some('S'));
+    world.signal(Signal::SIGCONT);
+    until("the old proxy ends", || world.proxy.try_wait().expect("a child").is_some());
+    until_ready(&mut next.proxy, &next.folder);
+    let Halted { proxy, folder } = next;
+    world.proxy = proxy;
+    client.shutdown(Shutdown::Write).expect("it is open");
+    client.read_to_end(&mut got).expect("all of it");
+    assert_eq!(Sha256::digest(&got), Sha256::digest(data(13, 20_000_000)));
+    drop(folder);
+}
