@@ -371,6 +371,14 @@ mod tests {
                 &["radio.ca_file", "/none", "a file of PEM"],
             ),
             (
+                "[radio]\nkind = \"amqp\"\nqueues = [\"x\"]\ntls = true\nca_file = \"/none\"",
+                &["radio.ca_file", "/none", "a file of PEM"],
+            ),
+            (
+                "[radio]\nkind = \"websocket\"\nurl = \"wss://x\"\nca_file = \"/none\"",
+                &["radio.ca_file", "/none", "a file of PEM"],
+            ),
+            (
                 "[radio]\nkind = \"rnis\"\nurl = \"http://x\"\ncallback = \"x\"",
                 &["radio.callback", "found x", "an address with a port"],
             ),

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use ureq::Agent;
 use ureq::http::Response;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -40,6 +42,22 @@ pub fn agent(ca: Option<&Path>, patience: Duration) -> io::Result<Agent> {
         .user_agent("justfull")
         .build();
     Ok(config.into())
+}
+
+/// TLS of a client that trusts the certificates of `ca`, a file of PEM, for protocols other than
+/// HTTP.
+///
+/// # Errors
+/// The file cannot be read or has no certificate.
+pub fn tls_client(ca: &Path) -> io::Result<Arc<ClientConfig>> {
+    let trusted = certificates(&std::fs::read(ca)?)?;
+    let mut roots = RootCertStore::empty();
+    // As for HTTPS: one of a system's collection that cannot be used vouches for nobody.
+    roots.add_parsable_certificates(trusted.iter().map(|one| CertificateDer::from(one.der())));
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?;
+    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
 fn certificates(pem: &[u8]) -> io::Result<Vec<Certificate<'static>>> {

@@ -22,7 +22,7 @@ mod subscription;
 mod token;
 pub mod types;
 
-pub use client::{agent, bounded};
+pub use client::{agent, bounded, tls_client};
 pub use document::document;
 pub use formats::{Notification, SrsranCell, UeTable, flexran, notification, reports, srsran};
 pub use lines::{Line, open_lines, read_lines};

@@ -7,11 +7,13 @@ use amqprs::channel::{
     BasicConsumeArguments, Channel, ConsumerMessage, QueueBindArguments, QueueDeclareArguments,
 };
 use amqprs::connection::{Connection, OpenConnectionArguments};
+use amqprs::tls::TlsAdaptor;
 use justfull_net::clock::{Clock, SlotClock};
-use justfull_rnis::{UeTable, flexran};
+use justfull_rnis::{UeTable, flexran, tls_client};
 use std::io;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_rustls::TlsConnector;
 
 /// For a connection and all that follows until messages come.
 const PATIENCE: Duration = Duration::from_millis(900);
@@ -24,7 +26,11 @@ pub(super) fn start(config: AmqpConfig, sink: Sink) -> io::Result<()> {
     let mut table = UeTable::read(config.ues.as_ref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let clock = SlotClock::start().map_err(io::Error::other)?;
-    connect(sink, move |sink| runtime.block_on(session(&config, sink, clock, &mut table)))
+    let ca = config.tls.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
+    let tls = ca.map(TlsConnector::from);
+    connect(sink, move |sink| {
+        runtime.block_on(session((&config, tls.as_ref()), sink, clock, &mut table))
+    })
 }
 
 /// The connection with all that must not be dropped while messages are read.
@@ -35,12 +41,12 @@ struct Consumer {
 }
 
 async fn session(
-    config: &AmqpConfig,
+    (config, tls): (&AmqpConfig, Option<&TlsConnector>),
     sink: &Sink,
     mut clock: SlotClock,
     table: &mut UeTable,
 ) -> Option<String> {
-    let opened = tokio::time::timeout(PATIENCE, open(config)).await;
+    let opened = tokio::time::timeout(PATIENCE, open(config, tls)).await;
     let mut consumer = match opened {
         Ok(Ok(consumer)) => consumer,
         Ok(Err(why)) => return Some(why),
@@ -95,7 +101,7 @@ async fn next(consumer: &mut Consumer) -> Option<ConsumerMessage> {
     }
 }
 
-async fn open(config: &AmqpConfig) -> Result<Consumer, String> {
+async fn open(config: &AmqpConfig, tls: Option<&TlsConnector>) -> Result<Consumer, String> {
     let (host, port) = host_port(&config.address).ok_or("the address has no port")?;
     let password = match config.password_file.as_str() {
         "" => "guest".to_owned(),
@@ -106,6 +112,9 @@ async fn open(config: &AmqpConfig) -> Result<Consumer, String> {
     };
     let mut how = OpenConnectionArguments::new(host, port, &config.user, &password);
     how.virtual_host(&config.virtual_host).heartbeat(HEARTBEAT);
+    if let Some(tls) = tls {
+        how.tls_adaptor(TlsAdaptor::new(tls.clone(), host.to_owned()));
+    }
     let connection = Connection::open(&how).await.map_err(|e| e.to_string())?;
     let channel = connection.open_channel(None).await.map_err(|e| e.to_string())?;
     let mut queues = config.queues.clone();

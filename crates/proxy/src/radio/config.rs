@@ -57,7 +57,7 @@ table! {
                 |c| c.token_file.is_empty() || read_token(c.token_file.as_ref()).is_ok()),
             "GS MEC 009 section 6.16";
         /// File of PEM with the certificates that may vouch for an https service.
-        ca_file: String = "/etc/ssl/certs/ca-certificates.crt".into(),
+        ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for an https service",
                 |c| !c.url.starts_with("https") || certificates(&c.ca_file));
     }
@@ -71,6 +71,12 @@ table! {
         /// Host and port of the broker.
         address: String = "127.0.0.1:5672".into(),
             rule("a host with a port", |c| host_port(&c.address).is_some());
+        /// Speak TLS (amqps), for which brokers have a port of its own, often 5671.
+        tls: bool = false;
+        /// File of PEM with the certificates that may vouch for a broker with `tls`.
+        ca_file: String = CA_FILE.into(),
+            rule("a file of PEM with certificates, with `tls`",
+                |c| !c.tls || certificates(&c.ca_file));
         /// Name of the user.
         user: String = "guest".into();
         /// File with the user's password. Left out: `guest`.
@@ -97,7 +103,12 @@ table! {
     pub struct WebsocketConfig with Default {
         /// Its remote control, such as ws://192.0.2.1:8001.
         url: String = String::new(),
-            rule("ws:// with a host and perhaps a port", |c| websocket(&c.url)), "the metrics are there";
+            rule("ws:// or wss:// with a host and perhaps a port", |c| websocket(&c.url)),
+            "the metrics are there";
+        /// File of PEM with the certificates that may vouch for a wss service.
+        ca_file: String = CA_FILE.into(),
+            rule("a file of PEM with certificates, for a wss service",
+                |c| !c.url.starts_with("wss") || certificates(&c.ca_file));
         /// File that says which UE an RNTI means.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
@@ -126,6 +137,8 @@ table! {
     };
 }
 
+/// Debian's collection.
+const CA_FILE: &str = "/etc/ssl/certs/ca-certificates.crt";
 const HTTP: &str = "http:// or https:// with a host and perhaps a port";
 const UES: &str = "a file with a name and 1 to 16 addresses or prefixes on each line";
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
@@ -151,7 +164,7 @@ fn http(text: &str) -> bool {
 }
 
 fn websocket(text: &str) -> bool {
-    uri(text).is_some_and(|uri| uri.scheme_str() == Some("ws"))
+    uri(text).is_some_and(|uri| matches!(uri.scheme_str(), Some("ws" | "wss")))
 }
 
 /// The two parts of `host:port`.

@@ -168,6 +168,14 @@ fn a_service_comes_back_and_a_token_is_read_again() {
     drop(again);
 }
 
+/// What srsRAN says of a UE.
+fn metrics(rnti: u32) -> String {
+    format!(
+        r#"{{"cells": [{{"ue_list": [{{"rnti": {rnti}, "dl_mcs": 20, "dl_brate": 1000000.0,
+            "dl_nof_ok": 100, "dl_nof_nok": 0, "dl_bs": 5}}]}}]}}"#
+    )
+}
+
 #[test]
 fn metrics_of_srsran_come_over_websocket_and_the_connection_is_made_again() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -175,19 +183,13 @@ fn metrics_of_srsran_come_over_websocket_and_the_connection_is_made_again() {
     std::fs::write(&ues, "17921 10.45.0.1\n").expect("a file");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
-    let message = |rnti: u32| {
-        format!(
-            r#"{{"cells": [{{"ue_list": [{{"rnti": {rnti}, "dl_mcs": 20, "dl_brate": 1000000.0,
-                "dl_nof_ok": 100, "dl_nof_nok": 0, "dl_bs": 5}}]}}]}}"#
-        )
-    };
     let server = thread::spawn(move || {
         for _ in 0..2 {
             let (stream, _) = listener.accept().expect("a connection");
             let mut socket = tungstenite::accept(stream).expect("a handshake");
             let asked = socket.read().expect("a command").into_text().expect("text");
             assert!(asked.contains("metrics_subscribe"), "{asked}");
-            for text in [asked.to_string(), "garbage".into(), message(1), message(17_921)] {
+            for text in [asked.to_string(), "garbage".into(), metrics(1), metrics(17_921)] {
                 socket.send(tungstenite::Message::text(text)).expect("it is sent");
             }
         }
@@ -221,6 +223,75 @@ fn a_broker_that_is_not_there_is_refused() {
     until("it does not answer", || refused(&account, "no answer"));
 }
 
+/// A certificate for this machine, and its key, in files of these names.
+fn certificate(folder: &Path, names: [&str; 2]) -> [std::path::PathBuf; 2] {
+    let [cert, key] = names.map(|name| folder.join(name));
+    let made = std::process::Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
+        .args(["-days", "2", "-subj", "/CN=localhost"])
+        .args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .args(["-out".as_ref(), cert.as_os_str(), "-keyout".as_ref(), key.as_os_str()])
+        .output()
+        .expect("openssl is there (.ci/setup --tests)");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    [cert, key]
+}
+
+#[test]
+fn srsrans_metrics_come_over_tls_from_one_whose_certificate_is_known() {
+    use tokio_rustls::rustls::crypto::ring;
+    use tokio_rustls::rustls::pki_types::pem::PemObject;
+    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+    let folder = tempfile::tempdir().expect("a folder");
+    let ues = folder.path().join("ues");
+    std::fs::write(&ues, "17921 10.45.0.1\n").expect("a file");
+    let [cert, key] = certificate(folder.path(), ["cert.pem", "key.pem"]);
+    let [other, _] = certificate(folder.path(), ["other.pem", "other-key.pem"]);
+    let chain = vec![CertificateDer::from_pem_file(&cert).expect("a certificate")];
+    let secret = PrivateKeyDer::from_pem_file(&key).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret));
+    let config = Arc::new(config.expect("they belong together"));
+    let listener = TcpListener::bind("0.0.0.0:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let tls = ServerConnection::new(Arc::clone(&config)).expect("a connection");
+            // Who does not trust this one leaves.
+            let Ok(mut socket) = tungstenite::accept(StreamOwned::new(tls, stream)) else {
+                continue;
+            };
+            assert!(socket.read().is_ok_and(|command| command.is_text()));
+            socket.send(tungstenite::Message::text(metrics(17_921))).expect("it is sent");
+        }
+    });
+    let source = |host: &str, ca: &Path| {
+        started(&format!(
+            "kind = \"websocket\"\nurl = \"wss://{host}:{port}\"\nues = {ues:?}\nca_file = {ca:?}"
+        ))
+    };
+    for (host, ca, why) in
+        [("127.0.0.1", &other, "BadSignature"), ("127.0.0.2", &cert, "not valid")]
+    {
+        let (_reports, account) = source(host, ca);
+        until("it is not trusted", || refused(&account, "invalid peer certificate"));
+        assert!(refused(&account, why), "{}", account.state());
+    }
+    let (reports, account) = source("127.0.0.1", &cert);
+    let report = reports.recv_timeout(SOON).expect("a report");
+    assert_eq!((report.ue, report.ran.backlog), (vec![report_ue("10.45.0.1")], 5));
+    assert_eq!((account.connections() > 0, account.garbled()), (true, 0));
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = silent.local_addr().expect("its address");
+    let (_reports, account) = started(&format!(
+        "kind = \"websocket\"\nurl = \"wss://{at}\"\nues = {ues:?}\nca_file = {cert:?}"
+    ));
+    until("it does not answer", || refused(&account, "no answer to the TLS handshake"));
+}
+
 /// As Debian has it; the one in the path is for the system's own user.
 const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
@@ -228,7 +299,9 @@ const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 struct Broker {
     programs: Vec<std::process::Child>,
     port: u16,
-    _folder: tempfile::TempDir,
+    /// Of TLS, for which it shows `cert.pem` of the folder.
+    tls_port: u16,
+    folder: tempfile::TempDir,
 }
 
 impl Broker {
@@ -236,7 +309,7 @@ impl Broker {
         use std::os::unix::process::CommandExt;
         use std::process::{Command, Stdio};
         let folder = tempfile::tempdir().expect("a folder");
-        let [port, mapper, distribution] = [(); 3].map(|()| closed().port());
+        let [port, tls_port, mapper, distribution] = [(); 4].map(|()| closed().port());
         let quiet = |program: &str| {
             let mut command = Command::new(program);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -249,7 +322,15 @@ impl Broker {
         // The broker's would outlive it.
         let mapping = quiet("epmd").spawn().expect("epmd is there (.ci/setup --tests)");
         let config = folder.path().join("rabbitmq.conf");
-        std::fs::write(&config, "loopback_users.guest = true\n").expect("a file");
+        let [cert, key] = certificate(folder.path(), ["cert.pem", "key.pem"]);
+        let text = format!(
+            "loopback_users.guest = true\nlisteners.ssl.default = 127.0.0.1:{tls_port}\n\
+             ssl_options.certfile = {}\nssl_options.keyfile = {}\n\
+             ssl_options.verify = verify_none\nssl_options.fail_if_no_peer_cert = false\n",
+            cert.display(),
+            key.display()
+        );
+        std::fs::write(&config, text).expect("a file");
         let broker = quiet(RABBITMQ)
             .env("HOME", folder.path())
             .env("RABBITMQ_NODENAME", format!("justfull-{port}@localhost"))
@@ -264,7 +345,7 @@ impl Broker {
             .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "+S 1:1")
             .spawn()
             .expect("rabbitmq-server is there (.ci/setup --tests)");
-        Self { programs: vec![broker, mapping], port, _folder: folder }
+        Self { programs: vec![broker, mapping], port, tls_port, folder }
     }
 }
 
@@ -327,6 +408,25 @@ fn a_real_broker_brings_the_papers_text_and_its_end_is_noticed() {
     assert_eq!([got[0].ran.offered, got[1].ran.offered], [2_292, 300]);
     assert_eq!((got[1].ran.backlog, got[0].ran.at < got[1].ran.at), (1_500, true));
     until("both others are counted", || (account.garbled(), account.unknown()) == (1, 1));
+    let [other, _] = certificate(folder.path(), ["other.pem", "other-key.pem"]);
+    let secure = |port: u16, ca: &Path| {
+        started(&format!(
+            "kind = \"amqp\"\naddress = \"127.0.0.1:{port}\"\nqueues = [\"secret\"]\nues = {ues:?}\n\
+             tls = true\nca_file = {ca:?}"
+        ))
+    };
+    let cert = broker.folder.path().join("cert.pem");
+    std::fs::write(&ues, "hello 10.45.0.1 fd45::/64\nsecret 10.45.0.2\n").expect("a file");
+    send("secret", &["15,0,2292,25"]).expect("it is sent");
+    let (_none, not_trusted) = secure(broker.tls_port, &other);
+    until("it is not trusted", || refused(&not_trusted, "invalid peer certificate"));
+    let (_none, plain) = secure(broker.port, &cert);
+    until("it speaks no TLS there", || matches!(plain.state(), State::Refused(_)));
+    let (by_tls, account_of_tls) = secure(broker.tls_port, &cert);
+    let report = by_tls.recv_timeout(SOON).expect("a report");
+    assert_eq!((report.ue, report.ran.offered), (vec![report_ue("10.45.0.2")], 2_292));
+    assert_eq!(account_of_tls.state(), State::Connected);
     drop(broker);
+    until("it is gone", || matches!(account_of_tls.state(), State::Refused(_)));
     until("it is gone", || matches!(account.state(), State::Refused(_)));
 }

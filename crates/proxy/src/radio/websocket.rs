@@ -1,13 +1,16 @@
 //! srsRAN's metrics over WebSocket (RFC 6455): its remote control is asked to send them
-//! (`metrics_subscribe`), and each message is read as it comes.
+//! (`metrics_subscribe`), and each message is read as it comes. TLS as RFC 2818 has it for HTTP.
 
 use super::config::WebsocketConfig;
 use super::{Sink, State, connect};
 use justfull_net::clock::{Clock, SlotClock, now};
-use justfull_rnis::{SrsranCell, UeTable, srsran};
-use std::io;
+use justfull_rnis::{SrsranCell, UeTable, srsran, tls_client};
+use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 use tungstenite::client::client_with_config;
 use tungstenite::error::Error;
 use tungstenite::http::Uri;
@@ -24,8 +27,15 @@ const GONE: Duration = Duration::from_secs(15);
 /// Longest message.
 const LONGEST: usize = 4 << 20;
 const SUBSCRIBE: &str = r#"{"cmd": "metrics_subscribe"}"#;
-/// Where there is none in the URL.
-const PORT: u16 = 80;
+/// Where there is none in the URL, without TLS and with it.
+const PORTS: [u16; 2] = [80, 443];
+
+/// A connection, with TLS or without.
+trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
+type Socket = WebSocket<Box<dyn Stream>>;
 
 pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
     let mut table = UeTable::read(config.ues.as_ref())?;
@@ -38,8 +48,10 @@ pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
         symbols: config.symbols,
         dmrs_res: config.dmrs_res,
     };
+    let secure = config.url.starts_with("wss");
+    let tls = secure.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
     connect(sink, move |sink| {
-        let mut socket = match open(&config.url) {
+        let mut socket = match open(&config.url, tls.as_ref()) {
             Ok(socket) => socket,
             Err(why) => return Some(why),
         };
@@ -48,17 +60,23 @@ pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
 }
 
 /// Connects and subscribes.
-fn open(url: &str) -> Result<WebSocket<TcpStream>, String> {
+fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
     let uri: Uri = url.parse().map_err(|_| format!("{url} is no URI"))?;
     let host = uri.host().unwrap_or_default();
-    let at = (host.trim_matches(['[', ']']), uri.port_u16().unwrap_or(PORT));
+    let host = host.trim_matches(['[', ']']);
+    let at = (host, uri.port_u16().unwrap_or(PORTS[usize::from(tls.is_some())]));
     let address = at.to_socket_addrs().map_err(|e| e.to_string())?.next();
     let address = address.ok_or_else(|| format!("{host} has no address"))?;
     let failed = |e: io::Error| e.to_string();
-    let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(failed)?;
-    stream.set_nodelay(true).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+    let tcp = TcpStream::connect_timeout(&address, PATIENCE).map_err(failed)?;
+    tcp.set_nodelay(true).map_err(failed)?;
+    tcp.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    tcp.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+    let own = tcp.try_clone().map_err(failed)?;
+    let stream: Box<dyn Stream> = match tls {
+        None => Box::new(own),
+        Some(config) => Box::new(secured(own, host, config)?),
+    };
     let limits =
         WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
     let shaken = client_with_config(url, stream, Some(limits));
@@ -67,13 +85,30 @@ fn open(url: &str) -> Result<WebSocket<TcpStream>, String> {
         HandshakeError::Interrupted(_) => "no answer to the handshake".into(),
     })?;
     socket.send(Message::text(SUBSCRIBE)).map_err(|e| e.to_string())?;
-    socket.get_ref().set_read_timeout(Some(LOOK)).map_err(failed)?;
+    tcp.set_read_timeout(Some(LOOK)).map_err(failed)?;
     Ok(socket)
+}
+
+/// Shakes hands with a server that shows a certificate for `host`.
+fn secured(
+    mut tcp: TcpStream,
+    host: &str,
+    config: &Arc<ClientConfig>,
+) -> Result<StreamOwned<ClientConnection, TcpStream>, String> {
+    let name = ServerName::try_from(host.to_owned()).map_err(|e| format!("{host}: {e}"))?;
+    let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(|e| e.to_string())?;
+    while tls.is_handshaking() {
+        tls.complete_io(&mut tcp).map_err(|e| match e.kind() {
+            io::ErrorKind::WouldBlock => "no answer to the TLS handshake".to_owned(),
+            _ => e.to_string(),
+        })?;
+    }
+    Ok(StreamOwned::new(tls, tcp))
 }
 
 /// Reads until the connection ends.
 fn follow(
-    socket: &mut WebSocket<TcpStream>,
+    socket: &mut Socket,
     sink: &Sink,
     (cell, mut clock): (&SrsranCell, SlotClock),
     table: &mut UeTable,
