@@ -4,7 +4,7 @@ use crate::query::{self, Form, Parameter};
 use crate::types::{
     DOCUMENT, ExpiryNotification, L2Meas, PlmnInfo, ProblemDetails, REPORTS, ROOT,
     RabEstNotification, RabInfo, RabRelNotification, RanReportNotification, RanReports,
-    SubscriptionLinkList, WrittenSubscription,
+    S1BearerInfo, SubscriptionLinkList, WrittenSubscription,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::path::{
@@ -20,6 +20,9 @@ use utoipa::openapi::{
 
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
+const UNSERVED: &str = "It cannot be served so. Of the standard's types of subscriptions only \
+                        RabEstSubscription and RabRelSubscription are: a report has no signal \
+                        strengths, timing advances, handovers, carriers or tunnels";
 
 /// The description as JSON, with the end of its last line.
 #[must_use]
@@ -30,7 +33,14 @@ pub fn document() -> String {
     for (name, operation) in [
         ("rab_info", query_of::<RabInfo>("rab_info", query::RAB_INFO, "Bearers of UEs")),
         ("plmn_info", networks()),
-        ("s1_bearer_info", tunnels()),
+        (
+            "s1_bearer_info",
+            query_of::<S1BearerInfo>(
+                "s1_bearer_info",
+                query::S1_BEARER_INFO,
+                "S1 bearers of UEs, without the ends of their tunnels",
+            ),
+        ),
         (
             "layer2_meas",
             query_of::<L2Meas>("layer2_meas", query::LAYER2_MEAS, "Measurements of layer 2"),
@@ -65,6 +75,7 @@ fn components() -> utoipa::openapi::Components {
     add::<RabInfo>(&mut schemas);
     add::<PlmnInfo>(&mut schemas);
     add::<L2Meas>(&mut schemas);
+    add::<S1BearerInfo>(&mut schemas);
     add::<RanReports>(&mut schemas);
     add::<WrittenSubscription>(&mut schemas);
     add::<SubscriptionLinkList>(&mut schemas);
@@ -175,12 +186,6 @@ fn networks() -> Operation {
         .build()
 }
 
-fn tunnels() -> Operation {
-    operation("s1_bearer_info", "S1 bearers of UEs: none is known", query::S1_BEARER_INFO)
-        .response("404", problem("No S1 bearer is known"))
-        .build()
-}
-
 fn list() -> Operation {
     query_of::<SubscriptionLinkList>("subscriptions", query::SUBSCRIPTIONS, "Own subscriptions")
 }
@@ -208,7 +213,7 @@ fn posting(operation: OperationBuilder) -> OperationBuilder {
         .request_body(Some(body))
         .response("413", problem("The body is longer than 256 KiB"))
         .response("415", problem("The body is not application/json"))
-        .response("422", problem("It cannot be served so"))
+        .response("422", problem(UNSERVED))
         .response("429", problem("There are as many subscriptions as there may be"))
 }
 

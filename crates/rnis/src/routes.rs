@@ -109,9 +109,9 @@ async fn plmn_info(State(app): State<App>, given: Given) -> Answered {
     Ok(written(StatusCode::OK, &app.service.plmn_info(&asked)))
 }
 
-async fn s1_bearer_info(given: Given) -> Answered {
-    asked(query::S1_BEARER_INFO, given)?;
-    Err(Problem::new(404, "no S1 bearer is known: what serves here has no part in GTP tunnels"))
+async fn s1_bearer_info(State(app): State<App>, given: Given) -> Answered {
+    let asked = asked(query::S1_BEARER_INFO, given)?;
+    Ok(written(StatusCode::OK, &app.service.s1_bearer_info(&asked)))
 }
 
 async fn layer2_meas(State(app): State<App>, given: Given) -> Answered {

@@ -7,7 +7,8 @@ use crate::token::User;
 use crate::types::{
     AssociateId, CellInfo, CellUeInfo, CellUserInfo, Ecgi, ErabInfo, ErabQosParameters,
     ErabReleaseInfo, FilterCriteriaQci, L2Meas, Plmn, PlmnInfo, RabEstNotification, RabInfo,
-    RabRelNotification, RanReports, TimeStamp, UeInfo, WrittenSubscription,
+    RabRelNotification, RanReports, S1BearerInfo, S1BearerInfoDetailed, S1UeInfo, TimeStamp,
+    UeInfo, WrittenSubscription,
 };
 use justfull_base::ConfigError;
 use justfull_net::{Prefix, clock};
@@ -254,6 +255,19 @@ impl Service {
             app_instance_id: asked.values("app_ins_id").next().unwrap_or_default().into(),
             request_id: self.requests.fetch_add(1, Ordering::Relaxed).to_string(),
             cell_user_info: cells.into_iter().collect(),
+        }
+    }
+
+    pub(crate) fn s1_bearer_info(&self, asked: &Asked) -> S1BearerInfo {
+        let some = self.in_cell(asked) && asked.admits("erab_id", ERAB);
+        let ues = self.select(asked, |report| S1UeInfo {
+            associate_id: report.ue.iter().map(AssociateId::of).collect(),
+            ecgi: vec![self.cell.ecgi()],
+            s1_bearer_info_detailed: vec![S1BearerInfoDetailed { erab_id: ERAB }],
+        });
+        S1BearerInfo {
+            time_stamp: TimeStamp::now(),
+            s1_ue_info: if some { ues } else { Vec::new() },
         }
     }
 

@@ -110,6 +110,38 @@ pub struct ErabInfo {
     pub erab_qos_parameters: ErabQosParameters,
 }
 
+/// S1 bearers of UEs (section 7.5).
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct S1BearerInfo {
+    /// When this was so.
+    pub time_stamp: TimeStamp,
+    /// The UEs that were asked for.
+    pub s1_ue_info: Vec<S1UeInfo>,
+}
+
+/// A UE and its S1 bearers. It has no temporary identifier: none is known.
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct S1UeInfo {
+    /// The UE.
+    pub associate_id: Vec<AssociateId>,
+    /// Its cell.
+    #[schema(min_items = 1, max_items = 1)]
+    pub ecgi: Vec<Ecgi>,
+    /// Its bearers.
+    #[schema(min_items = 1, max_items = 1)]
+    pub s1_bearer_info_detailed: Vec<S1BearerInfoDetailed>,
+}
+
+/// An S1 bearer. The ends of its tunnel (`enbInfo`, `sGwInfo`) are left out: none is known.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct S1BearerInfoDetailed {
+    /// Its number in its UE.
+    pub erab_id: u8,
+}
+
 /// Quality of service of a bearer.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
 pub struct ErabQosParameters {

@@ -88,6 +88,17 @@ fn queries_tell_what_was_reported_of_whom_is_asked_for() {
     assert_eq!(one["cellUserInfo"][0]["ueInfo"].as_array().map(Vec::len), Some(1));
     let (_, none) = served.get("/rni/v2/queries/rab_info?qci=1&app_ins_id=me");
     assert_eq!((&none["cellUserInfo"], &none["appInstanceId"]), (&json!([]), &json!("me")));
+    let (status, bearers) = served.get("/rni/v2/queries/s1_bearer_info?ue_ipv4_address=10.45.0.1");
+    let expected = json!([{
+        "associateId": [{"type": 1, "value": "10.45.0.1"}, {"type": 2, "value": "fd45::/64"}],
+        "ecgi": [{"cellId": "0000001", "plmn": {"mcc": "001", "mnc": "01"}}],
+        "s1BearerInfoDetailed": [{"erabId": 5}],
+    }]);
+    assert_eq!((status, &bearers["s1UeInfo"]), (200, &expected));
+    for none in ["erab_id=6,7", "cell_id=0000002", "gtp_teid=1", "temp_ue_id=1"] {
+        let (_, bearers) = served.get(&format!("/rni/v2/queries/s1_bearer_info?{none}"));
+        assert_eq!(bearers["s1UeInfo"], json!([]), "{none}");
+    }
     let (_, networks) = served.get("/rni/v2/queries/plmn_info?app_ins_id=a,b");
     assert_eq!(networks[1]["appInstanceId"], "b");
     let (_, layer2) = served.get("/rni/v2/queries/layer2_meas?ue_ipv4_address=10.45.0.2");
@@ -99,7 +110,7 @@ fn queries_tell_what_was_reported_of_whom_is_asked_for() {
     let again = Report::parse(reports["reports"][0].to_string().as_bytes());
     assert_eq!(again, Ok(report("\"10.45.0.2\"", 2)), "the last one, whole");
     for (path, status) in [
-        ("/rni/v2/queries/s1_bearer_info", 404),
+        ("/rni/v2/queries/s1_bearer_info?erab_id=five", 400),
         ("/rni/v2/queries/rab_info?qci=nine", 400),
         ("/rni/v2/queries/plmn_info", 400),
         ("/rni/v2/queries", 404),
