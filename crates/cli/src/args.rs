@@ -130,6 +130,9 @@ pub(crate) enum Command {
          --tokens tokens\n  justfull rnis --openapi > rnis.json\n\n\
          GET /openapi.json describes it."
     ))]
+    #[command(override_usage = "justfull rnis [OPTIONS] <FILE>\n       \
+                                justfull rnis [OPTIONS] --lines <FILE>\n       \
+                                justfull rnis --openapi")]
     Rnis(RnisArgs),
     /// Print shell completions
     Completions {
