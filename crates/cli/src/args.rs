@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -104,6 +104,15 @@ pub(crate) enum Command {
          A change that a --fail-if describes, and that its interval tells from none, is exit 1."
     ))]
     Compare(CompareArgs),
+    /// Draw a figure from folders of results: SVG, PNG or PDF
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull run my.toml --runs 5 --out r\n  \
+         justfull plot r --y delay.p99 --flow call -o limit.pdf\n  \
+         justfull plot r --kind points --x goodput --y delay.p95 -o trade.svg\n  \
+         justfull plot before after --kind ccdf --y delay --flow call -o tail.png\n\n\
+         Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."
+    ))]
+    Plot(PlotArgs),
     /// Print a shipped scenario, to start your own from
     Show {
         /// Name of a shipped scenario
@@ -361,6 +370,42 @@ pub(crate) struct CompareArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct PlotArgs {
+    /// Folders of results
+    #[arg(required = true)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// What goes up: a column of runs.jsonl; of a distribution its quantity in cdf.csv, such as
+    /// delay
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) y: String,
+    /// What goes across: a column for points; what is swept for lines, which is the default
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) x: Option<String>,
+    /// Means over a sweep, means over another column, or distributions (ccdf: the logarithmic tail)
+    #[arg(long, value_enum, default_value = "line")]
+    pub(crate) kind: PlotKind,
+    /// Method to draw; may be given several times [default: all]
+    #[arg(long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+    /// Flow to draw; may be given several times [default: all]
+    #[arg(long = "flow", value_name = "NAME")]
+    pub(crate) flows: Vec<String>,
+    /// File to write, in the form that its name ends in: .svg, .png, .pdf; - is standard output, as
+    /// SVG
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    pub(crate) out: PathBuf,
+}
+
+/// What `plot` draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotKind {
+    Line,
+    Points,
+    Cdf,
+    Ccdf,
 }
 
 #[derive(Args)]

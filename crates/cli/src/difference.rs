@@ -3,13 +3,14 @@
 use crate::Failure;
 use crate::args::CompareArgs;
 use crate::terminal::{print, print_exact};
-use justfull_report::difference::{self, Change, Condition, Folder, USUAL};
+use justfull_report::difference::{self, Change, Condition, USUAL};
+use justfull_report::read::{self, Folder};
 use justfull_report::table::{self, Style};
 
 /// Compares folders of results; a condition that holds is a failure.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let column = |name: &String| {
-        difference::column_of(name).map_err(|why| Failure::Usage(format!("--column: {why}")))
+        read::column_of(name).map_err(|why| Failure::Usage(format!("--column: {why}")))
     };
     let condition = |text: &String| {
         Condition::parse(text).map_err(|why| Failure::Usage(format!("--fail-if: {why}")))
@@ -20,7 +21,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let mut columns = names.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     for condition in &conditions {
         if !columns.iter().any(|column| column.name == condition.column) {
-            columns.extend(difference::column(condition.column));
+            columns.extend(read::column(condition.column));
         }
     }
     let mut folders = Vec::new();

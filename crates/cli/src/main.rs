@@ -12,6 +12,8 @@ mod difference;
 mod explain;
 #[cfg(feature = "live")]
 mod live;
+mod picture;
+mod plot;
 mod progress;
 #[cfg(feature = "proxy")]
 mod proxy;
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Explain { name } => explain::explain(name),
         Command::Check(args) => compare::check(args),
         Command::Compare(args) => difference::compare(args),
+        Command::Plot(args) => plot::plot(args),
         Command::Show { name } => explain::show(name),
         Command::Schema => explain::schema(),
         Command::Trace { command } => trace::run(command),

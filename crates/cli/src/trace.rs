@@ -2,9 +2,10 @@
 //! pictures.
 
 use crate::Failure;
+use crate::picture::{Form, put};
 use crate::terminal::{print, print_exact, say};
 use clap::{Args, Subcommand};
-use justfull_report::{export, figure, table};
+use justfull_report::{figure, table};
 use justfull_trace::fit::{self, Over};
 use justfull_trace::info::{self, Info};
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
@@ -12,7 +13,7 @@ use justfull_trace::{
     self as trace, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle,
     Loaded, Output, ReadOptions, Repairs, Repeated, Timeline,
 };
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Subcommand)]
@@ -241,7 +242,8 @@ pub(crate) struct PlotArgs {
     /// Length of the bins over which rates are drawn [default: an interval, at least 100ms]
     #[arg(long, value_name = "TIME")]
     bin: Option<Duration>,
-    /// File to write, in the form that its name ends in: .svg, .png; - is standard output, as SVG
+    /// File to write, in the form that its name ends in: .svg, .png, .pdf; - is standard output, as
+    /// SVG
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     out: PathBuf,
     #[command(flatten)]
@@ -376,19 +378,7 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
 }
 
 fn plot(args: &PlotArgs) -> Result<(), Failure> {
-    let png =
-        match args.out.extension().map(|ending| ending.to_string_lossy().to_lowercase()).as_deref()
-        {
-            None | Some("svg") => false,
-            Some("png") if cfg!(not(feature = "png")) => return Err(Failure::lacks("PNG", "png")),
-            Some("png") => true,
-            Some(_) => {
-                let found = args.out.display();
-                return Err(Failure::Usage(format!(
-                    "--out: found {found}, allowed is a name that ends in .svg or .png, or -"
-                )));
-            }
-        };
+    let form = Form::of(&args.out)?;
     let mut traces = Vec::new();
     for file in &args.files {
         let loaded = args.read.load(file)?;
@@ -398,12 +388,7 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let longest = traces.iter().map(|(_, timeline)| info::default_bin(timeline)).max();
     let bin = args.bin.or(longest).unwrap_or_default();
     let figure = figure::trace::rates(&traces, bin).map_err(|e| refused(&e))?;
-    let bytes = if png {
-        figure::png(&figure.svg).map_err(Failure::Failed)?
-    } else {
-        figure.svg.into_bytes()
-    };
-    put(&args.out, &mut |file| file.write_all(&bytes))
+    form.write(figure, &args.out)
 }
 
 /// Writes `timeline` as `format` to `out`, `-` for standard output, and says what was written and
@@ -420,17 +405,4 @@ fn write(
     let (seconds, bytes) = (timeline.duration().as_secs_f64(), timeline.total());
     say(&format!("{}: {format}, {seconds} s, {bytes} B", out.display()));
     Ok(())
-}
-
-/// Fills `out`, `-` for standard output. Whoever reads half a trace must know: a closed pipe is an
-/// error here.
-fn put(out: &Path, fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    if out != Path::new("-") {
-        return export::write_whole(out, fill).map_err(|e| Failure::usage(&e));
-    }
-    let mut stdout = io::BufWriter::new(io::stdout().lock());
-    let done = fill(&mut stdout).and_then(|()| stdout.flush());
-    // What an error left in the buffer must not be tried again.
-    let _ = stdout.into_parts();
-    done.map_err(|e| Failure::Usage(format!("standard output: {e}")))
 }

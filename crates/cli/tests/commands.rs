@@ -198,7 +198,8 @@ fn a_plot_has_the_form_that_its_name_ends_in() {
     };
     std::fs::write(folder.path().join("x.csv"), "packets_per_10ms\n5\n7\n")
         .expect("the folder can be written");
-    for (name, start) in [("p.png", &b"\x89PNG"[..]), ("p.SVG", b"<svg "), ("p", b"<svg ")] {
+    let forms = [("p.png", &b"\x89PNG"[..]), ("p.SVG", b"<svg "), ("p", b"<svg ")];
+    for (name, start) in [&forms[..], &[("p.pdf", b"%PDF-")]].concat() {
         let done = plot(name);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         assert!(
@@ -206,11 +207,11 @@ fn a_plot_has_the_form_that_its_name_ends_in() {
             "{name}"
         );
     }
-    let done = plot("p.pdf");
+    let done = plot("p.eps");
     let stderr = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2));
-    assert!(stderr.contains("allowed is a name that ends in .svg or .png, or -"), "{stderr}");
-    assert!(!folder.path().join("p.pdf").exists());
+    assert!(stderr.contains("allowed is a name that ends in .svg, .png or .pdf, or -"), "{stderr}");
+    assert!(!folder.path().join("p.eps").exists());
 }
 
 #[test]
@@ -278,4 +279,35 @@ fn folders_are_compared_seed_by_seed_and_an_unwanted_change_is_exit_1() {
     let refused = justfull(&["compare", &few, &at("none")]);
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(refused.status.code() == Some(2) && said.contains("no folder of results is there"));
+}
+
+#[test]
+fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
+    let room = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
+    let (results, out) = (at("r"), at("f.pdf"));
+    let words = ["run", "e19-one-qfi", "--method", "DRQL", "--set", "duration=12s", "-q"];
+    assert!(justfull(&[&words[..], &["--out", &results]].concat()).status.success());
+    let y = ["plot", &results, "--y", "delay.p99"];
+    for rest in
+        [&["--flow", "ping"][..], &["--x", "interval_ms"], &["--kind", "points", "--x", "goodput"]]
+    {
+        text(&[&y[..], rest, &["-o", &out]].concat());
+        assert!(std::fs::read(&out).expect("it is there").starts_with(b"%PDF-"), "{rest:?}");
+    }
+    for kind in ["cdf", "ccdf"] {
+        let svg = text(&["plot", &results, "--kind", kind, "--y", "delay", "--flow", "ping"]);
+        assert!(svg.starts_with("<svg ") && svg.contains("DRQL"));
+    }
+    for (rest, why) in [
+        (&["--y", "dellay.p99"][..], "--y: no column `dellay.p99`; did you mean delay.p99"),
+        (&["--y", "delay.p99", "--flow", "x"], "no flow `x`; there is"),
+        (&["--y", "delay.p99", "--x", "rate"], "sweeps interval_ms, not rate"),
+        (&["--y", "delay.p99", "--kind", "points"], "needs --x COLUMN"),
+        (&["--y", "dlay", "--kind", "cdf"], "no `dlay`; there is"),
+    ] {
+        let done = justfull(&[&["plot", &results], rest].concat());
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains(why), "{rest:?}: {said}");
+    }
 }

@@ -1,43 +1,20 @@
 //! What differs between folders of results: columns of `runs.jsonl`, flow by flow, with intervals.
 
 mod condition;
-mod folder;
 mod settings;
 
-pub use condition::{Condition, column_of};
-pub use folder::{Folder, Refused};
+pub use condition::Condition;
 pub use settings::{Change, settings};
 
-use crate::export::{COLUMNS, Column, Runs};
+use crate::export::{Column, Runs};
+use crate::read::{Folder, Key};
 use crate::table::{Grid, Row, RowKind};
-use folder::Key;
 use justfull_lab::stats::{Summary, paired_difference, unpaired_difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// The columns that are compared unless others are named.
 pub const USUAL: [&str; 4] = ["delay_ms_mean", "delay_ms_p95", "delay_ms_p99", "goodput_mbit_s"];
-
-/// The column called `name`, or its alias: `delay.p99` is `delay_ms_p99`, `goodput` is
-/// `goodput_mbit_s`.
-#[must_use]
-pub fn column(name: &str) -> Option<&'static Column<Runs>> {
-    COLUMNS.iter().find(|column| column.name == name || alias(column) == name)
-}
-
-/// The short name of a column: without its unit, and with a point before its statistic.
-#[must_use]
-pub fn alias(column: &Column<Runs>) -> String {
-    for unit in ["_ms", "_mbit_s", "_percent", "_us", "_s"] {
-        if let Some(stem) = column.name.strip_suffix(unit) {
-            return stem.to_owned();
-        }
-        if let Some((stem, statistic)) = column.name.rsplit_once(&format!("{unit}_")) {
-            return format!("{stem}.{statistic}");
-        }
-    }
-    column.name.to_owned()
-}
 
 /// What a column of a flow is in one folder, and what it is by more in another.
 #[derive(Clone, Debug, Serialize)]

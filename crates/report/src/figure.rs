@@ -5,8 +5,11 @@ mod axis;
 mod backlog;
 mod boxes;
 mod cdf;
+mod curves;
 mod palette;
 mod panel;
+#[cfg(feature = "png")]
+mod pdf;
 pub mod plot;
 #[cfg(feature = "png")]
 mod png;
@@ -14,7 +17,10 @@ mod quantum;
 mod scatter;
 pub mod trace;
 
+pub(crate) use curves::{Curve, LEAST_SHARE, Range, Span, Stroke, curves};
 pub use palette::Palette;
+#[cfg(feature = "png")]
+pub use pdf::pdf;
 #[cfg(feature = "png")]
 pub use png::png;
 
@@ -86,6 +92,15 @@ pub fn all(comparison: &Comparison) -> Vec<Figure> {
 #[cfg(not(feature = "png"))]
 pub fn png(_svg: &str) -> Result<Vec<u8>, String> {
     Err("this build has no PNG; build with --features png".into())
+}
+
+/// The picture `svg` as a PDF file.
+///
+/// # Errors
+/// Always: this build cannot draw PDF.
+#[cfg(not(feature = "png"))]
+pub fn pdf(_svg: &str) -> Result<Vec<u8>, String> {
+    Err("this build has no PDF; build with --features png".into())
 }
 
 /// `text` with the special characters of SVG and HTML escaped, for text and attributes. Control

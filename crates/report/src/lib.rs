@@ -3,10 +3,12 @@
 //! A door: it writes down what the runs found. No algorithm lives here.
 #![forbid(unsafe_code)]
 
+pub mod chosen;
 pub mod difference;
 pub mod export;
 pub mod figure;
 mod html;
+pub mod read;
 pub mod reference;
 pub mod table;
 pub mod validation;

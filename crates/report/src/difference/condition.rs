@@ -1,8 +1,7 @@
 //! `delay.p99 > 5%`: a change that is not wanted.
 
-use super::{Difference, Other, alias, column};
-use crate::export::{COLUMNS, Column, Runs};
-use justfull_scenario::near::{did_you_mean, near};
+use super::{Difference, Other};
+use crate::read::column_of;
 use std::fmt::{self, Display, Formatter};
 
 /// A bound of how much a column may change.
@@ -77,17 +76,4 @@ impl Display for Condition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-/// The column called `name`.
-///
-/// # Errors
-/// There is none: what is like it.
-pub fn column_of(name: &str) -> Result<&'static Column<Runs>, String> {
-    column(name).ok_or_else(|| {
-        let mut names: Vec<String> = COLUMNS.iter().map(alias).collect();
-        names.extend(COLUMNS.iter().map(|column| column.name.to_owned()));
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        format!("no column `{name}`{}", did_you_mean(&near(name, &known)))
-    })
 }

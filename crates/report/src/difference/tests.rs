@@ -1,29 +1,18 @@
 use super::*;
-use crate::export::ResultsFolder;
-use crate::export::folder::{Origin, Subject};
+use crate::export::COLUMNS;
+use crate::read::{alias, column, testing};
 use std::path::Path;
 
-/// A folder of results of `runs` with one value of delay and goodput each, as a run writes it.
+/// A folder of results in which a call has these delays.
 fn write(path: &Path, toml: &str, rows: &[(&str, u64, f64)]) -> Folder {
-    let subject = Subject { kind: "run".into(), scenario: "s".into() };
-    let (mut folder, _) =
-        ResultsFolder::open(path, subject, false, &mut || {}).expect("a new folder");
-    folder
-        .write("runs.jsonl", |out| {
-            for (method, seed, delay) in rows {
-                writeln!(
-                    out,
-                    "{{\"scenario\":\"s\",\"group\":\"g\",\"x_name\":null,\"x_value\":null,\
-                     \"method\":\"{method}\",\"seed\":{seed},\"flow\":\"call\",\
-                     \"delay_ms_p99\":{delay},\"goodput_mbit_s\":null}}"
-                )?;
-            }
-            Ok(())
-        })
-        .expect("it is written");
-    let origin = Origin { scenario_toml: toml.into(), ..Origin::default() };
-    folder.publish(origin).expect("it is published");
-    Folder::read(path).expect("it is complete")
+    let row = |(method, seed, delay): &(&str, u64, f64)| {
+        format!(
+            "{{\"scenario\":\"s\",\"group\":\"g\",\"x_name\":null,\"x_value\":null,\
+             \"method\":\"{method}\",\"seed\":{seed},\"flow\":\"call\",\
+             \"delay_ms_p99\":{delay},\"goodput_mbit_s\":null}}"
+        )
+    };
+    testing::folder(path, toml, &rows.iter().map(row).collect::<Vec<String>>(), None)
 }
 
 fn p99() -> [&'static Column<Runs>; 1] {

@@ -107,7 +107,7 @@ impl Palette {
 
     /// Shipped methods have their own look. Each other method takes, in order of appearance, the
     /// first with a free colour, or else the first free one.
-    fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
         let mut names: Vec<String> = Vec::new();
         for name in methods {
             if !is_clairvoyant(&name) && !names.contains(&name) {

@@ -1,0 +1,63 @@
+//! The forms of a picture, and where it goes.
+
+use crate::Failure;
+use justfull_report::export;
+use justfull_report::figure::{self, Figure};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// In what form a picture is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    Svg,
+    Png,
+    Pdf,
+}
+
+impl Form {
+    /// The form that the name of `out` ends in; SVG without an ending.
+    ///
+    /// # Errors
+    /// It is unknown, or this build does not have it.
+    pub(crate) fn of(out: &Path) -> Result<Self, Failure> {
+        let ending = out.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let form = match ending.as_deref() {
+            None | Some("svg") => return Ok(Self::Svg),
+            Some("png") => Self::Png,
+            Some("pdf") => Self::Pdf,
+            Some(_) => {
+                let found = out.display();
+                return Err(Failure::Usage(format!(
+                    "--out: found {found}, allowed is a name that ends in .svg, .png or .pdf, or -"
+                )));
+            }
+        };
+        if cfg!(feature = "png") { Ok(form) } else { Err(Failure::lacks("PNG and PDF", "png")) }
+    }
+
+    /// Writes `figure` to `out`, `-` for standard output.
+    pub(crate) fn write(self, figure: Figure, out: &Path) -> Result<(), Failure> {
+        let bytes = match self {
+            Self::Svg => figure.svg.into_bytes(),
+            Self::Png => figure::png(&figure.svg).map_err(Failure::Failed)?,
+            Self::Pdf => figure::pdf(&figure.svg).map_err(Failure::Failed)?,
+        };
+        put(out, &mut |file| file.write_all(&bytes))
+    }
+}
+
+/// Fills `out`, `-` for standard output. Whoever reads half a trace must know: a closed pipe is an
+/// error here.
+pub(crate) fn put(
+    out: &Path,
+    fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if out != Path::new("-") {
+        return export::write_whole(out, fill).map_err(|e| Failure::usage(&e));
+    }
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let done = fill(&mut stdout).and_then(|()| stdout.flush());
+    // What an error left in the buffer must not be tried again.
+    let _ = stdout.into_parts();
+    done.map_err(|e| Failure::Usage(format!("standard output: {e}")))
+}

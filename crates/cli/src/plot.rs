@@ -1,0 +1,62 @@
+//! `plot`: a figure that the user chooses.
+
+use crate::Failure;
+use crate::args::{PlotArgs, PlotKind};
+use crate::picture::Form;
+use justfull_report::chosen::{Kind, chosen};
+use justfull_report::read::{Folder, column_of};
+
+/// Draws a figure from folders of results.
+pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
+    let form = Form::of(&args.out)?;
+    let column = |option: &str, name: &str| {
+        column_of(name).map_err(|why| Failure::Usage(format!("{option}: {why}")))
+    };
+    let kind = match (args.kind, &args.x) {
+        (PlotKind::Line, x) => {
+            if let Some(x) = x {
+                swept(args, x)?;
+            }
+            Kind::Line { y: column("--y", &args.y)? }
+        }
+        (PlotKind::Points, Some(x)) => {
+            Kind::Points { x: column("--x", x)?, y: column("--y", &args.y)? }
+        }
+        (PlotKind::Points, None) => {
+            return Err(Failure::Usage("--kind points: needs --x COLUMN".into()));
+        }
+        (PlotKind::Cdf | PlotKind::Ccdf, Some(_)) => {
+            return Err(Failure::Usage("--x: a distribution has its own axis".into()));
+        }
+        (PlotKind::Cdf, None) => Kind::Cdf,
+        (PlotKind::Ccdf, None) => Kind::Ccdf,
+    };
+    let folders = read(args)?;
+    let figure = chosen(&folders, kind, &args.y).map_err(Failure::Usage)?;
+    form.write(figure, &args.out)
+}
+
+fn read(args: &PlotArgs) -> Result<Vec<Folder>, Failure> {
+    let mut folders = Vec::new();
+    for path in &args.folders {
+        let mut folder = Folder::read(path).map_err(|e| Failure::usage(&e))?;
+        folder.keep(&args.methods, &args.flows).map_err(|e| Failure::usage(&e))?;
+        folders.push(folder);
+    }
+    Ok(folders)
+}
+
+/// Refuses an `--x` that is not what the results sweep.
+fn swept(args: &PlotArgs, x: &str) -> Result<(), Failure> {
+    for folder in read(args)? {
+        let found = folder.swept();
+        let name = found.as_deref().unwrap_or("nothing");
+        if name != x && name.split(',').next() != Some(x) {
+            return Err(Failure::Usage(format!(
+                "--x: {} sweeps {name}, not {x}; --kind points takes a column",
+                folder.name
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Named curves with intervals on one pair of axes.
+
+use super::Figure;
+use super::axis::Axis;
+use super::palette::{Look, Palette};
+use super::panel::{Glyph, LINE, Panel, WIDTH, legend_height, picture};
+use justfull_lab::stats::Summary;
+
+const HEIGHT: i32 = 720;
+/// Least share of a logarithmic tail.
+pub(crate) const LEAST_SHARE: f64 = 1e-4;
+
+/// A line or a mark, its name and its points with the intervals of both values.
+pub(crate) struct Curve {
+    pub(crate) name: String,
+    pub(crate) method: String,
+    /// Across and up.
+    pub(crate) points: Vec<[Span; 2]>,
+}
+
+/// A value and its interval.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) mid: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Span {
+    pub(crate) const fn exact(mid: f64) -> Self {
+        Self { mid, low: mid, high: mid }
+    }
+
+    pub(crate) fn of(values: &[(u64, f64)]) -> Option<Self> {
+        let summary = Summary::of(&values.iter().map(|v| v.1).collect::<Vec<f64>>())?;
+        Some(Self { mid: summary.mean, low: summary.low(), high: summary.high() })
+    }
+}
+
+/// How curves are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stroke {
+    /// Marks with intervals, joined.
+    Joined,
+    /// Marks with intervals.
+    Marks,
+    /// Lines.
+    Lines,
+}
+
+/// The range of an axis.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Range {
+    /// Around the values.
+    Around,
+    /// Around times, with those below 0.1 ms as 0.1 ms.
+    Times,
+    /// From zero where the values are of one size, logarithmic where they are not.
+    Amounts,
+    /// 0 to 1.
+    Shares,
+    /// The logarithmic tail of shares.
+    Tail,
+}
+
+/// The figure of `curves`, with a label and a range for each axis.
+pub(crate) fn curves(
+    (title, caption): (String, &str),
+    (x, y): ((&str, Range), (&str, Range)),
+    curves: &[Curve],
+    stroke: Stroke,
+) -> Figure {
+    let axis = |of: usize, (label, range): (&str, Range)| {
+        let points = curves.iter().flat_map(|curve| &curve.points);
+        let values: Vec<f64> = points.flat_map(|p| [p[of].low, p[of].high]).collect();
+        match range {
+            Range::Around => Axis::around(label, values),
+            Range::Times => Axis::around_from(label, 0.1, &values),
+            Range::Amounts => amounts(label, values),
+            Range::Shares => Axis::linear(label, 0.0, 1.0),
+            Range::Tail => Axis::logarithmic(label, LEAST_SHARE, 1.0),
+        }
+    };
+    let picture = draw(curves, stroke, axis(0, x), axis(1, y));
+    Figure::new("chosen".into(), title, caption.into(), &picture)
+}
+
+/// From zero where the values are of one size, logarithmic where they are not.
+fn amounts(label: &str, values: Vec<f64>) -> Axis {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if least < 0.0 || (least > 0.0 && most > 30.0 * least) {
+        Axis::around(label, values)
+    } else {
+        Axis::from_zero(label, values)
+    }
+}
+
+fn draw(curves: &[Curve], stroke: Stroke, x: Axis, y: Axis) -> String {
+    let look = looks(curves);
+    let glyph = |look: Look| match stroke {
+        Stroke::Joined => Glyph::LineMark(look),
+        Stroke::Marks => Glyph::Mark(look),
+        Stroke::Lines => Glyph::Line(look.colour),
+    };
+    let entries: Vec<(String, Glyph)> =
+        curves.iter().map(|curve| (curve.name.clone(), glyph(look(curve)))).collect();
+    let head = legend_height(&entries) + LINE / 2;
+    picture(head + HEIGHT, |sheet| {
+        sheet.legend(6, &entries);
+        let panel = Panel::new(sheet, (0, head), (WIDTH, HEIGHT), "", x, y);
+        for curve in curves {
+            let look = look(curve);
+            if stroke != Stroke::Marks {
+                let mids: Vec<(f64, f64)> =
+                    curve.points.iter().map(|[x, y]| (x.mid, y.mid)).collect();
+                panel.line(&mids, look.colour, 4);
+            }
+            if stroke == Stroke::Lines {
+                continue;
+            }
+            for [x, y] in &curve.points {
+                panel.line(&[(x.low, y.mid), (x.high, y.mid)], look.colour, 3);
+                panel.line(&[(x.mid, y.low), (x.mid, y.high)], look.colour, 3);
+                panel.mark(x.mid, y.mid, look, 11);
+            }
+        }
+    })
+}
+
+/// A method's own look where each has one curve, and a look for each curve otherwise.
+fn looks(curves: &[Curve]) -> impl Fn(&Curve) -> Look + '_ {
+    let methods: Vec<String> = curves.iter().map(|curve| curve.method.clone()).collect();
+    let alone = methods.iter().enumerate().all(|(i, method)| !methods[..i].contains(method));
+    let palette = if alone {
+        Palette::of_methods(methods)
+    } else {
+        Palette::of_names(curves.iter().map(|curve| curve.name.clone()).collect())
+    };
+    move |curve| palette.look(if alone { &curve.method } else { &curve.name })
+}

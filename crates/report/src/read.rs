@@ -1,0 +1,293 @@
+//! Folders of results, read again, and names of their columns.
+
+use crate::export::folder::{self, State};
+use crate::export::{COLUMNS, Column, Runs};
+use justfull_scenario::near::{did_you_mean, near};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Why a folder cannot be read.
+#[derive(Debug)]
+pub struct Refused {
+    path: PathBuf,
+    why: String,
+}
+
+impl Display for Refused {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.why)
+    }
+}
+
+/// The column called `name`, or its alias: `delay.p99` is `delay_ms_p99`, `goodput` is
+/// `goodput_mbit_s`.
+#[must_use]
+pub fn column(name: &str) -> Option<&'static Column<Runs>> {
+    COLUMNS.iter().find(|column| column.name == name || alias(column) == name)
+}
+
+/// The short name of a column: without its unit, and with a point before its statistic.
+#[must_use]
+pub fn alias(column: &Column<Runs>) -> String {
+    for unit in ["_ms", "_mbit_s", "_percent", "_us", "_s"] {
+        if let Some(stem) = column.name.strip_suffix(unit) {
+            return stem.to_owned();
+        }
+        if let Some((stem, statistic)) = column.name.rsplit_once(&format!("{unit}_")) {
+            return format!("{stem}.{statistic}");
+        }
+    }
+    column.name.to_owned()
+}
+
+/// The column called `name`.
+///
+/// # Errors
+/// There is none: what is like it.
+pub fn column_of(name: &str) -> Result<&'static Column<Runs>, String> {
+    column(name).ok_or_else(|| {
+        let mut names: Vec<String> = COLUMNS.iter().map(alias).collect();
+        names.extend(COLUMNS.iter().map(|column| column.name.to_owned()));
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        format!("no column `{name}`{}", did_you_mean(&near(name, &known)))
+    })
+}
+
+/// A distribution of a flow in one run, as points of a time in ms and the share at or below it.
+pub(crate) type Distribution = (Key, Vec<(f64, f64)>);
+
+/// A flow under a method at a point of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) scenario: String,
+    pub(crate) point: String,
+    /// Only of a paper's claims, which run a scenario under several settings.
+    group: String,
+    pub(crate) method: String,
+    pub(crate) flow: String,
+}
+
+/// A folder of results.
+#[derive(Debug)]
+pub struct Folder {
+    /// As it was named.
+    pub name: String,
+    /// The command line that made it.
+    pub command: String,
+    /// The version of the program that made it.
+    pub version: String,
+    /// The scenario with all its settings, in TOML; perhaps several.
+    pub scenario_toml: String,
+    path: PathBuf,
+    /// Of a paper's claims.
+    claims: bool,
+    order: Vec<Key>,
+    rows: BTreeMap<Key, Vec<Map<String, Value>>>,
+}
+
+impl Folder {
+    /// Reads the folder at `path`.
+    ///
+    /// # Errors
+    /// It is not the whole of one run, is of an older format, or cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Refused> {
+        let refused = |why: String| Refused { path: path.into(), why };
+        let state = folder::inspect(path).map_err(|e| refused(e.to_string()))?.state;
+        let manifest = match &state {
+            Some(State::Complete(manifest)) => manifest,
+            Some(other) => {
+                return Err(refused(format!("{}, not complete results", other.in_words())));
+            }
+            None => return Err(refused("no folder of results is there".into())),
+        };
+        let file = path.join("runs.jsonl");
+        let refused_file = |why: String| Refused { path: file.clone(), why };
+        let lines = File::open(&file).map_err(|e| refused_file(e.to_string()))?;
+        let claims = manifest.subject.kind == "reproduce";
+        let mut found = Self {
+            path: path.into(),
+            claims,
+            name: path.display().to_string(),
+            command: manifest.origin.command.clone(),
+            version: manifest.origin.version.clone(),
+            scenario_toml: manifest.origin.scenario_toml.clone(),
+            order: Vec::new(),
+            rows: BTreeMap::new(),
+        };
+        for (number, line) in BufReader::new(lines).lines().enumerate() {
+            let line = line.map_err(|e| refused_file(e.to_string()))?;
+            let row: Map<String, Value> = serde_json::from_str(&line)
+                .map_err(|e| refused_file(format!("line {}: {e}", number + 1)))?;
+            let key = Key::of(&row, claims);
+            if !found.rows.contains_key(&key) {
+                found.order.push(key.clone());
+            }
+            found.rows.entry(key).or_default().push(row);
+        }
+        Ok(found)
+    }
+
+    /// Keeps the flows under `methods` and called `flows`; an empty list keeps all.
+    ///
+    /// # Errors
+    /// One of the names is not in the folder: the names that are.
+    pub fn keep(&mut self, methods: &[String], flows: &[String]) -> Result<(), Refused> {
+        type Of = fn(&Key) -> &str;
+        let method: Of = |key| &key.method;
+        let flow: Of = |key| &key.flow;
+        for (what, names, of) in [("method", methods, method), ("flow", flows, flow)] {
+            if let Some(name) = names.iter().find(|&n| !self.order.iter().any(|key| of(key) == n)) {
+                let why = format!("no {what} `{name}`; there is {}", self.names(of));
+                return Err(Refused { path: self.name.clone().into(), why });
+            }
+            if !names.is_empty() {
+                self.order.retain(|key| names.iter().any(|name| name == of(key)));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.order.iter()
+    }
+
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        self.order.contains(key)
+    }
+
+    /// What is swept and the point of it that `key` is at.
+    pub(crate) fn x(&self, key: &Key) -> Option<(&str, f64)> {
+        let row = self.rows.get(key)?.first()?;
+        Some((row.get("x_name")?.as_str()?, row.get("x_value")?.as_f64()?))
+    }
+
+    /// What is swept, if anything is; the name ends in the unit.
+    #[must_use]
+    pub fn swept(&self) -> Option<String> {
+        self.order.iter().find_map(|key| Some(self.x(key)?.0.to_owned()))
+    }
+
+    /// The distributions of `quantity` in `cdf.csv`, one for each run and flow.
+    pub(crate) fn distributions(&self, quantity: &str) -> Result<Vec<Distribution>, String> {
+        let file = self.path.join("cdf.csv");
+        let wrong = |why: String| format!("{}: {why}", file.display());
+        let mut reader = csv::Reader::from_path(&file).map_err(|e| wrong(e.to_string()))?;
+        let mut there: Vec<String> = Vec::new();
+        let mut found: BTreeMap<(Key, u64), Vec<(f64, f64)>> = BTreeMap::new();
+        for row in reader.deserialize() {
+            let row: CdfRow = row.map_err(|e| wrong(e.to_string()))?;
+            if row.quantity == quantity {
+                let key = row.key(self.claims);
+                found.entry((key, row.seed)).or_default().push((row.time_ms, row.share));
+            } else if !there.contains(&row.quantity) {
+                there.push(row.quantity);
+            }
+        }
+        if found.is_empty() {
+            return Err(wrong(format!("no `{quantity}`; there is {}", there.join(", "))));
+        }
+        Ok(found.into_iter().map(|((key, _), cdf)| (key, cdf)).collect())
+    }
+
+    /// The column's values by seed, of runs that have it.
+    pub(crate) fn values(&self, key: &Key, column: &str) -> Vec<(u64, f64)> {
+        let rows = self.rows.get(key).into_iter().flatten();
+        rows.filter_map(|row| Some((row.get("seed")?.as_u64()?, row.get(column)?.as_f64()?)))
+            .collect()
+    }
+
+    /// Its scenarios, methods and flows.
+    pub(crate) fn in_words(&self) -> String {
+        format!(
+            "{} has {}, of {}, under {}",
+            self.name,
+            self.names(|key| &key.flow),
+            self.names(|key| &key.scenario),
+            self.names(|key| &key.method)
+        )
+    }
+
+    fn names(&self, of: fn(&Key) -> &str) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.order.iter().map(of) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    }
+}
+
+/// A row of `cdf.csv`.
+#[derive(Deserialize)]
+struct CdfRow {
+    scenario: String,
+    group: String,
+    x_name: String,
+    x_value: String,
+    method: String,
+    seed: u64,
+    quantity: String,
+    of: String,
+    time_ms: f64,
+    share: f64,
+}
+
+impl CdfRow {
+    fn key(&self, claims: bool) -> Key {
+        let Self { scenario, group, x_name, x_value, method, of, .. } = self;
+        Key::new([scenario, group, x_name, x_value, method, of], claims)
+    }
+}
+
+impl Key {
+    fn of(row: &Map<String, Value>, claims: bool) -> Self {
+        let text = |name: &str| match row.get(name) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        };
+        let all = ["scenario", "group", "x_name", "x_value", "method", "flow"].map(text);
+        Self::new(all.each_ref(), claims)
+    }
+
+    fn new([scenario, group, x, at, method, flow]: [&String; 6], claims: bool) -> Self {
+        // A whole number stands with and without a fraction in the two files.
+        let at = at.strip_suffix(".0").unwrap_or(at);
+        Self {
+            scenario: scenario.clone(),
+            point: if x.is_empty() { String::new() } else { format!("{x} = {at}") },
+            group: if claims { group.clone() } else { String::new() },
+            method: method.clone(),
+            flow: flow.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::Folder;
+    use crate::export::ResultsFolder;
+    use crate::export::folder::{Origin, Subject};
+    use std::path::Path;
+
+    /// A folder of results with these rows of `runs.jsonl` and this `cdf.csv`, as a run writes it.
+    pub(crate) fn folder(path: &Path, toml: &str, rows: &[String], cdf: Option<&str>) -> Folder {
+        let subject = Subject { kind: "run".into(), scenario: "s".into() };
+        let (mut folder, _) =
+            ResultsFolder::open(path, subject, false, &mut || {}).expect("a new folder");
+        let mut write = |name: &str, text: &str| {
+            folder.write(name, |out| out.write_all(text.as_bytes())).expect("it is written");
+        };
+        write("runs.jsonl", &rows.iter().map(|row| format!("{row}\n")).collect::<String>());
+        cdf.into_iter().for_each(|cdf| write("cdf.csv", cdf));
+        let origin = Origin { scenario_toml: toml.into(), ..Origin::default() };
+        folder.publish(origin).expect("it is published");
+        Folder::read(path).expect("it is complete")
+    }
+}
