@@ -28,6 +28,8 @@ use socket2::{Domain, Socket, Type};
 
 #[path = "proxy/faults.rs"]
 mod faults;
+#[path = "proxy/shared.rs"]
+mod shared;
 #[path = "proxy/takeover.rs"]
 mod takeover;
 

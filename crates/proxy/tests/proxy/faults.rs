@@ -17,7 +17,7 @@ fn command(world: &World, place: Place, words: &[&str]) -> String {
 
 /// A program that only `.ci/setup --tests` installs; without it a test says that it was skipped,
 /// which continuous integration takes for a failure.
-fn installed(program: &str) -> bool {
+pub(crate) fn installed(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     let found = found.is_ok_and(|output| output.status.success());
     assert!(found || std::env::var_os("CI").is_none(), "{program} is missing");
