@@ -15,15 +15,25 @@ fn proxy_of(chain: &Chain, (prefix, mark): (&str, u32), descriptors: usize) -> P
     let limit = ["prlimit".into(), format!("--nofile={descriptors}")];
     let mut proxy = launch(chain, &folder, false, &limit);
     until_ready(&mut proxy, &folder);
-    Part { proxy, folder }
+    Part { proxy, folder, limit }
 }
 
 struct Part {
     proxy: Child,
     folder: tempfile::TempDir,
+    limit: [String; 2],
 }
 
 impl Part {
+    /// Another process takes the place of this one, under the same limit.
+    fn take_over(&mut self, chain: &Chain) {
+        let next = launch(chain, &self.folder, true, &self.limit);
+        let mut old = std::mem::replace(&mut self.proxy, next);
+        until("the old proxy ends", || old.try_wait().expect("a child").is_some());
+        assert_eq!(old.wait().expect("a child").code(), Some(0));
+        until_ready(&mut self.proxy, &self.folder);
+    }
+
     fn status(&self) -> Value {
         let text = ask(&self.folder.path().join("socket"), "status").expect("an answer");
         serde_json::from_str(&text).expect("JSON")
@@ -51,7 +61,7 @@ fn soak_two_proxies_hold_more_connections_than_the_descriptors_of_one_allow() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("it may");
     let chain = Chain::build(8, [1_400, 1_500]).expect("three hosts");
-    let parts = [("10.45.0.0/30", 500), ("10.45.0.4/30", 501)]
+    let mut parts = [("10.45.0.0/30", 500), ("10.45.0.4/30", 501)]
         .map(|part| proxy_of(&chain, part, descriptors));
     let [at, _] = Chain::server();
     let bind = || {
@@ -84,6 +94,10 @@ fn soak_two_proxies_hold_more_connections_than_the_descriptors_of_one_allow() {
         assert_eq!((&status["accepted"], &status["over_limit"]), (&(count / 2).into(), &0.into()));
         let most = status["flows_limit"].as_u64().expect("a number");
         assert!(most < count as u64, "one alone could have all: {status}");
+    }
+    parts[0].take_over(&chain);
+    for part in &parts {
+        assert_eq!(part.status()["flows"], count / 2, "each still has its own");
     }
     let mut by_address: BTreeMap<SocketAddr, TcpStream> = clients
         .into_iter()
