@@ -24,7 +24,8 @@ impl Halted {
         Self { proxy: launch(&world.chain, &folder, true, &[]), folder }
     }
 
-    /// Waits until it has what only comes with a connection: its pipe.
+    /// Waits until it has what only comes with a connection, its pipe, and stands at its log: then
+    /// it has everything.
     fn until_it_has_a_connection(&mut self, world: &World) {
         let pipes = |id| {
             let mut open = open_files(id);
@@ -37,6 +38,10 @@ impl Halted {
         until("a connection has come", || {
             assert!(self.proxy.try_wait().expect("a child").is_none(), "the new proxy ended");
             !pipes(self.proxy.id()).is_disjoint(&old)
+        });
+        let waits_in = format!("/proc/{}/wchan", self.proxy.id());
+        until("it stands at its log", || {
+            fs::read_to_string(&waits_in).expect("it lives") == "wait_for_partner"
         });
     }
 
