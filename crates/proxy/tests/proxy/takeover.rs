@@ -4,6 +4,7 @@ use super::*;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// A new proxy that gets no further than to its log, a named pipe, until somebody reads that.
 struct Halted {
@@ -24,24 +25,14 @@ impl Halted {
         Self { proxy: launch(&world.chain, &folder, true, &[]), folder }
     }
 
-    /// Waits until it has what only comes with a connection, its pipe, and stands at its log: then
-    /// it has everything.
-    fn until_it_has_a_connection(&mut self, world: &World) {
-        let pipes = |id| {
-            let mut open = open_files(id);
-            open.retain(|name| name.starts_with("pipe:"));
-            open
-        };
-        // Those of this process are everybody's.
-        let old: BTreeSet<_> = &pipes(world.proxy.id()) - &pipes(std::process::id());
-        assert!(!old.is_empty(), "data waits in the old proxy");
-        until("a connection has come", || {
-            assert!(self.proxy.try_wait().expect("a child").is_none(), "the new proxy ended");
-            !pipes(self.proxy.id()).is_disjoint(&old)
-        });
-        let waits_in = format!("/proc/{}/wchan", self.proxy.id());
+    /// Waits until it stands at its log, which it opens when everything has come.
+    fn until_it_has_everything(&mut self) {
         until("it stands at its log", || {
-            fs::read_to_string(&waits_in).expect("it lives") == "wait_for_partner"
+            assert!(self.proxy.try_wait().expect("a child").is_none(), "the new proxy ended");
+            threads(self.proxy.id()).any(|thread| {
+                let waits_in = fs::read_to_string(thread.join("wchan"));
+                waits_in.is_ok_and(|place| place == "wait_for_partner")
+            })
         });
     }
 
@@ -56,6 +47,32 @@ impl Halted {
         self.proxy.kill().expect("it lives");
         self.proxy.wait().expect("a child");
     }
+}
+
+impl Drop for Halted {
+    fn drop(&mut self) {
+        // It may have ended, or the test has failed and it stands for ever.
+        let _ = self.proxy.kill();
+        let _ = self.proxy.wait();
+    }
+}
+
+/// Where the kernel tells of each thread of a process.
+fn threads(id: u32) -> impl Iterator<Item = PathBuf> {
+    let folder = fs::read_dir(format!("/proc/{id}/task")).expect("it lives");
+    folder.flatten().map(|entry| entry.path())
+}
+
+/// The state of a thread, as the kernel tells it.
+fn state(thread: &Path) -> Option<char> {
+    let stat = fs::read_to_string(thread.join("stat")).ok()?;
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+}
+
+/// Stops a process. The signal stops thread after thread, and some go on meanwhile.
+fn stop(id: u32) {
+    kill(Pid::from_raw(id.cast_signed()), Signal::SIGSTOP).expect("it lives");
+    until("it has stopped", || threads(id).all(|thread| state(&thread) == Some('T')));
 }
 
 /// What a process has open beside its standard streams, as the kernel names it.
@@ -113,7 +130,7 @@ fn a_new_proxy_that_is_killed_leaves_the_old_one_with_every_connection() {
     };
     goes_on(&world);
     // One has asked, and has nothing: the old one stands still.
-    world.signal(Signal::SIGSTOP);
+    stop(world.proxy.id());
     let mut halted = Halted::start(&world);
     until("it asks", || {
         assert!(halted.proxy.try_wait().expect("a child").is_none(), "the new proxy ended");
@@ -125,14 +142,14 @@ fn a_new_proxy_that_is_killed_leaves_the_old_one_with_every_connection() {
     // One has everything, and is not ready.
     let before = failures(&world);
     let mut halted = Halted::start(&world);
-    halted.until_it_has_a_connection(&world);
+    halted.until_it_has_everything();
     halted.kill();
     goes_on(&world);
     assert_eq!(failures(&world), before + 1);
     // One has said that it is ready, which the old one has not heard.
     let mut halted = Halted::start(&world);
-    halted.until_it_has_a_connection(&world);
-    world.signal(Signal::SIGSTOP);
+    halted.until_it_has_everything();
+    stop(world.proxy.id());
     let _log = halted.release();
     until("it is ready", || a_word_waits(&world));
     halted.kill();
@@ -167,26 +184,19 @@ fn a_new_proxy_that_is_stopped_before_the_word_comes_takes_it_all_the_same() {
     client.read_exact(&mut got).expect("a part of it");
     until("a pipe holds data", || world.status()["pipes"] == 1);
     let mut next = Halted::start(&world);
-    next.until_it_has_a_connection(&world);
-    world.signal(Signal::SIGSTOP);
+    next.until_it_has_everything();
+    stop(world.proxy.id());
     let _log = next.release();
     until("it is ready", || a_word_waits(&world));
-    let new = Pid::from_raw(next.proxy.id().cast_signed());
-    let state = || {
-        let stat = fs::read_to_string(format!("/proc/{new}/stat")).expect("it lives");
-        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
-    };
-    kill(new, Signal::SIGSTOP).expect("it lives");
-    until("it has stopped", || state() == Some('T'));
-    kill(new, Signal::SIGCONT).expect("it lives");
-    until("it waits again", || state() == Some('S'));
+    let new = next.proxy.id();
+    stop(new);
+    kill(Pid::from_raw(new.cast_signed()), Signal::SIGCONT).expect("it lives");
+    until("it waits again", || threads(new).all(|thread| state(&thread) == Some('S')));
     world.signal(Signal::SIGCONT);
     until("the old proxy ends", || world.proxy.try_wait().expect("a child").is_some());
     until_ready(&mut next.proxy, &next.folder);
-    let Halted { proxy, folder } = next;
-    world.proxy = proxy;
+    std::mem::swap(&mut world.proxy, &mut next.proxy);
     client.shutdown(Shutdown::Write).expect("it is open");
     client.read_to_end(&mut got).expect("all of it");
     assert_eq!(Sha256::digest(&got), Sha256::digest(data(13, 20_000_000)));
-    drop(folder);
 }
