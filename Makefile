@@ -6,10 +6,11 @@ ifneq ($(toolchain),)
 export RUSTUP_TOOLCHAIN := $(toolchain)
 endif
 
-.PHONY: help setup setup-tests demo test test-fast bench fuzz swarm mutants soak
+.PHONY: help setup setup-tests demo demo-all test test-fast bench fuzz swarm mutants soak
 
 help:
 	@echo 'make demo       build justfull and watch it keep a queue just full'
+	@echo 'make demo-all   the main comparison of T20 on every channel that is there: 85 MB'
 	@echo 'make test       everything a change must pass (installs what is missing; see .ci/setup)'
 	@echo 'make test-fast  the part of it that takes under two minutes'
 	@echo 'make bench      time the standard workload against its floors'
@@ -30,6 +31,9 @@ setup-tests:
 # build --release` has all.
 demo: setup
 	cargo run --release --quiet --package justfull --no-default-features -- demo
+
+demo-all: setup
+	cargo run --release --quiet --package justfull --no-default-features -- demo --all
 
 test: setup-tests
 	cargo xtask ci

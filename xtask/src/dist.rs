@@ -27,7 +27,7 @@ const COMPARED: [&[&str]; 3] = [
 ];
 
 /// Files of results that hold figures, and no word about the program that made them.
-const FIGURES: [&str; 3] = ["runs.csv", "series.csv", "cdf.csv"];
+const FIGURES: [&str; 4] = ["runs.csv", "series.csv", "flow_series.csv", "cdf.csv"];
 
 pub(crate) fn run(root: &Path) -> Outcome {
     let target = process::metadata(&root.join("Cargo.toml"))?.target_directory.into_std_path_buf();

@@ -33,7 +33,7 @@ pub(crate) struct Cli {
 const EXAMPLES: &str = with_exit_status!(
     "\
 Examples:
-  justfull demo                                       the main comparison on shipped channels
+  justfull demo                                       what a download does to a call, in seconds
   justfull run t20-individual                         a shipped scenario (see `justfull list`)
   justfull run my.toml --runs 10 --out results/my     ten seeds, 95 % intervals
   justfull run t20-individual --method Vanilla --method DRQL --set 'rlc.queue.limit=10MB'
@@ -46,8 +46,11 @@ pub(crate) enum Command {
     /// Run scenarios and compare their methods
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Run T20's main comparison on the shipped synthetic channels and write its report
-    #[command(after_help = with_exit_status!())]
+    /// Show in seconds what a download does to a call, and what four methods do about it
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull demo\n  justfull demo --all\n\n\
+         The first is the shipped scenario demo (`justfull show demo`)."
+    ))]
     Demo(DemoArgs),
     /// Run a paper's claims and judge them
     #[command(after_help = with_exit_status!(
@@ -464,6 +467,10 @@ pub(crate) struct JobsArgs {
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
+    /// T20's main comparison on two synthetic channels, and on the paper's where JUSTFULL_DATA has
+    /// them: 85 MB of results
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
     #[command(flatten)]
@@ -473,8 +480,8 @@ pub(crate) struct DemoArgs {
 #[derive(Args)]
 pub(crate) struct OutputArgs {
     /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl,
-    /// runs.parquet, series.csv, cdf.csv, result.json, manifest.json [default: results/NAME;
-    /// live: results/live/SCENARIO-UTC]
+    /// runs.parquet, series.csv, flow_series.csv, cdf.csv, result.json, manifest.json [default:
+    /// results/NAME; live: results/live/SCENARIO-UTC]
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder whatever it holds; what no run can make again is kept as DIR.old

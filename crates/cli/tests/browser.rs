@@ -11,7 +11,6 @@ use std::process::Command;
 /// What the page says of itself once it is laid out: added to a copy of the report before the
 /// browser opens it.
 const PROBE: &str = r#"<script>
-document.querySelectorAll("details").forEach(d => d.open = true);
 const figures = [...document.querySelectorAll("figure")].map(f => {
   const r = f.querySelector("svg").getBoundingClientRect();
   return { id: f.id, x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height };
@@ -34,12 +33,19 @@ out.textContent = JSON.stringify({ figures, cut, height: document.documentElemen
 parent.document.body.append(out);
 </script>"#;
 
+/// Added before [`PROBE`] where the whole page is to be seen.
+const UNFOLD: &str = r#"<script>
+document.querySelectorAll("details").forEach(d => d.open = true);
+</script>"#;
+
 /// Width of a small phone. The browser's own windows are no narrower than 500 pixels: the page then
 /// stands in a frame.
 const PHONE: u32 = 390;
 
-/// The largest report of a demonstration, in bytes.
-const MOST_BYTES: u64 = 3_000_000;
+/// The largest folder of a demonstration, in bytes.
+const MOST_BYTES: u64 = 5_000_000;
+/// The highest page of a demonstration on a desk, in pixels.
+const MOST_HEIGHT: u64 = 3_000;
 
 fn chromium() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -195,7 +201,7 @@ fn report(folder: &Path) -> (PathBuf, PathBuf) {
     let whole = out.join("report.html");
     let text = std::fs::read_to_string(&whole).expect("the report is there");
     let probed = folder.join("probed.html");
-    std::fs::write(&probed, text.replace("</body>", &format!("{PROBE}</body>")))
+    std::fs::write(&probed, text.replace("</body>", &format!("{UNFOLD}{PROBE}</body>")))
         .expect("a file can be written");
     (whole, probed)
 }
@@ -264,13 +270,43 @@ fn the_report_of_a_demonstration_is_small_and_names_no_other_place() {
         .output()
         .expect("the program starts");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let report = folder.path().join("report.html");
-    let bytes = std::fs::metadata(&report).expect("the report is there").len();
+    let bytes = size_of(folder.path());
     assert!(bytes < MOST_BYTES, "{bytes} bytes");
+    let report = folder.path().join("report.html");
     let text = std::fs::read_to_string(&report).expect("the report is text");
     for loads in ["src=\"http", "href=\"http", "url(http", "@import", "<link", "<script"] {
         assert!(!text.contains(loads), "the report contains {loads}");
     }
+    let Some(browser) = chromium() else { return };
+    let probed = folder.path().join("probed.html");
+    std::fs::write(&probed, text.replace("</body>", &format!("{PROBE}</body>")))
+        .expect("a file can be written");
+    for (width, window) in [(1280, 800), (PHONE, 844)] {
+        let page = match width {
+            PHONE => on_a_phone(folder.path(), &probed, window),
+            _ => probed.clone(),
+        };
+        let page = probe(&browser, folder.path(), &page, width.max(500));
+        let height = page["height"].as_u64().expect("a number");
+        assert!(width == PHONE || height < MOST_HEIGHT, "{height} pixels high");
+        let figures = places(&page);
+        let first = figures.iter().min_by_key(|place| place.y).expect("a figure");
+        assert!(first.id.starts_with("delay-time"), "{}", first.id);
+        // Its legend and most of its first panel.
+        let seen = (window as usize).saturating_sub(first.y);
+        assert!(seen * 2 > first.height, "{width}: {seen} of {} pixels are seen", first.height);
+    }
+}
+
+/// Bytes of all files in `folder` and below.
+fn size_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let sizes = entries.map(|entry| {
+        let entry = entry.expect("an entry");
+        let meta = entry.metadata().expect("a file");
+        if meta.is_dir() { size_of(&entry.path()) } else { meta.len() }
+    });
+    sizes.sum()
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn results_are_whole(out: &Path) -> serde_json::Value {
         "runs.csv",
         "runs.parquet",
         "series.csv",
+        "flow_series.csv",
         "cdf.csv",
     ] {
         assert!(names.iter().any(|found| found == name), "{name}: {names:?}");

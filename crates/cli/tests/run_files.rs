@@ -166,7 +166,7 @@ fn the_same_scenario_and_seeds_give_the_same_bytes() {
         let words = ["p06-web", "--runs", "2", "--set", "duration=60s", "--jobs", jobs];
         run(folder.path(), &[&words[..], &["--out", out]].concat());
         let read = |name| std::fs::read(folder.path().join(out).join(name)).expect("it is there");
-        ["runs.csv", "runs.jsonl", "series.csv", "cdf.csv"].map(read)
+        ["runs.csv", "runs.jsonl", "series.csv", "flow_series.csv", "cdf.csv"].map(read)
     };
     assert!(files("one", "1") == files("two", "2"));
 }

@@ -21,8 +21,9 @@ mod summary;
 mod value;
 
 pub use columns::{
-    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow, FlowRow,
-    Runs, SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table,
+    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow,
+    FLOW_SERIES_COLUMNS, FlowPoint, FlowRow, FlowsOverTime, Runs, SERIES_COLUMNS, SeriesOverTime,
+    SeriesPoint, Table,
 };
 
 pub use folder::ResultsFolder;
@@ -45,8 +46,8 @@ use std::io::{self, Write};
 pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
-/// `cdf.csv`, `result.json` and, if queues were measured, `entities.csv` into `folder`. Returns the
-/// number of files.
+/// `flow_series.csv`, `cdf.csv`, `result.json` and, if queues were measured, `entities.csv` into
+/// `folder`. Returns the number of files.
 ///
 /// # Errors
 /// Names the first file that could not be written.
@@ -61,6 +62,7 @@ pub fn write_all(
         #[cfg(feature = "parquet")]
         ("runs.parquet", runs_parquet),
         ("series.csv", series_csv),
+        ("flow_series.csv", flow_series_csv),
         ("cdf.csv", cdf_csv),
         ("result.json", result_json),
     ]);
@@ -152,6 +154,19 @@ pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     csv_table(&SERIES_COLUMNS, rows, out)
 }
 
+/// One line for each run, flow name and bin of time, by [`FLOW_SERIES_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn flow_series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = all_runs(comparison).flat_map(|(group, run)| {
+        run.series.flows.iter().flat_map(move |flow| {
+            (0..flow.delay_ms.len()).map(move |bin| FlowPoint { group, run, flow, bin })
+        })
+    });
+    csv_table(&FLOW_SERIES_COLUMNS, rows, out)
+}
+
 /// One line for each run, distribution and point, by [`CDF_COLUMNS`].
 ///
 /// # Errors
@@ -237,6 +252,7 @@ pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<(
     let columns = BTreeMap::from([
         ("runs", units(&COLUMNS)),
         ("series", units(&SERIES_COLUMNS)),
+        ("flow_series", units(&FLOW_SERIES_COLUMNS)),
         ("cdf", units(&CDF_COLUMNS)),
         ("entities", units(&ENTITY_COLUMNS)),
     ]);

@@ -6,6 +6,7 @@ mod backlog;
 mod boxes;
 mod cdf;
 mod curves;
+mod over_time;
 mod palette;
 mod panel;
 #[cfg(feature = "png")]
@@ -63,6 +64,8 @@ pub fn of_family(family: &Family<'_>, number: usize, palette: &Palette) -> Vec<F
 #[must_use]
 pub fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> {
     let figures = [
+        over_time::delay_over_time(group, number, palette),
+        over_time::goodput_over_time(group, number, palette),
         boxes::delay_boxes(group, number, palette),
         cdf::sojourn_cdfs(group, number, palette),
         backlog::backlog_over_time(group, number, palette),
@@ -135,7 +138,7 @@ mod tests {
     fn every_figure_is_drawn_once_and_names_every_method() {
         let comparison = example::comparison(2);
         let figures = all(&comparison);
-        assert_eq!(figures.len(), 2 + 3 * comparison.groups.len());
+        assert_eq!(figures.len(), 2 + 5 * comparison.groups.len());
         let mut ids: Vec<&str> = figures.iter().map(|f| f.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -110,48 +110,69 @@ fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
 /// What the second table of a group holds.
 const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, fairness";
 
-/// Tables and figures of one sweep: first the tables, then what spans the sweep, then each point,
-/// the first one open.
+/// Tables and figures of one sweep: a figure and a table, and what unfolds: the tables of the
+/// other points, what spans the sweep, each point.
 fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> String {
     let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
     let mut notes: Vec<String> = Vec::new();
-    for (_, group) in &family.groups {
-        if group.x.is_some() {
-            let _ = writeln!(out, "<h3>{}</h3>", escape(&group.x_text()));
-        }
-        // In two tables, so that each fits a screen.
-        let (first, mut rest) = (table::methods(&group.runs), table::rest(&group.runs));
-        rest.rows.iter_mut().for_each(|row| row.note.clear());
-        out.push_str(&grid(&first));
-        let _ = writeln!(
-            out,
-            "<details class=\"more\"><summary>{MORE}</summary>{}</details>",
-            grid(&rest)
-        );
-        notes.extend(first.notes.into_iter().chain(rest.notes));
-    }
+    let mut tables = family.groups.iter().map(|(_, group)| group_tables(group, &mut notes));
+    let first = tables.next().unwrap_or_default();
+    let others: String = tables.collect();
     let mut seen = std::collections::BTreeSet::new();
     notes.retain(|note| seen.insert(note.clone()));
-    out.push_str(&list("reading", &notes));
-    out.extend(figure::of_family(family, number, palette).iter().map(figure_html));
-    for (i, (index, group)) in family.groups.iter().enumerate() {
-        let figures = figure::of_group(group, index + 1, palette);
-        if !figures.is_empty() {
-            out.push_str(&group_details(group, &figures, i == 0));
+    let mut spanning = figure::of_family(family, number, palette);
+    let mut points: Vec<(String, Vec<Figure>)> = family
+        .groups
+        .iter()
+        .map(|(index, group)| (name_of(group), figure::of_group(group, index + 1, palette)))
+        .collect();
+    // A sweep is shown as a whole, a single point over time.
+    let from = match &mut points[..] {
+        [(_, figures)] => {
+            figures.append(&mut spanning);
+            figures
         }
+        _ => &mut spanning,
+    };
+    let lead: String = from.drain(..from.len().min(1)).map(|f| figure_html(&f)).collect();
+    out.extend([lead, first, list("reading", &notes)]);
+    out.push_str(&folded("Tables: the other points", &others));
+    out.push_str(&folded("Figures: all points", &figures_html(&spanning)));
+    for (name, figures) in &points {
+        out.push_str(&folded(&format!("Figures: {name}"), &figures_html(figures)));
     }
     out.push_str("</section>\n");
     out
 }
 
-fn group_details(group: &Group, figures: &[Figure], open: bool) -> String {
-    let name = if group.x.is_some() { group.x_text() } else { group.label.clone() };
-    let body: String = figures.iter().map(figure_html).collect();
-    let open = if open { " open" } else { "" };
-    format!(
-        "<details class=\"figures\"{open}><summary>Figures: {}</summary>\n{body}</details>\n",
-        escape(&name)
-    )
+/// The tables of one point, two so that each fits a screen; what they note goes to `notes`.
+fn group_tables(group: &Group, notes: &mut Vec<String>) -> String {
+    let (first, mut rest) = (table::methods(&group.runs), table::rest(&group.runs));
+    rest.rows.iter_mut().for_each(|row| row.note.clear());
+    let heading = match group.x {
+        Some(_) => format!("<h3>{}</h3>\n", escape(&group.x_text())),
+        None => String::new(),
+    };
+    let (shown, more) = (grid(&first), grid(&rest));
+    notes.extend(first.notes.into_iter().chain(rest.notes));
+    format!("{heading}{shown}<details class=\"more\"><summary>{MORE}</summary>{more}</details>\n")
+}
+
+fn name_of(group: &Group) -> String {
+    if group.x.is_some() { group.x_text() } else { group.label.clone() }
+}
+
+fn figures_html(figures: &[Figure]) -> String {
+    figures.iter().map(figure_html).collect()
+}
+
+/// `body` behind its `summary`; nothing where there is nothing.
+fn folded(summary: &str, body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    let summary = escape(summary);
+    format!("<details class=\"figures\"><summary>{summary}</summary>\n{body}</details>\n")
 }
 
 fn figure_html(figure: &Figure) -> String {

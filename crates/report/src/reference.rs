@@ -2,7 +2,9 @@
 //! reference documentation.
 
 use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
-use crate::export::{CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, SERIES_COLUMNS, Table};
+use crate::export::{
+    CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, SERIES_COLUMNS, Table,
+};
 use justfull_base::doc::MethodDoc;
 use justfull_lab::claims::CLAIMS;
 use justfull_scenario::library;
@@ -247,6 +249,7 @@ fn columns_page() -> String {
     }
     table("runs.csv, runs.jsonl, runs.parquet", rows(&COLUMNS));
     table("series.csv", rows(&SERIES_COLUMNS));
+    table("flow_series.csv", rows(&FLOW_SERIES_COLUMNS));
     table("cdf.csv", rows(&CDF_COLUMNS));
     table("entities.csv", rows(&ENTITY_COLUMNS));
     table("--packets FILE", PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect());

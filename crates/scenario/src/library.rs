@@ -4,6 +4,7 @@ use justfull_base::doc::MethodDoc;
 
 /// A scenario that ships: name, and the text of its file.
 pub const SCENARIOS: &[(&str, &str)] = &[
+    ("demo", include_str!("../../../scenarios/demo.toml")),
     ("t20-individual", include_str!("../../../scenarios/t20-individual.toml")),
     ("t20-individual-two-flows", include_str!("../../../scenarios/t20-individual-two-flows.toml")),
     ("t20-shared", include_str!("../../../scenarios/t20-shared.toml")),

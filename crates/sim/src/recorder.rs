@@ -1,10 +1,12 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
 mod class;
+mod over_time;
 mod together;
 
 pub(crate) use self::class::ClassInfo;
 use self::class::{Class, Closed, ProxyTimes, Single};
+use self::over_time::{BINS, Bins, MOST_NAMES, OverTime};
 use self::together::Together;
 use crate::app_stats::{AppEvent, sent_at};
 use crate::ledger::Trip;
@@ -59,12 +61,11 @@ pub(crate) struct Recorder {
     held_before: u64,
     slots: u64,
     starved_slots: u64,
-    bin: Duration,
-    bins: Vec<Bin>,
-    /// The bin of the latest event, from its start to before its end.
-    current_bin: usize,
-    current_from: Instant,
-    current_to: Instant,
+    /// In which of `series` a time is.
+    bins: Bins,
+    series: Vec<Bin>,
+    /// Bins over time of the flows that are followed.
+    flow_bins: Bins,
 }
 
 impl Recorder {
@@ -77,8 +78,11 @@ impl Recorder {
         classes: Vec<ClassInfo>,
         class_of_flow: Vec<u32>,
     ) -> Self {
-        let bin = Duration::from_nanos((end.as_nanos() / bins as u64).max(1));
-        let classes = classes.into_iter().map(|info| Class::new(info, air_delay));
+        let new = |(i, info)| {
+            let over_time = (i < MOST_NAMES).then(OverTime::default);
+            Class { over_time, ..Class::new(info, air_delay) }
+        };
+        let classes = classes.into_iter().enumerate().map(new);
         let layer = || LayerCount {
             low_latency: Times::new(),
             other: Times::new(),
@@ -105,17 +109,16 @@ impl Recorder {
             beats_bound: None,
             slots: 0,
             starved_slots: 0,
-            bin,
-            bins: vec![Bin::default(); bins + 1],
-            current_bin: 0,
-            current_from: Instant::ZERO,
-            current_to: Instant::ZERO + bin,
+            bins: Bins::new(end, bins),
+            series: vec![Bin::default(); bins + 1],
+            flow_bins: Bins::new(end, BINS),
         }
     }
 
     /// Adds a class without flows, and returns its number.
     pub(crate) fn add_class(&mut self, info: ClassInfo) -> u32 {
-        self.classes.push(Class::new(info, self.air_delay));
+        let over_time = (self.classes.len() < MOST_NAMES).then(OverTime::default);
+        self.classes.push(Class { over_time, ..Class::new(info, self.air_delay) });
         (self.classes.len() - 1) as u32
     }
 
@@ -158,18 +161,7 @@ impl Recorder {
 
     #[inline]
     fn bin_at(&mut self, now: Instant) -> &mut Bin {
-        if now < self.current_from || now >= self.current_to {
-            self.turn_to_bin(now);
-        }
-        &mut self.bins[self.current_bin]
-    }
-
-    #[cold]
-    fn turn_to_bin(&mut self, now: Instant) {
-        let number = now.as_nanos() / self.bin.as_nanos();
-        self.current_bin = (number as usize).min(self.bins.len() - 1);
-        self.current_from = Instant::ZERO + self.bin.times(number);
-        self.current_to = self.current_from + self.bin;
+        &mut self.series[self.bins.at(now)]
     }
 
     /// A packet is about to enter the UPF.
@@ -238,13 +230,16 @@ impl Recorder {
         packet: &Packet,
         (bound, to_ue): (Option<Instant>, Option<Duration>),
     ) {
+        let single = &mut self.singles[packet.flow as usize];
+        let class = &mut self.classes[single.class as usize];
+        if let Some(over_time) = &mut class.over_time {
+            over_time.delivered(self.flow_bins.at(now), left.since(packet.entered));
+        }
         if packet.entered < self.warmup {
             return self.hold_to_bound(left, packet, bound);
         }
         let delay = now.since(packet.entered);
-        let single = &mut self.singles[packet.flow as usize];
         let last = std::mem::replace(&mut single.last_delay, delay.as_nanos() + 1);
-        let class = &mut self.classes[single.class as usize];
         class.result.delivered_packets += 1;
         class.delay.record(left.since(packet.entered));
         if let Some(time) = to_ue {
@@ -270,9 +265,13 @@ impl Recorder {
         let single = &mut self.singles[flow as usize];
         single.left -= bytes;
         let whole = single.left == 0;
+        let class = &mut self.classes[single.class as usize];
+        if let Some(over_time) = &mut class.over_time {
+            over_time.received(self.flow_bins.at(now), bytes);
+        }
         if now >= self.warmup {
             single.goodput_bytes += bytes;
-            self.classes[single.class as usize].goodput_bytes += bytes;
+            class.goodput_bytes += bytes;
         }
         if whole {
             self.transfer_whole(now, flow);
@@ -512,14 +511,19 @@ impl Recorder {
     /// State over time.
     pub(crate) fn series(&self) -> Series {
         // A run that ended before its time has no state after its end.
-        let reached = self.end.as_nanos().div_ceil(self.bin.as_nanos());
-        let bins = &self.bins[..(self.bins.len() - 1).min(reached as usize)];
+        let bins = &self.series[..self.bins.until(self.end)];
         let per_slot = |f: &dyn Fn(&Bin) -> u64| {
             bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect()
         };
-        let bin_s = self.bin.as_secs_f64();
+        let bin_s = self.bins.width.as_secs_f64();
+        let (width, count) = (self.flow_bins.width, self.flow_bins.until(self.end));
+        let flow = |class: &Class| {
+            Some(class.over_time.as_ref()?.finish(&class.result.name, width, count))
+        };
         Series {
             bin_s,
+            flow_bin_s: width.as_secs_f64(),
+            flows: self.classes.iter().filter_map(flow).collect(),
             capacity_per_slot: per_slot(&|b| b.capacity),
             upf_packets: per_slot(&|b| b.backlog[0]),
             sdap_packets: per_slot(&|b| b.backlog[1]),

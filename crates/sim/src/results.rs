@@ -404,6 +404,24 @@ pub struct Series {
     pub rlc_bytes: Vec<f64>,
     /// Goodput of all flows in Mbit/s.
     pub delivered_mbit_s: Vec<f64>,
+    /// Width of a bin of `flows` in seconds. Not part of `result.json`.
+    #[serde(skip)]
+    pub flow_bin_s: f64,
+    /// The first 16 flow names over time. Not part of `result.json`.
+    #[serde(skip)]
+    pub flows: Vec<FlowSeries>,
+}
+
+/// Delay and goodput of the flows of one name over time, from the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowSeries {
+    /// Name of the flows.
+    pub name: String,
+    /// Per bin: 10th, 50th and 90th percentile in ms of the delays of the packets that were
+    /// delivered in it, those of the warm-up too; none without a packet.
+    pub delay_ms: Vec<Option<[f64; 3]>>,
+    /// Per bin: goodput in Mbit/s.
+    pub goodput_mbit_s: Vec<f64>,
 }
 
 /// Fate of every packet of a run: `entered = delivered + dropped + queued`, checked when the run

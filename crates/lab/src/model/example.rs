@@ -5,8 +5,8 @@ use super::{ClaimRow, ClaimTable, Comparison, Expected, Group, ShownTable, Switc
 use crate::stats::Summary;
 use justfull_base::Rng;
 use justfull_sim::results::{
-    CellResult, Conservation, Distribution, FlowResult, LayerResult, ReportsResult, RlcResult,
-    RunResult, Series, TogetherResult, UplinkResult,
+    CellResult, Conservation, Distribution, FlowResult, FlowSeries, LayerResult, ReportsResult,
+    RlcResult, RunResult, Series, TogetherResult, UplinkResult,
 };
 
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
@@ -201,6 +201,16 @@ fn distribution(mean: f64, shape: f64, rng: &mut Rng) -> Distribution {
     }
 }
 
+/// A delay that follows the saw-tooth of a backlog, known from the 5th second on.
+fn flow_series(name: &str, backlog: f64) -> FlowSeries {
+    let delay = |bin: usize| {
+        let tooth = backlog * (0.5 + (bin % 12) as f64 / 12.0) + 4.0;
+        (bin >= 5).then_some([0.7 * tooth, tooth, 1.6 * tooth])
+    };
+    let delay_ms: Vec<_> = (0..BINS / 10).map(delay).collect();
+    FlowSeries { name: name.into(), goodput_mbit_s: vec![4.4; delay_ms.len()], delay_ms }
+}
+
 /// A channel that changes each second, and a saw-tooth of a backlog.
 fn series(backlog: f64, rng: &mut Rng) -> Series {
     let mut level = 18.0;
@@ -221,6 +231,8 @@ fn series(backlog: f64, rng: &mut Rng) -> Series {
         rlc_bytes: rlc.iter().map(|r| r * 1500.0).collect(),
         delivered_mbit_s: capacity.iter().map(|c| c * 1.2).collect(),
         capacity_per_slot: capacity,
+        flow_bin_s: 1.0,
+        flows: ["voice", "bulk"].map(|name| flow_series(name, backlog)).into(),
         rlc_packets: rlc,
     }
 }

@@ -33,9 +33,10 @@ mod tables;
 
 pub use runs::COLUMNS;
 pub use table::{
-    CdfPoint, Cdfs, Column, Entities, EntityRow, FlowRow, Runs, SeriesOverTime, SeriesPoint, Table,
+    CdfPoint, Cdfs, Column, Entities, EntityRow, FlowPoint, FlowRow, FlowsOverTime, Runs,
+    SeriesOverTime, SeriesPoint, Table,
 };
-pub use tables::{CDF_COLUMNS, ENTITY_COLUMNS, SERIES_COLUMNS};
+pub use tables::{CDF_COLUMNS, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, SERIES_COLUMNS};
 
 #[cfg(test)]
 mod tests;

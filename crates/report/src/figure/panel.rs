@@ -356,6 +356,16 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.sheet.fill(pixels, colour.mix(0.35));
     }
 
+    /// The area between two lines with the same points across.
+    pub(super) fn band(&self, points: &[(f64, [f64; 2])], colour: RGBColor) {
+        let edge = |i: usize| points.iter().map(move |(x, ends)| (*x, ends[i]));
+        let there = edge(0).map(|(x, y)| self.at(x, y));
+        let back = edge(1).rev().map(|(x, y)| self.at(x, y));
+        let mut pixels: Vec<Pixel> = there.chain(back).collect();
+        pixels.dedup();
+        self.sheet.fill(pixels, colour.mix(0.15));
+    }
+
     /// A method's mark at a point.
     pub(super) fn mark(&self, x: f64, y: f64, look: Look, radius: i32) {
         self.sheet.mark(self.at(x, y), look, radius);

@@ -1,5 +1,6 @@
 //! Counts for each flow name and each flow.
 
+use super::over_time::OverTime;
 use crate::app_stats::AppStats;
 use crate::ledger::Trip;
 use crate::results::{FlowResult, ProxyResult};
@@ -24,6 +25,8 @@ pub(crate) struct ClassInfo {
 pub(super) struct Class {
     pub(super) result: FlowResult,
     pub(super) delay: Times,
+    /// None for names beyond those that are followed.
+    pub(super) over_time: Option<OverTime>,
     /// From the pull of the last byte to the UE; none before the first packet with this time.
     pub(super) to_ue: Option<Times>,
     pub(super) bound: Option<Times>,
@@ -47,6 +50,7 @@ impl Class {
     pub(super) fn new(info: ClassInfo, air_delay: Duration) -> Self {
         Self {
             delay: Times::new(),
+            over_time: None,
             to_ue: None,
             bound: info.low_latency.then(Times::new),
             // A transfer has one whatever its packets say they are.

@@ -2,7 +2,7 @@
 
 use crate::export::value::Value;
 use justfull_lab::model::Group;
-use justfull_sim::results::{EntityResult, FlowResult, RunResult};
+use justfull_sim::results::{EntityResult, FlowResult, FlowSeries, RunResult};
 
 /// A table of the result files.
 pub trait Table {
@@ -16,6 +16,9 @@ pub enum Runs {}
 /// `series.csv`.
 pub enum SeriesOverTime {}
 
+/// `flow_series.csv`.
+pub enum FlowsOverTime {}
+
 /// `cdf.csv`.
 pub enum Cdfs {}
 
@@ -28,6 +31,10 @@ impl Table for Runs {
 
 impl Table for SeriesOverTime {
     type Row<'a> = SeriesPoint<'a>;
+}
+
+impl Table for FlowsOverTime {
+    type Row<'a> = FlowPoint<'a>;
 }
 
 impl Table for Cdfs {
@@ -68,6 +75,19 @@ pub struct SeriesPoint<'a> {
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,
+    /// Number of the bin.
+    pub bin: usize,
+}
+
+/// A row of `flow_series.csv`: one bin of one flow name of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowPoint<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// The flow name.
+    pub flow: &'a FlowSeries,
     /// Number of the bin.
     pub bin: usize,
 }

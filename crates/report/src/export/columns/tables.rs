@@ -1,6 +1,6 @@
 //! Columns of the files other than `runs.csv`.
 
-use super::table::{Cdfs, Column, Entities, SeriesOverTime, SeriesPoint};
+use super::table::{Cdfs, Column, Entities, FlowPoint, FlowsOverTime, SeriesOverTime, SeriesPoint};
 use crate::export::value::Value;
 
 /// One number of a bin; absent if the series is shorter.
@@ -59,6 +59,43 @@ pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 15] = in_runs![
     column!("delivered_mbit_s", "Mbit/s", "Goodput of all flows.", |r| bin(
         r,
         &r.run.series.delivered_mbit_s
+    )),
+];
+
+/// A percentile of the delays in a bin: 0, 1, 2 for the 10th, 50th, 90th.
+fn delay(row: &FlowPoint<'_>, percentile: usize) -> Value {
+    let of_bin = row.flow.delay_ms.get(row.bin).copied().flatten();
+    Value::real(of_bin.map(|delays| delays[percentile]))
+}
+
+/// Columns of `flow_series.csv`.
+pub static FLOW_SERIES_COLUMNS: [Column<FlowsOverTime>; 12] = in_runs![
+    column!("flow", "text", "Name of the flow; the first 16 of a run are here.", |r| Value::text(
+        &r.flow.name
+    )),
+    column!("time_s", "s", "Start of the bin, from the start of the run.", |r| Value::Real(
+        r.bin as f64 * r.run.series.flow_bin_s
+    )),
+    column!(
+        "delay_ms_p10",
+        "ms",
+        "Delay of the packets delivered in the bin, warm-up included: 10th percentile.",
+        |r| delay(r, 0)
+    ),
+    column!(
+        "delay_ms_p50",
+        "ms",
+        "Delay of the packets delivered in the bin, warm-up included: median.",
+        |r| delay(r, 1)
+    ),
+    column!(
+        "delay_ms_p90",
+        "ms",
+        "Delay of the packets delivered in the bin, warm-up included: 90th percentile.",
+        |r| delay(r, 2)
+    ),
+    column!("goodput_mbit_s", "Mbit/s", "New payload that came in the bin.", |r| Value::real(
+        r.flow.goodput_mbit_s.get(r.bin).copied()
     )),
 ];
 

@@ -40,6 +40,7 @@ fn check<T: Table>(columns: &[Column<T>]) {
 fn names_are_unique_and_end_in_their_unit_and_meanings_are_sentences() {
     check(&COLUMNS);
     check(&SERIES_COLUMNS);
+    check(&FLOW_SERIES_COLUMNS);
     check(&CDF_COLUMNS);
     check(&ENTITY_COLUMNS);
 }
