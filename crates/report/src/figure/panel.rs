@@ -134,9 +134,11 @@ impl Sheet<'_> {
         self.root.draw(element).expect(WRITES);
     }
 
-    /// Text whose left end is at `at`, centred on its height.
+    /// Text whose left end is at `at`, centred on its height. Control characters, which SVG does
+    /// not allow, are replaced.
     pub(super) fn text(&self, at: Pixel, text: &str) {
-        self.put(&Text::new(text.to_owned(), at, font(FONT, TEXT, HPos::Left, VPos::Center)));
+        let text = text.replace(char::is_control, "\u{fffd}");
+        self.put(&Text::new(text, at, font(FONT, TEXT, HPos::Left, VPos::Center)));
     }
 
     /// Text whose right end is at `at`, centred on its height.
