@@ -68,7 +68,7 @@ fn a_run_ends_with_its_command_and_with_its_status() {
         assert_eq!((done.code, done.stderr.lines().count()), (0, 1), "{}", done.stderr);
         // A run that ends at once has nothing over time to draw.
         assert!(
-            done.stderr.starts_with("report: good/report.html; 6 tables and "),
+            done.stderr.starts_with("report: good/report.html; 7 tables and "),
             "{}",
             done.stderr
         );
