@@ -13,12 +13,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         column_of(name).map_err(|why| Failure::Usage(format!("{option}: {why}")))
     };
     let kind = match (args.kind, &args.x) {
-        (PlotKind::Line, x) => {
-            if let Some(x) = x {
-                swept(args, x)?;
-            }
-            Kind::Line { y: column("--y", &args.y)? }
-        }
+        (PlotKind::Line, _) => Kind::Line { y: column("--y", &args.y)? },
         (PlotKind::Points, Some(x)) => {
             Kind::Points { x: column("--x", x)?, y: column("--y", &args.y)? }
         }
@@ -32,6 +27,9 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         (PlotKind::Ccdf, None) => Kind::Ccdf,
     };
     let folders = read(args)?;
+    if let (PlotKind::Line, Some(x)) = (args.kind, &args.x) {
+        swept(&folders, x)?;
+    }
     let figure = chosen(&folders, kind, &args.y).map_err(Failure::Usage)?;
     form.write(figure, &args.out)
 }
@@ -47,8 +45,8 @@ fn read(args: &PlotArgs) -> Result<Vec<Folder>, Failure> {
 }
 
 /// Refuses an `--x` that is not what the results sweep.
-fn swept(args: &PlotArgs, x: &str) -> Result<(), Failure> {
-    for folder in read(args)? {
+fn swept(folders: &[Folder], x: &str) -> Result<(), Failure> {
+    for folder in folders {
         let found = folder.swept();
         let name = found.as_deref().unwrap_or("nothing");
         if name != x && name.split(',').next() != Some(x) {
