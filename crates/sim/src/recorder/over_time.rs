@@ -46,13 +46,12 @@ impl Bins {
 
 /// Bins of a run.
 pub(super) const BINS: usize = 200;
-/// Names of flows that are followed over time: the first of a run. 16 B for each of their bins.
+/// Names of flows that are followed over time: the first of a run, 21 kB each.
 pub(super) const MOST_NAMES: usize = 16;
 /// Delays of a bin that are kept, 4 B each; of more, every second, fourth, ... counts.
-const MOST_DELAYS: usize = 1 << 16;
+const MOST_DELAYS: usize = 1 << 12;
 
-/// See the module's page.
-#[derive(Default)]
+/// See the module's page. Both of its lists are allocated once, at their greatest size.
 pub(super) struct OverTime {
     bins: Vec<Bin>,
     /// Delays in the last bin, in microseconds.
@@ -68,6 +67,17 @@ struct Bin {
     bytes: u64,
     /// 10th, 50th and 90th percentile in microseconds.
     delay_us: Option<[u32; 3]>,
+}
+
+impl Default for OverTime {
+    fn default() -> Self {
+        Self {
+            bins: Vec::with_capacity(BINS + 1),
+            delays: Vec::with_capacity(MOST_DELAYS),
+            one_of: 1,
+            skip: 0,
+        }
+    }
 }
 
 impl OverTime {
