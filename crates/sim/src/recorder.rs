@@ -6,7 +6,7 @@ mod together;
 
 pub(crate) use self::class::ClassInfo;
 use self::class::{Class, Closed, ProxyTimes, Single};
-use self::over_time::{BINS, Bins, MOST_NAMES, OverTime};
+use self::over_time::{Bins, MOST_NAMES, OverTime};
 use self::together::Together;
 use crate::app_stats::{AppEvent, sent_at};
 use crate::ledger::Trip;
@@ -64,8 +64,6 @@ pub(crate) struct Recorder {
     /// In which of `series` a time is.
     bins: Bins,
     series: Vec<Bin>,
-    /// Bins over time of the flows that are followed.
-    flow_bins: Bins,
 }
 
 impl Recorder {
@@ -111,7 +109,6 @@ impl Recorder {
             starved_slots: 0,
             bins: Bins::new(end, bins),
             series: vec![Bin::default(); bins + 1],
-            flow_bins: Bins::new(end, BINS),
         }
     }
 
@@ -161,7 +158,22 @@ impl Recorder {
 
     #[inline]
     fn bin_at(&mut self, now: Instant) -> &mut Bin {
-        &mut self.series[self.bins.at(now)]
+        if !self.bins.are_at(now) {
+            self.turn(now);
+        }
+        &mut self.series[self.bins.current()]
+    }
+
+    /// Goes to the bin of `now`.
+    #[cold]
+    fn turn(&mut self, now: Instant) {
+        self.bins.turn(now);
+        let bin = self.bins.current() / self.bins.in_one_of_flows();
+        for class in &mut self.classes {
+            if let Some(over_time) = &mut class.over_time {
+                over_time.turn(bin, class.received_bytes);
+            }
+        }
     }
 
     /// A packet is about to enter the UPF.
@@ -233,7 +245,7 @@ impl Recorder {
         let single = &mut self.singles[packet.flow as usize];
         let class = &mut self.classes[single.class as usize];
         if let Some(over_time) = &mut class.over_time {
-            over_time.delivered(self.flow_bins.at(now), left.since(packet.entered));
+            over_time.delivered(left.since(packet.entered));
         }
         if packet.entered < self.warmup {
             return self.hold_to_bound(left, packet, bound);
@@ -266,9 +278,7 @@ impl Recorder {
         single.left -= bytes;
         let whole = single.left == 0;
         let class = &mut self.classes[single.class as usize];
-        if let Some(over_time) = &mut class.over_time {
-            over_time.received(self.flow_bins.at(now), bytes);
-        }
+        class.received_bytes += bytes;
         if now >= self.warmup {
             single.goodput_bytes += bytes;
             class.goodput_bytes += bytes;
@@ -516,9 +526,11 @@ impl Recorder {
             bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect()
         };
         let bin_s = self.bins.width.as_secs_f64();
-        let (width, count) = (self.flow_bins.width, self.flow_bins.until(self.end));
+        let in_one = self.bins.in_one_of_flows();
+        let (width, count) = (self.bins.width.times(in_one as u64), bins.len().div_ceil(in_one));
         let flow = |class: &Class| {
-            Some(class.over_time.as_ref()?.finish(&class.result.name, width, count))
+            let of_class = (&*class.result.name, class.received_bytes);
+            Some(class.over_time.as_ref()?.finish(of_class, width, count))
         };
         Series {
             bin_s,

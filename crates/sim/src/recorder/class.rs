@@ -41,6 +41,8 @@ pub(super) struct Class {
     pub(super) rlc_backlog_sum: u64,
     pub(super) sdap_entries: u64,
     pub(super) goodput_bytes: u64,
+    /// New payload at the receivers, before the window too.
+    pub(super) received_bytes: u64,
     pub(super) closed: Closed,
     /// Sized transfers that are whole at their receivers.
     pub(super) whole: u32,
@@ -65,6 +67,7 @@ impl Class {
             rlc_backlog_sum: 0,
             sdap_entries: 0,
             goodput_bytes: 0,
+            received_bytes: 0,
             closed: Closed::default(),
             whole: 0,
             result: FlowResult {

@@ -21,17 +21,20 @@ impl Bins {
         Self { width, last: count, current: 0, from: Instant::ZERO, to: Instant::ZERO + width }
     }
 
-    /// The bin of `now`.
+    /// The bin of the latest event.
     #[inline(always)]
-    pub(super) fn at(&mut self, now: Instant) -> usize {
-        if now < self.from || now >= self.to {
-            self.turn(now);
-        }
+    pub(super) const fn current(&self) -> usize {
         self.current
     }
 
-    #[cold]
-    fn turn(&mut self, now: Instant) {
+    /// True when `now` is in the bin of the latest event.
+    #[inline(always)]
+    pub(super) fn are_at(&self, now: Instant) -> bool {
+        now >= self.from && now < self.to
+    }
+
+    /// Goes to the bin of `now`.
+    pub(super) fn turn(&mut self, now: Instant) {
         let number = now.as_nanos() / self.width.as_nanos();
         self.current = (number as usize).min(self.last);
         self.from = Instant::ZERO + self.width.times(number);
@@ -42,14 +45,21 @@ impl Bins {
     pub(super) fn until(&self, end: Instant) -> usize {
         self.last.min(end.as_nanos().div_ceil(self.width.as_nanos()) as usize)
     }
+
+    /// How many of them make one bin of flows over time.
+    pub(super) fn in_one_of_flows(&self) -> usize {
+        self.last.div_ceil(MOST_BINS)
+    }
 }
 
-/// Bins of a run.
-pub(super) const BINS: usize = 200;
-/// Names of flows that are followed over time: the first of a run, 21 kB each.
+/// Most bins of a run for flows over time.
+const MOST_BINS: usize = 200;
+/// Names of flows that are followed over time: the first of a run, 9 kB each.
 pub(super) const MOST_NAMES: usize = 16;
 /// Delays of a bin that are kept, 4 B each; of more, every second, fourth, ... counts.
-const MOST_DELAYS: usize = 1 << 12;
+const MOST_DELAYS: usize = 1 << 10;
+/// Delays of a bin that are enough: with more, the next bin begins with every second.
+const ENOUGH: usize = MOST_DELAYS / 4;
 
 /// See the module's page. Both of its lists are allocated once, at their greatest size.
 pub(super) struct OverTime {
@@ -60,6 +70,8 @@ pub(super) struct OverTime {
     one_of: u32,
     /// Packets until the next that is kept.
     skip: u32,
+    /// What the flows had received before the last bin.
+    received: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -71,44 +83,25 @@ struct Bin {
 
 impl Default for OverTime {
     fn default() -> Self {
-        Self {
-            bins: Vec::with_capacity(BINS + 1),
-            delays: Vec::with_capacity(MOST_DELAYS),
-            one_of: 1,
-            skip: 0,
-        }
+        let mut bins = Vec::with_capacity(MOST_BINS + 1);
+        bins.push(Bin::default());
+        Self { bins, delays: Vec::with_capacity(MOST_DELAYS), one_of: 1, skip: 0, received: 0 }
     }
 }
 
 impl OverTime {
-    /// The bin `number`, or the latest where that is later.
+    /// A packet was delivered after `delay`.
     #[inline(always)]
-    fn bin(&mut self, number: usize) -> &mut Bin {
-        if number >= self.bins.len() {
-            self.turn(number);
-        }
-        let last = self.bins.len() - 1;
-        &mut self.bins[last]
-    }
-
-    #[cold]
-    fn turn(&mut self, number: usize) {
-        if let Some(last) = self.bins.last_mut() {
-            last.delay_us = percentiles(&mut self.delays);
-        }
-        self.delays.clear();
-        (self.one_of, self.skip) = (1, 0);
-        self.bins.resize(number + 1, Bin::default());
-    }
-
-    /// A packet was delivered in bin `number` after `delay`.
-    #[inline(always)]
-    pub(super) fn delivered(&mut self, number: usize, delay: Duration) {
-        self.bin(number);
+    pub(super) fn delivered(&mut self, delay: Duration) {
         if self.skip > 0 {
             self.skip -= 1;
-            return;
+        } else {
+            self.keep(delay);
         }
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, delay: Duration) {
         self.skip = self.one_of - 1;
         if self.delays.len() == MOST_DELAYS {
             self.thin();
@@ -116,7 +109,6 @@ impl OverTime {
         self.delays.push(u32::try_from(delay.as_nanos() / 1000).unwrap_or(u32::MAX));
     }
 
-    #[cold]
     fn thin(&mut self) {
         let mut place = 0;
         self.delays.retain(|_| {
@@ -127,18 +119,41 @@ impl OverTime {
         self.skip = self.one_of - 1;
     }
 
-    /// `bytes` of new payload were received in bin `number`.
-    #[inline(always)]
-    pub(super) fn received(&mut self, number: usize, bytes: u64) {
-        self.bin(number).bytes += bytes;
+    /// What follows is in bin `number` or, if there is a later one, still in that. The flows have
+    /// `received` so many bytes of new payload so far.
+    pub(super) fn turn(&mut self, number: usize, received: u64) {
+        if number < self.bins.len() {
+            return;
+        }
+        match self.delays.len() {
+            kept if kept > ENOUGH => self.one_of *= 2,
+            kept if kept < ENOUGH / 4 => self.one_of = (self.one_of / 2).max(1),
+            _ => {}
+        }
+        self.close(received);
+        (self.skip, self.received) = (self.one_of - 1, received);
+        self.delays.clear();
+        self.bins.resize(number + 1, Bin::default());
     }
 
-    /// The first `count` bins, each of `width`.
-    pub(super) fn finish(&self, name: &str, width: Duration, count: usize) -> FlowSeries {
-        let mut bins = self.bins.clone();
-        if let Some(last) = bins.last_mut() {
-            last.delay_us = percentiles(&mut self.delays.clone());
+    fn close(&mut self, received: u64) {
+        if let Some(last) = self.bins.last_mut() {
+            last.delay_us = percentiles(&mut self.delays);
+            last.bytes = received - self.received;
         }
+    }
+
+    /// The first `count` bins, each of `width`, of flows that have `received` so many bytes.
+    pub(super) fn finish(
+        &self,
+        (name, received): (&str, u64),
+        width: Duration,
+        count: usize,
+    ) -> FlowSeries {
+        let (bins, delays) = (self.bins.clone(), self.delays.clone());
+        let mut whole = Self { bins, delays, ..*self };
+        whole.close(received);
+        let mut bins = whole.bins;
         bins.resize(count, Bin::default());
         let mbit_s = |bin: &Bin| bin.bytes as f64 * 8e-6 / width.as_secs_f64();
         let ms = |bin: &Bin| bin.delay_us.map(|us| us.map(|us| f64::from(us) * 1e-3));
@@ -170,11 +185,11 @@ mod tests {
     #[test]
     fn percentiles_are_those_of_the_sorted_delays() {
         let mut over_time = OverTime::default();
-        for n in (1..=100).rev() {
-            over_time.delivered(1, ms(n));
-        }
-        over_time.delivered(3, ms(7));
-        let series = over_time.finish("call", ms(10), 5);
+        over_time.turn(1, 0);
+        (1..=100).rev().for_each(|n| over_time.delivered(ms(n)));
+        over_time.turn(3, 0);
+        over_time.delivered(ms(7));
+        let series = over_time.finish(("call", 0), ms(10), 5);
         let expected = [None, Some([10.0, 50.0, 90.0]), None, Some([7.0; 3]), None];
         assert_eq!(series.delay_ms, expected);
         assert_eq!(series.name, "call");
@@ -183,29 +198,48 @@ mod tests {
     #[test]
     fn goodput_is_what_came_in_the_bin_over_its_width() {
         let mut over_time = OverTime::default();
-        over_time.received(0, 1000);
-        over_time.received(2, 500);
+        over_time.turn(2, 1000);
         // An earlier time than the latest counts in the latest bin.
-        over_time.received(1, 500);
-        let series = over_time.finish("bulk", ms(1), 3);
-        assert_eq!(series.goodput_mbit_s, [8.0, 0.0, 8.0]);
+        over_time.turn(1, 1200);
+        let series = over_time.finish(("bulk", 1500), ms(1), 3);
+        assert_eq!(series.goodput_mbit_s, [8.0, 0.0, 4.0]);
     }
 
     #[test]
-    fn a_bin_of_a_million_packets_keeps_its_percentiles_in_bounded_memory() {
+    fn bins_of_a_million_packets_keep_their_percentiles_in_bounded_memory() {
         let mut over_time = OverTime::default();
-        for n in 0..1_000_000 {
-            over_time.delivered(0, Duration::from_micros(n % 1000));
+        for bin in 0..3 {
+            over_time.turn(bin, 0);
+            (0..1_000_000).for_each(|n| over_time.delivered(Duration::from_micros(n * 7 % 1000)));
+            assert!(over_time.delays.len() <= MOST_DELAYS);
         }
-        assert!(over_time.delays.len() <= MOST_DELAYS);
-        let [low, mid, high] = over_time.finish("bulk", ms(1), 1).delay_ms[0].expect("packets");
-        assert!((low - 0.1).abs() < 0.01 && (mid - 0.5).abs() < 0.01 && (high - 0.9).abs() < 0.01);
+        for [low, mid, high] in over_time.finish(("bulk", 0), ms(1), 3).delay_ms.iter().flatten() {
+            let near = |found: f64, expected: f64| (found - expected).abs() < 0.02;
+            assert!(near(*low, 0.1) && near(*mid, 0.5) && near(*high, 0.9), "{low} {mid} {high}");
+        }
+    }
+
+    #[test]
+    fn a_flow_that_slows_down_has_all_of_its_packets_again() {
+        let mut over_time = OverTime::default();
+        (0..100_000).for_each(|_| over_time.delivered(ms(1)));
+        for bin in 1..12 {
+            over_time.turn(bin, 0);
+            (0..10).for_each(|_| over_time.delivered(ms(2)));
+        }
+        assert_eq!((over_time.one_of, over_time.delays.len()), (1, 10));
     }
 
     #[test]
     fn a_bin_has_its_start_and_not_its_end() {
         let mut bins = Bins::new(Instant::ZERO + ms(100), 10);
-        let mut at = |n: u64| bins.at(Instant::ZERO + ms(n));
+        let mut at = |n: u64| {
+            let now = Instant::ZERO + ms(n);
+            if !bins.are_at(now) {
+                bins.turn(now);
+            }
+            bins.current()
+        };
         assert_eq!(
             [at(0), at(9), at(10), at(99), at(100), at(500), at(25)],
             [0, 0, 1, 9, 10, 10, 2]
