@@ -3,11 +3,12 @@
 //! `docs/validation` by `justfull validate` from runs, which takes minutes; `--check` compares
 //! instead of writing. `cargo xtask docs slow-bearers`, `cargo xtask docs rapid` and `cargo xtask
 //! docs readme` make the tables and figures of `docs/guide/slow-bearers.md`, of `docs/rapid.md` and
-//! of the README.
+//! of the README, and `cargo xtask docs which-method` those of `docs/which-method.md`.
 
 mod rapid;
 mod readme;
 mod slow_bearers;
+mod which_method;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,13 @@ pub(crate) fn run_readme(root: &Path, mode: Mode) -> Outcome {
     let mut build = process::cargo(root);
     build.args(["build", "-q", "-p", "justfull"]);
     readme_with(root, mode, &process::built(&mut build, "justfull")?)
+}
+
+/// Makes the tables of `docs/which-method.md` with the release build: they take minutes.
+pub(crate) fn run_which_method(root: &Path, mode: Mode) -> Outcome {
+    let mut build = process::cargo(root);
+    build.args(["build", "-q", "--release", "-p", "justfull", "--no-default-features"]);
+    which_method::run_with(root, mode, &process::built(&mut build, "justfull")?)
 }
 
 /// The same with the `justfull` that is given.

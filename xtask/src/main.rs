@@ -38,7 +38,7 @@ cargo xtask <command>
                      and memory
   soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, \
                      mutants
-  docs [validation|rapid|slow-bearers|readme] [--check]
+  docs [validation|rapid|slow-bearers|readme|which-method] [--check]
                                write docs/reference, or docs/validation or the tables of \
                      docs/rapid.md from runs, or compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
@@ -101,6 +101,10 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["docs", "slow-bearers", "--check"] => docs::run_slow_bearers(&root(), docs::Mode::Check),
         ["docs", "readme"] => docs::run_readme(&root(), docs::Mode::Write),
         ["docs", "readme", "--check"] => docs::run_readme(&root(), docs::Mode::Check),
+        ["docs", "which-method"] => docs::run_which_method(&root(), docs::Mode::Write),
+        ["docs", "which-method", "--check"] => {
+            docs::run_which_method(&root(), docs::Mode::Check)
+        }
         ["docs", "rapid"] => docs::run_rapid(&root(), docs::Mode::Write),
         ["docs", "rapid", "--check"] => docs::run_rapid(&root(), docs::Mode::Check),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),

@@ -4,8 +4,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod recommend;
 mod rnis;
 
+pub(crate) use recommend::RecommendArgs;
 pub(crate) use rnis::RnisArgs;
 
 /// What exit statuses mean, the same for every command, after what a command says of itself.
@@ -46,12 +48,21 @@ pub(crate) enum Command {
     /// Run scenarios and compare their methods
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Show in seconds what a download does to a call, and what four methods do about it
+    /// Show in seconds what a download does to a call, and what five methods do about it
     #[command(after_help = with_exit_status!(
         "Examples:\n  justfull demo\n  justfull demo --all\n\n\
          The first is the shipped scenario demo (`justfull show demo`)."
     ))]
     Demo(DemoArgs),
+    /// Say which method to take: run several on your channel and traffic and compare what each
+    /// costs
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull recommend nr-100mhz\n  justfull recommend walk.trace --runs 5\n  \
+         justfull recommend my.toml --split 5ms --json\n\n\
+         A trace gets the traffic of the shipped scenario download-pages-call. \
+         With --split what the RLC holds is known so much later, as where CU and DU are apart."
+    ))]
+    Recommend(RecommendArgs),
     /// Run a paper's claims and judge them
     #[command(after_help = with_exit_status!(
         "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  \
@@ -514,7 +525,7 @@ pub(crate) struct ValidateArgs {
 
 #[derive(Args)]
 pub(crate) struct ReproduceArgs {
-    /// Paper: T20, E19, A21, R22, P06 or LastPoll
+    /// Paper: T20, E19, A21, R22, P06, LastPoll or Justfull
     pub(crate) paper: String,
     /// The claims that are run live, over the kernel's TCP and `justfull proxy`: R22, section 5
     #[arg(long)]

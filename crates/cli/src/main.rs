@@ -17,6 +17,7 @@ mod plot;
 mod progress;
 #[cfg(feature = "proxy")]
 mod proxy;
+mod recommend;
 mod reproduce;
 mod results;
 #[cfg(feature = "proxy")]
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => compare::run(args),
         Command::Demo(args) => compare::demo(args),
+        Command::Recommend(args) => recommend::recommend(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         #[cfg(feature = "live")]
         Command::Live(args) => live::live(args),

@@ -26,6 +26,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("R22", include_str!("../../../claims/R22.toml")),
     ("P06", include_str!("../../../claims/P06.toml")),
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
+    ("Justfull", include_str!("../../../claims/justfull.toml")),
 ];
 
 /// The claims of papers that are run live.

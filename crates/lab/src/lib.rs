@@ -7,6 +7,7 @@
 pub mod claims;
 pub mod model;
 pub mod parity;
+pub mod recommend;
 pub mod runner;
 pub mod stats;
 pub mod validation;

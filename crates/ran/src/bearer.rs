@@ -21,8 +21,9 @@ pub(crate) use link::Link;
 pub(crate) use rate::{SentSoFar, ServiceRate, SlotWeight};
 
 use crate::config::{Hold, RlcConfig};
-use crate::limiter::{AnyLimiter, CapacityUnit, Limiter, LimiterContext, RlcView};
+use crate::limiter::{AnyLimiter, CapacityUnit, Late, Limiter, LimiterContext, RlcView};
 use crate::pdu::{StatusPdu, TbContent};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
@@ -96,11 +97,16 @@ impl Bearer {
         context: &LimiterContext,
         key: u64,
     ) -> Result<Self, ConfigError> {
-        let limiter = AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?;
+        let mut limiter =
+            AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?;
+        let unlimited = limiter.is_unlimited();
+        if !config.report_delay.is_zero() && !unlimited {
+            limiter = AnyLimiter::Custom(Box::new(Late::new(limiter, config.report_delay)));
+        }
         Ok(Self {
             queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key))
                 .map_err(|e| e.within("queue"))?,
-            unlimited: limiter.is_unlimited(),
+            unlimited,
             limiter,
             head: Packet::default(),
             sending: false,

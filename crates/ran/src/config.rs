@@ -27,7 +27,7 @@ use justfull_base::{
     Bytes, ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig, choice, params,
     table,
 };
-use justfull_queue::QueueConfig;
+use justfull_queue::{DisciplineConfig, QueueConfig};
 
 /// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS
 /// 36.331; 32 leaves room).
@@ -176,6 +176,12 @@ params! {
         queue: QueueConfig = Default::default();
         /// How much may sit in it.
         limiter: LimiterConfig = Default::default();
+        /// How old the limiter's knowledge of the queue is, 0s to 1s: what a slot has left behind
+        /// reaches it so much later, as from a DU that is not where its CU is. Then the queue is
+        /// fifo: what the DU has cannot be put in another order.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+        report_delay: Duration = Duration::ZERO,
+            stated("0s to 1s; 0s with another discipline than fifo");
         /// How SDUs are cut, numbered and put together again; with a carrier, dch or hsdpa.
         mode: RlcModeConfig = Default::default();
         /// How long an SDU keeps its place in the bearer's queue: until it is sent, or, with
@@ -355,6 +361,7 @@ impl StackConfig {
             "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
         )?;
         self.validate_hold()?;
+        self.validate_report_delay()?;
         self.validate_blocks()?;
         self.validate_aqms()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
@@ -380,6 +387,38 @@ impl StackConfig {
         let own = self.ues.iter().enumerate().map(|(i, ue)| (Some(i), ue.channel.as_ref()));
         let all = core::iter::once((None, Some(&self.channel))).chain(own);
         all.filter_map(|(ue, channel)| Some((ue, channel?)))
+    }
+
+    /// Checks what stands beside `rlc.report_delay`.
+    fn validate_report_delay(&self) -> Result<(), ConfigError> {
+        let RlcConfig { report_delay, queue, limiter, .. } = &self.rlc;
+        if report_delay.is_zero() {
+            return Ok(());
+        }
+        ensure(
+            *report_delay <= Duration::from_secs(1),
+            "rlc.report_delay",
+            report_delay,
+            "0s to 1s",
+            "TS 38.425 section 5.4.2: reports of the DU",
+        )?;
+        ensure(
+            matches!(queue.discipline, DisciplineConfig::Fifo(_)),
+            "rlc.queue.discipline",
+            &queue.discipline.name(),
+            "fifo with rlc.report_delay",
+            "what the CU has sent to the DU has its number and is sent in that order (TS 38.323 \
+             section 5.2.1)",
+        )?;
+        let learns =
+            !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
+        ensure(
+            learns,
+            "rlc.limiter",
+            &limiter.name(),
+            "one that learns from reports of slots, with rlc.report_delay",
+            "it knows of each departure, or of each pull, at once",
+        )
     }
 
     /// Checks the mode of the RLC with a carrier.

@@ -12,11 +12,14 @@ mod drql;
 mod dyn_rlc;
 mod e_bdp_5g;
 mod fixed;
+mod hedge;
 mod last_poll;
+mod late;
 mod unlimited;
 
 pub(crate) use clairvoyant::wanted as clairvoyant_wanted;
 pub use e_bdp_5g::EBdp5gClock;
+pub(crate) use late::Late;
 
 use alloc::boxed::Box;
 use justfull_base::{Duration, Instant, Packet, SlotForecast, SlotReport, kinds};
@@ -162,6 +165,7 @@ kinds! {
     "dql" Dql = dql::{Dql in Box, DqlConfig};
     "bdp_5g" Bdp5g = bdp_5g::{Bdp5g in Box, Bdp5gConfig};
     "e_bdp_5g" EBdp5g = e_bdp_5g::{EBdp5g in Box, EBdp5gConfig};
+    "hedge" Hedge = hedge::{Hedge in Box, HedgeConfig};
     "last_poll" LastPoll = last_poll::{LastPoll in Box, LastPollConfig};
     "clairvoyant" Clairvoyant = clairvoyant::{Clairvoyant in Box, ClairvoyantConfig};
 }

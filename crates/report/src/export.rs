@@ -4,6 +4,7 @@
 //! a missing value is an empty cell or `null`, never a zero. A results folder, and each single
 //! file, is written beside its final place and moved there when complete ([`folder`], [`Sink`]).
 
+pub mod choices;
 mod columns;
 mod disk;
 mod facts;

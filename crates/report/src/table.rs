@@ -1,6 +1,7 @@
 //! Tables for people: the flows of each method, on a terminal or as Markdown. Numbers are rounded
 //! here and in no file.
 
+mod choices;
 mod fit;
 mod grouped;
 mod methods;
@@ -9,6 +10,7 @@ mod shown;
 mod terminal;
 mod traces;
 
+pub use choices::choices;
 pub use fit::fit;
 pub use grouped::grouped;
 pub use methods::{methods, rest, wide};

@@ -3,7 +3,7 @@
 use super::{ClaimsError, ClaimsFile, One, Options, notes};
 use crate::model::{Comparison, Group};
 use crate::runner::{self, Outcome, Watch, run_by};
-use justfull_scenario::{Job, Scenario};
+use justfull_scenario::{Job, Scenario, ScenarioError};
 use justfull_sim::results::RunResult;
 use std::collections::BTreeMap;
 
@@ -46,6 +46,28 @@ impl Wanted {
     }
 }
 
+impl ClaimsFile {
+    /// The scenario of `case` with the methods that are `wanted`, after its own if it wants those.
+    fn scenario_with(
+        &self,
+        case: &Case,
+        wanted: &Wanted,
+        options: &Options,
+    ) -> Result<Scenario, ScenarioError> {
+        if !wanted.all_methods {
+            return self.scenario(case, &wanted.methods, options);
+        }
+        let own = self.scenario(case, &[], options)?;
+        let is_new = |name: &&String| !own.methods().contains(name);
+        let others: Vec<&String> = wanted.methods.iter().filter(is_new).collect();
+        if others.is_empty() {
+            return Ok(own);
+        }
+        let all: Vec<String> = own.methods().iter().chain(others).cloned().collect();
+        self.scenario(case, &all, options)
+    }
+}
+
 /// Results by case, then method, point and seed.
 #[derive(Default)]
 pub(super) struct Runs {
@@ -73,8 +95,7 @@ impl Runs {
     ) -> Result<(), ClaimsError> {
         let mut scenarios = Vec::new();
         for (case, wanted) in wanted {
-            let methods = if wanted.all_methods { &[][..] } else { &wanted.methods };
-            match file.scenario(&case, methods, options) {
+            match file.scenario_with(&case, &wanted, options) {
                 Ok(scenario) => {
                     let names = file.points(&case.0, options.short);
                     let matters = |i: &usize| wanted.wants(&names[*i]);

@@ -23,6 +23,12 @@
 //! it. The backlog behind a packet is that of its lane. `ce_threshold` is RFC 8290 section 5.2.7's;
 //! a mark for it is none of CoDel's signals and moves no state.
 //!
+//! With `reserve`, this project's: a radio's rate moves by more than a sender's window follows, and
+//! what a queue dropped in a dip is missing at the rise. So a lane may keep what its radio could
+//! send in the time `reserve` at its greatest rate of late, while nothing in it has waited for
+//! `ceiling`: a lane below that is below the target. The rate is learnt in the module `peak`. At a
+//! steady rate this is a target of `reserve`.
+//!
 //! Variant `t20_released` is what T20's released program does:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
 //! another and so loses     the head too. Here the AQM signals the head and then, without looking
@@ -33,11 +39,14 @@
 //! queue that runs empty     without a drop does not restart the interval.
 //! The program never marks.
 
+mod peak;
+
 use super::{Aqm, AqmContext, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, choice, params};
+use peak::PeakRate;
 
 /// Describes CoDel.
 pub const DOC: MethodDoc = MethodDoc {
@@ -47,12 +56,14 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Signals once packets have waited `target` or longer for an `interval`; further signals \
            come interval / sqrt(count) apart until a packet has waited less than `target` or one \
            MTU or less is left. State is kept per lane, so that with sfq each lane has its own \
-           CoDel.",
+           CoDel. With `reserve`, a lane may also keep what the radio could send in that time at \
+           its greatest rate of late, until a packet has waited for `ceiling`.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
                  program: each drop takes two packets, the next counts from now, no exemption for \
-                 one MTU, count rises after the drop, no marks.",
+                 one MTU, count rises after the drop, no marks. `reserve`, off by default, is \
+                 this project's.",
     params: CoDelConfig::params,
 };
 
@@ -95,6 +106,22 @@ params! {
         ce_threshold: Duration = Duration::ZERO,
             rule("any, 0s for off; 0s without ecn", |c| c.ecn || c.ce_threshold.is_zero()),
             "RFC 8290 section 5.2.7: the threshold only marks";
+        /// A lane is below the target while it holds at most what its radio could send in this
+        /// time at its greatest rate of late; 0s for off.
+        reserve: Duration = Duration::ZERO,
+            rule("0s for off, else the target to 1s; 0s with t20_released", |c| {
+                c.reserve.is_zero()
+                    || (c.target..=Duration::from_secs(1)).contains(&c.reserve)
+                        && c.variant == Variant::Rfc8289
+            }), "a reserve below the target has no effect";
+        /// With `reserve`: a packet that has waited this long is above the target all the same.
+        ceiling: Duration = Duration::from_millis(60),
+            rule("at least reserve", |c| c.ceiling >= c.reserve),
+            "at the greatest rate the reserve waits for as long as it says";
+        /// With `reserve`: time in which a greatest rate that is not reached again falls to 1/e.
+        memory: Duration = Duration::from_secs(30),
+            within(Duration::from_millis(100), Duration::from_secs(3600)),
+            "CUBIC grows back to its last window in seconds (RFC 9438 section 4.2)";
         /// The RFC's algorithm, or what T20's released program does.
         variant: Variant = Variant::Rfc8289;
     }
@@ -133,16 +160,17 @@ struct LaneState {
 
 impl LaneState {
     /// RFC 8289 section 5.6, `dodequeue`: has the sojourn time been above the target for an
-    /// interval?
+    /// interval? It counts as below if the lane is `within_reserve`.
     fn ok_to_drop(
         &mut self,
         config: &CoDelConfig,
         now: Instant,
         sojourn: Duration,
         bytes_behind: u64,
+        within_reserve: bool,
     ) -> bool {
         let exempt = config.variant == Variant::Rfc8289 && bytes_behind <= config.mtu.0;
-        if sojourn < config.target || exempt {
+        if sojourn < config.target || exempt || within_reserve {
             self.first_above_time = None;
             return false;
         }
@@ -212,7 +240,7 @@ pub struct Stats {
 }
 
 /// CoDel over one or more lanes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CoDel {
     config: CoDelConfig,
     stats: Stats,
@@ -221,6 +249,8 @@ pub struct CoDel {
     others: Vec<LaneState>,
     /// Number of lanes besides the first.
     number_of_others: u32,
+    /// Greatest rate of each lane of late; none without `reserve`, or before the first packet.
+    peaks: Vec<PeakRate>,
 }
 
 impl CoDel {
@@ -236,6 +266,7 @@ impl CoDel {
             lane_0: LaneState::default(),
             others: Vec::new(),
             number_of_others: context.lanes.saturating_sub(1),
+            peaks: Vec::new(),
         })
     }
 
@@ -261,6 +292,26 @@ impl CoDel {
         }
     }
 
+    /// What `lane` has delivered of late; none without `reserve`.
+    fn peak(&mut self, lane: Lane) -> Option<&mut PeakRate> {
+        if self.config.reserve.is_zero() {
+            return None;
+        }
+        if self.peaks.is_empty() {
+            let lanes = 1 + self.number_of_others as usize;
+            self.peaks = alloc::vec![PeakRate::default(); lanes];
+        }
+        self.peaks.get_mut(usize::from(lane))
+    }
+
+    /// True when `lane` may keep the `bytes` that it holds, the packet that leaves and has waited
+    /// for `sojourn` among them.
+    fn within_reserve(&mut self, now: Instant, lane: Lane, sojourn: Duration, bytes: u64) -> bool {
+        let CoDelConfig { reserve, ceiling, memory, mtu, .. } = self.config;
+        let Some(peak) = self.peak(lane) else { return false };
+        peak.is_within(now, bytes, reserve, memory, mtu) && sojourn < ceiling
+    }
+
     /// The control law's verdict on a packet that leaves `lane` with `bytes_behind` left there.
     fn control(
         &mut self,
@@ -271,13 +322,16 @@ impl CoDel {
         bytes_behind: u64,
     ) -> Verdict {
         let config = self.config;
+        let bytes = bytes_behind + u64::from(packet.size);
+        let within_reserve = self.within_reserve(now, lane, sojourn, bytes);
         let state = self.lane(lane);
         if state.second_due {
             state.second_due = false;
             self.stats.signals += 1;
             return Verdict::Signal;
         }
-        let ok_to_drop = state.ok_to_drop(&config, now, sojourn, bytes_behind);
+        let ok_to_drop =
+            state.ok_to_drop(&config, now, sojourn, bytes_behind, within_reserve);
         match core::mem::take(&mut state.unfinished) {
             Unfinished::Entry => {
                 state.enter(&config, now);
@@ -315,6 +369,9 @@ impl Aqm for CoDel {
         sojourn: Duration,
     ) -> Verdict {
         let verdict = self.control(now, lane, packet, sojourn, view.lane_bytes);
+        if let Some(peak) = self.peak(lane) {
+            peak.on_dequeue(now, packet.size);
+        }
         let threshold = self.config.ce_threshold;
         let late =
             !threshold.is_zero() && sojourn > threshold && becomes_mark(self.config.ecn, packet);
@@ -327,6 +384,9 @@ impl Aqm for CoDel {
 
     fn on_empty(&mut self, now: Instant, lane: Lane) {
         let config = self.config;
+        if let Some(peak) = self.peak(lane) {
+            peak.on_empty();
+        }
         let state = self.lane(lane);
         let unfinished = core::mem::take(&mut state.unfinished);
         state.second_due = false;
@@ -394,7 +454,7 @@ mod tests {
         let config = CoDelConfig::default();
         let above = |config: &CoDelConfig, behind| {
             let mut state = LaneState::default();
-            state.ok_to_drop(config, at(1), config.interval, behind);
+            state.ok_to_drop(config, at(1), config.interval, behind, false);
             state.first_above_time.is_some()
         };
         assert_eq!([above(&config, MTU), above(&config, MTU + 1)], [false, true]);

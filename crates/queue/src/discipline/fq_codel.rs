@@ -22,7 +22,8 @@
 //! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold,
 //! batches of 64. The packet limit is the `limit` of the queue; section 5.2.3 starts from 10 240
 //! packets, here a queue has 1024 unless told otherwise. Memory: 36 bytes a lane and 40 for its
-//! CoDel, all allocated once, at the first packet; 80 bytes a packet at the peak.
+//! CoDel (64 more with `reserve`), all allocated once, at the first packet; 80 bytes a packet at the
+//! peak.
 //!
 //! Known weaknesses: flows that share a lane share its fate (ten flows in 1024 lanes: 4 %); the
 //! delay of a lane is bounded by CoDel only where the layer below holds little, so that a RAN needs
@@ -88,6 +89,14 @@ params! {
         /// Mark every ECN-capable packet that waited longer than this, whatever CoDel says.
         ce_threshold: Duration = CoDelConfig::default().ce_threshold,
             stated("any, 0s for off; 0s without ecn");
+        /// A lane is below the target while it holds at most what its radio could send in this
+        /// time at its greatest rate of late; 0s for off.
+        reserve: Duration = CoDelConfig::default().reserve,
+            stated("0s for off, else the target to 1s");
+        /// With `reserve`: a packet that has waited this long is above the target all the same.
+        ceiling: Duration = CoDelConfig::default().ceiling, stated("at least reserve");
+        /// With `reserve`: time in which a greatest rate that is not reached again falls to 1/e.
+        memory: Duration = CoDelConfig::default().memory, stated("100ms to 1h");
     }
     check |c| c.codel().validate();
 }
@@ -101,6 +110,9 @@ impl FqCoDelConfig {
             interval: self.interval,
             ecn: self.ecn,
             ce_threshold: self.ce_threshold,
+            reserve: self.reserve,
+            ceiling: self.ceiling,
+            memory: self.memory,
             ..CoDelConfig::default()
         }
     }

@@ -52,7 +52,7 @@ pub(super) struct Look {
 
 /// Colour and shape indexes of the shipped methods: those of one shipped scenario differ in colour
 /// as far as there are enough.
-const SHIPPED: [(&str, usize, usize); 37] = [
+const SHIPPED: [(&str, usize, usize); 39] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 1),
     ("CoDel", 2, 2),
@@ -61,6 +61,8 @@ const SHIPPED: [(&str, usize, usize); 37] = [
     ("5G-BDP", 5, 5),
     ("e5G-BDP", 6, 6),
     ("LastPoll", 7, 0),
+    ("Justfull", 1, 5),
+    ("Justfull-split", 3, 5),
     ("CoDel@DynRLC", 3, 0),
     ("CoDel@DRQL", 4, 1),
     ("CoDel@5G-BDP", 5, 2),

@@ -54,6 +54,15 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.ue_mut(0).qos_flows[1].queue =
                 Some(Box::new(QueueConfig { aqm, ..QueueConfig::tail_drop(Limit::Bytes(1499)) }));
         }),
+        ("rlc.report_delay", &|c| c.rlc.report_delay = Duration::from_nanos(1_000_000_001)),
+        ("rlc.queue.discipline", &|c| {
+            c.rlc.report_delay = Duration::from_millis(5);
+            c.rlc.queue.discipline = DisciplineConfig::FqCoDel(Default::default());
+        }),
+        ("rlc.limiter", &|c| {
+            c.rlc.report_delay = Duration::from_millis(5);
+            c.rlc.limiter = LimiterConfig::by_name("dyn_rlc").expect("it is on the list");
+        }),
         ("rlc.queue.limit", &|c| {
             c.rlc.queue.limit = Limit::Bytes(1499);
             c.rlc.queue.aqm = AqmConfig::by_name("pie").expect("it is on the list");

@@ -1,0 +1,147 @@
+//! `recommend`.
+
+use crate::args::RecommendArgs;
+use crate::compare::{data_dir, in_words, load, overrides, threads, unbroken};
+use crate::progress::Display;
+use crate::terminal::{print, print_exact, say};
+use crate::{Failure, VERSION};
+use justfull_lab::model::Group;
+use justfull_lab::recommend::choices;
+use justfull_report::export::choices::Answer;
+use justfull_report::export::run::compare;
+use justfull_report::table;
+use justfull_scenario::{Overrides, Scenario, Setting, Table, Value, library};
+use std::path::Path;
+
+/// The traffic for a trace.
+const TRAFFIC: &str = "download-pages-call";
+/// What is compared in a gNB in one piece.
+const WHOLE: [&str; 8] =
+    ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull"];
+/// What is compared where CU and DU are apart: what leaves the order of the RLC as it is.
+const SPLIT: [&str; 7] =
+    ["Vanilla", "CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull-split"];
+
+/// Runs methods on the user's channel and traffic and says which one to take.
+pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
+    let (scenario, not_run) = scenario(args)?;
+    let display = Display::new(args.quiet);
+    let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
+    display.announce((seconds * 1e3) as u64);
+    let found = compare(&scenario, threads(&args.jobs), &display.watch, &[])
+        .map_err(|e| Failure::usage(&e))?;
+    let speed = display.speed();
+    drop(display);
+    unbroken(&found.broken)?;
+    if !found.missing.is_empty() {
+        return Err(Failure::Failed(format!(
+            "interrupted, {} of the runs are missing: nothing is recommended",
+            found.missing.len()
+        )));
+    }
+    for group in &found.groups {
+        tell(group, &not_run, &found.notes, args.json)?;
+    }
+    if !args.json {
+        for (method, why) in &not_run {
+            say(&format!("note: {method} was not run: {why}"));
+        }
+        say(&in_words(speed));
+    }
+    Ok(())
+}
+
+/// Prints the answer for `group`.
+fn tell(
+    group: &Group,
+    not_run: &[(String, String)],
+    notes: &[String],
+    json: bool,
+) -> Result<(), Failure> {
+    let choices = choices(&group.runs);
+    if json {
+        let mut seeds: Vec<u64> = group.runs.iter().map(|run| run.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        let scenario = group.heading();
+        let answer = Answer { scenario, choices, not_run, seeds, version: VERSION };
+        return print_exact(&answer.json());
+    }
+    let style = table::Style::detect();
+    let grid = table::choices(&choices);
+    let notes: String = notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
+    print(&format!(
+        "{notes}\n{}\n{}\n{}",
+        table::printable(&group.heading()),
+        table::terminal(&grid, style),
+        table::notes([&grid], style)
+    ))
+}
+
+/// The scenario with the methods that can be run on it, and the others with the reason.
+fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), Failure> {
+    let usual: &[&str] = if args.split.is_some() { &SPLIT } else { &WHOLE };
+    let asked: Vec<String> = match args.methods.as_slice() {
+        [] => usual.iter().map(ToString::to_string).collect(),
+        named => named.to_vec(),
+    };
+    let mut base = overrides(&args.scenario)?;
+    base.runs = args.runs;
+    let set = |path: &str, value: Value| Setting::new(path, value).map_err(Failure::Usage);
+    if let Some(delay) = args.split {
+        base.base.push(set("rlc.report_delay", Value::String(delay.to_string()))?);
+    }
+    let name = if is_scenario(&args.input) {
+        args.input.as_path()
+    } else {
+        base.base.push(set("channel", trace(&args.input)?)?);
+        base.base.push(set("title", Value::String(args.input.display().to_string()))?);
+        Path::new(TRAFFIC)
+    };
+    let with = |methods: &[String]| {
+        load(name, Overrides { methods: Some(methods.to_vec()), ..base.clone() })
+    };
+    // Vanilla needs nothing: what is wrong with it is wrong with the scenario.
+    with(&["Vanilla".to_string()])?;
+    let (mut sound, mut not_run) = (Vec::new(), Vec::new());
+    for method in asked {
+        match with(std::slice::from_ref(&method)).and_then(|s| buildable(&s)) {
+            Ok(()) => sound.push(method),
+            Err(failure) if args.methods.is_empty() => not_run.push((method, failure.to_string())),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok((with(&sound)?, not_run))
+}
+
+/// Builds the first run, so that what a method needs of the scenario is known before all are run.
+fn buildable(scenario: &Scenario) -> Result<(), Failure> {
+    let jobs = scenario.jobs();
+    jobs.first().map_or(Ok(()), |job| {
+        scenario.built(job).map(|_| ()).map_err(|e| Failure::usage(&e))
+    })
+}
+
+/// A scenario by its ending, or the name of a shipped one; all else is a trace.
+fn is_scenario(input: &Path) -> bool {
+    let shipped = input.to_str().and_then(library::scenario).is_some() && !input.exists();
+    shipped || input.extension().is_some_and(|ending| ending == "toml")
+}
+
+/// The channel of a trace.
+fn trace(file: &Path) -> Result<Value, Failure> {
+    // Traces stand beside their scenario or in the folder of the data; this one is where it is.
+    let of_data = data_dir().is_some_and(|dir| dir.join(file).is_file());
+    let file = if of_data && !file.exists() {
+        file.to_path_buf()
+    } else {
+        std::path::absolute(file)
+            .map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?
+    };
+    let name = file.to_str().ok_or_else(|| {
+        Failure::Usage(format!("{}: allowed is a name in UTF-8", file.display()))
+    })?;
+    let settings = [("kind", "trace"), ("format", "auto"), ("unit", "bytes"), ("file", name)];
+    let entry = |(key, value): (&str, &str)| (key.to_string(), Value::String(value.into()));
+    Ok(Value::Table(Table::from_iter(settings.map(entry))))
+}

@@ -1,0 +1,309 @@
+//! Hedge: the RLC holds the most that the pulls before the next chance to fill it took of late.
+//!
+//! Source: this project, for an RLC that cannot be reordered and whose backlog is known late, as
+//! where CU and DU are apart (TS 38.401 section 6.1; TS 38.425 section 5.4.2 has the reports). On a
+//! radio that comes in bursts an average starves it: the burst takes what the RLC holds, and the
+//! next poll comes after it. A packet that waits in the RLC for a burst that takes it whole waits
+//! no longer there than above.
+//!
+//! - **Until when.** A poll must provide for all pulls up to the next poll. How far apart polls are
+//!   is learnt from those that refused something: their longest distance, which falls by a 256th
+//!   with each shorter one.
+//! - **Since when.** What the limiter sees is as old as the last report. The pulls since then have
+//!   taken something that it still counts as backlog, so they are provided for again.
+//! - **How much.** For each number of pulls that this can be, the most that so many slots in a row
+//!   offered; it falls by the share `fall` with each slot towards what they offer now.
+//!
+//! So without a delay of reports and with several polls in a slot, bulk enters at the last poll
+//! before the pull, and not more than a pull took of late. Each slot of delay adds the greatest
+//! offer of a slot.
+//!
+//! Defaults: `fall` of 1/64 remembers a burst in 64 slots, LTE's frame and a 100 ms of NR's TDD
+//! patterns among them; `start` until the first report.
+//!
+//! Known weaknesses: after one that was missed, polls count as far apart for hundreds of them; the
+//! RLC holds too much where other bearers' traffic decides what is offered. Deviations from the
+//! source: none.
+
+use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use alloc::vec::Vec;
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
+
+/// Most pulls that are provided for.
+const MOST_PULLS: usize = 256;
+/// Part by which the longest distance between polls falls with each shorter one.
+const GAP_FALL: u64 = 256;
+
+params! {
+    /// Settings of [`Hedge`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HedgeConfig: "the most that slots offered of late" {
+        /// Share by which the greatest offer falls with each slot that offers less.
+        fall: Ratio = Ratio(0.015625), within(Ratio(0.0), Ratio(1.0));
+        /// Packets until the first report.
+        start: u32 as "packets" = 10, at_least(1), "a limit of 0 forwards nothing for ever";
+    }
+}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "hedge",
+    kind: "limiter",
+    title: "Hedge: the RLC holds the most that the pulls before the next poll took of late",
+    text: "Learns how far apart SDAP's polls are, how old reports are when they arrive, and the \
+           most that so many slots in a row offered. Made for radios that come in bursts, and for \
+           an RLC whose backlog is known late (rlc.report_delay).",
+    sources: "this project; TS 38.425 section 5.4.2",
+    deviations: "none",
+    params: HedgeConfig::params,
+};
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Hedge {
+    unit: CapacityUnit,
+    slot: Duration,
+    mtu: u64,
+    fall: f64,
+    start: u64,
+    /// What all slots up to the last ones offered together, the latest at `next` - 1.
+    offered: [u64; MOST_PULLS + 1],
+    next: usize,
+    /// The most that 1, 2, ... slots in a row offered of late.
+    most: Vec<f64>,
+    /// Some slot in use offered something.
+    learnt: bool,
+    /// What the last idle slot offered, until then.
+    idle: u64,
+    /// The pull of the last report, and whether it was asked since.
+    pulled: Instant,
+    heard: bool,
+    /// Longest time from a pull to the first poll that knew of it.
+    lag: Duration,
+    /// Longest time between polls.
+    gap: Duration,
+    asked: Instant,
+    refused: bool,
+}
+
+/// The longest of `longest`, which falls, and `now`.
+fn falling(longest: Duration, now: Duration) -> Duration {
+    let fallen = longest.as_nanos() - longest.as_nanos().div_ceil(GAP_FALL);
+    now.max(Duration::from_nanos(fallen))
+}
+
+impl Hedge {
+    /// A hedging limiter for the bearer in `context`.
+    ///
+    /// # Errors
+    /// The field that is out of bounds.
+    pub fn new(config: &HedgeConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            unit: context.unit,
+            slot: context.slot,
+            mtu: context.amount(1),
+            fall: config.fall.0,
+            start: context.amount(u64::from(config.start)),
+            offered: [0; MOST_PULLS + 1],
+            next: 0,
+            most: alloc::vec![0.0],
+            learnt: false,
+            idle: 0,
+            pulled: Instant::ZERO,
+            heard: true,
+            lag: Duration::ZERO,
+            gap: Duration::ZERO,
+            asked: Instant::ZERO,
+            refused: false,
+        })
+    }
+
+    /// What the last `pulls` slots offered together.
+    fn last(&self, pulls: usize) -> u64 {
+        let places = self.offered.len();
+        let upto = self.offered[(self.next + places - 1) % places];
+        upto - self.offered[(self.next + places - 1 - pulls) % places].min(upto)
+    }
+
+    /// A poll at `now`: what it learns.
+    fn learn_polls(&mut self, now: Instant) {
+        if !self.heard {
+            self.heard = true;
+            self.lag = falling(self.lag, now.since(self.pulled));
+        }
+        if now > self.asked {
+            if self.refused {
+                self.gap = falling(self.gap, now.since(self.asked));
+            }
+            self.asked = now;
+        }
+    }
+
+    /// The most that `pulls` slots in a row offered of late.
+    fn most(&mut self, pulls: usize) -> u64 {
+        if !self.learnt {
+            return self.idle.saturating_mul(pulls as u64);
+        }
+        while self.most.len() <= pulls {
+            let n = self.most.len();
+            let one_less = self.most[n - 1];
+            let in_proportion = if n > 1 { one_less * n as f64 / (n - 1) as f64 } else { 0.0 };
+            self.most.push(in_proportion.max(self.last(n) as f64));
+        }
+        libm::ceil(self.most[pulls]) as u64
+    }
+}
+
+impl Limiter for Hedge {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
+        let backlog = queue.backlog(self.unit);
+        if !self.learnt && self.idle == 0 {
+            return self.start.saturating_sub(backlog);
+        }
+        self.learn_polls(now);
+        // An idle bearer's last report may be old; nothing was taken since.
+        let age = now.since(self.pulled).min(self.lag + self.slot);
+        // A pull may come a little early.
+        let until = age + self.gap + Duration::from_nanos(self.slot.as_nanos() / 8);
+        let pulls = (until.as_nanos() / self.slot.as_nanos()) as usize;
+        let room = self.most(pulls.min(MOST_PULLS)).saturating_sub(backlog);
+        self.refused = room < self.mtu;
+        room
+    }
+
+    fn overdraws(&self) -> bool {
+        true
+    }
+
+    fn on_admitted(&mut self, _now: Instant, _amount: u64, _queue: &RlcView) {
+        // SDAP may be idle after it.
+        self.refused = false;
+    }
+
+    fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
+
+    fn on_slot(&mut self, report: &SlotReport) {
+        (self.pulled, self.heard) = (report.pulled_at, false);
+        if report.used == 0 && report.remaining == 0 {
+            // One of these stands for many.
+            self.idle = report.granted;
+            return;
+        }
+        self.learnt |= report.granted > 0;
+        let places = self.offered.len();
+        let before = self.offered[(self.next + places - 1) % places];
+        self.offered[self.next] = before + report.granted;
+        self.next = (self.next + 1) % places;
+        for pulls in 1..self.most.len() {
+            let now = self.last(pulls) as f64;
+            let most = &mut self.most[pulls];
+            *most = if now >= *most { now } else { *most - self.fall * (*most - now) };
+        }
+    }
+
+    fn paces(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn hedge() -> Hedge {
+        let context = LimiterContext {
+            unit: CapacityUnit::Bytes,
+            slot: Duration::from_millis(1),
+            mtu: 1500,
+        };
+        Hedge::new(&HedgeConfig::default(), &context).expect("in bounds")
+    }
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1000)
+    }
+
+    fn slot(l: &mut Hedge, ms: u64, granted: u64) {
+        let pulled_at = Instant::from_nanos(ms * MS);
+        l.on_slot(&SlotReport { pulled_at, granted, remaining: 1, ..SlotReport::default() });
+    }
+
+    /// The rooms at polls of 200 us after the pull of `ms`, with `bytes` in the RLC.
+    fn rooms(l: &mut Hedge, ms: u64, bytes: u64) -> [u64; 5] {
+        [1, 3, 5, 7, 9].map(|n| l.room(at(ms * 1000 + n * 100), &RlcView { packets: 0, bytes }))
+    }
+
+    #[test]
+    fn until_the_first_report_it_holds_ten_packets() {
+        let mut l = hedge();
+        assert_eq!(l.room(at(100), &RlcView { packets: 1, bytes: 1500 }), 13_500);
+    }
+
+    #[test]
+    fn an_idle_slot_says_enough_to_begin_with() {
+        let mut l = hedge();
+        let pulled_at = Instant::from_nanos(MS);
+        l.on_slot(&SlotReport { pulled_at, granted: 2000, ..SlotReport::default() });
+        assert_eq!(rooms(&mut l, 1, 0), [0, 0, 0, 2000, 2000]);
+    }
+
+    #[test]
+    fn bulk_enters_at_the_last_poll_before_the_pull() {
+        let mut l = hedge();
+        for ms in 1..200 {
+            slot(&mut l, ms, 2000);
+            rooms(&mut l, ms, 0);
+        }
+        slot(&mut l, 200, 2000);
+        assert_eq!(rooms(&mut l, 200, 0), [0, 0, 0, 2000, 2000], "a pull may come an eighth early");
+        assert_eq!(rooms(&mut l, 200, 1400)[4], 600);
+    }
+
+    #[test]
+    fn the_greatest_burst_of_late_is_provided_for_and_forgotten_slowly() {
+        let mut l = hedge();
+        for ms in 1..200 {
+            slot(&mut l, ms, if ms % 10 == 0 { 20_000 } else { 0 });
+            rooms(&mut l, ms, 0);
+        }
+        let last = rooms(&mut l, 199, 0)[4];
+        assert!((17_000..=20_000).contains(&last), "nine 64ths fell: {last}");
+        for ms in 200..800 {
+            slot(&mut l, ms, 1000);
+            rooms(&mut l, ms, 0);
+        }
+        assert!(rooms(&mut l, 799, 0)[4] < 1010);
+    }
+
+    #[test]
+    fn what_left_since_an_old_report_is_provided_for_again() {
+        let mut l = hedge();
+        // Each pull is known 3 ms later: the polls after pull n know of n - 3.
+        for ms in 4..400 {
+            slot(&mut l, ms - 3, 1000);
+            rooms(&mut l, ms, 0);
+        }
+        // Pulls n - 2, n - 1 and n are unknown, n + 1 is to come.
+        slot(&mut l, 397, 1000);
+        assert_eq!(rooms(&mut l, 400, 3000), [0, 0, 0, 1000, 1000]);
+    }
+
+    #[test]
+    fn after_an_idle_time_an_old_report_is_no_reason_to_hold_more() {
+        let mut l = hedge();
+        for ms in 1..200 {
+            slot(&mut l, ms, 1000);
+            rooms(&mut l, ms, 0);
+        }
+        l.on_admitted(at(199_950), 100, &RlcView::default());
+        assert!(rooms(&mut l, 1000, 0)[4] <= 2000);
+    }
+}

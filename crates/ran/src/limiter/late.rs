@@ -1,0 +1,107 @@
+//! A limiter whose RLC is elsewhere, so that reports reach it late.
+//!
+//! Source: TS 38.401 section 6.1 (CU and DU), TS 38.425 section 5.4.2 (downlink data delivery
+//! status): the DU tells the CU what has left, and the CU knows itself what it sent. So what the
+//! limiter takes for the RLC's backlog is what entered, less what had left by the last slot that
+//! it was told of.
+
+use super::{AnyLimiter, CapacityUnit, Limiter, RlcView};
+use alloc::collections::VecDeque;
+use justfull_base::{Duration, Instant, SlotReport};
+
+/// See the module's page. It keeps a report for each slot in the delay.
+pub(crate) struct Late {
+    limiter: AnyLimiter,
+    delay: Duration,
+    /// All that entered.
+    entered: u64,
+    /// What had left, as far as the limiter knows.
+    left: u64,
+    /// Reports on their way, with what had left by then.
+    coming: VecDeque<(u64, SlotReport)>,
+}
+
+impl Late {
+    /// `limiter`, with reports that come `delay` later.
+    pub(crate) fn new(limiter: AnyLimiter, delay: Duration) -> Self {
+        Self { limiter, delay, entered: 0, left: 0, coming: VecDeque::new() }
+    }
+
+    /// Gives the limiter the reports that have arrived, and returns what it takes for `queue`.
+    fn known(&mut self, now: Instant, queue: &RlcView) -> RlcView {
+        while let Some((left, report)) = self.coming.front()
+            && report.pulled_at + self.delay <= now
+        {
+            self.left = *left;
+            self.limiter.on_slot(report);
+            self.coming.pop_front();
+        }
+        let backlog = self.entered - self.left;
+        match self.limiter.unit() {
+            CapacityUnit::Packets => RlcView { packets: backlog, ..*queue },
+            CapacityUnit::Bytes => RlcView { bytes: backlog, ..*queue },
+        }
+    }
+}
+
+impl Limiter for Late {
+    fn unit(&self) -> CapacityUnit {
+        self.limiter.unit()
+    }
+
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
+        let known = self.known(now, queue);
+        self.limiter.room(now, &known)
+    }
+
+    fn overdraws(&self) -> bool {
+        self.limiter.overdraws()
+    }
+
+    fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView) {
+        self.entered += amount;
+        let known = self.known(now, queue);
+        self.limiter.on_admitted(now, amount, &known);
+    }
+
+    fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
+
+    fn on_slot(&mut self, report: &SlotReport) {
+        self.coming.push_back((self.entered - report.remaining.min(self.entered), *report));
+    }
+
+    fn paces(&self) -> bool {
+        self.limiter.paces()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limiter::{FixedConfig, LimiterConfig, LimiterContext};
+    use justfull_queue::Limit;
+
+    #[test]
+    fn what_left_is_known_when_its_report_arrives() {
+        let context = LimiterContext {
+            unit: CapacityUnit::Packets,
+            slot: Duration::from_millis(1),
+            mtu: 1500,
+        };
+        let ten = FixedConfig { limit: Limit::Packets(10), overdraw: true };
+        let fixed = AnyLimiter::new(&LimiterConfig::Fixed(ten), &context).expect("in bounds");
+        let mut late = Late::new(fixed, Duration::from_millis(5));
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let queue = |packets| RlcView { packets, bytes: packets * 1500 };
+        for n in 1..=4 {
+            late.on_admitted(at(0), 1, &queue(n));
+        }
+        assert_eq!(late.room(at(0), &queue(4)), 6);
+        // Three leave at 1 ms; that is known at 6 ms.
+        late.on_slot(&SlotReport { pulled_at: at(1), remaining: 1, ..SlotReport::default() });
+        late.on_admitted(at(2), 1, &queue(2));
+        assert_eq!([1, 2, 5].map(|ms| late.room(at(ms), &queue(2))), [5, 5, 5]);
+        assert_eq!(late.room(at(6), &queue(2)), 8);
+        assert!(late.coming.is_empty());
+    }
+}

@@ -1,0 +1,31 @@
+//! What `recommend` says, as JSON.
+
+use justfull_lab::recommend::Choice;
+use serde::Serialize;
+
+/// The answer for one scenario, or for one point of its sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer<'a> {
+    /// The scenario and the point.
+    pub scenario: String,
+    /// What was compared.
+    pub choices: Vec<Choice>,
+    /// Methods that were not run, and why.
+    pub not_run: &'a [(String, String)],
+    /// The runs' seeds.
+    pub seeds: Vec<u64>,
+    /// Version of the program.
+    pub version: &'a str,
+}
+
+impl Answer<'_> {
+    /// One line of JSON, with its end.
+    ///
+    /// # Panics
+    /// Never: all of it can be written as JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let text = serde_json::to_string(self).expect("names and numbers can be written as JSON");
+        text + "\n"
+    }
+}

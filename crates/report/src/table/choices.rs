@@ -1,0 +1,65 @@
+//! The methods that one may take, and the one to take.
+
+use super::{Grid, Row, RowKind, with_interval};
+use justfull_lab::recommend::Choice;
+use justfull_lab::stats::Summary;
+
+/// The table of `choices`.
+#[must_use]
+pub fn choices(choices: &[Choice]) -> Grid {
+    type Column = (&'static str, usize, fn(&Choice) -> Option<Summary>);
+    const COLUMNS: [Column; 5] = [
+        ("low-latency delay\np99 ms", 2, |c| c.delay_ms_p99),
+        ("low-latency delay\nmean ms", 2, |c| c.delay_ms_mean),
+        ("goodput of the others\nMbit/s", 2, |c| c.goodput_mbit_s),
+        ("their round trip\np95 ms", 1, |c| c.rtt_ms_p95),
+        ("page load\nmean s", 2, |c| c.page_load_s_mean),
+    ];
+    let has = |column: &&Column| choices.iter().any(|c| (column.2)(c).is_some());
+    let shown: Vec<&Column> = COLUMNS.iter().filter(has).collect();
+    let mut header = vec!["method".to_string(), String::new()];
+    header.extend(shown.iter().map(|column| column.0.to_string()));
+    let rows = choices.iter().map(|choice| {
+        let word = match (&choice.dominated_by, choice.recommended, choice.yardstick) {
+            (_, true, _) => "recommended".into(),
+            (_, _, true) => "knows the radio".into(),
+            (Some(other), ..) => format!("dominated by {other}"),
+            _ => String::new(),
+        };
+        let mut cells = vec![choice.method.clone(), word];
+        cells.extend(shown.iter().map(|column| with_interval((column.2)(choice), column.1)));
+        let kind = if choice.yardstick { RowKind::Reference } else { RowKind::Method };
+        Row::new(cells, kind)
+    });
+    Grid {
+        header,
+        rows: rows.collect(),
+        numbers_from: 2,
+        notes: vec![
+            super::PLUS_MINUS.into(),
+            "recommended: of the methods with 95 % of the greatest goodput those with the least \
+             p99 (to 10 % or 1 ms), and of these the one with the least round trip."
+                .into(),
+            "dominated: another method is no worse in p99, goodput and round trip, and better in \
+             one of them."
+                .into(),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_lab::model::example;
+    use justfull_lab::recommend;
+
+    #[test]
+    fn one_method_is_recommended_and_columns_without_values_are_left_out() {
+        let runs = example::comparison(3).groups.remove(0).runs;
+        let grid = choices(&recommend::choices(&runs));
+        assert!(!grid.header.iter().any(|h| h.starts_with("page load")), "{:?}", grid.header);
+        let word = |row: &&Row| row.cells[1] == "recommended";
+        assert_eq!(grid.rows.iter().filter(word).count(), 1);
+        assert!(grid.rows.iter().all(|row| row.cells.len() == grid.header.len()));
+    }
+}

@@ -1,0 +1,302 @@
+//! `cargo xtask docs which-method`: the tables of `docs/which-method.md`, from `justfull recommend`
+//! on the channels of `claims/justfull.toml`. Its text is written by hand.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use super::Mode;
+use super::rapid::{filled_in, read, settle};
+use crate::{Failure, Outcome, process};
+
+const PAGE: &str = "docs/which-method.md";
+const CHANNELS: &str = "claims/justfull.toml";
+const TRAFFIC: &str = "download-pages-call";
+/// How many of the channels, from the first on, the method's settings were chosen on.
+const CHOSEN_ON: usize = 5;
+const OURS: &str = "Justfull";
+const YARDSTICK: &str = "clairvoyant";
+/// What is compared, beside the clairvoyant policy where it can run.
+const WHOLE: [&str; 8] =
+    ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", OURS];
+const SPLIT: [&str; 6] = ["Vanilla", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull-split"];
+
+/// Traffic, as a place of the page, with the switch of the scenario.
+struct Mix {
+    place: &'static str,
+    switch: Option<&'static str>,
+    /// The clairvoyant policy can run: one UE with one bearer, and a QFI for the call.
+    yardstick: bool,
+}
+
+const MIXES: [Mix; 6] = [
+    Mix { place: "two-qfis", switch: None, yardstick: true },
+    Mix { place: "one-qfi", switch: Some("one_qfi"), yardstick: false },
+    Mix { place: "two-bearers", switch: Some("two_bearers"), yardstick: false },
+    Mix { place: "bbr", switch: Some("bbr"), yardstick: true },
+    Mix { place: "four-ues", switch: Some("four_ues"), yardstick: false },
+    Mix { place: "eight-ues", switch: Some("eight_ues"), yardstick: false },
+];
+
+/// Delays of reports where CU and DU are apart.
+const DELAYS: [&str; 3] = ["1ms", "5ms", "10ms"];
+
+/// What `recommend --json` prints.
+#[derive(Clone, Debug, Deserialize)]
+struct Answer {
+    choices: Vec<Choice>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Choice {
+    method: String,
+    delay_ms_p99: Mean,
+    delay_ms_mean: Mean,
+    goodput_mbit_s: Mean,
+    rtt_ms_p95: Mean,
+    dominated_by: Option<String>,
+    recommended: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Mean {
+    mean: f64,
+}
+
+impl Answer {
+    fn of(&self, method: &str) -> Option<&Choice> {
+        self.choices.iter().find(|choice| choice.method == method)
+    }
+}
+
+/// A channel, and what it is in a scenario.
+type Channel = (String, String);
+
+pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
+    let channels = channels(&read(&root.join(CHANNELS))?)?;
+    let mut page = read(&root.join(PAGE))?;
+    let mut all: Vec<Vec<Answer>> = Vec::new();
+    for mix in &MIXES {
+        let mut methods = WHOLE.to_vec();
+        methods.extend(mix.yardstick.then_some(YARDSTICK));
+        let switch = mix.switch.iter().flat_map(|name| ["--switch", name]);
+        let options: Vec<&str> = switch.collect();
+        let answers = answers(root, justfull, &channels, &methods, &options)?;
+        page = filled_in(PAGE, &page, mix.place, &table(&channels, &methods, &answers))?;
+        all.push(answers);
+    }
+    for delay in DELAYS {
+        let answers = answers(root, justfull, &channels, &SPLIT, &["--split", delay])?;
+        let place = format!("split-{delay}");
+        page = filled_in(PAGE, &page, &place, &table(&channels, &SPLIT, &answers))?;
+    }
+    page = filled_in(PAGE, &page, "bars", &bars(&all))?;
+    settle(&root.join(PAGE), &page, mode)
+}
+
+/// The channels of the claims, in the order of the file.
+fn channels(claims: &str) -> Outcome<Vec<Channel>> {
+    let wrong = |why: String| Failure::Check(format!("{CHANNELS}: {why}"));
+    let file: toml::Table = claims.parse().map_err(|e: toml::de::Error| wrong(e.to_string()))?;
+    let traces = file.get("traces").and_then(toml::Value::as_table);
+    let traces = traces.ok_or_else(|| wrong("no [traces]".into()))?;
+    Ok(traces.iter().map(|(name, value)| (name.clone(), value.to_string())).collect())
+}
+
+/// What `recommend` says on each of `channels`.
+fn answers(
+    root: &Path,
+    justfull: &Path,
+    channels: &[Channel],
+    methods: &[&str],
+    options: &[&str],
+) -> Outcome<Vec<Answer>> {
+    let one = |(_, channel): &Channel| {
+        let mut run = Command::new(justfull);
+        run.current_dir(root).args(["recommend", TRAFFIC, "--json", "--quiet"]).args(options);
+        run.arg("--set").arg(format!("channel={channel}"));
+        methods.iter().for_each(|method| drop(run.args(["--method", method])));
+        let text = process::stdout_of(&mut run)?;
+        serde_json::from_str(&text).map_err(|e| Failure::Check(format!("recommend: {e}: {text}")))
+    };
+    channels.iter().map(one).collect()
+}
+
+/// A row for each channel: p99 of the call, goodput of the others, their round trip.
+fn table(channels: &[Channel], methods: &[&str], answers: &[Answer]) -> String {
+    let mut text = format!("| channel | {} |\n", methods.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(methods.len()));
+    for ((channel, _), answer) in channels.iter().zip(answers) {
+        text += &format!("| {channel} |");
+        for method in methods {
+            let cell = answer.of(method).map_or_else(|| "–".to_owned(), Choice::cell);
+            text += &format!(" {cell} |");
+        }
+        text += "\n";
+    }
+    text
+}
+
+impl Choice {
+    fn cell(&self) -> String {
+        let [p99, goodput] = [self.delay_ms_p99, self.goodput_mbit_s].map(|m| three_digits(m.mean));
+        let text = format!("{p99} / {goodput} / {:.0}", self.rtt_ms_p95.mean);
+        if self.recommended { format!("**{text}**") } else { text }
+    }
+}
+
+/// `value` with three significant digits at least.
+fn three_digits(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+/// What one case says of the bars.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    /// Relative to the clairvoyant policy, where there is one.
+    delay: Option<(f64, f64)>,
+    /// Relative to Vanilla.
+    goodput: f64,
+    rtt_ms: f64,
+    recommended: bool,
+    dominated: bool,
+}
+
+/// The bars over all channels and mixes, of the channels that were chosen on and of the others.
+fn bars(all: &[Vec<Answer>]) -> String {
+    let cases = |first: usize, last: usize| -> Vec<Case> {
+        let places = all.iter().zip(&MIXES);
+        places
+            .flat_map(|(answers, mix)| {
+                (first..last).filter_map(move |i| case(&answers[i], &all[0][i], mix))
+            })
+            .collect()
+    };
+    let count = all.first().map_or(0, Vec::len);
+    let sets = [cases(0, CHOSEN_ON), cases(CHOSEN_ON, count), cases(0, count)];
+    type Row = (&'static str, fn(&[Case]) -> String);
+    const ROWS: [Row; 9] = [
+        ("cases", |c| c.len().to_string()),
+        ("mean delay of the call over the clairvoyant policy's, median", |c| {
+            median(c.iter().filter_map(|c| Some(c.delay?.0)))
+        }),
+        ("99th percentile of the same, median", |c| {
+            median(c.iter().filter_map(|c| Some(c.delay?.1)))
+        }),
+        ("goodput over Vanilla's, median", |c| median(c.iter().map(|c| c.goodput))),
+        ("goodput over Vanilla's, least", |c| {
+            format!("{:.3}", c.iter().map(|c| c.goodput).fold(f64::INFINITY, f64::min))
+        }),
+        ("95th percentile of the round trips, median, ms", |c| median(c.iter().map(|c| c.rtt_ms))),
+        ("cases with more than 172 ms there", |c| {
+            c.iter().filter(|c| c.rtt_ms > 172.0).count().to_string()
+        }),
+        ("cases in which it is recommended", |c| {
+            c.iter().filter(|c| c.recommended).count().to_string()
+        }),
+        ("cases in which another dominates it", |c| {
+            c.iter().filter(|c| c.dominated).count().to_string()
+        }),
+    ];
+    let mut text = "| Justfull | chosen on | held out | all |\n|---|---|---|---|\n".to_owned();
+    for (name, of) in ROWS {
+        let cells = sets.each_ref().map(|set| of(set));
+        text += &format!("| {name} | {} |\n", cells.join(" | "));
+    }
+    text
+}
+
+/// `answer` beside that of the same channel with a QFI for the call, where the clairvoyant policy
+/// of a mix with one phone and CUBIC stands.
+fn case(answer: &Answer, plain: &Answer, mix: &Mix) -> Option<Case> {
+    let (ours, vanilla) = (answer.of(OURS)?, answer.of("Vanilla")?);
+    let one_phone = mix.yardstick || mix.switch.is_some_and(|name| name == "one_qfi");
+    let yardstick = answer.of(YARDSTICK).or_else(|| plain.of(YARDSTICK)).filter(|_| one_phone);
+    let delay = yardstick.map(|y| {
+        let ratio = |of: fn(&Choice) -> Mean| of(ours).mean / of(y).mean;
+        (ratio(|c| c.delay_ms_mean), ratio(|c| c.delay_ms_p99))
+    });
+    Some(Case {
+        delay,
+        goodput: ours.goodput_mbit_s.mean / vanilla.goodput_mbit_s.mean,
+        rtt_ms: ours.rtt_ms_p95.mean,
+        recommended: ours.recommended,
+        dominated: ours.dominated_by.is_some(),
+    })
+}
+
+fn median(values: impl Iterator<Item = f64>) -> String {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let Some(last) = values.len().checked_sub(1) else { return "–".into() };
+    format!("{:.3}", (values[last / 2] + values[last.div_ceil(2)]) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(method: &str, p99: f64, goodput: f64, recommended: bool) -> Choice {
+        let mean = |mean| Mean { mean };
+        Choice {
+            method: method.into(),
+            delay_ms_p99: mean(p99),
+            delay_ms_mean: mean(p99 / 4.0),
+            goodput_mbit_s: mean(goodput),
+            rtt_ms_p95: mean(123.4),
+            dominated_by: None,
+            recommended,
+        }
+    }
+
+    #[test]
+    fn channels_keep_the_order_of_the_file() {
+        let text = "[traces]\nb = { kind = \"constant\" }\na = { kind = \"constant\" }\n";
+        let names: Vec<String> =
+            channels(text).expect("two channels").into_iter().map(|c| c.0).collect();
+        assert_eq!(names, ["b", "a"]);
+        assert!(channels("x = 1").is_err());
+    }
+
+    #[test]
+    fn a_cell_has_delay_goodput_and_round_trip_and_the_recommended_one_is_bold() {
+        let answer = Answer {
+            choices: vec![choice("Vanilla", 1234.5, 12.34, false), choice(OURS, 4.0, 12.0, true)],
+        };
+        let channels = [("walk".to_owned(), String::new())];
+        let text = table(&channels, &["Vanilla", OURS, "DRQL"], &[answer]);
+        let last = text.lines().last();
+        assert_eq!(last, Some("| walk | 1234 / 12.3 / 123 | **4.00 / 12.0 / 123** | – |"));
+    }
+
+    #[test]
+    fn bars_are_medians_over_cases_beside_vanilla_and_the_clairvoyant_policy() {
+        let answer = |ours: f64| Answer {
+            choices: vec![
+                choice("Vanilla", 100.0, 10.0, false),
+                choice(OURS, 2.0, ours, true),
+                choice(YARDSTICK, 1.0, 10.0, false),
+            ],
+        };
+        let all: Vec<Vec<Answer>> = MIXES
+            .iter()
+            .map(|_| [9.0, 9.5, 9.6, 9.7, 9.8, 8.0].map(answer).to_vec())
+            .collect();
+        let text = bars(&all);
+        assert!(text.contains("| cases | 30 | 6 | 36 |"), "{text}");
+        assert!(text.contains("Vanilla's, least | 0.900 | 0.800 | 0.800 |"), "{text}");
+        assert!(text.contains("policy's, median | 2.000 | 2.000 | 2.000 |"), "{text}");
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_two() {
+        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), "2.000");
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0].into_iter()), "2.500");
+        assert_eq!(median([].into_iter()), "–");
+    }
+}
