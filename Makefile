@@ -6,13 +6,15 @@ ifneq ($(toolchain),)
 export RUSTUP_TOOLCHAIN := $(toolchain)
 endif
 
-.PHONY: help setup setup-tests demo demo-all test test-fast bench fuzz swarm mutants soak
+.PHONY: help setup setup-tests setup-site demo demo-all test test-fast site bench fuzz swarm mutants
+.PHONY: soak
 
 help:
 	@echo 'make demo       build justfull and watch it keep a queue just full'
 	@echo 'make demo-all   the main comparison of T20 on every channel that is there: 85 MB'
 	@echo 'make test       everything a change must pass (installs what is missing; see .ci/setup)'
 	@echo 'make test-fast  the part of it that takes under two minutes'
+	@echo 'make site       the documentation as a site, in target/site/html (installs mdBook)'
 	@echo 'make bench      time the standard workload against its floors'
 	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzzing, mutants'
 	@echo 'make fuzz       run each fuzz target for a minute (stable Rust, a C++ compiler)'
@@ -26,6 +28,9 @@ setup:
 
 setup-tests:
 	@.ci/setup --tests
+
+setup-site: setup
+	@.ci/setup --site
 
 # Only what it shows is built. The commands that it leaves out say which feature has them; `cargo
 # build --release` has all.
@@ -41,13 +46,16 @@ test: setup-tests
 test-fast: setup
 	cargo xtask ci --fast
 
+site: setup-site
+	cargo xtask site
+
 bench: setup
 	cargo xtask bench
 
 fuzz: setup
 	cargo xtask fuzz
 
-soak: setup-tests
+soak: setup-tests setup-site
 	cargo xtask soak
 
 swarm: setup

@@ -15,6 +15,7 @@ mod mutants;
 mod mutate;
 mod notice;
 mod process;
+mod site;
 mod soak;
 mod swarm;
 mod tidy;
@@ -55,6 +56,8 @@ cargo xtask <command>
                      a bare loop
   bench proxy [--ci]           what the proxy costs beside HAProxy and nginx; --ci fails where a \
                      goal is missed
+  site                         the documentation as a site (mdBook), its links and its search \
+                     checked
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
   swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; \
                      prints and shrinks what fails
@@ -123,6 +126,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["bench", "proxy"] => bench::run_proxy(&root(), false),
         ["bench", "proxy", "--ci"] => bench::run_proxy(&root(), true),
+        ["site"] => site::run(&root()),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
         ["swarm", rest @ ..] => swarm::run(&root(), rest),
         ["mutants", rest @ ..] => mutants::run(&root(), rest),

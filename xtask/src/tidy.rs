@@ -10,11 +10,11 @@ mod circles;
 mod crates;
 mod data;
 mod dependencies;
-mod links;
+pub(crate) mod links;
 mod rust_code;
 mod siblings;
 mod style;
-mod tree;
+pub(crate) mod tree;
 
 use std::fmt;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Links between pages, and paths in back quotes, lead to files that exist.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -22,8 +23,9 @@ fn check_page(page: &File, tree: &Tree, folders: &BTreeSet<&str>) -> Vec<Finding
     let mut findings = Vec::new();
     for (line, prose) in prose_lines(text) {
         let (plain, quoted) = split_code_spans(prose);
-        let links =
-            link_targets(&plain).into_iter().filter_map(|target| broken_link(page, target, tree));
+        let links = link_targets(&plain)
+            .into_iter()
+            .filter_map(|target| broken_link(page, &plain[target], tree));
         findings.extend(links.map(|message| Finding::new(&page.path, line, message)));
         for path in quoted.into_iter().filter(|word| is_path(word, folders)) {
             if !tree.contains(path) {
@@ -44,34 +46,60 @@ fn prose_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A line without its code spans, and the code spans.
+/// A line whose code spans are as many blanks, and the code spans.
 fn split_code_spans(line: &str) -> (String, Vec<&str>) {
     let mut plain = String::new();
     let mut spans = Vec::new();
     for (index, part) in line.split('`').enumerate() {
+        if index > 0 {
+            plain.push('`');
+        }
         if index % 2 == 0 {
             plain.push_str(part);
         } else {
+            plain.extend(std::iter::repeat_n(' ', part.len()));
             spans.push(part);
         }
     }
     (plain, spans)
 }
 
-/// Targets of `[text](target)`, `[name]: target`, `src="target"` and `href="target"`.
-fn link_targets(line: &str) -> Vec<&str> {
-    let until = |text: &'_ str, end: &[char]| text.find(end).unwrap_or(text.len());
+/// Where in `line` the targets of `[text](target)`, `[name]: target`, `src="target"` and
+/// `href="target"` are.
+fn link_targets(line: &str) -> Vec<Range<usize>> {
+    let until = |begin: usize, end: &[char]| {
+        let rest = &line[begin..];
+        let target = &rest[..rest.find(end).unwrap_or(rest.len())];
+        let bracket = usize::from(target.starts_with('<'));
+        begin + bracket..begin + target.trim_end_matches('>').len()
+    };
     let mut targets = Vec::new();
     for (open, close) in [("](", &[')', ' '][..]), ("src=\"", &['"']), ("href=\"", &['"'])] {
-        targets.extend(line.match_indices(open).map(|(at, _)| {
-            let rest = &line[at + open.len()..];
-            rest[..until(rest, close)].trim_matches(['<', '>'])
-        }));
+        targets.extend(line.match_indices(open).map(|(at, _)| until(at + open.len(), close)));
     }
-    if let Some((_, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {
-        targets.push(&rest[..until(rest, &[' '])]);
-    }
+    let definition = line.find("]: ").filter(|_| line.starts_with('['));
+    targets.extend(definition.map(|at| until(at + 3, &[' '])));
     targets
+}
+
+/// `text` with `other` in place of the target of each link, which it is given.
+pub(crate) fn with_targets(
+    text: &str,
+    mut other: impl FnMut(&str) -> Result<String, String>,
+) -> Result<String, String> {
+    let mut made = text.to_owned();
+    let begin = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
+    let mut found: Vec<Range<usize>> = prose_lines(text)
+        .flat_map(|(_, line)| {
+            let targets = link_targets(&split_code_spans(line).0).into_iter();
+            targets.map(move |at| begin(line) + at.start..begin(line) + at.end)
+        })
+        .collect();
+    found.sort_by_key(|at| at.start);
+    for at in found.into_iter().rev() {
+        made.replace_range(at.clone(), &other(&text[at])?);
+    }
+    Ok(made)
 }
 
 /// Why `target` on `page` leads nowhere, or `None`. Addresses of other sites are not followed.
@@ -91,7 +119,7 @@ fn broken_link(page: &File, target: &str, tree: &Tree) -> Option<String> {
 
 /// `link` as seen from the page at `from`, relative to the top; above the top is outside the tree
 /// and not checked.
-fn resolve(from: &str, link: &str) -> Option<String> {
+pub(crate) fn resolve(from: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in link.split('/') {
@@ -173,6 +201,17 @@ mod tests {
             findings("[a](docs/guide.md#end)"),
             ["README.md:1: link to `docs/guide.md#end`: `docs/guide.md` has no heading `#end`"]
         );
+    }
+
+    #[test]
+    fn targets_are_replaced_outside_of_code() {
+        let page = "[a](x.md#b \"t\") `[c](x.md)` ü ![d](x.md)\n```\n[e](x.md)\n```\n[f]: <x.md>\n";
+        let made = with_targets(page, |target| Ok(target.replace("x.md", "other.md"))).unwrap();
+        assert_eq!(
+            made,
+            "[a](other.md#b \"t\") `[c](x.md)` ü ![d](other.md)\n```\n[e](x.md)\n```\n[f]: <other.md>\n"
+        );
+        assert_eq!(with_targets(page, |target| Err(target.to_owned())), Err("x.md".into()));
     }
 
     #[test]

@@ -8,21 +8,21 @@ use crate::{Failure, Outcome, process};
 
 /// A file with its contents.
 #[derive(Clone, Debug)]
-pub(super) struct File {
+pub(crate) struct File {
     /// Relative to the top of the checkout, with `/`.
-    pub(super) path: String,
-    pub(super) bytes: Vec<u8>,
+    pub(crate) path: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl File {
     /// The contents, unless they are not UTF-8.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
 
     /// What follows the last dot of the file name, or the whole name if there is none: `rs`,
     /// `Makefile`.
-    pub(super) fn extension(&self) -> &str {
+    pub(crate) fn extension(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
         name.rsplit('.').next().unwrap_or(name)
     }
@@ -30,14 +30,14 @@ impl File {
 
 /// Every file of the checkout, sorted by path.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tree {
-    pub(super) files: Vec<File>,
+pub(crate) struct Tree {
+    pub(crate) files: Vec<File>,
 }
 
 impl Tree {
     /// Reads what `git ls-files` names. `safe.directory` lets a checkout be read that another user
     /// owns, as in containers.
-    pub(super) fn read(root: &Path) -> Outcome<Self> {
+    pub(crate) fn read(root: &Path) -> Outcome<Self> {
         let mut git = Command::new("git");
         git.current_dir(root).args(["-c", "safe.directory=*", "ls-files", "-z"]);
         git.args(["--cached", "--others", "--exclude-standard"]);
@@ -62,12 +62,12 @@ impl Tree {
         Ok(Self { files })
     }
 
-    pub(super) fn get(&self, path: &str) -> Option<&File> {
+    pub(crate) fn get(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
     /// Whether `path` is a file of the tree, or a folder with one in it.
-    pub(super) fn contains(&self, path: &str) -> bool {
+    pub(crate) fn contains(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let below = |file: &str| file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         path.is_empty() || self.files.iter().any(|file| file.path == path || below(&file.path))
@@ -75,11 +75,11 @@ impl Tree {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A tree of (path, text).
-    pub(in crate::tidy) fn tree_of(files: &[(&str, &str)]) -> Tree {
+    pub(crate) fn tree_of(files: &[(&str, &str)]) -> Tree {
         let files =
             files.iter().map(|(path, text)| File { path: (*path).into(), bytes: (*text).into() });
         Tree { files: files.collect() }
