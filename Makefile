@@ -6,8 +6,8 @@ ifneq ($(toolchain),)
 export RUSTUP_TOOLCHAIN := $(toolchain)
 endif
 
-.PHONY: help setup setup-tests setup-site demo demo-all test test-fast site bench fuzz swarm mutants
-.PHONY: soak
+.PHONY: help setup setup-tests setup-site setup-package demo demo-all test test-fast site package
+.PHONY: bench fuzz swarm mutants soak
 
 help:
 	@echo 'make demo       build justfull and watch it keep a queue just full'
@@ -15,6 +15,7 @@ help:
 	@echo 'make test       everything a change must pass (installs what is missing; see .ci/setup)'
 	@echo 'make test-fast  the part of it that takes under two minutes'
 	@echo 'make site       the documentation as a site, in target/site/html (installs mdBook)'
+	@echo 'make package    a .deb and a static program in target/package, tried on a clean Debian'
 	@echo 'make bench      time the standard workload against its floors'
 	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzzing, mutants'
 	@echo 'make fuzz       run each fuzz target for a minute (stable Rust, a C++ compiler)'
@@ -31,6 +32,9 @@ setup-tests:
 
 setup-site: setup
 	@.ci/setup --site
+
+setup-package: setup
+	@.ci/setup --package
 
 # Only what it shows is built. The commands that it leaves out say which feature has them; `cargo
 # build --release` has all.
@@ -49,13 +53,16 @@ test-fast: setup
 site: setup-site
 	cargo xtask site
 
+package: setup-package
+	cargo xtask package
+
 bench: setup
 	cargo xtask bench
 
 fuzz: setup
 	cargo xtask fuzz
 
-soak: setup-tests setup-site
+soak: setup-tests setup-site setup-package
 	cargo xtask soak
 
 swarm: setup

@@ -30,20 +30,8 @@ const COMPARED: [&[&str]; 3] = [
 const FIGURES: [&str; 4] = ["runs.csv", "series.csv", "flow_series.csv", "cdf.csv"];
 
 pub(crate) fn run(root: &Path) -> Outcome {
-    let target = process::metadata(&root.join("Cargo.toml"))?.target_directory.into_std_path_buf();
-    let scratch = target.join("xtask").join("dist");
-    let host = host(root)?;
-    let program = match profile_tool(root, &host)? {
-        Some(tool) => guided(root, &host, &tool, &scratch)?,
-        None => {
-            println!(
-                "without a profile: `rustup component add llvm-tools` brings what makes use of \
-                 one, or the system's package `llvm-{}`",
-                llvm_major(root)?
-            );
-            build(root, "dist", None)?
-        }
-    };
+    let scratch = scratch(root)?;
+    let program = program(root, "dist")?;
     let release = build(root, "release", None)?;
     for arguments in COMPARED {
         same_results(arguments, [&release, &program], &scratch)?;
@@ -51,6 +39,33 @@ pub(crate) fn run(root: &Path) -> Outcome {
     println!("the results of {} runs are those of the release build", COMPARED.len());
     println!("{}", program.display());
     Ok(())
+}
+
+fn scratch(root: &Path) -> Outcome<PathBuf> {
+    let target = process::metadata(&root.join("Cargo.toml"))?.target_directory.into_std_path_buf();
+    Ok(target.join("xtask").join("dist"))
+}
+
+/// The program for packages as `profile` builds it, with `dist` guided where that is possible.
+pub(crate) fn program(root: &Path, profile: &str) -> Outcome<PathBuf> {
+    if profile != "dist" {
+        return build(root, profile, None);
+    }
+    let host = host(root)?;
+    if let Some(tool) = profile_tool(root, &host)? {
+        return guided(root, &host, &tool, &scratch(root)?);
+    }
+    println!(
+        "without a profile: `rustup component add llvm-tools` brings what makes use of one, or the \
+         system's package `llvm-{}`",
+        llvm_major(root)?
+    );
+    build(root, profile, None)
+}
+
+/// The program with all its libraries inside.
+pub(crate) fn fixed(root: &Path, profile: &str) -> Outcome<PathBuf> {
+    build(root, profile, Some((&host(root)?, "-Ctarget-feature=+crt-static".into())))
 }
 
 /// Builds with counters, runs what shows the compiler the way, and builds again with what was
@@ -170,14 +185,14 @@ fn differing(one: &Path, other: &Path) -> Outcome<Option<&'static str>> {
 }
 
 /// Makes `folder` a new, empty one.
-fn fresh(folder: &Path) -> Outcome {
+pub(crate) fn fresh(folder: &Path) -> Outcome {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(|error| cannot(folder, &error))?;
     }
     fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))
 }
 
-fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Environment(format!("{}: {error}", path.display()))
 }
 

@@ -14,6 +14,7 @@ mod golden;
 mod mutants;
 mod mutate;
 mod notice;
+mod package;
 mod process;
 mod site;
 mod soak;
@@ -48,6 +49,10 @@ cargo xtask <command>
                                --dist measures the profile of packages
   dist                         build the package's program, guided by a profile where llvm-tools \
                      are, and compare its results
+  package [--release] [--program FILE] [--static FILE]
+                               a .deb (cargo-deb) and a static program, in target/package, both \
+                     tried on a clean root;
+                               --release builds quicker than dist, FILE is a program built before
   bench aqm [--ci]             count what each AQM costs for a packet, beside CoDel
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
   bench growth [--ci]          time a packet and weigh a UE as UEs with downloads are added to the \
@@ -115,6 +120,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench"] => bench::run(&root(), Profile::Release, false),
         ["bench", "--ci"] => bench::run(&root(), Profile::Release, true),
         ["bench", "--dist"] => bench::run(&root(), Profile::Dist, false),
+        ["package", rest @ ..] => package::run(&root(), &package::parse(rest)?),
         ["dist"] => dist::run(&root()),
         ["bench", "aqm"] => bench::run_aqm(&root(), false),
         ["bench", "aqm", "--ci"] => bench::run_aqm(&root(), true),

@@ -1,12 +1,12 @@
-//! `cargo xtask soak`: what is too long for every change: the long tests, the site, the
-//! tables of `docs/guide/slow-bearers.md`, the proxy beside its rivals, fresh worlds, mutated
+//! `cargo xtask soak`: what is too long for every change: the long tests, the site, the packages,
+//! the tables of `docs/guide/slow-bearers.md`, the proxy beside its rivals, fresh worlds, mutated
 //! inputs, each fuzz target for minutes and mutants of the algorithms. A part that fails does not
 //! keep the others from running; the last lines say what came of each.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Failure, Outcome, docs, fuzz, mutate, process, site};
+use crate::{Failure, Outcome, docs, fuzz, mutate, package, process, site};
 
 /// Seconds for which each fuzz target runs.
 const FUZZ_SECONDS: &str = "300";
@@ -18,9 +18,10 @@ struct Part {
     run: fn(&Path) -> Outcome,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part { name: "long tests", run: long_tests },
     Part { name: "site", run: site::run },
+    Part { name: "packages", run: |root| package::run(root, &package::parse(&[])?) },
     Part { name: "slow bearers", run: |root| docs::run_slow_bearers(root, docs::Mode::Check) },
     Part { name: "the proxy beside others", run: |root| own(root, &["bench", "proxy", "--ci"]) },
     Part { name: "mutated inputs", run: |root| mutate::run(root, &mutate::Plan::default()) },

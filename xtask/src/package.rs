@@ -1,0 +1,293 @@
+//! `cargo xtask package`: the program for others. A `.deb` by cargo-deb, whose metadata are in
+//! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
+//! installed on a Debian of essential packages, runs `justfull demo` there as nobody and is
+//! removed without a trace; the static program runs it in a folder that holds nothing else.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Failure, Outcome, dist, process};
+
+const PACKAGE: &str = "justfull";
+/// The largest `.deb`, in bytes.
+const MOST_BYTES: u64 = 15_000_000;
+/// Texts that go with every copy of the program.
+const LICENCES: [&str; 3] = ["LICENSE-MIT", "LICENSE-APACHE", "NOTICE"];
+/// Completions, by the names under which shells look for them.
+const COMPLETIONS: [(&str, &str); 3] =
+    [("bash", "justfull"), ("zsh", "_justfull"), ("fish", "justfull.fish")];
+/// The unit in the tree, where the program of it is, and where a package puts that.
+const UNIT: &str = "crates/proxy/operation/justfull-proxy.service";
+const UNIT_PROGRAMS: [&str; 2] = ["/usr/local/bin/justfull", "/usr/bin/justfull"];
+
+/// What is packed, and what is built for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    profile: &'static str,
+    /// Built before: the program of the `.deb`.
+    program: Option<PathBuf>,
+    /// Built before: the static program.
+    alone: Option<PathBuf>,
+}
+
+pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
+    let mut plan = Plan { profile: "dist", program: None, alone: None };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut path = || {
+            let path = words.next().map(PathBuf::from).filter(|path| path.is_file());
+            path.ok_or_else(|| Failure::Environment(format!("{word} needs a program's path")))
+        };
+        match *word {
+            "--release" => plan.profile = "release",
+            "--program" => plan.program = Some(path()?),
+            "--static" => plan.alone = Some(path()?),
+            other => {
+                return Err(Failure::Environment(format!(
+                    "package: unknown option `{other}`; there are --release, --program FILE and \
+                     --static FILE"
+                )));
+            }
+        }
+    }
+    Ok(plan)
+}
+
+pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
+    if !process::exists("cargo-deb") {
+        let message = "cargo-deb is not here: `.ci/setup --package` installs it";
+        return Err(Failure::Environment(message.to_owned()));
+    }
+    let metadata = process::metadata(&root.join("Cargo.toml"))?;
+    let packages = metadata.workspace_packages();
+    let version = packages.iter().find(|package| package.name == PACKAGE);
+    let version = version.map(|package| package.version.to_string()).unwrap_or_default();
+    let target = metadata.target_directory.into_std_path_buf();
+    let out = target.join("package");
+    dist::fresh(&out)?;
+
+    let program = match &plan.program {
+        Some(program) => program.clone(),
+        None => dist::program(root, plan.profile)?,
+    };
+    let staged = out.join("staged");
+    stage(root, &program, &staged.join("release"))?;
+    let deb = out.join(format!("{PACKAGE}.deb"));
+    let mut cargo = process::cargo(root);
+    cargo.args(["deb", "--quiet", "--no-build", "--package", PACKAGE, "--output"]).arg(&deb);
+    process::must_succeed(cargo.env("CARGO_TARGET_DIR", &staged))?;
+    let bytes = size(&deb)?;
+    if bytes > MOST_BYTES {
+        let message = format!("{}: {bytes} B, at most {MOST_BYTES}", deb.display());
+        return Err(Failure::Check(message));
+    }
+
+    let alone = match &plan.alone {
+        Some(program) => program.clone(),
+        None => {
+            println!("the static program has the system's libc, by +crt-static");
+            dist::fixed(root, plan.profile)?
+        }
+    };
+    let archive = archive(root, &alone, &version, &out)?;
+    try_both(&target, &deb, &archive)?;
+    println!("{}: {bytes} B", deb.display());
+    println!("{}: {} B", archive.display(), size(&archive)?);
+    Ok(())
+}
+
+/// Lays out what `crates/cli/Cargo.toml` calls `target/release`: the program, and what it writes
+/// about itself.
+fn stage(root: &Path, program: &Path, folder: &Path) -> Outcome {
+    dist::fresh(folder)?;
+    copy(program, &folder.join(PACKAGE))?;
+    written_by(program, folder)?;
+    compress(&folder.join("man1"))?;
+    let unit = root.join(UNIT);
+    let text = fs::read_to_string(&unit).map_err(|error| dist::cannot(&unit, &error))?;
+    write(&folder.join("justfull-proxy.service"), &packaged_unit(&text))
+}
+
+/// The man pages and completions.
+fn written_by(program: &Path, folder: &Path) -> Outcome {
+    process::stdout_of(Command::new(program).args(["man", "--out"]).arg(folder.join("man1")))?;
+    let completions = folder.join("completions");
+    dist::fresh(&completions)?;
+    for (shell, name) in COMPLETIONS {
+        let script = process::stdout_of(Command::new(program).args(["completions", shell]))?;
+        write(&completions.join(name), &script)?;
+    }
+    Ok(())
+}
+
+/// Makes each page `PAGE.gz`, as Debian has them.
+fn compress(pages: &Path) -> Outcome {
+    for entry in fs::read_dir(pages).map_err(|error| dist::cannot(pages, &error))? {
+        let page = entry.map_err(|error| dist::cannot(pages, &error))?.path();
+        let text = fs::read(&page).map_err(|error| dist::cannot(&page, &error))?;
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        let done = packed.write_all(&text).and_then(|()| packed.finish());
+        let bytes = done.map_err(|error| dist::cannot(&page, &error))?;
+        let name = page.with_extension("1.gz");
+        fs::write(&name, bytes).map_err(|error| dist::cannot(&name, &error))?;
+        fs::remove_file(&page).map_err(|error| dist::cannot(&page, &error))?;
+    }
+    Ok(())
+}
+
+/// The unit without what it says about putting it in place by hand.
+fn packaged_unit(text: &str) -> String {
+    let [here, packaged] = UNIT_PROGRAMS;
+    let lines = text.lines().skip_while(|line| line.starts_with('#'));
+    lines.map(|line| line.replace(here, packaged) + "\n").collect()
+}
+
+/// The static program, stripped, with its licences, man pages and completions.
+fn archive(root: &Path, program: &Path, version: &str, out: &Path) -> Outcome<PathBuf> {
+    let name = format!("{PACKAGE}-{version}-{}-linux-static", std::env::consts::ARCH);
+    let folder = out.join(&name);
+    dist::fresh(&folder)?;
+    let inside = folder.join(PACKAGE);
+    copy(program, &inside)?;
+    process::must_succeed(Command::new("strip").arg(&inside))?;
+    written_by(&inside, &folder)?;
+    for licence in LICENCES {
+        copy(&root.join(licence), &folder.join(licence))?;
+    }
+    let archive = out.join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.args(["--create", "--gzip", "--owner=0", "--group=0", "--sort=name", "--file"]);
+    process::must_succeed(tar.arg(&archive).arg("--directory").arg(out).arg(&name))?;
+    fs::remove_dir_all(&folder).map_err(|error| dist::cannot(&folder, &error))?;
+    Ok(archive)
+}
+
+/// Tries both, each in a mount namespace of its own whose changes are in memory.
+fn try_both(target: &Path, deb: &Path, archive: &Path) -> Outcome {
+    let may = Command::new("unshare").args(["--mount", "true"]).output();
+    if !may.is_ok_and(|done| done.status.success()) {
+        return process::skipped("skipped: the packages' trials, which need root");
+    }
+    let debian = debian(target)?;
+    let work = target.join("xtask/package");
+    dist::fresh(&work)?;
+    let inside = |script: &str| {
+        let mut shell = Command::new("unshare");
+        shell.args(["--mount", "sh", "-c", script]).env("WORK", &work);
+        shell.env("LOWER", &debian).env("DEB", deb).env("ARCHIVE", archive);
+        shell
+    };
+    for (what, script) in [
+        ("installed", include_str!("package/installed.sh")),
+        ("static", include_str!("package/alone.sh")),
+    ] {
+        let said = inside(script).output();
+        let said = said.map_err(|error| dist::cannot(Path::new("unshare"), &error))?;
+        for bytes in [&said.stdout, &said.stderr] {
+            print!("{}", String::from_utf8_lossy(bytes));
+        }
+        if !said.status.success() {
+            return Err(Failure::Check(format!("{what}: the package does not do what it must")));
+        }
+    }
+    Ok(())
+}
+
+/// A Debian of essential packages, fetched once; the operator's guide is tried on the same.
+fn debian(target: &Path) -> Outcome<PathBuf> {
+    let debian = target.join("tmp/debian");
+    if !debian.exists() {
+        let part = debian.with_extension("part");
+        dist::fresh(&part)?;
+        let mut fetch = Command::new("mmdebstrap");
+        fetch.args(["--quiet", "--variant=essential", "bookworm"]).arg(&part);
+        process::must_succeed(&mut fetch)?;
+        fs::rename(&part, &debian).map_err(|error| dist::cannot(&debian, &error))?;
+    }
+    Ok(debian)
+}
+
+fn size(path: &Path) -> Outcome<u64> {
+    fs::metadata(path).map(|file| file.len()).map_err(|error| dist::cannot(path, &error))
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    fs::copy(from, to).map(drop).map_err(|error| dist::cannot(from, &error))
+}
+
+fn write(path: &Path, text: &str) -> Outcome {
+    fs::write(path, text).map_err(|error| dist::cannot(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// As cargo-deb calls the folder of what was built.
+    const BUILT: &str = "target/release/";
+
+    #[test]
+    fn options_are_those_of_the_plan() {
+        let here = file!().replace("xtask/", "");
+        let plan = parse(&["--release", "--program", &here]).unwrap();
+        assert_eq!((plan.profile, plan.program, plan.alone), ("release", Some(here.into()), None));
+        assert_eq!(parse(&[]).unwrap().profile, "dist");
+        for wrong in [&["--quick"][..], &["--program"], &["--static", "/no/such/program"]] {
+            assert!(matches!(parse(wrong), Err(Failure::Environment(_))), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn the_packaged_unit_starts_the_packages_program() {
+        let text = fs::read_to_string(crate::root().join(UNIT)).unwrap();
+        let unit = packaged_unit(&text);
+        assert!(unit.starts_with("[Unit]\n") && !unit.contains("/usr/local"), "{unit}");
+        assert_eq!(unit.matches("=/usr/bin/justfull proxy").count(), 2, "{unit}");
+    }
+
+    /// What registries show of a crate.
+    #[test]
+    fn crates_say_what_they_are() {
+        let metadata = process::metadata(&crate::root().join("Cargo.toml")).unwrap();
+        for package in metadata.workspace_packages() {
+            let name = &package.name;
+            assert!(package.description.is_some() && package.license.is_some(), "{name}");
+            assert!(package.repository.is_some() && package.rust_version.is_some(), "{name}");
+            // An empty list of registries: it is not for others.
+            if package.publish.as_ref().is_none_or(|registries| !registries.is_empty()) {
+                assert!((1..=5).contains(&package.keywords.len()), "{name}");
+                assert!(!package.categories.is_empty() && package.readme.is_some(), "{name}");
+            }
+        }
+    }
+
+    /// Every asset of the metadata is in the tree, or is made by [`stage`] under its name.
+    #[test]
+    fn assets_of_the_package_exist() {
+        let root = crate::root();
+        let metadata = process::metadata(&root.join("Cargo.toml")).unwrap();
+        let packages = metadata.workspace_packages();
+        let package = packages.iter().find(|package| package.name == PACKAGE).unwrap();
+        let folder = package.manifest_path.parent().unwrap().as_std_path();
+        let assets = package.metadata["deb"]["assets"].as_array().unwrap();
+        let mut made: BTreeSet<String> =
+            COMPLETIONS.iter().map(|(_, name)| format!("completions/{name}")).collect();
+        made.extend([PACKAGE, "justfull-proxy.service", "man1/*.gz"].map(str::to_owned));
+        let mut licences = LICENCES.to_vec();
+        for asset in assets {
+            let source = asset[0].as_str().unwrap();
+            if let Some(name) = source.strip_prefix(BUILT) {
+                assert!(made.remove(name), "nothing makes {source}");
+                continue;
+            }
+            let above = folder.join(source.trim_end_matches("*.toml"));
+            assert!(above.exists(), "there is no {source}");
+            licences.retain(|licence| !source.ends_with(licence));
+        }
+        assert!(made.is_empty() && licences.is_empty(), "not packed: {made:?}, {licences:?}");
+    }
+}
