@@ -4,9 +4,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod new;
 mod recommend;
 mod rnis;
 
+pub(crate) use new::NewArgs;
 pub(crate) use recommend::RecommendArgs;
 pub(crate) use rnis::RnisArgs;
 
@@ -37,6 +39,7 @@ const EXAMPLES: &str = with_exit_status!(
 Examples:
   justfull demo                                       what a download does to a call, in seconds
   justfull run t20-individual                         a shipped scenario (see `justfull list`)
+  justfull new my --nr --ues 4                        a scenario of your own to start from
   justfull run my.toml --runs 10 --out results/my     ten seeds, 95 % intervals
   justfull run t20-individual --method Vanilla --method DRQL --set 'rlc.queue.limit=10MB'
   justfull reproduce T20                              a paper's claims (traces: JUSTFULL_DATA)
@@ -127,7 +130,16 @@ pub(crate) enum Command {
          Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."
     ))]
     Plot(PlotArgs),
-    /// Print a shipped scenario, to start your own from
+    /// Write a scenario to start your own from: commented, and ready to run
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull new my\n  \
+         justfull new my.toml --lte --ues 4 --traffic download,call,pages\n  \
+         justfull new my --trace walk.trace --method Vanilla --method DRQL --runs 5\n\n\
+         Kinds of traffic: download and upload (TCP), call (G.711), game (60 frames a second), \
+         pages, ping."
+    ))]
+    New(NewArgs),
+    /// Print a shipped scenario
     Show {
         /// Name of a shipped scenario
         name: String,

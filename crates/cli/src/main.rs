@@ -12,6 +12,7 @@ mod difference;
 mod explain;
 #[cfg(feature = "live")]
 mod live;
+mod new;
 mod picture;
 mod plot;
 mod progress;
@@ -107,6 +108,7 @@ fn main() -> ExitCode {
         Command::Check(args) => compare::check(args),
         Command::Compare(args) => difference::compare(args),
         Command::Plot(args) => plot::plot(args),
+        Command::New(args) => new::new(args),
         Command::Show { name } => explain::show(name),
         Command::Schema => explain::schema(),
         Command::Trace { command } => trace::run(command),

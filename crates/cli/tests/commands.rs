@@ -311,3 +311,49 @@ fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
         assert!(done.status.code() == Some(2) && said.contains(why), "{rest:?}: {said}");
     }
 }
+
+#[test]
+fn a_new_scenario_is_sound_runs_and_replaces_nothing_unasked() {
+    let room = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
+    std::fs::write(at("walk.csv"), "packets_per_10ms\n20\n30\n").expect("it can be written");
+    for (name, rest) in [
+        ("nr", &["--nr", "--ues", "4", "--traffic", "download,call,pages"][..]),
+        ("lte.toml", &["--lte", "--traffic", "download,upload,game,ping"]),
+        ("umts", &["--umts", "--ues", "2"]),
+        ("trace.v1", &["--trace", &at("walk.csv"), "--method", "DRQL", "--runs", "2"]),
+    ] {
+        let done = justfull(&[&["new", &at(name)], rest].concat());
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success() && said.contains(".toml is written"), "{name}: {said}");
+        let file = at(&format!("{}.toml", name.trim_end_matches(".toml")));
+        text(&["check", &file]);
+        let short = ["--set", "duration=6s", "--runs", "1", "--no-files", "-q", "--method"];
+        let method = if name == "umts" { "ARED" } else { "DRQL" };
+        let run = justfull(&[&["run", &file], &short[..], &[method]].concat());
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let table = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(table.contains("bulk") && table.contains(method), "{name}: {table}");
+    }
+    let whole = std::fs::read_to_string(at("nr.toml")).expect("it is there");
+    let again = justfull(&["new", &at("nr"), "--lte"]);
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.code() == Some(2) && said.contains("--force replaces it"), "{said}");
+    assert_eq!(std::fs::read_to_string(at("nr.toml")).expect("it is there"), whole);
+    assert!(justfull(&["new", &at("nr"), "--lte", "--force"]).status.success());
+    assert!(std::fs::read_to_string(at("nr.toml")).expect("it is there").contains("LTE"));
+    assert!(text(&["new", "-"]).starts_with("# Check it with"));
+
+    for (rest, why) in [
+        (&["--method", "DRQLL"][..], "--method: found DRQLL, allowed is a method of `justfull"),
+        (&["--traffic", "downlaod"], "'download'"),
+        (&["--nr", "--lte"], "cannot be used with"),
+        (&["--ues", "0"], "1..=1000"),
+        (&["--trace", "none.csv"], "none.csv"),
+    ] {
+        let done = justfull(&[&["new", &at("x")], rest].concat());
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains(why), "{rest:?}: {said}");
+        assert!(!room.path().join("x.toml").exists());
+    }
+}

@@ -25,6 +25,7 @@ mod origin;
 mod preset;
 mod resolve;
 pub mod schema;
+pub mod starter;
 mod sweep;
 mod trace_channel;
 mod tree;
