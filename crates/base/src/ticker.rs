@@ -5,7 +5,7 @@
 //! sequence. So idle ticks can be skipped without changing later ones, and the time of any future
 //! tick is known.
 
-use crate::bounds::key;
+use crate::bounds::{at_least, key};
 use crate::doc::ParamDoc;
 use crate::error::{ConfigError, ensure};
 use crate::param::{Form, Param, written_table};
@@ -42,7 +42,8 @@ impl Param for Lateness {
         let law =
             |name| ParamDoc { form: Form::Choice(vec![name]), ..key::<Ratio>("law", "Which law.") };
         let max = key::<Duration>("max", "The most a poll is late; at most one period.");
-        let share = key::<Ratio>("probability", "Share of polls that do not happen, below 1.");
+        let share = at_least::<(), Ratio>(Ratio(0.0)).below(Ratio(1.0));
+        let share = share.describe("probability", None, None, "Share of polls that do not happen.");
         Form::OneOf(vec![
             Form::Table(vec![law("exact")]),
             Form::Table(vec![law("uniform"), max]),

@@ -13,10 +13,10 @@ params! {
         /// Most PDUs of the RLC that a bearer sends in a TTI, which is `mac.slot.period`.
         pdus: u32 as "PDUs" = 4, within(1, 4096), "a bearer that carries nothing never drains";
         /// Mean share of the TTIs of a bearer that are lost.
-        loss: Ratio = Ratio(0.0), rule("0 to 0.9", |c| (0.0..=0.9).contains(&c.loss.0));
+        loss: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(0.9));
         /// Mean number of TTIs that are lost in a row.
-        burst: f64 as "TTIs" = 1.0, rule("1 to 1e6, and at least loss / (1 - loss)", |c| {
-            (1.0..=1e6).contains(&c.burst) && c.burst * (1.0 - c.loss.0) >= c.loss.0 - 1e-9
+        burst: f64 as "TTIs" = 1.0, within(1.0, 1e6).and("at least loss / (1 - loss)", |c| {
+            c.burst * (1.0 - c.loss.0) >= c.loss.0 - 1e-9
         }), "a run of TTIs that are not lost has at least one";
     }
 }
@@ -52,9 +52,7 @@ params! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct HsdpaConfig: "P06 section V-A" {
         /// Share of the channel's bytes that bearers get as credits.
-        share: Ratio = Ratio(0.9), rule("above 0, at most 1", |c| {
-            c.share.0 > 0.0 && c.share.0 <= 1.0
-        });
+        share: Ratio = Ratio(0.9), above(Ratio(0.0)).to(Ratio(1.0));
         /// Chance that a bearer's PDUs of a period wait for the next.
         wait: Ratio = Ratio(0.1), within(Ratio(0.0), Ratio(1.0));
         /// A bearer that waits sends nothing in the period, and its credits expire; otherwise the

@@ -16,7 +16,7 @@ use justfull_trace::{Format, TracePaths, Values};
 use std::sync::Arc;
 
 /// Most UEs and most flows of a world.
-const MOST: usize = 1_000_000;
+const MOST: usize = super::file::MOST as usize;
 
 /// First port of the flows at the UE; each flow of a scenario has its own.
 const FIRST_PORT: u32 = 10_000;

@@ -1,6 +1,7 @@
 //! Finds everything that can be wrong with a scenario before its first run.
 
 use super::error::{Locator, ScenarioError};
+use super::file::MOST_RUNS;
 use super::file::{self, ScenarioFile};
 use super::findings::{Findings, Full};
 use super::notes::Seen;
@@ -12,8 +13,6 @@ use justfull_sim::{World, WorldConfig};
 use std::path::{Path as FilePath, PathBuf};
 use toml::Value;
 
-/// Most runs of a method at a point; a bound on memory.
-const MOST_RUNS: u32 = 100_000;
 /// Mistakes after which the search ends.
 const MOST_MISTAKES: usize = 100;
 /// Methods that a message about a setting lists.

@@ -11,6 +11,7 @@ use justfull_ran::channel::{
     AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig,
     PatternConfig, RowLength, RowsConfig, UmiConfig,
 };
+use justfull_ran::config::MAX_DRBS;
 use justfull_ran::{
     MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
     UpfConfig,
@@ -21,6 +22,11 @@ use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{Column, Gaps, Idle, MissingCqi, Repeated};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Most runs of a method at a point; a bound on memory.
+pub(super) const MOST_RUNS: u32 = 100_000;
+/// Most UEs, and most flows: memory is bounded.
+pub(super) const MOST: u32 = 1_000_000;
 
 /// The variant without settings of its own: sound defaults.
 pub(super) const SOUND: &str = "sound";
@@ -45,7 +51,7 @@ table! {
         seed: u64 = one_u64();
         /// Number of runs, each with the next seed.
         #[serde(default = "one_u32")]
-        runs: u32 = one_u32();
+        runs: u32 = one_u32(), within(1, MOST_RUNS);
         /// Methods to compare.
         #[serde(default)]
         methods: Vec<String> = Default::default();
@@ -57,10 +63,10 @@ table! {
         tie_order: TieOrder = Default::default();
         /// Largest packet in bytes.
         #[serde(default = "mtu")]
-        mtu: u32 = mtu(), stated("68 to 65535");
+        mtu: u32 = mtu(), within(68, 65_535);
         /// Bins of the series over time.
         #[serde(default = "series_bins")]
-        series_bins: u32 = series_bins();
+        series_bins: u32 = series_bins(), within(1, 100_000);
         /// Measure the backlog of every queue over time.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         entity_backlog: bool = Default::default();
@@ -334,8 +340,9 @@ table! {
     pub struct SliceFile {
         /// Its name, once.
         name: String;
-        /// Share of the resource blocks, above 0; all shares together at most 1.
-        share: Ratio;
+        /// Share of the resource blocks.
+        share: Ratio where (above(Ratio(0.0)).to(Ratio(1.0))
+            .and("all shares together at most 1", |_| true));
     }
 }
 
@@ -346,10 +353,10 @@ table! {
     pub struct UeFile {
         /// How many.
         #[serde(default = "one_u32")]
-        count: u32 = one_u32();
+        count: u32 = one_u32(), within(1, MOST);
         /// Data radio bearers of each.
         #[serde(default = "one_u8")]
-        drbs: u8 = one_u8();
+        drbs: u8 = one_u8(), within(1, MAX_DRBS);
         /// QoS flows of each.
         #[serde(default = "default_qos_flow")]
         qos_flow: Vec<QosFlowConfig> = default_qos_flow();
@@ -374,7 +381,7 @@ table! {
         name: String;
         /// How many to each UE.
         #[serde(default = "one_u32")]
-        count: u32 = one_u32();
+        count: u32 = one_u32(), within(1, MOST);
         /// First UE that has it.
         #[serde(default)]
         ue: u32 = Default::default();

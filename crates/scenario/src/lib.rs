@@ -16,6 +16,7 @@ mod error;
 mod fault;
 mod file;
 mod findings;
+pub mod keys;
 mod kinds;
 pub mod library;
 mod method;

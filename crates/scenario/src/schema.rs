@@ -12,15 +12,21 @@ use serde_json::{Map, Value, json};
 /// `justfull check` checks them.
 #[must_use]
 pub fn schema() -> Value {
-    let mut params = ScenarioFile::params();
-    params.push(ParamDoc {
-        required: false,
-        ..key::<Vec<Method>>("method", "Methods of this scenario's own.")
-    });
-    let mut root = table(&params, None);
+    let mut root = table(&root(), None);
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["title"] = "justfull scenario".into();
     root
+}
+
+/// The keys of a scenario.
+pub(crate) fn root() -> Vec<ParamDoc> {
+    let mut params = ScenarioFile::params();
+    params.push(ParamDoc {
+        required: false,
+        default: "none".into(),
+        ..key::<Vec<Method>>("method", "Methods of this scenario's own.")
+    });
+    params
 }
 
 /// A table with `params` and no other key, and with the kind that `doc` describes, if any.

@@ -172,9 +172,9 @@ table! {
     #[serde(deny_unknown_fields)]
     pub struct RequestLaw {
         /// Mean of the logarithm.
-        ln_mean: f64;
+        ln_mean: f64 where (within(0.0, 7.0));
         /// Standard deviation of the logarithm.
-        ln_sd: f64;
+        ln_sd: f64 where (within(0.0, 2.0));
     }
 }
 
@@ -260,11 +260,11 @@ table! {
     #[serde(deny_unknown_fields)]
     pub struct ParetoCount {
         /// Shape.
-        pareto: f64;
+        pareto: f64 where (within(0.1, 100.0));
         /// Where the law begins.
-        least: u32;
+        least: u32 where (within(1, 10_000));
         /// Where it ends.
-        most: u32;
+        most: u32 where (within(1, 10_000).and("not below least", |c| c.least <= c.most));
     }
 }
 

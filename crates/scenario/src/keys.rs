@@ -1,0 +1,155 @@
+//! What a key of a scenario is, from the parameters' own data, by its full path.
+
+use crate::schema::root;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::param::Form;
+
+/// A key at a place of a scenario.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Kinds on the way that have it, such as `codel`; empty when all do.
+    pub kinds: Vec<&'static str>,
+    /// What it is.
+    pub param: ParamDoc,
+}
+
+/// The keys at `path`, one for each kind that has another there; none if there is no such key.
+/// Elements of lists may be named or left out: `flow.bulk.tcp`, `flow.0.tcp` and `flow.tcp` are one
+/// key.
+#[must_use]
+pub fn keys(path: &str) -> Vec<Key> {
+    let parts: Vec<&str> = path.split('.').collect();
+    let mut found = Vec::new();
+    if !parts.contains(&"") {
+        in_params(&root(), &parts, &[], &mut found);
+    }
+    found
+}
+
+/// The paths of all keys, in order, each once.
+#[must_use]
+pub fn paths() -> Vec<String> {
+    let mut paths = Vec::new();
+    add_params(&root(), "", &mut paths);
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+/// What stands directly below `form`: its keys, and its kinds with a word about each.
+#[must_use]
+pub fn below(form: &Form) -> (Vec<ParamDoc>, Vec<&'static MethodDoc>) {
+    match form {
+        Form::Table(params) => (params.clone(), Vec::new()),
+        Form::Kinds(docs) => (Vec::new(), docs.clone()),
+        Form::List(item, _) => below(item),
+        Form::OneOf(forms) => {
+            let (mut params, mut kinds) = (Vec::<ParamDoc>::new(), Vec::new());
+            for (own, of_kind) in forms.iter().map(below) {
+                let known = |p: &ParamDoc, all: &[ParamDoc]| all.iter().any(|q| q.name == p.name);
+                let new: Vec<_> = own.into_iter().filter(|p| !known(p, &params)).collect();
+                params.extend(new);
+                kinds.extend(of_kind);
+            }
+            (params, kinds)
+        }
+        _ => (Vec::new(), Vec::new()),
+    }
+}
+
+fn in_params(params: &[ParamDoc], parts: &[&str], kinds: &[&'static str], found: &mut Vec<Key>) {
+    let [name, rest @ ..] = parts else { return };
+    for param in params.iter().filter(|param| param.name == *name) {
+        if rest.is_empty() {
+            found.push(Key { kinds: kinds.to_vec(), param: param.clone() });
+        } else {
+            in_form(&param.form, rest, kinds, found);
+        }
+    }
+}
+
+fn in_form(form: &Form, parts: &[&str], kinds: &[&'static str], found: &mut Vec<Key>) {
+    match form {
+        Form::Table(params) => in_params(params, parts, kinds, found),
+        Form::OneOf(forms) => forms.iter().for_each(|form| in_form(form, parts, kinds, found)),
+        Form::Kinds(docs) => {
+            for doc in docs {
+                let kinds: Vec<_> = kinds.iter().copied().chain([doc.name]).collect();
+                in_params(&doc.params(), parts, &kinds, found);
+            }
+        }
+        Form::List(item, _) => {
+            let before = found.len();
+            in_form(item, parts, kinds, found);
+            // The first part may name the element.
+            if found.len() == before && parts.len() > 1 {
+                in_form(item, &parts[1..], kinds, found);
+            }
+        }
+        Form::Map(item) if parts.len() > 1 => in_form(item, &parts[1..], kinds, found),
+        _ => {}
+    }
+}
+
+fn add_params(params: &[ParamDoc], above: &str, paths: &mut Vec<String>) {
+    for param in params {
+        let path =
+            if above.is_empty() { param.name.into() } else { format!("{above}.{}", param.name) };
+        add_form(&param.form, &path, paths);
+        paths.push(path);
+    }
+}
+
+fn add_form(form: &Form, path: &str, paths: &mut Vec<String>) {
+    match form {
+        Form::Table(params) => add_params(params, path, paths),
+        Form::OneOf(forms) => forms.iter().for_each(|form| add_form(form, path, paths)),
+        Form::Kinds(docs) => docs.iter().for_each(|doc| add_params(&doc.params(), path, paths)),
+        Form::List(item, _) => add_form(item, path, paths),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str) -> Vec<(String, &'static str)> {
+        keys(path).into_iter().map(|key| (key.kinds.join(" "), key.param.text)).collect()
+    }
+
+    #[test]
+    fn a_key_is_found_by_its_path_with_or_without_the_name_of_an_element() {
+        assert_eq!(keys("rlc.queue.limit").len(), 1);
+        assert_eq!(keys("duration")[0].param.unit, "time");
+        let plain = told("flow.tcp.sender.mss");
+        assert_eq!(plain.len(), 1);
+        assert_eq!(told("flow.bulk.tcp.sender.mss"), plain);
+        assert_eq!(told("flow.0.tcp.sender.mss"), plain);
+        let intervals = told("rlc.queue.aqm.interval");
+        assert!(intervals.iter().any(|(kinds, _)| kinds == "codel"), "{intervals:?}");
+        for none in ["", ".", "rlc.", "rlc..limit", "no-such", "rlc.queue.limit.x"] {
+            assert!(keys(none).is_empty(), "{none}");
+        }
+    }
+
+    #[test]
+    fn every_path_is_that_of_a_key_and_says_something() {
+        let all = paths();
+        assert!(all.len() > 300, "{}", all.len());
+        for path in &all {
+            let keys = keys(path);
+            assert!(!keys.is_empty(), "{path}");
+            assert!(keys.iter().all(|key| !key.param.text.is_empty()), "{path}");
+        }
+    }
+
+    #[test]
+    fn below_a_table_are_its_keys_and_below_a_choice_its_kinds() {
+        let of = |path: &str| below(&keys(path)[0].param.form);
+        assert!(of("rlc").0.iter().any(|param| param.name == "limiter"));
+        assert!(of("rlc.limiter").1.iter().any(|doc| doc.name == "drql"));
+        assert!(of("flow").0.iter().any(|param| param.name == "tcp"));
+        assert!(of("mtu").0.is_empty());
+    }
+}
