@@ -94,10 +94,15 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// List methods, algorithms, scenarios and papers
     List,
-    /// Say what an algorithm or a method does: parameters, units, bounds, defaults, sources
-    #[command(after_help = "Examples:\n  justfull explain codel\n  justfull explain USP@5G-BDP")]
+    /// Say what an algorithm, a method, a key of a scenario, a column of results or a format of
+    /// traces is: parameters, units, bounds, defaults, sources
+    #[command(
+        after_help = "Examples:\n  justfull explain codel\n  justfull explain USP@5G-BDP\n  \
+        justfull explain rlc.queue.limit\n  justfull explain delay.p99\n  \
+        justfull explain mahimahi"
+    )]
     Explain {
-        /// Name of an algorithm or a method (see `justfull list`)
+        /// Name of an algorithm or a method (see `justfull list`), path of a key, column, format
         name: String,
     },
     /// Check scenario files without running them, and report all that is wrong with them; check

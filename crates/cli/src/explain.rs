@@ -12,11 +12,16 @@ pub(crate) fn list() -> Result<(), Failure> {
     print(&reference::list())
 }
 
+/// What `explain` knows, in words.
+const EXPLAINED: &str = "a method or an algorithm of `justfull list`, the path of a key such as \
+                         rlc.queue.limit, a column of results such as delay.p99, or a format of \
+                         traces such as mahimahi";
+
 pub(crate) fn explain(name: &str) -> Result<(), Failure> {
     let text = reference::explain(name).ok_or_else(|| {
         let known = reference::explained();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        unknown(name, &known, "a method or an algorithm of `justfull list`")
+        unknown(name, &known, EXPLAINED)
     })?;
     print(&text)
 }

@@ -5,11 +5,35 @@ use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
 use crate::export::{
     CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, SERIES_COLUMNS, Table,
 };
+use crate::read;
 use justfull_base::doc::MethodDoc;
 use justfull_lab::claims::CLAIMS;
 use justfull_scenario::library;
 use justfull_scenario::{Method, MethodLibrary};
 use std::fmt::Write;
+
+mod explained;
+
+/// Name, unit and meaning of a column.
+type ColumnText = (&'static str, &'static str, &'static str);
+
+/// A file of results and its columns.
+type ColumnFile = (&'static str, fn() -> Vec<ColumnText>);
+
+/// Files of results, and the columns of each.
+const COLUMN_FILES: [ColumnFile; 7] = [
+    ("runs.csv, runs.jsonl, runs.parquet", || told_columns(&COLUMNS)),
+    ("series.csv", || told_columns(&SERIES_COLUMNS)),
+    ("flow_series.csv", || told_columns(&FLOW_SERIES_COLUMNS)),
+    ("cdf.csv", || told_columns(&CDF_COLUMNS)),
+    ("entities.csv", || told_columns(&ENTITY_COLUMNS)),
+    ("--packets FILE", || PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
+    ("--slots FILE", || SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
+];
+
+fn told_columns<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
+    columns.iter().map(|c| (c.name, c.unit, c.meaning)).collect()
+}
 
 /// Kinds of algorithms in the order in which a packet meets them.
 const KINDS: [(&str, &str); 18] = [
@@ -77,13 +101,16 @@ fn told(method: &Method) -> &str {
     rest.unwrap_or(&method.title)
 }
 
-/// What the method `name` sets, and descriptions of the algorithms of that name; none if there are
-/// neither.
+/// What the method `name` sets, descriptions of the algorithms of that name, of the key of a
+/// scenario with that path, of the column of results and of the format of traces; none if there is
+/// nothing of that name.
 #[must_use]
 pub fn explain(name: &str) -> Option<String> {
     let method = MethodLibrary::shipped().find(name).map(explain_method);
     let docs = library::algorithms().into_iter().filter(|d| d.name.eq_ignore_ascii_case(name));
-    let parts: Vec<String> = method.into_iter().chain(docs.map(explain_algorithm)).collect();
+    let others = [explained::key(name), explained::column(name), explained::format(name)];
+    let parts = method.into_iter().chain(docs.map(explain_algorithm));
+    let parts: Vec<String> = parts.chain(others.into_iter().flatten()).collect();
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
@@ -92,7 +119,7 @@ pub fn explain(name: &str) -> Option<String> {
 pub fn explained() -> Vec<String> {
     let methods = MethodLibrary::shipped();
     let names = library::algorithms().into_iter().map(|doc| doc.name).chain(methods.names());
-    let mut names: Vec<String> = names.map(str::to_string).collect();
+    let mut names: Vec<String> = names.map(str::to_string).chain(explained::names()).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -237,23 +264,27 @@ fn methods_page() -> String {
 }
 
 fn columns_page() -> String {
-    let mut out = format!("{GENERATED}# Columns of the result files\n");
-    let mut table = |file: &str, rows: Vec<(&str, &str, &str)>| {
-        let _ = write!(out, "\n## `{file}`\n\n| column | unit | meaning |\n|---|---|---|\n");
-        for (name, unit, meaning) in rows {
-            let _ = writeln!(out, "| `{name}` | {unit} | {} |", cell(meaning));
+    let mut out = format!(
+        "{GENERATED}# Columns of the result files\n\n`plot`, `compare` and `explain` take columns \
+         of `runs.csv` by their short names too.\n"
+    );
+    for (file, columns) in COLUMN_FILES {
+        let runs = file.starts_with("runs.");
+        let (short, line) = if runs { (" short name |", "---|") } else { ("", "") };
+        let _ = write!(
+            out,
+            "\n## `{file}`\n\n| column |{short} unit | meaning |\n|---|{line}---|---|\n"
+        );
+        for (name, unit, meaning) in columns() {
+            let short = read::column(name).filter(|_| runs).map(read::alias);
+            let short = match short {
+                Some(short) if short != name => format!(" `{short}` |"),
+                Some(_) => " |".into(),
+                None => String::new(),
+            };
+            let _ = writeln!(out, "| `{name}` |{short} {unit} | {} |", cell(meaning));
         }
-    };
-    fn rows<T: Table>(columns: &[Column<T>]) -> Vec<(&str, &str, &str)> {
-        columns.iter().map(|c| (c.name, c.unit, c.meaning)).collect()
     }
-    table("runs.csv, runs.jsonl, runs.parquet", rows(&COLUMNS));
-    table("series.csv", rows(&SERIES_COLUMNS));
-    table("flow_series.csv", rows(&FLOW_SERIES_COLUMNS));
-    table("cdf.csv", rows(&CDF_COLUMNS));
-    table("entities.csv", rows(&ENTITY_COLUMNS));
-    table("--packets FILE", PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect());
-    table("--slots FILE", SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect());
     out
 }
 

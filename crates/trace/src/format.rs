@@ -73,6 +73,35 @@ impl FileFormat {
         }
     }
 
+    /// What a file of it holds.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Mahimahi => {
+                "Mahimahi (Netravali et al. 2015): a line for each opportunity to send a packet, \
+                 its time in whole ms; begins again after the last"
+            }
+            Self::Cellreplay => {
+                "CellReplay (Sentosa et al. 2025), heavy delivery opportunities: as Mahimahi's"
+            }
+            Self::CellreplayTrain => {
+                "CellReplay, packet trains: a line for each train with its time, base delay and \
+                 the arrivals of its packets, in ms"
+            }
+            Self::Ucc => {
+                "phone logs of University College Cork, 4G (Raca et al. 2018) and 5G (Raca et al. \
+                 2020): a row per second, rates in kbit/s"
+            }
+            Self::T20 => "T20: column packets_per_10ms, a row per second",
+            Self::Cqi => "column cqi, 0 to 15, a row per --row",
+            Self::Bytes => "column bytes, a row per --row",
+            Self::Csv => {
+                "justfull's own text: columns start_UNIT, end_UNIT, bytes, and cqi if known"
+            }
+            Self::Parquet => "justfull's own columns as Parquet: start_ns, end_ns, bytes, cqi",
+        }
+    }
+
     /// Default size of the packets that the format counts, in bytes; 1 if it counts bytes.
     ///
     /// Mahimahi's own constant is 1504 B, of which four are the header of the TUN device: a full IP
