@@ -199,6 +199,7 @@ const RUN_EXAMPLES: &str = with_exit_status!(
 Examples:
   justfull run t20-individual --variant as-released
   justfull run t20-shared --runs 5 --jobs 2 --set flow.bulk.tcp.sender.cc.kind=new_reno
+  justfull run my.toml --grid 'rlc.queue.limit=[1MB, 10MB]' --grid 'core.delay=[5ms, 20ms]'
   justfull run my.toml --set 'channel={kind=\"constant\", per_slot=4}' --no-files
   justfull run voip-over-lte --method CoDel --no-files --pcapng call.pcapng --packets call.parquet"
 );
@@ -377,6 +378,17 @@ pub(crate) struct CheckArgs {
     pub(crate) methods: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) grid: GridArgs,
+}
+
+/// A grid of settings.
+#[derive(Args)]
+pub(crate) struct GridArgs {
+    /// A setting and its values, e.g. rlc.queue.limit=[1MB, 10MB], instead of the file's sweep; of
+    /// several, all combinations are run
+    #[arg(long = "grid", value_name = "PATH=[VALUE, ...]")]
+    pub(crate) axes: Vec<String>,
 }
 
 #[derive(Args)]
@@ -412,7 +424,8 @@ pub(crate) struct PlotArgs {
     /// delay
     #[arg(long, value_name = "COLUMN")]
     pub(crate) y: String,
-    /// What goes across: a column for points; what is swept for lines, which is the default
+    /// What goes across: a column for points; for lines what is swept [default: of a grid its first
+    /// setting]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) x: Option<String>,
     /// Means over a sweep, means over another column, or distributions (ccdf: the logarithmic tail)
@@ -449,6 +462,8 @@ pub(crate) struct RunArgs {
     pub(crate) methods: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) grid: GridArgs,
     /// Number of runs, each with the next seed; three or more give 95 % confidence intervals
     #[arg(long)]
     pub(crate) runs: Option<u32>,

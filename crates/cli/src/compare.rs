@@ -1,6 +1,8 @@
 //! `run`, `demo` and `check`.
 
-use crate::args::{CheckArgs, DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs, command};
+use crate::args::{
+    CheckArgs, DemoArgs, GridArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs, command,
+};
 use crate::progress::Display;
 use crate::terminal::{print, say};
 use crate::{Failure, VERSION, check_folder, results, run_files};
@@ -9,7 +11,7 @@ use justfull_lab::model::Comparison;
 use justfull_report::export::outputs::Outputs;
 use justfull_report::export::run::compare;
 use justfull_report::table;
-use justfull_scenario::{Overrides, Scenario, Setting, Table, Value};
+use justfull_scenario::{Axis, Overrides, Scenario, Setting, Table, Value};
 use justfull_scenario::{library, near};
 use std::path::{Path, PathBuf};
 
@@ -49,11 +51,21 @@ pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
     })
 }
 
+/// The axes of a grid.
+fn axes(args: &GridArgs) -> Result<Vec<Axis>, Failure> {
+    let axes: Result<Vec<Axis>, String> = args.axes.iter().map(|text| text.parse()).collect();
+    axes.map_err(|e| Failure::Usage(format!("--grid: {e}")))
+}
+
 /// Most mistakes that are printed for one file.
 const PRINTED: usize = 20;
 
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let overrides = Overrides { methods: chosen(&args.methods), ..overrides(&args.scenario)? };
+    let overrides = Overrides {
+        methods: chosen(&args.methods),
+        grid: axes(&args.grid)?,
+        ..overrides(&args.scenario)?
+    };
     let (mut wrong, mut folders) = (Vec::new(), Ok(()));
     for name in &args.files {
         if check_folder::is_folder(name) {
@@ -98,8 +110,12 @@ fn chosen(methods: &[String]) -> Option<Vec<String>> {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let overrides =
-        Overrides { methods: chosen(&args.methods), runs: args.runs, ..overrides(&args.scenario)? };
+    let overrides = Overrides {
+        methods: chosen(&args.methods),
+        runs: args.runs,
+        grid: axes(&args.grid)?,
+        ..overrides(&args.scenario)?
+    };
     let scenarios: Result<Vec<Scenario>, Failure> =
         args.files.iter().map(|f| load(f, overrides.clone())).collect();
     let scenarios = scenarios?;

@@ -297,7 +297,8 @@ fn run(
 /// The result as the simulator's are shown, with what only a live run has as notes.
 fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Comparison, Failure> {
     let title = format!("{}: live", chosen.scenario.base.title);
-    let group = Group { label: title.clone(), x: None, runs: vec![outcome.result.clone()] };
+    let group =
+        Group { label: title.clone(), runs: vec![outcome.result.clone()], ..Group::default() };
     Ok(Comparison {
         title,
         notes: warm_up(&outcome.result)

@@ -26,9 +26,11 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         (PlotKind::Cdf, None) => Kind::Cdf,
         (PlotKind::Ccdf, None) => Kind::Ccdf,
     };
-    let folders = read(args)?;
+    let mut folders = read(args)?;
     if let (PlotKind::Line, Some(x)) = (args.kind, &args.x) {
-        swept(&folders, x)?;
+        for folder in &mut folders {
+            folder.choose(x).map_err(|why| Failure::Usage(format!("--x: {why}")))?;
+        }
     }
     let figure = chosen(&folders, kind, &args.y).map_err(Failure::Usage)?;
     form.write(figure, &args.out)
@@ -42,19 +44,4 @@ fn read(args: &PlotArgs) -> Result<Vec<Folder>, Failure> {
         folders.push(folder);
     }
     Ok(folders)
-}
-
-/// Refuses an `--x` that is not what the results sweep.
-fn swept(folders: &[Folder], x: &str) -> Result<(), Failure> {
-    for folder in folders {
-        let found = folder.swept();
-        let name = found.as_deref().unwrap_or("nothing");
-        if name != x && name.split(',').next() != Some(x) {
-            return Err(Failure::Usage(format!(
-                "--x: {} sweeps {name}, not {x}; --kind points takes a column",
-                folder.name
-            )));
-        }
-    }
-    Ok(())
 }

@@ -359,3 +359,46 @@ fn a_new_scenario_is_sound_runs_and_replaces_nothing_unasked() {
         assert!(!room.path().join("x.toml").exists());
     }
 }
+
+#[test]
+fn a_grid_runs_all_combinations_and_any_of_its_settings_can_be_plotted() {
+    let room = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
+    let results = at("r");
+    let short = ["run", "demo", "--method", "Vanilla", "--runs", "1", "-q"];
+    let set = ["--set", "duration=12s", "--out", &results];
+    let (limit, delay) = ("rlc.queue.limit=[100kB, 1MB]", "core.delay=[5ms, 10ms, 20ms]");
+    let grid = ["--grid", limit, "--grid", delay];
+    let done = justfull(&[&short[..], &set, &grid].concat());
+    let table = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(table.contains("core.delay 20ms: rlc.queue.limit 1000 kB"), "{table}");
+    let rows = std::fs::read_to_string(room.path().join("r/runs.csv")).expect("it is there");
+    let points: std::collections::BTreeSet<&str> =
+        rows.split(',').filter(|cell| cell.starts_with("rlc.queue.limit_kB=")).collect();
+    assert_eq!(points.len(), 6, "{points:?}");
+    for (x, beside) in [
+        (&[][..], "core.delay_ms 20"),
+        (&["--x", "rlc.queue.limit"], "core.delay_ms 20"),
+        (&["--x", "core.delay"], "rlc.queue.limit_kB 1000"),
+    ] {
+        let svg = text(&[&["plot", &results, "--y", "delay.p99", "--flow", "call"], x].concat());
+        assert!(svg.contains(&format!("Vanilla, {beside}")), "{x:?}: {svg}");
+    }
+    assert!(text(&["check", "demo", "--grid", limit, "--grid", delay]).contains("6 points"));
+    for (grid, why) in [
+        ("core.delay=[]", "--grid: found no values for `core.delay`, allowed is at least one"),
+        ("core.delay=5ms", "--grid: found `core.delay=5ms`, allowed is path=[value, value]"),
+        ("core.dellay=[5ms, 6ms]", "dellay"),
+    ] {
+        let done = justfull(&["run", "demo", "--no-files", "--grid", grid]);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains(why), "{grid}: {said}");
+    }
+    let done = justfull(&["run", "demo", "--runs", "100000", "--grid", delay]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains("at most a million runs"), "{said}");
+    let done = justfull(&["plot", &results, "--y", "delay.p99", "--x", "rate"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("sweeps rlc.queue.limit_kB and core.delay_ms, not rate"), "{said}");
+}

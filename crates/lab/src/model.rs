@@ -48,6 +48,10 @@ pub struct Group {
     pub label: String,
     /// What is swept and its value here, e.g. `("interval_ms", 20.0)`; the name ends in the unit.
     pub x: Option<(String, f64)>,
+    /// All that a grid of several settings varies and the values here, e.g.
+    /// `rlc.queue.limit_kB=100; core.delay_ms=5`; what is not in `x` stands in the label too.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub grid: String,
     /// All methods and seeds.
     pub runs: Vec<RunResult>,
 }
@@ -118,7 +122,7 @@ mod tests {
         let group = |label: &str, x: Option<(&str, f64)>| Group {
             label: label.into(),
             x: x.map(|(name, value)| (name.into(), value)),
-            runs: Vec::new(),
+            ..Group::default()
         };
         assert_eq!(
             group("a", Some(("rlc_limit_packets", 20.0))).heading(),

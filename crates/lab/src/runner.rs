@@ -194,8 +194,8 @@ fn gathered(
         ..Comparison::default()
     };
     for point in 0..scenario.points().len() {
-        let (label, x) = (scenario.base.title.clone(), scenario.x(point));
-        comparison.groups.push(Group { label, x, runs: Vec::new() });
+        let (label, x, grid) = (scenario.label(point), scenario.x(point), scenario.grid(point));
+        comparison.groups.push(Group { label, x, grid, runs: Vec::new() });
     }
     for (job, outcome) in jobs.iter().zip(outcomes) {
         match outcome {
@@ -214,10 +214,10 @@ pub(crate) fn broken(scenario: &Scenario, job: &Job, invariant: &str) -> String 
 
 /// A run in words.
 fn describe(scenario: &Scenario, job: &Job) -> String {
-    let x = scenario
-        .x(job.point)
-        .map(|(label, value)| format!(", {label} {value}"))
-        .unwrap_or_default();
+    let mut x = scenario.point(job.point).replace('=', " ").replace("; ", ", ");
+    if !x.is_empty() {
+        x.insert_str(0, ", ");
+    }
     format!("{}: {}{x}, seed {}", scenario.name, job.method, job.seed)
 }
 

@@ -72,6 +72,7 @@ pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, 
 /// Calls `add` for every flow under every method with the curve it belongs to.
 fn collect(
     folders: &[Folder],
+    beside: impl Fn(&Folder, &Key) -> String,
     mut points: impl FnMut(&Folder, &Key) -> Vec<[Span; 2]>,
 ) -> Vec<Curve> {
     let flows: Vec<&str> = folders.iter().flat_map(Folder::keys).map(|key| &*key.flow).collect();
@@ -83,6 +84,10 @@ fn collect(
             let mut name = key.method.clone();
             if several {
                 name = format!("{name}, {}", key.flow);
+            }
+            let beside = beside(folder, key);
+            if !beside.is_empty() {
+                name = format!("{name}, {beside}");
             }
             if folders.len() > 1 {
                 name = format!("{name} ({})", folder.name);
@@ -103,7 +108,7 @@ fn lines(folders: &[Folder], y: &Column<Runs>) -> Result<Vec<Curve>, String> {
                     ccdf, or results of a scenario with [sweep]"
             .into());
     }
-    let mut curves = collect(folders, |folder, key| {
+    let mut curves = collect(folders, Folder::beside, |folder, key| {
         let at = folder.x(key).map(|x| x.1);
         at.zip(Span::of(&folder.values(key, y.name)))
             .map(|(x, y)| vec![[Span::exact(x), y]])
@@ -116,10 +121,14 @@ fn lines(folders: &[Folder], y: &Column<Runs>) -> Result<Vec<Curve>, String> {
 }
 
 fn points(folders: &[Folder], x: &Column<Runs>, y: &Column<Runs>) -> Vec<Curve> {
-    collect(folders, |folder, key| {
-        let of = |column: &Column<Runs>| Span::of(&folder.values(key, column.name));
-        of(x).zip(of(y)).map(|(x, y)| vec![[x, y]]).unwrap_or_default()
-    })
+    collect(
+        folders,
+        |_, _| String::new(),
+        |folder, key| {
+            let of = |column: &Column<Runs>| Span::of(&folder.values(key, column.name));
+            of(x).zip(of(y)).map(|(x, y)| vec![[x, y]]).unwrap_or_default()
+        },
+    )
 }
 
 fn distributions(folders: &[Folder], quantity: &str, tail: bool) -> Result<Vec<Curve>, String> {
@@ -128,17 +137,21 @@ fn distributions(folders: &[Folder], quantity: &str, tail: bool) -> Result<Vec<C
         read.push(folder.distributions(quantity)?);
     }
     let place = |folder: &Folder| folders.iter().position(|f| std::ptr::eq(f, folder)).unwrap_or(0);
-    Ok(collect(folders, |folder, key| {
-        let of_key = read[place(folder)].iter().filter(|(own, _)| own == key);
-        let parts: Vec<(u64, &[(f64, f64)])> = of_key.map(|(_, cdf)| (1, &**cdf)).collect();
-        let pooled = pool_cdfs(&parts, MOST_POINTS);
-        let share = |share: f64| if tail { 1.0 - share } else { share };
-        let points = pooled.into_iter().map(|(x, s)| (x, share(s)));
-        points
-            .filter(|&(_, share)| !tail || share >= LEAST_SHARE)
-            .map(|(x, share)| [Span::exact(x), Span::exact(share)])
-            .collect()
-    }))
+    Ok(collect(
+        folders,
+        |_, _| String::new(),
+        |folder, key| {
+            let of_key = read[place(folder)].iter().filter(|(own, _)| own == key);
+            let parts: Vec<(u64, &[(f64, f64)])> = of_key.map(|(_, cdf)| (1, &**cdf)).collect();
+            let pooled = pool_cdfs(&parts, MOST_POINTS);
+            let share = |share: f64| if tail { 1.0 - share } else { share };
+            let points = pooled.into_iter().map(|(x, s)| (x, share(s)));
+            points
+                .filter(|&(_, share)| !tail || share >= LEAST_SHARE)
+                .map(|(x, share)| [Span::exact(x), Span::exact(share)])
+                .collect()
+        },
+    ))
 }
 
 #[cfg(test)]

@@ -88,6 +88,8 @@ pub struct Folder {
     claims: bool,
     order: Vec<Key>,
     rows: BTreeMap<Key, Vec<Map<String, Value>>>,
+    /// What of the swept is across, if it was chosen.
+    over: Option<String>,
 }
 
 impl Folder {
@@ -118,6 +120,7 @@ impl Folder {
             scenario_toml: manifest.origin.scenario_toml.clone(),
             order: Vec::new(),
             rows: BTreeMap::new(),
+            over: None,
         };
         for (number, line) in BufReader::new(lines).lines().enumerate() {
             let line = line.map_err(|e| refused_file(e.to_string()))?;
@@ -160,16 +163,68 @@ impl Folder {
         self.order.contains(key)
     }
 
-    /// What is swept and the point of it that `key` is at.
-    pub(crate) fn x(&self, key: &Key) -> Option<(&str, f64)> {
+    /// What is swept and the point of it that `key` is at: what was chosen of a grid.
+    pub(crate) fn x(&self, key: &Key) -> Option<(String, f64)> {
         let row = self.rows.get(key)?.first()?;
-        Some((row.get("x_name")?.as_str()?, row.get("x_value")?.as_f64()?))
+        let Some(over) = &self.over else {
+            return Some((row.get("x_name")?.as_str()?.to_owned(), row.get("x_value")?.as_f64()?));
+        };
+        let (name, value) = self.axes(key).into_iter().find(|(name, _)| name == over)?;
+        Some((name, value.parse().ok()?))
+    }
+
+    /// All that is swept, with the values at `key`.
+    fn axes(&self, key: &Key) -> Vec<(String, String)> {
+        let Some(row) = self.rows.get(key).and_then(|rows| rows.first()) else { return Vec::new() };
+        let text = |name: &str| row.get(name).and_then(Value::as_str);
+        let pair = |axis: &str| {
+            axis.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
+        match (text("grid"), text("x_name"), row.get("x_value")) {
+            (Some(grid), ..) => grid.split("; ").filter_map(pair).collect(),
+            (None, Some(name), Some(value)) => vec![(name.to_owned(), value.to_string())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is swept besides [`Folder::x`], with the values at `key`; empty for a single setting.
+    pub(crate) fn beside(&self, key: &Key) -> String {
+        let across = self.x(key).map(|x| x.0);
+        let others = self.axes(key).into_iter().filter(|(name, _)| Some(name) != across.as_ref());
+        others.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Chooses what of the swept is across, by its name with or without the unit.
+    ///
+    /// # Errors
+    /// The results sweep something else: what.
+    pub fn choose(&mut self, x: &str) -> Result<(), String> {
+        let mut names: Vec<String> = Vec::new();
+        for (name, _) in self.order.iter().flat_map(|key| self.axes(key)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let is = |name: &&String| {
+            name.strip_prefix(x).is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', ',']))
+        };
+        match names.iter().find(is) {
+            Some(name) => self.over = Some(name.clone()),
+            None => {
+                let swept = if names.is_empty() { "nothing".into() } else { names.join(" and ") };
+                let name = &self.name;
+                return Err(format!(
+                    "{name} sweeps {swept}, not {x}; --kind points takes a column"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What is swept, if anything is; the name ends in the unit.
     #[must_use]
     pub fn swept(&self) -> Option<String> {
-        self.order.iter().find_map(|key| Some(self.x(key)?.0.to_owned()))
+        self.order.iter().find_map(|key| Some(self.x(key)?.0))
     }
 
     /// The distributions of `quantity` in `cdf.csv`, one for each run and flow.
@@ -230,6 +285,9 @@ struct CdfRow {
     group: String,
     x_name: String,
     x_value: String,
+    /// Only of a grid.
+    #[serde(default)]
+    grid: String,
     method: String,
     seed: u64,
     quantity: String,
@@ -240,8 +298,8 @@ struct CdfRow {
 
 impl CdfRow {
     fn key(&self, claims: bool) -> Key {
-        let Self { scenario, group, x_name, x_value, method, of, .. } = self;
-        Key::new([scenario, group, x_name, x_value, method, of], claims)
+        let Self { scenario, group, x_name, x_value, grid, method, of, .. } = self;
+        Key::new([scenario, group, x_name, x_value, grid, method, of], claims)
     }
 }
 
@@ -252,16 +310,20 @@ impl Key {
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        let all = ["scenario", "group", "x_name", "x_value", "method", "flow"].map(text);
+        let all = ["scenario", "group", "x_name", "x_value", "grid", "method", "flow"].map(text);
         Self::new(all.each_ref(), claims)
     }
 
-    fn new([scenario, group, x, at, method, flow]: [&String; 6], claims: bool) -> Self {
+    fn new([scenario, group, x, at, grid, method, flow]: [&String; 7], claims: bool) -> Self {
         // A whole number stands with and without a fraction in the two files.
         let at = at.strip_suffix(".0").unwrap_or(at);
         Self {
             scenario: scenario.clone(),
-            point: if x.is_empty() { String::new() } else { format!("{x} = {at}") },
+            point: match (grid.is_empty(), x.is_empty()) {
+                (false, _) => grid.clone(),
+                (true, false) => format!("{x} = {at}"),
+                (true, true) => String::new(),
+            },
             group: if claims { group.clone() } else { String::new() },
             method: method.clone(),
             flow: flow.clone(),

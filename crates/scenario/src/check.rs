@@ -8,7 +8,7 @@ use super::notes::Seen;
 use super::resolve::{Case, Resolved};
 use super::sweep::{SweepFile, SweepPath};
 use super::tree::Path;
-use super::{Job, Overrides, Scenario, build, origin};
+use super::{Job, Overrides, Scenario, build, grid, origin};
 use justfull_sim::{World, WorldConfig};
 use std::path::{Path as FilePath, PathBuf};
 use toml::Value;
@@ -83,6 +83,12 @@ impl Scenario {
                 Some(_) => self.locator.option("--runs", &runs.to_string(), &allowed),
                 None => self.locator.plain("runs", &runs.to_string(), &allowed),
             })?;
+        }
+        let (points, methods) = (self.points().len(), self.methods().len());
+        if points.saturating_mul(methods).saturating_mul(runs as usize) > grid::MOST_RUNS {
+            let text = format!("{points} points of {methods} methods with {runs} runs");
+            let option = if self.overrides.grid.is_empty() { "--runs" } else { "--grid" };
+            found.add(self.locator.option(option, &text, "at most a million runs"))?;
         }
         let seed = self.first_seed();
         if seed.checked_add(u64::from(runs)).is_none() {

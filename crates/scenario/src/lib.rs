@@ -16,6 +16,7 @@ mod error;
 mod fault;
 mod file;
 mod findings;
+mod grid;
 pub mod keys;
 mod kinds;
 pub mod library;
@@ -35,6 +36,7 @@ mod unread;
 pub use error::ScenarioError;
 pub use file::docs;
 pub use file::{ChannelFile, FlowFile, ScenarioFile};
+pub use grid::Axis;
 pub use method::{Method, MethodLibrary, Settings};
 pub use sweep::{SweepFile, SweepPath};
 pub use toml::{Table, Value};
@@ -68,6 +70,8 @@ pub struct Overrides {
     pub runs: Option<u32>,
     /// Points of the sweep instead of the file's.
     pub sweep_values: Option<Vec<Value>>,
+    /// A grid instead of the file's sweep.
+    pub grid: Vec<Axis>,
 }
 
 /// A scenario file that has been read.
@@ -162,6 +166,15 @@ impl Scenario {
                 found.add(error)?;
             }
         }
+        match grid::sweep(&overrides.grid, &locator) {
+            Ok(None) => {}
+            Ok(Some(sweep)) => {
+                if let Ok(sweep) = Value::try_from(sweep) {
+                    tree.insert("sweep".into(), sweep);
+                }
+            }
+            Err(error) => return found.add(error).map(|()| None),
+        }
         let name = file
             .file_stem()
             .map_or_else(|| "scenario".into(), |s| s.to_string_lossy().into_owned());
@@ -244,6 +257,9 @@ impl Scenario {
     /// Name of the swept quantity and its value at `point`, as figures show them.
     #[must_use]
     pub fn x(&self, point: usize) -> Option<(String, f64)> {
+        if !self.overrides.grid.is_empty() {
+            return self.grid_x(point);
+        }
         let sweep = self.base.sweep.as_ref()?;
         let value = self.points().into_iter().nth(point)??;
         Some((sweep.label.clone(), sweep_number(&value, &sweep.label)))

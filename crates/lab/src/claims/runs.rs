@@ -160,6 +160,7 @@ impl Runs {
                 comparison.groups.push(Group {
                     label: format!("{}, {}", scenario.base.title, case.1),
                     x: scenario.x(point),
+                    grid: String::new(),
                     runs,
                 });
             }

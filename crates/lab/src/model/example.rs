@@ -30,6 +30,7 @@ pub fn comparison(seeds: u64) -> Comparison {
     let group = |interval: f64| Group {
         label: "scenario 1, pedestrian-like".into(),
         x: Some(("interval_ms".into(), interval)),
+        grid: String::new(),
         runs: (1..=seeds).flat_map(|seed| METHODS.map(|m| run(m, interval, seed))).collect(),
     };
     Comparison {

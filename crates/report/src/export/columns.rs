@@ -20,6 +20,12 @@ macro_rules! in_runs {
                 .map_or(Value::Absent, |x| Value::text(&x.0))),
             column!("x_value", "of x_name", "Point of the sweep.",
                 |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
+            column!("grid", "text", "All that a grid of several settings varies, and the values.",
+                |r| if r.group.grid.is_empty() {
+                    Value::Absent
+                } else {
+                    Value::text(&r.group.grid)
+                }),
             column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
             column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
             $($column,)*

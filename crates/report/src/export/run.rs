@@ -53,8 +53,7 @@ fn run_with(
     if outputs.is_empty() {
         return Ok(scenario.built(job)?.run(&mut progress));
     }
-    let point =
-        scenario.x(job.point).map(|(name, value)| format!("{name} = {value}")).unwrap_or_default();
+    let point = scenario.point(job.point).replace('=', " = ");
     let facts = RunFacts::new(&scenario.world(job)?, scenario.job_toml(job)?, point);
     let failed: Arc<OnceLock<ExportError>> = Arc::default();
     let mut tap = OutputTap::create(outputs, facts, progress.stop(), Arc::clone(&failed))?;
@@ -88,10 +87,10 @@ pub fn outputs_of(
         return vec![outputs.clone()];
     }
     let run = |job: &Job| {
-        let x = scenario
-            .x(job.point)
-            .map(|(label, value)| format!("{label}={value}-"))
-            .unwrap_or_default();
+        let mut x = scenario.point(job.point).replace("; ", "-");
+        if !x.is_empty() {
+            x.push('-');
+        }
         format!("{prefix}{}-{x}seed{}", job.method, job.seed)
     };
     jobs.iter().map(|job| outputs.named(&run(job))).collect()

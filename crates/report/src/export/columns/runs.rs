@@ -34,7 +34,7 @@ fn backlog(run: &RunResult, layer: &str) -> Value {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 149] = in_runs![
+pub static COLUMNS: [Column<Runs>; 150] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),

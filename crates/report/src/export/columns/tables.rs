@@ -18,7 +18,7 @@ pub(super) fn capacity(row: &SeriesPoint<'_>, unit: &str) -> Value {
 }
 
 /// Columns of `series.csv`.
-pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 15] = in_runs![
+pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 16] = in_runs![
     column!("time_s", "s", "Start of the bin, from the start of the run.", |r| Value::Real(
         r.bin as f64 * r.run.series.bin_s
     )),
@@ -69,7 +69,7 @@ fn delay(row: &FlowPoint<'_>, percentile: usize) -> Value {
 }
 
 /// Columns of `flow_series.csv`.
-pub static FLOW_SERIES_COLUMNS: [Column<FlowsOverTime>; 12] = in_runs![
+pub static FLOW_SERIES_COLUMNS: [Column<FlowsOverTime>; 13] = in_runs![
     column!("flow", "text", "Name of the flow; the first 16 of a run are here.", |r| Value::text(
         &r.flow.name
     )),
@@ -100,7 +100,7 @@ pub static FLOW_SERIES_COLUMNS: [Column<FlowsOverTime>; 12] = in_runs![
 ];
 
 /// Columns of `cdf.csv`.
-pub static CDF_COLUMNS: [Column<Cdfs>; 10] = in_runs![
+pub static CDF_COLUMNS: [Column<Cdfs>; 11] = in_runs![
     column!(
         "quantity",
         "text",
@@ -116,7 +116,7 @@ pub static CDF_COLUMNS: [Column<Cdfs>; 10] = in_runs![
 ];
 
 /// Columns of `entities.csv`.
-pub static ENTITY_COLUMNS: [Column<Entities>; 12] = in_runs![
+pub static ENTITY_COLUMNS: [Column<Entities>; 13] = in_runs![
     column!(
         "entity",
         "text",
