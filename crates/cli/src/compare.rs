@@ -80,7 +80,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
     if wrong.is_empty() { folders } else { Err(Failure::Usage(wrong.join("\njustfull: "))) }
 }
 
-/// A line about the sound scenario `name`, or what is wrong with it.
+/// A line about the sound scenario `name` and a picture of its chain, or what is wrong with it.
 fn check_file(name: &Path, overrides: &Overrides) -> Result<String, Vec<String>> {
     let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
     let scenario =
@@ -101,7 +101,9 @@ fn check_file(name: &Path, overrides: &Overrides) -> Result<String, Vec<String>>
     }
     let (methods, points) = (scenario.methods().len(), scenario.points().len());
     let runs = scenario.jobs().len();
-    Ok(format!("{}: sound; {runs} runs ({methods} methods, {points} points)\n", name.display()))
+    let chain = scenario.chain().map_err(|e| vec![e.to_string()])?;
+    let name = name.display();
+    Ok(format!("{name}: sound; {runs} runs ({methods} methods, {points} points)\n\n{chain}"))
 }
 
 /// The methods that were asked for; none for the file's.

@@ -64,6 +64,9 @@ fn every_shipped_scenario_is_sound_by_name_and_as_a_file() {
         for place in [name.as_str(), file] {
             let found = text(&["check", place]);
             assert!(found.contains(": sound; ") && found.contains(" runs ("), "{found}");
+            for part in ["\n  servers  ", "\n  MAC      slots of ", "\n  base RTT ", "as drawn"] {
+                assert!(found.contains(part), "{name}: {part}: {found}");
+            }
         }
         assert_eq!(
             text(&["show", &name]),

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod chain;
 mod check;
 mod error;
 mod fault;

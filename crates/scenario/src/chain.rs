@@ -1,0 +1,291 @@
+//! The chain of a scenario as a picture in text: layers, polls, limits, rates, and what its methods
+//! change.
+
+use crate::{Job, Scenario, ScenarioError, ScenarioFile};
+use justfull_base::param::Param;
+use justfull_base::rng::stream_key;
+use justfull_base::{Duration, Instant};
+use justfull_ran::channel::{CapacityUnit, Channel, ChannelContext};
+use justfull_ran::config::{PollConfig, StackConfig};
+use std::fmt::Write;
+use toml::{Table, Value};
+
+/// Slots over which a channel's mean is taken.
+const SLOTS: u64 = 20_000;
+/// Width of the column of layers.
+const WIDTH: usize = 9;
+/// Methods' settings that a line shows at most; `explain` shows all.
+const SHOWN: usize = 8;
+
+impl Scenario {
+    /// The chain under the first method at the first point, and what the other methods change.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario, or its trace cannot be read.
+    pub fn chain(&self) -> Result<String, ScenarioError> {
+        let job =
+            |method: &String| Job { method: method.clone(), point: 0, seed: self.first_seed() };
+        let Some((first, others)) = self.methods().split_first() else { return Ok(String::new()) };
+        let (file, _) = self.of_job(&job(first))?;
+        let world = self.world(&job(first))?;
+        let tree = tree(&file);
+        let mut out = picture(&file, &tree, &world.stack);
+        let _ = writeln!(out, "\n  {first:<24} as drawn");
+        for method in others {
+            let (other, _) = self.of_job(&job(method))?;
+            let mut changed = Vec::new();
+            differences(&tree, &self::tree(&other), "", &mut changed);
+            if changed.is_empty() {
+                changed.push("as drawn".into());
+            }
+            let more = changed.len().saturating_sub(SHOWN);
+            changed.truncate(SHOWN);
+            if more > 0 {
+                changed.push(format!("and {more} more settings"));
+            }
+            for (i, text) in changed.iter().enumerate() {
+                let _ = writeln!(out, "  {:<24} {text}", if i == 0 { method } else { "" });
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn tree(file: &ScenarioFile) -> Value {
+    Value::Table(Table::try_from(file).unwrap_or_default())
+}
+
+fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
+    let mut out = String::new();
+    let mut layer = |name: &str, parts: &[String]| {
+        let line = format!("  {name:<WIDTH$}{}", parts.join("; "));
+        let _ = writeln!(out, "{}", line.trim_end());
+    };
+    let kind = |path: &str| get(tree, path).map_or_else(|| "none".into(), in_words);
+    let (core, air, uplink) = (&file.core, &file.air, &file.uplink);
+    let flows: Vec<String> = file.flow.iter().map(|flow| flow.name.clone()).collect();
+    layer("servers", &[flows.join(", ")]);
+    let mut way = vec![format!("core {}, {}", rate(core.rate.0, &core.rate.written()), core.delay)];
+    if let Some(control) = get(tree, "proxy.control") {
+        way.push(format!("proxy {}", in_words(control)));
+    }
+    layer("  |", &way);
+    layer("UPF", &[poll(&file.upf.poll), queue(get(tree, "upf.queue"))]);
+    layer("  |", &[]);
+    let sdap = [
+        poll(&file.sdap.poll),
+        format!("a QoS flow: {}", queue(get(tree, "sdap.queue"))),
+        format!("scheduler {}", kind("sdap.scheduler")),
+        format!("pacer {}", kind("sdap.pacer")),
+    ];
+    layer("SDAP", &sdap);
+    layer("  |", &[]);
+    let mut rlc = vec![
+        format!("a bearer: {}", queue(get(tree, "rlc.queue"))),
+        format!("limiter {}", kind("rlc.limiter")),
+    ];
+    if file.mac.carrier.is_some() || file.mac.dch.is_some() || file.mac.hsdpa.is_some() {
+        rlc.push(format!("mode {}", kind("rlc.mode")));
+    }
+    layer("RLC", &rlc);
+    layer("  |", &[]);
+    layer("MAC", &mac(file, tree, stack));
+    layer("  |", &[format!("air {}", air.delay)]);
+    layer("UE", &[ues(file)]);
+    let mut back = vec![
+        format!("uplink {}, {}", rate(uplink.rate.0, &uplink.rate.written()), uplink.delay),
+        format!("queue {}", uplink.limit.written()),
+    ];
+    if let Some(grants) = &uplink.grants {
+        back[0] = format!("uplink {}", uplink.delay);
+        back.push(format!("grants {}", grants.written()));
+    }
+    layer("  |", &back);
+    layer("servers", &[]);
+    let _ = write!(out, "\n{}", round_trips(file));
+    out
+}
+
+/// The delays of the ways there and back; waits for polls, slots and grants come on top.
+fn round_trips(file: &ScenarioFile) -> String {
+    let mut out = String::new();
+    let mut seen: Vec<(Duration, Vec<&str>)> = Vec::new();
+    for flow in &file.flow {
+        let sum = file.core.delay + flow.extra_delay + file.air.delay + file.uplink.delay;
+        match seen.iter_mut().find(|(other, _)| *other == sum) {
+            Some((_, names)) => names.push(&flow.name),
+            None => seen.push((sum, vec![&flow.name])),
+        }
+    }
+    let waits = [file.upf.poll.period, file.sdap.poll.period, file.mac.slot.period];
+    let waits = waits.into_iter().fold(Duration::ZERO, |sum, period| sum + period);
+    for (sum, names) in seen {
+        let _ = writeln!(
+            out,
+            "  base RTT {sum} ({}), and at most {waits} for polls and slots",
+            names.join(", ")
+        );
+    }
+    out
+}
+
+fn rate(bits: u64, written: &str) -> String {
+    if bits == 0 { "infinitely fast".into() } else { written.into() }
+}
+
+fn poll(poll: &PollConfig) -> String {
+    if poll.period.is_zero() { "at once".into() } else { format!("polled every {}", poll.period) }
+}
+
+/// A queue: its limit, and AQM and discipline where they are not the plain ones.
+fn queue(queue: Option<&Value>) -> String {
+    let Some(queue) = queue else { return "no queue".into() };
+    let mut parts = vec![get(queue, "limit").map_or_else(|| "unlimited".into(), in_words)];
+    for key in ["aqm", "discipline"] {
+        let kind = get(queue, key).map(in_words).unwrap_or_default();
+        if !["", "none", "fifo", "drop_tail"].contains(&&*kind) {
+            parts.push(kind);
+        }
+    }
+    parts.join(", ")
+}
+
+fn mac(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> Vec<String> {
+    let mut parts = vec![format!("slots of {}", file.mac.slot.period)];
+    let channel = get(tree, "channel").map(in_words).unwrap_or_default();
+    let own = file.ue.iter().filter(|ue| ue.channel.is_some()).count();
+    for key in ["carrier", "dch", "hsdpa"] {
+        if let Some(found) = get(tree, &format!("mac.{key}")) {
+            let text = match (found.get("kind").and_then(Value::as_str), found.get("n_prb")) {
+                (Some(kind), Some(n)) => format!("{kind}, {n} resource blocks"),
+                _ => key.into(),
+            };
+            parts.push(text);
+        }
+    }
+    let mean = mean_rate(stack);
+    parts.push(match mean {
+        Some(mean) => format!("channel {channel}: {mean}"),
+        None => format!("channel {channel}"),
+    });
+    if own > 0 {
+        parts.push(format!("{own} of {} kinds of UEs have their own", file.ue.len()));
+    }
+    parts
+}
+
+/// The mean of what the cell's channel can carry; none with resource blocks, whose rate follows
+/// what the UEs are allocated.
+fn mean_rate(stack: &StackConfig) -> Option<String> {
+    if stack.mac.carrier.is_some() || stack.channel.needs_carrier() {
+        return None;
+    }
+    let slot = stack.mac.slot.period;
+    let key = stream_key(stack.seed, "channel");
+    let context = ChannelContext { key, slot, bandwidth: None };
+    let mut channel = Channel::new(&stack.channel, &context).ok()?;
+    let mut sum = 0_u64;
+    for index in 0..SLOTS {
+        let now = Instant::ZERO + Duration::from_nanos(slot.as_nanos() * index);
+        sum = sum.saturating_add(channel.capacity(index, now));
+    }
+    let seconds = slot.as_secs_f64() * SLOTS as f64;
+    let per_second = sum as f64 / seconds;
+    Some(match channel.unit() {
+        CapacityUnit::Bytes => format!("{:.2} Mbit/s, the mean of {seconds} s", per_second * 8e-6),
+        CapacityUnit::Packets => format!("{per_second:.0} packets/s, the mean of {seconds} s"),
+    })
+}
+
+fn ues(file: &ScenarioFile) -> String {
+    let count: u64 = file.ue.iter().map(|ue| u64::from(ue.count)).sum();
+    let mut qfis: Vec<u8> =
+        file.ue.iter().flat_map(|ue| &ue.qos_flow).map(|flow| flow.qfi.get()).collect();
+    qfis.sort_unstable();
+    qfis.dedup();
+    let qfis: Vec<String> = qfis.iter().map(u8::to_string).collect();
+    format!("{count} UE{}, QFI {}", if count == 1 { "" } else { "s" }, qfis.join(", "))
+}
+
+/// A kind by its name, a plain value as it is written.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Table(table) => table.get("kind").map_or_else(|| value.to_string(), in_words),
+        other => other.to_string(),
+    }
+}
+
+fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, key| value.get(key))
+}
+
+/// What `other` has in place of `one`, as settings; names of methods do not count.
+fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<String>) {
+    let below = |key: &str| if path.is_empty() { key.into() } else { format!("{path}.{key}") };
+    match (one, other) {
+        (Value::Table(a), Value::Table(b)) if a.get("kind") == b.get("kind") => {
+            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            for key in keys.filter(|key| !path.is_empty() || *key != "methods") {
+                let none = Value::String("none".into());
+                let (a, b) = (a.get(key).unwrap_or(&none), b.get(key).unwrap_or(&none));
+                differences(a, b, &below(key), found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                let name = a.get("name").and_then(Value::as_str).filter(|_| path == "flow");
+                differences(a, b, &below(name.unwrap_or(&i.to_string())), found);
+            }
+        }
+        (a, b) if a != b => found.push(format!("{path} = {}", in_words(b))),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Overrides, Scenario, library};
+    use std::path::Path;
+
+    fn chain(name: &str, methods: &[&str]) -> String {
+        let methods = methods.iter().map(ToString::to_string).collect();
+        let overrides = Overrides { methods: Some(methods), ..Overrides::default() };
+        let text = library::scenario(name).expect("it ships");
+        let scenario = Scenario::parse(text, Path::new(name), None, overrides);
+        scenario.expect("it is sound").chain().expect("no trace is read")
+    }
+
+    #[test]
+    fn the_picture_shows_layers_polls_limits_rates_and_the_round_trip() {
+        let text = chain("live-lte", &["Vanilla", "CoDel", "DRQL"]);
+        for part in [
+            "servers  bulk, call\n",
+            "core 1Gbit/s, 10ms",
+            "UPF      at once",
+            "SDAP     polled every 500us; a QoS flow: 1MB; scheduler strict_priority",
+            "RLC      a bearer: 500kB; limiter unlimited",
+            "MAC      slots of 1ms; channel constant: 20.00 Mbit/s, the mean of 20 s",
+            "UE       1 UE, QFI 1, 9",
+            "base RTT 20ms (bulk, call), and at most 1.5ms for polls and slots",
+            "Vanilla                  as drawn",
+            "DRQL                     rlc.limiter = drql",
+        ] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+        let codel = text.lines().find(|line| line.starts_with("  CoDel")).expect("its line");
+        assert!(codel.contains("rlc.queue.aqm = codel"), "{codel}");
+    }
+
+    #[test]
+    fn every_shipped_scenario_without_a_trace_has_a_picture() {
+        for (name, text) in library::SCENARIOS {
+            let read = Scenario::parse(text, Path::new(name), None, Overrides::default());
+            let Some(Ok(text)) = read.ok().map(|scenario| scenario.chain()) else { continue };
+            assert!(text.contains("  MAC  ") && text.contains("base RTT"), "{name}: {text}");
+            assert!(!text.contains("resource blocks; channel mcs: "), "{name}: {text}");
+        }
+        assert!(chain("nr-100mhz", &["Vanilla"]).contains("nr, 273 resource blocks"));
+        assert!(chain("slow-bearer", &["Vanilla"]).contains("mode am"));
+    }
+}
