@@ -11,7 +11,7 @@ use justfull_trace::info::{self, Info};
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 use justfull_trace::{
     self as trace, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle,
-    Loaded, Output, ReadOptions, Repairs, Repeated, Timeline,
+    Loaded, Output, RateTable, RateUnit, ReadOptions, Repairs, Repeated, Timeline,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,8 @@ Examples:
   justfull trace convert --cbr 12Mbit/s --duration 60s --to mahimahi -o 12mbit.trace
   justfull trace convert downlink.trace --from-time 10s --to-time 70s --scale 0.5 --to parquet -o \
                                 part.parquet
+  justfull trace convert drive.csv --time-column time --rate-column throughput --unit Mbit/s \
+                                --to csv -o drive.trace.csv
   justfull trace convert log.csv --column cqi --map oai --prbs 50 --to csv -o -";
 
 const FIT_EXAMPLES: &str = "\
@@ -66,9 +68,19 @@ pub(crate) struct ReadArgs {
     /// 1460B]
     #[arg(long, value_name = "SIZE")]
     packet: Option<Bytes>,
-    /// Length of a row of the formats bytes and cqi [default: 1s for cqi]
+    /// Length of a row of the formats bytes and cqi, and of tables of rates [default: 1s for cqi]
     #[arg(long, value_name = "TIME")]
     row: Option<Duration>,
+    /// Column of the rates in a table with a header line, with --unit
+    #[arg(long, value_name = "NAME", requires = "unit", conflicts_with = "from")]
+    rate_column: Option<String>,
+    /// Unit of the rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s
+    #[arg(long, requires = "rate_column")]
+    unit: Option<RateUnit>,
+    /// Column of their times, in s or in what its name ends in (_ms, _us, _ns); the first becomes 0
+    /// [default: rows as long as --row]
+    #[arg(long, value_name = "NAME", requires = "rate_column")]
+    time_column: Option<String>,
     /// Column of a phone log: dl_bitrate, ul_bitrate, cqi
     #[arg(long, default_value = "dl_bitrate")]
     column: Column,
@@ -98,6 +110,11 @@ impl ReadArgs {
             format: self.from,
             packet: self.packet,
             interval: self.row,
+            rates: self.rate_column.as_ref().map(|rate| RateTable {
+                time: self.time_column.clone(),
+                rate: rate.clone(),
+                unit: self.unit.unwrap_or_default(),
+            }),
             column: self.column,
             repairs: Repairs { repeated: self.repeated, gaps: self.gaps, idle: self.idle },
             ..ReadOptions::default()
@@ -242,6 +259,12 @@ pub(crate) struct PlotArgs {
     /// Length of the bins over which rates are drawn [default: an interval, at least 100ms]
     #[arg(long, value_name = "TIME")]
     bin: Option<Duration>,
+    /// Leave out what is before this time
+    #[arg(long, value_name = "TIME")]
+    from_time: Option<Duration>,
+    /// Leave out what is from this time on
+    #[arg(long, value_name = "TIME")]
+    to_time: Option<Duration>,
     /// File to write, in the form that its name ends in: .svg, .png, .pdf; - is standard output, as
     /// SVG
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
@@ -295,11 +318,7 @@ fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
             )?
         }
     };
-    if args.from_time.is_some() || args.to_time.is_some() {
-        let (from, to) =
-            (args.from_time.unwrap_or_default(), args.to_time.unwrap_or(timeline.duration()));
-        timeline = timeline.slice(from, to)?;
-    }
+    timeline = part(timeline, args.from_time, args.to_time)?;
     if let Some(factor) = args.scale {
         timeline = timeline.scale(factor)?;
     }
@@ -310,6 +329,18 @@ fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
         timeline = timeline.lasting(duration)?;
     }
     Ok(timeline.resample(args.interval.unwrap_or(timeline.interval()))?)
+}
+
+/// What is from `from` on and before `to`.
+fn part(
+    timeline: Timeline,
+    from: Option<Duration>,
+    to: Option<Duration>,
+) -> Result<Timeline, ConfigError> {
+    if from.is_none() && to.is_none() {
+        return Ok(timeline);
+    }
+    timeline.slice(from.unwrap_or_default(), to.unwrap_or(timeline.duration()))
 }
 
 /// What kept a conversion from its trace.
@@ -383,7 +414,8 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     for file in &args.files {
         let loaded = args.read.load(file)?;
         tell(file, &loaded.notes);
-        traces.push((file.display().to_string(), loaded.timeline));
+        let timeline = part(loaded.timeline, args.from_time, args.to_time);
+        traces.push((file.display().to_string(), timeline.map_err(|e| refused(&e))?));
     }
     let longest = traces.iter().map(|(_, timeline)| info::default_bin(timeline)).max();
     let bin = args.bin.or(longest).unwrap_or_default();

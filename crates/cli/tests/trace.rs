@@ -321,3 +321,31 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
         assert!(done.status.code() == Some(2) && text.contains(error), "{text}");
     }
 }
+
+#[test]
+fn a_table_of_rates_is_read_by_the_names_of_its_columns() {
+    let folder = folder();
+    put(folder.path(), "t.csv", "time,speed\n1700000000,8\n1700000001,16\n");
+    let names = ["--time-column", "time", "--rate-column", "speed", "--unit", "Mbit/s"];
+    let all = |words: &[&'static str]| [words, &names[..]].concat();
+    let (csv, said) = sound(folder.path(), &all(&["convert", "t.csv", "--to", "csv"]));
+    assert_eq!(csv.lines().last(), Some("1,2,2000000"), "{csv}");
+    assert!(said.contains("the first row is at 1700000000 s, which became 0"), "{said}");
+    sound(folder.path(), &all(&["plot", "t.csv", "-o", "p.svg", "--from-time", "1s"]));
+    let row = ["info", "t.csv", "--rate-column"];
+    for (args, why) in [
+        (&["sped", "--unit", "bit/s", "--row", "1s"][..], "speed"),
+        (&["speed", "--unit", "Mb/s", "--row", "1s"], "Mbit/s"),
+        (&["speed", "--unit", "bit/s"], "no length of a row"),
+        (&["speed"], "--unit"),
+    ] {
+        let done = trace(folder.path(), &[&row, args].concat());
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains(why), "{args:?}: {said}");
+    }
+    assert!(
+        refused(folder.path(), &["info", "t.csv", "--from", "rates"]).contains("--rate-column")
+    );
+    let late = refused(folder.path(), &all(&["plot", "t.csv", "-o", "p.svg", "--from-time", "3s"]));
+    assert!(late.contains("3s"), "{late}");
+}

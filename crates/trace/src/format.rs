@@ -29,11 +29,13 @@ pub enum FileFormat {
     Csv,
     /// The same columns as Parquet.
     Parquet,
+    /// Any table of rates, whose columns the caller names.
+    Rates,
 }
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Mahimahi,
         Self::Cellreplay,
         Self::CellreplayTrain,
@@ -43,6 +45,7 @@ impl FileFormat {
         Self::Bytes,
         Self::Csv,
         Self::Parquet,
+        Self::Rates,
     ];
 
     /// Formats that can be written. Phone logs and packet trains are measurements; a capacity
@@ -70,6 +73,7 @@ impl FileFormat {
             Self::Bytes => "bytes",
             Self::Csv => "csv",
             Self::Parquet => "parquet",
+            Self::Rates => "rates",
         }
     }
 
@@ -98,6 +102,10 @@ impl FileFormat {
             Self::Csv => {
                 "justfull's own text: columns start_UNIT, end_UNIT, bytes, and cqi if known"
             }
+            Self::Rates => {
+                "any table with a header line: --rate-column and --unit name the rates, \
+                 --time-column their times in s, or in what its name ends in"
+            }
             Self::Parquet => "justfull's own columns as Parquet: start_ns, end_ns, bytes, cqi",
         }
     }
@@ -112,7 +120,7 @@ impl FileFormat {
             Self::Mahimahi => 1500,
             Self::Cellreplay | Self::CellreplayTrain => 1400,
             Self::T20 => 1460,
-            Self::Ucc | Self::Cqi | Self::Bytes | Self::Csv | Self::Parquet => 1,
+            Self::Ucc | Self::Cqi | Self::Bytes | Self::Csv | Self::Parquet | Self::Rates => 1,
         }
     }
 }
@@ -183,7 +191,7 @@ mod tests {
         let refused = "pcap".parse::<FileFormat>().expect_err("no trace");
         assert!(refused.ends_with(
             "allowed is one of mahimahi, cellreplay, cellreplay-train, ucc, t20, cqi, bytes, csv, \
-             parquet"
+             parquet, rates"
         ));
     }
 

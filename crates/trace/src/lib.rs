@@ -39,7 +39,10 @@ pub use error::TraceError;
 pub use format::{FileFormat, guess};
 use justfull_base::choice;
 pub use justfull_base::{BitRate, Bytes, ConfigError, Duration};
-pub use read::{Column, Gaps, Idle, Loaded, ReadOptions, Repairs, Repeated, load, load_from};
+pub use read::{
+    Column, Gaps, Idle, Loaded, RateTable, RateUnit, ReadOptions, Repairs, Repeated, load,
+    load_from,
+};
 pub use timeline::{Factor, MAX_INTERVALS, Timeline};
 pub use unpack::{MAX_BYTES, MAX_LINES, MAX_MEMBERS};
 pub use write::Output;

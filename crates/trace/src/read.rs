@@ -9,6 +9,7 @@ mod mahimahi;
 mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod rates;
 #[cfg(feature = "parquet")]
 mod thrift;
 mod ucc;
@@ -128,6 +129,56 @@ pub struct Repairs {
     pub idle: Idle,
 }
 
+choice! {
+    serde;
+    /// Unit of a column of rates.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum RateUnit {
+        /// bit/s.
+        Bit = "bit/s",
+        /// 1000 bit/s.
+        Kbit = "kbit/s",
+        /// 10^6 bit/s.
+        #[default]
+        Mbit = "Mbit/s",
+        /// 10^9 bit/s.
+        Gbit = "Gbit/s",
+        /// Bytes per second.
+        Byte = "B/s",
+        /// 1000 bytes per second.
+        Kbyte = "kB/s",
+        /// 10^6 bytes per second.
+        Mbyte = "MB/s",
+    }
+}
+
+impl RateUnit {
+    /// Its bytes per second.
+    const fn bytes(self) -> f64 {
+        match self {
+            Self::Bit => 0.125,
+            Self::Kbit => 125.0,
+            Self::Mbit => 125e3,
+            Self::Gbit => 125e6,
+            Self::Byte => 1.0,
+            Self::Kbyte => 1e3,
+            Self::Mbyte => 1e6,
+        }
+    }
+}
+
+/// Columns of a table of rates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateTable {
+    /// Column of the times, in seconds or in what its name ends in (`_ms`, `_us`, `_ns`); without
+    /// one, [`ReadOptions::interval`] is the length of a row.
+    pub time: Option<String>,
+    /// Column of the rates.
+    pub rate: String,
+    /// Their unit.
+    pub unit: RateUnit,
+}
+
 /// How to read a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadOptions {
@@ -137,6 +188,8 @@ pub struct ReadOptions {
     pub packet: Option<Bytes>,
     /// Length of a row in formats that do not state it: `bytes` needs it, `cqi` has 1 s.
     pub interval: Option<Duration>,
+    /// Columns of a table of rates, which the file then is.
+    pub rates: Option<RateTable>,
     /// Column of a phone log.
     pub column: Column,
     /// Repairs of a phone log; for the format `cqi`, `gaps` says what to do with rows without one.
@@ -166,6 +219,8 @@ macro_rules! by_name {
 }
 
 by_name!(Column: "dl_bitrate" => DlBitrate, "ul_bitrate" => UlBitrate, "cqi" => Cqi);
+by_name!(RateUnit: "bit/s" => Bit, "kbit/s" => Kbit, "Mbit/s" => Mbit, "Gbit/s" => Gbit,
+    "B/s" => Byte, "kB/s" => Kbyte, "MB/s" => Mbyte);
 by_name!(Repeated: "last" => Last, "first" => First, "mean" => Mean, "error" => Error);
 by_name!(Gaps: "hold" => Hold, "zero" => Zero, "skip" => Skip, "error" => Error);
 by_name!(Idle: "cut" => Cut, "keep" => Keep);
@@ -207,6 +262,7 @@ impl Default for ReadOptions {
             format: None,
             packet: None,
             interval: None,
+            rates: None,
             column: Column::default(),
             repairs: Repairs::default(),
             quality: CqiRowsConfig::default(),
@@ -250,7 +306,8 @@ pub fn load_from<R: Read>(
     let mut head = Vec::new();
     let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
     peeked.map_err(|error| read_error(path, None, &error))?;
-    let format = options.format.or_else(|| guess(&head)).ok_or_else(|| {
+    let named = options.rates.as_ref().map(|_| FileFormat::Rates).or(options.format);
+    let format = named.or_else(|| guess(&head)).ok_or_else(|| {
         let found = if head.is_empty() {
             "an empty file"
         } else {
@@ -260,19 +317,26 @@ pub fn load_from<R: Read>(
         source.unusable(found, &format!("one of {names}; if it is one of them, name it"))
     })?;
     let whole = Cursor::new(head).chain(reader);
-    let parsed =
-        match format {
-            FileFormat::Mahimahi | FileFormat::Cellreplay => mahimahi::read(whole, &source, format),
-            FileFormat::CellreplayTrain => cellreplay::read(whole, &source),
-            FileFormat::Ucc => ucc::read(whole, &source),
-            FileFormat::Csv => intervals::read(whole, &source),
-            #[cfg(feature = "parquet")]
-            FileFormat::Parquet => parquet::read(whole, &source),
-            #[cfg(not(feature = "parquet"))]
-            FileFormat::Parquet => Err(source
-                .unusable("a Parquet file", &format!("another format: {}", super::NO_PARQUET))),
-            FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes => source.column(whole, format),
-        }?;
+    let parsed = match format {
+        FileFormat::Mahimahi | FileFormat::Cellreplay => mahimahi::read(whole, &source, format),
+        FileFormat::CellreplayTrain => cellreplay::read(whole, &source),
+        FileFormat::Ucc => ucc::read(whole, &source),
+        FileFormat::Csv => intervals::read(whole, &source),
+        FileFormat::Rates => match &options.rates {
+            Some(table) => rates::read(whole, &source, table),
+            None => {
+                Err(source.unusable("no column of rates", "the name of the column (--rate-column)"))
+            }
+        },
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet => parquet::read(whole, &source),
+        #[cfg(not(feature = "parquet"))]
+        FileFormat::Parquet => {
+            Err(source
+                .unusable("a Parquet file", &format!("another format: {}", super::NO_PARQUET)))
+        }
+        FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes => source.column(whole, format),
+    }?;
     let mut notes = parsed.notes;
     if gzip {
         notes.push("the file was unpacked from gzip".into());

@@ -64,7 +64,7 @@ impl<'a> Output<'a> {
             FileFormat::Cqi | FileFormat::Bytes | FileFormat::Csv | FileFormat::Parquet => {
                 (timeline.interval(), 1)
             }
-            FileFormat::Ucc | FileFormat::CellreplayTrain => {
+            FileFormat::Ucc | FileFormat::CellreplayTrain | FileFormat::Rates => {
                 let names = FileFormat::WRITTEN.map(FileFormat::name).join(", ");
                 return refused(&format!("one of {names}"));
             }

@@ -86,6 +86,13 @@ pub(super) fn format(name: &str) -> Option<String> {
         let _ = writeln!(out, "\nA packet of it has {} B.", format.packet_bytes());
     }
     let way = if written { "reads and writes it" } else { "reads it" };
+    if format == FileFormat::Rates {
+        out.push_str(
+            "\n`justfull trace convert FILE --rate-column NAME --unit Mbit/s --time-column NAME --to \
+             csv -o OUT` reads it; a scenario takes what that writes.\n",
+        );
+        return Some(out);
+    }
     let (kind, format) = match format {
         FileFormat::Cqi => ("cqi_trace", String::new()),
         FileFormat::T20 => ("trace", ", format = \"packets\"".into()),
