@@ -7,8 +7,9 @@ use super::super::{Duration, TraceError};
 use super::{Parsed, RateTable, Source};
 use std::io::Read;
 
-/// Longest time that a row may say, in seconds: beyond the year 5000 as Unix time.
-const MOST_SECONDS: f64 = 1e11;
+/// Longest time that a row may say, in seconds: the year 2096 as Unix time. Sums of three such times
+/// in ns fit 64 bits.
+const MOST_SECONDS: f64 = 4e9;
 /// Shortest interval that is chosen by itself, in ns.
 const LEAST: u64 = 1_000_000;
 
@@ -86,7 +87,8 @@ pub(super) fn read<R: Read>(
             if times.is_empty() {
                 first = seconds;
             }
-            let ns = ((seconds - first) * 1e9).round();
+            // Unix time as a binary fraction is exact to 0.3 us.
+            let ns = ((seconds - first) * 1e6).round() * 1e3;
             if ns < 0.0 || times.last().is_some_and(|last| ns as u64 <= *last) {
                 let allowed = "a time after that of the row before";
                 return Err(at.malformed("time", quote(fields[place]), allowed));
@@ -135,7 +137,7 @@ fn binned(times: &[u64], rates: &[f64], end: u64, interval: u64) -> Option<Vec<u
     let mut bytes = Vec::with_capacity(end.div_ceil(interval) as usize);
     let (mut row, mut at, mut sum, mut told) = (0, 0, 0.0, 0_u64);
     while at < end {
-        let to = (at + interval).min(end);
+        let to = at.saturating_add(interval).min(end);
         while at < to {
             let next = times.get(row + 1).copied().unwrap_or(end);
             let until = next.min(to);
@@ -195,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn unix_times_with_a_fraction_are_rows_of_one_length() {
+        let row = |i: u32| format!("{:.3},8\n", 1_700_000_000.0 + f64::from(i) * 0.1);
+        let text = format!("t,rate\n{}", (0..50).map(row).collect::<String>());
+        let loaded = read(&text, (Some("t"), "rate", RateUnit::Mbit), None).expect("it is sound");
+        assert_eq!(loaded.timeline.interval(), Duration::from_millis(100));
+        assert_eq!(loaded.timeline.bytes(), [100_000; 50]);
+        assert_eq!(loaded.notes.len(), 1, "{:?}", loaded.notes);
+    }
+
+    #[test]
     fn without_times_a_row_has_the_length_that_is_stated() {
         let text = "x,rate\n1,1\n2,2\n";
         let row = Some(Duration::from_millis(500));
@@ -218,6 +230,8 @@ mod tests {
             ("t,rate\n1,5\n", "one row"),
             ("t,rate\n0,1\n0.001,1\n99999999,1\n", "intervals"),
             ("t,rate\n0,900000000000000\n1,1\n", "too high"),
+            ("t,rate\n0,1\n3999999999.9,1\n", "interval"),
+            ("t,rate\n0,1\n4000000000,1\n", "below 4000000000"),
         ] {
             let error = read(text, (Some("t"), "rate", RateUnit::Mbit), None).map(drop);
             let error = error.expect_err(text);
