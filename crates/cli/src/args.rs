@@ -370,7 +370,7 @@ pub(crate) struct ParityArgs {
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// Scenario files, names of shipped ones, or folders of results
+    /// Scenario files, names of shipped ones, or folders of results; - is standard input
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Method to check instead of the file's; may be given several times
@@ -454,7 +454,7 @@ pub(crate) enum PlotKind {
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Scenario files, or names of shipped ones
+    /// Scenario files, or names of shipped ones; - is standard input
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Method to run instead of the file's; may be given several times

@@ -20,7 +20,8 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
     std::env::var_os("JUSTFULL_DATA").filter(|v| !v.is_empty()).map(PathBuf::from)
 }
 
-/// The scenario in the file `name`, or the shipped one of that name when there is no such file.
+/// The scenario in the file `name`, on standard input for `-`, or the shipped one of that name when
+/// there is no such file.
 pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
     let (text, file) = source(name)?;
     Scenario::parse(&text, &file, data_dir(), overrides).map_err(|e| Failure::usage(&e))
@@ -28,6 +29,11 @@ pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failur
 
 /// Text of the scenario `name`, and the file that messages name.
 fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
+    if name == Path::new("-") {
+        let file = PathBuf::from("stdin.toml");
+        let text = Scenario::text_from(std::io::stdin().lock(), &file);
+        return text.map(|text| (text, file)).map_err(|e| Failure::usage(&e));
+    }
     match name.to_str().and_then(library::scenario).filter(|_| !name.exists()) {
         Some(text) => Ok((text.into(), name.with_extension("toml"))),
         None => Scenario::text_of(name).map(|text| (text, name.into())).map_err(|e| {

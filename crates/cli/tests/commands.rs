@@ -405,3 +405,27 @@ fn a_grid_runs_all_combinations_and_any_of_its_settings_can_be_plotted() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(said.contains("sweeps rlc.queue.limit_kB and core.delay_ms, not rate"), "{said}");
 }
+
+#[test]
+fn a_scenario_is_read_from_standard_input() {
+    let room = tempfile::tempdir().expect("a folder");
+    let piped = |args: &[&str], input: &[u8]| {
+        std::fs::write(room.path().join("in"), input).expect("it can be written");
+        let input = std::fs::File::open(room.path().join("in")).expect("it is there");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        let done = command.args(args).stdin(input).output().expect("the program starts");
+        let (out, said) =
+            (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        (done.status.code(), out.into_owned(), said.into_owned())
+    };
+    let demo = text(&["show", "demo"]);
+    let (code, out, said) = piped(&["check", "-"], demo.as_bytes());
+    assert!(code == Some(0) && out.starts_with("-: sound; 12 runs"), "{out}{said}");
+    let run = ["run", "-", "--no-files", "--method", "Vanilla", "--set", "duration=11s"];
+    let (code, out, said) = piped(&run, demo.as_bytes());
+    assert!(code == Some(0) && out.contains("Vanilla"), "{out}{said}");
+    let (code, _, said) = piped(&run, b"title = 1");
+    assert!(code == Some(2) && said.contains("stdin.toml") && said.contains("title"), "{said}");
+    assert_eq!(piped(&run, b"\xff\xfe").0, Some(2));
+    assert_eq!(piped(&run, &vec![b'#'; (16 << 20) + 1]).0, Some(2));
+}

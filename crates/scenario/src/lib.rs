@@ -50,6 +50,7 @@ use justfull_sim::{Tap, World, WorldConfig};
 use justfull_trace::TracePaths;
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path as FilePath, PathBuf};
 
 /// What to make of a scenario besides what its file says.
@@ -226,6 +227,27 @@ impl Scenario {
     pub fn text_of(path: &FilePath) -> Result<String, ScenarioError> {
         let bytes =
             read_capped(path, SCENARIO_LIMIT).map_err(|e| ScenarioError::no_input(path, &e))?;
+        Self::decoded(bytes, path)
+    }
+
+    /// The text that `reader` holds, without a byte order mark; messages call it `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, is longer than [`SCENARIO_LIMIT`], or is no text.
+    pub fn text_from(reader: impl Read, path: &FilePath) -> Result<String, ScenarioError> {
+        let mut bytes = Vec::new();
+        reader
+            .take(SCENARIO_LIMIT.0.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|e| ScenarioError::unreadable(path, &e.to_string()))?;
+        if bytes.len() as u64 > SCENARIO_LIMIT.0 {
+            let found = format!("more than {SCENARIO_LIMIT}");
+            return Err(ScenarioError::unreadable(path, &found));
+        }
+        Self::decoded(bytes, path)
+    }
+
+    fn decoded(bytes: Vec<u8>, path: &FilePath) -> Result<String, ScenarioError> {
         let text = String::from_utf8(bytes)
             .map_err(|_| ScenarioError::unreadable(path, "not UTF-8 text"))?;
         Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))

@@ -7,8 +7,8 @@ use super::super::{Duration, TraceError};
 use super::{Parsed, RateTable, Source};
 use std::io::Read;
 
-/// Longest time that a row may say, in seconds: the year 2096 as Unix time. Sums of three such times
-/// in ns fit 64 bits.
+/// Longest time that a row may say, in seconds: the year 2096 as Unix time. Sums of three such
+/// times in ns fit 64 bits.
 const MOST_SECONDS: f64 = 4e9;
 /// Shortest interval that is chosen by itself, in ns.
 const LEAST: u64 = 1_000_000;
