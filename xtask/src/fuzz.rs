@@ -92,7 +92,11 @@ fn fuzz(root: &Path, target_folder: &Path, target: &str, seconds: u32) -> Outcom
         target,
         "--",
     ]);
-    command.arg(corpus).arg(root.join("fuzz").join("seeds").join(target));
+    command.arg(corpus);
+    let seeds = root.join("fuzz").join("seeds").join(target);
+    if seeds.is_dir() {
+        command.arg(seeds);
+    }
     if target == "scenario" {
         command.arg(root.join("scenarios"));
     }

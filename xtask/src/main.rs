@@ -110,9 +110,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["docs", "readme"] => docs::run_readme(&root(), docs::Mode::Write),
         ["docs", "readme", "--check"] => docs::run_readme(&root(), docs::Mode::Check),
         ["docs", "which-method"] => docs::run_which_method(&root(), docs::Mode::Write),
-        ["docs", "which-method", "--check"] => {
-            docs::run_which_method(&root(), docs::Mode::Check)
-        }
+        ["docs", "which-method", "--check"] => docs::run_which_method(&root(), docs::Mode::Check),
         ["docs", "rapid"] => docs::run_rapid(&root(), docs::Mode::Write),
         ["docs", "rapid", "--check"] => docs::run_rapid(&root(), docs::Mode::Check),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),

@@ -117,9 +117,8 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
 /// Builds the first run, so that what a method needs of the scenario is known before all are run.
 fn buildable(scenario: &Scenario) -> Result<(), Failure> {
     let jobs = scenario.jobs();
-    jobs.first().map_or(Ok(()), |job| {
-        scenario.built(job).map(|_| ()).map_err(|e| Failure::usage(&e))
-    })
+    jobs.first()
+        .map_or(Ok(()), |job| scenario.built(job).map(|_| ()).map_err(|e| Failure::usage(&e)))
 }
 
 /// A scenario by its ending, or the name of a shipped one; all else is a trace.
@@ -135,12 +134,11 @@ fn trace(file: &Path) -> Result<Value, Failure> {
     let file = if of_data && !file.exists() {
         file.to_path_buf()
     } else {
-        std::path::absolute(file)
-            .map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?
+        std::path::absolute(file).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?
     };
-    let name = file.to_str().ok_or_else(|| {
-        Failure::Usage(format!("{}: allowed is a name in UTF-8", file.display()))
-    })?;
+    let name = file
+        .to_str()
+        .ok_or_else(|| Failure::Usage(format!("{}: allowed is a name in UTF-8", file.display())))?;
     let settings = [("kind", "trace"), ("format", "auto"), ("unit", "bytes"), ("file", name)];
     let entry = |(key, value): (&str, &str)| (key.to_string(), Value::String(value.into()));
     Ok(Value::Table(Table::from_iter(settings.map(entry))))

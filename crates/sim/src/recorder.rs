@@ -2,14 +2,14 @@
 
 mod class;
 mod over_time;
+mod proxied;
 mod together;
 
 pub(crate) use self::class::ClassInfo;
-use self::class::{Class, Closed, ProxyTimes, Single};
+use self::class::{Class, Closed, Single};
 use self::over_time::{Bins, MOST_NAMES, OverTime};
 use self::together::Together;
 use crate::app_stats::{AppEvent, sent_at};
-use crate::ledger::Trip;
 use crate::results::{
     CellResult, Conservation, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS,
 };
@@ -296,42 +296,6 @@ impl Recorder {
             if let Some(times) = &mut self.class_of(flow).rtt {
                 times.record(rtt + wired);
             }
-        }
-    }
-
-    /// `flow` is split by a proxy; `wired` is the round trip to its server before the first sample.
-    pub(crate) fn split(&mut self, flow: u32, wired: Duration) {
-        let flows = self.wired.len().max(flow as usize + 1);
-        self.wired.resize(flows, Duration::ZERO);
-        self.wired[flow as usize] = wired;
-        self.class_of(flow).proxy.get_or_insert_with(|| Box::new(ProxyTimes::new()));
-    }
-
-    /// The counts of `flow`, which a proxy splits, within the window.
-    fn proxy_times(&mut self, now: Instant, flow: u32) -> Option<&mut ProxyTimes> {
-        let counts = now >= self.warmup;
-        self.class_of(flow).proxy.as_deref_mut().filter(|_| counts)
-    }
-
-    /// The server of `flow`, which a proxy splits, measured a round trip.
-    pub(crate) fn wired_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
-        self.wired[flow as usize] = rtt;
-        if let Some(times) = self.proxy_times(now, flow) {
-            times.server_rtt.record(rtt);
-        }
-    }
-
-    /// The proxy that splits `flow` measured a round trip of the radio leg.
-    pub(crate) fn radio_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
-        if let Some(times) = self.proxy_times(now, flow) {
-            times.radio_rtt.record(rtt);
-        }
-    }
-
-    /// A segment of `flow`, which a proxy splits, has come to the UE by `trip`.
-    pub(crate) fn proxied(&mut self, now: Instant, flow: u32, trip: &Trip) {
-        if let Some(times) = self.proxy_times(now, flow) {
-            times.record(trip);
         }
     }
 

@@ -116,7 +116,9 @@ fn answers(
         let mut run = Command::new(justfull);
         run.current_dir(root).args(["recommend", TRAFFIC, "--json", "--quiet"]).args(options);
         run.arg("--set").arg(format!("channel={channel}"));
-        methods.iter().for_each(|method| drop(run.args(["--method", method])));
+        for method in methods {
+            run.args(["--method", method]);
+        }
         let text = process::stdout_of(&mut run)?;
         serde_json::from_str(&text).map_err(|e| Failure::Check(format!("recommend: {e}: {text}")))
     };
@@ -283,10 +285,8 @@ mod tests {
                 choice(YARDSTICK, 1.0, 10.0, false),
             ],
         };
-        let all: Vec<Vec<Answer>> = MIXES
-            .iter()
-            .map(|_| [9.0, 9.5, 9.6, 9.7, 9.8, 8.0].map(answer).to_vec())
-            .collect();
+        let all: Vec<Vec<Answer>> =
+            MIXES.iter().map(|_| [9.0, 9.5, 9.6, 9.7, 9.8, 8.0].map(answer).to_vec()).collect();
         let text = bars(&all);
         assert!(text.contains("| cases | 30 | 6 | 36 |"), "{text}");
         assert!(text.contains("Vanilla's, least | 0.900 | 0.800 | 0.800 |"), "{text}");

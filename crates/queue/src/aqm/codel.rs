@@ -330,8 +330,7 @@ impl CoDel {
             self.stats.signals += 1;
             return Verdict::Signal;
         }
-        let ok_to_drop =
-            state.ok_to_drop(&config, now, sojourn, bytes_behind, within_reserve);
+        let ok_to_drop = state.ok_to_drop(&config, now, sojourn, bytes_behind, within_reserve);
         match core::mem::take(&mut state.unfinished) {
             Unfinished::Entry => {
                 state.enter(&config, now);

@@ -22,8 +22,8 @@
 //! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold,
 //! batches of 64. The packet limit is the `limit` of the queue; section 5.2.3 starts from 10 240
 //! packets, here a queue has 1024 unless told otherwise. Memory: 36 bytes a lane and 40 for its
-//! CoDel (64 more with `reserve`), all allocated once, at the first packet; 80 bytes a packet at the
-//! peak.
+//! CoDel (64 more with `reserve`), all allocated once, at the first packet; 80 bytes a packet at
+//! the peak.
 //!
 //! Known weaknesses: flows that share a lane share its fate (ten flows in 1024 lanes: 4 %); the
 //! delay of a lane is bounded by CoDel only where the layer below holds little, so that a RAN needs

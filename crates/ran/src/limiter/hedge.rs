@@ -219,11 +219,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn hedge() -> Hedge {
-        let context = LimiterContext {
-            unit: CapacityUnit::Bytes,
-            slot: Duration::from_millis(1),
-            mtu: 1500,
-        };
+        let context =
+            LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
         Hedge::new(&HedgeConfig::default(), &context).expect("in bounds")
     }
 

@@ -70,8 +70,9 @@ impl Limiter for Late {
         self.coming.push_back((self.entered - report.remaining.min(self.entered), *report));
     }
 
+    /// Reports arrive with time.
     fn paces(&self) -> bool {
-        self.limiter.paces()
+        true
     }
 }
 

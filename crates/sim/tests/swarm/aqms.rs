@@ -84,5 +84,30 @@ fn codel(rng: &mut Rng) -> AqmConfig {
     let mtu = Bytes(pick(rng, &[0, MTU, 9_000]));
     let ce_threshold =
         if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
-    AqmConfig::CoDel(CoDelConfig { target, interval, ecn, mtu, ce_threshold, variant })
+    let (reserve, ceiling, memory) = reserve(rng, target, variant);
+    AqmConfig::CoDel(CoDelConfig {
+        target,
+        interval,
+        ecn,
+        mtu,
+        ce_threshold,
+        variant,
+        reserve,
+        ceiling,
+        memory,
+    })
+}
+
+/// Mostly none; else reserve, ceiling and memory of a CoDel with that `target`.
+pub(crate) fn reserve(
+    rng: &mut Rng,
+    target: Duration,
+    variant: Variant,
+) -> (Duration, Duration, Duration) {
+    let plain = CoDelConfig::default();
+    if variant == Variant::T20Released || rng.chance(0.6) {
+        return (plain.reserve, plain.ceiling, plain.memory);
+    }
+    let reserve = target + micros(rng, 0, 50_000);
+    (reserve, reserve + micros(rng, 0, 100_000), micros(rng, 100_000, 60_000_000))
 }

@@ -3,6 +3,7 @@
 use crate::aqms;
 use justfull_base::{Bytes, Duration, Lateness, Qfi, Ratio, Rng};
 use justfull_phy::CqiToMcs;
+use justfull_queue::aqm::codel::Variant;
 use justfull_queue::discipline::sfq::{Overflow, Quantum};
 use justfull_queue::{DisciplineConfig, Limit, QueueConfig, discipline};
 use justfull_ran::channel::{
@@ -12,7 +13,7 @@ use justfull_ran::channel::{
 use justfull_ran::config::{Hold, Phase, Skew};
 use justfull_ran::limiter::{
     AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gClock, EBdp5gConfig,
-    FixedConfig, LastPollConfig, Limiter, LimiterConfig, LimiterContext,
+    FixedConfig, HedgeConfig, LastPollConfig, Limiter, LimiterConfig, LimiterContext,
 };
 use justfull_ran::pacer::{PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{
@@ -88,6 +89,7 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
         let (ecn, drop_batch) = (rng.chance(0.5), 1 + rng.below(64) as u32);
         let ce_threshold =
             if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+        let (reserve, ceiling, memory) = aqms::reserve(rng, target, Variant::Rfc8289);
         let discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig {
             lanes,
             quantum,
@@ -96,6 +98,9 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
             interval,
             ecn,
             ce_threshold,
+            reserve,
+            ceiling,
+            memory,
         });
         return QueueConfig { limit, discipline, ..QueueConfig::default() };
     }
@@ -238,8 +243,19 @@ fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
             risk: Ratio(0.05 * rng.unit()),
             ..LastPollConfig::default()
         }),
+        LimiterConfig::Hedge(_) => LimiterConfig::Hedge(HedgeConfig {
+            fall: Ratio(pick(rng, &[0.0, 0.015625, 1.0])),
+            start: 1 + rng.below(20) as u32,
+        }),
         other => other,
     }
+}
+
+/// How late the limiter hears of a slot: mostly at once.
+fn report_delay(rng: &mut Rng, queue: &QueueConfig, limiter: &LimiterConfig) -> Duration {
+    let may_be_late = matches!(queue.discipline, DisciplineConfig::Fifo(_))
+        && !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
+    if may_be_late && rng.chance(0.3) { micros(rng, 1, 20_000) } else { Duration::ZERO }
 }
 
 fn pacer(rng: &mut Rng, one_bearer: bool) -> PacerConfig {
@@ -393,11 +409,13 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
     let own_channels = rng.chance(0.3);
     let limiter = limiter(rng, one_bearer);
     let pacer = pacer(rng, one_bearer);
+    let bare = rng.chance(0.5);
+    let rlc_queue = queue(rng, bare, true);
+    let report_delay = report_delay(rng, &rlc_queue, &limiter);
     let foresees = matches!(pacer, PacerConfig::Clairvoyant(_));
     let opens_with_time = any_limiter(&limiter).paces();
-    let paces = foresees || opens_with_time;
+    let paces = foresees || opens_with_time || !report_delay.is_zero();
     let paced = !matches!(pacer, PacerConfig::Unpaced(_));
-    let bare = rng.chance(0.5);
     StackConfig {
         upf: UpfConfig {
             poll: poll(rng, slot, !paced),
@@ -411,7 +429,7 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
             scheduler: scheduler(rng),
             pacer,
         },
-        rlc: RlcConfig { queue: queue(rng, bare, true), limiter, ..RlcConfig::default() },
+        rlc: RlcConfig { queue: rlc_queue, limiter, report_delay, ..RlcConfig::default() },
         mac: MacConfig {
             slot: with_law(rng, slot, 0.2),
             overhead: Bytes(pick(rng, &[0, 0, 3])),

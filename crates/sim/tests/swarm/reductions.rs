@@ -20,7 +20,8 @@ pub(crate) fn pacer(cell: &mut StackConfig) -> bool {
 }
 
 pub(crate) fn limiter(cell: &mut StackConfig) -> bool {
-    set(&mut cell.rlc.limiter, Default::default())
+    set(&mut cell.rlc.report_delay, Default::default())
+        || set(&mut cell.rlc.limiter, Default::default())
 }
 
 /// First the AQM, then the discipline, then the limit.

@@ -350,7 +350,9 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     assert_eq!(Vec::from_iter(kinds), all);
     // The name of a variant is what its `Debug` begins with.
     let name = |debug: String| debug.split(['(', ' ', '{']).next().unwrap_or_default().to_owned();
-    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.limiter))), 9, "limiters");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.limiter))), 10, "limiters");
+    let late = |w: &&WorldConfig| !w.stack.rlc.report_delay.is_zero();
+    assert!(worlds.iter().filter(late).count() > 20, "limiters that hear late");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.pacer))), 3, "pacers");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.scheduler))), 4, "SDAP schedulers");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.discipline))), 4, "disciplines");

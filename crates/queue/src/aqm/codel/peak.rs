@@ -55,7 +55,7 @@ impl PeakRate {
         if self.gap.is_zero() {
             return;
         }
-        self.waiting = self.waiting + self.gap;
+        self.waiting += self.gap;
         self.bytes += self.left;
     }
 
