@@ -325,7 +325,10 @@ impl Claim {
                 )
             }
             (Kind::Ratio, None) if self.base_under.is_some() => {
-                let base = self.base_under.as_deref().unwrap_or_default();
+                let base = match self.base_under.as_deref() {
+                    None | Some("") => "no switch",
+                    Some(switches) => switches,
+                };
                 format!("{method}: {what}, over {} with {base} ({on})", self.base)
             }
             (Kind::Ratio, None) => format!("{method} / {}: {what} ({on})", self.base),
