@@ -2,7 +2,7 @@
 //! other lanes.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
-use justfull_queue::discipline::fq_codel::{FqCoDel, FqCoDelConfig};
+use justfull_queue::discipline::fq_codel::{FqCoDel, FqCoDelConfig, Turns};
 use justfull_queue::{Discipline, DisciplineConfig, Limit, ManagedQueue, QueueConfig};
 use proptest::prelude::*;
 use rfc8289::Rfc8289;
@@ -18,14 +18,18 @@ struct Flow {
     codel: Rfc8289,
     credits: i64,
     active: bool,
+    /// By share: when, in virtual time, it has had its share.
+    due: u64,
 }
 
-/// RFC 8290 sections 4.1 and 4.2, sentence by sentence.
+/// RFC 8290 sections 4.1 and 4.2, sentence by sentence; and what differs with turns by share.
 struct Rfc8290 {
     flows: Vec<Flow>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     quantum: i64,
+    by_share: bool,
+    virtual_time: u64,
     limit: usize,
     batch: usize,
     sizes: Vec<u32>,
@@ -36,12 +40,15 @@ struct Rfc8290 {
 
 impl Rfc8290 {
     fn new(config: &FqCoDelConfig, limit: u32) -> Self {
-        let flow = |_| Flow { codel: Rfc8289::new(&config.codel()), credits: 0, active: false };
+        let flow =
+            |_| Flow { codel: Rfc8289::new(&config.codel()), credits: 0, active: false, due: 0 };
         Self {
             flows: (0..config.lanes).map(flow).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             quantum: config.quantum.0.cast_signed(),
+            by_share: config.turns == Turns::ByShare,
+            virtual_time: 0,
             limit: limit as usize,
             batch: config.drop_batch as usize,
             sizes: Vec::new(),
@@ -73,8 +80,13 @@ impl Rfc8290 {
         let flow = &mut self.flows[i];
         flow.codel.queue.push_back((now, size, id));
         if !flow.active {
-            (flow.active, flow.credits) = (true, self.quantum);
-            self.new.push_back(i);
+            flow.active = true;
+            if self.by_share && flow.due > self.virtual_time {
+                self.old.push_back(i);
+            } else {
+                flow.credits = self.quantum;
+                self.new.push_back(i);
+            }
         }
         if full {
             let codel = &mut self.flows[largest].codel;
@@ -95,7 +107,14 @@ impl Rfc8290 {
             let list = if from_new { &mut self.new } else { &mut self.old };
             let i = *list.front()?;
             let flow = &mut self.flows[i];
-            if flow.credits <= 0 {
+            let first = flow.codel.queue.front().map(|packet| i64::from(packet.1));
+            if self.by_share && first.is_none() {
+                list.pop_front();
+                flow.active = false;
+                continue;
+            }
+            let price = first.filter(|_| self.by_share).unwrap_or(1);
+            if flow.credits < price {
                 flow.credits += self.quantum;
                 list.pop_front();
                 self.old.push_back(i);
@@ -106,9 +125,14 @@ impl Rfc8290 {
             self.dropped.append(&mut flow.codel.dropped);
             match found {
                 Some(id) => {
-                    flow.credits -= i64::from(self.sizes[id as usize]);
+                    let size = self.sizes[id as usize];
+                    flow.credits -= i64::from(size);
+                    let shared = u64::from(size) << 16;
+                    flow.due = flow.due.max(self.virtual_time) + shared;
+                    self.virtual_time += shared / (self.new.len() + self.old.len()) as u64;
                     return Some(id);
                 }
+                None if self.by_share => {}
                 None if from_new => {
                     self.new.pop_front();
                     self.old.push_back(i);
@@ -217,12 +241,13 @@ proptest! {
     fn every_choice_and_every_drop_equals_that_of_the_rfcs_text(
         steps in steps(), limit in 1..150u32, lanes in 1..9u16, quantum in 256..3000u64,
             drop_batch in 1..80u32,
-        target_ms in 1..20u64, factor in 1..25u64,
+        target_ms in 1..20u64, factor in 1..25u64, by_share: bool,
     ) {
+        let turns = if by_share { Turns::ByShare } else { Turns::Rfc8290 };
         let target = Duration::from_millis(target_ms);
         let quantum = Bytes(quantum);
         let interval = target.times(factor);
-        compare(FqCoDelConfig { lanes, quantum, drop_batch, target, interval,
+        compare(FqCoDelConfig { lanes, quantum, drop_batch, target, interval, turns,
             ..FqCoDelConfig::default() }, limit, &steps);
     }
 
@@ -230,10 +255,11 @@ proptest! {
     #[test]
     fn with_room_for_few_packets_every_drop_equals_that_of_the_rfcs_text(
         steps in steps(), limit in 2..9u32, lanes in 1..9u16, quantum in 256..3000u64,
-        target_ms in 1..6u64,
+        target_ms in 1..6u64, by_share: bool,
     ) {
+        let turns = if by_share { Turns::ByShare } else { Turns::Rfc8290 };
         let target = Duration::from_millis(target_ms);
-        compare(FqCoDelConfig { lanes, quantum: Bytes(quantum), target, interval: target,
+        compare(FqCoDelConfig { lanes, quantum: Bytes(quantum), target, interval: target, turns,
             ..FqCoDelConfig::default() }, limit, &steps);
     }
 }
@@ -292,6 +318,82 @@ fn a_flow_that_comes_back_as_soon_as_it_was_served_gets_no_more_than_its_share()
         }
     }
     assert!(bytes[1].abs_diff(bytes[2]) <= 2 * 1514 + 3000, "{bytes:?}");
+}
+
+/// The departures before a packet of 160 B that comes just after a packet of 1500 B to each of ten
+/// lanes that had none.
+fn before_a_small_packet(config: FqCoDelConfig) -> usize {
+    let mut queue = queue(config, 1000);
+    let mut log = Log::default();
+    for flow in 0..10 {
+        queue.enqueue(at(0), packet(u64::from(flow), flow, 1500), &mut log);
+    }
+    queue.enqueue(at(0), packet(100, 100, 160), &mut log);
+    (0..11)
+        .position(|_| queue.dequeue(at(0), &mut log).is_some_and(|p| p.id == 100))
+        .expect("it is there")
+}
+
+#[test]
+fn by_share_a_small_packet_passes_large_ones_of_new_lanes() {
+    let quantum = Bytes(300);
+    let rfc = FqCoDelConfig { quantum, ..FqCoDelConfig::default() };
+    assert_eq!(before_a_small_packet(rfc), 10);
+    assert_eq!(before_a_small_packet(FqCoDelConfig { turns: Turns::ByShare, ..rfc }), 0);
+}
+
+/// Most departures that a packet of a call waits for: 200 B while 2500 B of eight downloads leave,
+/// less than a ninth of what leaves.
+fn departures_before_a_call(turns: Turns) -> usize {
+    let quantum = Bytes(300);
+    let mut queue = queue(FqCoDelConfig { quantum, turns, ..FqCoDelConfig::default() }, 1000);
+    let mut log = Log::default();
+    (0..640).for_each(|id| {
+        queue.enqueue(at(0), packet(id, (id % 8) as u32, 1500), &mut log);
+    });
+    let mut most = 0;
+    let (mut left, mut waits) = (0, None);
+    for n in 0..300 {
+        let served = queue.dequeue(at(0), &mut log).expect("many wait");
+        left += u64::from(served.size);
+        if served.flow == 100 {
+            most = most.max(waits.take().expect("it was there"));
+        } else if let Some(departures) = &mut waits {
+            *departures += 1;
+        }
+        if waits.is_none() && left >= 2500 {
+            left -= 2500;
+            waits = Some(0);
+            queue.enqueue(at(0), packet(1000 + n, 100, 200), &mut log);
+        }
+    }
+    assert!(log.dropped.is_empty());
+    most
+}
+
+#[test]
+fn by_share_a_flow_below_its_share_goes_first_each_time() {
+    assert_eq!(departures_before_a_call(Turns::ByShare), 0);
+    assert!(departures_before_a_call(Turns::Rfc8290) > 1);
+}
+
+#[test]
+fn by_share_a_flow_that_comes_back_as_soon_as_it_was_served_gets_no_more_than_its_share() {
+    let turns = Turns::ByShare;
+    let mut queue =
+        queue(FqCoDelConfig { quantum: Bytes(300), turns, ..FqCoDelConfig::default() }, 1000);
+    let mut log = Log::default();
+    (0..400).for_each(|id| assert!(queue.enqueue(at(0), packet(id, 1, 1500), &mut log)));
+    queue.enqueue(at(0), packet(1000, 2, 200), &mut log);
+    let mut bytes = [0; 3];
+    for n in 0..600 {
+        let served = queue.dequeue(at(0), &mut log).expect("many wait");
+        bytes[served.flow as usize] += u64::from(served.size);
+        if served.flow == 2 {
+            queue.enqueue(at(0), packet(1001 + n, 2, 200), &mut log);
+        }
+    }
+    assert!(bytes[1].abs_diff(bytes[2]) <= 3000, "{bytes:?}");
 }
 
 #[test]

@@ -16,12 +16,20 @@
 //!   Without packets it goes there too if it was new, which keeps a flow that comes back at once
 //!   from starving the old ones, and leaves the lists if it was old. Otherwise its CoDel is asked,
 //!   and what it delivers costs as many credits as it has bytes; what it drops costs none.
+//! - With `turns = "by_share"`, this project's, a flow that sends less than its share goes first
+//!   whatever the others do. A lane is served once its credits pay for its first packet (deficit
+//!   round robin as M. Shreedhar and G. Varghese have it, 1995), so that with a `quantum` below one
+//!   packet the first packets of new flows do not all go before a call's. And a lane without
+//!   packets leaves its list at its turn; it is new again once virtual time says that it has had no
+//!   more than its share (S. J. Golestani's self-clocked fair queueing, 1994), and until then it
+//!   joins the old lanes with the credits it had. RFC 8290 has a lane wait for one whole round of
+//!   the others, which on a slow radio is longer than a call's 20 ms.
 //! - A packet that finds the queue full costs the lane with most bytes (the packet counted) half of
 //!   its packets, `drop_batch` at most and one at least, from the head.
 //!
 //! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold,
 //! batches of 64. The packet limit is the `limit` of the queue; section 5.2.3 starts from 10 240
-//! packets, here a queue has 1024 unless told otherwise. Memory: 36 bytes a lane and 40 for its
+//! packets, here a queue has 1024 unless told otherwise. Memory: 44 bytes a lane and 40 for its
 //! CoDel (64 more with `reserve`), all allocated once, at the first packet; 80 bytes a packet at
 //! the peak.
 //!
@@ -49,7 +57,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::rng::mix;
-use justfull_base::{Bytes, ConfigError, Duration, Packet, params};
+use justfull_base::{Bytes, ConfigError, Duration, Packet, choice, params};
 
 /// Describes FQ-CoDel.
 pub const DOC: MethodDoc = MethodDoc {
@@ -67,6 +75,19 @@ pub const DOC: MethodDoc = MethodDoc {
     params: FqCoDelConfig::params,
 };
 
+choice! {
+    /// Which lane is next.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Turns {
+        /// New lanes, then old ones, while they have credits (RFC 8290 section 4.2).
+        #[default]
+        Rfc8290 = "rfc8290",
+        /// The same once they have credits for their first packet; new is whoever had no more than
+        /// its share.
+        ByShare = "by_share",
+    }
+}
+
 params! {
     /// Settings of [`FqCoDel`] and of the CoDel of its lanes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +97,8 @@ params! {
         /// What a lane may send in one turn, on average.
         quantum: Bytes = Bytes(1514),
             within(Bytes(256), Bytes(16 << 20)), "RFC 8290 section 5.2.4: about one packet";
+        /// Which lane is next.
+        turns: Turns = Turns::Rfc8290;
         /// Most packets that one overflow costs the largest lane.
         drop_batch: u32 as "packets" = 64,
             at_least(1), "RFC 8290 section 4.1: an overflow makes room";
@@ -125,21 +148,29 @@ struct LaneState {
     /// In bytes; at zero or below the turn passes on.
     credits: i32,
     listed: bool,
+    /// By share: the virtual time until which it has had its share.
+    due: u64,
 }
 
-const EMPTY: LaneState = LaneState { list: List::EMPTY, credits: 0, listed: false };
+/// Parts of a byte in which virtual time runs.
+const SHARES: u64 = 1 << 16;
+
+const EMPTY: LaneState = LaneState { list: List::EMPTY, credits: 0, listed: false, due: 0 };
 
 /// The flow queues of FQ-CoDel. [`crate::ManagedQueue`] adds the CoDel of their lanes.
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     key: u64,
     quantum: i32,
+    turns: Turns,
     drop_batch: u32,
     number: u16,
     lanes: Vec<LaneState>,
     pool: Pool,
     new: VecDeque<Lane>,
     old: VecDeque<Lane>,
+    /// By share: what a lane that always had packets would have sent, in `SHARES`ths of a byte.
+    virtual_time: u64,
 }
 
 impl FqCoDel {
@@ -152,12 +183,14 @@ impl FqCoDel {
         Ok(Self {
             key,
             quantum: config.quantum.0 as i32,
+            turns: config.turns,
             drop_batch: config.drop_batch,
             number: config.lanes,
             lanes: Vec::new(),
             pool: Pool::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
+            virtual_time: 0,
         })
     }
 
@@ -169,6 +202,14 @@ impl FqCoDel {
             self.new.reserve_exact(number);
             self.old.reserve_exact(number);
         }
+    }
+
+    /// Least credits with which a lane in `state` is served.
+    fn price(&self, state: &LaneState) -> i32 {
+        if self.turns == Turns::Rfc8290 {
+            return 1;
+        }
+        self.pool.head(&state.list).map_or(1, |queued| queued.packet.size.cast_signed())
     }
 
     fn state(&self, lane: Lane) -> &LaneState {
@@ -205,8 +246,13 @@ impl Discipline for FqCoDel {
         let state = &mut self.lanes[usize::from(lane)];
         self.pool.push_back(&mut state.list, queued);
         if !state.listed {
-            (state.listed, state.credits) = (true, self.quantum);
-            self.new.push_back(lane);
+            state.listed = true;
+            if self.turns == Turns::ByShare && state.due > self.virtual_time {
+                self.old.push_back(lane);
+            } else {
+                state.credits = self.quantum;
+                self.new.push_back(lane);
+            }
         }
     }
 
@@ -216,7 +262,13 @@ impl Discipline for FqCoDel {
         self.pool.push_front(&mut state.list, queued);
         state.listed = true;
         // A lane is served only while it has credits, so with these back it has some again.
-        state.credits = state.credits.saturating_add_unsigned(queued.packet.size).min(self.quantum);
+        let size = queued.packet.size;
+        let credits = state.credits.saturating_add_unsigned(size);
+        state.credits = if self.turns == Turns::ByShare {
+            credits.max(size.cast_signed())
+        } else {
+            credits.min(self.quantum)
+        };
         self.move_to_front(lane);
     }
 
@@ -229,10 +281,11 @@ impl Discipline for FqCoDel {
             if state.list.is_empty() {
                 continue;
             }
-            if state.credits > 0 {
+            let short = self.price(state) - state.credits;
+            if short <= 0 {
                 return Some(lane);
             }
-            let rounds = -state.credits / self.quantum;
+            let rounds = (short - 1) / self.quantum;
             if least.is_none_or(|(fewest, _)| rounds < fewest) {
                 least = Some((rounds, lane));
             }
@@ -244,14 +297,17 @@ impl Discipline for FqCoDel {
     fn advance(&mut self) -> Option<Lane> {
         loop {
             let is_new = !self.new.is_empty();
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            let lane = *list.front()?;
+            let lane = *if is_new { &self.new } else { &self.old }.front()?;
+            let price = self.price(self.state(lane));
             let state = &mut self.lanes[usize::from(lane)];
-            if state.credits > 0 && !state.list.is_empty() {
+            let pays = state.credits >= price;
+            if pays && !state.list.is_empty() {
                 return Some(lane);
             }
-            list.pop_front();
-            if state.credits <= 0 {
+            if is_new { &mut self.new } else { &mut self.old }.pop_front();
+            if self.turns == Turns::ByShare && state.list.is_empty() {
+                state.listed = false;
+            } else if !pays {
                 state.credits += self.quantum;
                 self.old.push_back(lane);
             } else if is_new {
@@ -271,8 +327,14 @@ impl Discipline for FqCoDel {
     }
 
     fn served(&mut self, lane: Lane, size: u32) {
-        let credits = &mut self.lanes[usize::from(lane)].credits;
-        *credits = credits.saturating_sub_unsigned(size);
+        let state = &mut self.lanes[usize::from(lane)];
+        state.credits = state.credits.saturating_sub_unsigned(size);
+        if self.turns == Turns::ByShare {
+            let shared = u64::from(size) * SHARES;
+            state.due = state.due.max(self.virtual_time) + shared;
+            let lanes = (self.new.len() + self.old.len()).max(1) as u64;
+            self.virtual_time += shared / lanes;
+        }
     }
 
     fn victim(&self, arriving: Lane, size: u32) -> Option<Victim> {
@@ -334,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_lane_has_the_stated_size() {
-        assert_eq!(size_of::<LaneState>() + 2 * size_of::<Lane>(), 36);
+        assert_eq!(size_of::<LaneState>() + 2 * size_of::<Lane>(), 44);
     }
 
     #[test]

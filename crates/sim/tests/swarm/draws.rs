@@ -4,6 +4,7 @@ use crate::aqms;
 use justfull_base::{Bytes, Duration, Lateness, Qfi, Ratio, Rng};
 use justfull_phy::CqiToMcs;
 use justfull_queue::aqm::codel::Variant;
+use justfull_queue::discipline::fq_codel::Turns;
 use justfull_queue::discipline::sfq::{Overflow, Quantum};
 use justfull_queue::{DisciplineConfig, Limit, QueueConfig, discipline};
 use justfull_ran::channel::{
@@ -101,6 +102,7 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
             reserve,
             ceiling,
             memory,
+            turns: pick(rng, &Turns::ALL),
         });
         return QueueConfig { limit, discipline, ..QueueConfig::default() };
     }
