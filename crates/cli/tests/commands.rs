@@ -420,7 +420,7 @@ fn a_scenario_is_read_from_standard_input() {
     };
     let demo = text(&["show", "demo"]);
     let (code, out, said) = piped(&["check", "-"], demo.as_bytes());
-    assert!(code == Some(0) && out.starts_with("-: sound; 12 runs"), "{out}{said}");
+    assert!(code == Some(0) && out.starts_with("-: sound; 15 runs"), "{out}{said}");
     let run = ["run", "-", "--no-files", "--method", "Vanilla", "--set", "duration=11s"];
     let (code, out, said) = piped(&run, demo.as_bytes());
     assert!(code == Some(0) && out.contains("Vanilla"), "{out}{said}");
