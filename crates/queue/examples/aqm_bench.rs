@@ -1,5 +1,6 @@
 //! What an AQM costs for a packet: `cargo run --release -p justfull-queue --example aqm_bench --
-//! [--json] KIND PACKETS`, KIND being `load` for the load alone, or the name of an AQM.
+//! [--json] KIND PACKETS`, KIND being `load` for the load alone, the name of an AQM, `fq_codel`, or
+//! `justfull` for FQ-CoDel with the settings of the method Justfull.
 //!
 //! A queue of 100 kB, first in, first out, is offered 13 packets in each of 50 slots of 10 ms, then
 //! 7 in each of 50, and is served 10 in each. Half of the packets can carry marks; they are of five
@@ -8,9 +9,10 @@
 //! became of the packets: the same program does the same work, so that instructions can be
 //! compared.
 
-use justfull_base::{BitRate, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
+use justfull_base::{BitRate, Bytes, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
 use justfull_queue::aqm::{ARedConfig, PdpcConfig, TtlRed1Config, TtlRed2Config};
-use justfull_queue::{AqmConfig, Limit, ManagedQueue, QueueConfig};
+use justfull_queue::discipline::fq_codel::{FqCoDelConfig, Turns};
+use justfull_queue::{AqmConfig, DisciplineConfig, Limit, ManagedQueue, QueueConfig};
 
 const SLOT: Duration = Duration::from_millis(10);
 
@@ -56,6 +58,25 @@ fn aqm(kind: &str) -> AqmConfig {
     }
 }
 
+/// The queue of this name.
+fn queue(kind: &str) -> QueueConfig {
+    let ms = Duration::from_millis;
+    let lanes = match kind {
+        "fq_codel" => FqCoDelConfig { target: ms(15), interval: ms(100), ..Default::default() },
+        "justfull" => FqCoDelConfig {
+            quantum: Bytes(300),
+            turns: Turns::ByShare,
+            target: ms(15),
+            interval: ms(100),
+            reserve: ms(25),
+            ceiling: ms(45),
+            ..Default::default()
+        },
+        _ => return QueueConfig { aqm: aqm(kind), ..QueueConfig::default() },
+    };
+    QueueConfig { discipline: DisciplineConfig::FqCoDel(lanes), ..QueueConfig::default() }
+}
+
 fn call(queue: &mut ManagedQueue, now: Instant) {
     while let Some(due) = queue.next_timeout().filter(|due| *due <= now) {
         queue.on_timeout(due, &mut Silent);
@@ -86,8 +107,7 @@ fn main() {
         line(kind, [packets, 0, 0, 0, 0], &format!("{sum:x}"));
         return;
     }
-    let (limit, aqm) = (Limit::Bytes(100_000), aqm(kind));
-    let config = QueueConfig { limit, aqm, ..QueueConfig::default() };
+    let config = QueueConfig { limit: Limit::Bytes(100_000), ..queue(kind) };
     let mut queue = ManagedQueue::new(Layer::Rlc, &config, 1).expect("the defaults are sound");
     let arrive = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
         call(queue, now);

@@ -1,4 +1,5 @@
-//! `cargo xtask bench aqm`: what each AQM costs for a packet, beside CoDel.
+//! `cargo xtask bench aqm`: what each AQM costs for a packet, beside CoDel, and what the lanes of
+//! Justfull cost, beside FQ-CoDel.
 //!
 //! The program is `aqm_bench` in `crates/queue/examples`, which says what the load is. Each AQM
 //! goes through the same load twice as long as another time, both counted in instructions; the
@@ -15,11 +16,23 @@ use crate::{Failure, Outcome, process};
 /// Packets of the short and the long load.
 const PACKETS: [u64; 2] = [20_000, 60_000];
 
-/// Most instructions for a packet, as a multiple of CoDel's.
+/// Most instructions for a packet, as a multiple of those of what it stands beside.
 const CEILING: f64 = 2.0;
 
-const KINDS: [&str; 9] =
-    ["none", "codel", "red", "adaptive_red", "ared", "pdpc", "ttlred1", "ttlred2", "pie"];
+/// What is measured, and beside what it stands.
+const KINDS: [(&str, &str); 11] = [
+    ("none", "codel"),
+    ("codel", "codel"),
+    ("red", "codel"),
+    ("adaptive_red", "codel"),
+    ("ared", "codel"),
+    ("pdpc", "codel"),
+    ("ttlred1", "codel"),
+    ("ttlred2", "codel"),
+    ("pie", "codel"),
+    ("fq_codel", "fq_codel"),
+    ("justfull", "fq_codel"),
+];
 
 /// One line of the program.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
@@ -38,6 +51,7 @@ struct Line {
 #[derive(Clone, Debug)]
 struct Taken {
     kind: &'static str,
+    beside: &'static str,
     /// Of two runs of the long load.
     lines: [Line; 2],
     /// Instructions for a packet; none where nothing can be counted.
@@ -57,7 +71,7 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
     };
     let load = if possible { count("load")? } else { 0.0 };
     let mut all = Vec::new();
-    for kind in KINDS {
+    for (kind, beside) in KINDS {
         let line = || {
             parse(&process::stdout_of(
                 Command::new(&program).args(["--json", kind]).arg(long.to_string()),
@@ -65,7 +79,7 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
         };
         let lines = [line()?, line()?];
         let instructions = if possible { Some(count(kind)? - load) } else { None };
-        all.push(Taken { kind, lines, instructions });
+        all.push(Taken { kind, beside, lines, instructions });
     }
     print!("{}", report(&all));
     super::judge(&violations(&all), enforce)
@@ -76,25 +90,25 @@ fn parse(output: &str) -> Outcome<Line> {
     serde_json::from_str(output.trim()).map_err(wrong)
 }
 
-/// What CoDel takes for a packet.
-fn codel(all: &[Taken]) -> Option<f64> {
-    all.iter().find(|taken| taken.kind == "codel")?.instructions
+/// What `kind` takes for a packet.
+fn of(all: &[Taken], kind: &str) -> Option<f64> {
+    all.iter().find(|taken| taken.kind == kind)?.instructions
 }
 
 fn report(all: &[Taken]) -> String {
     let mut text = format!(
-        "{:<14} {:>12} {:>8}  {:>8} {:>8} {:>8} {:>8} {:>8}\n",
-        "AQM", "instructions", "of CoDel", "arrived", "departed", "dropped", "marked", "signals"
+        "{:<14} {:>12} {:>16}  {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+        "AQM", "instructions", "beside", "arrived", "departed", "dropped", "marked", "signals"
     );
-    for Taken { kind, lines: [line, _], instructions } in all {
-        let ratio = instructions.zip(codel(all)).map(|(own, codel)| own / codel);
+    for Taken { kind, beside, lines: [line, _], instructions } in all {
+        let ratio = instructions.zip(of(all, beside)).map(|(own, other)| own / other);
         let shown = |value: Option<f64>, digits: usize| {
             value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
         };
         text += &format!(
-            "{kind:<14} {:>12} {:>8}  {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+            "{kind:<14} {:>12} {:>16}  {:>8} {:>8} {:>8} {:>8} {:>8}\n",
             shown(*instructions, 1),
-            shown(ratio, 2),
+            format!("{beside} x {}", shown(ratio, 2)),
             line.arrived,
             line.departed,
             line.dropped,
@@ -108,8 +122,8 @@ fn report(all: &[Taken]) -> String {
 /// Everything that is outside its limit, one sentence each.
 fn violations(all: &[Taken]) -> Vec<String> {
     let mut found = Vec::new();
-    let most = codel(all).map(|codel| CEILING * codel);
-    for Taken { kind, lines: [line, again], instructions } in all {
+    for Taken { kind, beside, lines: [line, again], instructions } in all {
+        let most = of(all, beside).map(|other| CEILING * other);
         if line != again {
             found.push(format!("{kind}: two runs decided differently"));
         }
@@ -138,7 +152,8 @@ mod tests {
             signals: 1,
             digest: "[1] 8".into(),
         };
-        Taken { kind, lines: [line.clone(), line], instructions: Some(instructions) }
+        let lines = [line.clone(), line];
+        Taken { kind, beside: "codel", lines, instructions: Some(instructions) }
     }
 
     #[test]
