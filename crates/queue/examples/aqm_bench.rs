@@ -66,6 +66,7 @@ fn queue(kind: &str) -> QueueConfig {
         "justfull" => FqCoDelConfig {
             quantum: Bytes(300),
             turns: Turns::ByShare,
+            ways: 8,
             target: ms(15),
             interval: ms(100),
             reserve: ms(25),

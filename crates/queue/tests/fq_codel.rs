@@ -2,6 +2,7 @@
 //! other lanes.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
+use justfull_queue::discipline::Queued;
 use justfull_queue::discipline::fq_codel::{FqCoDel, FqCoDelConfig, Turns};
 use justfull_queue::{Discipline, DisciplineConfig, Limit, ManagedQueue, QueueConfig};
 use proptest::prelude::*;
@@ -340,6 +341,56 @@ fn by_share_a_small_packet_passes_large_ones_of_new_lanes() {
     let rfc = FqCoDelConfig { quantum, ..FqCoDelConfig::default() };
     assert_eq!(before_a_small_packet(rfc), 10);
     assert_eq!(before_a_small_packet(FqCoDelConfig { turns: Turns::ByShare, ..rfc }), 0);
+}
+
+/// Lanes of `flows` flows that each have a packet waiting, all at once.
+fn lanes_of(flows: u32, config: &FqCoDelConfig) -> Vec<u16> {
+    let mut lanes = FqCoDel::new(config, KEY).expect("within bounds");
+    (0..flows)
+        .map(|flow| {
+            let packet = packet(flow.into(), flow, 1500);
+            let lane = lanes.lane_of(&packet);
+            lanes.push_back(lane, Queued::passed(packet));
+            assert_eq!(lanes.lane_of(&packet), lane, "a flow keeps its lane");
+            lane
+        })
+        .collect()
+}
+
+#[test]
+fn with_eight_ways_flows_share_a_lane_only_when_a_set_is_full() {
+    let sharing = |lanes: u16, ways, flows| {
+        let mut used = lanes_of(flows, &FqCoDelConfig { lanes, ways, ..FqCoDelConfig::default() });
+        used.sort_unstable();
+        used.dedup();
+        flows as usize - used.len()
+    };
+    assert!(sharing(1024, 1, 100) > 0, "of 100 flows about five share a lane");
+    assert_eq!(sharing(1024, 8, 100), 0);
+    // One set of eight lanes.
+    assert_eq!([sharing(8, 8, 8), sharing(8, 8, 20)], [0, 12]);
+    // The last set of lanes is smaller.
+    assert_eq!(sharing(11, 8, 2), 0);
+}
+
+#[test]
+fn with_ways_a_flow_that_comes_back_finds_its_lane_or_another_and_keeps_its_order() {
+    let config = FqCoDelConfig { lanes: 16, ways: 8, ..FqCoDelConfig::default() };
+    let mut queue = queue(config, 10_000);
+    let mut log = Log::default();
+    let mut last = [0; 40];
+    let mut rng = justfull_base::Rng::from_key(7);
+    let mut served = 0;
+    for id in 1..20_000u64 {
+        if rng.chance(0.5) {
+            queue.enqueue(at(0), packet(id, rng.below(40) as u32, 100), &mut log);
+        } else if let Some(packet) = queue.dequeue(at(0), &mut log) {
+            assert!(packet.id > last[packet.flow as usize], "in order");
+            last[packet.flow as usize] = packet.id;
+            served += 1;
+        }
+    }
+    assert!(served > 5000, "{served}");
 }
 
 /// Most departures that a packet of a call waits for: 200 B while 2500 B of eight downloads leave,

@@ -103,6 +103,7 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
             ceiling,
             memory,
             turns: pick(rng, &Turns::ALL),
+            ways: 1 + (lanes % 16) as u8,
         });
         return QueueConfig { limit, discipline, ..QueueConfig::default() };
     }
