@@ -9,6 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Last(Arc<Mutex<Option<(Instant, View)>>>);
 
 impl Last {
+    /// Another run begins, of which nothing has been seen.
+    pub(super) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// A copy of it.
     pub(super) fn get(&self) -> Option<(Instant, View)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
