@@ -1,7 +1,7 @@
 //! What a live run is doing, on the terminal, twice a second. A thread of its own writes: a
 //! terminal that takes no more holds up neither the run nor its results.
 
-use super::last::Last;
+use super::last::{Last, Seen};
 use justfull_base::{DropReason, Duration, Instant, Layer};
 use justfull_live::driver::{Counts, View};
 use std::fmt::Write;
@@ -28,7 +28,7 @@ impl Terminal {
         let work = move || {
             let mut board = Board::new();
             while stopped.recv_timeout(SHOW) == Err(RecvTimeoutError::Timeout) {
-                if let Some((now, view)) = last.get() {
+                if let Some(Seen { now, view, .. }) = last.get() {
                     board.saw(now, &view);
                 }
             }
@@ -136,26 +136,15 @@ impl Drop for Board {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_live::lateness::LatenessReport;
-    use justfull_live::report::Account;
+    use crate::live::metrics::tests::view;
 
     #[test]
     fn a_look_tells_of_the_time_since_the_last() {
-        let mut view = View {
-            backlog_packets: [0, 3, 250],
-            counts: Counts { slots: 500, offered: 1_250_000, used: 625_000, ..Counts::default() },
-            down: Account { delivered_bytes: 1_250_000, ..Account::default() },
-            up: Account::default(),
-            flows: 9,
-            aged_flows: 2,
-            shared_packets: 0,
-            lateness: LatenessReport {
-                slots: 500,
-                missed: 2,
-                p99_us: 21.0,
-                ..LatenessReport::default()
-            },
-        };
+        let mut view = view();
+        view.backlog_packets = [0, 3, 250];
+        view.counts = Counts { slots: 500, offered: 1_250_000, used: 625_000, ..Counts::default() };
+        view.down.delivered_bytes = 1_250_000;
+        (view.lateness.slots, view.lateness.missed, view.lateness.p99_us) = (500, 2, 21.0);
         view.counts.drops[2][DropReason::Overflow as usize] = 12;
         view.counts.sojourn[2].record(Duration::from_millis(100));
         let mut board = Board::new();

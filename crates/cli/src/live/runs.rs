@@ -1,5 +1,6 @@
 //! The runs of a `live` command, one after the other, and what came of them together.
 
+use super::last::About;
 use super::words::{brief, notes, notes_of_several, verdict, warm_up};
 use super::{Beside, Files, Plan, Proxy, proxy_of, run};
 use crate::args::{LiveArgs, command};
@@ -73,7 +74,12 @@ impl Runs {
             beside.pcapng = args.pcapng.as_ref().map(own);
             beside.reports = args.reports.as_ref().map(own);
             beside.proxy = proxy_of(args, &chosen)?;
-            beside.last.clear();
+            beside.last.begin(About {
+                scenario: plan.scenario.name.clone(),
+                method: job.method.clone(),
+                seed: job.seed,
+                duration: chosen.config.duration,
+            });
             if plan.is_of_several() && !args.output.quiet {
                 say(&format!(
                     "{}: method {method} of {methods}, repeat {repeat} of {repeats}",
