@@ -212,7 +212,7 @@ Examples:
   justfull live live-lte --method CoDel --flows -- ping -c 20 server
   justfull live live-lte --method Vanilla --method CoDel --runs 3 --time 20s --out live
   justfull live live-lte --shell ue --time 1h
-  justfull live live-lte --time 20s
+  justfull live live-lte --time 20s --tui
   justfull live live-lte --time 1h --attach eth1 eth2
   justfull live live-lte --time 20s --proxy rapid.toml
 
@@ -314,6 +314,10 @@ pub(crate) struct LiveArgs {
     /// A capture for Wireshark with the real datagrams, one interface for each layer
     #[arg(long, value_name = "FILE")]
     pub(crate) pcapng: Option<PathBuf>,
+    /// Paint what the run is doing on the terminal four times a second: rate, backlog, delay,
+    /// drops, with sparklines; without a terminal, write a line each second
+    #[arg(long, conflicts_with_all = ["quiet", "shell"])]
+    pub(crate) tui: bool,
     /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub(crate) metrics: Option<String>,

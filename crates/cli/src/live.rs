@@ -17,6 +17,8 @@ use std::path::PathBuf;
 
 mod board;
 mod capture;
+mod change;
+mod dials;
 mod last;
 mod metrics;
 mod parity;
@@ -109,6 +111,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let mut beside = Beside {
         report_period: args.report_period,
         rnis,
+        tui: args.tui,
         last,
         _metrics: metrics,
         ..Beside::alone()
@@ -188,6 +191,8 @@ struct Beside {
     report_period: Duration,
     /// Stands between the servers and the stack.
     proxy: Option<Proxy>,
+    /// It is painted on a terminal.
+    tui: bool,
     /// What is shown of the run while it goes on.
     last: Last,
     /// Serves metrics until the results are written.
@@ -203,6 +208,7 @@ impl Beside {
             rnis: None,
             report_period: PERIOD,
             proxy: None,
+            tui: false,
             last: Last::default(),
             _metrics: None,
         }
@@ -249,8 +255,8 @@ fn run(
     if let Some(proxy) = beside.proxy.as_mut().filter(|_| wants_reports) {
         proxy.hear(stream.listen());
     }
-    let shown = !quiet && std::io::stderr().is_terminal();
-    let terminal = shown.then(|| Terminal::start(beside.last.clone())).flatten();
+    let shown = beside.tui || !quiet && std::io::stderr().is_terminal();
+    let terminal = shown.then(|| Terminal::start(beside.last.clone(), beside.tui)).flatten();
     let middle = beside.proxy.as_mut().map(|proxy| proxy as &mut dyn Middle);
     let taps = Taps { recorder, reports: heard.then_some(stream), middle };
     let outcome = session.run_tapped(&chosen.config, options, &mut beside.last.clone(), taps);
