@@ -210,8 +210,9 @@ Examples:
   justfull live --check
   justfull live live-lte --serve 'iperf3 -s' -- iperf3 -c server -R
   justfull live live-lte --method CoDel --flows -- ping -c 20 server
+  justfull live live-lte --method Vanilla --method CoDel --runs 3 --time 20s --out live
   justfull live live-lte --shell ue --time 1h
-  justfull live live-lte --time 20s
+  justfull live live-lte --time 20s --tui
   justfull live live-lte --time 1h --attach eth1 eth2
   justfull live live-lte --time 20s --proxy rapid.toml
 
@@ -219,6 +220,9 @@ Without a command the scenario's own flows are sent over the kernel's sockets. I
 `server`, `ue`, `ue0`, `ue1` ...
 are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the \
 next start.
+
+Several runs, of methods or repeats, go one after the other into one folder. The command and \
+--serve start anew in each. Ctrl-C keeps the runs that are done.
 
 A command behind -- that fails makes the exit status 1, whatever its own; the message names it \
 (\"the command ended with status 7\")."
@@ -263,9 +267,13 @@ pub(crate) struct LiveArgs {
     /// Scenario file, or the name of a shipped one
     #[arg(required_unless_present = "check")]
     pub(crate) file: Option<PathBuf>,
-    /// Method [default: the file's first]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) method: Option<String>,
+    /// Method; may be given several times: one run after the other [default: the file's first]
+    #[arg(long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+    /// Number of runs of each method, each with the next seed; three or more give 95 % confidence
+    /// intervals
+    #[arg(long, default_value_t = 1)]
+    pub(crate) runs: u32,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
@@ -306,6 +314,10 @@ pub(crate) struct LiveArgs {
     /// A capture for Wireshark with the real datagrams, one interface for each layer
     #[arg(long, value_name = "FILE")]
     pub(crate) pcapng: Option<PathBuf>,
+    /// Paint what the run is doing on the terminal four times a second: rate, backlog, delay,
+    /// drops, with sparklines; without a terminal, write a line each second
+    #[arg(long, conflicts_with_all = ["quiet", "shell"])]
+    pub(crate) tui: bool,
     /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub(crate) metrics: Option<String>,

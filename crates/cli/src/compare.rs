@@ -113,7 +113,7 @@ fn check_file(name: &Path, overrides: &Overrides) -> Result<String, Vec<String>>
 }
 
 /// The methods that were asked for; none for the file's.
-fn chosen(methods: &[String]) -> Option<Vec<String>> {
+pub(crate) fn chosen(methods: &[String]) -> Option<Vec<String>> {
     (!methods.is_empty()).then(|| methods.to_vec())
 }
 
@@ -244,7 +244,11 @@ fn run_all(
         results::finish(folder, &whole, output.png)?;
     }
     unbroken(&whole.broken)?;
-    if whole.missing.is_empty() { Ok(()) } else { Err(Failure::Failed(missing(&whole.missing))) }
+    if whole.missing.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Failed(missing("interrupted", &whole.missing)))
+    }
 }
 
 /// Fails by name where runs have broken an invariant.
@@ -263,12 +267,11 @@ pub(crate) fn unbroken(runs: &[String]) -> Result<(), Failure> {
 /// Runs that a message names.
 const NAMED: usize = 10;
 
-/// What an interruption left out, in words.
-fn missing(runs: &[String]) -> String {
+/// What is missing because of what ended the runs, in words.
+pub(crate) fn missing(ended: &str, runs: &[String]) -> String {
     let (named, others) = runs.split_at(runs.len().min(NAMED));
     let count = runs.len();
-    let mut text =
-        format!("interrupted, {count} of the runs are missing:\n  {}", named.join("\n  "));
+    let mut text = format!("{ended}, {count} of the runs are missing:\n  {}", named.join("\n  "));
     if !others.is_empty() {
         text.push_str(&format!("\n  and {} others; result.json names all", others.len()));
     }

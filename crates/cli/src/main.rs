@@ -24,6 +24,8 @@ mod results;
 #[cfg(feature = "proxy")]
 mod rnis;
 mod run_files;
+#[cfg(any(feature = "live", feature = "proxy"))]
+mod screen;
 mod terminal;
 mod trace;
 mod validate;

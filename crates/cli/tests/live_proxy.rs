@@ -59,7 +59,7 @@ fn the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short() {
         let done = start(folder, "live-lte", "", &[&words[..], &PATH].concat()).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert!(done.stdout.contains("note: proxy: rapid by"), "{}", done.stdout);
-        let proxy = json(folder.join("r/proxy.json"));
+        let proxy = &json(folder.join("r/proxy.json"))["runs"][0];
         let (status, radio) = (&proxy["status"], &proxy["status"]["radio"]);
         assert_eq!((&status["accepted"], &radio["garbled"]), (&1.into(), &0.into()), "{status}");
         assert!(radio["taken"].as_u64().is_some_and(|n| n > 300), "every 10 ms: {radio}");
@@ -72,7 +72,7 @@ fn the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short() {
         assert!(call["delivered_packets"].as_u64().is_some_and(|n| n > 100), "{call}");
         let delay = call["delay"]["p50_ms"].as_f64().expect("a delay");
         assert!(delay < 20.0, "without the proxy it is 150 ms: {delay}");
-        let live = json(folder.join("r/live.json"));
+        let live = &json(folder.join("r/live.json"))["runs"][0];
         let wan = live["wan"].as_array().expect("the way to the servers");
         assert!(wan.iter().all(|way| way["delivered"].as_u64().is_some_and(|n| n > 1_000)));
         let lines = fs::read_to_string(folder.join("lines")).expect("reports");
@@ -90,7 +90,7 @@ fn ipv6_passes_the_proxy_and_what_it_leaves_alone_passes_by() {
         let words = ["--time", "25s", "--out", "r", "--", "sh", "-c", command];
         let done = start(folder, "live-lte", config, &[&PATH[..], &server, &words].concat()).end();
         assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
-        let status = &json(folder.join("r/proxy.json"))["status"];
+        let status = &json(folder.join("r/proxy.json"))["runs"][0]["status"];
         assert_eq!(status["accepted"], 4, "control and data, of each family: {status}");
         assert_eq!(status["ues_known"], 1, "both families are one UE: {status}");
     });

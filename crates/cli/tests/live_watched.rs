@@ -107,9 +107,8 @@ fn a_live_run_is_captured_and_tells_metrics_and_radio_information() {
         delivered = metrics
             .lines()
             .find_map(|line| {
-                line.strip_prefix("justfull_datagrams_total{way=\"down\",outcome=\"delivered\"} ")?
-                    .parse::<f64>()
-                    .ok()
+                let down = "justfull_datagrams_total{way=\"down\",outcome=\"delivered\",";
+                line.strip_prefix(down)?.rsplit_once(' ')?.1.parse::<f64>().ok()
             })
             .unwrap_or(0.0);
     }

@@ -213,7 +213,8 @@ pub(crate) fn broken(scenario: &Scenario, job: &Job, invariant: &str) -> String 
 }
 
 /// A run in words.
-fn describe(scenario: &Scenario, job: &Job) -> String {
+#[must_use]
+pub fn describe(scenario: &Scenario, job: &Job) -> String {
     let mut x = scenario.point(job.point).replace('=', " ").replace("; ", ", ");
     if !x.is_empty() {
         x.insert_str(0, ", ");

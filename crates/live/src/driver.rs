@@ -45,12 +45,14 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 mod flows;
+mod names;
 mod ports;
 mod side;
 mod sojourn;
 mod waiting;
 mod wan;
 
+pub use names::NamedFlows;
 pub use side::Counts;
 pub use sojourn::Sojourns;
 use waiting::Waiting;
@@ -125,6 +127,10 @@ pub struct View {
     pub aged_flows: u64,
     /// Packets of flows that got no place in it.
     pub shared_packets: u64,
+    /// What the flows of each name have got.
+    pub names: Vec<NamedFlows>,
+    /// What slots are counted in: `packets`, `bytes` or `resource_blocks`.
+    pub unit: &'static str,
     /// Lateness so far.
     pub lateness: crate::lateness::LatenessReport,
 }
@@ -555,6 +561,8 @@ impl<P: Port> Live<P> {
             flows: self.flows.opened(),
             aged_flows: self.flows.aged,
             shared_packets: self.flows.shared_packets,
+            names: self.side.by_name.view(),
+            unit: self.stack.slot_unit(),
             lateness: lateness.report(),
         }
     }

@@ -12,7 +12,7 @@ use crate::app_stats::AppStats;
 use crate::backlog::Backlogs;
 use crate::invariants::Evidence;
 use crate::recorder::{ClassInfo, Recorder, conservation};
-use crate::results::{ReportsResult, RunResult, UplinkResult};
+use crate::results::{FlowResult, ReportsResult, RunResult, UplinkResult};
 use crate::world::{MOST_NAMES, WorldConfig, classes, protocol_name, validate};
 use justfull_base::packet::Protocol;
 use justfull_base::{ConfigError, Dscp, Duration, Event, Instant, Packet, Probe};
@@ -279,6 +279,26 @@ impl LiveRecorder {
     #[inline]
     pub fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.recorder.goodput(now, flow, bytes);
+    }
+
+    /// The number of the name that `flow` is counted under, from 0 in the order in which names
+    /// appear.
+    ///
+    /// # Panics
+    /// When `flow` was not opened.
+    #[inline]
+    #[must_use]
+    pub fn name_of(&self, flow: u32) -> u32 {
+        self.recorder.class_number(flow)
+    }
+
+    /// That name, with UE, QFI and what is asked for; the counts are not up to date.
+    ///
+    /// # Panics
+    /// When there is no such name.
+    #[must_use]
+    pub fn named(&self, name: u32) -> &FlowResult {
+        self.recorder.class_result(name)
     }
 
     /// The result of a run that ended at `end`, at the latest when the scenario says. It says which

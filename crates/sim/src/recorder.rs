@@ -139,6 +139,17 @@ impl Recorder {
         self.classes[class as usize].result.flows += 1;
     }
 
+    /// The class of `flow`.
+    #[inline]
+    pub(crate) fn class_number(&self, flow: u32) -> u32 {
+        self.singles[flow as usize].class
+    }
+
+    /// What stands for all flows of `class`.
+    pub(crate) fn class_result(&self, class: u32) -> &FlowResult {
+        &self.classes[class as usize].result
+    }
+
     /// The run ends at `end`, which may be earlier than planned; the end of the measured window,
     /// which is never empty.
     pub(crate) fn end_at(&mut self, end: Instant) -> Instant {

@@ -27,7 +27,8 @@ for file in /usr/bin/justfull /usr/share/man/man1/justfull.1.gz \
     /usr/share/fish/vendor_completions.d/justfull.fish /usr/share/justfull/scenarios/demo.toml \
     /usr/lib/systemd/system/justfull-proxy.service /usr/share/doc/justfull/copyright \
     /usr/share/doc/justfull/NOTICE /usr/share/doc/justfull/LICENSE-MIT \
-    /usr/share/doc/justfull/LICENSE-APACHE /usr/share/justfull/grafana-proxy.json; do
+    /usr/share/doc/justfull/LICENSE-APACHE /usr/share/justfull/grafana-proxy.json \
+    /usr/share/justfull/grafana-live.json; do
     [ -s "$file" ] || { echo "the package installs no $file"; exit 1; }
 done
 unit=/usr/lib/systemd/system/justfull-proxy.service

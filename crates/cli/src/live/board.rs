@@ -1,42 +1,98 @@
-//! What a live run is doing, on the terminal, twice a second. A thread of its own writes: a
-//! terminal that takes no more holds up neither the run nor its results.
+//! What a live run is doing, on the terminal: four lines twice a second, or with `--tui` a whole
+//! page. A thread of its own writes: a terminal that takes no more holds up neither the run nor its
+//! results.
 
-use super::last::Last;
-use justfull_base::{DropReason, Duration, Instant, Layer};
-use justfull_live::driver::{Counts, View};
+use super::change::{Before, drops};
+use super::dials::Dials;
+use super::last::{Last, Seen};
+use crate::screen::{Keys, Screen, To};
+use crate::terminal::say;
+use crossterm::terminal::size;
+use justfull_base::{Duration, Instant, Layer};
+use justfull_net::Stop;
 use std::fmt::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 
-/// Time between two looks.
+/// Time between two looks of the four lines.
 const SHOW: std::time::Duration = std::time::Duration::from_millis(500);
+/// Between two pages.
+const PAGE: std::time::Duration = std::time::Duration::from_millis(250);
+/// Between two lines where there is no terminal.
+const LINE: std::time::Duration = std::time::Duration::from_secs(1);
 /// Lines of a look.
 const LINES: usize = 4;
 /// Longest wait for the terminal when the run is over.
 const END: std::time::Duration = std::time::Duration::from_secs(1);
+/// Columns where the terminal does not tell.
+const WIDTH: usize = 80;
 
-/// Writes to standard error until it is dropped.
+/// Shows a run until it is dropped.
 pub(super) struct Terminal {
     stop: Option<Sender<()>>,
     ended: Receiver<()>,
 }
 
 impl Terminal {
-    /// Shows `last`; none when there can be no thread for it.
-    pub(super) fn start(last: Last) -> Option<Self> {
+    /// Shows `last`, as a page if `tui`; none when there can be no thread for it.
+    pub(super) fn start(last: Last, tui: bool) -> Option<Self> {
         let ((stop, stopped), (alive, ended)) = (channel::<()>(), channel());
         let work = move || {
-            let mut board = Board::new();
-            while stopped.recv_timeout(SHOW) == Err(RecvTimeoutError::Timeout) {
-                if let Some((now, view)) = last.get() {
-                    board.saw(now, &view);
+            match (tui, To::any()) {
+                (false, _) => {
+                    let mut board = Board::new();
+                    each(SHOW, &stopped, &last, |seen| board.saw(&seen));
                 }
+                (true, Some(to)) => page(to, &stopped, &last),
+                (true, None) => lines(&stopped, &last),
             }
-            drop((board, alive));
+            drop(alive);
         };
         thread::Builder::new().name("terminal".into()).spawn(work).ok()?;
         Some(Self { stop: Some(stop), ended })
     }
+}
+
+/// Has `show` see the run every so often until `stopped`.
+fn each(
+    every: std::time::Duration,
+    stopped: &Receiver<()>,
+    last: &Last,
+    mut show: impl FnMut(Seen),
+) {
+    while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+        last.get().into_iter().for_each(&mut show);
+    }
+}
+
+/// Paints pages until the run is over or a signal asks it to end, which may take its time: the
+/// terminal is given back at once.
+fn page(to: To, stopped: &Receiver<()>, last: &Last) {
+    let (Ok(signals), Ok(screen)) = (Stop::listen(), Screen::open(to, Keys::Others)) else {
+        return lines(stopped, last);
+    };
+    let (mut dials, mut screen) = (Dials::default(), Some(screen));
+    each(PAGE, stopped, last, |seen| {
+        if signals.requested() {
+            screen = None;
+        }
+        if let Some(open) = screen.as_ref().filter(|_| dials.look(seen)) {
+            let width = size().map_or(WIDTH, |(columns, _)| columns.into());
+            if open.show(&dials.page(width)).is_err() {
+                screen = None;
+            }
+        }
+    });
+}
+
+/// Writes a line for each second.
+fn lines(stopped: &Receiver<()>, last: &Last) {
+    let mut dials = Dials::default();
+    each(LINE, stopped, last, |seen| {
+        if dials.look(seen) {
+            dials.line().iter().for_each(|line| say(line));
+        }
+    });
 }
 
 impl Drop for Terminal {
@@ -50,36 +106,34 @@ impl Drop for Terminal {
 
 /// The lines on the terminal, and what was counted when they were written.
 struct Board {
-    last: Instant,
-    bytes: u64,
-    counts: Counts,
+    before: Before,
 }
 
 impl Board {
     fn new() -> Self {
-        Self { last: Instant::ZERO, bytes: 0, counts: Counts::default() }
+        Self { before: Before::new() }
     }
 
     /// Writes the lines anew when there is something new.
-    fn saw(&mut self, now: Instant, view: &View) {
-        if now <= self.last {
-            return;
+    fn saw(&mut self, seen: &Seen) {
+        let first = self.before.at == Instant::ZERO;
+        if let Some(text) = self.look(seen) {
+            let up = if first { String::new() } else { format!("\x1b[{LINES}A") };
+            eprint!("{up}{text}");
         }
-        let up = if self.last == Instant::ZERO { String::new() } else { format!("\x1b[{LINES}A") };
-        eprint!("{up}{}", self.look(now, view));
     }
 
     /// The lines for what happened since the last look, each of which clears the rest of its line.
-    fn look(&mut self, now: Instant, view: &View) -> String {
-        let since = now.since(self.last).as_secs_f64();
-        let (counts, before) = (&view.counts, &self.counts);
-        let rate = (view.down.delivered_bytes - self.bytes) as f64 * 8e-6 / since;
-        let (used, offered) = (counts.used - before.used, counts.offered - before.offered);
+    fn look(&mut self, seen: &Seen) -> Option<String> {
+        let change = self.before.change(seen)?;
+        let Seen { now, view, .. } = seen;
+        let counts = &view.counts;
         let mut text = format!(
-            "\r{:7.1} s   {rate:9.2} Mbit/s   {:5.1} % of the cell   late {:.0} us (p99), {} of \
+            "\r{:7.1} s   {:9.2} Mbit/s   {:5.1} % of the cell   late {:.0} us (p99), {} of \
              {} slots missed\x1b[K\n",
             now.as_nanos() as f64 * 1e-9,
-            100.0 * used as f64 / (offered as f64).max(1.0),
+            change.rate,
+            100.0 * change.used,
             view.lateness.p99_us,
             view.lateness.missed,
             view.lateness.slots,
@@ -89,8 +143,7 @@ impl Board {
             let _ok = write!(text, "  {} {packets} packets", layer.name());
         }
         text.push_str("\x1b[K\n  sojourn ");
-        for (i, layer) in Layer::ALL.into_iter().enumerate() {
-            let times = counts.sojourn[i].since(&before.sojourn[i]);
+        for (layer, times) in Layer::ALL.into_iter().zip(&change.counts.sojourn) {
             let ms = |p| times.percentile(p).map_or(0.0, Duration::as_millis_f64);
             let _ok = match times.count {
                 0 => write!(text, "  {} -", layer.name()),
@@ -105,29 +158,13 @@ impl Board {
             let _ok = write!(text, "   {} of {} flows aged out", view.aged_flows, view.flows);
         }
         text.push_str("\x1b[K\n");
-        (self.last, self.bytes, self.counts) = (now, view.down.delivered_bytes, *counts);
-        text
+        Some(text)
     }
-}
-
-/// Drops by layer and reason, and marks by layer, since the start.
-fn drops(counts: &Counts) -> String {
-    let mut text = String::new();
-    for (i, layer) in Layer::ALL.into_iter().enumerate() {
-        let reasons = DropReason::ALL.into_iter().zip(counts.drops[i]).filter(|(_, n)| *n > 0);
-        for (reason, n) in reasons {
-            let _ok = write!(text, "  {} {}: {n}", layer.name(), reason.name());
-        }
-        if counts.marks[i] > 0 {
-            let _ok = write!(text, "  {} marked: {}", layer.name(), counts.marks[i]);
-        }
-    }
-    if text.is_empty() { "  none".into() } else { text }
 }
 
 impl Drop for Board {
     fn drop(&mut self) {
-        if self.last > Instant::ZERO {
+        if self.before.at > Instant::ZERO {
             eprint!("\x1b[{LINES}A\r\x1b[J");
         }
     }
@@ -136,30 +173,26 @@ impl Drop for Board {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_live::lateness::LatenessReport;
-    use justfull_live::report::Account;
+    use crate::live::metrics::tests::view;
+    use justfull_base::DropReason;
+    use justfull_live::driver::{Counts, View};
 
     #[test]
     fn a_look_tells_of_the_time_since_the_last() {
-        let mut view = View {
-            backlog_packets: [0, 3, 250],
-            counts: Counts { slots: 500, offered: 1_250_000, used: 625_000, ..Counts::default() },
-            down: Account { delivered_bytes: 1_250_000, ..Account::default() },
-            up: Account::default(),
-            flows: 9,
-            aged_flows: 2,
-            shared_packets: 0,
-            lateness: LatenessReport {
-                slots: 500,
-                missed: 2,
-                p99_us: 21.0,
-                ..LatenessReport::default()
-            },
-        };
+        let mut view = view();
+        view.backlog_packets = [0, 3, 250];
+        view.counts = Counts { slots: 500, offered: 1_250_000, used: 625_000, ..Counts::default() };
+        view.down.delivered_bytes = 1_250_000;
+        (view.lateness.slots, view.lateness.missed, view.lateness.p99_us) = (500, 2, 21.0);
         view.counts.drops[2][DropReason::Overflow as usize] = 12;
         view.counts.sojourn[2].record(Duration::from_millis(100));
         let mut board = Board::new();
-        let first = board.look(Instant::ZERO + Duration::from_millis(500), &view);
+        let seen = |ms, view: &View| Seen {
+            about: Default::default(),
+            now: Instant::ZERO + Duration::from_millis(ms),
+            view: view.clone(),
+        };
+        let first = board.look(&seen(500, &view)).expect("it is new");
         assert_eq!(first.lines().count(), LINES);
         for part in [
             "20.00 Mbit/s",
@@ -175,7 +208,7 @@ mod tests {
         }
         assert!(first.contains("rlc 98.3 ms (p50)"), "{first}");
         view.down.delivered_bytes += 125_000;
-        let second = board.look(Instant::ZERO + Duration::from_secs(1), &view);
+        let second = board.look(&seen(1_000, &view)).expect("it is new");
         assert!(second.contains("2.00 Mbit/s") && second.contains("rlc -"), "{second}");
     }
 }

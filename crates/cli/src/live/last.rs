@@ -1,17 +1,48 @@
 //! The last view of a run, where the driver leaves it and others look: it never waits for them.
 
-use justfull_base::Instant;
+use justfull_base::{Duration, Instant};
 use justfull_live::driver::{View, Watch};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Which run it is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct About {
+    pub(super) scenario: String,
+    pub(super) method: String,
+    pub(super) seed: u64,
+    pub(super) duration: Duration,
+}
+
+/// A run at one instant.
+#[derive(Clone)]
+pub(super) struct Seen {
+    pub(super) about: Arc<About>,
+    pub(super) now: Instant,
+    pub(super) view: View,
+}
+
+#[derive(Default)]
+struct State {
+    about: Arc<About>,
+    seen: Option<(Instant, View)>,
+}
+
 /// The run when it was last seen; none before that.
 #[derive(Clone, Default)]
-pub(super) struct Last(Arc<Mutex<Option<(Instant, View)>>>);
+pub(super) struct Last(Arc<Mutex<State>>);
 
 impl Last {
+    /// Another run begins, of which nothing has been seen.
+    pub(super) fn begin(&self, about: About) {
+        let state = State { about: Arc::new(about), seen: None };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
     /// A copy of it.
-    pub(super) fn get(&self) -> Option<(Instant, View)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn get(&self) -> Option<Seen> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, view) = state.seen.clone()?;
+        Some(Seen { about: Arc::clone(&state.about), now, view })
     }
 }
 
@@ -19,7 +50,7 @@ impl Watch for Last {
     /// A view is left out when somebody is just looking.
     fn saw(&mut self, now: Instant, view: &View) {
         if let Ok(mut last) = self.0.try_lock() {
-            *last = Some((now, view.clone()));
+            last.seen = Some((now, view.clone()));
         }
     }
 }
@@ -35,7 +66,7 @@ mod tests {
         let other = last.clone();
         let held = other.0.lock().expect("nobody panicked");
         last.saw(Instant::ZERO, &view());
-        assert!(held.is_none(), "this view is left out");
+        assert!(held.seen.is_none(), "this view is left out");
         drop(held);
         last.saw(Instant::ZERO, &view());
         assert!(other.get().is_some());

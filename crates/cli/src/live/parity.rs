@@ -1,6 +1,7 @@
 //! `parity`.
 
-use super::{Beside, Chosen, choose, notes, run, verdict};
+use super::words::{notes, verdict};
+use super::{Beside, Chosen, Plan, run};
 use crate::Failure;
 use crate::args::ParityArgs;
 use crate::terminal::{print, print_exact, say};
@@ -14,16 +15,16 @@ use justfull_report::table;
 use justfull_sim::{Progress, World};
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
-    let methods: Vec<Option<&String>> =
-        if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
+    let plan = Plan::of(&args.file, (&args.scenario, &args.pace), &args.method, 1)?;
+    plan.check(false)?;
     privilege().map_err(|e| Failure::usage(&e))?;
     // Over all runs and what lies between them: what listened to a signal once is not ended by it
     // afterwards.
     let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
     let (mut missed, mut rows, mut too_short) = (0, 0, 0);
     let mut failed = None;
-    for method in methods {
-        let chosen = choose(&args.file, (&args.scenario, &args.pace), method, false)?;
+    for job in &plan.jobs {
+        let chosen = plan.chosen(job)?;
         let (parity, outcome) = compared(&chosen, args, &stop)?;
         if args.json {
             print_exact(&json_line(&chosen, &parity, (&outcome, args.allow_late))?)?;
@@ -99,7 +100,11 @@ impl Progress for Until<'_> {
 /// Both runs of one method; the live one is repeated while it cannot be compared. But for the last,
 /// a run is given up once that is settled: all together take no longer than as many whole ones as
 /// there may be tries.
-fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, Outcome), Failure> {
+fn compared(
+    chosen: &Chosen<'_>,
+    args: &ParityArgs,
+    stop: &Stop,
+) -> Result<(Parity, Outcome), Failure> {
     let ended = || Failure::Failed("ended by a signal".into());
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
     let simulated = world.run(&mut Until(stop)).ok_or_else(ended)?;
@@ -142,7 +147,7 @@ fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, 
     Ok((parity, outcome))
 }
 
-fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool)) -> String {
+fn page(chosen: &Chosen<'_>, parity: &Parity, (outcome, allow_late): (&Outcome, bool)) -> String {
     let mut text = String::new();
     for note in notes(&outcome.report, allow_late) {
         text.push_str(&format!("note: {note}\n"));
@@ -171,7 +176,7 @@ fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool
 }
 
 fn json_line(
-    chosen: &Chosen,
+    chosen: &Chosen<'_>,
     parity: &Parity,
     (outcome, allow_late): (&Outcome, bool),
 ) -> Result<String, Failure> {

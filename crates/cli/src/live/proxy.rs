@@ -8,7 +8,6 @@ use justfull_live::reports::{Reports, open};
 use justfull_net::chain::RAN;
 use justfull_net::{Network, Running, Side, SystemError};
 use justfull_proxy::{ControlConfig, Place, ProxyConfig, RadioConfig, ask};
-use justfull_report::export::ResultsFolder;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
@@ -93,11 +92,9 @@ impl Proxy {
         )
     }
 
-    /// Writes `proxy.json`: its configuration and its last status.
-    pub(super) fn write(&self, folder: &mut ResultsFolder) -> Result<(), Failure> {
-        let told = json!({ "config": self.config, "status": self.status });
-        let write = folder.write("proxy.json", |out| Ok(serde_json::to_writer_pretty(out, &told)?));
-        write.map_err(|e| Failure::usage(&e))
+    /// Its configuration and its last status.
+    pub(super) fn told(&self) -> Value {
+        json!({ "config": self.config, "status": self.status })
     }
 
     /// Its failure, with what it said last.

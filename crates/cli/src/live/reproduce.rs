@@ -70,7 +70,7 @@ pub(crate) fn one(scenario: &Scenario, job: &Job) -> Result<Option<RunResult>, C
     };
     let config = scenario.world(job)?;
     let _place = Place::take(config.flows.len());
-    let chosen = Chosen { scenario: scenario.clone(), job: job.clone(), config };
+    let chosen = Chosen { scenario, job: job.clone(), config };
     let session =
         Session { own_flows: true, receive_buffer: Some(RECEIVE_BUFFER), ..Session::default() };
     let mut left = TRIES;

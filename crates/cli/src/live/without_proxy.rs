@@ -6,7 +6,6 @@ use justfull_base::Duration;
 use justfull_live::middle::{LegSample, Middle};
 use justfull_live::reports::Reports;
 use justfull_net::{Network, SystemError};
-use justfull_report::export::ResultsFolder;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -34,7 +33,7 @@ impl Proxy {
         match *self {}
     }
 
-    pub(super) fn write(&self, _folder: &mut ResultsFolder) -> Result<(), Failure> {
+    pub(super) fn told(&self) -> serde_json::Value {
         match *self {}
     }
 }

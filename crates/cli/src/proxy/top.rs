@@ -4,16 +4,11 @@
 use super::{parsed, plain, question};
 use crate::Failure;
 use crate::args::ProxyTopArgs;
+use crate::screen::{Keys, Screen, To};
 use crate::terminal::{print, print_exact};
-use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode, size,
-};
-use crossterm::{cursor, execute, queue, style};
-use justfull_report::table::printable;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -192,14 +187,15 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
 /// Paints until it is told to end, or prints as often as asked.
 pub(crate) fn run(args: &ProxyTopArgs) -> Result<(), Failure> {
     let every = Duration::from_nanos(args.every.as_nanos());
-    if args.ask.json || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+    if args.ask.json || !To::Stdout.can_be_painted_on() || !io::stdin().is_terminal() {
         return lines(args, every);
     }
     let (key, keys) = channel();
     let ended = key.clone();
     // Another handler is set by no other command that runs.
     let _set = ctrlc::set_handler(move || _ = ended.send(3));
-    let screen = Screen::open().map_err(|e| Failure::Failed(format!("the terminal: {e}")))?;
+    let screen = Screen::open(To::Stdout, Keys::Ours)
+        .map_err(|e| Failure::Failed(format!("the terminal: {e}")))?;
     std::thread::spawn(move || {
         // The thread ends with the process.
         let mut byte = [0];
@@ -259,38 +255,6 @@ fn lines(args: &ProxyTopArgs, every: Duration) -> Result<(), Failure> {
         before = picture;
     }
     Ok(())
-}
-
-/// A terminal that is painted on; dropping it gives it back as it was.
-struct Screen;
-
-impl Screen {
-    fn open() -> io::Result<Self> {
-        enable_raw_mode()?;
-        let screen = Self;
-        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
-        Ok(screen)
-    }
-
-    /// Shows as many lines, and as much of each, as there is room for.
-    fn show(&self, lines: &[String]) -> io::Result<()> {
-        let (width, height) = size()?;
-        let mut out = io::stdout().lock();
-        queue!(out, Clear(ClearType::All))?;
-        for (row, line) in (0..height).zip(lines) {
-            let line: String = printable(line).chars().take(width.into()).collect();
-            queue!(out, cursor::MoveTo(0, row), style::Print(line))?;
-        }
-        out.flush()
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        // Nobody sees it any more.
-        let _gone = execute!(io::stdout(), cursor::Show, LeaveAlternateScreen);
-        let _gone = disable_raw_mode();
-    }
 }
 
 #[cfg(test)]

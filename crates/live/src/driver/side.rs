@@ -1,6 +1,7 @@
 //! The listener to the stack of a live run.
 
 use super::flows::OnTheirWay;
+use super::names::ByName;
 use super::sojourn::Sojourns;
 use crate::arena::Arena;
 use crate::capture::Recorder;
@@ -42,6 +43,8 @@ pub(super) struct Side {
     pub(super) arena: Arena,
     pub(super) air: Wire<Arrival>,
     pub(super) counts: Counts,
+    /// As the counts, for observers of the run.
+    pub(super) by_name: ByName,
     pub(super) capture: Option<Recorder>,
     pub(super) on_their_way: OnTheirWay,
     /// STATUS PDUs that the UEs' RLC sends: when, from which UE, handle and size. Drained into the
@@ -59,6 +62,7 @@ impl Side {
             arena,
             air: Wire::new(BitRate(0), air_delay),
             counts: Counts::default(),
+            by_name: ByName::default(),
             capture: None,
             on_their_way: OnTheirWay::default(),
             statuses: Vec::new(),
@@ -94,6 +98,7 @@ impl Probe for Side {
             Event::Marked { layer, .. } => counts.marks[*layer as usize] += 1,
             Event::Dropped { layer, packet, reason } => {
                 counts.drops[*layer as usize][*reason as usize] += 1;
+                self.by_name.dropped(packet.flow, &self.record);
                 self.on_their_way.end(packet.flow);
                 self.arena.give_back(buffer_of(packet));
             }
@@ -106,6 +111,7 @@ impl Egress for Side {
     #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.record.delivered(now, packet, bound);
+        self.by_name.left(packet, now.since(packet.entered), &self.record);
         self.send(now, packet);
     }
 
@@ -117,6 +123,7 @@ impl Egress for Side {
         bound: Option<Instant>,
     ) {
         self.record.delivered_from_air(now, left, packet, bound);
+        self.by_name.left(packet, left.since(packet.entered), &self.record);
         self.send(now, packet);
     }
 

@@ -53,6 +53,20 @@ impl Sojourns {
         rest
     }
 
+    /// The packets whose time is shorter than `us` microseconds, which is where a cell begins: a
+    /// power of two from 8 on, or one of the seven times between it and the next.
+    #[must_use]
+    pub fn shorter_than(&self, us: u64) -> u64 {
+        self.cells[..cell_of(us)].iter().sum()
+    }
+
+    /// Adds the counts of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.cells.iter_mut().zip(&other.cells).for_each(|(own, more)| *own += more);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+    }
+
     /// The time that a share `p` of the packets, 0 to 1, does not exceed by more than an eighth;
     /// none without packets.
     #[must_use]
@@ -81,6 +95,10 @@ mod tests {
             assert!(found <= p && found > p * 7.0 / 8.0, "{p}: {found}");
         }
         assert_eq!((times.count, times.sum_ns), (1_000, 500_500_000_000));
+        assert_eq!([8, 98_304, 131_072].map(|us| times.shorter_than(us)), [0, 98, 131]);
+        let mut twice = times;
+        twice.add(&times);
+        assert_eq!((twice.count, twice.percentile(0.5)), (2_000, times.percentile(0.5)));
     }
 
     #[test]

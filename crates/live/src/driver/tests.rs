@@ -107,6 +107,10 @@ impl Bench {
     }
 
     fn run(self, config: &WorldConfig) -> (RunResult, LiveReport, Out) {
+        self.watched(config, &mut ())
+    }
+
+    fn watched(self, config: &WorldConfig, watch: &mut impl Watch) -> (RunResult, LiveReport, Out) {
         let wire = |inbox: Vec<Timed>, full, gone_at| {
             let outbox = Rc::new(RefCell::new(Vec::new()));
             let inbox = inbox.into();
@@ -123,7 +127,7 @@ impl Bench {
         };
         let mut clock = Virtual { now: self.now.clone(), late: self.late, stop: self.stop };
         let stop = AtomicBool::new(false);
-        let (result, report) = live.run(&mut clock, Priority::RealTime, &stop, &mut ());
+        let (result, report) = live.run(&mut clock, Priority::RealTime, &stop, watch);
         (result, report, (at_ue.take(), at_server.take()))
     }
 }
@@ -552,6 +556,46 @@ fn f7_after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its
         "both times as much"
     );
     assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 1_002);
+}
+
+/// The last view.
+#[derive(Default)]
+struct Seen(Option<View>);
+
+impl Watch for Seen {
+    fn saw(&mut self, _now: Instant, view: &View) {
+        self.0 = Some(view.clone());
+    }
+}
+
+#[test]
+fn observers_see_what_each_name_got_and_beyond_64_names_what_the_others_got_together() {
+    let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000); 70]);
+    let packets = (0..700).map(|i| (at(i * 1_000), udp(SERVER, UE, 6_000 + i as u16 % 70, 100)));
+    let mut seen = Seen::default();
+    let (result, ..) = Bench::new(packets.collect(), Vec::new()).watched(&config, &mut seen);
+    let names = seen.0.expect("it was watched").names;
+    assert_eq!(names.len(), 65);
+    for (flow, of) in result.flows.iter().zip(&names[..64]) {
+        let place = Some((flow.ue, flow.qfi));
+        assert_eq!((&*of.name, of.place, of.low_latency), (&*flow.name, place, flow.low_latency));
+        assert_eq!((of.packets, of.bytes, of.dropped), (10, 1_280, 0), "20 B and 8 B of headers");
+        assert_eq!(of.delay.count, flow.delay.count);
+    }
+    let others = &names[64];
+    assert_eq!((&*others.name, others.place, others.packets), ("other flows", None, 60));
+
+    // A queue of three packets for ten at once.
+    let limit = Limit::Packets(3);
+    let config =
+        self::config(ms(1), 128, QueueConfig { limit, ..droptail() }, vec![source(100, 1_000)]);
+    let packets = (0..10).map(|_| (at(1_000), udp(SERVER, UE, 6_000, 100)));
+    let mut seen = Seen::default();
+    let (result, ..) = Bench::new(packets.collect(), Vec::new()).watched(&config, &mut seen);
+    let of = &seen.0.expect("it was watched").names[0];
+    let flow = &result.flows[0];
+    assert!(of.dropped > 0, "{flow:?}");
+    assert_eq!([of.packets, of.dropped], [flow.delivered_packets, flow.dropped_packets]);
 }
 
 #[test]

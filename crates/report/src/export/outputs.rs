@@ -75,7 +75,8 @@ pub fn as_file_name(run: &str) -> String {
 
 /// `path` with `-run` before its first extension, so that `.flent.gz` stays whole. A name that
 /// begins with a dot has no extension.
-fn insert(path: &Path, run: &str) -> PathBuf {
+#[must_use]
+pub fn insert(path: &Path, run: &str) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let at = name[1.min(name.len())..].find('.').map_or(name.len(), |at| at + 1);
     let (stem, endings) = name.split_at(at);

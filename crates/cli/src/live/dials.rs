@@ -1,0 +1,239 @@
+//! `--tui`: a run as figures and sparklines, or as a line a second where there is no terminal.
+
+use super::change::{Before, Change, drops};
+use super::last::Seen;
+use justfull_base::{DropReason, Duration, Layer};
+use justfull_live::driver::Sojourns;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Values that are kept: as many as the widest terminal shows.
+const KEPT: usize = 240;
+/// Columns before a sparkline: what it is of, and the present figure.
+const NAME: usize = 20;
+const FIGURE: usize = 34;
+/// From the least to the most.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Whose delay it is, by the index of [`Change::delays`].
+const WHOSE: [&str; 2] = ["low latency", "other"];
+
+/// Values over time, the newest last; none where there was nothing to measure.
+#[derive(Default)]
+struct Series(VecDeque<Option<f64>>);
+
+impl Series {
+    fn push(&mut self, value: Option<f64>) {
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back(value);
+    }
+
+    /// The newest `width` values, from 0 to the greatest of them.
+    fn sparkline(&self, width: usize) -> String {
+        let shown = self.0.iter().skip(self.0.len().saturating_sub(width));
+        let most = shown.clone().flatten().copied().fold(0.0, f64::max);
+        let level = |value: f64| match value / most {
+            share if share > 0.0 => LEVELS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1],
+            _ => LEVELS[0],
+        };
+        shown.map(|value| value.map_or(' ', level)).collect()
+    }
+}
+
+/// What is shown, over time.
+#[derive(Default)]
+pub(super) struct Dials {
+    before: Option<Before>,
+    now: Option<(Seen, Change)>,
+    rate: Series,
+    used: Series,
+    missed: Series,
+    backlog: [Series; 3],
+    delay: [Series; 2],
+    /// By layer and reason, from the first of them on.
+    dropped: BTreeMap<(usize, usize), Series>,
+    marked: BTreeMap<usize, Series>,
+    /// Looks so far: what appears later has nothing before.
+    looks: usize,
+}
+
+/// Percentiles in ms.
+fn percentiles(times: &Sojourns) -> Option<[f64; 3]> {
+    let ms = |p| times.percentile(p).map_or(0.0, Duration::as_millis_f64);
+    (times.count > 0).then(|| [0.5, 0.95, 0.99].map(ms))
+}
+
+impl Dials {
+    /// Takes in what is new; false where nothing is.
+    pub(super) fn look(&mut self, seen: Seen) -> bool {
+        let before = self.before.get_or_insert_with(Before::new);
+        let Some(change) = before.change(&seen) else { return false };
+        self.rate.push(Some(change.rate));
+        self.used.push(Some(change.used));
+        self.missed.push(Some(change.missed as f64));
+        for (series, packets) in self.backlog.iter_mut().zip(seen.view.backlog_packets) {
+            series.push(Some(packets as f64));
+        }
+        for (series, times) in self.delay.iter_mut().zip(&change.delays) {
+            series.push(percentiles(times).map(|[_, p95, _]| p95));
+        }
+        let empty = || Series(vec![Some(0.0); self.looks.min(KEPT)].into());
+        for layer in 0..Layer::ALL.len() {
+            for (reason, &all) in seen.view.counts.drops[layer].iter().enumerate() {
+                if all > 0 {
+                    let series = self.dropped.entry((layer, reason)).or_insert_with(empty);
+                    series.push(Some(change.counts.drops[layer][reason] as f64));
+                }
+            }
+            if seen.view.counts.marks[layer] > 0 {
+                let series = self.marked.entry(layer).or_insert_with(empty);
+                series.push(Some(change.counts.marks[layer] as f64));
+            }
+        }
+        self.looks += 1;
+        self.now = Some((seen, change));
+        true
+    }
+
+    /// The page for a terminal of `width` columns.
+    pub(super) fn page(&self, width: usize) -> Vec<String> {
+        let Some((Seen { about, now, view }, change)) = &self.now else {
+            return vec!["the run begins".into()];
+        };
+        let late = &view.lateness;
+        let mut lines = vec![
+            format!(
+                "justfull live: {}, {}, seed {}; {:.1} of {} s",
+                about.scenario,
+                about.method,
+                about.seed,
+                now.as_nanos() as f64 * 1e-9,
+                about.duration.as_secs_f64()
+            ),
+            format!(
+                "wake-ups late by {:.0} us (p99), {} of {} slots missed; {} flows; Ctrl-C ends it",
+                late.p99_us, late.missed, late.slots, view.flows
+            ),
+            String::new(),
+        ];
+        let mut row = |name: &str, figure: String, series: &Series| {
+            let room = width.saturating_sub(NAME + FIGURE);
+            lines.push(format!("{name:NAME$}{figure:FIGURE$}{}", series.sparkline(room)));
+        };
+        row("rate", format!("{:.2} Mbit/s", change.rate), &self.rate);
+        row("used of the cell", format!("{:.1} %", 100.0 * change.used), &self.used);
+        for (i, layer) in Layer::ALL.into_iter().enumerate() {
+            let packets = format!("{} packets", view.backlog_packets[i]);
+            row(&format!("backlog {}", layer.name()), packets, &self.backlog[i]);
+        }
+        for (i, whose) in WHOSE.into_iter().enumerate() {
+            let figure = percentiles(&change.delays[i]).map_or("-".into(), |[p50, p95, p99]| {
+                format!("p50 {p50:.1}, p95 {p95:.1}, p99 {p99:.1} ms")
+            });
+            row(&format!("delay {whose}"), figure, &self.delay[i]);
+        }
+        for ((layer, reason), series) in &self.dropped {
+            let [name, why] = [Layer::ALL[*layer].name(), DropReason::ALL[*reason].name()];
+            let all = view.counts.drops[*layer][*reason];
+            row(&format!("{name} {why}"), format!("{all} dropped"), series);
+        }
+        for (layer, series) in &self.marked {
+            let name = format!("{} marked", Layer::ALL[*layer].name());
+            row(&name, format!("{} packets", view.counts.marks[*layer]), series);
+        }
+        row("late slots", format!("{} since the start", late.missed), &self.missed);
+        lines
+    }
+
+    /// The present figures in a line.
+    pub(super) fn line(&self) -> Option<String> {
+        let (Seen { now, view, .. }, change) = self.now.as_ref()?;
+        let backlog = Layer::ALL.into_iter().zip(view.backlog_packets);
+        let backlog: Vec<String> =
+            backlog.map(|(layer, packets)| format!("{} {packets}", layer.name())).collect();
+        let delay = WHOSE.into_iter().zip(&change.delays).map(|(whose, times)| {
+            let figures = percentiles(times).map_or("-".into(), |[p50, p95, p99]| {
+                format!("{p50:.1} (p50) {p95:.1} (p95) {p99:.1} (p99)")
+            });
+            format!("{whose} {figures}")
+        });
+        Some(format!(
+            "{:.1} s: {:.2} Mbit/s, {:.1} % of the cell; backlog {}; delay in ms {}; dropped{}; {} \
+             of {} slots late",
+            now.as_nanos() as f64 * 1e-9,
+            change.rate,
+            100.0 * change.used,
+            backlog.join(", "),
+            delay.collect::<Vec<_>>().join(", "),
+            drops(&view.counts),
+            view.lateness.missed,
+            view.lateness.slots
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::last::About;
+    use crate::live::metrics::tests::view;
+    use justfull_base::Instant;
+    use std::sync::Arc;
+
+    fn seen(ms: u64, change: impl FnOnce(&mut justfull_live::driver::View)) -> Seen {
+        let mut view = view();
+        change(&mut view);
+        let about = About { method: "CoDel".into(), ..About::default() };
+        Seen { about: Arc::new(about), now: Instant::from_nanos(ms * 1_000_000), view }
+    }
+
+    #[test]
+    fn a_sparkline_shows_the_newest_values_from_zero_to_the_greatest() {
+        let mut series = Series::default();
+        for value in [Some(1e9), Some(0.0), None, Some(1.0), Some(8.0), Some(4.0)] {
+            series.push(value);
+        }
+        assert_eq!(series.sparkline(5), "▁ ▁█▄");
+        assert_eq!(series.sparkline(6).chars().next(), Some('█'));
+        assert_eq!((series.sparkline(0), Series::default().sparkline(9)), Default::default());
+        (0..2 * KEPT).for_each(|_| series.push(Some(0.0)));
+        assert_eq!(series.sparkline(1_000), "▁".repeat(KEPT));
+    }
+
+    #[test]
+    fn figures_are_of_the_time_between_two_looks_and_what_appears_later_has_nothing_before() {
+        let mut dials = Dials::default();
+        assert!(dials.line().is_none() && dials.page(80).len() == 1, "nothing is known yet");
+        let first = |view: &mut justfull_live::driver::View| {
+            view.counts.drops = Default::default();
+            view.down.delivered_bytes = 1_250_000;
+        };
+        assert!(dials.look(seen(500, first)));
+        assert!(!dials.look(seen(500, first)), "the same again");
+        assert!(!dials.page(80).iter().any(|line| line.contains("dropped")));
+        assert!(dials.look(seen(1_000, |view| {
+            view.down.delivered_bytes = 1_375_000;
+            view.counts.drops[2][DropReason::Overflow as usize] = 12;
+            view.names[0].delay.record(Duration::from_millis(64));
+            view.names[0].packets += 1;
+            view.lateness.missed = 2;
+        })));
+        let page = dials.page(60);
+        let line = |part: &str| {
+            let found = page.iter().find(|line| line.starts_with(part));
+            found.unwrap_or_else(|| panic!("{part}: {page:#?}")).as_str()
+        };
+        assert!(line("rate").contains(" 2.00 Mbit/s") && line("rate").ends_with("█▁"), "{page:#?}");
+        assert!(line("backlog rlc").contains("3 packets"), "{page:#?}");
+        assert!(line("delay low latency").contains("p50 61.4, p95 61.4, p99 61.4 ms"));
+        assert!(line("delay other").contains(" - "), "{page:#?}");
+        assert!(
+            line("rlc overflow").contains("12 dropped") && line("rlc overflow").ends_with("▁█")
+        );
+        assert!(line("justfull live").contains("CoDel") && line("late slots").ends_with("▁█"));
+        let line = dials.line().expect("it is known");
+        for part in ["1.0 s: 2.00 Mbit/s", "rlc 3;", "61.4 (p95)", "other -;", "rlc overflow: 12"] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The runs of a `live` command, one after the other, and what came of them together.
+
+use super::last::About;
+use super::words::{brief, notes, notes_of_several, verdict, warm_up};
+use super::{Beside, Files, Plan, Proxy, proxy_of, run};
+use crate::args::{LiveArgs, command};
+use crate::terminal::say;
+use crate::{Failure, compare};
+use justfull_lab::model::{Comparison, Group};
+use justfull_lab::runner::describe;
+use justfull_live::driver::LiveOptions;
+use justfull_live::report::LiveReport;
+use justfull_live::session::{Outcome, Session};
+use justfull_net::Stop;
+use justfull_report::export::ResultsFolder;
+use justfull_report::export::outputs::insert;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A run that has reached its end.
+pub(super) struct Done {
+    /// Its number among the plan's.
+    at: usize,
+    outcome: Outcome,
+    /// What its proxy says of itself: a note, its configuration and its status.
+    proxy: Option<(String, Value)>,
+}
+
+/// What came of all runs.
+#[derive(Default)]
+pub(super) struct Runs {
+    /// In the order of the plan.
+    pub(super) done: Vec<Done>,
+    /// Their files, of which a part may still have to be written.
+    pub(super) files: Vec<Files>,
+    /// Why others are missing, if by more than a signal.
+    ended: Option<String>,
+}
+
+/// One run among the others, for programs.
+#[derive(Serialize)]
+struct Told<'a, T> {
+    method: &'a str,
+    seed: u64,
+    #[serde(flatten)]
+    told: &'a T,
+}
+
+impl Runs {
+    /// Makes the runs of `plan` until a signal comes or one of several breaks off, which is left
+    /// out.
+    ///
+    /// # Errors
+    /// What the first one fails with.
+    pub(super) fn make(
+        &mut self,
+        plan: &Plan,
+        args: &LiveArgs,
+        (session, beside, stop): (&Session, &mut Beside, &Stop),
+    ) -> Result<(), Failure> {
+        let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
+        for (at, [method, methods, repeat, repeats]) in plan.order() {
+            if stop.requested() {
+                break;
+            }
+            let job = &plan.jobs[at];
+            let chosen = plan.chosen(job)?;
+            let own = |path: &PathBuf| match plan.is_of_several() {
+                true => insert(path, &format!("{}-seed{}", job.method, job.seed)),
+                false => path.clone(),
+            };
+            beside.pcapng = args.pcapng.as_ref().map(own);
+            beside.reports = args.reports.as_ref().map(own);
+            beside.proxy = proxy_of(args, &chosen)?;
+            beside.last.begin(About {
+                scenario: plan.scenario.name.clone(),
+                method: job.method.clone(),
+                seed: job.seed,
+                duration: chosen.config.duration,
+            });
+            if plan.is_of_several() && !args.output.quiet {
+                say(&format!(
+                    "{}: method {method} of {methods}, repeat {repeat} of {repeats}",
+                    job.method
+                ));
+            }
+            match run(session, &chosen, (&options, args.output.quiet), beside) {
+                Err(error) if self.done.is_empty() => return Err(error),
+                Err(error) => self.ended = Some(error.to_string()),
+                Ok((outcome, files)) => {
+                    let fault = outcome.report.fault.clone();
+                    if !plan.is_of_several() || !outcome.interrupted && fault.is_none() {
+                        let told = |proxy: Proxy| (proxy.note(), proxy.told());
+                        let proxy = beside.proxy.take().map(told);
+                        self.done.push(Done { at, outcome, proxy });
+                        self.files.push(files);
+                        continue;
+                    }
+                    self.ended = fault;
+                    // Of a run that is left out; an error of the disk would be of no use.
+                    let _unwanted = files.finish(false);
+                }
+            }
+            break;
+        }
+        self.done.sort_by_key(|done| done.at);
+        Ok(())
+    }
+
+    /// The results as the simulator's are shown, with what only live runs have as notes.
+    pub(super) fn comparison(&self, plan: &Plan, allow_late: bool) -> Result<Comparison, Failure> {
+        let scenario = &plan.scenario;
+        let label = format!("{}: live", scenario.base.title);
+        let mut whole = Comparison {
+            title: label.clone(),
+            notes: self.notes(plan, allow_late),
+            scenario_toml: scenario.resolved_toml(None).map_err(|e| Failure::usage(&e))?,
+            version: crate::VERSION.into(),
+            command: command(),
+            ..Comparison::default()
+        };
+        let mut group = Group { label, ..Group::default() };
+        for done in &self.done {
+            let result = &done.outcome.result;
+            match &result.broken {
+                None => group.runs.push(result.clone()),
+                Some(invariant) => {
+                    let run = describe(scenario, &plan.jobs[done.at]);
+                    whole.broken.push(format!("{run}, live: {invariant}"));
+                }
+            }
+        }
+        whole.groups.push(group);
+        let left_out = |at: &usize| !self.done.iter().any(|done| done.at == *at);
+        let missing = (0..plan.jobs.len()).filter(left_out);
+        whole.missing = missing.map(|at| describe(scenario, &plan.jobs[at])).collect();
+        Ok(whole)
+    }
+
+    fn notes(&self, plan: &Plan, allow_late: bool) -> Vec<String> {
+        let proxied = |done: &Done| done.proxy.as_ref().map(|(note, _)| note.clone());
+        let of = |done: &Done| {
+            let report = &done.outcome.report;
+            let mut said: Vec<String> = warm_up(&done.outcome.result).into_iter().collect();
+            let all = if plan.is_of_several() { brief } else { notes };
+            said.extend(all(report, allow_late));
+            said.extend(proxied(done));
+            said
+        };
+        if !plan.is_of_several() {
+            return self.done.iter().flat_map(of).collect();
+        }
+        let all: Vec<_> = self.done.iter().map(|done| (in_words(done), of(done))).collect();
+        notes_of_several(&all)
+    }
+
+    /// Writes `live.json`, what the notes say and more, for programs; and `proxy.json` where there
+    /// was one.
+    pub(super) fn write(
+        &self,
+        folder: &mut ResultsFolder,
+        allow_late: bool,
+    ) -> Result<(), Failure> {
+        /// Whether lateness was to matter, and each run.
+        #[derive(Serialize)]
+        struct Reports<'a> {
+            allow_late: bool,
+            runs: Vec<Told<'a, LiveReport>>,
+        }
+        /// The proxy of each run.
+        #[derive(Serialize)]
+        struct Proxies<'a> {
+            runs: Vec<Told<'a, Value>>,
+        }
+        let runs = self.done.iter().map(|done| named(done, &done.outcome.report)).collect();
+        put(folder, "live.json", &Reports { allow_late, runs })?;
+        let proxy = |done| -> Option<_> { Some(named(done, &done.proxy.as_ref()?.1)) };
+        let runs: Vec<_> = self.done.iter().filter_map(proxy).collect();
+        if runs.is_empty() { Ok(()) } else { put(folder, "proxy.json", &Proxies { runs }) }
+    }
+
+    /// What the ends of the runs mean for the exit status. `awaited`: there was something to wait
+    /// for, so that a signal is no end that was meant.
+    pub(super) fn verdict(
+        &self,
+        missing: &[String],
+        awaited: bool,
+        allow_late: bool,
+    ) -> Result<(), Failure> {
+        if !missing.is_empty() {
+            let ended = self.ended.as_deref().unwrap_or("interrupted");
+            return Err(Failure::Failed(compare::missing(ended, missing)));
+        }
+        if let [Done { outcome, .. }] = &*self.done {
+            if outcome.interrupted && awaited {
+                return Err(Failure::Failed(
+                    "interrupted; the results are those up to then".into(),
+                ));
+            }
+            return verdict(outcome, allow_late);
+        }
+        let mut failed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for done in &self.done {
+            if let Err(why) = verdict(&done.outcome, allow_late) {
+                failed.entry(why.to_string()).or_default().push(in_words(done));
+            }
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let lines = failed.iter().map(|(why, runs)| format!("{why}: {}", runs.join("; ")));
+        Err(Failure::Failed(lines.collect::<Vec<_>>().join("\n  ")))
+    }
+}
+
+/// A run's name for people.
+fn in_words(done: &Done) -> String {
+    let result = &done.outcome.result;
+    format!("{}, seed {}", result.method, result.seed)
+}
+
+/// `told` of the run `done`.
+fn named<'a, T>(done: &'a Done, told: &'a T) -> Told<'a, T> {
+    let result = &done.outcome.result;
+    Told { method: &result.method, seed: result.seed, told }
+}
+
+fn put(folder: &mut ResultsFolder, name: &str, what: &impl Serialize) -> Result<(), Failure> {
+    let write = folder.write(name, |out| Ok(serde_json::to_writer_pretty(out, what)?));
+    write.map_err(|e| Failure::usage(&e))
+}
