@@ -325,10 +325,8 @@ impl Claim {
                 )
             }
             (Kind::Ratio, None) if self.base_under.is_some() => {
-                let base = match self.base_under.as_deref() {
-                    None | Some("") => "no switch",
-                    Some(switches) => switches,
-                };
+                let switches = self.base_under.as_deref().filter(|switches| !switches.is_empty());
+                let base = switches.unwrap_or("no switch");
                 format!("{method}: {what}, over {} with {base} ({on})", self.base)
             }
             (Kind::Ratio, None) => format!("{method} / {}: {what} ({on})", self.base),

@@ -31,12 +31,12 @@
 //!
 //! Variant `t20_released` is what T20's released program does:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
-//! another and so loses     the head too. Here the AQM signals the head and then, without looking
+//! another and so loses the head too. Here the AQM signals the head and then, without looking
 //! at it, the packet behind it; (b) the next drop counts from `now`, not from the time at which
 //! this one was due; (c) no exemption for a backlog of one MTU or less;
 //! (d) count rises after the drop, and only if the packet that follows is still above the target;
 //! (e) a drop that empties the queue neither enters the dropping state nor raises count, and a
-//! queue that runs empty     without a drop does not restart the interval.
+//! queue that runs empty without a drop does not restart the interval.
 //! The program never marks.
 
 mod peak;
