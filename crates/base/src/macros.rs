@@ -326,7 +326,8 @@ macro_rules! kinds {
 
         $crate::kinds_config! {
             $(#[$($of_config)*])*
-            pub enum $Config(DOCS) = $Default;
+            pub enum $Config(DOCS) = $Default
+                $(or dyn Fn($Argument) -> Result<$Own, $crate::ConfigError> + Send + Sync)?;
             $($name $Variant = $Settings;)+
         }
 
@@ -355,6 +356,8 @@ macro_rules! kinds {
                 Ok(match config {
                     $($Config::$Variant(config) =>
                         Self::$Variant($Kind::new(config, $argument)?.into()),)+
+                    $($Config::Custom(make) =>
+                        Self::Custom($crate::beside!($Own, (make.0)($argument))?),)?
                 })
             }
         }
@@ -396,7 +399,7 @@ macro_rules! kinds {
 macro_rules! kinds_config {
     (
         $(#[$($attribute:tt)*])*
-        pub enum $Config:ident($docs:expr) = $Default:ident;
+        pub enum $Config:ident($docs:expr) = $Default:ident $(or $Make:ty)?;
         $($name:literal $Variant:ident = $Settings:ty;)+
     ) => {
         $(#[$($attribute)*])*
@@ -408,6 +411,11 @@ macro_rules! kinds_config {
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $Variant($Settings),
             )+
+            $(
+                /// A user's own, by the function that makes it; set by programs, not by files.
+                #[cfg_attr(feature = "serde", serde(skip))]
+                Custom($crate::make::Make<$Make>),
+            )?
         }
 
         impl Default for $Config {
@@ -430,7 +438,9 @@ macro_rules! kinds_config {
             }
         }
 
-        $crate::kinds_config! { impl $Config($docs) { $($name $Variant;)+ } }
+        $crate::kinds_config! {
+            impl $Config($docs) $(or $Make)? { $($name $Variant;)+ }
+        }
     };
     (
         serde;
@@ -451,13 +461,14 @@ macro_rules! kinds_config {
 
         $crate::kinds_config! { impl $Config($docs) { $($name $Variant;)+ } }
     };
-    (impl $Config:ident($docs:expr) { $($name:literal $Variant:ident;)+ }) => {
+    (impl $Config:ident($docs:expr) $(or $Make:ty)? { $($name:literal $Variant:ident;)+ }) => {
         impl $Config {
-            /// Its name in scenario files.
+            /// Its name in scenario files; `custom` for a user's own.
             #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$Variant(_) => $name,)+
+                    $(Self::Custom(_) => $crate::beside!($Make, "custom"),)?
                 }
             }
 
@@ -468,6 +479,7 @@ macro_rules! kinds_config {
             pub fn validate(&self) -> Result<(), $crate::ConfigError> {
                 match self {
                     $(Self::$Variant(config) => config.validate(),)+
+                    $(Self::Custom(_) => $crate::beside!($Make, Ok(())),)?
                 }
             }
         }

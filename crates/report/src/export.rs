@@ -15,6 +15,7 @@ pub mod measure;
 pub mod outputs;
 pub mod pcapng;
 pub mod records;
+pub mod rows;
 pub mod run;
 mod sink;
 #[cfg(feature = "parquet")]
@@ -33,11 +34,10 @@ pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
 pub use sink::{ExportError, Sink, write_whole};
 #[cfg(feature = "parquet")]
 pub use summary::runs_parquet;
-pub use value::Value;
+pub use value::{Kind, Value};
 
 use crate::figure::Figure;
-use justfull_lab::model::{Comparison, Group};
-use justfull_sim::results::{Distribution, RunResult};
+use justfull_lab::model::Comparison;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -67,7 +67,7 @@ pub fn write_all(
         ("cdf.csv", cdf_csv),
         ("result.json", result_json),
     ]);
-    if all_runs(comparison).any(|(_, run)| !run.entities.is_empty()) {
+    if rows::entities(comparison).next().is_some() {
         files.push(("entities.csv", entities_csv));
     }
     for (name, writer) in &files {
@@ -98,15 +98,6 @@ pub fn write_figures(
     Ok(())
 }
 
-fn all_runs(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult)> {
-    comparison.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)))
-}
-
-fn flow_rows(comparison: &Comparison) -> impl Iterator<Item = FlowRow<'_>> {
-    all_runs(comparison)
-        .flat_map(|(group, run)| run.flows.iter().map(move |flow| FlowRow { group, run, flow }))
-}
-
 fn csv_table<'a, T: Table>(
     columns: &[Column<T>],
     rows: impl Iterator<Item = T::Row<'a>>,
@@ -126,7 +117,7 @@ fn csv_table<'a, T: Table>(
 /// # Errors
 /// The errors of `out`.
 pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    csv_table(&COLUMNS, flow_rows(comparison), out)
+    csv_table(&COLUMNS, rows::flows(comparison), out)
 }
 
 /// One JSON object for each run and flow, with the names of [`COLUMNS`] as keys.
@@ -134,7 +125,7 @@ pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> 
 /// # Errors
 /// The errors of `out`.
 pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    for row in flow_rows(comparison) {
+    for row in rows::flows(comparison) {
         for (i, column) in COLUMNS.iter().enumerate() {
             let value = serde_json::to_string(&(column.value)(&row))?;
             write!(out, "{}\"{}\":{value}", if i == 0 { '{' } else { ',' }, column.name)?;
@@ -149,10 +140,7 @@ pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// # Errors
 /// The errors of `out`.
 pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let rows = all_runs(comparison).flat_map(|(group, run)| {
-        (0..run.series.rlc_packets.len()).map(move |bin| SeriesPoint { group, run, bin })
-    });
-    csv_table(&SERIES_COLUMNS, rows, out)
+    csv_table(&SERIES_COLUMNS, rows::series(comparison), out)
 }
 
 /// One line for each run, flow name and bin of time, by [`FLOW_SERIES_COLUMNS`].
@@ -160,12 +148,7 @@ pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// # Errors
 /// The errors of `out`.
 pub fn flow_series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let rows = all_runs(comparison).flat_map(|(group, run)| {
-        run.series.flows.iter().flat_map(move |flow| {
-            (0..flow.delay_ms.len()).map(move |bin| FlowPoint { group, run, flow, bin })
-        })
-    });
-    csv_table(&FLOW_SERIES_COLUMNS, rows, out)
+    csv_table(&FLOW_SERIES_COLUMNS, rows::flow_series(comparison), out)
 }
 
 /// One line for each run, distribution and point, by [`CDF_COLUMNS`].
@@ -173,20 +156,7 @@ pub fn flow_series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Resu
 /// # Errors
 /// The errors of `out`.
 pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let rows = all_runs(comparison).flat_map(|(group, run)| {
-        distributions(run).into_iter().flat_map(move |(quantity, of, distribution)| {
-            let points = distribution.cdf.iter();
-            points.map(move |&(time_ms, share)| CdfPoint {
-                group,
-                run,
-                quantity,
-                of,
-                time_ms,
-                share,
-            })
-        })
-    });
-    csv_table(&CDF_COLUMNS, rows, out)
+    csv_table(&CDF_COLUMNS, rows::cdf(comparison), out)
 }
 
 /// One line for each run and queue, by [`ENTITY_COLUMNS`].
@@ -194,35 +164,7 @@ pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// The errors of `out`.
 pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let rows = all_runs(comparison).flat_map(|(group, run)| {
-        run.entities.iter().map(move |entity| EntityRow { group, run, entity })
-    });
-    csv_table(&ENTITY_COLUMNS, rows, out)
-}
-
-/// Every distribution of a run: its quantity, its flow or layer, the numbers.
-fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
-    let flows = run.flows.iter().flat_map(|f| {
-        let of_all = [("delay", Some(&f.delay)), ("bound", Some(&f.bound)), ("rtt", Some(&f.rtt))];
-        let of_some = [
-            ("one_way", f.voip.as_ref().map(|v| &v.one_way)),
-            ("frame", f.frames.as_ref().map(|v| &v.completion)),
-            ("page", f.pages.as_ref().map(|p| &p.load)),
-            ("object", f.pages.as_ref().map(|p| &p.object)),
-            ("end_to_end", f.pages.as_ref().map(|p| &p.end_to_end)),
-            ("proxy_residence", f.proxy.as_ref().map(|p| &p.residence)),
-            ("server_rtt", f.proxy.as_ref().map(|p| &p.server_rtt)),
-            ("radio_rtt", f.proxy.as_ref().map(|p| &p.radio_rtt)),
-            ("server_to_ue", f.proxy.as_ref().map(|p| &p.server_to_ue)),
-        ];
-        of_all.into_iter().chain(of_some).filter_map(|(what, d)| Some((what, f.name.as_str(), d?)))
-    });
-    let layers = run.layers.iter().flat_map(|l| {
-        let parts =
-            [("low_latency_sojourn", &l.low_latency_sojourn), ("other_sojourn", &l.other_sojourn)];
-        parts.map(|(what, d)| (what, l.layer.as_str(), d))
-    });
-    flows.chain(layers).collect()
+    csv_table(&ENTITY_COLUMNS, rows::entities(comparison), out)
 }
 
 #[derive(Serialize)]

@@ -38,7 +38,7 @@ pub use error::ScenarioError;
 pub use file::docs;
 pub use file::{ChannelFile, FlowFile, ScenarioFile};
 pub use grid::Axis;
-pub use method::{Method, MethodLibrary, Settings};
+pub use method::{Derived, Method, MethodLibrary, Settings};
 pub use sweep::{SweepFile, SweepPath};
 pub use toml::{Table, Value};
 pub use tree::{Path, Setting};
@@ -74,6 +74,8 @@ pub struct Overrides {
     pub sweep_values: Option<Vec<Value>>,
     /// A grid instead of the file's sweep.
     pub grid: Vec<Axis>,
+    /// Methods besides the shipped ones and the file's.
+    pub derived: Vec<Derived>,
 }
 
 /// A scenario file that has been read.
@@ -156,7 +158,11 @@ impl Scenario {
             Err(error) => return found.add(error).map(|()| None),
         };
         let own = tree.remove("method").map(|own| ("method".to_string(), own));
-        let library = |own: &Table| MethodLibrary::shipped().with_own(own, &locator);
+        let library = |own: &Table| {
+            MethodLibrary::shipped()
+                .with_own(own, &locator)?
+                .with_derived(&overrides.derived, &locator)
+        };
         let Some(methods) = found.of(&mut own.into_iter().collect(), library)? else {
             return Ok(None);
         };
@@ -314,7 +320,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::world`], or a bound that only the whole world can check.
     pub fn built(&self, job: &Job) -> Result<World, ScenarioError> {
-        self.built_by(job, World::new)
+        self.built_by(job, |_| (), World::new)
     }
 
     /// The world of `job`, ready to run, with `tap` listening.
@@ -326,15 +332,22 @@ impl Scenario {
         job: &Job,
         tap: &'a mut (dyn Tap + 'a),
     ) -> Result<World<&'a mut (dyn Tap + 'a)>, ScenarioError> {
-        self.built_by(job, |world| World::tapped(world, tap))
+        self.built_by(job, |_| (), |world| World::tapped(world, tap))
     }
 
-    fn built_by<W>(
+    /// What `build` makes of the world of `job`, after `change` has put in what no file can say:
+    /// algorithms of the caller's own.
+    ///
+    /// # Errors
+    /// As [`Scenario::built`].
+    pub fn built_by<W>(
         &self,
         job: &Job,
+        change: impl FnOnce(&mut WorldConfig),
         build: impl FnOnce(&WorldConfig) -> Result<W, ConfigError>,
     ) -> Result<W, ScenarioError> {
-        let (world, file, locator) = self.prepared(job)?;
+        let (mut world, file, locator) = self.prepared(job)?;
+        change(&mut world);
         build(&world).map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
     }
 

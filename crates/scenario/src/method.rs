@@ -2,6 +2,7 @@
 
 use super::error::{Locator, Origin, ScenarioError};
 use super::tree::Setting;
+use crate::near;
 use justfull_base::param::{Form, Param, written_table};
 use justfull_base::table;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,19 @@ table! {
     }
 }
 
+/// A method that begins with another's settings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Derived {
+    /// Its name; no other method's.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Name of the method whose settings it begins with.
+    pub base: String,
+    /// Its own settings, by path.
+    pub set: BTreeMap<String, toml::Value>,
+}
+
 impl Method {
     /// True when it is called `name`, ignoring case.
     fn is(&self, name: &str) -> bool {
@@ -144,6 +158,32 @@ impl MethodLibrary {
         self.methods.retain(|shipped| !own.iter().any(|m| m.is(&shipped.name)));
         self.own = own.len();
         self.methods.extend(own);
+        Ok(self)
+    }
+
+    /// Adds a method for each of `derived`: the settings of its base and then its own.
+    pub(super) fn with_derived(
+        mut self,
+        derived: &[Derived],
+        locator: &Locator,
+    ) -> Result<Self, ScenarioError> {
+        for own in derived {
+            let name = &own.name;
+            if name.is_empty() || self.find(name).is_some() {
+                return Err(locator.option("method", name, "a name that no other method has"));
+            }
+            let base = self.find(&own.base).ok_or_else(|| {
+                let allowed = near::allowed(&own.base, &self.names(), "a method to begin with");
+                locator.option("base", &own.base, &allowed)
+            })?;
+            let mut method =
+                Method { name: name.clone(), title: own.title.clone(), ..base.clone() };
+            method.set.0.extend(own.set.clone());
+            for of_variant in method.variants.values_mut() {
+                of_variant.0.retain(|path, _| !own.set.contains_key(path));
+            }
+            self.methods.insert(self.methods.len() - self.own, method);
+        }
         Ok(self)
     }
 

@@ -261,6 +261,15 @@ impl Traffic {
         }
     }
 
+    /// The settings of its TCP senders, to be changed.
+    pub fn sender_mut(&mut self) -> Option<&mut SenderConfig> {
+        match self {
+            Self::Tcp { sender, .. } | Self::Upload { sender, .. } => Some(sender),
+            Self::Page(page) => Some(&mut page.sender),
+            _ => None,
+        }
+    }
+
     /// Number of flows of packets that it has: connections of a page, otherwise one.
     #[must_use]
     pub const fn connections(&self) -> u32 {

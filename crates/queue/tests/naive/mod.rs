@@ -190,7 +190,9 @@ impl Naive {
                 }
             }
             AqmConfig::TtlRed2(_) => Fate::Enter,
-            AqmConfig::None(_) | AqmConfig::CoDel(_) => unreachable!("not of these"),
+            AqmConfig::None(_) | AqmConfig::CoDel(_) | AqmConfig::Custom(_) => {
+                unreachable!("not of these")
+            }
         }
     }
 

@@ -6,8 +6,8 @@
 
 use super::columns::{Column, Table};
 use super::records::plain;
-use super::value::Value;
-use super::{COLUMNS, SCHEMA, flow_rows};
+use super::value::{Kind, Value};
+use super::{COLUMNS, SCHEMA, rows};
 use justfull_lab::model::Comparison;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// # Errors
 /// The errors of `out`.
 pub fn runs_parquet(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(&table(&COLUMNS, flow_rows(comparison), comparison).map_err(plain)?)
+    out.write_all(&table(&COLUMNS, rows::flows(comparison), comparison).map_err(plain)?)
 }
 
 fn table<'a, T: Table>(
@@ -36,11 +36,11 @@ fn table<'a, T: Table>(
     let cells: Vec<Vec<Value>> =
         columns.iter().map(|column| rows.iter().map(|row| (column.value)(row)).collect()).collect();
     let field = |(column, cells): (&Column<T>, &Vec<Value>)| {
-        let physical = physical(column.unit, cells);
-        let text = if physical == Physical::BYTE_ARRAY {
-            ConvertedType::UTF8
-        } else {
-            ConvertedType::NONE
+        let (physical, text) = match Kind::of(column.unit, cells) {
+            Kind::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+            Kind::Flag => (Physical::BOOLEAN, ConvertedType::NONE),
+            Kind::Whole => (Physical::INT64, ConvertedType::NONE),
+            Kind::Real => (Physical::DOUBLE, ConvertedType::NONE),
         };
         let field = Type::primitive_type_builder(column.name, physical)
             .with_repetition(Repetition::OPTIONAL)
@@ -53,11 +53,11 @@ fn table<'a, T: Table>(
         SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, comparison)))?;
     let mut group = file.next_row_group()?;
     for (column, cells) in columns.iter().zip(&cells) {
-        match physical(column.unit, cells) {
-            Physical::BYTE_ARRAY => put::<ByteArrayType>(&mut group, cells, text)?,
-            Physical::BOOLEAN => put::<BoolType>(&mut group, cells, flag)?,
-            Physical::INT64 => put::<Int64Type>(&mut group, cells, whole)?,
-            _ => put::<DoubleType>(&mut group, cells, real)?,
+        match Kind::of(column.unit, cells) {
+            Kind::Text => put::<ByteArrayType>(&mut group, cells, text)?,
+            Kind::Flag => put::<BoolType>(&mut group, cells, Value::flag)?,
+            Kind::Whole => put::<Int64Type>(&mut group, cells, Value::whole)?,
+            Kind::Real => put::<DoubleType>(&mut group, cells, Value::number)?,
         }
     }
     group.close()?;
@@ -82,41 +82,8 @@ fn properties<T: Table>(columns: &[Column<T>], comparison: &Comparison) -> Write
         .build()
 }
 
-/// The storage type of a column.
-fn physical(unit: &str, cells: &[Value]) -> Physical {
-    let all = |kind: fn(&Value) -> bool| {
-        let mut there = cells.iter().filter(|cell| **cell != Value::Absent).peekable();
-        there.peek().is_some() && there.all(kind)
-    };
-    if unit == "text" || all(|cell| matches!(cell, Value::Text(_))) {
-        Physical::BYTE_ARRAY
-    } else if all(|cell| matches!(cell, Value::Flag(_))) {
-        Physical::BOOLEAN
-    } else if all(|cell| matches!(cell, Value::Whole(_))) {
-        Physical::INT64
-    } else {
-        Physical::DOUBLE
-    }
-}
-
 fn text(cell: &Value) -> Option<ByteArray> {
-    if let Value::Text(text) = cell { Some(ByteArray::from(text.as_str())) } else { None }
-}
-
-fn flag(cell: &Value) -> Option<bool> {
-    if let Value::Flag(flag) = cell { Some(*flag) } else { None }
-}
-
-fn whole(cell: &Value) -> Option<i64> {
-    if let Value::Whole(n) = cell { Some(n.cast_signed()) } else { None }
-}
-
-fn real(cell: &Value) -> Option<f64> {
-    match cell {
-        Value::Real(x) if x.is_finite() => Some(*x),
-        Value::Whole(n) => Some(*n as f64),
-        _ => None,
-    }
+    cell.words().map(ByteArray::from)
 }
 
 fn put<T: DataType>(
@@ -152,7 +119,8 @@ mod tests {
         assert_eq!(fact("justfull.scenario_toml"), Some(comparison.scenario_toml.clone()));
         assert!(fact("justfull.column.delay_ms_mean").is_some_and(|text| text.starts_with("ms: ")));
         let mut rows = 0;
-        for (row, source) in reader.get_row_iter(None).expect("rows").zip(flow_rows(&comparison)) {
+        for (row, source) in reader.get_row_iter(None).expect("rows").zip(rows::flows(&comparison))
+        {
             let row = row.expect("a row");
             for ((name, field), column) in row.get_column_iter().zip(&COLUMNS) {
                 assert_eq!(name, column.name);
@@ -170,7 +138,7 @@ mod tests {
             }
             rows += 1;
         }
-        assert_eq!(rows, flow_rows(&comparison).count());
+        assert_eq!(rows, rows::flows(&comparison).count());
         assert!(rows > 0);
     }
 }

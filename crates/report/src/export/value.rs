@@ -44,8 +44,69 @@ impl Value {
         }
     }
 
+    /// The text, if it is one.
+    #[must_use]
+    pub fn words(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Yes or no, if it is that.
+    #[must_use]
+    pub fn flag(&self) -> Option<bool> {
+        if let Self::Flag(flag) = self { Some(*flag) } else { None }
+    }
+
+    /// The bits of a whole number, as readers of signed numbers take them.
+    #[must_use]
+    pub fn whole(&self) -> Option<i64> {
+        if let Self::Whole(n) = self { Some(n.cast_signed()) } else { None }
+    }
+
+    /// A finite number.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Real(x) if x.is_finite() => Some(*x),
+            Self::Whole(n) => Some(*n as f64),
+            _ => None,
+        }
+    }
+
     pub(super) fn real(value: Option<f64>) -> Self {
         value.map_or(Self::Absent, Self::Real)
+    }
+}
+
+/// What the cells of one column are, where a column has one type: in Parquet and Arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// UTF-8.
+    Text,
+    /// Yes and no.
+    Flag,
+    /// 64-bit whole numbers.
+    Whole,
+    /// 64-bit floating point.
+    Real,
+}
+
+impl Kind {
+    /// The type of a column of `unit` with these cells.
+    #[must_use]
+    pub fn of(unit: &str, cells: &[Value]) -> Self {
+        let all = |kind: fn(&Value) -> bool| {
+            let mut there = cells.iter().filter(|cell| **cell != Value::Absent).peekable();
+            there.peek().is_some() && there.all(kind)
+        };
+        if unit == "text" || all(|cell| matches!(cell, Value::Text(_))) {
+            Self::Text
+        } else if all(|cell| matches!(cell, Value::Flag(_))) {
+            Self::Flag
+        } else if all(|cell| matches!(cell, Value::Whole(_))) {
+            Self::Whole
+        } else {
+            Self::Real
+        }
     }
 }
 

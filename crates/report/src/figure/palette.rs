@@ -137,6 +137,13 @@ impl Palette {
         Self { looks: names.into_iter().enumerate().map(|(i, name)| (name, nth(i))).collect() }
     }
 
+    /// The colour of `method` as `#rrggbb`.
+    #[must_use]
+    pub fn colour(&self, method: &str) -> String {
+        let RGBColor(red, green, blue) = self.look(method).colour;
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    }
+
     pub(super) fn look(&self, method: &str) -> Look {
         if is_clairvoyant(method) {
             return Look { colour: RGBColor(0, 0, 0), shape: Shape::Star };

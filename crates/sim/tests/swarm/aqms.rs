@@ -54,7 +54,7 @@ pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
             ecn,
             ..base
         }),
-        other @ AqmConfig::None(_) => other,
+        other @ (AqmConfig::None(_) | AqmConfig::Custom(_)) => other,
     }
 }
 

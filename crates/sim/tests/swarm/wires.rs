@@ -36,6 +36,7 @@ fn control(rng: &mut Rng) -> CcConfig {
             min_rtt_window: Duration::from_secs(1 + rng.below(10)),
             seed: rng.below(1 << 32),
         }),
+        own @ CcConfig::Custom(_) => own,
         CcConfig::Fixed(_) => {
             let segments = 1 + rng.below(300) as u32;
             CcConfig::Fixed(fixed::FixedConfig { segments })
