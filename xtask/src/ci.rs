@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::tidy::arrows::PURE;
-use crate::{Outcome, bench, deny, docs, mutate, notice, process, tidy};
+use crate::{Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
 
 /// Targets without an operating system, best first: a crate that reaches for `std` does not build
 /// there.
@@ -38,7 +38,7 @@ const PARITY: [&str; 12] = [
 /// Parts of the program that a build may leave out.
 const FEATURES: [&str; 5] = ["live", "parquet", "png", "proxy", "quic"];
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step { name: "format", fast: true, run: format },
     Step { name: "clippy", fast: true, run: clippy },
     Step { name: "tidy", fast: true, run: tidy::run },
@@ -50,6 +50,7 @@ const STEPS: [Step; 15] = [
     Step { name: "documentation", fast: false, run: documentation },
     Step { name: "mutations, short", fast: false, run: mutations },
     Step { name: "generated docs", fast: false, run: generated_docs },
+    Step { name: "python", fast: false, run: python_package },
     Step { name: "claims, short", fast: false, run: claims },
     Step { name: "parity, short", fast: false, run: parity },
     Step { name: "live claims, short", fast: false, run: live_claims },
@@ -160,6 +161,10 @@ fn generated_docs(root: &Path) -> Outcome {
         .try_for_each(|set| docs::run_with(root, set, docs::Mode::Check, &program))?;
     docs::readme_with(root, docs::Mode::Check, &program)?;
     docs::rapid_with(root, docs::Mode::Check, &program)
+}
+
+fn python_package(root: &Path) -> Outcome {
+    python::run(root, python::Profile::Dev, &tested_program(root)?)
 }
 
 fn bench_floors(root: &Path) -> Outcome {

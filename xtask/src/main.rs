@@ -16,6 +16,7 @@ mod mutate;
 mod notice;
 mod package;
 mod process;
+mod python;
 mod site;
 mod soak;
 mod swarm;
@@ -63,6 +64,8 @@ cargo xtask <command>
                      goal is missed
   site                         the documentation as a site (mdBook), its links and its search \
                      checked
+  python                       the Python package: the wheel that is given away, its types, its \
+                     tests
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
   swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; \
                      prints and shrinks what fails
@@ -130,6 +133,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["bench", "proxy"] => bench::run_proxy(&root(), false),
         ["bench", "proxy", "--ci"] => bench::run_proxy(&root(), true),
+        ["python"] => python::given_away(&root()),
         ["site"] => site::run(&root()),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
         ["swarm", rest @ ..] => swarm::run(&root(), rest),

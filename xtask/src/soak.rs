@@ -18,10 +18,11 @@ struct Part {
     run: fn(&Path) -> Outcome,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part { name: "long tests", run: long_tests },
     Part { name: "site", run: site::run },
     Part { name: "packages", run: |root| package::run(root, &package::parse(&[])?) },
+    Part { name: "python", run: |root| own(root, &["python"]) },
     Part { name: "slow bearers", run: |root| docs::run_slow_bearers(root, docs::Mode::Check) },
     Part { name: "the proxy beside others", run: |root| own(root, &["bench", "proxy", "--ci"]) },
     Part { name: "mutated inputs", run: |root| mutate::run(root, &mutate::Plan::default()) },

@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "scenario", "trace"]),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "scenario", "trace", "lab"]),
     ("cli", &["base", "sim", "net", "live", "rnis", "proxy", "trace", "scenario", "lab", "report"]),
-    ("py", &["base", "scenario", "lab"]),
+    ("py", &["base", "queue", "ran", "tcp", "sim", "scenario", "lab", "report"]),
     ("xtask", &[]),
 ];
 

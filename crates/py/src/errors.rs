@@ -1,0 +1,50 @@
+//! The exceptions of `justfull.errors`, raised from Rust.
+
+use justfull_scenario::ScenarioError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The exception called `class` of `justfull.errors`, with `text` and these attributes.
+fn raised(py: Python<'_>, class: &str, text: &str, attributes: &Bound<'_, PyDict>) -> PyErr {
+    let made = py
+        .import("justfull.errors")
+        .and_then(|errors| errors.getattr(class))
+        .and_then(|class| class.call((text,), Some(attributes)));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+/// A mistake in a scenario, with file, line, field, what was found and what is allowed.
+pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
+    let attributes = PyDict::new(py);
+    let fill = || -> PyResult<()> {
+        attributes.set_item("file", error.file.display().to_string())?;
+        attributes.set_item("line", error.at.map(|(line, _)| line))?;
+        attributes.set_item("field", &error.field)?;
+        attributes.set_item("found", &error.found)?;
+        attributes.set_item("allowed", &error.allowed)?;
+        attributes.set_item("method", &error.method)?;
+        attributes.set_item("needs_data", error.needs_data)
+    };
+    match fill() {
+        Ok(()) => raised(py, "ScenarioError", &error.to_string(), &attributes),
+        Err(error) => error,
+    }
+}
+
+/// An argument that is none of what is allowed.
+pub(crate) fn argument(py: Python<'_>, field: &str, found: &str, allowed: &str) -> PyErr {
+    let attributes = PyDict::new(py);
+    let fill = || -> PyResult<()> {
+        attributes.set_item("field", field)?;
+        attributes.set_item("found", found)?;
+        attributes.set_item("allowed", allowed)
+    };
+    let text = format!("{field}: found {found}, allowed is {allowed}");
+    match fill() {
+        Ok(()) => raised(py, "ArgumentError", &text, &attributes),
+        Err(error) => error,
+    }
+}

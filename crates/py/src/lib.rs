@@ -1,0 +1,37 @@
+//! The native part of the Python package `justfull`: a door over `scenario`, `lab` and `report`.
+//! What a user meets is in `python/justfull`.
+//!
+//! A door: it converts. No algorithm lives here.
+#![deny(unsafe_code)]
+
+mod arrow;
+mod errors;
+mod own;
+mod results;
+mod run;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// The native part of justfull.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::arrow::Table;
+    #[pymodule_export]
+    use super::own::aqm::{Packet, Queue};
+    #[pymodule_export]
+    use super::own::control::Ack;
+    #[pymodule_export]
+    use super::own::limiter::SlotReport;
+    #[pymodule_export]
+    use super::own::rb_scheduler::{Demand, UeDemand};
+    #[pymodule_export]
+    use super::results::{Results, half_width};
+    #[pymodule_export]
+    use super::scenario::{Scenario, scenario_text, shipped_methods, shipped_scenarios};
+
+    /// Version of the program.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

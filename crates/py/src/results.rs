@@ -1,0 +1,208 @@
+//! Results of a comparison: tables as Arrow, text, report and figures.
+
+use crate::arrow::{Table, failed};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use justfull_lab::model::Comparison;
+use justfull_lab::stats;
+use justfull_report::export::{
+    CDF_COLUMNS, COLUMNS, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, ResultsFolder, SERIES_COLUMNS,
+    folder, rows, write_all, write_figures,
+};
+use justfull_report::figure::{self, Palette};
+use justfull_report::table::{self, RowKind, Style};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Records of one run.
+pub(crate) struct Records {
+    pub(crate) packets: Option<Result<RecordBatch, ArrowError>>,
+    pub(crate) slots: Option<Result<RecordBatch, ArrowError>>,
+}
+
+/// The runs of a scenario.
+#[pyclass(frozen, module = "justfull._native")]
+pub(crate) struct Results {
+    comparison: Comparison,
+    palette: Palette,
+    packets: Vec<RecordBatch>,
+    slots: Vec<RecordBatch>,
+}
+
+/// A group's heading, and its table: headings, rows with their kind and note, notes.
+type Group = (String, Vec<String>, Vec<(Vec<String>, &'static str, String)>, Vec<String>);
+
+impl Results {
+    pub(crate) fn new(mut comparison: Comparison, records: Vec<Records>) -> PyResult<Self> {
+        comparison.command = "justfull (Python)".into();
+        let (mut packets, mut slots) = (Vec::new(), Vec::new());
+        for of_run in records {
+            packets.extend(of_run.packets.transpose().map_err(|error| failed(&error))?);
+            slots.extend(of_run.slots.transpose().map_err(|error| failed(&error))?);
+        }
+        Ok(Self { palette: Palette::of(&comparison), comparison, packets, slots })
+    }
+}
+
+fn of_runs(batches: &[RecordBatch], option: &str) -> PyResult<Table> {
+    match batches.first() {
+        Some(first) => Ok(Table::new(batches.to_vec(), first.schema())),
+        None => {
+            Err(PyValueError::new_err(format!("no {option}: ask for them by run({option}=True)")))
+        }
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// A row for each run and flow, as `runs.parquet`.
+    #[getter]
+    fn runs(&self) -> PyResult<Table> {
+        Table::of(&COLUMNS, rows::flows(&self.comparison)).map_err(|error| failed(&error))
+    }
+
+    /// A row for each run and bin of time, as `series.csv`.
+    #[getter]
+    fn series(&self) -> PyResult<Table> {
+        Table::of(&SERIES_COLUMNS, rows::series(&self.comparison)).map_err(|error| failed(&error))
+    }
+
+    /// A row for each run, flow name and bin of time, as `flow_series.csv`.
+    #[getter]
+    fn flow_series(&self) -> PyResult<Table> {
+        Table::of(&FLOW_SERIES_COLUMNS, rows::flow_series(&self.comparison))
+            .map_err(|error| failed(&error))
+    }
+
+    /// A row for each run, distribution and point, as `cdf.csv`.
+    #[getter]
+    fn cdf(&self) -> PyResult<Table> {
+        Table::of(&CDF_COLUMNS, rows::cdf(&self.comparison)).map_err(|error| failed(&error))
+    }
+
+    /// A row for each run and queue, as `entities.csv`.
+    #[getter]
+    fn entities(&self) -> PyResult<Table> {
+        Table::of(&ENTITY_COLUMNS, rows::entities(&self.comparison)).map_err(|error| failed(&error))
+    }
+
+    /// A row for each packet of each run, as `--packets` writes.
+    #[getter]
+    fn packets(&self) -> PyResult<Table> {
+        of_runs(&self.packets, "packets")
+    }
+
+    /// A row for each slot of each run, as `--slots` writes.
+    #[getter]
+    fn slots(&self) -> PyResult<Table> {
+        of_runs(&self.slots, "slots")
+    }
+
+    /// Title of the scenario.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.comparison.title
+    }
+
+    /// What a reader must know.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.comparison.notes.clone()
+    }
+
+    /// Runs that broke an invariant, each with the invariant. Their results are left out.
+    #[getter]
+    fn broken(&self) -> Vec<String> {
+        self.comparison.broken.clone()
+    }
+
+    /// The scenario with every default filled in.
+    #[getter]
+    fn scenario_toml(&self) -> &str {
+        &self.comparison.scenario_toml
+    }
+
+    /// Each method's colour in figures, `#rrggbb`.
+    fn colour(&self, method: &str) -> String {
+        self.palette.colour(method)
+    }
+
+    /// The tables of the command line as plain text.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for group in &self.comparison.groups {
+            text.push_str(&format!("{}\n", group.heading()));
+            text.push_str(&table::terminal(&table::methods(&group.runs), Style::default()));
+        }
+        text
+    }
+
+    /// The same tables as data.
+    fn tables(&self) -> Vec<Group> {
+        let of_group = |group: &justfull_lab::model::Group| {
+            let grid = table::methods(&group.runs);
+            let rows = grid.rows.into_iter().map(|row| {
+                let kind = match row.kind {
+                    RowKind::Method => "method",
+                    RowKind::Part => "part",
+                    RowKind::Reference => "reference",
+                    RowKind::Claim(_) => "claim",
+                };
+                (row.cells, kind, row.note)
+            });
+            (group.heading(), grid.header, rows.collect(), grid.notes)
+        };
+        self.comparison.groups.iter().map(of_group).collect()
+    }
+
+    /// The report as one HTML page.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| justfull_report::html(&self.comparison))
+    }
+
+    /// The figures of the report: identifier, caption, SVG.
+    fn figures(&self, py: Python<'_>) -> Vec<(String, String, String)> {
+        let figures = py.detach(|| figure::all(&self.comparison));
+        figures.into_iter().map(|f| (f.id, f.caption, f.svg)).collect()
+    }
+
+    /// Writes the results folder of the command line to `path`. Returns what was said on the way.
+    #[pyo3(signature = (path, *, scenario, force=false))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        scenario: &str,
+        force: bool,
+    ) -> PyResult<Vec<String>> {
+        let os = |e: &dyn std::fmt::Display| PyOSError::new_err(e.to_string());
+        py.detach(|| {
+            let subject = folder::Subject { kind: "run".into(), scenario: scenario.into() };
+            let (mut folder, mut said) = ResultsFolder::open(&path, subject, force, &mut || ())
+                .map_err(|e| PyValueError::new_err(e.to_string()))?;
+            write_all(&mut folder, &self.comparison).map_err(|e| os(&e))?;
+            write_figures(&mut folder, &figure::all(&self.comparison), false)
+                .map_err(|e| os(&e))?;
+            let html = justfull_report::html(&self.comparison);
+            folder
+                .write("report.html", |out| out.write_all(html.as_bytes()))
+                .map_err(|e| os(&e))?;
+            let origin = folder::Origin {
+                command: self.comparison.command.clone(),
+                version: self.comparison.version.clone(),
+                seeds: self.comparison.seeds(),
+                scenario_toml: self.comparison.scenario_toml.clone(),
+            };
+            said.extend(folder.publish(origin).map_err(|e| os(&e))?);
+            Ok(said)
+        })
+    }
+}
+
+/// Half width of the 95 % confidence interval of the mean, by Student's t; none with fewer than
+/// three values.
+#[pyfunction]
+pub(crate) fn half_width(values: Vec<f64>) -> Option<f64> {
+    stats::Summary::of(&values)?.ci95
+}

@@ -1,0 +1,51 @@
+"""Keeps the queues of cellular networks just full: scenarios, runs and results in Python.
+
+    import justfull as jf
+    results = jf.scenario("voip-over-lte").run(seeds=5)
+    print(results)
+    jf.plot.cdf(results)
+
+The simulator is the command line's: the same scenario and seed give the same rows.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from justfull._native import VERSION as __version__
+from justfull._results import Results
+from justfull._scenario import Scenario, methods, scenario, scenarios
+from justfull._table import Table
+from justfull.errors import ArgumentError, BrokenRunError, JustfullError, ScenarioError
+from justfull.own import (
+    Ack,
+    Aqm,
+    CongestionControl,
+    Demand,
+    Limiter,
+    Method,
+    Packet,
+    Queue,
+    RbScheduler,
+    SlotReport,
+)
+
+if TYPE_CHECKING:
+    from justfull import plot, testing
+
+__all__ = [
+    "Ack", "Aqm", "ArgumentError", "BrokenRunError", "CongestionControl", "Demand",
+    "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Scenario",
+    "ScenarioError", "SlotReport", "Table", "__version__", "methods", "plot", "scenario",
+    "scenarios", "testing",
+]
+
+_LATER = ("plot", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    """Parts that need other packages are imported when they are used."""
+    if name in _LATER:
+        return importlib.import_module(f"justfull.{name}")
+    raise AttributeError(f"module 'justfull' has no attribute {name!r}")

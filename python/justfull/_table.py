@@ -1,0 +1,78 @@
+"""Tables of results, shared with polars, pandas, DuckDB and pyarrow without a copy."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from justfull import _native
+
+_SHOWN = 10
+
+
+class Table:
+    """Rows in Arrow's memory. Whatever takes the Arrow PyCapsule interface takes it as it is:
+    `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb.sql("from table")` after either."""
+
+    def __init__(self, native: _native.Table, name: str) -> None:
+        self._table = native
+        self._name = name
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._table.__arrow_c_schema__()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """The cells of a column; None where a value is missing."""
+        return self._table.column(name)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._table.column_names
+
+    @property
+    def meaning(self) -> dict[str, str]:
+        """Unit and meaning of each column."""
+        return {name: f"{unit}: {text}" for name, unit, text in self._table.columns}
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame over the same memory."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table over the same memory."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with Arrow's types over the same memory; needs pyarrow."""
+        import pandas
+
+        return self.to_arrow().to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """A dict for each row."""
+        cells = [self[name] for name in self.columns]
+        return [dict(zip(self.columns, row)) for row in zip(*cells)]
+
+    def __repr__(self) -> str:
+        return f"<justfull.Table {self._name}: {len(self)} rows, {len(self.columns)} columns>"
+
+    def _repr_html_(self) -> str:
+        rows = [[self[name][i] for name in self.columns] for i in range(min(len(self), _SHOWN))]
+        head = "".join(f"<th title='{escape(self.meaning[name], quote=True)}'>{escape(name)}</th>"
+                       for name in self.columns)
+        body = "".join("<tr>" + "".join(
+            f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row) + "</tr>"
+            for row in rows)
+        return (f"<div style='overflow-x:auto'><table><thead><tr>{head}</tr></thead>"
+                f"<tbody>{body}</tbody></table></div>{escape(repr(self))}")

@@ -1,0 +1,212 @@
+"""The report's figures on matplotlib axes.
+
+Every function draws on `ax`, or on the current axes without one, and returns the axes. A method has
+the same colour as in the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from justfull._native import half_width
+from justfull.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from justfull._results import Results
+    from justfull._table import Table
+
+__all__ = ["backlog", "ccdf", "cdf", "delay_over_time", "goodput_over_time", "line"]
+
+
+def _axes(ax: Axes | None) -> Any:
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.gca()
+
+
+def _chosen(name: str, wanted: str | None, there: Iterable[Any]) -> list[Any]:
+    """All that is there in order of appearance, or what is wanted."""
+    known = list(dict.fromkeys(there))
+    if wanted is None:
+        return known
+    if wanted not in known:
+        allowed = ", ".join(map(str, known))
+        raise ArgumentError(f"{name}: found {wanted}, allowed is one of {allowed}",
+                            field=name, found=wanted, allowed=allowed)
+    return [wanted]
+
+
+def _asked(results: Results, flow: str | None) -> str:
+    """The flow asked for; else the scenario's low-latency flow, else the first."""
+    runs = results.runs
+    if flow is None:
+        asked = [name for name, low in zip(runs["flow"], runs["low_latency"]) if low]
+        flow = (asked or runs["flow"])[0]
+    return str(_chosen("flow", flow, runs["flow"])[0])
+
+
+def _bins(
+    results: Results, flow: str, seed: int | None, columns: tuple[str, ...]
+) -> dict[str, list[tuple[Any, ...]]]:
+    """Time and columns of each bin of one run of each method: of `seed`, else the first."""
+    table = results.flow_series
+    seeds: dict[str, int] = {}
+    bins: dict[str, list[tuple[Any, ...]]] = {}
+    cells = [table[column] for column in ("time_s", *columns)]
+    for method, of, name, *values in zip(table["method"], table["seed"], table["flow"], *cells):
+        if name == flow and seeds.setdefault(method, of if seed is None else seed) == of:
+            bins.setdefault(method, []).append(tuple(values))
+    return bins
+
+
+def delay_over_time(
+    results: Results, flow: str | None = None, seed: int | None = None, ax: Axes | None = None
+) -> Any:
+    """Delay of a flow over time in one run of each method: the median of each bin, and a band from
+    its 10th to its 90th percentile."""
+    axes, flow = _axes(ax), _asked(results, flow)
+    columns = ("delay_ms_p10", "delay_ms_p50", "delay_ms_p90")
+    for method, bins in _bins(results, flow, seed, columns).items():
+        # A bin without packets leaves a gap.
+        times, low, mid, high = (
+            [math.nan if value is None else value for value in column] for column in zip(*bins))
+        colour = results.colour(method)
+        axes.plot(times, mid, color=colour, label=method)
+        axes.fill_between(times, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.set_yscale("log")
+    axes.set_xlabel("time, s")
+    axes.set_ylabel(f"delay of {flow}, ms")
+    axes.legend()
+    return axes
+
+
+def goodput_over_time(
+    results: Results, flow: str | None = None, seed: int | None = None, ax: Axes | None = None
+) -> Any:
+    """Goodput of a flow over time in one run of each method."""
+    axes, flow = _axes(ax), _asked(results, flow)
+    for method, bins in _bins(results, flow, seed, ("goodput_mbit_s",)).items():
+        times, goodputs = zip(*bins)
+        axes.plot(times, goodputs, color=results.colour(method), label=method)
+    axes.set_xlabel("time, s")
+    axes.set_ylabel(f"goodput of {flow}, Mbit/s")
+    axes.legend()
+    return axes
+
+
+def _distribution(table: Table, quantity: str, flow: str, method: str) -> list[tuple[float, float]]:
+    """The points of one method's distribution, the mean share over seeds at each time."""
+    by_seed: dict[int, list[tuple[float, float]]] = {}
+    for name, what, of, seed, time, share in zip(
+            table["method"], table["quantity"], table["of"], table["seed"], table["time_ms"],
+            table["share"]):
+        if (name, what, of) == (method, quantity, flow):
+            by_seed.setdefault(seed, []).append((time, share))
+    times = sorted({time for points in by_seed.values() for time, _ in points})
+    shares = [[_at(points, time) for time in times] for points in by_seed.values()]
+    return [(time, fmean(of_time)) for time, of_time in zip(times, zip(*shares))]
+
+
+def _at(points: list[tuple[float, float]], time: float) -> float:
+    """Share at or below `time`: the last of ascending points that is not beyond it."""
+    share = 0.0
+    for at, value in points:
+        if at > time:
+            break
+        share = value
+    return share
+
+
+def cdf(
+    results: Results, flow: str | None = None, quantity: str = "delay", ax: Axes | None = None
+) -> Any:
+    """Share of packets that waited no longer than a time, over all seeds."""
+    axes, table, flow = _axes(ax), results.cdf, _asked(results, flow)
+    _chosen("quantity", quantity, table["quantity"])
+    for method in _chosen("method", None, table["method"]):
+        points = _distribution(table, quantity, flow, method)
+        if points:
+            times, shares = zip(*points)
+            axes.step(times, shares, where="post", color=results.colour(method), label=method)
+    axes.set_xscale("log")
+    axes.set_xlabel(f"{quantity} of {flow}, ms")
+    axes.set_ylabel("share of packets at or below")
+    axes.legend()
+    return axes
+
+
+def ccdf(
+    results: Results, flow: str | None = None, quantity: str = "delay", ax: Axes | None = None
+) -> Any:
+    """Share of packets that waited longer than a time, with a logarithmic tail."""
+    axes, table, flow = _axes(ax), results.cdf, _asked(results, flow)
+    _chosen("quantity", quantity, table["quantity"])
+    for method in _chosen("method", None, table["method"]):
+        points = _distribution(table, quantity, flow, method)
+        above = [(time, 1 - share) for time, share in points if share < 1]
+        if above:
+            times, shares = zip(*above)
+            axes.step(times, shares, where="post", color=results.colour(method), label=method)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(f"{quantity} of {flow}, ms")
+    axes.set_ylabel("share of packets above")
+    axes.legend()
+    return axes
+
+
+def backlog(results: Results, method: str, seed: int | None = None, ax: Axes | None = None) -> Any:
+    """Packets in UPF, SDAP and RLC over time, stacked, in one run of a method."""
+    axes, table = _axes(ax), results.series
+    _chosen("method", method, table["method"])
+    seed = min(table["seed"]) if seed is None else seed
+    rows = [i for i, (name, of) in enumerate(zip(table["method"], table["seed"]))
+            if name == method and of == seed]
+    times = [table["time_s"][i] for i in rows]
+    layers = ("upf", "sdap", "rlc")
+    heights = [[table[f"{layer}_packets"][i] or 0.0 for i in rows] for layer in layers]
+    axes.stackplot(times, *heights, labels=[layer.upper() for layer in layers],
+                   colors=("#9ecae1", "#6baed6", "#2171b5"))
+    axes.set_xlabel("time, s")
+    axes.set_ylabel("backlog, packets")
+    axes.set_title(f"{method}, seed {seed}")
+    axes.legend()
+    return axes
+
+
+def line(
+    results: Results,
+    y: str = "delay_ms_mean",
+    flow: str | None = None,
+    ax: Axes | None = None,
+) -> Any:
+    """A column of `runs` over the swept setting: mean over the seeds, with its 95 % interval from
+    three seeds on."""
+    axes, table, flow = _axes(ax), results.runs, _asked(results, flow)
+    _chosen("y", y, table.columns)
+    names = [name for name in table["x_name"] if name is not None]
+    if not names:
+        raise ArgumentError("results: found no swept setting, allowed are those of a sweep or grid",
+                            field="results", found="no swept setting", allowed="a sweep or grid")
+    points: dict[str, dict[float, list[float]]] = {}
+    for method, name, x, value in zip(
+            table["method"], table["flow"], table["x_value"], table[y]):
+        if name == flow and x is not None and value is not None:
+            points.setdefault(method, {}).setdefault(x, []).append(value)
+    for method, values in points.items():
+        xs = sorted(values)
+        means = [fmean(values[x]) for x in xs]
+        halves = [half_width(values[x]) or 0.0 for x in xs]
+        axes.errorbar(xs, means, yerr=halves, color=results.colour(method), label=method,
+                      marker="o", capsize=3)
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(f"{y} of {flow}")
+    axes.legend()
+    return axes

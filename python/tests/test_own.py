@@ -1,0 +1,182 @@
+"""Algorithms written in Python."""
+
+import math
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+from my_drql import MyDrql
+
+import justfull as jf
+
+SHORT = {"duration": "15s", "warmup": "5s"}
+
+
+def rows(results: jf.Results) -> list[dict[str, Any]]:
+    return [{name: cell for name, cell in row.items() if name != "method"}
+            for row in results.runs.to_dicts()]
+
+
+@pytest.mark.parametrize("cell", ["t20-individual", "voip-over-lte", "nr-100mhz"])
+def test_a_copy_of_drql_gives_the_rows_of_drql(cell: str) -> None:
+    cell_of = jf.scenario(cell).set(SHORT)
+    shipped = cell_of.run([jf.Method("D", "DRQL", {"rlc.limiter": {"kind": "drql"}})],
+                          seeds=2, progress=False)
+    own = cell_of.run([jf.Method("D", "DRQL", limiter=MyDrql)], seeds=2, progress=False)
+    assert rows(own) == rows(shipped)
+
+
+def test_a_limiter_in_python_costs_under_five_microseconds_a_packet() -> None:
+    cell = jf.scenario("voip-over-lte").set(duration="20s")
+    packets = len(cell.run([MyDrql], seeds=1, packets=True, progress=False).packets)
+
+    def took(method: Any) -> float:
+        start = time.process_time()
+        cell.run([method], seeds=1, threads=1, progress=False)
+        return time.process_time() - start
+
+    least = min(took(MyDrql) for _ in range(5)) - min(took("DRQL") for _ in range(5))
+    assert least / packets < 5e-6
+
+
+class Deep(jf.Aqm):
+    """Drops at the head what waited for over 20 ms, at most every 100 ms."""
+
+    def __init__(self, lanes: int, key: int) -> None:
+        super().__init__(lanes, key)
+        self.last = -(10**9)
+
+    def on_dequeue(self, now: int, queue: jf.Queue, packet: jf.Packet, sojourn: int) -> str | None:
+        assert packet.size > 0 and queue.bytes >= 0
+        if sojourn > 20_000_000 and now - self.last > 100_000_000:
+            self.last = now
+            return "signal"
+        return None
+
+
+class FewFirst(jf.RbScheduler):
+    """Serves the UE with the least backlog first."""
+
+    def schedule(self, demand: jf.Demand) -> list[int]:
+        left, given = demand.units, [0] * len(demand.ues)
+        for index in sorted(range(len(given)), key=lambda i: demand.ues[i].backlog):
+            ue = demand.ues[index]
+            blocks = next((n for n, size in enumerate(ue.tbs) if size >= ue.backlog), demand.rbs)
+            given[index] = min(left, math.ceil(blocks / demand.unit_size))
+            left -= given[index]
+        return given
+
+
+class HalfWindow(jf.CongestionControl):
+    """Adds a segment for each window, halves at a loss."""
+
+    def on_ack(self, ack: jf.Ack) -> None:
+        if not ack.in_recovery:
+            self.cwnd += max(self.mss * ack.acked // max(self.cwnd, 1), 1)
+
+    def on_congestion(self, now: int, cause: str, in_flight: int) -> None:
+        self.cwnd = max(in_flight // 2, 2 * self.mss)
+        self.ssthresh = self.cwnd
+
+
+def test_an_aqm_a_scheduler_and_a_control_act() -> None:
+    cell = jf.scenario("voip-over-lte").set(duration="15s")
+    found = cell.run(["Vanilla", Deep, HalfWindow], seeds=1, progress=False).runs
+    delay = dict(zip(zip(found["method"], found["flow"]), found["delay_ms_mean"]))
+    drops = dict(zip(zip(found["method"], found["flow"]), found["dropped_packets"]))
+    assert delay["Deep", "voip"] < delay["Vanilla", "voip"] / 10
+    assert drops["Deep", "bulk"] > 0
+    assert delay["HalfWindow", "bulk"] < delay["Vanilla", "bulk"]
+    served = jf.scenario("several-ues").set(SHORT).run(["Vanilla"], seeds=1, progress=False)
+    assert len(served.runs) > 0
+    nr = jf.scenario("nr-100mhz").set(SHORT).run(["Vanilla", FewFirst], seeds=1, progress=False)
+    assert {name for name in nr.runs["method"]} == {"Vanilla", "FewFirst"}
+
+
+@pytest.mark.parametrize("own", [MyDrql, Deep, FewFirst, HalfWindow])
+def test_each_keeps_the_rules(own: Any) -> None:
+    assert jf.testing.check(own)
+
+
+class Closed(jf.Limiter):
+    def room(self, now: int, backlog: int) -> int:
+        return 0
+
+
+class Moody(jf.Limiter):
+    calls = 0
+
+    def room(self, now: int, backlog: int) -> int:
+        Moody.calls += 1
+        return max(20_000 + Moody.calls % 977 - backlog, 0)
+
+
+def test_the_rules_catch_what_starves_and_what_is_not_deterministic() -> None:
+    with pytest.raises(jf.testing.ConformanceError, match="starves"):
+        jf.testing.check(Closed)
+    with pytest.raises(jf.testing.ConformanceError, match="not deterministic"):
+        jf.testing.check(Moody)
+
+
+class Raises(jf.Limiter):
+    def room(self, now: int, backlog: int) -> int:
+        raise LookupError("nothing there")
+
+
+class Nonsense(jf.Limiter):
+    def room(self, now: int, backlog: int) -> int:
+        return -5
+
+
+class Unmade(jf.Limiter):
+    def __init__(self, unit: str, slot: int, mtu: int) -> None:
+        raise LookupError("cannot be made")
+
+    def room(self, now: int, backlog: int) -> int:
+        return 0
+
+
+class Greedy(jf.RbScheduler):
+    def schedule(self, demand: jf.Demand) -> list[int]:
+        return [demand.units + 1] * len(demand.ues)
+
+
+class Odd(jf.Aqm):
+    def on_enqueue(self, now: int, queue: jf.Queue, packet: jf.Packet) -> str | None:
+        return "maybe"
+
+
+def test_what_a_method_raises_or_returns_wrongly_is_an_exception() -> None:
+    cell = jf.scenario("voip-over-lte").set(SHORT)
+    with pytest.raises(LookupError, match="nothing there"):
+        cell.run([Raises], seeds=1)
+    with pytest.raises(TypeError, match=r"Limiter.room: returned -5, allowed is a whole number"):
+        cell.run([Nonsense], seeds=1)
+    with pytest.raises(LookupError, match="cannot be made"):
+        cell.run([Unmade], seeds=1)
+    with pytest.raises(TypeError, match="'maybe', allowed is None, 'pass'"):
+        cell.run([Odd], seeds=1)
+    with pytest.raises(TypeError, match="at most"):
+        jf.scenario("nr-100mhz").set(SHORT).run([Greedy], seeds=1)
+    with pytest.raises(jf.ArgumentError, match="methods: found 3"):
+        cell.run([3])  # type: ignore[list-item]
+    with pytest.raises(jf.ScenarioError, match="a name that no other method has"):
+        cell.run([jf.Method("DRQL")])
+    with pytest.raises(jf.ArgumentError, match="aqm_in"):
+        jf.Method("X", aqm=Deep, aqm_in="air")
+
+
+class Endless(jf.Limiter):
+    def room(self, now: int, backlog: int) -> int:
+        while True:
+            pass
+
+
+def test_ctrl_c_ends_a_method_that_never_returns() -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        jf.scenario("voip-over-lte").set(SHORT).run([Endless], seeds=1)

@@ -1,0 +1,46 @@
+"""Figures on matplotlib axes."""
+
+import matplotlib
+import pytest
+
+import justfull as jf
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def results() -> jf.Results:
+    cell = jf.scenario("voip-over-lte").set(duration="15s", warmup="5s")
+    return cell.run(["Vanilla", "DRQL"], seeds=3, progress=False)
+
+
+def test_each_figure_has_a_line_for_each_method_in_its_colour(results: jf.Results) -> None:
+    for draw in (jf.plot.delay_over_time, jf.plot.goodput_over_time, jf.plot.cdf, jf.plot.ccdf):
+        _, axes = pyplot.subplots()
+        assert draw(results, ax=axes) is axes
+        colours = {line.get_label(): line.get_color() for line in axes.get_lines()}
+        assert colours == {m: results.colour(m) for m in ("Vanilla", "DRQL")}, draw.__name__
+        assert "voip" in axes.get_ylabel() + axes.get_xlabel()
+        pyplot.close()
+
+
+def test_the_backlog_is_stacked_by_layer(results: jf.Results) -> None:
+    _, axes = pyplot.subplots()
+    jf.plot.backlog(results, "DRQL", ax=axes)
+    assert [area.get_label() for area in axes.collections] == ["UPF", "SDAP", "RLC"]
+    pyplot.close()
+
+
+def test_a_line_over_a_swept_setting(results: jf.Results) -> None:
+    cell = jf.scenario("voip-over-lte").set(duration="15s", warmup="5s")
+    swept = cell.grid({"rlc.queue.limit": ["50kB", "200kB"]})
+    _, axes = pyplot.subplots()
+    jf.plot.line(swept.run(["Vanilla"], seeds=3, progress=False), "delay_ms_p99", ax=axes)
+    x, y = axes.get_lines()[0].get_data()
+    assert list(x) == [50.0, 200.0] and y[0] < y[1]
+    pyplot.close()
+    with pytest.raises(jf.ArgumentError, match="a sweep or grid"):
+        jf.plot.line(results)
+    with pytest.raises(jf.ArgumentError, match="flow: found nobody"):
+        jf.plot.cdf(results, "nobody")

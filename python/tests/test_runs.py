@@ -1,0 +1,182 @@
+"""Scenarios, runs and results, held against the command line's files."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import duckdb
+import polars
+import pyarrow
+import pytest
+
+import justfull as jf
+
+PROGRAM = os.environ["JUSTFULL_PROGRAM"]
+SHORT = {"duration": "15s", "warmup": "5s"}
+
+
+def command(*arguments: str) -> None:
+    subprocess.run([PROGRAM, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def results() -> jf.Results:
+    cell = jf.scenario("voip-over-lte").set(SHORT)
+    return cell.run(["Vanilla", "DRQL"], seeds=2, packets=True, slots=True, progress=False)
+
+
+def test_rows_are_those_of_the_command_line(results: jf.Results, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command("run", "voip-over-lte", "--set", "duration=15s", "--set", "warmup=5s", "--method",
+            "Vanilla", "--method", "DRQL", "--runs", "2", "-q", "--out", str(out))
+    assert results.runs.to_polars().equals(polars.read_parquet(out / "runs.parquet"))
+    for name in ("series", "flow_series", "cdf"):
+        table = getattr(results, name)
+        there = polars.read_csv(out / f"{name}.csv", infer_schema_length=None)
+        assert table.columns == there.columns
+        assert len(table) == len(there) > 0
+        for column in there.columns:
+            numbers = there[column].dtype.is_numeric()
+            for ours, theirs in zip(table[column], there[column].to_list()):
+                assert ours == theirs or (numbers and math.isclose(ours, theirs)), column
+
+
+def test_packets_and_slots_are_those_of_the_command_line(
+    results: jf.Results, tmp_path: Path
+) -> None:
+    for name in ("packets", "slots"):
+        file = tmp_path / f"{name}.parquet"
+        command("run", "voip-over-lte", "--set", "duration=15s", "--set", "warmup=5s", "--method",
+                "DRQL", "--seed", "2", "--runs", "1", "-q", "--no-files", f"--{name}", str(file))
+        ours = getattr(results, name).to_polars().filter(method="DRQL", seed=2)
+        theirs = polars.read_parquet(file)
+        assert ours.columns == theirs.columns
+        same = theirs.with_columns([
+            polars.col(column).cast(ours[column].dtype) for column in theirs.columns])
+        assert ours.equals(same), name
+
+
+def test_readers_share_the_memory(results: jf.Results) -> None:
+    table = pyarrow.table(results.runs)
+    again = pyarrow.table(results.runs)
+    assert table.num_rows == len(results.runs) == 8
+    frame = results.runs.to_pandas()
+    assert list(frame["method"].unique()) == ["Vanilla", "DRQL"]
+    found = duckdb.sql("select method, count(*) from again group by method order by method")
+    assert found.fetchall() == [("DRQL", 4), ("Vanilla", 4)]
+    runs = results.runs
+    first, second = pyarrow.table(runs), pyarrow.table(runs)
+    column = first.column_names.index("delay_ms_mean")
+    address = [t.column(column).chunk(0).buffers()[1].address for t in (first, second)]
+    assert address[0] == address[1], "no copy is made"
+    assert again.equals(table)
+    assert "ms: " in runs.meaning["delay_ms_mean"]
+
+
+def test_a_setting_a_grid_and_a_method_change_a_scenario() -> None:
+    cell = jf.scenario("nr-100mhz").set(SHORT)
+    grid = cell.grid({"rlc.queue.limit": ["1MB", "4MB"], "core.delay": ["5ms", "10ms"]})
+    assert len(grid.points) == 4
+    assert 'duration = "15s"' in cell.toml()
+    assert "RLC" in str(cell)
+    mine = jf.Method("Shallow", "Vanilla", {"rlc.queue.limit": "50kB"})
+    found = jf.scenario("voip-over-lte").set(SHORT).run(
+        ["Vanilla", mine], seeds=1, progress=False).runs
+    delay = dict(zip(zip(found["method"], found["flow"]), found["delay_ms_mean"]))
+    assert delay["Shallow", "voip"] < delay["Vanilla", "voip"]
+
+
+def test_mistakes_name_file_field_value_and_what_is_allowed() -> None:
+    cell = jf.scenario("t20-individual")
+    with pytest.raises(jf.ScenarioError) as caught:
+        cell.set({"rlc.queue.limt": "1MB"})
+    assert caught.value.field == "rlc.queue.limt"
+    assert "limit" in caught.value.allowed
+    with pytest.raises(jf.ScenarioError) as caught:
+        jf.scenario("[flow]\nx = \n")
+    assert (caught.value.file, caught.value.line) == ("scenario.toml", 2)
+    with pytest.raises(jf.ScenarioError, match="did you mean t20-individual"):
+        jf.scenario("t20-indvidual")
+    with pytest.raises(jf.ScenarioError, match="--method"):
+        cell.run(["NoSuch"])
+    with pytest.raises(jf.ArgumentError, match="64 bits"):
+        cell.set(seed=2**70)
+    with pytest.raises(jf.ArgumentError, match="a bool, a number"):
+        cell.set(duration=object())
+    with pytest.raises(jf.ArgumentError, match="a list of values"):
+        cell.grid({"duration": 3})
+    with pytest.raises(ValueError, match=r"packets=True"):
+        cell.set(SHORT).run(["Vanilla"], seeds=1, progress=False).packets
+    with pytest.raises(KeyError, match="delay_ms_mean"):
+        cell.set(SHORT).run(["Vanilla"], seeds=1, progress=False).runs["nothing"]
+
+
+def test_ctrl_c_ends_a_long_run_within_a_tenth_of_a_second() -> None:
+    cell = jf.scenario("nr-100mhz").set(duration="2000s")
+    sent = [0.0]
+
+    def interrupt() -> None:
+        time.sleep(0.5)
+        sent[0] = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        cell.run(["Vanilla"], seeds=1, progress=False)
+    assert time.monotonic() - sent[0] < 0.1
+
+
+def test_python_goes_on_while_runs_are_made() -> None:
+    counted, end = [0], threading.Event()
+
+    def count() -> None:
+        while not end.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.monotonic()
+    jf.scenario("nr-100mhz").set(duration="10s").run(["Vanilla"], seeds=2, progress=False)
+    elapsed = time.monotonic() - start
+    end.set()
+    thread.join()
+    assert counted[0] > 20 * elapsed, "the lock of the interpreter is free"
+
+
+def test_progress_is_told_and_may_end_the_runs() -> None:
+    cell, told = jf.scenario("nr-100mhz").set(duration="10s"), []
+    cell.run(["Vanilla"], seeds=2, progress=lambda runs, seconds: told.append((runs, seconds)))
+    assert told[-1] == (2, 20.0)
+
+    def refuse(runs: int, seconds: float) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        cell.set(duration="500s").run(["Vanilla"], seeds=1, progress=refuse)
+
+
+def test_results_are_saved_shown_and_reported(results: jf.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["schema"] >= 1
+    subprocess.run([PROGRAM, "check", str(tmp_path / "out")], check=True, capture_output=True)
+    assert "<svg" in next(iter(results.figures().values()))
+    assert "Vanilla" in str(results)
+    html = results._repr_html_()
+    assert html.count("<tr") > 4 and "DRQL" in html
+    assert "<table>" in results.runs._repr_html_()
+    assert "<pre>" in jf.scenario("demo")._repr_html_()
+
+
+def test_the_import_takes_under_a_tenth_of_a_second() -> None:
+    timed = ("import time; t = time.perf_counter(); import justfull; "
+             "print(time.perf_counter() - t)")
+    least = min(float(subprocess.run([sys.executable, "-c", timed], check=True,
+                                     capture_output=True, text=True).stdout) for _ in range(5))
+    assert least < 0.1

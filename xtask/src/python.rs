@@ -1,0 +1,117 @@
+//! `cargo xtask python`: the Python package: its wheel, made and installed in a fresh environment,
+//! its types, and its tests against the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Failure, Outcome, process};
+
+/// Most bytes of a wheel that is given away.
+const MOST_BYTES: u64 = 20_000_000;
+/// What README shows.
+const FIRST: &str =
+    "import justfull as jf; print(jf.scenario('voip-over-lte').run(seeds=2, progress=False))";
+
+/// How the wheel is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// As the tests' own program, with assertions.
+    Dev,
+    /// As it is given away.
+    Release,
+}
+
+/// Checks the wheel that is given away, against the program of the same build.
+pub(crate) fn given_away(root: &Path) -> Outcome {
+    let mut build = process::cargo(root);
+    build.args(["build", "--release", "-p", "justfull"]);
+    let program = process::built(&mut build, "justfull")?;
+    run(root, Profile::Release, &program)
+}
+
+/// Builds the wheel and holds it against `program`.
+pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
+    let tools = tools();
+    if !tools.join("maturin").exists() {
+        let message = "no Python tools: `.ci/setup --tests` installs them";
+        return process::skipped(&format!(
+            "skipped: the Python package, since there are {message}"
+        ));
+    }
+    let metadata = process::metadata(&root.join("Cargo.toml"))?;
+    let folder = metadata.target_directory.into_std_path_buf().join("python");
+    let wheel = wheel(root, &tools, &folder, profile)?;
+    first_steps(&folder, &wheel)?;
+    let python = tools.join("python");
+    let install = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--force-reinstall"];
+    process::must_succeed(Command::new(&python).args(install).arg(&wheel))?;
+    // In a folder of its own, so that the installed package is read and not the tree's.
+    let types = folder.join("types");
+    fs::create_dir_all(&types).map_err(|e| Failure::Environment(e.to_string()))?;
+    let settings = root.join("pyproject.toml");
+    let mypy = |rest: &[&str]| {
+        let mut command = Command::new(&python);
+        command.current_dir(&types).args(["-m", "mypy"]).arg("--config-file").arg(&settings);
+        command.args(rest).args(["-p", "justfull"]);
+        process::must_succeed(&mut command)
+    };
+    mypy(&[])?;
+    let examples = root.join("python/examples");
+    for entry in fs::read_dir(&examples).into_iter().flatten().flatten() {
+        if entry.path().extension().is_some_and(|ending| ending == "py") {
+            let mut command = Command::new(&python);
+            command.current_dir(&types).args(["-m", "mypy", "--strict"]).arg(entry.path());
+            process::must_succeed(&mut command)?;
+        }
+    }
+    let stubs = ["-m", "mypy.stubtest", "justfull._native"];
+    process::must_succeed(Command::new(&python).current_dir(&types).args(stubs))?;
+    let tests = root.join("python/tests");
+    let mut pytest = Command::new(&python);
+    pytest
+        .current_dir(&types)
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"])
+        .arg(&tests)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("JUSTFULL_PROGRAM", program);
+    process::must_succeed(&mut pytest)
+}
+
+/// The programs of the environment that `.ci/setup --tests` makes.
+fn tools() -> PathBuf {
+    let made = std::env::var_os("JUSTFULL_VENV").unwrap_or_else(|| "/var/tmp/justfull-venv".into());
+    PathBuf::from(made).join("bin")
+}
+
+fn wheel(root: &Path, tools: &Path, folder: &Path, profile: Profile) -> Outcome<PathBuf> {
+    let wheels = folder.join("wheels");
+    let _ = fs::remove_dir_all(&wheels);
+    let name = if profile == Profile::Dev { "dev" } else { "release" };
+    let mut build = Command::new(tools.join("maturin"));
+    build.current_dir(root).args(["build", "--quiet", "--locked", "--profile", name, "--out"]);
+    process::must_succeed(build.arg(&wheels))?;
+    let found = fs::read_dir(&wheels).into_iter().flatten().flatten().next();
+    let wheel = found.ok_or_else(|| Failure::Check("maturin made no wheel".into()))?.path();
+    let bytes = fs::metadata(&wheel).map_or(0, |found| found.len());
+    println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
+    if profile == Profile::Release && bytes > MOST_BYTES {
+        return Err(Failure::Check(format!("the wheel has {bytes} bytes, allowed {MOST_BYTES}")));
+    }
+    Ok(wheel)
+}
+
+/// The wheel alone, in an environment that has nothing else, prints a table.
+fn first_steps(folder: &Path, wheel: &Path) -> Outcome {
+    let fresh = folder.join("fresh");
+    let _ = fs::remove_dir_all(&fresh);
+    process::must_succeed(Command::new("python3").args(["-m", "venv"]).arg(&fresh))?;
+    let python = fresh.join("bin/python");
+    let install = ["-m", "pip", "install", "-q", "--no-index", "--disable-pip-version-check"];
+    process::must_succeed(Command::new(&python).args(install).arg(wheel))?;
+    let printed = process::stdout_of(Command::new(&python).args(["-c", FIRST]))?;
+    if printed.contains("Vanilla") && printed.contains("voip") {
+        return Ok(());
+    }
+    Err(Failure::Check(format!("no table: {printed}")))
+}
