@@ -32,7 +32,8 @@ from justfull.own import (
 )
 
 if TYPE_CHECKING:
-    from justfull import plot, testing
+    from justfull import campaigns, plot, testing
+    from justfull.campaigns import campaign
 
 __all__ = [
     "Ack", "Aqm", "ArgumentError", "BrokenRunError", "CongestionControl", "Demand",
@@ -41,11 +42,13 @@ __all__ = [
     "scenarios", "testing",
 ]
 
-_LATER = ("plot", "testing")
+_LATER = ("campaigns", "plot", "testing")
 
 
 def __getattr__(name: str) -> Any:
     """Parts that need other packages are imported when they are used."""
     if name in _LATER:
         return importlib.import_module(f"justfull.{name}")
+    if name == "campaign":
+        return importlib.import_module("justfull.campaigns").campaign
     raise AttributeError(f"module 'justfull' has no attribute {name!r}")

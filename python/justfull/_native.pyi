@@ -4,10 +4,12 @@ from typing import Any, final
 
 __all__ = [
     "Ack",
+    "Campaign",
     "Demand",
     "Packet",
     "Queue",
     "Results",
+    "SOURCE",
     "Scenario",
     "SlotReport",
     "Table",
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 VERSION: str
+SOURCE: str
 
 @final
 class Table:
@@ -217,6 +220,25 @@ class Ack:
     def window_limited(self) -> bool: ...
     @property
     def in_recovery(self) -> bool: ...
+
+@final
+class Campaign:
+    MOST_SEEDS: int
+    def __new__(
+        cls,
+        file: str | PathLike[str],
+        out: str | PathLike[str],
+        data: str | PathLike[str] | None = None,
+    ) -> Campaign: ...
+    @property
+    def name(self) -> str: ...
+    def open(self) -> list[str]: ...
+    def close(self) -> None: ...
+    def tally(self) -> dict[str, Any]: ...
+    def stretches(self) -> list[tuple[int, int, int]]: ...
+    def make_part(self, case: int, first: int, last: int) -> tuple[str, float]: ...
+    def record(self, lines: str) -> None: ...
+    def run(self, threads: int) -> None: ...
 
 def scenario_text(name: str) -> tuple[str, str | PathLike[str]]: ...
 def shipped_scenarios() -> list[tuple[str, str]]: ...

@@ -9,16 +9,37 @@ import pytest
 import justfull as jf
 
 matplotlib.use("Agg")
-GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "python.md"
+GUIDES = Path(__file__).parents[2] / "docs" / "guide"
+CAMPAIGN = """
+scenarios = ["voip-over-lte"]
+methods = ["DRQL"]
+seeds = 3
+[set]
+duration = "12s"
+"""
 
 
-def test_the_guide_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(blocks) > 5
-    names: dict[str, object] = {"__name__": "guide"}
+def followed(page: str) -> dict[str, object]:
+    text = (GUIDES / page).read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 1
+    names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks:
-        exec(compile(block, str(GUIDE), "exec"), names)
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+def test_the_guide_of_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = followed("python.md")
     assert (tmp_path / "voip.pdf").stat().st_size > 1000
     assert (tmp_path / "results" / "mine" / "manifest.json").exists()
     assert isinstance(names["results"], jf.Results)
+
+
+def test_the_guide_of_campaigns_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "depth.toml").write_text(CAMPAIGN)
+    followed("campaigns.md")
+    assert (tmp_path / "results" / "campaign" / "depth" / "ledger.jsonl").exists()
+    assert (tmp_path / "results" / "on-dask" / "ledger.jsonl").exists()

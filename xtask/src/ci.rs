@@ -36,7 +36,7 @@ const PARITY: [&str; 12] = [
 ];
 
 /// Parts of the program that a build may leave out.
-const FEATURES: [&str; 5] = ["live", "parquet", "png", "proxy", "quic"];
+const FEATURES: [&str; 6] = ["campaign", "live", "parquet", "png", "proxy", "quic"];
 
 const STEPS: [Step; 16] = [
     Step { name: "format", fast: true, run: format },

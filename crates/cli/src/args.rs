@@ -4,10 +4,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod campaign;
 mod new;
 mod recommend;
 mod rnis;
 
+pub(crate) use campaign::{CampaignArgs, CampaignCommand};
 pub(crate) use new::NewArgs;
 pub(crate) use recommend::RecommendArgs;
 pub(crate) use rnis::RnisArgs;
@@ -66,6 +68,17 @@ pub(crate) enum Command {
          With --split what the RLC holds is known so much later, as where CU and DU are apart."
     ))]
     Recommend(RecommendArgs),
+    /// Make thousands of runs as one dataset of Parquet parts, and go on after any fault
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull campaign run delays.toml -j 2\n  justfull campaign status \
+         delays.toml\n\nA campaign's file:\n  scenarios = [\"nr-100mhz\", \"mine.toml\"]\n  \
+         methods = [\"Vanilla\", \"DRQL\"]\n  seeds = 100\n  [set]\n  duration = \"20s\"\n  \
+         [grid]\n  \"rlc.queue.limit\" = [\"1MB\", \"4MB\"]"
+    ))]
+    Campaign {
+        #[command(subcommand)]
+        command: CampaignCommand,
+    },
     /// Run a paper's claims and judge them
     #[command(after_help = with_exit_status!(
         "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  \

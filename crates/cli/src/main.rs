@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod args;
+#[cfg(feature = "campaign")]
+mod campaign;
 mod check_folder;
 mod compare;
 mod difference;
@@ -89,6 +91,10 @@ fn main() -> ExitCode {
         Command::Run(args) => compare::run(args),
         Command::Demo(args) => compare::demo(args),
         Command::Recommend(args) => recommend::recommend(args),
+        #[cfg(feature = "campaign")]
+        Command::Campaign { command } => campaign::campaign(command),
+        #[cfg(not(feature = "campaign"))]
+        Command::Campaign { .. } => Err(Failure::lacks("campaigns", "campaign")),
         Command::Reproduce(args) => reproduce::reproduce(args),
         #[cfg(feature = "live")]
         Command::Live(args) => live::live(args),

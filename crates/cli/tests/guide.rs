@@ -68,6 +68,25 @@ fn run_all(page: &str, least: usize) -> tempfile::TempDir {
 }
 
 #[test]
+fn every_command_of_the_campaigns_page_works_as_written() {
+    let folder = run_all("docs/guide/campaigns.md", 6);
+    assert!(folder.path().join("results/campaign/depth/ledger.jsonl").is_file());
+    let text = blocks_in("docs/guide/campaigns.md", "toml").concat().join("\n");
+    let (whole, target) = text.split_once("[target]").expect("both are shown");
+    let written = whole.replace("seeds = 20 ", "# ") + "[target]" + target;
+    for text in [whole, &written] {
+        let file = folder.path().join("shown.toml");
+        std::fs::write(&file, text).expect("it is written");
+        let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+            .args(["campaign", "list"])
+            .arg(&file)
+            .output()
+            .expect("the program runs");
+        assert!(done.status.success(), "{text}\n{}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+#[test]
 fn every_command_of_the_first_run_works_as_written() {
     let folder = run_all("docs/guide/first-run.md", 8);
     assert!(folder.path().join("results/first/report.html").is_file());

@@ -1,6 +1,8 @@
 //! The exceptions of `justfull.errors`, raised from Rust.
 
+use justfull_campaign::Failure;
 use justfull_scenario::ScenarioError;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -46,5 +48,25 @@ pub(crate) fn argument(py: Python<'_>, field: &str, found: &str, allowed: &str) 
     match fill() {
         Ok(()) => raised(py, "ArgumentError", &text, &attributes),
         Err(error) => error,
+    }
+}
+
+/// Why a campaign cannot go on.
+pub(crate) fn campaign(py: Python<'_>, failure: &Failure) -> PyErr {
+    match failure {
+        Failure::Scenario(error) => scenario(py, error),
+        Failure::Wrong { field, found, allowed, .. } => {
+            let attributes = PyDict::new(py);
+            let fill = || -> PyResult<()> {
+                attributes.set_item("field", field)?;
+                attributes.set_item("found", found)?;
+                attributes.set_item("allowed", allowed)
+            };
+            match fill() {
+                Ok(()) => raised(py, "ArgumentError", &failure.to_string(), &attributes),
+                Err(error) => error,
+            }
+        }
+        Failure::Disk(error) => PyOSError::new_err(error.to_string()),
     }
 }

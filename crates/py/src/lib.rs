@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod arrow;
+mod campaign;
 mod errors;
 mod own;
 mod results;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::campaign::Campaign;
     #[pymodule_export]
     use super::own::aqm::{Packet, Queue};
     #[pymodule_export]
@@ -34,4 +37,8 @@ mod _native {
     /// Version of the program.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Hash of the source that decides results.
+    #[pymodule_export]
+    const SOURCE: &str = justfull_campaign::SOURCE;
 }

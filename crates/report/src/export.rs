@@ -33,7 +33,7 @@ pub use folder::ResultsFolder;
 pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
 pub use sink::{ExportError, Sink, write_whole};
 #[cfg(feature = "parquet")]
-pub use summary::runs_parquet;
+pub use summary::{part_parquet, runs_parquet};
 pub use value::{Kind, Value};
 
 use crate::figure::Figure;

@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -25,7 +25,14 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("scenario", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "trace"]),
     ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "scenario", "trace"]),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "scenario", "trace", "lab"]),
-    ("cli", &["base", "sim", "net", "live", "rnis", "proxy", "trace", "scenario", "lab", "report"]),
+    ("campaign", &["sim", "scenario", "lab", "report"]),
+    (
+        "cli",
+        &[
+            "campaign", "base", "sim", "net", "live", "rnis", "proxy", "trace", "scenario", "lab",
+            "report",
+        ],
+    ),
     ("py", &["base", "queue", "ran", "tcp", "sim", "scenario", "lab", "report"]),
     ("xtask", &[]),
 ];

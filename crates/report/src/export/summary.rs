@@ -24,19 +24,64 @@ use std::sync::Arc;
 /// # Errors
 /// The errors of `out`.
 pub fn runs_parquet(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(&table(&COLUMNS, rows::flows(comparison), comparison).map_err(plain)?)
+    let columns =
+        cells(&COLUMNS, rows::flows(comparison), |column, cells| Kind::of(column.unit, cells));
+    out.write_all(&file(&columns, &origin(comparison)).map_err(plain)?)
 }
 
-fn table<'a, T: Table>(
+/// The rows of `runs.csv` as a part of a dataset: after them the text column `job`, from `job_of`
+/// a run's seed. The types of columns do not depend on the rows: numbers are DOUBLE, but for the
+/// seed. `facts` go into the file's metadata.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn part_parquet(
+    comparison: &Comparison,
+    job_of: &dyn Fn(u64) -> String,
+    facts: Vec<(String, String)>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut columns = cells(&COLUMNS, rows::flows(comparison), |column, cells| match column.name {
+        "seed" => Kind::Whole,
+        _ => Kind::lasting(column.unit, cells),
+    });
+    columns.push(Cells {
+        name: "job",
+        unit: "text",
+        meaning: "Name of the job.",
+        kind: Kind::Text,
+        cells: rows::flows(comparison).map(|row| Value::Text(job_of(row.run.seed))).collect(),
+    });
+    let facts = origin(comparison).into_iter().chain(facts).collect::<Vec<_>>();
+    out.write_all(&file(&columns, &facts).map_err(plain)?)
+}
+
+/// A column with its cells.
+struct Cells {
+    name: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+    kind: Kind,
+    cells: Vec<Value>,
+}
+
+fn cells<'a, T: Table>(
     columns: &[Column<T>],
     rows: impl Iterator<Item = T::Row<'a>>,
-    comparison: &Comparison,
-) -> Result<Vec<u8>, ParquetError> {
+    kind: impl Fn(&Column<T>, &[Value]) -> Kind,
+) -> Vec<Cells> {
     let rows: Vec<T::Row<'a>> = rows.collect();
-    let cells: Vec<Vec<Value>> =
-        columns.iter().map(|column| rows.iter().map(|row| (column.value)(row)).collect()).collect();
-    let field = |(column, cells): (&Column<T>, &Vec<Value>)| {
-        let (physical, text) = match Kind::of(column.unit, cells) {
+    let of = |column: &Column<T>| {
+        let cells: Vec<Value> = rows.iter().map(|row| (column.value)(row)).collect();
+        let Column { name, unit, meaning, .. } = *column;
+        Cells { name, unit, meaning, kind: kind(column, &cells), cells }
+    };
+    columns.iter().map(of).collect()
+}
+
+fn file(columns: &[Cells], facts: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
+    let field = |column: &Cells| {
+        let (physical, text) = match column.kind {
             Kind::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
             Kind::Flag => (Physical::BOOLEAN, ConvertedType::NONE),
             Kind::Whole => (Physical::INT64, ConvertedType::NONE),
@@ -47,13 +92,14 @@ fn table<'a, T: Table>(
             .with_converted_type(text);
         field.build().map(Arc::new)
     };
-    let fields = columns.iter().zip(&cells).map(field).collect::<Result<Vec<_>, _>>()?;
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("justfull").with_fields(fields).build()?);
     let mut file =
-        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, comparison)))?;
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, facts)))?;
     let mut group = file.next_row_group()?;
-    for (column, cells) in columns.iter().zip(&cells) {
-        match Kind::of(column.unit, cells) {
+    for column in columns {
+        let cells = &column.cells;
+        match column.kind {
             Kind::Text => put::<ByteArrayType>(&mut group, cells, text)?,
             Kind::Flag => put::<BoolType>(&mut group, cells, Value::flag)?,
             Kind::Whole => put::<Int64Type>(&mut group, cells, Value::whole)?,
@@ -64,20 +110,26 @@ fn table<'a, T: Table>(
     file.into_inner()
 }
 
-fn properties<T: Table>(columns: &[Column<T>], comparison: &Comparison) -> WriterProperties {
+fn origin(comparison: &Comparison) -> Vec<(String, String)> {
     let facts = [
         ("justfull.schema", SCHEMA.to_string()),
         ("justfull.version", comparison.version.clone()),
         ("justfull.command", comparison.command.clone()),
         ("justfull.scenario_toml", comparison.scenario_toml.clone()),
     ];
-    let facts = facts.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value));
+    facts.map(|(key, value)| (key.to_string(), value)).into()
+}
+
+fn properties(columns: &[Cells], facts: &[(String, String)]) -> WriterProperties {
+    let version = facts.iter().find(|(key, _)| key == "justfull.version");
+    let version = version.map_or("", |(_, version)| version);
+    let pairs = facts.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
     let meanings = columns.iter().map(|c| {
         KeyValue::new(format!("justfull.column.{}", c.name), format!("{}: {}", c.unit, c.meaning))
     });
     WriterProperties::builder()
-        .set_created_by(format!("justfull {}", comparison.version))
-        .set_key_value_metadata(Some(facts.chain(meanings).collect()))
+        .set_created_by(format!("justfull {version}"))
+        .set_key_value_metadata(Some(pairs.chain(meanings).collect()))
         .set_compression(Compression::SNAPPY)
         .build()
 }

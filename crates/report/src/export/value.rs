@@ -110,6 +110,19 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// The type of a column of `unit` in files that are read together: it may be without cells in
+    /// one of them, so its numbers are floating point in all.
+    #[must_use]
+    pub fn lasting(unit: &str, cells: &[Value]) -> Self {
+        match Self::of(unit, cells) {
+            Self::Text => Self::Text,
+            _ if unit == "true or false" => Self::Flag,
+            _ => Self::Real,
+        }
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

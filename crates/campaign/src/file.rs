@@ -1,0 +1,123 @@
+//! The file of a campaign.
+
+use crate::failure::Failure;
+use justfull_report::read;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::Value;
+
+/// As it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CampaignFile {
+    /// One line.
+    #[serde(default)]
+    pub(crate) title: String,
+    /// Scenario files, beside this one, or names of shipped scenarios.
+    pub(crate) scenarios: Vec<String>,
+    /// Methods instead of each scenario's own.
+    #[serde(default)]
+    pub(crate) methods: Vec<String>,
+    /// Variant instead of each scenario's own.
+    #[serde(default)]
+    pub(crate) variant: Option<String>,
+    /// Settings for all, as `--set`.
+    #[serde(default)]
+    pub(crate) set: BTreeMap<String, Value>,
+    /// Settings with several values: all combinations are run, as `--grid`.
+    #[serde(default)]
+    pub(crate) grid: BTreeMap<String, Vec<Value>>,
+    /// Number of seeds of each case.
+    #[serde(default)]
+    pub(crate) seeds: Option<u64>,
+    /// The first of them.
+    #[serde(default = "one")]
+    pub(crate) first_seed: u64,
+    /// How sure to be, instead of a number of seeds.
+    #[serde(default)]
+    pub(crate) target: Option<Target>,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// Each case gets seeds until the 95 % confidence interval of a mean is narrow enough.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Column of `runs.csv`, or its short name, such as `delay.p99`.
+    pub metric: String,
+    /// Name of the flow.
+    pub flow: String,
+    /// Half width of the interval as a part of the mean, such as `5%`.
+    pub within: String,
+    /// Seeds to begin with, at least 3.
+    #[serde(default = "five")]
+    pub least: u64,
+    /// Most seeds of a case.
+    pub most: u64,
+}
+
+const fn five() -> u64 {
+    5
+}
+
+impl Target {
+    /// The part of the mean.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let percent: f64 = self.within.strip_suffix('%')?.trim().parse().ok()?;
+        (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
+    }
+}
+
+impl CampaignFile {
+    /// Reads `text`, the content of `file`.
+    pub(crate) fn read(text: &str, file: &Path) -> Result<Self, Failure> {
+        let read: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
+            let allowed = "a campaign: scenarios, methods, variant, set, grid, and seeds or target";
+            Failure::wrong(file, &format!("line {line}"), error.message(), allowed)
+        })?;
+        read.check(file)?;
+        Ok(read)
+    }
+
+    fn check(&self, file: &Path) -> Result<(), Failure> {
+        let wrong = |field: &str, found: &str, allowed: &str| {
+            Err(Failure::wrong(file, field, found, allowed))
+        };
+        if self.scenarios.is_empty() {
+            return wrong("scenarios", "none", "at least one file or name");
+        }
+        match (&self.seeds, &self.target) {
+            (Some(0), _) => return wrong("seeds", "0", "at least 1"),
+            (Some(_), Some(_)) => return wrong("seeds", "seeds and target", "one of the two"),
+            (None, None) => return wrong("seeds", "nothing", "a number of seeds, or [target]"),
+            _ => {}
+        }
+        for (path, values) in &self.grid {
+            if values.is_empty() {
+                return wrong(&format!("grid.{path}"), "no values", "at least one");
+            }
+            if self.set.contains_key(path) {
+                return wrong(&format!("grid.{path}"), "set and varied", "one of the two");
+            }
+        }
+        let Some(target) = &self.target else { return Ok(()) };
+        if let Err(why) = read::column_of(&target.metric) {
+            return wrong("target.metric", &target.metric, &why);
+        }
+        if target.share().is_none() {
+            return wrong("target.within", &target.within, "above 0% to 100%");
+        }
+        if target.least < 3 {
+            return wrong("target.least", &target.least.to_string(), "at least 3");
+        }
+        if target.most < target.least {
+            return wrong("target.most", &target.most.to_string(), "at least target.least");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! Campaigns: scenarios x methods x settings x seeds as one dataset of Parquet parts.
+//!
+//! A [`Campaign`] is read from a file. Its *cases* are a scenario at one point of its grid under
+//! one method; a *job* is a case with a seed. A job's name is a hash of the resolved world with the
+//! content of its traces, the seed, the program's version and its source. [`dataset::Dataset`] is
+//! the folder of results: [`run::run`] makes what it lacks, and may be killed at any time.
+//!
+//! A door: it plans and keeps. No algorithm lives here.
+#![forbid(unsafe_code)]
+
+pub mod dataset;
+mod failure;
+mod file;
+mod ledger;
+mod part;
+pub mod plan;
+pub mod run;
+
+pub use dataset::{Dataset, Tally};
+pub use failure::Failure;
+pub use file::Target;
+pub use plan::{Campaign, Case};
+
+/// Version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Hash of the source that decides results, in hexadecimal digits.
+pub const SOURCE: &str = env!("JUSTFULL_SOURCE");

@@ -1,0 +1,78 @@
+//! Parts: Parquet files with the rows of some jobs of one case.
+
+use crate::failure::Failure;
+use crate::ledger::Part;
+use crate::plan::{Campaign, Case};
+use crate::{SOURCE, VERSION};
+use justfull_lab::model::{Comparison, Group};
+use justfull_report::export::outputs::as_file_name;
+use justfull_report::export::{Sink, part_parquet};
+use justfull_scenario::Scenario;
+use justfull_sim::results::RunResult;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+/// Key of a part's description in its metadata.
+const KEY: &str = "justfull.part";
+
+/// The folder of a case's parts, from the dataset's.
+fn folder(scenario: &Scenario, case: &Case) -> String {
+    format!("parts/scenario={}/method={}", as_file_name(&scenario.name), as_file_name(&case.method))
+}
+
+/// Writes the results of the jobs of `part`, which names no file yet.
+pub(crate) fn write(
+    dataset: &Path,
+    campaign: &Campaign,
+    case: &Case,
+    results: Vec<RunResult>,
+    mut part: Part,
+) -> Result<Part, Failure> {
+    let scenario = &campaign.scenarios[case.scenario];
+    let folder = folder(scenario, case);
+    fs::create_dir_all(dataset.join(&folder))
+        .map_err(|what| Failure::disk(&dataset.join(&folder), what))?;
+    part.file = format!("{folder}/{}.parquet", case.job(part.from));
+    let point = case.point;
+    let group = Group {
+        label: scenario.label(point),
+        x: scenario.x(point),
+        grid: scenario.grid(point),
+        runs: results,
+    };
+    let comparison = Comparison {
+        scenario_toml: scenario.job_toml(&case.of_seed(part.from))?,
+        version: VERSION.into(),
+        command: "justfull campaign run".into(),
+        groups: vec![group],
+        ..Comparison::default()
+    };
+    let about = serde_json::to_string(&part).unwrap_or_default();
+    let facts = vec![(KEY.to_string(), about), ("justfull.source".to_string(), SOURCE.into())];
+    let path = dataset.join(&part.file);
+    let mut sink = Sink::create(&path)?;
+    part_parquet(&comparison, &|seed| case.job(seed).to_string(), facts, &mut sink)
+        .map_err(|what| sink.error(what))?;
+    sink.commit()?;
+    part.bytes = fs::metadata(&path).map_err(|what| Failure::disk(&path, what))?.len();
+    Ok(part)
+}
+
+/// The part in the file `name` of `dataset`; none if it is no whole part of this program's.
+pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
+    let file = File::open(dataset.join(name)).ok()?;
+    let bytes = file.metadata().ok()?.len();
+    let reader = SerializedFileReader::new(file).ok()?;
+    let pairs = reader.metadata().file_metadata().key_value_metadata()?;
+    let facts: BTreeMap<&str, &str> =
+        pairs.iter().filter_map(|pair| Some((pair.key.as_str(), pair.value.as_deref()?))).collect();
+    if (facts.get("justfull.version"), facts.get("justfull.source"))
+        != (Some(&VERSION), Some(&SOURCE))
+    {
+        return None;
+    }
+    let part: Part = serde_json::from_str(facts.get(KEY)?).ok()?;
+    (part.file == name).then_some(Part { bytes, ..part })
+}

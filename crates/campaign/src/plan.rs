@@ -1,0 +1,196 @@
+//! What a campaign consists of: cases and jobs, each with a name that says what it is.
+
+use crate::failure::Failure;
+use crate::file::{CampaignFile, Target};
+use crate::{SOURCE, VERSION};
+use justfull_scenario::{Job, Overrides, Scenario, Setting, library};
+use sha2::{Digest, Sha256};
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+use toml::Value;
+
+/// Most jobs of a campaign.
+const MOST_JOBS: u64 = 10_000_000;
+
+/// A name of 128 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id([u8; 16]);
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Id {
+    fn of(hash: Sha256) -> Self {
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash.finalize()[..16]);
+        Self(id)
+    }
+}
+
+/// A scenario at one point of its grid under one method.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Index of the scenario.
+    pub scenario: usize,
+    /// Index of the point; 0 without a grid.
+    pub point: usize,
+    /// Name of the method.
+    pub method: String,
+    /// Its name: a hash of the resolved world, the version and the source.
+    pub id: Id,
+    hash: Sha256,
+}
+
+impl Case {
+    /// The name of its job with `seed`.
+    #[must_use]
+    pub fn job(&self, seed: u64) -> Id {
+        let mut hash = self.hash.clone();
+        hash.update(seed.to_le_bytes());
+        Id::of(hash)
+    }
+
+    /// The job with `seed`, for the scenario.
+    #[must_use]
+    pub fn of_seed(&self, seed: u64) -> Job {
+        Job { method: self.method.clone(), point: self.point, seed }
+    }
+}
+
+/// Feeds what is formatted to a hash.
+struct Hashed<'a>(&'a mut Sha256);
+
+impl fmt::Write for Hashed<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// A campaign that has been read and resolved.
+#[derive(Debug)]
+pub struct Campaign {
+    /// Short name: the file's without its ending.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// The scenarios.
+    pub scenarios: Vec<Scenario>,
+    /// The cases, in the order of scenarios, points and methods.
+    pub cases: Vec<Case>,
+    /// First seed of each case.
+    pub first_seed: u64,
+    /// How sure to be, if that decides the number of seeds.
+    pub target: Option<Target>,
+    seeds: u64,
+}
+
+impl Campaign {
+    /// Reads the campaign in `path`. Traces that do not ship are read from `data_dir`.
+    ///
+    /// # Errors
+    /// What is wrong with the campaign or one of its scenarios.
+    pub fn load(path: &Path, data_dir: Option<PathBuf>) -> Result<Self, Failure> {
+        let text = Scenario::text_of(path).map_err(|mut error| {
+            error.allowed = "a readable file of a campaign".into();
+            error
+        })?;
+        let file = CampaignFile::read(&text, path)?;
+        let mut scenarios: Vec<Scenario> = Vec::new();
+        for name in &file.scenarios {
+            let scenario = read(name, path, &file, data_dir.clone())?;
+            if scenarios.iter().any(|other| other.name == scenario.name) {
+                let twice = format!("{} twice", scenario.name);
+                return Err(Failure::wrong(path, "scenarios", &twice, "each name once"));
+            }
+            scenarios.push(scenario);
+        }
+        let seeds = file.seeds.or(file.target.as_ref().map(|t| t.least)).unwrap_or(1);
+        let most = file.target.as_ref().map_or(seeds, |target| target.most);
+        let cases = scenarios.iter().map(|scenario| scenario.jobs().len() as u64).sum::<u64>();
+        let jobs = cases.saturating_mul(most);
+        if jobs > MOST_JOBS || file.first_seed.checked_add(most).is_none() {
+            let found = format!("{cases} cases with {most} seeds");
+            let allowed = format!("at most {MOST_JOBS} jobs, seeds of 64 bits");
+            return Err(Failure::wrong(path, "seeds", &found, &allowed));
+        }
+        let mut campaign = Self {
+            name: path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
+            title: file.title,
+            cases: Vec::new(),
+            first_seed: file.first_seed,
+            target: file.target,
+            seeds,
+            scenarios,
+        };
+        campaign.cases = campaign.resolved()?;
+        Ok(campaign)
+    }
+
+    /// Seeds of each case at the start: all of them without a target.
+    #[must_use]
+    pub const fn seeds(&self) -> u64 {
+        self.seeds
+    }
+
+    /// Jobs at the start, each with its case.
+    pub fn jobs(&self) -> impl Iterator<Item = (&Case, u64, Id)> {
+        let seeds = self.first_seed..self.first_seed + self.seeds;
+        self.cases
+            .iter()
+            .flat_map(move |case| seeds.clone().map(move |seed| (case, seed, case.job(seed))))
+    }
+
+    fn resolved(&self) -> Result<Vec<Case>, Failure> {
+        let mut cases = Vec::new();
+        for (index, scenario) in self.scenarios.iter().enumerate() {
+            for job in scenario.jobs() {
+                // The seed is the job's; all else of the world is the case's, traces included.
+                let world = scenario.world(&Job { seed: 0, ..job.clone() })?;
+                let mut hash = Sha256::new();
+                hash.update(format!("justfull {VERSION} {SOURCE}\n").as_bytes());
+                // The hash takes everything.
+                let _ = write!(Hashed(&mut hash), "{world:?}");
+                let id = Id::of(hash.clone());
+                let Job { method, point, .. } = job;
+                cases.push(Case { scenario: index, point, method, id, hash });
+            }
+        }
+        Ok(cases)
+    }
+}
+
+/// The scenario `name` as `file` wants it.
+fn read(
+    name: &str,
+    path: &Path,
+    file: &CampaignFile,
+    data_dir: Option<PathBuf>,
+) -> Result<Scenario, Failure> {
+    let beside = path.parent().unwrap_or(Path::new("")).join(name);
+    let (text, place) = match library::scenario(name).filter(|_| !beside.exists()) {
+        Some(text) => (text.to_string(), Path::new(name).with_extension("toml")),
+        None => (Scenario::text_of(&beside)?, beside),
+    };
+    let wrong = |field: String, why: String| Failure::wrong(path, &field, &why, "a setting");
+    let set = file.set.iter().map(|(path, value)| {
+        Setting::new(path, value.clone()).map_err(|why| wrong(format!("set.{path}"), why))
+    });
+    let axis = |(path, values): (&String, &Vec<Value>)| {
+        let list = Value::Array(values.clone());
+        format!("{path}={list}").parse().map_err(|why| wrong(format!("grid.{path}"), why))
+    };
+    let overrides = Overrides {
+        set: set.collect::<Result<_, _>>()?,
+        grid: file.grid.iter().map(axis).collect::<Result<_, _>>()?,
+        methods: (!file.methods.is_empty()).then(|| file.methods.clone()),
+        variant: file.variant.clone(),
+        runs: Some(1),
+        seed: Some(file.first_seed),
+        ..Overrides::default()
+    };
+    Ok(Scenario::parse(&text, &place, data_dir, overrides)?)
+}

@@ -1,0 +1,237 @@
+//! Datasets: what is in them does not depend on threads, interruptions or faults.
+
+use justfull_campaign::{Campaign, Dataset, Failure, SOURCE, Tally, run};
+use justfull_lab::runner::Watch;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const TEXT: &str = r#"
+title = "A call beside a download"
+scenarios = ["voip-over-lte"]
+methods = ["Vanilla", "DRQL"]
+seeds = 4
+[set]
+duration = "8s"
+warmup = "2s"
+[grid]
+"rlc.queue.limit" = ["100kB", "1MB"]
+"#;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn campaign(&self, text: &str) -> Result<Campaign, Failure> {
+        let file = self.0.path().join("study.toml");
+        fs::write(&file, text).expect("it is written");
+        Campaign::load(&file, None)
+    }
+
+    fn out(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+fn made(campaign: &Campaign, path: &Path, threads: usize) -> Tally {
+    let mut dataset = Dataset::open(path).expect("it opens");
+    run::run(campaign, &mut dataset, threads, &Watch::default()).expect("it is made")
+}
+
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![path.join("parts")]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.retain(|path| path.extension().is_some_and(|ending| ending == "parquet"));
+    found.sort();
+    found
+}
+
+/// All rows as text, each once.
+fn rows(path: &Path) -> BTreeSet<String> {
+    let mut rows = BTreeSet::new();
+    for part in parts(path) {
+        let file = fs::File::open(part).expect("a part");
+        let reader = SerializedFileReader::new(file).expect("Parquet");
+        for row in reader.get_row_iter(None).expect("rows") {
+            assert!(rows.insert(row.expect("a row").to_string()), "no row twice");
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_dataset_has_each_job_once_whatever_the_threads() {
+    let place = Place::new();
+    let campaign = place.campaign(TEXT).expect("it is sound");
+    assert_eq!((campaign.cases.len(), campaign.jobs().count()), (4, 16));
+    let names: BTreeSet<String> = campaign.jobs().map(|(_, _, job)| job.to_string()).collect();
+    assert_eq!(names.len(), 16);
+    let tally = made(&campaign, &place.out("one"), 1);
+    assert_eq!((tally.done, tally.open(), tally.jobs), (16, 0, 16));
+    made(&campaign, &place.out("two"), 2);
+    let one = rows(&place.out("one"));
+    assert_eq!(one, rows(&place.out("two")));
+    // Two flows for each job; `job` is the last column.
+    assert_eq!(one.len(), 32);
+    assert!(names.iter().all(|name| one.iter().filter(|row| row.contains(name)).count() == 2));
+    let before = fs::read(place.out("one").join("ledger.jsonl")).expect("a ledger");
+    assert_eq!(made(&campaign, &place.out("one"), 2), tally, "nothing is made twice");
+    assert_eq!(fs::read(place.out("one").join("ledger.jsonl")).expect("a ledger"), before);
+}
+
+#[test]
+fn more_seeds_and_settings_reuse_what_is_there() {
+    let place = Place::new();
+    let small = place.campaign(TEXT).expect("it is sound");
+    made(&small, &place.out("out"), 2);
+    let there = rows(&place.out("out"));
+    let text = TEXT.replace("seeds = 4", "seeds = 6").replace("\"1MB\"]", "\"1MB\", \"2MB\"]");
+    let large = place.campaign(&text).expect("it is sound");
+    let known = Dataset::look(&place.out("out")).expect("it reads").tally(&large);
+    assert_eq!((known.done, known.jobs), (16, 36));
+    assert_eq!(made(&large, &place.out("out"), 2).done, 36);
+    let all = rows(&place.out("out"));
+    assert!(all.is_superset(&there));
+    assert_eq!(all.len(), 72);
+}
+
+#[test]
+fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
+    let place = Place::new();
+    let campaign = place.campaign(TEXT).expect("it is sound");
+    let out = place.out("out");
+    made(&campaign, &place.out("undisturbed"), 1);
+    let expected = rows(&place.out("undisturbed"));
+    let ledger = out.join("ledger.jsonl");
+
+    // Killed between a part and its line, and within a line.
+    made(&campaign, &out, 2);
+    let text = fs::read_to_string(&ledger).expect("a ledger");
+    let lines: Vec<&str> = text.lines().collect();
+    let (last, before) = lines.split_last().expect("lines");
+    fs::write(&ledger, format!("{}\n{}", before.join("\n"), &last[..20])).expect("written");
+    let dataset = Dataset::open(&out).expect("it opens");
+    assert!(dataset.mended.iter().any(|line| line.contains("was not in the ledger: taken")));
+    assert_eq!(dataset.tally(&campaign).open(), 0);
+    drop(dataset);
+
+    // A damaged part, a missing one, one cut short, and what a killed writer left.
+    let all = parts(&out);
+    let mut bytes = fs::read(&all[0]).expect("a part");
+    let end = bytes.len() - 6;
+    bytes[end] ^= 0xff;
+    fs::write(&all[0], bytes).expect("written");
+    fs::remove_file(&all[1]).expect("removed");
+    let whole = fs::read(&all[2]).expect("a part");
+    fs::write(&all[2], &whole[..whole.len() / 2]).expect("written");
+    let left = all[2].with_file_name(".left.1234");
+    fs::write(&left, "half").expect("written");
+    let dataset = Dataset::open(&out).expect("it opens");
+    assert_eq!(dataset.mended.len(), 3, "{:?}", dataset.mended);
+    assert!(dataset.tally(&campaign).open() >= 3);
+    assert!(!left.exists());
+    drop(dataset);
+    // What was lost stays lost until it is made, also for a process that comes later.
+    assert!(Dataset::open(&out).expect("it opens").tally(&campaign).open() >= 3);
+    made(&campaign, &out, 2);
+    assert_eq!(rows(&out), expected);
+
+    // Ended early, again and again.
+    let out = place.out("ended");
+    for _ in 0..3 {
+        let watch = Watch::default();
+        let mut dataset = Dataset::open(&out).expect("it opens");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(60));
+                watch.cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+            run::run(&campaign, &mut dataset, 2, &watch).expect("it is ended, no failure");
+        });
+    }
+    made(&campaign, &out, 1);
+    assert_eq!(rows(&out), expected);
+}
+
+#[test]
+fn another_version_a_newer_ledger_and_a_second_writer_are_refused() {
+    let place = Place::new();
+    let campaign = place.campaign(TEXT).expect("it is sound");
+    let out = place.out("out");
+    let first = Dataset::open(&out).expect("it opens");
+    let refused = |part: &str| {
+        let error = Dataset::open(&out).map(drop).expect_err("it is refused").to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused("one at a time");
+    drop(first);
+    let ledger = out.join("ledger.jsonl");
+    let text = fs::read_to_string(&ledger).expect("a ledger");
+    fs::write(&ledger, text.replace(SOURCE, "0123456789abcdef")).expect("written");
+    refused("source 0123456789abcdef");
+    assert!(Dataset::look(&out).is_err());
+    fs::write(&ledger, text.replace("\"ledger\":1", "\"ledger\":2")).expect("written");
+    refused("a ledger of format 2");
+    fs::write(&ledger, format!("{text}nothing\n")).expect("written");
+    refused("line 2");
+    fs::write(&ledger, text).expect("written");
+    assert_eq!(made(&campaign, &out, 2).open(), 0);
+}
+
+#[test]
+fn with_a_target_each_case_gets_as_many_seeds_as_it_needs() {
+    let place = Place::new();
+    let target = "[target]\nmetric = \"delay.p99\"\nflow = \"voip\"\nwithin = \"4%\"\nmost = 40\n";
+    let text = TEXT.replace("seeds = 4\n", "").replace("[\"100kB\", \"1MB\"]", "[\"100kB\"]");
+    let campaign = place.campaign(&format!("{text}{target}")).expect("it is sound");
+    let one = made(&campaign, &place.out("one"), 1);
+    assert!(one.jobs > 10 && one.done == one.jobs, "{one:?}");
+    assert!(one.jobs < 80, "not every case needs the most: {one:?}");
+    let two = made(&campaign, &place.out("two"), 2);
+    assert_eq!(two.jobs, one.jobs);
+    assert_eq!(rows(&place.out("one")), rows(&place.out("two")));
+    assert_eq!(made(&campaign, &place.out("one"), 2), one, "it is sure enough");
+}
+
+#[test]
+fn what_is_wrong_in_the_file_is_named_with_what_is_allowed() {
+    let place = Place::new();
+    let cases = [
+        ("seeds = 4", "seeds = 0", "seeds: found 0, allowed is at least 1"),
+        ("seeds = 4", "", "seeds: found nothing, allowed is a number of seeds, or [target]"),
+        ("seeds = 4", "seeds = 3000000", "at most 10000000 jobs"),
+        ("[\"100kB\", \"1MB\"]", "[]", "grid.rlc.queue.limit: found no values"),
+        ("[\"100kB\", \"1MB\"]", "[\"1MB\", \"1MB\"]", "twice"),
+        ("[set]", "[set]\n\"rlc.queue.limit\" = \"1MB\"", "found set and varied"),
+        ("\"DRQL\"", "\"DRQX\"", "did you mean DRQL"),
+        ("[\"voip-over-lte\"]", "[]", "scenarios: found none"),
+        ("[\"voip-over-lte\"]", "[\"demo\", \"demo\"]", "demo twice"),
+        ("[\"voip-over-lte\"]", "[\"no.toml\"]", "no.toml"),
+        ("duration = \"8s\"", "duration = 8", "duration"),
+        ("seeds = 4", "seed = 4", "line 5"),
+        (
+            "seeds = 4",
+            "[target]\nmetric = \"delay.p98\"\nflow = \"voip\"\nwithin = \"4%\"\nmost = 9",
+            "target.metric: found delay.p98",
+        ),
+        (
+            "seeds = 4",
+            "[target]\nmetric = \"delay.p99\"\nflow = \"voip\"\nwithin = \"4\"\nmost = 9",
+            "target.within: found 4, allowed is above 0% to 100%",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let text = TEXT.replace(from, to);
+        let error = place.campaign(&text).map(drop).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}

@@ -1,0 +1,139 @@
+//! `justfull campaign` under faults of the outside world.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const TEXT: &str = "scenarios = [\"nr-100mhz\"]\nmethods = [\"Vanilla\", \"DRQL\"]\nseeds = 60\n\
+                    [set]\nduration = \"2s\"\nwarmup = \"500ms\"\n";
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    fs::write(folder.path().join("study.toml"), TEXT).expect("it is written");
+    folder
+}
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+    command.arg("campaign").args(args).current_dir(folder).env_remove("JUSTFULL_DATA");
+    command
+}
+
+fn campaign(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the program runs")
+}
+
+fn status(folder: &Path, out: &str) -> Value {
+    let told = campaign(folder, &["status", "study.toml", "--out", out, "--json"]);
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    serde_json::from_slice(&told.stdout).expect("JSON")
+}
+
+/// All rows of a dataset, as the columns of its parts hold them, in order.
+fn rows(folder: &Path, out: &str) -> Vec<String> {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let (mut rows, mut folders) = (Vec::new(), vec![folder.join(out).join("parts")]);
+    while let Some(below) = folders.pop() {
+        for entry in fs::read_dir(below).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "parquet") {
+                let reader = SerializedFileReader::new(fs::File::open(path).expect("a part"));
+                let reader = reader.expect("Parquet");
+                let all = reader.get_row_iter(None).expect("rows");
+                rows.extend(all.map(|row| row.expect("a row").to_string()));
+            }
+        }
+    }
+    rows.sort();
+    rows
+}
+
+#[test]
+fn a_campaign_that_is_killed_three_times_goes_on_and_makes_nothing_twice() {
+    let folder = folder();
+    let run = ["run", "study.toml", "-j", "2", "-q"];
+    let done = campaign(folder.path(), &[&run[..], &["--out", "whole"]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let mut killed = 0;
+    for _ in 0..3 {
+        let mut child: Child = command(folder.path(), &[&run[..], &["--out", "killed"]].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        // Killed as soon as it has added to the ledger: in the middle of the next parts.
+        let ledger = folder.path().join("killed/ledger.jsonl");
+        let length = || fs::metadata(&ledger).map_or(0, |found| found.len());
+        let before = length();
+        while length() < before + 300 && child.try_wait().expect("a child").is_none() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        killed += usize::from(child.try_wait().expect("a child").is_none());
+        child.kill().expect("SIGKILL");
+        child.wait().expect("it has ended");
+    }
+    assert!(killed > 0, "it is slow enough to be killed");
+    let known = status(folder.path(), "killed");
+    assert!(known["done"].as_u64() > Some(0) && known["jobs"] == 120, "{known}");
+    let done = campaign(folder.path(), &[&run[..], &["--out", "killed"]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(status(folder.path(), "killed")["open"], 0);
+    let rows_of = |out| rows(folder.path(), out);
+    assert_eq!(rows_of("killed"), rows_of("whole"));
+    assert_eq!(rows_of("whole").len(), 240, "two flows for each job");
+}
+
+#[test]
+fn a_full_disk_ends_it_with_status_2_and_keeps_what_is_made() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("small")).expect("a folder");
+    // A file system of its own, in a namespace that ends with the shell.
+    let script = "mount -t tmpfs -o size=200k none small || exit 77\n\
+                  \"$PROGRAM\" campaign run study.toml -j 2 -q --out small/data; echo $? > code\n\
+                  cp -r small/data kept";
+    let shell = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .current_dir(folder.path())
+        .env("PROGRAM", env!("CARGO_BIN_EXE_justfull"))
+        .output()
+        .expect("unshare runs");
+    if shell.status.code() == Some(77) || !folder.path().join("code").exists() {
+        assert!(std::env::var_os("CI").is_none(), "{}", String::from_utf8_lossy(&shell.stderr));
+        eprintln!("skipped: no file system can be mounted here");
+        return;
+    }
+    let code = fs::read_to_string(folder.path().join("code")).expect("a status");
+    let said = String::from_utf8_lossy(&shell.stderr);
+    assert_eq!(code.trim(), "2", "{said}");
+    assert!(said.contains("No space left on device"), "{said}");
+    let known = status(folder.path(), "kept");
+    assert!(known["done"].as_u64() > Some(0) && known["open"].as_u64() > Some(0), "{known}");
+    let run = ["run", "study.toml", "-j", "2", "-q"];
+    for out in ["kept", "whole"] {
+        let done = campaign(folder.path(), &[&run[..], &["--out", out]].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    assert_eq!(rows(folder.path(), "kept"), rows(folder.path(), "whole"));
+}
+
+#[test]
+fn jobs_are_listed_and_mistakes_told() {
+    let folder = folder();
+    let listed = campaign(folder.path(), &["list", "study.toml", "--json"]);
+    let text = String::from_utf8(listed.stdout).expect("UTF-8");
+    let jobs: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(jobs.len(), 120);
+    assert_eq!((&jobs[0]["method"], &jobs[0]["seed"]), (&"Vanilla".into(), &1.into()));
+    fs::write(folder.path().join("bad.toml"), TEXT.replace("DRQL", "DRQX")).expect("written");
+    let refused = campaign(folder.path(), &["run", "bad.toml"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("did you mean DRQL"), "{said}");
+    assert!(!folder.path().join("results").exists(), "nothing is half written");
+}
