@@ -307,16 +307,16 @@ pub(crate) fn threads(args: &ThreadsArgs) -> usize {
 /// Prints the tables.
 pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     let mut text = String::new();
-    for note in &comparison.notes {
-        text.push_str(&format!("note: {}\n", table::printable(note)));
-    }
     let style = table::Style::detect();
+    for note in &comparison.notes {
+        text.push_str(&format!("{}\n", table::line(&format!("note: {note}"), style)));
+    }
     let mut grids = Vec::new();
     for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
         let grid = if wide { table::wide(&group.runs) } else { table::methods(&group.runs) };
         text.push_str(&format!(
             "\n{}\n{}\n",
-            table::printable(&group.heading()),
+            table::line(&group.heading(), style),
             table::terminal(&grid, style)
         ));
         grids.push(grid);

@@ -1,4 +1,4 @@
-//! What programs read: `--json` and `--progress json`.
+//! What programs read: `--json` and `--progress json`; tables as wide as they may be.
 
 use serde_json::Value;
 use std::path::Path;
@@ -114,4 +114,17 @@ fn progress_in_json_begins_counts_every_run_and_ends() {
     let silent = [&SHORT[..], &["--no-files", "--progress", "none"]].concat();
     let silent = justfull(Path::new("."), &silent);
     assert!(!String::from_utf8_lossy(&silent.stderr).contains('{'));
+}
+
+#[test]
+fn tables_fit_the_columns_that_the_environment_names() {
+    for width in [60, 80, 100, 140] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        command.args(SHORT).args(["--no-files", "--wide"]);
+        let done = command.env("COLUMNS", width.to_string()).output().expect("it starts");
+        let text = String::from_utf8(done.stdout).expect("text");
+        let over = text.lines().find(|line| line.chars().count() > width);
+        assert_eq!(over, None, "{width}: {text}");
+        assert!(text.contains("Vanilla") && text.contains("CoDel"), "{text}");
+    }
 }
