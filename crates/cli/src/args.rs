@@ -12,7 +12,9 @@ mod reproduce;
 mod rnis;
 
 pub(crate) use list::ListArgs;
-pub(crate) use live::{LiveArgs, PaceArgs, ParityArgs};
+#[cfg(feature = "live")]
+pub(crate) use live::PaceArgs;
+pub(crate) use live::{LiveArgs, ParityArgs};
 pub(crate) use new::NewArgs;
 pub(crate) use output::{JobsArgs, OutputArgs, Progress, ThreadsArgs};
 pub(crate) use recommend::RecommendArgs;
