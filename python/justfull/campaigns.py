@@ -91,38 +91,51 @@ def _known(source: str, folder: str, traces: str | None, changed: float) -> _nat
     return _native.Campaign(source, folder, traces)
 
 
-def _make(
-    place: tuple[str, str, str | None], changed: float, case: int, first: int, last: int
-) -> tuple[str, float]:
-    """Runs on a worker."""
-    return _known(*place, changed).make_part(case, first, last)
-
-
 def _version() -> tuple[str, str]:
-    """Runs on a worker."""
     return _native.VERSION, _native.SOURCE
 
 
+def _refuse(worker: str, there: tuple[str, str], here: tuple[str, str]) -> VersionError:
+    return VersionError(
+        f"worker {worker}: found justfull {there[0]}, source {there[1]}, allowed is that of the "
+        f"caller, {here[0]}, source {here[1]}")
+
+
+def _make(
+    place: tuple[str, str, str | None],
+    changed: float,
+    caller: tuple[str, str],
+    part: tuple[int, int, int],
+) -> tuple[str, float]:
+    """Runs on a worker."""
+    if _version() != caller:
+        raise _refuse(os.uname().nodename, _version(), caller)
+    return _known(*place, changed).make_part(*part)
+
+
 def _same_version(client: Any) -> None:
-    here = _version()
-    for name, there in client.run(_version).items():
-        if tuple(there) != here:
-            raise VersionError(
-                f"worker {name}: found justfull {there[0]}, source {there[1]}, allowed is that of "
-                f"this process, {here[0]}, source {here[1]}")
+    """Refuses the cluster before the first part; workers that come later are asked with theirs."""
+    for worker, there in client.run(_version, on_error="return").items():
+        if isinstance(there, OSError):
+            continue  # it has died meanwhile
+        if isinstance(there, BaseException):
+            raise WorkerError(f"worker {worker}: {there}") from there
+        if tuple(there) != _version():
+            raise _refuse(worker, there, _version())
 
 
 def _on_cluster(
     native: _native.Campaign, client: Any, place: tuple[str, str, str | None]
 ) -> None:
-    from distributed import as_completed
+    import distributed
 
     _same_version(client)
     changed = os.stat(place[0]).st_mtime
     job_s: dict[int, float] = {}
     # With a target, the values of a round say what the next one makes.
     while left := native.stretches()[::-1]:
-        running = as_completed()
+        running: Any = distributed.as_completed  # it has no types
+        running = running()
         batches: dict[Any, tuple[int, int]] = {}
 
         def submit() -> bool:
@@ -134,7 +147,8 @@ def _on_cluster(
             if end < last:
                 left.append((case, end + 1, last))
             # A part's name is its own, so a part that is made again takes its place.
-            future = client.submit(_make, place, changed, case, first, end, pure=False, retries=3)
+            part = (case, first, end)
+            future = client.submit(_make, place, changed, _version(), part, pure=False, retries=3)
             batches[future.key] = (case, first)
             running.add(future)
             return True
@@ -145,7 +159,10 @@ def _on_cluster(
         for future in running:
             case, first = batches.pop(future.key)
             if future.status != "finished":
-                raise WorkerError(f"case {case}, seed {first}: {future.exception()}")
+                error = future.exception()
+                if isinstance(error, VersionError):
+                    raise error
+                raise WorkerError(f"case {case}, seed {first}: {error}") from error
             lines, took = future.result()
             native.record(lines)
             job_s[case] = max(job_s.get(case, 0.0), took)

@@ -125,6 +125,7 @@ def test_workers_killed_three_times_and_the_scheduler_once(file: Path, tmp_path:
             running.pop(1).wait()
             running += workers("tcp://127.0.0.1:18786", 1)
         until_it_grows(ledger, driver)
+        assert driver.poll() is None, "it goes on"
         running[0].send_signal(signal.SIGKILL)
     finally:
         for process in [*running, driver]:
@@ -148,7 +149,7 @@ def test_a_worker_of_another_version_is_refused(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Other:
-        def run(self, ask: Any) -> dict[str, tuple[str, str]]:
+        def run(self, ask: Any, on_error: str) -> dict[str, tuple[str, str]]:
             return {"tcp://far:1": ("9.9.9", "0000")}
 
     with pytest.raises(campaigns.VersionError, match=r"worker tcp://far:1: found justfull 9\.9\.9"):

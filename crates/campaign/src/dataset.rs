@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::ledger::{Ledger, Line, Part};
 use crate::part;
 use crate::plan::{Campaign, Case};
+use justfull_lab::stats::Summary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -195,10 +196,31 @@ impl Dataset {
         &self.path
     }
 
+    /// Seeds that `case` should have: those of the campaign, or with a target as many as what is
+    /// known of it asks for. The same values give the same number, so that it does not matter when
+    /// and by how many threads they were made.
+    pub(crate) fn seeds_of(&self, campaign: &Campaign, case: &Case) -> u64 {
+        let Some(target) = &campaign.target else { return campaign.seeds() };
+        let mut seeds = target.least;
+        loop {
+            let open = self.open_seeds(campaign, case, seeds);
+            let values = self.values(campaign, case, seeds);
+            let Some(half) = half_width(&values) else { return seeds };
+            let wanted = target.share().unwrap_or(1.0);
+            if !open.is_empty() || half <= wanted || seeds >= target.most {
+                return seeds;
+            }
+            // The width falls with the root of the number; at most twice as many at once, for the
+            // first width is itself uncertain.
+            let more = (seeds as f64 * (half / wanted).powi(2)).ceil();
+            seeds = (more.min(2.0 * seeds as f64) as u64).clamp(seeds + 1, target.most);
+        }
+    }
+
     /// Number of jobs of `case` that are open.
     #[must_use]
     pub fn open_jobs(&self, campaign: &Campaign, case: &Case) -> usize {
-        self.open_seeds(campaign, case, crate::run::seeds_of(self, campaign, case)).len()
+        self.open_seeds(campaign, case, self.seeds_of(campaign, case)).len()
     }
 
     /// The first `seeds` seeds of `case` that are neither done nor failed.
@@ -230,7 +252,7 @@ impl Dataset {
             ..Tally::default()
         };
         for case in &campaign.cases {
-            let seeds = crate::run::seeds_of(self, campaign, case);
+            let seeds = self.seeds_of(campaign, case);
             let wanted = campaign.first_seed..campaign.first_seed + seeds;
             tally.jobs += seeds;
             let Some(known) = self.known.get(&case.id.to_string()) else { continue };
@@ -242,6 +264,13 @@ impl Dataset {
         }
         tally
     }
+}
+
+/// Half width of the interval as a part of the mean; none without one.
+fn half_width(values: &[f64]) -> Option<f64> {
+    let summary = Summary::of(values)?;
+    let half = summary.ci95? / summary.mean.abs();
+    half.is_finite().then_some(half)
 }
 
 /// Files below `parts` with their sizes, by their names from the dataset's folder.

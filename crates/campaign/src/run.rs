@@ -4,10 +4,9 @@ use crate::dataset::{Dataset, Tally};
 use crate::failure::Failure;
 use crate::ledger::{self, Line, Part};
 use crate::part;
-use crate::plan::{Campaign, Case};
+use crate::plan::Campaign;
 use justfull_lab::model::Group;
 use justfull_lab::runner::{self, Outcome, Watch};
-use justfull_lab::stats::Summary;
 use justfull_report::export::FlowRow;
 use justfull_report::read;
 use justfull_scenario::Job;
@@ -21,34 +20,6 @@ use std::sync::{Mutex, MutexGuard};
 const PART_NS: u64 = 2_000_000_000;
 /// Most jobs of a part; a bound on memory and on what a fault costs.
 pub const MOST: u64 = 1000;
-
-/// Seeds that `case` should have: those of the campaign, or with a target as many as what is known
-/// of it asks for. The same values give the same number, so that it does not matter when and by
-/// how many threads they were made.
-pub(crate) fn seeds_of(dataset: &Dataset, campaign: &Campaign, case: &Case) -> u64 {
-    let Some(target) = &campaign.target else { return campaign.seeds() };
-    let mut seeds = target.least;
-    loop {
-        let open = dataset.open_seeds(campaign, case, seeds);
-        let values = dataset.values(campaign, case, seeds);
-        let Some(half) = half_width(&values) else { return seeds };
-        let wanted = target.share().unwrap_or(1.0);
-        if !open.is_empty() || half <= wanted || seeds >= target.most {
-            return seeds;
-        }
-        // The width falls with the root of the number; at most twice as many at once, for the
-        // first width is itself uncertain.
-        let more = (seeds as f64 * (half / wanted).powi(2)).ceil();
-        seeds = (more.min(2.0 * seeds as f64) as u64).clamp(seeds + 1, target.most);
-    }
-}
-
-/// Half width of the interval as a part of the mean; none without one.
-fn half_width(values: &[f64]) -> Option<f64> {
-    let summary = Summary::of(values)?;
-    let half = summary.ci95? / summary.mean.abs();
-    half.is_finite().then_some(half)
-}
 
 /// A stretch of successive open seeds of one case.
 struct Stretch {
@@ -116,7 +87,7 @@ pub fn run(
 fn stretches(campaign: &Campaign, dataset: &Dataset) -> Vec<Stretch> {
     let mut all = Vec::new();
     for (index, case) in campaign.cases.iter().enumerate() {
-        let seeds = seeds_of(dataset, campaign, case);
+        let seeds = dataset.seeds_of(campaign, case);
         for seed in dataset.open_seeds(campaign, case, seeds) {
             match all.last_mut() {
                 Some(Stretch { case, to, .. }) if *case == index && *to + 1 == seed => *to = seed,

@@ -1,17 +1,26 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 mod campaign;
+mod list;
+mod live;
 mod new;
+mod output;
 mod recommend;
+mod reproduce;
 mod rnis;
 
 pub(crate) use campaign::{CampaignArgs, CampaignCommand};
+pub(crate) use list::ListArgs;
+#[cfg(feature = "live")]
+pub(crate) use live::PaceArgs;
+pub(crate) use live::{LiveArgs, ParityArgs};
 pub(crate) use new::NewArgs;
+pub(crate) use output::{JobsArgs, OutputArgs, Progress, ThreadsArgs};
 pub(crate) use recommend::RecommendArgs;
+pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use rnis::RnisArgs;
 
 /// What exit statuses mean, the same for every command, after what a command says of itself.
@@ -105,8 +114,10 @@ pub(crate) enum Command {
          Writes CONTROL.md and figures/*.svg."
     ))]
     Validate(ValidateArgs),
-    /// List methods, algorithms, scenarios and papers
-    List,
+    /// List methods, algorithms, formats of traces, scenarios and papers
+    #[command(after_help = "Examples:\n  justfull list methods\n  \
+        justfull list aqms limiters --json")]
+    List(ListArgs),
     /// Say what an algorithm, a method, a key of a scenario, a column of results or a format of
     /// traces is: parameters, units, bounds, defaults, sources
     #[command(
@@ -263,136 +274,6 @@ pub(crate) struct ScenarioArgs {
     pub(crate) seed: Option<u64>,
 }
 
-/// How long a live run takes, and how true it is.
-#[derive(Args)]
-pub(crate) struct PaceArgs {
-    /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's
-    /// duration]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) time: Option<String>,
-    /// Time between readings of the interfaces: shorter is truer, and takes more of a core
-    #[arg(long, value_name = "TIME", default_value = "100us")]
-    pub(crate) read: justfull_base::Duration,
-}
-
-#[derive(Args)]
-pub(crate) struct LiveArgs {
-    /// Scenario file, or the name of a shipped one
-    #[arg(required_unless_present = "check")]
-    pub(crate) file: Option<PathBuf>,
-    /// Method; may be given several times: one run after the other [default: the file's first]
-    #[arg(long = "method", value_name = "NAME")]
-    pub(crate) methods: Vec<String>,
-    /// Number of runs of each method, each with the next seed; three or more give 95 % confidence
-    /// intervals
-    #[arg(long, default_value_t = 1)]
-    pub(crate) runs: u32,
-    #[command(flatten)]
-    pub(crate) scenario: ScenarioArgs,
-    #[command(flatten)]
-    pub(crate) pace: PaceArgs,
-    /// Where the command runs: server, ue (the first), ue0, ue1 ..., or proxy
-    #[arg(long, value_name = "SIDE", default_value = "ue")]
-    pub(crate) on: String,
-    /// A line for a shell on the server's side, started before the command and ended after it; may
-    /// be given several times
-    #[arg(long, value_name = "LINE")]
-    pub(crate) serve: Vec<OsString>,
-    /// An interactive shell on this side instead of a command
-    #[arg(long, value_name = "SIDE", conflicts_with = "command")]
-    pub(crate) shell: Option<String>,
-    /// Put the stack between two existing Ethernet interfaces, as a bridge, until the command
-    /// ends, --time is over or Ctrl-C comes.
-    ///
-    /// The first is the servers' side, the second the UEs'. The command runs where justfull does.
-    /// A sole UE takes all; of several, UE n has 10.45.0.(n+1) and fd45::(n+1), and ue0 takes
-    /// what no other has.
-    #[arg(long, num_args = 2, value_names = ["SERVERS", "UES"],
-          conflicts_with_all = ["on", "serve", "shell", "flows", "congestion_control"])]
-    pub(crate) attach: Option<Vec<String>>,
-    /// Put `justfull proxy` with this configuration between the servers and the stack.
-    ///
-    /// It runs in a namespace `proxy`, behind the core's delay, and hears what the run's own slots
-    /// report. What the file leaves out is filled in: the interface, the reports, the socket, and
-    /// the control that the method names. If it fails, the run has failed.
-    #[arg(long, value_name = "FILE", conflicts_with = "attach")]
-    pub(crate) proxy: Option<PathBuf>,
-    /// Send the scenario's own flows beside the command
-    #[arg(long)]
-    pub(crate) flows: bool,
-    /// Congestion control of both sides by route, as the kernel names it [default: that of each
-    /// UE's first flow]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) congestion_control: Option<String>,
-    /// A capture for Wireshark with the real datagrams, one interface for each layer
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pcapng: Option<PathBuf>,
-    /// Paint what the run is doing on the terminal four times a second: rate, backlog, delay,
-    /// drops, with sparklines; without a terminal, write a line each second
-    #[arg(long, conflicts_with_all = ["quiet", "shell"])]
-    pub(crate) tui: bool,
-    /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address
-    #[arg(long, value_name = "[ADDRESS:]PORT")]
-    pub(crate) metrics: Option<String>,
-    /// Write what the cell reports of its UEs to this file or named pipe, a line of JSON for each
-    /// report, as `justfull proxy` reads them
-    #[arg(long, value_name = "FILE")]
-    pub(crate) reports: Option<PathBuf>,
-    /// Serve them at this port of 127.0.0.1, or at this address, as `justfull rnis` does
-    #[arg(long, value_name = "[ADDRESS:]PORT")]
-    pub(crate) rnis: Option<String>,
-    /// Time between two reports about a UE
-    #[arg(long, value_name = "TIME", default_value = "10ms")]
-    pub(crate) report_period: justfull_base::Duration,
-    /// Exit 0 though slots were handled too late
-    #[arg(long)]
-    pub(crate) allow_late: bool,
-    /// Say what this machine can do, and nothing else
-    #[arg(long)]
-    pub(crate) check: bool,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Command to run, after --
-    #[arg(last = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
-#[derive(Args)]
-pub(crate) struct ParityArgs {
-    /// Scenario file, or the name of a shipped one
-    pub(crate) file: PathBuf,
-    /// Method; may be given several times [default: the file's first]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) method: Vec<String>,
-    #[command(flatten)]
-    pub(crate) scenario: ScenarioArgs,
-    #[command(flatten)]
-    pub(crate) pace: PaceArgs,
-    /// Time for live runs until one can be compared, in whole runs.
-    ///
-    /// One of which 0.1 % of the slots are late, or 1 % of the wake-ups by a tenth of their
-    /// period, says as much about the machine as about the method, and is given up as soon as
-    /// that is settled.
-    #[arg(
-        long, value_name = "N", default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..=100)
-    )]
-    pub(crate) tries: u32,
-    /// Compare delays that miss again, taking for equal what differs by no more than this: tells a
-    /// machine's 50 us on delays that come in steps from a difference of substance
-    #[arg(long, value_name = "TIME")]
-    pub(crate) explain: Option<justfull_base::Duration>,
-    /// Print one line of JSON for each method instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Judge the last live run, however late it was
-    #[arg(long)]
-    pub(crate) allow_late: bool,
-    /// No line about the run
-    #[arg(long, short = 'q')]
-    pub(crate) quiet: bool,
-}
-
 #[derive(Args)]
 pub(crate) struct CheckArgs {
     /// Scenario files, names of shipped ones, or folders of results; - is standard input
@@ -489,6 +370,9 @@ pub(crate) struct RunArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) grid: GridArgs,
+    /// Print JSON instead of tables: notes, the folder, what is missing, the rows of runs.jsonl
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Number of runs, each with the next seed; three or more give 95 % confidence intervals
     #[arg(long)]
     pub(crate) runs: Option<u32>,
@@ -527,13 +411,6 @@ pub(crate) struct RunFileArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct JobsArgs {
-    /// Threads [default: all cores]
-    #[arg(long, short = 'j')]
-    pub(crate) jobs: Option<usize>,
-}
-
-#[derive(Args)]
 pub(crate) struct DemoArgs {
     /// T20's main comparison on two synthetic channels, and on the paper's where JUSTFULL_DATA has
     /// them: 85 MB of results
@@ -546,77 +423,12 @@ pub(crate) struct DemoArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct OutputArgs {
-    /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl,
-    /// runs.parquet, series.csv, flow_series.csv, cdf.csv, result.json, manifest.json [default:
-    /// results/NAME; live: results/live/SCENARIO-UTC]
-    #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
-    pub(crate) out: Option<PathBuf>,
-    /// Replace the folder whatever it holds; what no run can make again is kept as DIR.old
-    #[arg(long, conflicts_with = "no_files")]
-    pub(crate) force: bool,
-    /// Print the table only
-    #[arg(long)]
-    pub(crate) no_files: bool,
-    /// Write each figure as PNG too
-    #[arg(long, conflicts_with = "no_files")]
-    pub(crate) png: bool,
-    /// Print p99.9, jitter, missed delay budgets and fairness too
-    #[arg(long)]
-    pub(crate) wide: bool,
-    /// No progress bar
-    #[arg(long, short = 'q')]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Args)]
 pub(crate) struct ValidateArgs {
     /// Control: new_reno, cubic, bbr, vegas, westwood, yeah, fixed or all
     #[arg(default_value = "all")]
     pub(crate) control: String,
     #[command(flatten)]
-    pub(crate) jobs: JobsArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct ReproduceArgs {
-    /// Paper: T20, E19, A21, R22, P06, LastPoll or Justfull
-    pub(crate) paper: String,
-    /// The claims that are run live, over the kernel's TCP and `justfull proxy`: R22, section 5
-    #[arg(long)]
-    pub(crate) live: bool,
-    /// Only the claims of this figure, e.g. 7, or of another place that the paper's claims name,
-    /// e.g. "Table 4"
-    #[arg(long, value_name = "N")]
-    pub(crate) figure: Option<String>,
-    /// Number of seeds, at least 3, for an interval: more give narrower ones
-    #[arg(long, value_parser = clap::value_parser!(u32).range(3..))]
-    pub(crate) runs: Option<u32>,
-    /// First seed, instead of the scenarios' own
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=u64::MAX / 2))]
-    pub(crate) seed: Option<u64>,
-    /// Judge the claims in this many groups of seeds, one after the other, from --seed on: how
-    /// often each verdict falls; no folder is written, and what the file records is not compared
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
-          requires = "seed", conflicts_with_all = ["fit", "live"])]
-    pub(crate) groups: Option<u32>,
-    /// Fewer points of the sweep, same bands
-    #[arg(long)]
-    pub(crate) short: bool,
-    /// Fit what the paper does not print to some of its values, as the claims' file says, and print
-    /// what that does to all of them; no claim is judged and no folder is written
-    #[arg(long, conflicts_with_all = ["figure", "short", "strict", "seed"])]
-    pub(crate) fit: bool,
-    /// Exit 1 when a claim was not run for want of its trace
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Also write the table of claims as Markdown to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) jobs: JobsArgs,
+    pub(crate) jobs: ThreadsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -38,7 +38,7 @@ fn make(args: &CampaignArgs) -> Result<(), Failure> {
     if !args.quiet {
         dataset.mended.iter().for_each(|line| say(line));
     }
-    let display = Display::new(args.quiet);
+    let display = Display::new(args.quiet, args.jobs.progress);
     let open: f64 = campaign
         .cases
         .iter()
@@ -48,7 +48,7 @@ fn make(args: &CampaignArgs) -> Result<(), Failure> {
         })
         .sum();
     display.announce((open * 1e3) as u64);
-    let made = run::run(&campaign, &mut dataset, threads(&args.jobs), &display.watch);
+    let made = run::run(&campaign, &mut dataset, threads(&args.jobs.threads), &display.watch);
     let interrupted = display.watch.cancel.load(Ordering::Relaxed);
     drop(display);
     let tally = made.map_err(|e| Failure::usage(&e))?;

@@ -1,13 +1,15 @@
 //! `run`, `demo` and `check`.
 
 use crate::args::{
-    CheckArgs, DemoArgs, GridArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs, command,
+    CheckArgs, DemoArgs, GridArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs, ThreadsArgs,
+    command,
 };
 use crate::progress::Display;
-use crate::terminal::{print, say};
+use crate::terminal::{print, print_exact, say};
 use crate::{Failure, VERSION, check_folder, results, run_files};
 use justfull_lab::claims;
 use justfull_lab::model::Comparison;
+use justfull_report::export::answer::answer;
 use justfull_report::export::outputs::Outputs;
 use justfull_report::export::run::compare;
 use justfull_report::table;
@@ -130,7 +132,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
     let place = results::place(&args.output, &name);
     let outputs = run_files::outputs(&args.files_of_runs, &scenarios, place.as_deref())?;
-    run_all(&scenarios, ("run", &name), (&args.output, &args.jobs), Vec::new(), &outputs)
+    let given = (&args.output, &args.jobs, args.json);
+    run_all(&scenarios, ("run", &name), given, Vec::new(), &outputs)
 }
 
 /// What a reader of the whole demonstration must know.
@@ -153,7 +156,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
         return demo_all(args);
     }
     let scenario = load(Path::new(DEMO), Overrides::default())?;
-    run_all(&[scenario], ("demo", "demo"), (&args.output, &args.jobs), Vec::new(), &[])
+    run_all(&[scenario], ("demo", "demo"), (&args.output, &args.jobs, false), Vec::new(), &[])
 }
 
 /// T20's main comparison on synthetic channels, and on the paper's where they are.
@@ -182,7 +185,7 @@ fn demo_all(args: &DemoArgs) -> Result<(), Failure> {
             scenarios.push(demo_scenario(name, &format!("{title}: {label}"), channel)?);
         }
     }
-    run_all(&scenarios, ("demo", "demo-all"), (&args.output, &args.jobs), notes, &[])
+    run_all(&scenarios, ("demo", "demo-all"), (&args.output, &args.jobs, false), notes, &[])
 }
 
 /// A shipped scenario on another channel, short enough for a demonstration.
@@ -208,13 +211,13 @@ fn toml_table(entries: &[(&str, &str)]) -> Table {
 fn run_all(
     scenarios: &[Scenario],
     (kind, name): (&str, &str),
-    (output, jobs): (&OutputArgs, &JobsArgs),
+    (output, jobs, json): (&OutputArgs, &JobsArgs, bool),
     notes: Vec<String>,
     outputs: &[Vec<Outputs>],
 ) -> Result<(), Failure> {
     let names: Vec<&str> = scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
     let out = results::open(output, name, (kind, &names.join(", ")))?;
-    let display = Display::new(output.quiet);
+    let display = Display::new(output.quiet, jobs.progress);
     for scenario in scenarios {
         let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
         display.announce((seconds * 1e3) as u64);
@@ -223,7 +226,7 @@ fn run_all(
         Comparison { notes, command: command(), version: VERSION.into(), ..Comparison::default() };
     for (i, scenario) in scenarios.iter().enumerate() {
         let files = outputs.get(i).map_or(&[][..], Vec::as_slice);
-        let part = compare(scenario, threads(jobs), &display.watch, files)
+        let part = compare(scenario, threads(&jobs.threads), &display.watch, files)
             .map_err(|e| Failure::usage(&e))?;
         whole.title =
             if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
@@ -235,13 +238,20 @@ fn run_all(
     }
     let speed = display.speed();
     drop(display);
-    show(&whole, output.wide)?;
+    if !json {
+        show(&whole, output.wide)?;
+    }
     say(&in_words(speed));
     // An interruption before the first run was done leaves no results, and the earlier ones where
     // they are.
     let none = !whole.missing.is_empty() && whole.groups.iter().all(|group| group.runs.is_empty());
-    if let Some(folder) = out.filter(|_| !none) {
+    let out = out.filter(|_| !none);
+    let place = out.as_ref().map(|folder| folder.path().to_path_buf());
+    if let Some(folder) = out {
         results::finish(folder, &whole, output.png)?;
+    }
+    if json {
+        print_exact(&answer(&whole, place.as_deref()))?;
     }
     unbroken(&whole.broken)?;
     if whole.missing.is_empty() {
@@ -288,7 +298,7 @@ pub(crate) fn in_words((simulated, wall): (f64, f64)) -> String {
 /// Most threads; more would only wait for each other.
 const MOST_THREADS: usize = 1024;
 
-pub(crate) fn threads(args: &JobsArgs) -> usize {
+pub(crate) fn threads(args: &ThreadsArgs) -> usize {
     args.jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
         .clamp(1, MOST_THREADS)
@@ -297,16 +307,16 @@ pub(crate) fn threads(args: &JobsArgs) -> usize {
 /// Prints the tables.
 pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     let mut text = String::new();
-    for note in &comparison.notes {
-        text.push_str(&format!("note: {}\n", table::printable(note)));
-    }
     let style = table::Style::detect();
+    for note in &comparison.notes {
+        text.push_str(&format!("{}\n", table::line(&format!("note: {note}"), style)));
+    }
     let mut grids = Vec::new();
     for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
         let grid = if wide { table::wide(&group.runs) } else { table::methods(&group.runs) };
         text.push_str(&format!(
             "\n{}\n{}\n",
-            table::printable(&group.heading()),
+            table::line(&group.heading(), style),
             table::terminal(&grid, style)
         ));
         grids.push(grid);

@@ -1,15 +1,19 @@
 //! `list`, `explain`, `show`, `schema`, `man` and the reference pages.
 
 use crate::Failure;
-use crate::args::Cli;
+use crate::args::{Cli, ListArgs};
 use crate::terminal::{print, print_exact};
 use clap::CommandFactory;
 use justfull_report::{export, reference};
 use justfull_scenario::{library, near, schema};
 use std::path::Path;
 
-pub(crate) fn list() -> Result<(), Failure> {
-    print(&reference::list())
+pub(crate) fn list(args: &ListArgs) -> Result<(), Failure> {
+    let mut all = reference::listed();
+    if !args.kinds.is_empty() {
+        all.retain(|listed| args.kinds.iter().any(|kind| kind == listed.kind));
+    }
+    if args.json { print_exact(&reference::list_json(&all)) } else { print(&reference::list(&all)) }
 }
 
 /// What `explain` knows, in words.

@@ -111,7 +111,7 @@ fn main() -> ExitCode {
         #[cfg(not(feature = "proxy"))]
         Command::Rnis(_) => Err(Failure::lacks("rnis", "proxy")),
         Command::Validate(args) => validate::validate(args),
-        Command::List => explain::list(),
+        Command::List(args) => explain::list(args),
         Command::Explain { name } => explain::explain(name),
         Command::Check(args) => compare::check(args),
         Command::Compare(args) => difference::compare(args),

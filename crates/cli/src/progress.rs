@@ -1,5 +1,7 @@
-//! The progress bar, and Ctrl-C.
+//! The progress bar or lines of progress for programs, and Ctrl-C.
 
+use crate::args::Progress;
+use crate::terminal::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use justfull_lab::runner::Watch;
 use std::io::IsTerminal;
@@ -12,7 +14,10 @@ use std::time::Duration;
 /// Time between two paintings of the bar.
 const FRAME: Duration = Duration::from_millis(80);
 
-/// Watches the runs until it is dropped: from a thread of its own where the bar is seen.
+/// Time between two lines of progress.
+const LINE: Duration = Duration::from_secs(1);
+
+/// Watches the runs until it is dropped: from a thread of its own where somebody looks.
 pub(crate) struct Display {
     pub(crate) watch: Arc<Watch>,
     bar: ProgressBar,
@@ -21,9 +26,9 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    /// A bar on standard error, unless that is no terminal or `quiet` is set; Ctrl-C ends the runs
+    /// What `progress` says, on standard error; nothing if `quiet` is set. Ctrl-C ends the runs
     /// soon.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, progress: Progress) -> Self {
         let watch = Arc::new(Watch::default());
         let cancelled = Arc::clone(&watch);
         // A second handler cannot be set; the first then stays in force, which a single command
@@ -33,21 +38,19 @@ impl Display {
                 std::process::exit(130);
             }
         });
-        if quiet || !std::io::stderr().is_terminal() {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-            return Self { watch, bar, painter: None };
-        }
-        let bar = ProgressBar::new(0);
+        let bar = match progress {
+            Progress::Auto if !quiet && std::io::stderr().is_terminal() => ProgressBar::new(0),
+            _ => {
+                let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+                let lines = progress == Progress::Json && !quiet;
+                let painter = lines.then(|| painter(&watch, &bar, Lines::default()));
+                return Self { watch, bar, painter };
+            }
+        };
         let style = "{bar:30} {percent:>3} %  {msg}  {elapsed}, {eta} left";
         bar.set_style(ProgressStyle::with_template(style).expect("a constant template is sound"));
-        let (over, wait) = channel();
-        let painted = (Arc::clone(&watch), bar.clone());
-        let painter = std::thread::spawn(move || {
-            while wait.recv_timeout(FRAME) == Err(RecvTimeoutError::Timeout) {
-                paint(&painted.0, &painted.1);
-            }
-        });
-        Self { watch, bar, painter: Some((over, painter)) }
+        let painter = Some(painter(&watch, &bar, Bar));
+        Self { watch, bar, painter }
     }
 
     /// `ms` simulated milliseconds are to come on top of what was announced before.
@@ -62,14 +65,86 @@ impl Display {
     }
 }
 
-fn paint(watch: &Watch, bar: &ProgressBar) {
-    let ms = watch.simulated_ms.load(Ordering::Relaxed);
-    bar.set_position(ms);
-    let speed = ms as f64 * 1e-3 / bar.elapsed().as_secs_f64().max(1e-3);
-    bar.set_message(format!(
-        "{} runs, {speed:.0} x real time",
-        watch.finished.load(Ordering::Relaxed)
-    ));
+/// Tells of the runs.
+trait Paint: Send + 'static {
+    /// Every [`FRAME`]; `over` the last time.
+    fn paint(&mut self, watch: &Watch, bar: &ProgressBar, over: bool);
+}
+
+/// Lets `paint` tell of the runs until the sender is dropped.
+fn painter(
+    watch: &Arc<Watch>,
+    bar: &ProgressBar,
+    mut paint: impl Paint,
+) -> (Sender<()>, JoinHandle<()>) {
+    let (over, wait) = channel();
+    let (watch, bar) = (Arc::clone(watch), bar.clone());
+    let thread = std::thread::spawn(move || {
+        while wait.recv_timeout(FRAME) == Err(RecvTimeoutError::Timeout) {
+            paint.paint(&watch, &bar, false);
+        }
+        paint.paint(&watch, &bar, true);
+    });
+    (over, thread)
+}
+
+/// The bar, on a terminal.
+struct Bar;
+
+impl Paint for Bar {
+    fn paint(&mut self, watch: &Watch, bar: &ProgressBar, _over: bool) {
+        let ms = watch.simulated_ms.load(Ordering::Relaxed);
+        bar.set_position(ms);
+        let speed = ms as f64 * 1e-3 / bar.elapsed().as_secs_f64().max(1e-3);
+        bar.set_message(format!(
+            "{} runs, {speed:.0} x real time",
+            watch.finished.load(Ordering::Relaxed)
+        ));
+    }
+}
+
+/// Lines of JSON.
+#[derive(Default)]
+struct Lines {
+    begun: bool,
+    /// Finished runs that have their line.
+    finished: usize,
+    /// When the last line was written, since the beginning.
+    last: Duration,
+}
+
+impl Lines {
+    fn line(&mut self, event: &str, simulated_ms: u64, bar: &ProgressBar) {
+        self.last = bar.elapsed();
+        say(&format!(
+            "{{\"event\":\"{event}\",\"finished\":{},\"simulated_s\":{},\"announced_s\":{},\
+             \"elapsed_s\":{:.3}}}",
+            self.finished,
+            simulated_ms as f64 * 1e-3,
+            bar.length().unwrap_or_default() as f64 * 1e-3,
+            self.last.as_secs_f64()
+        ));
+    }
+}
+
+impl Paint for Lines {
+    fn paint(&mut self, watch: &Watch, bar: &ProgressBar, over: bool) {
+        if !self.begun {
+            self.begun = true;
+            self.line("start", 0, bar);
+        }
+        let finished = watch.finished.load(Ordering::Relaxed);
+        let ms = watch.simulated_ms.load(Ordering::Relaxed);
+        while self.finished < finished {
+            self.finished += 1;
+            self.line("run", ms, bar);
+        }
+        if over {
+            self.line("end", ms, bar);
+        } else if bar.elapsed().saturating_sub(self.last) >= LINE {
+            self.line("progress", ms, bar);
+        }
+    }
 }
 
 impl Drop for Display {

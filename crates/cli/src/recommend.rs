@@ -25,10 +25,10 @@ const SPLIT: [&str; 7] =
 /// Runs methods on the user's channel and traffic and says which one to take.
 pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     let (scenario, not_run) = scenario(args)?;
-    let display = Display::new(args.quiet);
+    let display = Display::new(args.quiet, args.jobs.progress);
     let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
     display.announce((seconds * 1e3) as u64);
-    let found = compare(&scenario, threads(&args.jobs), &display.watch, &[])
+    let found = compare(&scenario, threads(&args.jobs.threads), &display.watch, &[])
         .map_err(|e| Failure::usage(&e))?;
     let speed = display.speed();
     drop(display);

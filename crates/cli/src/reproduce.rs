@@ -3,11 +3,13 @@
 use crate::args::{ReproduceArgs, command};
 use crate::compare::{data_dir, in_words, threads, unbroken};
 use crate::progress::Display;
-use crate::terminal::{print, say};
+use crate::terminal::{print, print_exact, say};
 use crate::{Failure, VERSION, results};
 use justfull_lab::claims::{self, ClaimsError, Options};
 use justfull_lab::model::Verdict;
+use justfull_lab::model::claims::ClaimTable;
 use justfull_lab::runner::simulated;
+use justfull_report::export::answer::answer;
 use justfull_report::{export, table};
 use justfull_scenario::{Job, Scenario};
 use std::path::Path;
@@ -54,7 +56,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let out = results::open(&args.output, &name, ("reproduce", &args.paper))?;
     not_in_the_folder(args, &name)?;
     let options = options(args);
-    let display = Display::new(args.output.quiet);
+    let display = Display::new(args.output.quiet, args.jobs.progress);
     let mut announce = |ms, _| display.announce(ms);
     let watch = &*display.watch;
     let one = |scenario: &Scenario, job: &Job| {
@@ -67,22 +69,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let (mut comparison, rows, as_recorded) = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);
-    let grid = table::claims(&rows);
-    let notes: String =
-        rows.notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
-    let style = table::Style::detect();
-    let (drawn, reading) =
-        (table::terminal(&table::narrow(&grid, style), style), table::notes([&grid], style));
-    print(&format!("{notes}{drawn}\n{reading}{}\n", rows.tally()))?;
-    let shown = table::shown(&rows.shown);
-    if let Some(shown) = &shown {
-        print(&format!("\n{}\n", table::terminal(shown, style)))?;
-    }
+    tell(&rows, args)?;
     say(&in_words(speed));
-    if let Some(file) = &args.markdown {
-        let shown = shown.map_or(String::new(), |shown| format!("\n{}", table::markdown(&shown)));
-        write(file, &format!("{notes}\n{}\n\n{}\n{shown}", table::markdown(&grid), rows.tally()))?;
-    }
     let not_run = rows.count(Verdict::NotRun);
     if not_run > 0 {
         let hint = if args.strict { "" } else { "; --strict makes that exit 1" };
@@ -94,8 +82,12 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     comparison.claims = Some(rows);
     comparison.command = command();
     comparison.version = VERSION.into();
+    let place = out.as_ref().map(|folder| folder.path().to_path_buf());
     if let Some(folder) = out {
         results::finish(folder, &comparison, args.output.png)?;
+    }
+    if args.json {
+        print_exact(&answer(&comparison, place.as_deref()))?;
     }
     unbroken(&comparison.broken)?;
     match (as_recorded, not_run) {
@@ -107,13 +99,32 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
+/// Prints the table of claims unless JSON was asked for, and writes it as Markdown if that was.
+fn tell(rows: &ClaimTable, args: &ReproduceArgs) -> Result<(), Failure> {
+    let (grid, shown) = (table::claims(rows), table::shown(&rows.shown));
+    let notes: String =
+        rows.notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
+    if !args.json {
+        let style = table::Style::detect();
+        let drawn = table::terminal(&table::narrow(&grid, style), style);
+        let reading = table::notes([&grid], style);
+        print(&format!("{notes}{drawn}\n{reading}{}\n", rows.tally()))?;
+        if let Some(shown) = &shown {
+            print(&format!("\n{}\n", table::terminal(shown, style)))?;
+        }
+    }
+    let Some(file) = &args.markdown else { return Ok(()) };
+    let shown = shown.map_or(String::new(), |shown| format!("\n{}", table::markdown(&shown)));
+    write(file, &format!("{notes}\n{}\n\n{}\n{shown}", table::markdown(&grid), rows.tally()))
+}
+
 fn options(args: &ReproduceArgs) -> Options {
     Options {
         short: args.short,
         runs: args.runs,
         seed: args.seed,
         figure: args.figure.clone(),
-        threads: if args.live { LIVE_AT_ONCE } else { threads(&args.jobs) },
+        threads: if args.live { LIVE_AT_ONCE } else { threads(&args.jobs.threads) },
         data_dir: data_dir(),
     }
 }
@@ -132,7 +143,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 /// `--groups`.
 fn in_groups(args: &ReproduceArgs, first: u64, groups: u32) -> Result<(), Failure> {
     let file = claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
-    let display = Display::new(args.output.quiet);
+    let display = Display::new(args.output.quiet, args.jobs.progress);
     let mut announce = |ms, _| display.announce(ms);
     let watch = &*display.watch;
     let one = |scenario: &Scenario, job: &Job| Ok(simulated(scenario, job, watch)?);
@@ -158,7 +169,7 @@ fn in_groups(args: &ReproduceArgs, first: u64, groups: u32) -> Result<(), Failur
 
 /// `--fit`.
 fn fit(args: &ReproduceArgs) -> Result<(), Failure> {
-    let display = Display::new(args.output.quiet);
+    let display = Display::new(args.output.quiet, args.jobs.progress);
     let mut announce = |ms, _| display.announce(ms);
     let found = claims::fit(&args.paper, &options(args), &display.watch, &mut announce);
     let found = found.map_err(failure)?;

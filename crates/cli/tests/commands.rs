@@ -429,3 +429,15 @@ fn a_scenario_is_read_from_standard_input() {
     assert_eq!(piped(&run, b"\xff\xfe").0, Some(2));
     assert_eq!(piped(&run, &vec![b'#'; (16 << 20) + 1]).0, Some(2));
 }
+
+#[test]
+fn claims_are_judged_in_one_document() {
+    let words = ["reproduce", "E19", "--figure", "5", "--short", "--no-files", "--json"];
+    let done = justfull(&words);
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    let text = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(text.lines().count(), 1, "{text}, {stderr}");
+    let found: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(found["claims"].is_object() && found["folder"].is_null(), "{found}");
+    assert!(found["rows"].is_array(), "{found}");
+}

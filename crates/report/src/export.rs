@@ -4,6 +4,7 @@
 //! a missing value is an empty cell or `null`, never a zero. A results folder, and each single
 //! file, is written beside its final place and moved there when complete ([`folder`], [`Sink`]).
 
+pub mod answer;
 pub mod choices;
 mod columns;
 mod disk;
@@ -126,11 +127,8 @@ pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> 
 /// The errors of `out`.
 pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for row in rows::flows(comparison) {
-        for (i, column) in COLUMNS.iter().enumerate() {
-            let value = serde_json::to_string(&(column.value)(&row))?;
-            write!(out, "{}\"{}\":{value}", if i == 0 { '{' } else { ',' }, column.name)?;
-        }
-        out.write_all(b"}\n")?;
+        serde_json::to_writer(&mut *out, &answer::Row(row))?;
+        out.write_all(b"\n")?;
     }
     Ok(())
 }

@@ -10,6 +10,8 @@ use justfull_base::doc::MethodDoc;
 use justfull_lab::claims::CLAIMS;
 use justfull_scenario::library;
 use justfull_scenario::{Method, MethodLibrary};
+use justfull_trace::FileFormat;
+use serde::Serialize;
 use std::fmt::Write;
 
 mod explained;
@@ -65,34 +67,115 @@ const KINDS: [(&str, &str); 18] = [
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
 ];
 
-/// All names with a line each.
-#[must_use]
-pub fn list() -> String {
-    let mut out = String::from("Methods (justfull run --method NAME):\n");
-    let methods = MethodLibrary::shipped();
-    for method in methods.methods() {
-        line(&mut out, &method.name, told(method));
-    }
-    for (kind, heading) in KINDS {
-        let of_kind: Vec<_> =
-            library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
-        if !of_kind.is_empty() {
-            let _ = writeln!(out, "\n{}:", heading.replace('`', ""));
-            of_kind.iter().for_each(|doc| line(&mut out, doc.name, doc.title));
-        }
-    }
-    out.push_str("\nScenarios (justfull run NAME, justfull show NAME):\n");
-    for (name, text) in library::SCENARIOS {
-        let title = text.lines().find_map(|l| l.strip_prefix("title = ")).unwrap_or_default();
-        line(&mut out, name, title.trim_matches('"'));
-    }
-    out.push_str("\nPapers (justfull reproduce NAME):\n");
-    CLAIMS.iter().for_each(|(name, _)| line(&mut out, name, "its claims, run and judged"));
-    out
+/// What `justfull list` calls each kind of [`KINDS`], in their order.
+const KIND_NAMES: [&str; KINDS.len()] = [
+    "traffic",
+    "transports",
+    "congestion-controls",
+    "disciplines",
+    "aqms",
+    "limits",
+    "pacers",
+    "schedulers",
+    "limiters",
+    "rb-schedulers",
+    "macs",
+    "rlc-modes",
+    "pdcp",
+    "channels",
+    "uplinks",
+    "proxies",
+    "proxy-controls",
+    "channel-traces",
+];
+
+/// All names of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// What `justfull list` calls the kind, e.g. `aqms`.
+    pub kind: &'static str,
+    /// What they are and where they go.
+    pub heading: String,
+    /// Each with a line about it.
+    pub names: Vec<Named>,
 }
 
-fn line(out: &mut String, name: &str, text: &str) {
-    let _ = writeln!(out, "  {name:<24} {text}");
+/// A name with a line about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+}
+
+impl Named {
+    fn new(name: &str, title: &str) -> Self {
+        Self { name: name.into(), title: title.into() }
+    }
+}
+
+/// The kinds that `justfull list` knows.
+#[must_use]
+pub fn kinds() -> Vec<&'static str> {
+    let mut kinds = vec!["methods"];
+    kinds.extend(KIND_NAMES);
+    kinds.extend(["traces", "scenarios", "claims"]);
+    kinds
+}
+
+/// All names, by kind in the order of [`kinds`].
+#[must_use]
+pub fn listed() -> Vec<Listed> {
+    let listed = |kind, heading: &str, names: Vec<Named>| Listed {
+        kind,
+        heading: heading.replace('`', ""),
+        names,
+    };
+    let methods = MethodLibrary::shipped();
+    let methods = methods.methods().iter().map(|method| Named::new(&method.name, told(method)));
+    let mut all =
+        vec![listed("methods", "Methods (justfull run --method NAME)", methods.collect())];
+    let algorithms = library::algorithms();
+    for ((kind, heading), name) in KINDS.into_iter().zip(KIND_NAMES) {
+        let of_kind = algorithms.iter().filter(|doc| doc.kind == kind);
+        let names = of_kind.map(|doc| Named::new(doc.name, doc.title)).collect();
+        all.push(listed(name, heading, names));
+    }
+    let formats = FileFormat::ALL.map(|format| Named::new(format.name(), format.text()));
+    all.push(listed("traces", "Formats of traces (justfull trace info FILE)", formats.into()));
+    let scenarios = library::SCENARIOS.iter().map(|(name, text)| {
+        let title = text.lines().find_map(|l| l.strip_prefix("title = ")).unwrap_or_default();
+        Named::new(name, title.trim_matches('"'))
+    });
+    let heading = "Scenarios (justfull run NAME, justfull show NAME)";
+    all.push(listed("scenarios", heading, scenarios.collect()));
+    let papers = CLAIMS.iter().map(|(name, _)| Named::new(name, "its claims, run and judged"));
+    all.push(listed("claims", "Papers (justfull reproduce NAME)", papers.collect()));
+    all
+}
+
+/// `all` as text, each kind under its heading.
+#[must_use]
+pub fn list(all: &[Listed]) -> String {
+    let part = |listed: &Listed| {
+        let mut out = format!("{}:\n", listed.heading);
+        for Named { name, title } in &listed.names {
+            let _ = writeln!(out, "  {name:<24} {title}");
+        }
+        out
+    };
+    let parts = all.iter().filter(|listed| !listed.names.is_empty()).map(part);
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// `all` as one line of JSON, with its end.
+///
+/// # Panics
+/// Never: all of it can be written as JSON.
+#[must_use]
+pub fn list_json(all: &[Listed]) -> String {
+    serde_json::to_string(all).expect("names can be written as JSON") + "\n"
 }
 
 /// The title of a method without its name, with which some titles begin.
@@ -294,7 +377,7 @@ mod tests {
 
     #[test]
     fn every_algorithm_is_explained_listed_and_of_a_known_kind() {
-        let list = list();
+        let list = list(&listed());
         for doc in library::algorithms() {
             assert!(KINDS.iter().any(|(kind, _)| *kind == doc.kind), "kind {}", doc.kind);
             let text = explain(doc.name).unwrap_or_default();
@@ -344,7 +427,7 @@ mod tests {
             text.lines().next(),
             Some("5G-BDP: one slot's worth in the RLC, paced over the slot")
         );
-        let list = list();
+        let list = list(&listed());
         let line = list.lines().find(|line| line.starts_with("  5G-BDP ")).expect("it is listed");
         assert!(line.ends_with("   one slot's worth in the RLC, paced over the slot"), "{line}");
     }

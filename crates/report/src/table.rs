@@ -16,7 +16,7 @@ pub use grouped::grouped;
 pub use methods::{methods, rest, wide};
 pub use parity::parity;
 pub use shown::shown;
-pub use terminal::{notes, printable, printable_in_colour, terminal};
+pub use terminal::{line, notes, printable, printable_in_colour, terminal};
 pub use traces::traces;
 
 use comfy_table::Table;
@@ -84,11 +84,13 @@ pub struct Style {
 
 impl Style {
     /// The style for standard output: plain when it is not a terminal or when `NO_COLOR` is set and
-    /// not empty.
+    /// not empty. Where it is no terminal, its width is what `COLUMNS` says, if that is a number
+    /// above 0.
     #[must_use]
     pub fn detect() -> Self {
         if !std::io::stdout().is_terminal() {
-            return Self::default();
+            let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+            return Self { colour: false, width: columns.filter(|width| *width > 0) };
         }
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -424,6 +426,32 @@ mod tests {
         assert_eq!(all, terminal(&methods(&group()), Style::default()));
         for name in ["Vanilla", "5G-BDP", BOUND, "\n  RLC backlog, packets"] {
             assert!(text.contains(name), "{text}");
+        }
+    }
+
+    /// A name as long as the line left no number on it, or made the line longer.
+    #[test]
+    fn names_are_wrapped_where_no_number_would_fit_beside_them() {
+        let mut runs = group();
+        for run in &mut runs {
+            run.method.push_str(" with a limit of the RLC queue, and_more_in_one_word_than_fits");
+            run.flows.iter_mut().for_each(|flow| flow.name.push_str(" of the first of the UEs"));
+        }
+        for grid in [methods(&runs), wide(&runs)] {
+            let whole = terminal(&grid, Style::default());
+            for width in [60, 80, 100, 140] {
+                let text = terminal(&grid, Style { colour: false, width: Some(width) });
+                let over = text.lines().find(|line| line.chars().count() > width.into());
+                assert_eq!(over, None, "{width}: {text}");
+                let of_table = text.split("Too narrow").next().unwrap_or_default();
+                let numbers = of_table.split_whitespace().filter(|word| word.contains('.'));
+                let numbers: Vec<&str> = numbers.collect();
+                assert!(!numbers.is_empty(), "{text}");
+                let known: Vec<&str> = whole.split_whitespace().collect();
+                let cut = numbers.iter().find(|number| !known.contains(number));
+                assert_eq!(cut, None, "{width}: {text}");
+                assert!(text.contains("Vanilla") && text.contains("bulk"), "{text}");
+            }
         }
     }
 

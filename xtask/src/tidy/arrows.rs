@@ -33,7 +33,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "report",
         ],
     ),
-    ("py", &["base", "queue", "ran", "tcp", "sim", "scenario", "lab", "report"]),
+    ("py", &["base", "queue", "ran", "tcp", "sim", "scenario", "lab", "report", "campaign"]),
     ("xtask", &[]),
 ];
 

@@ -67,19 +67,63 @@ const fn rules(line: char) -> TableStyle {
     TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule)
 }
 
-/// Width of column `i` with the blanks before it.
+/// Width of column `i` without the blanks before it.
 fn column_width(grid: &Grid, i: usize) -> usize {
     let texts = grid.rows.iter().map(|row| &row.cells[i]).chain([&grid.header[i]]);
-    2 + texts.flat_map(|text| text.lines()).map(|line| line.chars().count()).max().unwrap_or(0)
+    texts.flat_map(|text| text.lines()).map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// Number of leading columns that fit into `width`, at least two.
-fn fitting(grid: &Grid, width: usize) -> usize {
-    let ends = (0..grid.header.len()).scan(0, |end, i| {
-        *end += column_width(grid, i);
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// A column of names is made no narrower, in characters.
+const NARROWEST: usize = 8;
+/// Columns of numbers that names leave room for: how many runs there are, and the first figure.
+const NUMBERS: usize = 2;
+
+/// Width of each column of `grid`, such that the names and the first [`NUMBERS`] columns of numbers
+/// fit into `width` if they can: the widest names give way.
+fn widths(grid: &Grid, width: Option<usize>) -> Vec<usize> {
+    let mut widths: Vec<usize> = (0..grid.header.len()).map(|i| column_width(grid, i)).collect();
+    let names = grid.numbers_from.min(widths.len());
+    let first = (names + NUMBERS).min(widths.len());
+    let Some(width) = width else { return widths };
+    while widths[..first].iter().map(|one| GAP + one).sum::<usize>() > width {
+        match widths[..names].iter_mut().max_by_key(|one| **one) {
+            Some(widest) if *widest > NARROWEST => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
+}
+
+/// Number of leading columns that fit into `width`: at least `least`.
+fn fitting(widths: &[usize], width: usize, least: usize) -> usize {
+    let ends = widths.iter().scan(0, |end, one| {
+        *end += GAP + one;
         Some(*end)
     });
-    ends.take_while(|end| *end <= width).count().max(2).min(grid.header.len())
+    ends.take_while(|end| *end <= width).count().max(least).min(widths.len())
+}
+
+/// `text` in lines of at most `width` characters, which break at blanks where they can.
+fn broken(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut free = 0;
+    for word in text.split(' ') {
+        let letters: Vec<char> = word.chars().collect();
+        match lines.last_mut() {
+            Some(line) if letters.len() < free => {
+                line.push(' ');
+                line.push_str(word);
+                free -= 1 + letters.len();
+            }
+            _ => {
+                lines.extend(letters.chunks(width.max(1)).map(|part| part.iter().collect()));
+                free = width - lines.last().map_or(0, |line| line.chars().count()).min(width);
+            }
+        }
+    }
+    lines.join("\n")
 }
 
 /// `text` in lines of at most `width` characters, all but the first indented by `indent`; a longer
@@ -102,24 +146,25 @@ fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
 
 /// `grid` for a terminal, without its notes and without a line feed at the end.
 ///
-/// A table of numbers that is too wide loses its last columns and says which; a table of words is
-/// wrapped, at 120 columns by default. Reference rows follow an empty line; a row's note is below
-/// it.
+/// A table of numbers that is too wide loses its last columns and says which, and wraps its names
+/// where not even the first two columns of numbers fit beside them; a table of words is wrapped,
+/// at 120 columns by default. Reference rows follow an empty line; a row's note is below it.
 #[must_use]
 pub fn terminal(grid: &Grid, style: Style) -> String {
     let words = grid.numbers_from >= grid.header.len();
-    let columns = match style.width {
-        Some(width) if !words => fitting(grid, width.into()),
-        _ => grid.header.len(),
-    };
-    let mut lines = drawn(grid, style, words, columns);
+    let width = style.width.filter(|_| !words).map(usize::from);
+    let mut widths = widths(grid, width);
+    if let Some(width) = width {
+        widths.truncate(fitting(&widths, width, grid.numbers_from + NUMBERS));
+    }
+    let columns = widths.len();
+    let mut lines = drawn(grid, style, words, &widths);
     if columns < grid.header.len() {
         lines.push("Too narrow for:".into());
-        lines.extend(
-            grid.header[columns..]
-                .iter()
-                .map(|name| format!("  {}", printable(&name.replace('\n', " ")))),
-        );
+        lines.extend(grid.header[columns..].iter().flat_map(|name| {
+            let name = name.replace('\n', " ");
+            wrapped(&format!("  {}", printable(&name)), style.width, 4)
+        }));
     }
     lines.join("\n")
 }
@@ -139,8 +184,22 @@ pub fn notes<'a>(grids: impl IntoIterator<Item = &'a Grid>, style: Style) -> Str
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
-/// The lines of the first `columns` of `grid`.
-fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> {
+/// A line of text, in lines that fit a terminal.
+#[must_use]
+pub fn line(text: &str, style: Style) -> String {
+    wrapped(&printable(text), style.width, 2).join("\n")
+}
+
+/// The lines of the first columns of `grid`, as many as have a width; names are broken to fit
+/// theirs.
+fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize]) -> Vec<String> {
+    let columns = widths.len();
+    let fit = |i: usize, text: &str| match widths[i] {
+        width if i < grid.numbers_from && !words => {
+            text.split('\n').map(|line| broken(line, width)).collect::<Vec<_>>().join("\n")
+        }
+        _ => text.to_owned(),
+    };
     let mut table = Table::new();
     table.load_style(rules(if style.colour { '─' } else { '-' }));
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -157,9 +216,11 @@ fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> 
         |i: usize| if i >= grid.numbers_from { CellAlignment::Right } else { CellAlignment::Left };
     let verdict_column = grid.header.iter().position(|name| name == "verdict");
     let header = grid.header.iter().take(columns).enumerate();
-    table.set_header(header.map(|(i, name)| Cell::new(printable(name)).set_alignment(align(i))));
+    table.set_header(
+        header.map(|(i, name)| Cell::new(fit(i, &printable(name))).set_alignment(align(i))),
+    );
     let mut apart = false;
-    // Rows of numbers take one line each, so that the position of a note is known.
+    // How many lines a row of numbers takes is known, so that the position of a note is, too.
     let mut notes: Vec<(usize, &str)> = Vec::new();
     let mut below = 0;
     for row in &grid.rows {
@@ -168,12 +229,15 @@ fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> 
             apart = true;
             below += 1;
         }
+        let mut height = 1;
         table.add_row(row.cells.iter().take(columns).enumerate().map(|(i, text)| {
             // A name may hold what would move the cursor; a character for each keeps the width.
-            let cell = Cell::new(text.replace(commands, "\u{fffd}")).set_alignment(align(i));
+            let text = fit(i, &text.replace(commands, "\u{fffd}"));
+            height = height.max(text.lines().count());
+            let cell = Cell::new(text).set_alignment(align(i));
             if style.colour { paint(cell, row.kind, Some(i) == verdict_column) } else { cell }
         }));
-        below += 1;
+        below += height;
         if !row.note.is_empty() && !words {
             notes.push((below, &row.note));
         }

@@ -1,0 +1,56 @@
+//! Arguments of what runs, and of where its results go.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct ThreadsArgs {
+    /// Threads [default: all cores]
+    #[arg(long, short = 'j')]
+    pub(crate) jobs: Option<usize>,
+}
+
+#[derive(Args)]
+pub(crate) struct JobsArgs {
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
+    /// How standard error tells of the runs: a bar where it is a terminal, lines of JSON, or not
+    /// at all
+    #[arg(long, value_enum, default_value = "auto", conflicts_with = "quiet")]
+    pub(crate) progress: Progress,
+}
+
+/// How standard error tells of runs that go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Progress {
+    /// A bar on a terminal.
+    Auto,
+    /// An object on each line: event, finished, simulated_s, announced_s, elapsed_s.
+    Json,
+    /// Nothing.
+    None,
+}
+
+#[derive(Args)]
+pub(crate) struct OutputArgs {
+    /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl,
+    /// runs.parquet, series.csv, flow_series.csv, cdf.csv, result.json, manifest.json [default:
+    /// results/NAME; live: results/live/SCENARIO-UTC]
+    #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the folder whatever it holds; what no run can make again is kept as DIR.old
+    #[arg(long, conflicts_with = "no_files")]
+    pub(crate) force: bool,
+    /// Print the table only
+    #[arg(long)]
+    pub(crate) no_files: bool,
+    /// Write each figure as PNG too
+    #[arg(long, conflicts_with = "no_files")]
+    pub(crate) png: bool,
+    /// Print p99.9, jitter, missed delay budgets and fairness too
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// No progress bar
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,130 @@
+//! What programs read: `--json` and `--progress json`; tables as wide as they may be.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Two short runs of two methods each.
+const SHORT: [&str; 10] = [
+    "run",
+    "voip-over-lte",
+    "--method",
+    "Vanilla",
+    "--method",
+    "CoDel",
+    "--set",
+    "duration=12s",
+    "--runs",
+    "2",
+];
+
+fn justfull(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+    command.args(args).current_dir(folder).env_remove("JUSTFULL_DATA");
+    command.output().expect("the program starts")
+}
+
+/// The one document on standard output of a command that succeeds.
+fn document(folder: &Path, args: &[&str]) -> Value {
+    let done = justfull(folder, args);
+    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    serde_json::from_slice(&done.stdout).expect("one document")
+}
+
+fn names(listed: &Value) -> Vec<&str> {
+    let names = listed["names"].as_array().expect("a list");
+    names.iter().map(|name| name["name"].as_str().expect("text")).collect()
+}
+
+#[test]
+fn list_says_the_same_to_people_and_to_programs() {
+    let here = Path::new(".");
+    let all = document(here, &["list", "--json"]);
+    let all = all.as_array().expect("a list");
+    let text = String::from_utf8(justfull(here, &["list"]).stdout).expect("text");
+    for listed in all {
+        let kind = listed["kind"].as_str().expect("text");
+        assert!(!names(listed).is_empty(), "{kind}");
+        let heading = listed["heading"].as_str().expect("text");
+        let part = text.split(&format!("{heading}:\n")).nth(1).expect("the heading is there");
+        let part: Vec<&str> = part.lines().take_while(|line| line.starts_with("  ")).collect();
+        let told = part.iter().map(|line| line.split_whitespace().next().expect("a name"));
+        assert!(told.eq(names(listed)), "{kind}");
+        let only = String::from_utf8(justfull(here, &["list", kind]).stdout).expect("text");
+        assert_eq!(only, format!("{heading}:\n{}\n", part.join("\n")));
+    }
+    let two = document(here, &["list", "aqms", "claims", "--json"]);
+    assert!(names(&two[0]).contains(&"codel") && names(&two[1]).contains(&"T20"), "{two}");
+    assert_eq!(two.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn an_unknown_kind_of_names_gets_one_error_with_those_that_there_are() {
+    let done = justfull(Path::new("."), &["list", "aqm"]);
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{stderr}");
+    assert!(done.stdout.is_empty());
+    for kind in ["'aqm'", "aqms", "limiters", "traces", "claims"] {
+        assert!(stderr.contains(kind), "{kind}: {stderr}");
+    }
+}
+
+#[test]
+fn run_json_holds_the_rows_of_runs_jsonl_and_the_folder() {
+    let place = tempfile::tempdir().expect("a folder can be made");
+    let found = document(place.path(), &[&SHORT[..], &["--json", "--out", "r"]].concat());
+    assert_eq!(found["folder"], "r");
+    let lines = std::fs::read_to_string(place.path().join("r/runs.jsonl")).expect("it is there");
+    let lines: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(lines.len() >= 4);
+    assert_eq!(found["rows"].as_array(), Some(&lines));
+    assert!(found["missing"].as_array().is_some_and(Vec::is_empty));
+    let alone = document(place.path(), &[&SHORT[..], &["--json", "--no-files"]].concat());
+    assert!(alone["folder"].is_null());
+    assert_eq!(alone["rows"], found["rows"], "the same runs without a folder");
+}
+
+#[test]
+fn progress_in_json_begins_counts_every_run_and_ends() {
+    let args = [&SHORT[..], &["--no-files", "--progress", "json"]].concat();
+    let done = justfull(Path::new("."), &args);
+    assert!(done.status.success());
+    let stderr = String::from_utf8(done.stderr).expect("text");
+    let events: Vec<Value> = stderr
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).expect("each line is an object"))
+        .collect();
+    assert_eq!(events.first().map(|e| &e["event"]), Some(&"start".into()), "{stderr}");
+    let end = events.last().expect("an end");
+    assert_eq!((&end["event"], &end["finished"]), (&"end".into(), &4.into()), "{stderr}");
+    for seconds in ["simulated_s", "announced_s"] {
+        assert_eq!(end[seconds].as_f64(), Some(48.0), "{stderr}");
+    }
+    let runs: Vec<u64> = events
+        .iter()
+        .filter(|e| e["event"] == "run")
+        .map(|e| e["finished"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!(runs, [1, 2, 3, 4]);
+    let elapsed: Vec<f64> =
+        events.iter().map(|e| e["elapsed_s"].as_f64().expect("a number")).collect();
+    assert!(elapsed.is_sorted());
+    let silent = [&SHORT[..], &["--no-files", "--progress", "none"]].concat();
+    let silent = justfull(Path::new("."), &silent);
+    assert!(!String::from_utf8_lossy(&silent.stderr).contains('{'));
+}
+
+#[test]
+fn tables_fit_the_columns_that_the_environment_names() {
+    for width in [60, 80, 100, 140] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        command.args(SHORT).args(["--no-files", "--wide"]);
+        let done = command.env("COLUMNS", width.to_string()).output().expect("it starts");
+        let text = String::from_utf8(done.stdout).expect("text");
+        let over = text.lines().find(|line| line.chars().count() > width);
+        assert_eq!(over, None, "{width}: {text}");
+        assert!(text.contains("Vanilla") && text.contains("CoDel"), "{text}");
+    }
+}
