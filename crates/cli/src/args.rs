@@ -12,7 +12,9 @@ mod recommend;
 mod reproduce;
 mod rnis;
 
-pub(crate) use campaign::{CampaignArgs, CampaignCommand};
+#[cfg(feature = "campaign")]
+pub(crate) use campaign::CampaignArgs;
+pub(crate) use campaign::CampaignCommand;
 pub(crate) use list::ListArgs;
 #[cfg(feature = "live")]
 pub(crate) use live::PaceArgs;
