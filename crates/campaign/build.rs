@@ -15,15 +15,22 @@ fn main() {
     for name in CRATES {
         let source = crates.join(name).join("src");
         println!("cargo:rerun-if-changed={}", source.display());
+        let before = files.len();
         add(&source, &mut files);
+        let path = source.display();
+        assert!(files.len() > before, "no source in {path}: a dataset would not know its maker");
     }
+    // Versions of dependencies.
+    let lock = crates.join("../Cargo.lock");
+    println!("cargo:rerun-if-changed={}", lock.display());
+    files.extend(lock.exists().then_some(lock));
     files.sort();
     let mut hash = Sha256::new();
     for file in &files {
         let name = file.strip_prefix(&crates).unwrap_or(file);
         hash.update(name.to_string_lossy().as_bytes());
         hash.update([0]);
-        hash.update(fs::read(file).unwrap_or_default());
+        hash.update(fs::read(file).expect("a source can be read"));
         hash.update([0]);
     }
     let hex: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -31,10 +38,15 @@ fn main() {
     println!("cargo:rustc-env=JUSTFULL_SOURCE={hex}");
 }
 
-/// Adds the files below `folder`.
+/// Adds the sources below `folder`.
 fn add(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        if path.is_dir() { add(&path, files) } else { files.push(path) }
+        let is_source = path.extension().is_some_and(|ending| ending == "rs" || ending == "toml");
+        if path.is_dir() {
+            add(&path, files);
+        } else if is_source {
+            files.push(path);
+        }
     }
 }

@@ -6,17 +6,29 @@ The dataset, its parts and its ledger are those of `justfull campaign`.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from justfull import _native
-from justfull.errors import JustfullError
+from justfull.errors import ArgumentError, JustfullError
 
 __all__ = ["Dataset", "VersionError", "WorkerError", "campaign"]
 
 _PART_S = 2.0
 _AHEAD = 2
+
+
+# What a case is in the columns of `runs.csv`.
+_CASE = ["scenario", "x_name", "x_value", "grid", "method"]
+
+
+def _one_of(field: str, found: str, known: Sequence[str]) -> None:
+    if found not in known:
+        allowed = ", ".join(sorted(known))
+        raise ArgumentError(f"{field}: found {found}, allowed is one of {allowed}",
+                            field=field, found=found, allowed=allowed)
 
 
 class VersionError(JustfullError):
@@ -45,6 +57,63 @@ class Dataset:
 
         return polars.scan_parquet(str(self.path / "parts" / "**" / "*.parquet"),
                                    hive_partitioning=False)
+
+    def table(self, metric: str, flow: str, against: str | None = None) -> Any:
+        """A frame of polars with a row for each case: n, mean, and half the width of the 95 %
+        interval of the mean (null with fewer than three seeds).
+
+        With the name of a method in `against`, the values are differences to that method, seed by
+        seed at the same point.
+        """
+        import polars
+
+        rows = self._values([metric], flow)
+        if against is not None:
+            methods = rows["method"].unique().to_list()
+            _one_of("against", against, methods)
+            base = rows.filter(polars.col("method") == against).drop("method")
+            rows = rows.join(base, on=[*_CASE[:-1], "seed"], suffix="_base", nulls_equal=True)
+            rows = rows.filter(polars.col("method") != against).with_columns(
+                polars.col(metric) - polars.col(f"{metric}_base"))
+        found = rows.group_by(_CASE, maintain_order=True).agg(
+            n=polars.len(), mean=polars.col(metric).mean(), values=polars.col(metric))
+        halves = [_native.half_width(values) for values in found["values"].to_list()]
+        return found.drop("values").with_columns(
+            polars.Series("half_width", halves, dtype=polars.Float64))
+
+    def pareto(self, flow: str, *, least: Sequence[str] = (), most: Sequence[str] = ()) -> Any:
+        """A frame of polars with the means of each case, and `front`: no case of the same scenario
+        is at least as good in every column and better in one. Little is good in the columns
+        `least`, much in `most`."""
+        import polars
+
+        names = [*least, *most]
+        if len(names) < 2:
+            raise ArgumentError("least, most: found fewer than two columns, allowed are two or "
+                                "more", field="least", found=str(names), allowed="two or more")
+        means = self._values(names, flow).group_by(_CASE, maintain_order=True).agg(
+            *[polars.col(name).mean() for name in names])
+        points = [(row["scenario"], *[row[name] for name in least],
+                   *[-row[name] for name in most]) for row in means.to_dicts()]
+
+        def beaten(point: tuple[Any, ...]) -> bool:
+            return any(other[0] == point[0] and other != point
+                       and all(a <= b for a, b in zip(other[1:], point[1:])) for other in points)
+
+        return means.with_columns(
+            polars.Series("front", [not beaten(point) for point in points]))
+
+    def _values(self, columns: Sequence[str], flow: str) -> Any:
+        """Case, seed and columns of all jobs, without those that lack a value."""
+        import polars
+
+        scan = self.scan()
+        for column in columns:
+            _one_of("metric", column, scan.collect_schema().names())
+        rows = scan.filter(polars.col("flow") == flow).select(*_CASE, "seed", *columns).collect()
+        if rows.is_empty():
+            _one_of("flow", flow, scan.select("flow").unique().collect()["flow"].to_list())
+        return rows.drop_nulls(list(columns)).sort(*_CASE, "seed", nulls_last=True)
 
     def __repr__(self) -> str:
         tally = self.tally
@@ -134,8 +203,8 @@ def _on_cluster(
     job_s: dict[int, float] = {}
     # With a target, the values of a round say what the next one makes.
     while left := native.stretches()[::-1]:
-        running: Any = distributed.as_completed  # it has no types
-        running = running()
+        as_completed: Any = distributed.as_completed  # it has no types
+        running = as_completed()
         batches: dict[Any, tuple[int, int]] = {}
 
         def submit() -> bool:

@@ -1,6 +1,7 @@
 """Campaigns on threads and on Dask give one dataset, whatever dies on the way."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import polars
@@ -75,6 +77,43 @@ def test_more_seeds_reuse_what_is_there(file: Path, tmp_path: Path, client: Clie
     more = jf.campaign(file, tmp_path / "out", client=client)
     assert (first.tally["done"], more.tally["done"]) == (60, 68)
     assert (tmp_path / "out" / "ledger.jsonl").read_text().startswith(ledger)
+
+
+def test_tables_differences_and_fronts(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    # The call begins after 2 s.
+    text = TEXT.replace("seeds = 30", "seeds = 5").replace('"2s"', '"4s"')
+    path.write_text(text
+                    + '[grid]\n"rlc.queue.limit" = ["200kB", "2MB"]\n')
+    dataset = jf.campaign(path, tmp_path / "out")
+    table = dataset.table("delay_ms_mean", "voip").to_dicts()
+    assert [(row["method"], row["n"]) for row in table] == [
+        ("DRQL", 5), ("Vanilla", 5)] * 2
+    cell = jf.scenario("nr-100mhz").set(
+        {"rlc.queue.limit": "2MB"}, duration="4s", warmup="500ms")
+    runs = cell.run(["Vanilla", "DRQL"], seeds=5, progress=False).runs.to_dicts()
+
+    def delays(method: str) -> list[float]:
+        return [row["delay_ms_mean"] for row in runs
+                if (row["method"], row["flow"]) == (method, "voip")]
+
+    assert math.isclose(table[3]["mean"], fmean(delays("Vanilla")))
+    assert table[3]["half_width"] > 0
+    apart = dataset.table("delay_ms_mean", "voip", against="Vanilla").to_dicts()
+    assert [row["method"] for row in apart] == ["DRQL", "DRQL"]
+    differences = [a - b for a, b in zip(delays("DRQL"), delays("Vanilla"))]
+    assert math.isclose(apart[1]["mean"], fmean(differences))
+    front = dataset.pareto("voip", least=["delay_ms_mean", "delay_ms_p99"]).to_dicts()
+    best = min(front, key=lambda row: row["delay_ms_mean"])
+    assert best["front"] and not all(row["front"] for row in front)
+    with pytest.raises(jf.ArgumentError, match="against: found X, allowed is one of DRQL, Vanilla"):
+        dataset.table("delay_ms_mean", "voip", against="X")
+    with pytest.raises(jf.ArgumentError, match="metric: found nothing"):
+        dataset.table("nothing", "voip")
+    with pytest.raises(jf.ArgumentError, match="flow: found nobody"):
+        dataset.table("delay_ms_mean", "nobody")
+    with pytest.raises(jf.ArgumentError, match="two or more"):
+        dataset.pareto("voip", least=["delay_ms_mean"])
 
 
 def started(*arguments: str) -> subprocess.Popen[bytes]:

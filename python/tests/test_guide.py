@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 GUIDES = Path(__file__).parents[2] / "docs" / "guide"
 CAMPAIGN = """
 scenarios = ["voip-over-lte"]
-methods = ["DRQL"]
+methods = ["Vanilla", "DRQL"]
 seeds = 3
 [set]
 duration = "12s"

@@ -107,13 +107,15 @@ impl Dataset {
                 {
                     for seed in part.from..=part.to {
                         known.done.remove(&seed);
+                        known.failed.remove(&seed);
                         known.values.remove(&seed);
                     }
                 }
             }
             Line::Part(part) => {
                 let known = self.known.entry(part.case.clone()).or_default();
-                let seeds = (part.from..=part.to).filter(|seed| !known.failed.contains_key(seed));
+                known.failed.extend(part.failed.clone());
+                let seeds = (part.from..=part.to).filter(|seed| !part.failed.contains_key(seed));
                 let seeds: Vec<u64> = seeds.collect();
                 for (seed, value) in seeds.iter().zip(&part.values) {
                     known.values.extend(value.map(|value| (*seed, value)));
@@ -129,9 +131,7 @@ impl Dataset {
         let found = files(&self.path)?;
         let (mut lost, mut left) = (Vec::new(), Vec::new());
         for (name, part) in &self.parts {
-            let whole = found.get(name) == Some(&part.bytes)
-                && part::read(&self.path, name).is_some_and(|there| there.from == part.from);
-            if !whole {
+            if found.get(name) != Some(&part.bytes) || !part::is_whole(&self.path, part) {
                 lost.push(name.clone());
             }
         }
@@ -205,7 +205,7 @@ impl Dataset {
         loop {
             let open = self.open_seeds(campaign, case, seeds);
             let values = self.values(campaign, case, seeds);
-            let Some(half) = half_width(&values) else { return seeds };
+            let half = half_width(&values);
             let wanted = target.share().unwrap_or(1.0);
             if !open.is_empty() || half <= wanted || seeds >= target.most {
                 return seeds;
@@ -266,11 +266,13 @@ impl Dataset {
     }
 }
 
-/// Half width of the interval as a part of the mean; none without one.
-fn half_width(values: &[f64]) -> Option<f64> {
-    let summary = Summary::of(values)?;
-    let half = summary.ci95? / summary.mean.abs();
-    half.is_finite().then_some(half)
+/// Half width of the interval as a part of the mean; infinite as long as nothing is known.
+fn half_width(values: &[f64]) -> f64 {
+    match Summary::of(values).and_then(|summary| Some((summary.ci95?, summary.mean.abs()))) {
+        Some((0.0, _)) => 0.0,
+        Some((half, mean)) if mean > 0.0 => half / mean,
+        _ => f64::INFINITY,
+    }
 }
 
 /// Files below `parts` with their sizes, by their names from the dataset's folder.

@@ -7,6 +7,7 @@
 use crate::failure::Failure;
 use crate::{SOURCE, VERSION};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub(crate) enum Line {
         /// Its file.
         file: String,
     },
-    /// A job has failed.
+    /// A job has failed, and so have all that would share its part.
     Failed {
         /// Name of the case.
         case: String,
@@ -45,7 +46,7 @@ pub(crate) enum Line {
     },
 }
 
-/// A part of the dataset: jobs of one case with successive seeds, without those that failed.
+/// A part of the dataset: jobs of one case with successive seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Part {
     /// Name of the case.
@@ -58,9 +59,15 @@ pub(crate) struct Part {
     pub(crate) file: String,
     /// Its size.
     pub(crate) bytes: u64,
+    /// SHA-256 of its content, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) sha256: String,
     /// Seconds of CPU that its jobs took.
     pub(crate) cpu_s: f64,
-    /// The target's metric of each job, where there is a target.
+    /// Jobs among them that failed, and so have no rows: what went wrong, by seed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) failed: BTreeMap<u64, String>,
+    /// The target's metric of each other job, where there is a target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) values: Vec<Option<f64>>,
 }

@@ -10,6 +10,7 @@ use justfull_report::export::{Sink, part_parquet};
 use justfull_scenario::Scenario;
 use justfull_sim::results::RunResult;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
@@ -56,23 +57,37 @@ pub(crate) fn write(
     part_parquet(&comparison, &|seed| case.job(seed).to_string(), facts, &mut sink)
         .map_err(|what| sink.error(what))?;
     sink.commit()?;
-    part.bytes = fs::metadata(&path).map_err(|what| Failure::disk(&path, what))?.len();
+    let written = fs::read(&path).map_err(|what| Failure::disk(&path, what))?;
+    (part.bytes, part.sha256) = (written.len() as u64, hash(&written));
     Ok(part)
 }
 
-/// The part in the file `name` of `dataset`; none if it is no whole part of this program's.
+/// SHA-256 of `bytes` in hexadecimal digits.
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// True when the file of `part` in `dataset` is what was written.
+pub(crate) fn is_whole(dataset: &Path, part: &Part) -> bool {
+    fs::read(dataset.join(&part.file)).is_ok_and(|bytes| hash(&bytes) == part.sha256)
+}
+
+/// The part in the file `name` of `dataset`, which has no line in the ledger; none if it is no
+/// whole part of this program's. Every row is read.
 pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
-    let file = File::open(dataset.join(name)).ok()?;
-    let bytes = file.metadata().ok()?.len();
-    let reader = SerializedFileReader::new(file).ok()?;
+    let path = dataset.join(name);
+    let reader = SerializedFileReader::new(File::open(&path).ok()?).ok()?;
     let pairs = reader.metadata().file_metadata().key_value_metadata()?;
     let facts: BTreeMap<&str, &str> =
         pairs.iter().filter_map(|pair| Some((pair.key.as_str(), pair.value.as_deref()?))).collect();
-    if (facts.get("justfull.version"), facts.get("justfull.source"))
-        != (Some(&VERSION), Some(&SOURCE))
-    {
+    let maker = (facts.get("justfull.version"), facts.get("justfull.source"));
+    if maker != (Some(&VERSION), Some(&SOURCE)) {
         return None;
     }
     let part: Part = serde_json::from_str(facts.get(KEY)?).ok()?;
-    (part.file == name).then_some(Part { bytes, ..part })
+    if part.file != name || !reader.get_row_iter(None).ok()?.all(|row| row.is_ok()) {
+        return None;
+    }
+    let bytes = fs::read(&path).ok()?;
+    Some(Part { bytes: bytes.len() as u64, sha256: hash(&bytes), ..part })
 }

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::file::{CampaignFile, Target};
 use crate::{SOURCE, VERSION};
 use justfull_scenario::{Job, Overrides, Scenario, Setting, library};
+use justfull_sim::WorldConfig;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -126,7 +127,7 @@ impl Campaign {
             seeds,
             scenarios,
         };
-        campaign.cases = campaign.resolved()?;
+        campaign.cases = campaign.resolved(path)?;
         Ok(campaign)
     }
 
@@ -144,14 +145,30 @@ impl Campaign {
             .flat_map(move |case| seeds.clone().map(move |seed| (case, seed, case.job(seed))))
     }
 
-    fn resolved(&self) -> Result<Vec<Case>, Failure> {
+    /// The flow of the target must be one of each world.
+    fn target_fits(&self, file: &Path, world: &WorldConfig) -> Result<(), Failure> {
+        let Some(Target { flow, .. }) = &self.target else { return Ok(()) };
+        if world.flows.iter().any(|known| *known.name == **flow) {
+            return Ok(());
+        }
+        let mut names: Vec<&str> = world.flows.iter().map(|known| &*known.name).collect();
+        names.dedup();
+        let allowed = format!("a flow of {}: {}", world.scenario, names.join(", "));
+        Err(Failure::wrong(file, "target.flow", flow, &allowed))
+    }
+
+    fn resolved(&self, file: &Path) -> Result<Vec<Case>, Failure> {
         let mut cases = Vec::new();
         for (index, scenario) in self.scenarios.iter().enumerate() {
             for job in scenario.jobs() {
                 // The seed is the job's; all else of the world is the case's, traces included.
                 let world = scenario.world(&Job { seed: 0, ..job.clone() })?;
+                self.target_fits(file, &world)?;
                 let mut hash = Sha256::new();
                 hash.update(format!("justfull {VERSION} {SOURCE}\n").as_bytes());
+                // What its rows say of it besides.
+                let (label, x) = (scenario.label(job.point), scenario.x(job.point));
+                let _ = writeln!(Hashed(&mut hash), "{label:?} {x:?} {}", scenario.grid(job.point));
                 // The hash takes everything.
                 let _ = write!(Hashed(&mut hash), "{world:?}");
                 let id = Id::of(hash.clone());

@@ -12,6 +12,7 @@ use justfull_report::read;
 use justfull_scenario::Job;
 use justfull_sim::results::RunResult;
 use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -158,31 +159,36 @@ fn part_of(
     let start = cpu_s();
     let outcomes = runner::run_all(&runs, 1, watch)?;
     let cpu_s = cpu_s() - start;
-    let (mut lines, mut results, mut to) = (Vec::new(), Vec::new(), None);
+    let (mut failed, mut results, mut to) = (BTreeMap::new(), Vec::new(), None);
     for (job, outcome) in jobs.iter().zip(outcomes) {
         match outcome {
             Outcome::Done(result) => results.push(*result),
             Outcome::Broken(error) => {
-                lines.push(Line::Failed { case: case.id.to_string(), seed: job.seed, error });
+                failed.insert(job.seed, error);
             }
             // It was ended, and so were those after it.
             Outcome::Cancelled => break,
         }
         to = Some(job.seed);
     }
-    let Some(to) = to else { return Ok((lines, 0)) };
-    if !results.is_empty() {
+    let Some(to) = to else { return Ok((Vec::new(), 0)) };
+    let lines = if results.is_empty() {
+        let line = |(seed, error)| Line::Failed { case: case.id.to_string(), seed, error };
+        failed.into_iter().map(line).collect()
+    } else {
         let part = Part {
             case: case.id.to_string(),
             from: batch.from,
             to,
             file: String::new(),
             bytes: 0,
+            sha256: String::new(),
             cpu_s,
+            failed,
             values: values(campaign, &results),
         };
-        lines.push(Line::Part(part::write(path, campaign, case, results, part)?));
-    }
+        vec![Line::Part(part::write(path, campaign, case, results, part)?)]
+    };
     Ok((lines, (cpu_s * 1e9) as u64 / (to - batch.from + 1) + 1))
 }
 

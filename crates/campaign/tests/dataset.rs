@@ -126,9 +126,10 @@ fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
 
     // A damaged part, a missing one, one cut short, and what a killed writer left.
     let all = parts(&out);
+    // Of the same size, and with a sound footer.
     let mut bytes = fs::read(&all[0]).expect("a part");
-    let end = bytes.len() - 6;
-    bytes[end] ^= 0xff;
+    let middle = bytes.len() / 3;
+    bytes[middle] ^= 0xff;
     fs::write(&all[0], bytes).expect("written");
     fs::remove_file(&all[1]).expect("removed");
     let whole = fs::read(&all[2]).expect("a part");
@@ -203,6 +204,21 @@ fn with_a_target_each_case_gets_as_many_seeds_as_it_needs() {
 }
 
 #[test]
+fn a_setting_that_becomes_an_axis_has_other_jobs() {
+    let place = Place::new();
+    let (set, grid) = TEXT.split_once("[grid]").expect("both are there");
+    let fixed = place.campaign(&format!("{set}\"rlc.queue.limit\" = \"1MB\"\n"));
+    let fixed: BTreeSet<String> = names(&fixed.expect("it is sound"));
+    let varied = names(&place.campaign(&format!("{set}[grid]{grid}")).expect("it is sound"));
+    assert_eq!((fixed.len(), varied.len()), (8, 16));
+    assert!(fixed.is_disjoint(&varied), "their rows say what is varied");
+}
+
+fn names(campaign: &Campaign) -> BTreeSet<String> {
+    campaign.jobs().map(|(_, _, job)| job.to_string()).collect()
+}
+
+#[test]
 fn what_is_wrong_in_the_file_is_named_with_what_is_allowed() {
     let place = Place::new();
     let cases = [
@@ -227,6 +243,11 @@ fn what_is_wrong_in_the_file_is_named_with_what_is_allowed() {
             "seeds = 4",
             "[target]\nmetric = \"delay.p99\"\nflow = \"voip\"\nwithin = \"4\"\nmost = 9",
             "target.within: found 4, allowed is above 0% to 100%",
+        ),
+        (
+            "seeds = 4",
+            "[target]\nmetric = \"delay.p99\"\nflow = \"nobody\"\nwithin = \"4%\"\nmost = 9",
+            "target.flow: found nobody, allowed is a flow of voip-over-lte: bulk, voip",
         ),
     ];
     for (from, to, expected) in cases {

@@ -137,3 +137,30 @@ fn jobs_are_listed_and_mistakes_told() {
     assert!(said.contains("did you mean DRQL"), "{said}");
     assert!(!folder.path().join("results").exists(), "nothing is half written");
 }
+
+/// Seconds of CPU of this process's children that have ended.
+fn of_children() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").expect("it reads");
+    let after = stat.rsplit(')').next().unwrap_or_default();
+    let field = |n: usize| after.split_whitespace().nth(n).and_then(|f| f.parse::<f64>().ok());
+    // cutime and cstime, in ticks of 10 ms.
+    (field(13).expect("cutime") + field(14).expect("cstime")) / 100.0
+}
+
+/// What a campaign of 10 000 runs costs besides the runs: at most a tenth of them.
+#[test]
+#[ignore = "a minute: part of `make soak`"]
+fn ten_thousand_runs_cost_little_besides_themselves() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let text = "scenarios = [\"nr-100mhz\"]\nmethods = [\"Vanilla\"]\nseeds = 10000\n[set]\n\
+                duration = \"1s\"\nwarmup = \"100ms\"\n";
+    fs::write(folder.path().join("big.toml"), text).expect("it is written");
+    let before = of_children();
+    let done = campaign(folder.path(), &["run", "big.toml", "-q", "--out", "out", "--json"]);
+    let all = of_children() - before;
+    let told: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let runs = told["cpu_s"].as_f64().expect("seconds");
+    assert_eq!(told["done"], 10_000);
+    println!("{all:.1} s of CPU, of which {runs:.1} s are the runs");
+    assert!(all < 1.1 * runs, "{all} {runs}");
+}
