@@ -16,7 +16,6 @@ from justfull.errors import ArgumentError, JustfullError
 
 __all__ = ["Dataset", "VersionError", "WorkerError", "campaign"]
 
-_PART_S = 2.0
 _AHEAD = 2
 
 
@@ -127,14 +126,16 @@ def campaign(
     *,
     client: Any = None,
     threads: int | None = None,
+    part_s: float = 2.0,
     data: str | os.PathLike[str] | None = None,
 ) -> Dataset:
     """Makes what the dataset of a campaign's file lacks, and returns the dataset.
 
     With `client`, a `distributed.Client`, its workers make the parts; they need the same version of
     justfull, and the folder `out` (default: results/campaign/NAME), the file and the traces under
-    the same paths. Without it, `threads` threads of this machine do. A campaign that was ended in
-    any way goes on when it is called again; nothing is made twice.
+    the same paths. A part is made of as many jobs as take about `part_s` seconds of CPU: more is
+    better on a large cluster. Without it, `threads` threads of this machine make them. A campaign
+    that was ended in any way goes on when it is called again; nothing is made twice.
 
     Raises ScenarioError and ArgumentError for a wrong file, OSError for the disk, VersionError for
     a worker with another version, WorkerError for a part that no worker could make.
@@ -148,7 +149,8 @@ def campaign(
         if client is None:
             native.run(threads or len(os.sched_getaffinity(0)))
         else:
-            _on_cluster(native, client, (os.fspath(source), os.fspath(folder), traces or None))
+            place = (os.fspath(source), os.fspath(folder), traces or None)
+            _on_cluster(native, client, place, part_s)
     finally:
         native.close()
     return Dataset(native, folder)
@@ -194,7 +196,7 @@ def _same_version(client: Any) -> None:
 
 
 def _on_cluster(
-    native: _native.Campaign, client: Any, place: tuple[str, str, str | None]
+    native: _native.Campaign, client: Any, place: tuple[str, str, str | None], part_s: float
 ) -> None:
     import distributed
 
@@ -211,7 +213,7 @@ def _on_cluster(
             if not left:
                 return False
             case, first, last = left.pop()
-            seeds = int(_PART_S / job_s[case]) if case in job_s else 1
+            seeds = int(part_s / job_s[case]) if case in job_s else 1
             end = min(last, first + min(max(seeds, 1), native.MOST_SEEDS) - 1)
             if end < last:
                 left.append((case, end + 1, last))
