@@ -255,7 +255,9 @@ fn nearby(random: &mut Random, value: &str) -> String {
     };
     let length = value[from..].find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len() - from);
     let number: u64 = value[from..from + length].parse().unwrap_or(1);
-    let other = [number / 2, number + 1, number * 2][random.below(3)];
+    // The largest number is in reach of changes to a change.
+    let more = [number.saturating_add(1), number.saturating_mul(2)];
+    let other = [number / 2, more[0], more[1]][random.below(3)];
     format!("{}{other}{}", &value[..from], &value[from + length..])
 }
 
