@@ -1,7 +1,7 @@
 //! Collects mistakes: each one found is removed from the tree, so that the next appears.
 
 use super::error::ScenarioError;
-use super::tree::{get, get_mut, leaves, remove};
+use super::tree::{get, get_mut, remove, size};
 use toml::{Table, Value};
 
 /// Attempts on one tree; each finds one mistake or makes room for the next. An attempt takes time
@@ -75,7 +75,7 @@ impl Findings {
         mut attempt: impl FnMut(&Table) -> Result<T, ScenarioError>,
     ) -> Result<Option<T>, Full> {
         let mut removed: Option<Vec<String>> = None;
-        let values = leaves(tree).len();
+        let values = size(tree);
         let attempts = MOST_ATTEMPTS * LARGE / values.max(LARGE);
         for _ in 0..attempts.max(1) {
             self.read += values;
@@ -160,4 +160,29 @@ fn replace(tree: &mut Table, keys: &[String]) -> bool {
     };
     tree.insert(keys[0].clone(), stand_in);
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Locator;
+    use std::path::Path;
+
+    /// A list counts with all that it holds: a case that carries a large one takes long to try.
+    #[test]
+    fn a_large_list_that_is_wrong_in_each_case_ends_the_search_after_few_cases() {
+        let list = Value::Array(vec![Value::Array(vec![Value::Integer(1); 4]); 50_000]);
+        let tree = Table::from_iter([("values".to_string(), list)]);
+        let wrong = |_: &Table| -> Result<(), ScenarioError> {
+            Err(Locator::new("", Path::new("x.toml")).plain("title", "a list", "a text"))
+        };
+        let mut found = Findings::new(100);
+        let mut cases = 0;
+        while found.go_on().is_ok() && cases < 1000 {
+            assert!(found.of(&mut tree.clone(), wrong).is_ok());
+            cases += 1;
+        }
+        assert!(cases <= 3, "{cases}");
+        assert_eq!(found.errors.len(), 1);
+    }
 }

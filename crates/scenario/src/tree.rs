@@ -290,6 +290,18 @@ pub(super) fn tables(tree: &toml::Table, below: &[String]) -> Vec<Vec<String>> {
     found
 }
 
+/// Number of values in `tree`: what it takes to copy or read it.
+pub(super) fn size(tree: &toml::Table) -> usize {
+    fn of(value: &toml::Value) -> usize {
+        match value {
+            toml::Value::Table(table) => size(table),
+            toml::Value::Array(array) => 1 + array.iter().map(of).sum::<usize>(),
+            _ => 1,
+        }
+    }
+    1 + tree.values().map(of).sum::<usize>()
+}
+
 /// Paths of all leaves of `tree`, including arrays of plain values and empty tables; elements of
 /// arrays of tables by index.
 pub(super) fn leaves(tree: &toml::Table) -> Vec<Vec<String>> {
