@@ -62,7 +62,8 @@ impl Runs {
     ) -> Result<(), Failure> {
         let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
         for (at, [method, methods, repeat, repeats]) in plan.order() {
-            if stop.requested() {
+            // A sole run has results however early the signal comes: it ends as soon as it begins.
+            if plan.is_of_several() && stop.requested() {
                 break;
             }
             let job = &plan.jobs[at];
