@@ -109,7 +109,7 @@ impl Scenario {
         let (mut seen, mut sweep) = (Seen::default(), SweepEffect::default());
         for method in self.methods() {
             for (at, point) in self.points().iter().enumerate() {
-                let case = Case { variant, ..self.case(Some(method), point.as_ref()) };
+                let case = Case { variant, ..self.case(Some(method), *point) };
                 let Some((resolved, world)) = self.find_in_case(case, found)? else { continue };
                 if let Some(world) = world {
                     sweep.note(self, &resolved.locator, at, world);
@@ -258,9 +258,7 @@ impl Scenario {
         // What the sweep sets may be needed: its points, and not the scenario without any.
         let all = self.points();
         let points: Vec<Option<&Value>> = match (&self.base.sweep, &all[..]) {
-            (Some(SweepFile { path: SweepPath::Points(_), .. }), points) => {
-                points.iter().map(Option::as_ref).collect()
-            }
+            (Some(SweepFile { path: SweepPath::Points(_), .. }), points) => points.to_vec(),
             _ => vec![None],
         };
         for switch in self.switches.keys() {
@@ -334,7 +332,7 @@ impl SweepEffect {
     }
 
     /// True when several values made no difference.
-    fn is_none(&self, points: &[Option<Value>]) -> bool {
+    fn is_none(&self, points: &[Option<&Value>]) -> bool {
         !self.some && points.iter().any(|point| *point != points[0])
     }
 }

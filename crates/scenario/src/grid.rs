@@ -16,6 +16,10 @@ pub(super) const MOST_RUNS: usize = 1_000_000;
 pub struct Axis {
     path: Path,
     values: Vec<Value>,
+    /// The path with the unit of the values, where they have one.
+    label: String,
+    /// All values are numbers in that unit.
+    is_numeric: bool,
 }
 
 impl FromStr for Axis {
@@ -47,7 +51,9 @@ impl FromStr for Axis {
                 return Err(format!("found {value} twice for `{path}`, allowed is each once"));
             }
         }
-        Ok(Self { path, values })
+        let label = label(&path, &values);
+        let is_numeric = values.iter().all(|value| sweep_number(value, &label).is_finite());
+        Ok(Self { path, values, label, is_numeric })
     }
 }
 
@@ -70,35 +76,30 @@ fn parts(list: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
+/// `path` with the unit of `values`, where they have one.
+fn label(path: &Path, values: &[Value]) -> String {
+    let all =
+        |reads: fn(&str) -> bool| values.iter().all(|value| value.as_str().is_some_and(reads));
+    let unit = if all(|text| text.parse::<justfull_base::Duration>().is_ok()) {
+        "_ms"
+    } else if all(|text| text.parse::<justfull_base::Bytes>().is_ok()) {
+        "_kB"
+    } else if all(|text| text.parse::<justfull_base::BitRate>().is_ok()) {
+        "_Mbit/s"
+    } else {
+        ""
+    };
+    format!("{path}{unit}")
+}
+
 impl Axis {
-    /// The path with the unit of the values, where they have one.
-    fn label(&self) -> String {
-        let all = |reads: fn(&str) -> bool| {
-            self.values.iter().all(|value| value.as_str().is_some_and(reads))
-        };
-        let unit = if all(|text| text.parse::<justfull_base::Duration>().is_ok()) {
-            "_ms"
-        } else if all(|text| text.parse::<justfull_base::Bytes>().is_ok()) {
-            "_kB"
-        } else if all(|text| text.parse::<justfull_base::BitRate>().is_ok()) {
-            "_Mbit/s"
-        } else {
-            ""
-        };
-        format!("{}{unit}", self.path)
-    }
-
     fn number(&self, value: &Value) -> Option<f64> {
-        Some(sweep_number(value, &self.label())).filter(|number| number.is_finite())
-    }
-
-    fn is_numeric(&self) -> bool {
-        self.values.iter().all(|value| self.number(value).is_some())
+        Some(sweep_number(value, &self.label)).filter(|number| number.is_finite())
     }
 
     /// The value as figures and tables show it.
     fn shown(&self, value: &Value) -> String {
-        match self.number(value).filter(|_| self.is_numeric()) {
+        match self.number(value).filter(|_| self.is_numeric) {
             Some(number) => number.to_string(),
             None => plain(value),
         }
@@ -138,7 +139,7 @@ pub(super) fn sweep(axes: &[Axis], locator: &Locator) -> Result<Option<SweepFile
         settings.insert(name.clone(), Settings::from(own));
         values.push(Value::String(name));
     }
-    let label = axes.iter().map(Axis::label).collect::<Vec<_>>().join(", ");
+    let label = axes.iter().map(|axis| axis.label.as_str()).collect::<Vec<_>>().join(", ");
     Ok(Some(SweepFile { path: SweepPath::Points(settings), values, label }))
 }
 
@@ -155,7 +156,7 @@ fn at(axes: &[Axis], mut point: usize) -> Vec<(&Axis, &Value)> {
 
 /// The axis that figures show: the first whose values are numbers.
 fn across(axes: &[Axis]) -> Option<usize> {
-    axes.iter().position(Axis::is_numeric)
+    axes.iter().position(|axis| axis.is_numeric)
 }
 
 impl Scenario {
@@ -163,7 +164,7 @@ impl Scenario {
     pub(super) fn grid_x(&self, point: usize) -> Option<(String, f64)> {
         let axes = &self.overrides.grid;
         let (axis, value) = at(axes, point)[across(axes)?];
-        Some((axis.label(), axis.number(value)?))
+        Some((axis.label.clone(), axis.number(value)?))
     }
 
     /// The title, and the values at `point` of what a grid varies besides [`Scenario::x`].
@@ -191,7 +192,7 @@ impl Scenario {
         }
         let all = at(axes, point);
         let text =
-            |(axis, value): &(&Axis, &Value)| format!("{}={}", axis.label(), axis.shown(value));
+            |(axis, value): &(&Axis, &Value)| format!("{}={}", axis.label, axis.shown(value));
         all.iter().map(text).collect::<Vec<_>>().join("; ")
     }
 
@@ -234,6 +235,15 @@ mod tests {
         let tree: toml::Table = text.parse().expect("TOML");
         assert_eq!(tree["rlc"]["queue"]["limit"].as_str(), Some("1MB"));
         assert_eq!(tree["core"]["delay"].as_str(), Some("10ms"));
+    }
+
+    #[test]
+    fn the_points_are_read_in_no_case_and_told_once() {
+        let grid = of(&["core.delay=[5ms, 10ms]"]).expect("it is sound");
+        assert!(!grid.tree.contains_key("sweep"));
+        let text = grid.resolved_toml(None).expect("it is sound");
+        let tree: toml::Table = text.parse().expect("TOML");
+        assert_eq!(tree["sweep"]["values"].as_array().map(Vec::len), Some(2), "{text}");
     }
 
     #[test]

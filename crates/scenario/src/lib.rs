@@ -174,14 +174,12 @@ impl Scenario {
                 found.add(error)?;
             }
         }
-        match grid::sweep(&overrides.grid, &locator) {
-            Ok(None) => {}
-            Ok(Some(sweep)) => {
-                if let Ok(sweep) = Value::try_from(sweep) {
-                    tree.insert("sweep".into(), sweep);
-                }
-            }
+        let grid = match grid::sweep(&overrides.grid, &locator) {
+            Ok(grid) => grid,
             Err(error) => return found.add(error).map(|()| None),
+        };
+        if grid.is_some() {
+            tree.remove("sweep");
         }
         let name = file
             .file_stem()
@@ -210,6 +208,10 @@ impl Scenario {
         match scenario.read(scenario.case(None, None)) {
             Ok((base, _)) => scenario.base = base,
             Err(error) => found.add(error)?,
+        }
+        // A grid may have a million points: it is in no tree, so that no case reads them.
+        if grid.is_some() {
+            scenario.base.sweep = grid;
         }
         Ok(Some(scenario))
     }
@@ -275,12 +277,22 @@ impl Scenario {
 
     /// Points of the sweep, in order; one empty point without a sweep.
     #[must_use]
-    pub fn points(&self) -> Vec<Option<Value>> {
-        match (&self.base.sweep, &self.overrides.sweep_values) {
-            (None, _) => vec![None],
-            (Some(_), Some(values)) => values.iter().cloned().map(Some).collect(),
-            (Some(sweep), None) => sweep.values.iter().cloned().map(Some).collect(),
+    pub fn points(&self) -> Vec<Option<&Value>> {
+        match self.swept() {
+            None => vec![None],
+            Some(values) => values.iter().map(Some).collect(),
         }
+    }
+
+    /// Values of the sweep, in order; none without a sweep.
+    fn swept(&self) -> Option<&[Value]> {
+        let sweep = self.base.sweep.as_ref()?;
+        Some(self.overrides.sweep_values.as_ref().unwrap_or(&sweep.values))
+    }
+
+    /// The value of the sweep at `point`.
+    fn value_at(&self, point: usize) -> Option<&Value> {
+        self.swept()?.get(point)
     }
 
     /// Name of the swept quantity and its value at `point`, as figures show them.
@@ -290,8 +302,8 @@ impl Scenario {
             return self.grid_x(point);
         }
         let sweep = self.base.sweep.as_ref()?;
-        let value = self.points().into_iter().nth(point)??;
-        Some((sweep.label.clone(), sweep_number(&value, &sweep.label)))
+        let value = self.value_at(point)?;
+        Some((sweep.label.clone(), sweep_number(value, &sweep.label)))
     }
 
     /// All runs, in the order of points, methods and seeds.
@@ -376,6 +388,9 @@ impl Scenario {
     pub fn resolved_toml(&self, method: Option<&str>) -> Result<String, ScenarioError> {
         let (mut file, _) = self.read(self.case(method, None))?;
         file.methods = method.map_or_else(|| self.methods().to_vec(), |m| vec![m.to_string()]);
+        if !self.overrides.grid.is_empty() {
+            file.sweep.clone_from(&self.base.sweep);
+        }
         // Its settings are in the file already, and the file names no variants.
         file.variant = file::SOUND.into();
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))

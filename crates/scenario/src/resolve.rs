@@ -47,8 +47,7 @@ impl Scenario {
 
     /// Reads the scenario of `job`; the locator knows the origin of each setting.
     pub(super) fn of_job(&self, job: &Job) -> Result<(ScenarioFile, Locator), ScenarioError> {
-        let points = self.points();
-        self.read(self.case(Some(&job.method), points.get(job.point).and_then(Option::as_ref)))
+        self.read(self.case(Some(&job.method), self.value_at(job.point)))
     }
 
     /// Reads the scenario under `case` with every setting applied.
@@ -116,13 +115,13 @@ impl Scenario {
             .map(|name| self.switches.get_key_value(name).ok_or_else(|| self.unknown_switch(name)));
         let switches = switches.collect::<Result<Vec<_>, _>>()?;
         if let (Some(sweep), Some(value)) = (&self.base.sweep, case.point) {
-            for path in sweep.path.paths().into_iter().filter_map(|path| path.parse::<Path>().ok())
-            {
-                name_kinds(&mut tree, &path);
-            }
             let origin = Origin { by: By::Sweep, set_by: "sweep", table: &["sweep", "values"] };
             match sweep.path.settings(value) {
-                Ok(settings) => errors.extend(settings.apply(&mut tree, &mut locator, &origin)),
+                Ok(settings) => {
+                    let paths = settings.iter().filter_map(|(path, _)| path.parse::<Path>().ok());
+                    paths.for_each(|path| name_kinds(&mut tree, &path));
+                    errors.extend(settings.apply(&mut tree, &mut locator, &origin));
+                }
                 Err((found, allowed)) => {
                     errors.push(locator.plain("sweep.values", &found, &allowed));
                 }
