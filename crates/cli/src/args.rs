@@ -125,11 +125,14 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  justfull explain codel\n  justfull explain USP@5G-BDP\n  \
         justfull explain rlc.queue.limit\n  justfull explain delay.p99\n  \
-        justfull explain mahimahi"
+        justfull explain mahimahi --json"
     )]
     Explain {
         /// Name of an algorithm or a method (see `justfull list`), path of a key, column, format
         name: String,
+        /// Print JSON: a list of all that has the name, each with `what` it is
+        #[arg(long)]
+        json: bool,
     },
     /// Check scenario files without running them, and report all that is wrong with them; check
     /// folders of results
@@ -284,6 +287,9 @@ pub(crate) struct CheckArgs {
     /// Method to check instead of the file's; may be given several times
     #[arg(long = "method", value_name = "NAME")]
     pub(crate) methods: Vec<String>,
+    /// Print JSON: a list of the files and folders, each with what was found
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]

@@ -1,9 +1,8 @@
 //! `check` of a folder of results.
 
 use crate::Failure;
-use crate::terminal::print;
 use justfull_report::export::folder::{self, State};
-use justfull_report::table::printable;
+use serde::Serialize;
 use std::path::Path;
 
 /// Whether `path` is a folder, or is where killed runs have left one.
@@ -12,28 +11,67 @@ pub(crate) fn is_folder(path: &Path) -> bool {
         || (!path.exists() && folder::inspect(path).is_ok_and(|found| !found.leftovers.is_empty()))
 }
 
-/// Says what is in the folder `path` and what killed runs left beside it; a folder that is not the
-/// whole of one run is a failure.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+/// What is in a folder, and what killed runs left beside it.
+#[derive(Serialize)]
+pub(crate) struct Checked {
+    name: String,
+    /// It is the whole of one run.
+    complete: bool,
+    /// Its state in words.
+    state: String,
+    /// A run writes it now.
+    in_use: bool,
+    leftovers: Vec<Left>,
+}
+
+/// A folder of a run that goes on or was killed.
+#[derive(Serialize)]
+struct Left {
+    name: String,
+    state: String,
+}
+
+/// Looks at the folder `path` and beside it.
+pub(crate) fn check(path: &Path) -> Result<Checked, Failure> {
     let shown = path.display();
     let found = folder::inspect(path).map_err(|e| Failure::Usage(format!("{shown}: {e}")))?;
-    let state = found.state.as_ref().map_or_else(|| "not there".into(), State::in_words);
-    let mut text = format!("{shown}: {state}\n");
-    if found.in_use {
-        text.push_str(&format!("{shown}: a run writes it now\n"));
+    let left = |(name, state): &(String, State)| Left {
+        name: path.with_file_name(name).display().to_string(),
+        state: state.in_words(),
+    };
+    Ok(Checked {
+        name: shown.to_string(),
+        complete: matches!(found.state, Some(State::Complete(_))),
+        state: found.state.as_ref().map_or_else(|| "not there".into(), State::in_words),
+        in_use: found.in_use,
+        leftovers: found.leftovers.iter().map(left).collect(),
+    })
+}
+
+impl Checked {
+    /// A line about the folder, and about each that was left.
+    pub(crate) fn in_words(&self) -> String {
+        let name = &self.name;
+        let mut text = format!("{name}: {}\n", self.state);
+        if self.in_use {
+            text.push_str(&format!("{name}: a run writes it now\n"));
+        }
+        for left in &self.leftovers {
+            let by = if self.in_use {
+                "of a run"
+            } else {
+                "left by a killed run, the next for this folder removes it"
+            };
+            text.push_str(&format!("{}: {by}: {}\n", left.name, left.state));
+        }
+        text
     }
-    for (name, state) in &found.leftovers {
-        let left = path.with_file_name(name);
-        let by = if found.in_use {
-            "of a run"
-        } else {
-            "left by a killed run, the next for this folder removes it"
-        };
-        text.push_str(&format!("{}: {by}: {}\n", left.display(), state.in_words()));
-    }
-    print(&printable(&text))?;
-    match found.state {
-        Some(State::Complete(_)) => Ok(()),
-        _ => Err(Failure::Failed(format!("{shown}: not the whole results of one run"))),
+
+    /// A folder that is not the whole of one run is a failure.
+    pub(crate) fn verdict(&self) -> Result<(), Failure> {
+        if self.complete {
+            return Ok(());
+        }
+        Err(Failure::Failed(format!("{}: not the whole results of one run", self.name)))
     }
 }

@@ -1,12 +1,11 @@
-//! `run`, `demo` and `check`.
+//! `run` and `demo`.
 
 use crate::args::{
-    CheckArgs, DemoArgs, GridArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs, ThreadsArgs,
-    command,
+    DemoArgs, GridArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs, ThreadsArgs, command,
 };
 use crate::progress::Display;
 use crate::terminal::{print, print_exact, say};
-use crate::{Failure, VERSION, check_folder, results, run_files};
+use crate::{Failure, VERSION, results, run_files};
 use justfull_lab::claims;
 use justfull_lab::model::Comparison;
 use justfull_report::export::answer::answer;
@@ -30,7 +29,7 @@ pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failur
 }
 
 /// Text of the scenario `name`, and the file that messages name.
-fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
+pub(crate) fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
     if name == Path::new("-") {
         let file = PathBuf::from("stdin.toml");
         let text = Scenario::text_from(std::io::stdin().lock(), &file);
@@ -60,58 +59,9 @@ pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
 }
 
 /// The axes of a grid.
-fn axes(args: &GridArgs) -> Result<Vec<Axis>, Failure> {
+pub(crate) fn axes(args: &GridArgs) -> Result<Vec<Axis>, Failure> {
     let axes: Result<Vec<Axis>, String> = args.axes.iter().map(|text| text.parse()).collect();
     axes.map_err(|e| Failure::Usage(format!("--grid: {e}")))
-}
-
-/// Most mistakes that are printed for one file.
-const PRINTED: usize = 20;
-
-pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let overrides = Overrides {
-        methods: chosen(&args.methods),
-        grid: axes(&args.grid)?,
-        ..overrides(&args.scenario)?
-    };
-    let (mut wrong, mut folders) = (Vec::new(), Ok(()));
-    for name in &args.files {
-        if check_folder::is_folder(name) {
-            folders = folders.and(check_folder::check(name));
-            continue;
-        }
-        match check_file(name, &overrides) {
-            Ok(sound) => print(&table::printable(&sound))?,
-            Err(mistakes) => wrong.extend(mistakes),
-        }
-    }
-    if wrong.is_empty() { folders } else { Err(Failure::Usage(wrong.join("\njustfull: "))) }
-}
-
-/// A line about the sound scenario `name` and a picture of its chain, or what is wrong with it.
-fn check_file(name: &Path, overrides: &Overrides) -> Result<String, Vec<String>> {
-    let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
-    let scenario =
-        Scenario::examine(&text, &file, data_dir(), overrides.clone()).map_err(|errors| {
-            let mut lines: Vec<String> =
-                errors.iter().take(PRINTED).map(ToString::to_string).collect();
-            if errors.len() > PRINTED {
-                lines.push(format!(
-                    "{}: {} mistakes, the first {PRINTED} are shown",
-                    file.display(),
-                    errors.len()
-                ));
-            }
-            lines
-        })?;
-    for warning in scenario.warnings().map_err(|e| vec![e.to_string()])? {
-        say(&format!("warning: {warning}"));
-    }
-    let (methods, points) = (scenario.methods().len(), scenario.points().len());
-    let runs = scenario.jobs().len();
-    let chain = scenario.chain().map_err(|e| vec![e.to_string()])?;
-    let name = name.display();
-    Ok(format!("{name}: sound; {runs} runs ({methods} methods, {points} points)\n\n{chain}"))
 }
 
 /// The methods that were asked for; none for the file's.

@@ -21,13 +21,14 @@ const EXPLAINED: &str = "a method or an algorithm of `justfull list`, the path o
                          rlc.queue.limit, a column of results such as delay.p99, or a format of \
                          traces such as mahimahi";
 
-pub(crate) fn explain(name: &str) -> Result<(), Failure> {
-    let text = reference::explain(name).ok_or_else(|| {
+pub(crate) fn explain(name: &str, json: bool) -> Result<(), Failure> {
+    let text = if json { reference::explain_json(name) } else { reference::explain(name) };
+    let text = text.ok_or_else(|| {
         let known = reference::explained();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         unknown(name, &known, EXPLAINED)
     })?;
-    print(&text)
+    if json { print_exact(&text) } else { print(&text) }
 }
 
 pub(crate) fn show(name: &str) -> Result<(), Failure> {

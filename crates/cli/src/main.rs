@@ -8,6 +8,7 @@
 mod args;
 #[cfg(feature = "campaign")]
 mod campaign;
+mod check;
 mod check_folder;
 mod compare;
 mod difference;
@@ -112,8 +113,8 @@ fn main() -> ExitCode {
         Command::Rnis(_) => Err(Failure::lacks("rnis", "proxy")),
         Command::Validate(args) => validate::validate(args),
         Command::List(args) => explain::list(args),
-        Command::Explain { name } => explain::explain(name),
-        Command::Check(args) => compare::check(args),
+        Command::Explain { name, json } => explain::explain(name, *json),
+        Command::Check(args) => check::check(args),
         Command::Compare(args) => difference::compare(args),
         Command::Plot(args) => plot::plot(args),
         Command::New(args) => new::new(args),

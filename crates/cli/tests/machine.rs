@@ -128,3 +128,71 @@ fn tables_fit_the_columns_that_the_environment_names() {
         assert!(text.contains("Vanilla") && text.contains("CoDel"), "{text}");
     }
 }
+
+#[test]
+fn explain_json_says_what_explain_says() {
+    let here = Path::new(".");
+    for name in ["codel", "USP@5G-BDP", "rlc.queue.limit", "delay.p99", "mahimahi"] {
+        let parts = document(here, &["explain", name, "--json"]);
+        let plain = String::from_utf8(justfull(here, &["explain", name]).stdout).expect("text");
+        let parts = parts.as_array().expect("a list");
+        assert!(!parts.is_empty());
+        for part in parts {
+            let text = part["text"].as_str().or(part["title"].as_str()).expect("text");
+            assert!(plain.contains(text), "{text}\n{plain}");
+        }
+    }
+    let codel = document(here, &["explain", "codel", "--json"]);
+    let kinds: Vec<&str> = codel.as_array().expect("a list").iter().map(what).collect();
+    assert_eq!(kinds, ["method", "algorithm"]);
+    let target = codel[1]["parameters"].as_array().expect("a list");
+    assert!(target.iter().any(|p| p["name"] == "target" && p["unit"] == "time"), "{codel}");
+    let column = document(here, &["explain", "delay.p99", "--json"]);
+    assert_eq!((what(&column[0]), &column[0]["short_name"]), ("column", &"delay.p99".into()));
+    let none = justfull(here, &["explain", "codell", "--json"]);
+    assert_eq!((none.status.code(), none.stdout.len()), (Some(2), 0));
+}
+
+fn what(part: &Value) -> &str {
+    part["what"].as_str().expect("text")
+}
+
+#[test]
+fn check_json_tells_of_sound_and_wrong_scenarios_and_of_folders() {
+    let place = tempfile::tempdir().expect("a folder can be made");
+    let made = justfull(place.path(), &[&SHORT[..], &["--out", "r"]].concat());
+    assert!(made.status.success());
+    let grid = ["--grid", "rlc.queue.limit=[1MB, 2MB]"];
+    let plain = justfull(place.path(), &[&["check", "live-lte", "r"][..], &grid].concat());
+    let plain = String::from_utf8(plain.stdout).expect("text");
+    let found =
+        document(place.path(), &[&["check", "live-lte", "r", "--json"][..], &grid].concat());
+    let (file, folder) = (&found[0], &found[1]);
+    assert_eq!((what(file), &file["name"]), ("scenario", &"live-lte".into()));
+    assert_eq!((&file["sound"], &file["mistakes"]), (&true.into(), &Value::Array(Vec::new())));
+    assert!(plain.contains(file["chain"].as_str().expect("text")), "{plain}");
+    let count = |of: &str| file[of].as_array().expect("a list").len();
+    let (methods, points) = (count("methods"), count("points"));
+    assert_eq!((points, &file["points"][1]), (2, &"rlc.queue.limit_kB=2000".into()));
+    let line = format!("sound; {} runs ({methods} methods, {points} points)", file["runs"]);
+    assert!(plain.contains(&line), "{line}: {plain}");
+    assert_eq!((what(folder), &folder["complete"]), ("folder", &true.into()));
+    assert!(plain.contains(folder["state"].as_str().expect("text")), "{plain}");
+
+    std::fs::remove_file(place.path().join("r/cdf.csv")).expect("it is there");
+    let wrong = "[rlc]\nspeed = 3\n";
+    std::fs::write(place.path().join("wrong.toml"), wrong).expect("the folder can be written");
+    let done = justfull(place.path(), &["check", "wrong.toml", "r", "--json"]);
+    assert_eq!(done.status.code(), Some(2));
+    let found: Value = serde_json::from_slice(&done.stdout).expect("one document");
+    assert_eq!((&found[0]["sound"], &found[1]["complete"]), (&false.into(), &false.into()));
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    let mistakes = found[0]["mistakes"].as_array().expect("a list");
+    assert!(!mistakes.is_empty());
+    for mistake in mistakes {
+        assert!(stderr.contains(mistake.as_str().expect("text")), "{mistake}: {stderr}");
+    }
+    assert!(found[1]["state"].as_str().is_some_and(|state| state.contains("cdf.csv")), "{found}");
+    let alone = justfull(place.path(), &["check", "r", "--json"]);
+    assert_eq!(alone.status.code(), Some(1), "a folder that is not whole");
+}

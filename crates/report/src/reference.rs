@@ -14,7 +14,10 @@ use justfull_trace::FileFormat;
 use serde::Serialize;
 use std::fmt::Write;
 
+mod answer;
 mod explained;
+
+pub use answer::explain_json;
 
 /// Name, unit and meaning of a column.
 type ColumnText = (&'static str, &'static str, &'static str);
@@ -228,7 +231,17 @@ fn explain_method(method: &Method) -> String {
     let mut out =
         format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, told(method));
     out.push_str(&settings_of(method));
-    let mut redefined: Vec<(Vec<&str>, Method)> = Vec::new();
+    for (scenarios, own) in redefined(method) {
+        let (scenarios, title) = (scenarios.join(", "), told(&own));
+        let _ = write!(out, "\nIn {scenarios} instead: {title}\n{}", settings_of(&own));
+    }
+    out.push_str("\nSee `justfull explain` with the kinds named above for their parameters.\n");
+    out
+}
+
+/// What `method` is in the shipped scenarios that have their own of that name.
+fn redefined(method: &Method) -> Vec<(Vec<&'static str>, Method)> {
+    let mut redefined: Vec<(Vec<&'static str>, Method)> = Vec::new();
     for (scenario, text) in library::SCENARIOS {
         let own = MethodLibrary::of_shipped(text);
         let Some(own) = own.into_iter().find(|own| own.name.eq_ignore_ascii_case(&method.name))
@@ -240,12 +253,7 @@ fn explain_method(method: &Method) -> String {
             None => redefined.push((vec![scenario], own)),
         }
     }
-    for (scenarios, own) in &redefined {
-        let (scenarios, title) = (scenarios.join(", "), told(own));
-        let _ = write!(out, "\nIn {scenarios} instead: {title}\n{}", settings_of(own));
-    }
-    out.push_str("\nSee `justfull explain` with the kinds named above for their parameters.\n");
-    out
+    redefined
 }
 
 /// One line for each setting of `method`; settings of a variant are prefixed with its name.

@@ -50,27 +50,33 @@ fn bounds(param: &ParamDoc) -> String {
     format!("[{}] {default}; allowed: {}", param.unit, param.bounds)
 }
 
-/// What the column `name` is, in each file of results that has it; `name` may be its short name.
-pub(super) fn column(name: &str) -> Option<String> {
+/// The column `name` in each file of results that has it, told once where several tell the same;
+/// `name` may be its short name.
+pub(super) fn columns(name: &str) -> Vec<(&'static str, ColumnText)> {
     let long = read::column(name).map_or(name, |column| column.name);
-    let mut out = String::new();
-    let mut seen: Vec<ColumnText> = Vec::new();
+    let mut found: Vec<(&'static str, ColumnText)> = Vec::new();
     for (file, columns) in COLUMN_FILES {
         for text in columns().into_iter().filter(|text| text.0 == long) {
-            if seen.contains(&text) {
-                continue;
+            if !found.iter().any(|(_, told)| *told == text) {
+                found.push((file, text));
             }
-            seen.push(text);
-            let (_, unit, meaning) = text;
-            if !out.is_empty() {
-                out.push('\n');
-            }
-            let _ = writeln!(out, "{long} (column of {file}) [{unit}]: {meaning}");
         }
     }
-    if let Some(column) = read::column(long) {
+    found
+}
+
+/// What the column `name` is, in each file of results that has it; `name` may be its short name.
+pub(super) fn column(name: &str) -> Option<String> {
+    let mut out = String::new();
+    for (file, (long, unit, meaning)) in columns(name) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let _ = writeln!(out, "{long} (column of {file}) [{unit}]: {meaning}");
+    }
+    if let Some(column) = read::column(name) {
         let alias = read::alias(column);
-        if alias != long {
+        if alias != column.name {
             let _ = writeln!(out, "\nIts short name, for `plot` and `compare`: {alias}");
         }
     }

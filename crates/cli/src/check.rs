@@ -1,0 +1,128 @@
+//! `check`.
+
+use crate::args::CheckArgs;
+use crate::compare::{axes, chosen, data_dir, overrides, source};
+use crate::terminal::{print, print_exact, say};
+use crate::{Failure, check_folder};
+use justfull_report::table;
+use justfull_scenario::{Overrides, Scenario};
+use serde::Serialize;
+use std::path::Path;
+
+/// Most mistakes that are printed for one file; JSON has all that were found.
+const PRINTED: usize = 20;
+
+/// What was found of one name, for programs.
+#[derive(Serialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+enum Found {
+    Scenario(CheckedFile),
+    Folder(check_folder::Checked),
+}
+
+/// A scenario file.
+#[derive(Serialize)]
+struct CheckedFile {
+    name: String,
+    sound: bool,
+    mistakes: Vec<String>,
+    warnings: Vec<String>,
+    /// Of a sound one.
+    #[serde(flatten)]
+    runs: Option<Runs>,
+}
+
+/// What a sound scenario would run.
+#[derive(Serialize)]
+struct Runs {
+    runs: usize,
+    methods: Vec<String>,
+    /// Each point of its sweep, in words; one empty text without a sweep.
+    points: Vec<String>,
+    seeds: Vec<u64>,
+    /// A picture of its chain in text.
+    chain: String,
+}
+
+pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let overrides = Overrides {
+        methods: chosen(&args.methods),
+        grid: axes(&args.grid)?,
+        ..overrides(&args.scenario)?
+    };
+    let (mut wrong, mut folders, mut all) = (Vec::new(), Ok(()), Vec::new());
+    for name in &args.files {
+        if check_folder::is_folder(name) {
+            let found = check_folder::check(name)?;
+            if !args.json {
+                print(&table::printable(&found.in_words()))?;
+            }
+            folders = folders.and(found.verdict());
+            all.push(Found::Folder(found));
+            continue;
+        }
+        let found = check_file(name, &overrides);
+        found.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+        if let Some(runs) = found.runs.as_ref().filter(|_| !args.json) {
+            print(&table::printable(&in_words(&found.name, runs)))?;
+        }
+        wrong.extend(printed(&found));
+        all.push(Found::Scenario(found));
+    }
+    if args.json {
+        let all = serde_json::to_string(&all).map_err(|e| Failure::usage(&e))?;
+        print_exact(&format!("{all}\n"))?;
+    }
+    if wrong.is_empty() { folders } else { Err(Failure::Usage(wrong.join("\njustfull: "))) }
+}
+
+/// A line about a sound scenario and a picture of its chain.
+fn in_words(name: &str, found: &Runs) -> String {
+    let (runs, methods, points) = (found.runs, found.methods.len(), found.points.len());
+    format!("{name}: sound; {runs} runs ({methods} methods, {points} points)\n\n{}", found.chain)
+}
+
+/// The mistakes that standard error shows.
+fn printed(found: &CheckedFile) -> Vec<String> {
+    let mut lines: Vec<String> = found.mistakes.iter().take(PRINTED).cloned().collect();
+    let count = found.mistakes.len();
+    if count > PRINTED {
+        lines.push(format!("{}: {count} mistakes, the first {PRINTED} are shown", found.name));
+    }
+    lines
+}
+
+/// What is to be said of the scenario `name`.
+fn check_file(name: &Path, overrides: &Overrides) -> CheckedFile {
+    let mut found = CheckedFile {
+        name: name.display().to_string(),
+        sound: false,
+        mistakes: Vec::new(),
+        warnings: Vec::new(),
+        runs: None,
+    };
+    match examined(name, overrides) {
+        Ok((runs, warnings)) => {
+            (found.sound, found.runs, found.warnings) = (true, Some(runs), warnings);
+        }
+        Err(mistakes) => found.mistakes = mistakes,
+    }
+    found
+}
+
+/// What the sound scenario `name` would run, with warnings; or what is wrong with it.
+fn examined(name: &Path, overrides: &Overrides) -> Result<(Runs, Vec<String>), Vec<String>> {
+    let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
+    let scenario = Scenario::examine(&text, &file, data_dir(), overrides.clone())
+        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let one = |e: justfull_scenario::ScenarioError| vec![e.to_string()];
+    let warnings = scenario.warnings().map_err(one)?;
+    let runs = Runs {
+        runs: scenario.jobs().len(),
+        methods: scenario.methods().to_vec(),
+        points: (0..scenario.points().len()).map(|point| scenario.point(point)).collect(),
+        seeds: scenario.seeds(),
+        chain: scenario.chain().map_err(one)?,
+    };
+    Ok((runs, warnings))
+}
