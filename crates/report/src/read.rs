@@ -1,6 +1,6 @@
 //! Folders of results, read again, and names of their columns.
 
-use crate::export::folder::{self, State};
+use crate::export::folder::{self, MANIFEST, State};
 use crate::export::{COLUMNS, Column, Runs};
 use justfull_scenario::near::{did_you_mean, near};
 use serde::Deserialize;
@@ -102,11 +102,16 @@ impl Folder {
         let state = folder::inspect(path).map_err(|e| refused(e.to_string()))?.state;
         let manifest = match &state {
             Some(State::Complete(manifest)) => manifest,
+            Some(State::Older) => {
+                let state = State::Older.in_words();
+                return Err(refused(format!("{state}; make the results again")));
+            }
             Some(other) => {
                 return Err(refused(format!("{}, not complete results", other.in_words())));
             }
             None => return Err(refused("no folder of results is there".into())),
         };
+        manifest.readable().map_err(|why| refused(format!("{MANIFEST}: {why}")))?;
         let file = path.join("runs.jsonl");
         let refused_file = |why: String| Refused { path: file.clone(), why };
         let lines = File::open(&file).map_err(|e| refused_file(e.to_string()))?;
@@ -328,6 +333,54 @@ impl Key {
             method: method.clone(),
             flow: flow.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::folder;
+    use super::*;
+    use std::fs;
+
+    /// What is said of a folder whose manifest has `change` in it.
+    fn said(change: impl Fn(&mut Map<String, Value>)) -> String {
+        let room = tempfile::tempdir().expect("a folder");
+        let path = room.path().join("r");
+        folder(&path, "", &[], None);
+        let at = path.join(MANIFEST);
+        let text = fs::read_to_string(&at).expect("it is there");
+        let mut manifest = serde_json::from_str(&text).expect("an object");
+        change(&mut manifest);
+        fs::write(&at, serde_json::to_string(&manifest).expect("JSON")).expect("it is written");
+        let read = Folder::read(&path);
+        read.map_or_else(|e| e.to_string(), |_| "read".into())
+            .replace(&*path.to_string_lossy(), "r")
+    }
+
+    #[test]
+    fn folders_of_other_versions_are_refused_by_name() {
+        assert_eq!(said(|_| {}), "read");
+        assert_eq!(
+            said(|m| {
+                m.insert("schema".into(), (crate::export::SCHEMA + 1).into());
+            }),
+            "r: manifest.json: its schema is 2, of a later version; this one knows 1: read it \
+             with that version"
+        );
+        let first = said(|m| {
+            m.remove("schema");
+        });
+        assert_eq!(first, "read", "1 was not written down");
+        let later = said(|m| {
+            m.insert("format".into(), 2.into());
+        });
+        assert!(later.contains("its format is 2, of a later version"), "{later}");
+
+        let room = tempfile::tempdir().expect("a folder");
+        fs::write(room.path().join("result.json"), "{}").expect("it is written");
+        let older = Folder::read(room.path()).expect_err("no manifest").to_string();
+        assert!(older.contains("of an older version, which wrote no manifest.json"), "{older}");
+        assert!(older.ends_with("; make the results again"), "{older}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! `manifest.json`: the origin of a results folder, and its content.
 
+use super::super::SCHEMA;
 use super::super::disk::Dir;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Component, Path};
@@ -55,6 +57,9 @@ pub struct Entry {
 pub struct Manifest {
     /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
+    /// [`SCHEMA`] of the program that wrote it; before this was written down, it was 1.
+    #[serde(default = "first")]
+    pub schema: u32,
     /// Identity of the run: SHA-256 over subject and origin, in hexadecimal digits.
     pub run: String,
     /// What the results are of.
@@ -77,7 +82,16 @@ impl Manifest {
         files: Vec<Entry>,
         missing: Vec<String>,
     ) -> Self {
-        Self { format: FORMAT, run: identity(&subject, &origin), subject, origin, files, missing }
+        let run = identity(&subject, &origin);
+        Self { format: FORMAT, schema: SCHEMA, run, subject, origin, files, missing }
+    }
+
+    /// Refuses columns and keys of files in a version other than this program's.
+    ///
+    /// # Errors
+    /// In words: whether they are of an earlier or a later version, of which, and what to do.
+    pub(crate) fn readable(&self) -> Result<(), String> {
+        of_this_version(("schema", self.schema, SCHEMA), Some(&self.origin.version))
     }
 
     /// Reads the manifest of `folder`; none if there is none.
@@ -99,14 +113,11 @@ impl Manifest {
         #[derive(Deserialize)]
         struct Format {
             format: u32,
+            version: Option<String>,
         }
-        let Format { format } = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
-        if format != FORMAT {
-            return Err(match format {
-                0 => "its format is 0, which never was".into(),
-                _ => format!("its format is {format}, of a later version; this one knows {FORMAT}"),
-            });
-        }
+        let Format { format, version } =
+            serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+        of_this_version(("format", format, FORMAT), version.as_deref())?;
         let manifest: Self = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
         manifest.sound().map(|()| Some(manifest))
     }
@@ -127,6 +138,24 @@ impl Manifest {
             None => Ok(()),
         }
     }
+}
+
+/// [`SCHEMA`] of folders whose manifest does not name it.
+fn first() -> u32 {
+    1
+}
+
+/// Refuses `found`, the number of `what`, unless it is the one that this program knows; `by` is the
+/// version that wrote it.
+fn of_this_version((what, found, known): (&str, u32, u32), by: Option<&str>) -> Result<(), String> {
+    let by = by.filter(|by| !by.is_empty()).map_or_else(String::new, |by| format!(" ({by})"));
+    let (when, way) = match found.cmp(&known) {
+        Ordering::Equal => return Ok(()),
+        _ if found == 0 => return Err(format!("its {what} is 0, which never was")),
+        Ordering::Less => ("an earlier", "make the results again, or read them with that version"),
+        Ordering::Greater => ("a later", "read it with that version"),
+    };
+    Err(format!("its {what} is {found}, of {when} version{by}; this one knows {known}: {way}"))
 }
 
 /// True when `path` is one or more plain names joined by `/`, and not the manifest's.
@@ -150,4 +179,27 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_earlier_and_a_later_version_are_told_apart_with_what_to_do() {
+        let of = |found| of_this_version(("schema", found, 2), Some("justfull 7"));
+        assert_eq!(of(2), Ok(()));
+        let told = |found| of(found).expect_err("another version");
+        assert_eq!(
+            told(1),
+            "its schema is 1, of an earlier version (justfull 7); this one knows 2: make the \
+             results again, or read them with that version"
+        );
+        assert_eq!(
+            told(3),
+            "its schema is 3, of a later version (justfull 7); this one knows 2: read it with \
+             that version"
+        );
+        assert_eq!(told(0), "its schema is 0, which never was");
+    }
 }
