@@ -198,7 +198,7 @@ fn run_all(
     let out = out.filter(|_| !none);
     let place = out.as_ref().map(|folder| folder.path().to_path_buf());
     if let Some(folder) = out {
-        results::finish(folder, &whole, output.png)?;
+        results::finish(folder, &whole, output)?;
     }
     if json {
         print_exact(&answer(&whole, place.as_deref()))?;

@@ -124,7 +124,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     // Before the table: who reads it may be slow.
     let written = folder.map_or(Ok(()), |mut folder| {
         runs.write(&mut folder, args.allow_late)?;
-        results::finish(folder, &comparison, args.output.png)
+        results::finish(folder, &comparison, &args.output)
     });
     compare::show(&comparison, args.output.wide)?;
     // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.

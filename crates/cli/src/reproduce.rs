@@ -84,7 +84,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     comparison.version = VERSION.into();
     let place = out.as_ref().map(|folder| folder.path().to_path_buf());
     if let Some(folder) = out {
-        results::finish(folder, &comparison, args.output.png)?;
+        results::finish(folder, &comparison, &args.output)?;
     }
     if args.json {
         print_exact(&answer(&comparison, place.as_deref()))?;

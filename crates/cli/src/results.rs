@@ -26,6 +26,9 @@ pub(crate) fn open(
     if output.png && cfg!(not(feature = "png")) {
         return Err(Failure::lacks("PNG", "png"));
     }
+    if !output.parquet.is_empty() && cfg!(not(feature = "parquet")) {
+        return Err(Failure::lacks("Parquet", "parquet"));
+    }
     let Some(path) = place(output, name) else { return Ok(None) };
     let subject = Subject { kind: kind.into(), scenario: scenario.into() };
     let mut waits = || say(&format!("waits for another run, which writes {}", path.display()));
@@ -60,13 +63,17 @@ pub(crate) fn open_live(
 pub(crate) fn finish(
     mut folder: ResultsFolder,
     comparison: &Comparison,
-    png: bool,
+    output: &OutputArgs,
 ) -> Result<(), Failure> {
     let shown = folder.path().join("report.html");
     let figures = figure::all(comparison);
+    #[cfg(feature = "parquet")]
+    let parquet = parquet_tables(output);
     let mut write = || {
         let tables = export::write_all(&mut folder, comparison)?;
-        export::write_figures(&mut folder, &figures, png)?;
+        #[cfg(feature = "parquet")]
+        export::write_parquet(&mut folder, comparison, &parquet)?;
+        export::write_figures(&mut folder, &figures, output.png)?;
         let html = report::html(comparison);
         folder.write("report.html", |out| out.write_all(html.as_bytes()))?;
         Ok(tables)
@@ -85,6 +92,18 @@ pub(crate) fn finish(
         figures.len()
     ));
     Ok(())
+}
+
+/// The tables that are to be written as Parquet, each once.
+#[cfg(feature = "parquet")]
+fn parquet_tables(output: &OutputArgs) -> Vec<export::LongTable> {
+    let mut tables: Vec<export::LongTable> = Vec::new();
+    for table in output.parquet.iter().map(export::LongTable::from) {
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+    tables
 }
 
 /// Puts `folder` in its place, with pages that have no comparison behind them.

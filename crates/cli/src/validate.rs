@@ -21,6 +21,9 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
             "control: found {found}, allowed is one of {known}, {ALL}"
         )));
     }
+    if !args.output.parquet.is_empty() {
+        return Err(Failure::Usage("--parquet: a validation has no such tables".into()));
+    }
     let name = if args.control == ALL {
         "validation".into()
     } else {

@@ -196,3 +196,55 @@ fn check_json_tells_of_sound_and_wrong_scenarios_and_of_folders() {
     let alone = justfull(place.path(), &["check", "r", "--json"]);
     assert_eq!(alone.status.code(), Some(1), "a folder that is not whole");
 }
+
+/// The cells of a table in Parquet, as its CSV file writes them, with its names first.
+fn parquet_cells(path: &Path) -> Vec<Vec<String>> {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+    let file = std::fs::File::open(path).expect("the table is there");
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let mut found = vec![schema.columns().iter().map(|column| column.name().into()).collect()];
+    for row in reader.get_row_iter(None).expect("rows") {
+        let row = row.expect("a row");
+        let cell = |(_, field): (_, &Field)| match field {
+            Field::Null => String::new(),
+            Field::Str(text) => text.clone(),
+            Field::Long(number) => number.to_string(),
+            Field::Double(number) => number.to_string(),
+            other => panic!("{other}"),
+        };
+        found.push(row.get_column_iter().map(cell).collect());
+    }
+    found
+}
+
+#[test]
+fn tables_in_parquet_hold_every_cell_of_their_csv_files() {
+    let place = tempfile::tempdir().expect("a folder can be made");
+    let tables = ["series", "flow_series", "cdf", "entities"];
+    let sweep = ["--set", "entity_backlog=true", "--out", "r", "--parquet"];
+    let args = [&SHORT[..], &sweep, &["series,flow_series,cdf", "--parquet", "entities"]].concat();
+    let done = justfull(place.path(), &args);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    for table in tables {
+        let at = |ending: &str| place.path().join(format!("r/{table}.{ending}"));
+        let text = std::fs::read_to_string(at("csv")).expect("it is there");
+        let csv: Vec<Vec<String>> = text
+            .lines()
+            .map(|line| {
+                // Only a title may hold a comma, and has none here.
+                assert!(!line.contains('"'), "{line}");
+                line.split(',').map(str::to_owned).collect()
+            })
+            .collect();
+        assert!(csv.len() > 5, "{table}");
+        assert_eq!(parquet_cells(&at("parquet")), csv, "{table}");
+    }
+    let check = justfull(place.path(), &["check", "r"]);
+    assert!(check.status.success(), "the manifest names them: {check:?}");
+    let none = justfull(place.path(), &[&SHORT[..], &["--parquet", "runs"]].concat());
+    assert_eq!(none.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&none.stderr);
+    assert!(told.contains("'runs'") && tables.iter().all(|table| told.contains(table)), "{told}");
+}

@@ -34,6 +34,8 @@ pub use folder::ResultsFolder;
 pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
 pub use sink::{ExportError, Sink, write_whole};
 #[cfg(feature = "parquet")]
+use summary::long_parquet;
+#[cfg(feature = "parquet")]
 pub use summary::{part_parquet, runs_parquet};
 pub use value::{Kind, Value};
 
@@ -75,6 +77,49 @@ pub fn write_all(
         folder.write(name, |out| writer(comparison, out))?;
     }
     Ok(files.len())
+}
+
+/// A table that is written as Parquet on request, beside the CSV file of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LongTable {
+    /// `series.parquet`.
+    Series,
+    /// `flow_series.parquet`.
+    FlowSeries,
+    /// `cdf.parquet`.
+    Cdf,
+    /// `entities.parquet`, without rows if no queues were measured.
+    Entities,
+}
+
+/// Writes each of `tables` as Parquet into `folder`.
+///
+/// # Errors
+/// Names the first file that could not be written.
+#[cfg(feature = "parquet")]
+pub fn write_parquet(
+    folder: &mut ResultsFolder,
+    comparison: &Comparison,
+    tables: &[LongTable],
+) -> Result<(), ExportError> {
+    for table in tables {
+        let whole = comparison;
+        match table {
+            LongTable::Series => folder.write("series.parquet", |out| {
+                long_parquet(whole, &SERIES_COLUMNS, rows::series(whole), out)
+            }),
+            LongTable::FlowSeries => folder.write("flow_series.parquet", |out| {
+                long_parquet(whole, &FLOW_SERIES_COLUMNS, rows::flow_series(whole), out)
+            }),
+            LongTable::Cdf => folder.write("cdf.parquet", |out| {
+                long_parquet(whole, &CDF_COLUMNS, rows::cdf(whole), out)
+            }),
+            LongTable::Entities => folder.write("entities.parquet", |out| {
+                long_parquet(whole, &ENTITY_COLUMNS, rows::entities(whole), out)
+            }),
+        }?;
+    }
+    Ok(())
 }
 
 /// Writes each figure as `figures/<id>.svg`, and with `png` as `figures/<id>.png` too, into

@@ -1,6 +1,7 @@
 //! Arguments of what runs, and of where its results go.
 
 use clap::{Args, ValueEnum};
+use justfull_report::export::LongTable;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -47,10 +48,44 @@ pub(crate) struct OutputArgs {
     /// Write each figure as PNG too
     #[arg(long, conflicts_with = "no_files")]
     pub(crate) png: bool,
+    /// Write these tables as Parquet too, beside their CSV files; several are separated by commas
+    #[arg(
+        long,
+        value_name = "TABLE,...",
+        value_enum,
+        value_delimiter = ',',
+        conflicts_with = "no_files"
+    )]
+    pub(crate) parquet: Vec<ParquetTable>,
     /// Print p99.9, jitter, missed delay budgets and fairness too
     #[arg(long)]
     pub(crate) wide: bool,
     /// No progress bar
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+}
+
+/// A table that is written as Parquet on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum ParquetTable {
+    /// Backlogs and capacity over time.
+    Series,
+    /// Delay and goodput of each flow over time.
+    FlowSeries,
+    /// Distributions.
+    Cdf,
+    /// Backlog of each queue.
+    Entities,
+}
+
+impl From<&ParquetTable> for LongTable {
+    fn from(table: &ParquetTable) -> Self {
+        match table {
+            ParquetTable::Series => Self::Series,
+            ParquetTable::FlowSeries => Self::FlowSeries,
+            ParquetTable::Cdf => Self::Cdf,
+            ParquetTable::Entities => Self::Entities,
+        }
+    }
 }

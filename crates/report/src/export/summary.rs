@@ -2,7 +2,8 @@
 //! hold the meanings of columns, the resolved scenario, the command and the program's version.
 //!
 //! Text is UTF-8, yes and no are booleans, a column of whole numbers is INT64 and any other DOUBLE;
-//! a missing value is a null. Summaries are small: a table is one row group, built in memory.
+//! a missing value is a null. Rows of runs are few: they are one row group. The other tables may be
+//! long: only one of their row groups is in memory.
 
 use super::columns::{Column, Table};
 use super::records::plain;
@@ -56,6 +57,39 @@ pub fn part_parquet(
     out.write_all(&file(&columns, &facts).map_err(plain)?)
 }
 
+/// Rows of a row group of a table that may be long; its cells are in memory until it is written.
+const GROUP: usize = 1 << 15;
+
+/// A table that may be long, as Parquet. Numbers are DOUBLE, but for the seed: whole numbers cannot
+/// be told before the last row.
+///
+/// # Errors
+/// The errors of `out`.
+pub(super) fn long_parquet<'a, T: Table>(
+    comparison: &Comparison,
+    columns: &[Column<T>],
+    mut rows: impl Iterator<Item = T::Row<'a>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut group = || {
+        cells(columns, rows.by_ref().take(GROUP), |column, _| match (column.name, column.unit) {
+            ("seed", _) => Kind::Whole,
+            (_, "text") => Kind::Text,
+            _ => Kind::Real,
+        })
+    };
+    let mut next = group();
+    let mut file = begin(&next, &origin(comparison)).map_err(plain)?;
+    while next.first().is_some_and(|column| !column.cells.is_empty()) {
+        write_group(&mut file, &next).map_err(plain)?;
+        file.flush()?;
+        out.write_all(file.inner())?;
+        file.inner_mut().clear();
+        next = group();
+    }
+    out.write_all(&file.into_inner().map_err(plain)?)
+}
+
 /// A column with its cells.
 struct Cells {
     name: &'static str,
@@ -80,6 +114,16 @@ fn cells<'a, T: Table>(
 }
 
 fn file(columns: &[Cells], facts: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
+    let mut file = begin(columns, facts)?;
+    write_group(&mut file, columns)?;
+    file.into_inner()
+}
+
+/// A file with these columns and no rows yet.
+fn begin(
+    columns: &[Cells],
+    facts: &[(String, String)],
+) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
     let field = |column: &Cells| {
         let (physical, text) = match column.kind {
             Kind::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
@@ -94,8 +138,13 @@ fn file(columns: &[Cells], facts: &[(String, String)]) -> Result<Vec<u8>, Parque
     };
     let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("justfull").with_fields(fields).build()?);
-    let mut file =
-        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, facts)))?;
+    SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, facts)))
+}
+
+fn write_group(
+    file: &mut SerializedFileWriter<Vec<u8>>,
+    columns: &[Cells],
+) -> Result<(), ParquetError> {
     let mut group = file.next_row_group()?;
     for column in columns {
         let cells = &column.cells;
@@ -106,8 +155,7 @@ fn file(columns: &[Cells], facts: &[(String, String)]) -> Result<Vec<u8>, Parque
             Kind::Real => put::<DoubleType>(&mut group, cells, Value::number)?,
         }
     }
-    group.close()?;
-    file.into_inner()
+    group.close().map(drop)
 }
 
 fn origin(comparison: &Comparison) -> Vec<(String, String)> {
@@ -154,6 +202,7 @@ fn put<T: DataType>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::CDF_COLUMNS;
     use super::*;
     use justfull_lab::model::example;
     use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -192,5 +241,28 @@ mod tests {
         }
         assert_eq!(rows, rows::flows(&comparison).count());
         assert!(rows > 0);
+    }
+
+    #[test]
+    fn a_long_table_is_whole_in_row_groups_of_bounded_size() {
+        let mut comparison = example::comparison(1);
+        let run = &mut comparison.groups[0].runs[0];
+        run.flows[0].delay.cdf = (0..2 * GROUP + 7).map(|i| (i as f64, i as f64)).collect();
+        let mut file = Vec::new();
+        long_parquet(&comparison, &CDF_COLUMNS, rows::cdf(&comparison), &mut file)
+            .expect("memory takes it");
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a Parquet file");
+        let groups = reader.metadata().row_groups();
+        assert!(groups.len() >= 3 && groups.iter().all(|g| g.num_rows() <= 1 << 15));
+        let read = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row"));
+        let mut expected = rows::cdf(&comparison);
+        for row in read {
+            let source = expected.next().expect("as many rows");
+            let fields: Vec<_> = row.get_column_iter().map(|(_, field)| field.clone()).collect();
+            assert_eq!(fields[6], Field::Long(source.run.seed.cast_signed()));
+            assert_eq!(fields[8], Field::Str(source.of.into()));
+            assert_eq!(fields[9], Field::Double(source.time_ms));
+        }
+        assert!(expected.next().is_none());
     }
 }
