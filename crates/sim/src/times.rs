@@ -5,8 +5,12 @@ use justfull_base::Duration;
 
 /// Largest time that a histogram distinguishes, in microseconds: an hour.
 const HIGHEST_US: u64 = 3_600_000_000;
-/// Points of a CDF.
+/// Points of a CDF that are evenly spaced.
 const CDF_POINTS: usize = 200;
+/// Points of its upper tail beside them: 9 in each decade from 99 % to 99.999 %.
+const TAIL_POINTS: usize = 27;
+/// Parts of the times by which those are placed.
+const PARTS: u64 = 100_000;
 
 /// Cells of one microsecond at the start; each octave after that has half as many.
 const FIRST_CELLS: u64 = 2048;
@@ -179,14 +183,17 @@ impl Times {
         }
     }
 
-    /// Of `count` times, for each of [`SHARES`] the end of the first cell that reaches it; and at
-    /// most [`CDF_POINTS`] points, evenly spaced over the shares: the end of a cell and the share
-    /// up to there. In microseconds.
+    /// Of `count` times, for each of [`SHARES`] the end of the first cell that reaches it; and the
+    /// points of the CDF, the end of a cell and the share up to there: at most [`CDF_POINTS`]
+    /// evenly spaced over the shares, and at most [`TAIL_POINTS`] more where the shares 99.1 % to
+    /// 99.9 %, 99.91 % to 99.99 % and 99.991 % to 99.999 % are first reached. In microseconds.
     fn percentiles_and_cdf(&self, count: u64) -> ([u64; SHARES.len()], Vec<(u64, f64)>) {
         let wanted = SHARES.map(|share| ((share * count as f64).ceil() as u64).max(1));
         let (mut percentiles, mut found) = ([0; SHARES.len()], 0);
-        let mut points = Vec::with_capacity(CDF_POINTS);
+        let mut points = Vec::with_capacity(CDF_POINTS + TAIL_POINTS);
         let (mut below, mut last) = (0, 0.0);
+        // Of PARTS, what may lie above the next point of the tail; 0 after the last one.
+        let mut above = 900;
         let mut listed = self.listed.clone();
         listed.sort_unstable();
         let counted = self.cells.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -202,10 +209,23 @@ impl Times {
                 found += 1;
             }
             let share = below as f64 / count as f64;
-            if share - last >= 1.0 / (CDF_POINTS - 2) as f64 || below == count || points.is_empty()
-            {
-                points.push((longest_of(cell), share));
+            let spaced = share - last >= 1.0 / (CDF_POINTS - 2) as f64
+                || below == count
+                || points.is_empty();
+            if spaced {
                 last = share;
+            }
+            let mut in_tail = false;
+            while above > 0 && below * PARTS >= count * (PARTS - above) {
+                in_tail = true;
+                above -= match above {
+                    101.. => 100,
+                    11.. => 10,
+                    _ => 1,
+                };
+            }
+            if spaced || in_tail {
+                points.push((longest_of(cell), share));
             }
         }
         (percentiles, points)
@@ -270,9 +290,42 @@ mod tests {
             assert_eq!(percentiles, SHARES.map(|share| library.value_at_quantile(share)), "{n}");
             let at = |us: u64| library.count_between(0, us) as f64 / n as f64;
             assert!(cdf.iter().all(|(us, share)| (at(*us) - share).abs() < 1e-12), "{n}");
-            assert!(cdf.len() <= CDF_POINTS && cdf.windows(2).all(|w| w[0].0 < w[1].0), "{n}");
+            assert!(cdf.len() <= CDF_POINTS + TAIL_POINTS, "{n}");
+            assert!(cdf.windows(2).all(|w| w[0].0 < w[1].0), "{n}");
             assert_eq!(cdf.last().map(|(_, share)| *share), Some(1.0));
         }
+    }
+
+    #[test]
+    fn the_tail_of_a_cdf_has_the_percentiles_to_p99_999_beside_the_evenly_spaced_points() {
+        let (mut times, mut rng) = (Times::new(), Rng::stream(1, "tail"));
+        let mut library = Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("sound");
+        let n = 300_000;
+        for _ in 0..n {
+            // Pareto's law: a tenth of the times is ten times as long.
+            let us = (1_000.0 / (1.0 - rng.unit())) as u64;
+            times.record(Duration::from_micros(us));
+            library.record(us.min(HIGHEST_US)).expect("within the bounds");
+        }
+        let (_, cdf) = times.percentiles_and_cdf(n);
+        let tail = (991..=999).map(|m| m * 100);
+        let tail = tail.chain((9_991..=9_999).map(|m| m * 10)).chain(99_991..=99_999);
+        for parts in tail {
+            let share = f64::from(parts) / 1e5;
+            let at = cdf.iter().find(|(_, at)| *at >= share).map(|(us, _)| *us);
+            assert_eq!(at, Some(library.value_at_quantile(share)), "{share}");
+        }
+        let (mut below, mut last, mut spaced) = (0, 0.0, 0);
+        for step in library.iter_recorded() {
+            below += step.count_since_last_iteration();
+            let share = below as f64 / n as f64;
+            if last == 0.0 || share - last >= 1.0 / (CDF_POINTS - 2) as f64 || below == n {
+                let point = (library.highest_equivalent(step.value_iterated_to()), share);
+                assert!(cdf.contains(&point), "{point:?}");
+                (last, spaced) = (share, spaced + 1);
+            }
+        }
+        assert!(cdf.len() > spaced && cdf.len() <= spaced + TAIL_POINTS, "{} {spaced}", cdf.len());
     }
 
     #[test]
