@@ -203,7 +203,10 @@ pub(crate) enum Command {
                                 justfull rnis [OPTIONS] --lines <FILE>\n       \
                                 justfull rnis --openapi")]
     Rnis(RnisArgs),
-    /// Print shell completions
+    /// Print the script by which a shell completes commands, scenarios, methods and settings
+    #[command(after_help = with_exit_status!(
+        "Example:\n  source <(justfull completions bash)"
+    ))]
     Completions {
         /// Shell
         shell: clap_complete::Shell,

@@ -11,6 +11,7 @@ mod campaign;
 mod check;
 mod check_folder;
 mod compare;
+mod complete;
 mod difference;
 mod explain;
 #[cfg(feature = "live")]
@@ -34,14 +35,17 @@ mod trace;
 mod validate;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use justfull_report::table::printable;
 use std::fmt::Display;
 use std::process::ExitCode;
-use terminal::{print_exact, say};
+use terminal::say;
 
 /// The program's version, with the commit that it was built from where that is known.
 pub(crate) const VERSION: &str = env!("JUSTFULL_VERSION");
+
+/// What the program is called.
+pub(crate) const NAME: &str = "justfull";
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -84,6 +88,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
 }
 
 fn main() -> ExitCode {
+    complete::answer();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
@@ -121,11 +126,7 @@ fn main() -> ExitCode {
         Command::Show { name } => explain::show(name),
         Command::Schema => explain::schema(),
         Command::Trace { command } => trace::run(command),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "justfull", &mut script);
-            print_exact(&String::from_utf8_lossy(&script))
-        }
+        Command::Completions { shell } => complete::script(*shell),
         Command::Man { out } => explain::man(out),
         Command::Reference { out } => explain::reference(out),
     };

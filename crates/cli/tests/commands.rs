@@ -220,10 +220,52 @@ fn a_plot_has_the_form_that_its_name_ends_in() {
 }
 
 #[test]
-fn completions_and_man_pages_cover_every_command() {
+fn every_shell_has_a_script_that_asks_the_program() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(text(&["completions", shell]).contains("reproduce"), "{shell}");
+        let script = text(&["completions", shell]);
+        assert!(script.contains("JUSTFULL_COMPLETE"), "{shell}: {script}");
     }
+}
+
+/// What bash offers after `words`, of which the last is begun.
+#[cfg(unix)]
+fn offered(words: &[&str]) -> Vec<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_justfull"));
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    std::fs::write(folder.path().join("mine.toml"), "").expect("it can be written");
+    let script = "\
+        set -e; source <(justfull completions bash); words=(\"$@\")
+        COMP_WORDS=(justfull \"${words[@]}\"); COMP_CWORD=${#words[@]}; COMP_TYPE=9
+        _clap_complete_justfull justfull \"${words[-1]}\" \"\"
+        printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let above = program.parent().expect("a folder").to_path_buf();
+    let old = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(above).chain(std::env::split_paths(&old)));
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script, "bash"]).args(words).current_dir(folder.path());
+    let done = bash.env("PATH", path.expect("sound names")).output().expect("bash is there");
+    assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+#[test]
+#[cfg(unix)]
+fn bash_completes_commands_scenarios_methods_settings_and_papers() {
+    assert_eq!(offered(&["rep"]), ["reproduce"]);
+    assert_eq!(offered(&["run", "live-lt"]), ["live-lte"]);
+    assert_eq!(offered(&["check", "mi"]), ["mine.toml"]);
+    assert_eq!(offered(&["run", "demo", "--method", "FQ-CoDel@D"]), ["FQ-CoDel@DQL"]);
+    let settings = offered(&["run", "demo", "--set", "rlc.queue.li"]);
+    assert!(settings.contains(&"rlc.queue.limit=".into()), "{settings:?}");
+    assert!(settings.iter().all(|path| path.starts_with("rlc.queue.li")), "{settings:?}");
+    assert!(offered(&["explain", "code"]).contains(&"codel".into()));
+    assert_eq!(offered(&["reproduce", "T2"]), ["T20"]);
+    assert!(offered(&["show", ""]).contains(&"nr-100mhz".into()));
+    assert_eq!(offered(&["run", "demo", "--parquet", "ent"]), ["entities"]);
+}
+
+#[test]
+fn man_pages_cover_every_command() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let out = folder.path().join("man");
     // A page comes to its place as a whole: a link there is replaced and not written through.
