@@ -253,8 +253,8 @@ Without a command the scenario's own flows are sent over the kernel's sockets. I
 are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the \
 next start.
 
-Several runs, of methods or repeats, go one after the other into one folder. The command and \
---serve start anew in each. Ctrl-C keeps the runs that are done.
+Several runs, of points of a sweep, methods or repeats, go one after the other into one folder. \
+The command and --serve start anew in each. Ctrl-C keeps the runs that are done.
 
 A command behind -- that fails makes the exit status 1, whatever its own; the message names it \
 (\"the command ended with status 7\")."
@@ -300,7 +300,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// A grid of settings.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct GridArgs {
     /// A setting and its values, e.g. rlc.queue.limit=[1MB, 10MB], instead of the file's sweep; of
     /// several, all combinations are run

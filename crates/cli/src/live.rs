@@ -77,7 +77,8 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
-    let plan = Plan::of(file, (&args.scenario, &args.pace), &args.methods, args.runs)?;
+    let given = (&args.scenario, &args.grid, &args.pace);
+    let plan = Plan::of(file, given, &args.methods, args.runs)?;
     plan.check(args.proxy.is_some())?;
     let folder = results::open_live(&args.output, &plan.scenario.name)?;
     for chosen in plan.firsts() {

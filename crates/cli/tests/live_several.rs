@@ -96,6 +96,60 @@ fn methods_and_repeats_come_into_one_folder_that_compares_with_a_simulated_one()
 }
 
 #[test]
+fn every_point_of_a_sweep_is_run_under_its_label() {
+    room("every_point_of_a_sweep_is_run_under_its_label", |folder| {
+        let words = "--time 1500ms --set warmup=500ms --flows --out live --pcapng p.pcapng";
+        let mut words: Vec<&str> = words.split(' ').collect();
+        words.extend(["--grid", "core.delay=[5ms, 150ms]"]);
+        let done = start(folder, &words).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let told: Vec<&str> = done.stderr.lines().filter(|line| line.contains(" of 2,")).collect();
+        let expected = [
+            "Vanilla, core.delay_ms 5: point 1 of 2, method 1 of 2, repeat 1 of 1",
+            "CoDel, core.delay_ms 5: point 1 of 2, method 2 of 2, repeat 1 of 1",
+            "Vanilla, core.delay_ms 150: point 2 of 2, method 1 of 2, repeat 1 of 1",
+            "CoDel, core.delay_ms 150: point 2 of 2, method 2 of 2, repeat 1 of 1",
+        ];
+        assert_eq!(told, expected, "{}", done.stderr);
+
+        let both = [("Vanilla", 1), ("CoDel", 1)];
+        let result = json(folder.join("live/result.json"));
+        let live = json(folder.join("live/live.json"));
+        for (point, ms) in [5.0, 150.0].into_iter().enumerate() {
+            let group = &result["groups"][point];
+            assert_eq!(names(&group["runs"]), both, "{ms} ms");
+            assert_eq!(group["x"][0], "core.delay_ms");
+            assert_eq!(group["x"][1].as_f64(), Some(ms));
+            for (n, (method, _)) in both.into_iter().enumerate() {
+                let told = &live["runs"][2 * point + n];
+                assert_eq!(told["method"], method);
+                assert_eq!(told["point"], format!("core.delay_ms {ms}"));
+                let name = format!("p-{method}-core.delay_ms={ms}-seed1.pcapng");
+                assert!(folder.join(&name).is_file(), "{name}: {:?}", files(folder));
+                // What the label says has been run: no round trip is shorter.
+                let flows = group["runs"][n]["flows"].as_array().expect("flows");
+                let rtt = flows.iter().find(|flow| flow["name"] == "bulk").expect("its flow");
+                let least = rtt["rtt"]["min_ms"].as_f64().expect("it was measured");
+                assert!(least >= ms, "{ms}: {least}");
+                assert!(ms > 5.0 || least < 150.0, "{ms}: {least}");
+            }
+        }
+        for heading in ["core.delay 5 ms", "core.delay 150 ms"] {
+            assert!(done.stdout.contains(heading), "{heading}: {}", done.stdout);
+        }
+        let rows = fs::read_to_string(folder.join("live/runs.jsonl")).expect("text");
+        let with = |ms: f64| {
+            let of = |line: &&str| {
+                let row: Value = serde_json::from_str(line).expect("JSON");
+                row["x_value"].as_f64() == Some(ms)
+            };
+            rows.lines().filter(of).count()
+        };
+        assert_eq!([with(5.0), with(150.0)], [4, 4], "{rows}");
+    });
+}
+
+#[test]
 fn an_interruption_keeps_the_runs_that_are_done_and_names_the_others() {
     room("an_interruption_keeps_the_runs_that_are_done_and_names_the_others", |folder| {
         // The first run ends by itself, the second does not.

@@ -1,6 +1,6 @@
 //! Arguments of `live` and `parity`.
 
-use super::{OutputArgs, ScenarioArgs};
+use super::{GridArgs, OutputArgs, ScenarioArgs};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ pub(crate) struct LiveArgs {
     pub(crate) runs: u32,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) grid: GridArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
     /// Where the command runs: server, ue (the first), ue0, ue1 ..., or proxy
@@ -101,7 +103,7 @@ pub(crate) struct LiveArgs {
 
 #[derive(Args)]
 pub(crate) struct ParityArgs {
-    /// Scenario file, or the name of a shipped one
+    /// Scenario file, or the name of a shipped one; of a sweep the first point is compared
     pub(crate) file: PathBuf,
     /// Method; may be given several times [default: the file's first]
     #[arg(long, value_name = "NAME")]

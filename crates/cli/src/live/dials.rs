@@ -103,9 +103,10 @@ impl Dials {
         let late = &view.lateness;
         let mut lines = vec![
             format!(
-                "justfull live: {}, {}, seed {}; {:.1} of {} s",
+                "justfull live: {}, {}{}, seed {}; {:.1} of {} s",
                 about.scenario,
                 about.method,
+                about.point,
                 about.seed,
                 now.as_nanos() as f64 * 1e-9,
                 about.duration.as_secs_f64()

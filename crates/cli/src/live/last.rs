@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct About {
     pub(super) scenario: String,
     pub(super) method: String,
+    /// Point of a sweep for people, after a comma; empty without one.
+    pub(super) point: String,
     pub(super) seed: u64,
     pub(super) duration: Duration,
 }

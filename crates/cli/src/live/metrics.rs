@@ -109,7 +109,11 @@ impl Page {
 
     fn run(&mut self, about: &About, now: Instant) {
         let head = ("justfull_run_info", "gauge", "1; the labels say which run this is.");
-        let labels = format!("scenario=\"{}\",seed=\"{}\",", escaped(&about.scenario), about.seed);
+        let mut labels =
+            format!("scenario=\"{}\",seed=\"{}\",", escaped(&about.scenario), about.seed);
+        if let Some(point) = about.point.strip_prefix(", ") {
+            labels.push_str(&format!("point=\"{}\",", escaped(point)));
+        }
         self.family(head, [(labels, 1.0)]);
         let head = ("justfull_run_seconds", "gauge", "Time since the start of the run.");
         self.single(head, now.as_nanos() as f64 * 1e-9);

@@ -3,7 +3,7 @@
 use super::words::{notes, verdict};
 use super::{Beside, Chosen, Plan, run};
 use crate::Failure;
-use crate::args::ParityArgs;
+use crate::args::{GridArgs, ParityArgs};
 use crate::terminal::{print, print_exact, say};
 use justfull_base::{Duration, Instant};
 use justfull_lab::parity::{self, Parity};
@@ -15,7 +15,8 @@ use justfull_report::table;
 use justfull_sim::{Progress, World};
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
-    let plan = Plan::of(&args.file, (&args.scenario, &args.pace), &args.method, 1)?;
+    let given = (&args.scenario, &GridArgs::default(), &args.pace);
+    let plan = Plan::of(&args.file, given, &args.method, 1)?.at_first_point();
     plan.check(false)?;
     privilege().map_err(|e| Failure::usage(&e))?;
     // Over all runs and what lies between them: what listened to a signal once is not ended by it

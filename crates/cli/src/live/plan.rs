@@ -1,7 +1,7 @@
 //! Which runs a command asks for.
 
 use crate::Failure;
-use crate::args::{PaceArgs, ScenarioArgs};
+use crate::args::{GridArgs, PaceArgs, ScenarioArgs};
 use crate::compare::{self, load};
 use justfull_scenario::{Job, Scenario, Setting, Value};
 use justfull_sim::WorldConfig;
@@ -14,24 +14,44 @@ pub(super) struct Chosen<'a> {
     pub(super) config: WorldConfig,
 }
 
+/// Where a run stands among the others: the number of its point, method and repeat, from 1, and how
+/// many there are.
+pub(super) struct Place {
+    point: [usize; 2],
+    method: [usize; 2],
+    repeat: [usize; 2],
+}
+
+impl Place {
+    /// What is said when it begins.
+    pub(super) fn in_words(&self) -> String {
+        let of = |what: &str, [n, all]: [usize; 2]| format!("{what} {n} of {all}");
+        let mut parts = vec![of("method", self.method), of("repeat", self.repeat)];
+        if self.point[1] > 1 {
+            parts.insert(0, of("point", self.point));
+        }
+        parts.join(", ")
+    }
+}
+
 /// The runs of one command.
 pub(super) struct Plan {
     file: PathBuf,
     pub(super) scenario: Scenario,
-    /// By method, then by seed: the order of the results.
+    /// By point of the sweep, then by method, then by seed: the order of the results.
     pub(super) jobs: Vec<Job>,
 }
 
 impl Plan {
-    /// `methods`, the file's first if there are none, at the first point of a sweep, with as many
-    /// seeds.
+    /// `methods`, the file's first if there are none, at each point of a sweep, with as many seeds.
     pub(super) fn of(
         file: &Path,
-        (args, pace): (&ScenarioArgs, &PaceArgs),
+        (args, grid, pace): (&ScenarioArgs, &GridArgs, &PaceArgs),
         methods: &[String],
         runs: u32,
     ) -> Result<Self, Failure> {
         let mut overrides = compare::overrides(args)?;
+        overrides.grid = compare::axes(grid)?;
         if let Some(time) = &pace.time {
             let time = Setting::new("duration", Value::String(time.clone()));
             overrides.set.push(time.map_err(Failure::Usage)?);
@@ -44,7 +64,7 @@ impl Plan {
         let first =
             first.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
         let wanted = |job: &Job| !methods.is_empty() || job.method == first.method;
-        jobs.retain(|job| job.point == first.point && wanted(job));
+        jobs.retain(wanted);
         Ok(Self { file: file.into(), scenario, jobs })
     }
 
@@ -53,7 +73,13 @@ impl Plan {
         self.jobs.len() > 1
     }
 
-    /// The first run of each method.
+    /// Without the runs at other points of a sweep than the first.
+    pub(super) fn at_first_point(mut self) -> Self {
+        self.jobs.retain(|job| job.point == 0);
+        self
+    }
+
+    /// The first run of each method at each point.
     pub(super) fn firsts(&self) -> impl Iterator<Item = Result<Chosen<'_>, Failure>> {
         let first = self.jobs.first().map_or(0, |job| job.seed);
         self.jobs.iter().filter(move |job| job.seed == first).map(|job| self.chosen(job))
@@ -84,18 +110,34 @@ impl Plan {
         Ok(Chosen { scenario: &self.scenario, job: job.clone(), config })
     }
 
-    /// The runs in the order in which they are made: each method once, then each once more, so that
-    /// an interruption leaves as many of all, and a machine that changes meanwhile changes for all.
-    /// With each: the number of its method and of its repeat, from 1, and how many there are.
-    pub(super) fn order(&self) -> Vec<(usize, [usize; 4])> {
-        let first = |at: &usize| self.jobs[*at].seed == self.jobs[0].seed;
-        let methods = (0..self.jobs.len()).filter(first).count().max(1);
-        let repeats = self.jobs.len() / methods;
-        let place = |n: usize| (n % methods, n / methods);
+    /// The runs in the order in which they are made: each method at each point once, then each once
+    /// more, so that an interruption leaves as many of all, and a machine that changes meanwhile
+    /// changes for all. With each: where it stands among the others.
+    pub(super) fn order(&self) -> Vec<(usize, Place)> {
+        let count = |is: &dyn Fn(&Job, &Job) -> bool| {
+            let first = self.jobs.first();
+            self.jobs.iter().filter(|job| first.is_some_and(|first| is(job, first))).count().max(1)
+        };
+        let repeats = count(&|job, first| (job.point, &job.method) == (first.point, &first.method));
+        let cases = count(&|job, first| job.seed == first.seed);
+        let methods = count(&|job, first| (job.point, job.seed) == (first.point, first.seed));
         let one = |n: usize| {
-            let (method, repeat) = place(n);
-            (method * repeats + repeat, [method + 1, methods, repeat + 1, repeats])
+            let (case, repeat) = (n % cases, n / cases);
+            let place = Place {
+                point: [case / methods + 1, cases / methods],
+                method: [case % methods + 1, methods],
+                repeat: [repeat + 1, repeats],
+            };
+            (case * repeats + repeat, place)
         };
         (0..self.jobs.len()).map(one).collect()
+    }
+
+    /// The point of the sweep of `job` for people, after a comma; empty without a sweep.
+    pub(super) fn point_in_words(&self, job: &Job) -> String {
+        match &*self.scenario.point(job.point) {
+            "" => String::new(),
+            point => format!(", {}", point.replace('=', " ").replace("; ", ", ")),
+        }
     }
 }

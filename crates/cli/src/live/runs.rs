@@ -14,6 +14,7 @@ use justfull_live::session::{Outcome, Session};
 use justfull_net::Stop;
 use justfull_report::export::ResultsFolder;
 use justfull_report::export::outputs::insert;
+use justfull_report::export::run::run_name;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ use std::path::PathBuf;
 pub(super) struct Done {
     /// Its number among the plan's.
     at: usize,
+    /// The point of the sweep for people, after a comma; empty without a sweep.
+    point: String,
     outcome: Outcome,
     /// What its proxy says of itself: a note, its configuration and its status.
     proxy: Option<(String, Value)>,
@@ -43,6 +46,9 @@ pub(super) struct Runs {
 #[derive(Serialize)]
 struct Told<'a, T> {
     method: &'a str,
+    /// Only of a sweep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    point: Option<&'a str>,
     seed: u64,
     #[serde(flatten)]
     told: &'a T,
@@ -61,7 +67,7 @@ impl Runs {
         (session, beside, stop): (&Session, &mut Beside, &Stop),
     ) -> Result<(), Failure> {
         let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
-        for (at, [method, methods, repeat, repeats]) in plan.order() {
+        for (at, place) in plan.order() {
             // A sole run has results however early the signal comes: it ends as soon as it begins.
             if plan.is_of_several() && stop.requested() {
                 break;
@@ -69,7 +75,7 @@ impl Runs {
             let job = &plan.jobs[at];
             let chosen = plan.chosen(job)?;
             let own = |path: &PathBuf| match plan.is_of_several() {
-                true => insert(path, &format!("{}-seed{}", job.method, job.seed)),
+                true => insert(path, &run_name(&plan.scenario, job)),
                 false => path.clone(),
             };
             beside.pcapng = args.pcapng.as_ref().map(own);
@@ -78,14 +84,13 @@ impl Runs {
             beside.last.begin(About {
                 scenario: plan.scenario.name.clone(),
                 method: job.method.clone(),
+                point: plan.point_in_words(job),
                 seed: job.seed,
                 duration: chosen.config.duration,
             });
             if plan.is_of_several() && !args.output.quiet {
-                say(&format!(
-                    "{}: method {method} of {methods}, repeat {repeat} of {repeats}",
-                    job.method
-                ));
+                let point = plan.point_in_words(job);
+                say(&format!("{}{point}: {}", job.method, place.in_words()));
             }
             match run(session, &chosen, (&options, args.output.quiet), beside) {
                 Err(error) if self.done.is_empty() => return Err(error),
@@ -95,7 +100,8 @@ impl Runs {
                     if !plan.is_of_several() || !outcome.interrupted && fault.is_none() {
                         let told = |proxy: Proxy| (proxy.note(), proxy.told());
                         let proxy = beside.proxy.take().map(told);
-                        self.done.push(Done { at, outcome, proxy });
+                        let point = plan.point_in_words(job);
+                        self.done.push(Done { at, point, outcome, proxy });
                         self.files.push(files);
                         continue;
                     }
@@ -113,27 +119,32 @@ impl Runs {
     /// The results as the simulator's are shown, with what only live runs have as notes.
     pub(super) fn comparison(&self, plan: &Plan, allow_late: bool) -> Result<Comparison, Failure> {
         let scenario = &plan.scenario;
-        let label = format!("{}: live", scenario.base.title);
         let mut whole = Comparison {
-            title: label.clone(),
+            title: format!("{}: live", scenario.base.title),
             notes: self.notes(plan, allow_late),
             scenario_toml: scenario.resolved_toml(None).map_err(|e| Failure::usage(&e))?,
             version: crate::VERSION.into(),
             command: command(),
             ..Comparison::default()
         };
-        let mut group = Group { label, ..Group::default() };
+        whole.groups = (0..=plan.jobs.last().map_or(0, |job| job.point))
+            .map(|point| Group {
+                label: format!("{}: live", scenario.label(point)),
+                x: scenario.x(point),
+                grid: scenario.grid(point),
+                runs: Vec::new(),
+            })
+            .collect();
         for done in &self.done {
             let result = &done.outcome.result;
             match &result.broken {
-                None => group.runs.push(result.clone()),
+                None => whole.groups[plan.jobs[done.at].point].runs.push(result.clone()),
                 Some(invariant) => {
                     let run = describe(scenario, &plan.jobs[done.at]);
                     whole.broken.push(format!("{run}, live: {invariant}"));
                 }
             }
         }
-        whole.groups.push(group);
         let left_out = |at: &usize| !self.done.iter().any(|done| done.at == *at);
         let missing = (0..plan.jobs.len()).filter(left_out);
         whole.missing = missing.map(|at| describe(scenario, &plan.jobs[at])).collect();
@@ -153,7 +164,7 @@ impl Runs {
         if !plan.is_of_several() {
             return self.done.iter().flat_map(of).collect();
         }
-        let all: Vec<_> = self.done.iter().map(|done| (in_words(done), of(done))).collect();
+        let all: Vec<_> = self.done.iter().map(|done| (done.in_words(), of(done))).collect();
         notes_of_several(&all)
     }
 
@@ -205,7 +216,7 @@ impl Runs {
         let mut failed: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for done in &self.done {
             if let Err(why) = verdict(&done.outcome, allow_late) {
-                failed.entry(why.to_string()).or_default().push(in_words(done));
+                failed.entry(why.to_string()).or_default().push(done.in_words());
             }
         }
         if failed.is_empty() {
@@ -216,16 +227,19 @@ impl Runs {
     }
 }
 
-/// A run's name for people.
-fn in_words(done: &Done) -> String {
-    let result = &done.outcome.result;
-    format!("{}, seed {}", result.method, result.seed)
+impl Done {
+    /// The run's name for people.
+    fn in_words(&self) -> String {
+        let result = &self.outcome.result;
+        format!("{}{}, seed {}", result.method, self.point, result.seed)
+    }
 }
 
 /// `told` of the run `done`.
 fn named<'a, T>(done: &'a Done, told: &'a T) -> Told<'a, T> {
     let result = &done.outcome.result;
-    Told { method: &result.method, seed: result.seed, told }
+    let point = done.point.strip_prefix(", ");
+    Told { method: &result.method, point, seed: result.seed, told }
 }
 
 fn put(folder: &mut ResultsFolder, name: &str, what: &impl Serialize) -> Result<(), Failure> {

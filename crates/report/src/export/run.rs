@@ -86,14 +86,18 @@ pub fn outputs_of(
     if jobs.len() == 1 && prefix.is_empty() {
         return vec![outputs.clone()];
     }
-    let run = |job: &Job| {
-        let mut x = scenario.point(job.point).replace("; ", "-");
-        if !x.is_empty() {
-            x.push('-');
-        }
-        format!("{prefix}{}-{x}seed{}", job.method, job.seed)
-    };
+    let run = |job: &Job| format!("{prefix}{}", run_name(scenario, job));
     jobs.iter().map(|job| outputs.named(&run(job))).collect()
+}
+
+/// The name of a run in names of files: method, point of the sweep, seed.
+#[must_use]
+pub fn run_name(scenario: &Scenario, job: &Job) -> String {
+    let mut x = scenario.point(job.point).replace("; ", "-");
+    if !x.is_empty() {
+        x.push('-');
+    }
+    format!("{}-{x}seed{}", job.method, job.seed)
 }
 
 /// Runs a whole scenario, writes the files requested by `outputs` for each run, in the order of
