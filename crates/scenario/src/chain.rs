@@ -5,6 +5,7 @@ use crate::{Job, Scenario, ScenarioError, ScenarioFile};
 use justfull_base::param::Param;
 use justfull_base::rng::stream_key;
 use justfull_base::{Duration, Instant};
+use justfull_ran::carrier::Carrier;
 use justfull_ran::channel::{CapacityUnit, Channel, ChannelContext};
 use justfull_ran::config::{PollConfig, StackConfig};
 use std::fmt::Write;
@@ -163,7 +164,16 @@ fn mac(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> Vec<String> {
             parts.push(text);
         }
     }
-    let mean = mean_rate(stack);
+    let rates = carrier_rates(stack);
+    if let Some((peak, _)) = rates {
+        parts.push(format!("transport blocks of at most {:.2} Mbit/s", peak * 1e-6));
+    }
+    let mean = match rates {
+        Some((_, mean)) => mean.filter(|_| own < file.ue.len()).map(|mean| {
+            format!("all blocks carry {:.2} Mbit/s, the mean of {} s", mean * 1e-6, seconds(stack))
+        }),
+        None => mean_rate(stack),
+    };
     parts.push(match mean {
         Some(mean) => format!("channel {channel}: {mean}"),
         None => format!("channel {channel}"),
@@ -174,22 +184,54 @@ fn mac(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> Vec<String> {
     parts
 }
 
-/// The mean of what the cell's channel can carry; none with resource blocks, whose rate follows
-/// what the UEs are allocated.
+/// The cell's channel, as the stack builds it.
+fn channel(stack: &StackConfig) -> Option<Channel> {
+    let slot = stack.mac.slot.period;
+    let key = stream_key(stack.seed, "channel");
+    let bandwidth = stack.mac.carrier.as_ref().and_then(|carrier| carrier.bandwidth(slot));
+    Channel::new(&stack.channel, &ChannelContext { key, slot, bandwidth }).ok()
+}
+
+/// When slot `index` begins.
+fn start(stack: &StackConfig, index: u64) -> Instant {
+    Instant::ZERO + Duration::from_nanos(stack.mac.slot.period.as_nanos() * index)
+}
+
+/// The time over which a mean is taken.
+fn seconds(stack: &StackConfig) -> f64 {
+    stack.mac.slot.period.as_secs_f64() * SLOTS as f64
+}
+
+/// With resource blocks, the rate in bit/s of transport blocks of all of them: at the MCS that
+/// carries most, and the mean at the MCS of the cell's channel, if it has one. Repeats and headers
+/// are part of it.
+fn carrier_rates(stack: &StackConfig) -> Option<(f64, Option<f64>)> {
+    let slot = stack.mac.slot.period;
+    let carrier = Carrier::new(stack.mac.carrier.as_ref()?, slot).ok()?;
+    let bits = |index: u64, mcs: u8| {
+        let shape = carrier.shape(index);
+        8 * u64::from(carrier.sizes(shape, mcs)[usize::from(shape.n_prb)])
+    };
+    let most = (0..32).max_by_key(|mcs| carrier.full_slot(*mcs))?;
+    let peak: u64 = (0..SLOTS).map(|index| bits(index, most)).sum();
+    let mut channel = channel(stack)?;
+    let mut at = |index| channel.next_mcs(index, start(stack, index));
+    let carried: u64 = (0..SLOTS).filter_map(|index| Some(bits(index, at(index)?))).sum();
+    let per_second = |sum: u64| sum as f64 / seconds(stack);
+    Some((per_second(peak), (carried > 0).then(|| per_second(carried))))
+}
+
+/// The mean of what the cell's channel can carry; none with resource blocks.
 fn mean_rate(stack: &StackConfig) -> Option<String> {
     if stack.mac.carrier.is_some() || stack.channel.needs_carrier() {
         return None;
     }
-    let slot = stack.mac.slot.period;
-    let key = stream_key(stack.seed, "channel");
-    let context = ChannelContext { key, slot, bandwidth: None };
-    let mut channel = Channel::new(&stack.channel, &context).ok()?;
+    let mut channel = channel(stack)?;
     let mut sum = 0_u64;
     for index in 0..SLOTS {
-        let now = Instant::ZERO + Duration::from_nanos(slot.as_nanos() * index);
-        sum = sum.saturating_add(channel.capacity(index, now));
+        sum = sum.saturating_add(channel.capacity(index, start(stack, index)));
     }
-    let seconds = slot.as_secs_f64() * SLOTS as f64;
+    let seconds = seconds(stack);
     let per_second = sum as f64 / seconds;
     Some(match channel.unit() {
         CapacityUnit::Bytes => format!("{:.2} Mbit/s, the mean of {seconds} s", per_second * 8e-6),
@@ -275,6 +317,23 @@ mod tests {
         }
         let codel = text.lines().find(|line| line.starts_with("  CoDel")).expect("its line");
         assert!(codel.contains("rlc.queue.aqm = codel"), "{codel}");
+    }
+
+    /// TS 36.213 Table 7.1.7.2.1-1: at MCS 28 (I_TBS 26), 25 resource blocks carry 18336 bits and
+    /// 17 carry 12576; in ten subframes of A21's cell eight have the former and two the latter.
+    #[test]
+    fn a_carrier_has_its_peak_and_the_mean_of_its_channel() {
+        let text = chain("a21-calls", &["Vanilla"]);
+        let whole = "transport blocks of at most 17.18 Mbit/s; channel mcs: all blocks carry 17.18 \
+                     Mbit/s, the mean of 20 s";
+        assert!(text.contains(whole), "{text}");
+        let text = chain("nr-100mhz", &["Vanilla"]);
+        let rate = |before: &str| {
+            let after = text.split(before).nth(1).expect("it is there");
+            after.split(' ').next().and_then(|n| n.parse::<f64>().ok()).expect("a number")
+        };
+        let (peak, mean) = (rate("transport blocks of at most "), rate("all blocks carry "));
+        assert!(0.2 * peak < mean && mean < peak, "{text}");
     }
 
     #[test]
