@@ -106,6 +106,7 @@ impl Folder {
                 let state = State::Older.in_words();
                 return Err(refused(format!("{state}; make the results again")));
             }
+            Some(State::Unreadable { why }) => return Err(refused(why.clone())),
             Some(other) => {
                 return Err(refused(format!("{}, not complete results", other.in_words())));
             }
@@ -374,7 +375,11 @@ mod tests {
         let later = said(|m| {
             m.insert("format".into(), 2.into());
         });
-        assert!(later.contains("its format is 2, of a later version"), "{later}");
+        assert_eq!(
+            later,
+            "r: manifest.json: its format is 2, of a later version; this one knows 1: read it with \
+             that version"
+        );
 
         let room = tempfile::tempdir().expect("a folder");
         fs::write(room.path().join("result.json"), "{}").expect("it is written");
