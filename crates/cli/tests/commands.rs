@@ -227,7 +227,8 @@ fn every_shell_has_a_script_that_asks_the_program() {
     }
 }
 
-/// What bash offers after `words`, of which the last is begun.
+/// What bash offers after `words`, of which the last is begun; bash divides
+/// its words before `@` and around `=`.
 #[cfg(unix)]
 fn offered(words: &[&str]) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_justfull"));
@@ -236,7 +237,9 @@ fn offered(words: &[&str]) -> Vec<String> {
     let script = "\
         set -e; source <(justfull completions bash); words=(\"$@\")
         COMP_WORDS=(justfull \"${words[@]}\"); COMP_CWORD=${#words[@]}; COMP_TYPE=9
-        _clap_complete_justfull justfull \"${words[-1]}\" \"\"
+        last=${words[-1]}; [[ $last != = ]] || last=
+        complete -p justfull | grep -q -- '-F _justfull justfull'
+        _justfull justfull \"$last\" \"\"
         printf '%s\\n' \"${COMPREPLY[@]}\"";
     let above = program.parent().expect("a folder").to_path_buf();
     let old = std::env::var_os("PATH").unwrap_or_default();
@@ -254,7 +257,11 @@ fn bash_completes_commands_scenarios_methods_settings_and_papers() {
     assert_eq!(offered(&["rep"]), ["reproduce"]);
     assert_eq!(offered(&["run", "live-lt"]), ["live-lte"]);
     assert_eq!(offered(&["check", "mi"]), ["mine.toml"]);
-    assert_eq!(offered(&["run", "demo", "--method", "FQ-CoDel@D"]), ["FQ-CoDel@DQL"]);
+    assert_eq!(offered(&["run", "demo", "--method", "DRQ"]), ["DRQL"]);
+    assert_eq!(offered(&["run", "demo", "--method", "FQ-CoDel", "@D"]), ["@DQL"]);
+    assert!(offered(&["run", "demo", "--method", "FQ-CoDel", "@"]).contains(&"@5G-BDP".into()));
+    assert_eq!(offered(&["run", "demo", "--method", "=", "DRQ"]), ["DRQL"]);
+    assert_eq!(offered(&["run", "demo", "--set", "rlc.limiter", "=", "drq"]), ["drql"]);
     let settings = offered(&["run", "demo", "--set", "rlc.queue.li"]);
     assert!(settings.contains(&"rlc.queue.limit=".into()), "{settings:?}");
     assert!(settings.iter().all(|path| path.starts_with("rlc.queue.li")), "{settings:?}");
