@@ -37,7 +37,7 @@ def check(own: Own, *, cells: dict[str, dict[str, Any]] | None = None) -> list[s
     Raises ConformanceError for a broken rule, and whatever the algorithm itself raises.
     """
     method = Method.of(own)
-    done = []
+    done: list[str] = []
     for name, settings in (cells or _CELLS).items():
         if method.rb_scheduler is not None and not _has_carrier(name):
             continue
