@@ -38,17 +38,17 @@ from justfull.own import (
 )
 
 if TYPE_CHECKING:
-    from justfull import campaigns, plot, testing, traces
+    from justfull import campaigns, plot, sensitivity, testing, traces
     from justfull.campaigns import campaign
 
 __all__ = [
     "Ack", "Aqm", "ArgumentError", "BrokenRunError", "CongestionControl", "Demand",
     "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Scenario",
     "ScenarioError", "SlotReport", "Table", "TraceError", "__version__", "methods", "plot",
-    "scenario", "scenarios", "testing", "traces",
+    "scenario", "scenarios", "sensitivity", "testing", "traces",
 ]
 
-_LATER = ("campaigns", "plot", "testing", "traces")
+_LATER = ("campaigns", "plot", "sensitivity", "testing", "traces")
 
 
 def __getattr__(name: str) -> Any:
