@@ -25,6 +25,8 @@ mod _native {
     #[pymodule_export]
     use super::own::aqm::{Packet, Queue};
     #[pymodule_export]
+    use super::own::check_limiter;
+    #[pymodule_export]
     use super::own::control::Ack;
     #[pymodule_export]
     use super::own::limiter::SlotReport;
