@@ -87,6 +87,11 @@ fn the_crate_that_it_writes_builds_keeps_the_rules_and_runs() {
         assert!(done.status.success(), "{args:?}: {}", text(&done.stderr) + &text(&done.stdout));
         text(&done.stdout)
     };
+    // As rustfmt formats it elsewhere, without the settings of the tree that is around it here.
+    fs::write(mine.join("rustfmt.toml"), "").expect("it is written");
+    let format = Command::new(env!("CARGO")).args(["fmt", "--check"]).current_dir(&mine).output();
+    let format = format.expect("cargo starts");
+    assert!(format.status.success(), "{}", text(&format.stdout) + &text(&format.stderr));
     let tested = cargo(&["test"]);
     assert!(tested.contains("3 passed"), "{tested}");
     let page = fs::read_to_string(at.join("docs/guide/own-limiter.md")).expect("it is there");
