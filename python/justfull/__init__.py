@@ -17,7 +17,13 @@ from justfull._native import VERSION as __version__
 from justfull._results import Results
 from justfull._scenario import Scenario, methods, scenario, scenarios
 from justfull._table import Table
-from justfull.errors import ArgumentError, BrokenRunError, JustfullError, ScenarioError
+from justfull.errors import (
+    ArgumentError,
+    BrokenRunError,
+    JustfullError,
+    ScenarioError,
+    TraceError,
+)
 from justfull.own import (
     Ack,
     Aqm,
@@ -32,17 +38,17 @@ from justfull.own import (
 )
 
 if TYPE_CHECKING:
-    from justfull import campaigns, plot, testing
+    from justfull import campaigns, plot, sensitivity, testing, traces
     from justfull.campaigns import campaign
 
 __all__ = [
     "Ack", "Aqm", "ArgumentError", "BrokenRunError", "CongestionControl", "Demand",
     "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Scenario",
-    "ScenarioError", "SlotReport", "Table", "__version__", "methods", "plot", "scenario",
-    "scenarios", "testing",
+    "ScenarioError", "SlotReport", "Table", "TraceError", "__version__", "methods", "plot",
+    "scenario", "scenarios", "sensitivity", "testing", "traces",
 ]
 
-_LATER = ("campaigns", "plot", "testing")
+_LATER = ("campaigns", "plot", "sensitivity", "testing", "traces")
 
 
 def __getattr__(name: str) -> Any:

@@ -44,6 +44,24 @@ class ScenarioError(ArgumentError):
         self.needs_data = needs_data
 
 
+class TraceError(ArgumentError):
+    """A file is no trace: `file` and `line` say where, `field` in which column."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str = "",
+        line: int | None = None,
+        field: str = "",
+        found: str = "",
+        allowed: str = "",
+    ) -> None:
+        super().__init__(text, field=field, found=found, allowed=allowed)
+        self.file = file
+        self.line = line
+
+
 class BrokenRunError(JustfullError):
     """Runs broke an invariant of the simulator. The results of the others are in `results`."""
 

@@ -7,11 +7,11 @@ the same colour as in the report.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from justfull._native import half_width
+from justfull._native import colours, half_width
 from justfull.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
     from justfull._results import Results
     from justfull._table import Table
+    from justfull.campaigns import Dataset
+    from justfull.traces import Trace
 
-__all__ = ["backlog", "ccdf", "cdf", "delay_over_time", "goodput_over_time", "line"]
+__all__ = [
+    "backlog", "cases", "ccdf", "cdf", "delay_over_time", "front", "goodput_over_time", "line",
+    "rate_cdf", "rates",
+]
 
 
 def _axes(ax: Axes | None) -> Any:
@@ -209,4 +214,89 @@ def line(
     axes.set_xlabel(names[0])
     axes.set_ylabel(f"{y} of {flow}")
     axes.legend()
+    return axes
+
+
+def _looks(methods: Iterable[str]) -> dict[str, str]:
+    """The colours of methods that stand together."""
+    names = list(dict.fromkeys(methods))
+    return dict(zip(names, colours(names)))
+
+
+def cases(dataset: Dataset, metric: str, flow: str, ax: Axes | None = None) -> Any:
+    """A column of a campaign over its swept setting, for each method: mean over the seeds, with
+    its 95 % interval from three seeds on."""
+    axes = _axes(ax)
+    rows = [row for row in dataset.table(metric, flow).to_dicts() if row["x_value"] is not None]
+    swept = {(row["scenario"], row["x_name"]) for row in rows}
+    if len(swept) != 1:
+        raise ArgumentError(f"dataset: found {len(swept)} scenarios with a swept setting, allowed "
+                            "is one", field="dataset", found=str(len(swept)), allowed="one")
+    rows.sort(key=lambda row: row["x_value"])
+    for method, colour in _looks(row["method"] for row in rows).items():
+        own = [row for row in rows if row["method"] == method]
+        axes.errorbar([row["x_value"] for row in own], [row["mean"] for row in own],
+                      yerr=[row["half_width"] or 0.0 for row in own], color=colour, label=method,
+                      marker="o", capsize=3)
+    axes.set_xlabel(rows[0]["x_name"])
+    axes.set_ylabel(f"{metric} of {flow}")
+    axes.legend()
+    return axes
+
+
+def front(
+    dataset: Dataset, flow: str, *, least: str, most: str, ax: Axes | None = None
+) -> Any:
+    """The cases of a campaign by two columns, and a line through those that no other beats: little
+    is good in the column `least`, much in `most`."""
+    axes = _axes(ax)
+    rows = dataset.pareto(flow, least=[least], most=[most]).to_dicts()
+    for method, colour in _looks(row["method"] for row in rows).items():
+        own = [row for row in rows if row["method"] == method]
+        axes.scatter([row[least] for row in own], [row[most] for row in own], color=colour,
+                     label=method)
+    for name in dict.fromkeys(row["scenario"] for row in rows):
+        points = sorted((row[least], row[most]) for row in rows
+                        if row["front"] and row["scenario"] == name)
+        axes.plot(*zip(*points), color="0.5", linewidth=1, zorder=0)
+    axes.set_xlabel(f"{least} of {flow}")
+    axes.set_ylabel(f"{most} of {flow}")
+    axes.legend()
+    return axes
+
+
+def _named(traces: Trace | Mapping[str, Trace]) -> Mapping[str, Trace]:
+    return traces if isinstance(traces, Mapping) else {"": traces}
+
+
+def rates(
+    traces: Trace | Mapping[str, Trace], bin: str | None = None, ax: Axes | None = None
+) -> Any:
+    """The rate of a trace over time, or of several by their names, over bins of this length."""
+    axes = _axes(ax)
+    for name, trace in _named(traces).items():
+        bin_s, values = trace.rates(bin)
+        times = [bin_s * i for i in range(len(values) + 1)]
+        axes.stairs(values, times, label=name or None)
+    axes.set_xlabel("time, s")
+    return _rated(axes, "y", traces)
+
+
+def rate_cdf(
+    traces: Trace | Mapping[str, Trace], bin: str | None = None, ax: Axes | None = None
+) -> Any:
+    """Share of the bins of a trace, or of several by their names, with no more than a rate."""
+    axes = _axes(ax)
+    for name, trace in _named(traces).items():
+        values = sorted(trace.rates(bin)[1])
+        shares = [(i + 1) / len(values) for i in range(len(values))]
+        axes.step(values, shares, where="post", label=name or None)
+    axes.set_ylabel("share of bins at or below")
+    return _rated(axes, "x", traces)
+
+
+def _rated(axes: Any, along: str, traces: Trace | Mapping[str, Trace]) -> Any:
+    axes.set(**{f"{along}label": "rate, Mbit/s"})
+    if isinstance(traces, Mapping):
+        axes.legend()
     return axes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from justfull import _native
 from justfull._results import Results
 from justfull._scenario import Own, scenario
 from justfull.own import Method
@@ -33,11 +34,18 @@ def check(own: Own, *, cells: dict[str, dict[str, Any]] | None = None) -> list[s
     - It is deterministic: a second run gives the same rows to the last bit.
     - It does not starve the cell: every flow that Vanilla serves is served.
     - It has no memory beyond its object: runs before do not change a run.
+    - A limiter refuses when it is full, but never for good; idle slots and drops change nothing;
+      and its room changes with time alone only if it paces: the rules of every shipped limiter.
 
     Raises ConformanceError for a broken rule, and whatever the algorithm itself raises.
     """
     method = Method.of(own)
-    done = []
+    done: list[str] = []
+    if method.limiter is not None:
+        kept, broken = _native.check_limiter(method.limiter)
+        if broken is not None:
+            raise ConformanceError(f"{method.name}: {broken}")
+        done += kept
     for name, settings in (cells or _CELLS).items():
         if method.rb_scheduler is not None and not _has_carrier(name):
             continue

@@ -40,6 +40,9 @@ def test_the_guide_of_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_the_guide_of_campaigns_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "depth.toml").write_text(CAMPAIGN)
-    followed("campaigns.md")
+    names = followed("campaigns.md")
     assert (tmp_path / "results" / "campaign" / "depth" / "ledger.jsonl").exists()
     assert (tmp_path / "results" / "on-dask" / "ledger.jsonl").exists()
+    study = names["study"]
+    assert isinstance(study, jf.sensitivity.Sensitivity)
+    assert study.table["setting"][0] == "rlc.queue.limit"

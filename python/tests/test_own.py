@@ -97,7 +97,9 @@ def test_an_aqm_a_scheduler_and_a_control_act() -> None:
 
 @pytest.mark.parametrize("own", [MyDrql, Deep, FewFirst, HalfWindow])
 def test_each_keeps_the_rules(own: Any) -> None:
-    assert jf.testing.check(own)
+    kept = jf.testing.check(own)
+    assert ("a greedy flow never starves for good" in kept) == issubclass(own, jf.Limiter)
+    assert "voip-over-lte: made, served, deterministic" in kept or own is FewFirst
 
 
 class Closed(jf.Limiter):
@@ -105,19 +107,36 @@ class Closed(jf.Limiter):
         return 0
 
 
-class Moody(jf.Limiter):
+class Moody(jf.Aqm):
     calls = 0
 
-    def room(self, now: int, backlog: int) -> int:
+    def on_enqueue(self, now: int, queue: jf.Queue, packet: jf.Packet) -> str | None:
         Moody.calls += 1
-        return max(20_000 + Moody.calls % 977 - backlog, 0)
+        return "drop" if Moody.calls % 977 == 0 else None
+
+
+class Patient(jf.Limiter):
+    """Counts slots, so that it answers otherwise after idle ones that it was not told of."""
+
+    def __init__(self, unit: str, slot: int, mtu: int) -> None:
+        super().__init__(unit, slot, mtu)
+        self.packet, self.slots = mtu if unit == "bytes" else 1, 0
+
+    def room(self, now: int, backlog: int) -> int:
+        return max(self.packet * (20 + self.slots % 8) - backlog, 0)
+
+    def on_slot(self, report: jf.SlotReport) -> None:
+        self.slots += 1
 
 
 def test_the_rules_catch_what_starves_and_what_is_not_deterministic() -> None:
-    with pytest.raises(jf.testing.ConformanceError, match="starves"):
-        jf.testing.check(Closed)
-    with pytest.raises(jf.testing.ConformanceError, match="not deterministic"):
-        jf.testing.check(Moody)
+    for own, told in ((Closed, "Closed: a greedy flow never starves for good: broken"),
+                      (Patient, "Patient: one report of the latest idle slot stands for all"),
+                      (Moody, "not deterministic")):
+        with pytest.raises(jf.testing.ConformanceError, match=told):
+            jf.testing.check(own)
+    with pytest.raises(LookupError, match="nothing there"):
+        jf.testing.check(Raises)
 
 
 class Raises(jf.Limiter):

@@ -1,5 +1,7 @@
 """Figures on matplotlib axes."""
 
+from pathlib import Path
+
 import matplotlib
 import pytest
 
@@ -44,3 +46,38 @@ def test_a_line_over_a_swept_setting(results: jf.Results) -> None:
         jf.plot.line(results)
     with pytest.raises(jf.ArgumentError, match="flow: found nobody"):
         jf.plot.cdf(results, "nobody")
+
+
+CAMPAIGN = """
+scenarios = ["voip-over-lte"]
+methods = ["Vanilla", "DRQL"]
+seeds = 3
+[set]
+duration = "12s"
+"""
+
+
+def test_a_campaigns_cases_and_the_front_of_them(tmp_path: Path) -> None:
+    grid = '[grid]\n"rlc.queue.limit" = ["200kB", "50kB"]\n'
+    (tmp_path / "depth.toml").write_text(CAMPAIGN + grid)
+    dataset = jf.campaign(tmp_path / "depth.toml", tmp_path / "depth")
+    _, axes = pyplot.subplots()
+    assert jf.plot.cases(dataset, "delay_ms_p99", "voip", ax=axes) is axes
+    lines = {bars.get_label(): bars.lines[0].get_data() for bars in axes.containers}
+    means = {(row["method"], row["x_value"]): row["mean"]
+             for row in dataset.table("delay_ms_p99", "voip").to_dicts()}
+    for method in ("Vanilla", "DRQL"):
+        x, y = lines[method]
+        assert list(x) == [50.0, 200.0]
+        assert list(y) == [means[method, 50.0], means[method, 200.0]]
+    assert axes.containers[0].lines[0].get_color() != axes.containers[1].lines[0].get_color()
+    _, axes = pyplot.subplots()
+    jf.plot.front(dataset, "bulk", least="delay_ms_mean", most="goodput_mbit_s", ax=axes)
+    assert len(axes.collections) == 2
+    best = dataset.pareto("bulk", least=["delay_ms_mean"], most=["goodput_mbit_s"])
+    assert len(axes.get_lines()[0].get_xdata()) == sum(best["front"].to_list())
+    pyplot.close("all")
+    (tmp_path / "plain.toml").write_text(CAMPAIGN)
+    plain = jf.campaign(tmp_path / "plain.toml", tmp_path / "plain")
+    with pytest.raises(jf.ArgumentError, match="found 0 scenarios with a swept setting"):
+        jf.plot.cases(plain, "delay_ms_p99", "voip")

@@ -39,13 +39,10 @@ pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
             "skipped: the Python package, since there are {message}"
         ));
     }
-    let metadata = process::metadata(&root.join("Cargo.toml"))?;
-    let folder = metadata.target_directory.into_std_path_buf().join("python");
+    let folder = folder(root)?;
     let wheel = wheel(root, &tools, &folder, profile)?;
     first_steps(&folder, &wheel)?;
-    let python = tools.join("python");
-    let install = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--force-reinstall"];
-    process::must_succeed(Command::new(&python).args(install).arg(&wheel))?;
+    let python = installed(&tools, &wheel)?;
     // In a folder of its own, so that the installed package is read and not the tree's.
     let types = folder.join("types");
     fs::create_dir_all(&types).map_err(|e| Failure::Environment(e.to_string()))?;
@@ -65,6 +62,10 @@ pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
             process::must_succeed(&mut command)?;
         }
     }
+    // A second reader of the types, with settings of its own in the same file.
+    let mut pyright = Command::new(tools.join("pyright"));
+    pyright.current_dir(root).arg("--pythonpath").arg(&python);
+    process::must_succeed(&mut pyright)?;
     let stubs = ["-m", "mypy.stubtest", "justfull._native"];
     process::must_succeed(Command::new(&python).current_dir(&types).args(stubs))?;
     let tests = root.join("python/tests");
@@ -76,6 +77,30 @@ pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("JUSTFULL_PROGRAM", program);
     process::must_succeed(&mut pytest)
+}
+
+/// A Python that has the package of the tree; none without Python's tools.
+pub(crate) fn with_package(root: &Path) -> Outcome<Option<PathBuf>> {
+    let tools = tools();
+    if !tools.join("maturin").exists() {
+        return Ok(None);
+    }
+    let wheel = wheel(root, &tools, &folder(root)?, Profile::Dev)?;
+    installed(&tools, &wheel).map(Some)
+}
+
+/// Where wheels are made.
+fn folder(root: &Path) -> Outcome<PathBuf> {
+    let metadata = process::metadata(&root.join("Cargo.toml"))?;
+    Ok(metadata.target_directory.into_std_path_buf().join("python"))
+}
+
+/// The Python of `tools`, into which `wheel` is installed.
+fn installed(tools: &Path, wheel: &Path) -> Outcome<PathBuf> {
+    let python = tools.join("python");
+    let install = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--force-reinstall"];
+    process::must_succeed(Command::new(&python).args(install).arg(wheel))?;
+    Ok(python)
 }
 
 /// The programs of the environment that `.ci/setup --tests` makes.

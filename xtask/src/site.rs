@@ -1,9 +1,11 @@
 //! `cargo xtask site`: the tree's own pages as a site, made by mdBook. The pages stay where they
 //! are: they are laid out under `target/site` in the order of `docs/SUMMARY.md`, and links to
-//! other files of the tree lead to the repository. In what mdBook makes, every link within the
+//! other files of the tree lead to the repository. Notebooks are executed, and shown with what they
+//! print and draw. In what mdBook makes, every link within the
 //! site must lead somewhere, and the search must find something.
 
 mod html;
+mod notebooks;
 mod pages;
 
 use std::fs;
@@ -26,7 +28,9 @@ pub(crate) fn run(root: &Path) -> Outcome {
         let message = "mdbook is not here: `make site` installs it, or `.ci/setup --site`";
         return Err(Failure::Environment(message.to_owned()));
     }
-    let pages = pages::assemble(&Tree::read(root)?).map_err(Failure::Check)?;
+    let tree = Tree::read(root)?;
+    let executed = notebooks::executed(root, &tree, &folder.join("notebooks"))?;
+    let pages = pages::assemble(&tree, &executed).map_err(Failure::Check)?;
     fresh(&folder.join("src"))?;
     for (name, text) in SETTINGS {
         write(&folder.join(name), text.as_bytes())?;

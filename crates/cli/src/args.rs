@@ -164,9 +164,9 @@ pub(crate) enum Command {
          Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."
     ))]
     Plot(PlotArgs),
-    /// Write a scenario to start your own from: commented, and ready to run
+    /// Write a scenario to start your own from, or a crate with a limiter of your own
     #[command(after_help = with_exit_status!(
-        "Examples:\n  justfull new my\n  \
+        "Examples:\n  justfull new my\n  justfull new --limiter mine\n  \
          justfull new my.toml --lte --ues 4 --traffic download,call,pages\n  \
          justfull new my --trace walk.trace --method Vanilla --method DRQL --runs 5\n\n\
          Kinds of traffic: download and upload (TCP), call (G.711), game (60 frames a second), \

@@ -1,4 +1,6 @@
-//! `new`: a scenario to start from.
+//! `new`: a scenario to start from, or a crate with a limiter of one's own.
+
+mod limiter;
 
 use crate::Failure;
 use crate::args::NewArgs;
@@ -10,14 +12,22 @@ use justfull_scenario::{MethodLibrary, Overrides, Scenario, near};
 use std::path::Path;
 
 pub(crate) fn new(args: &NewArgs) -> Result<(), Failure> {
+    match (&args.limiter, &args.file) {
+        (Some(folder), _) => limiter::new(folder, args.justfull.as_deref()),
+        (None, Some(file)) => scenario(args, file),
+        (None, None) => Err(Failure::Usage("NAME or --limiter is needed".into())),
+    }
+}
+
+fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     known(&args.methods)?;
-    let standard_output = args.file == Path::new("-");
-    let file = match args.file.extension() {
+    let standard_output = file == Path::new("-");
+    let file = match file.extension() {
         _ if standard_output => Path::new("my.toml").into(),
-        Some(ending) if ending == "toml" => args.file.clone(),
+        Some(ending) if ending == "toml" => file.to_path_buf(),
         // What looks like an ending may be a part of the name.
         _ => {
-            let mut name = args.file.clone().into_os_string();
+            let mut name = file.as_os_str().to_os_string();
             name.push(".toml");
             name.into()
         }

@@ -68,6 +68,12 @@ fn run_all(page: &str, least: usize) -> tempfile::TempDir {
 }
 
 #[test]
+fn the_command_of_the_own_limiter_page_works_as_written() {
+    let folder = run_all("docs/guide/own-limiter.md", 1);
+    assert!(folder.path().join("mine/tests/rules.rs").is_file());
+}
+
+#[test]
 fn every_command_of_the_campaigns_page_works_as_written() {
     let folder = run_all("docs/guide/campaigns.md", 6);
     assert!(folder.path().join("results/campaign/depth/ledger.jsonl").is_file());

@@ -6,6 +6,7 @@
 
 pub mod claims;
 pub mod model;
+pub mod own;
 pub mod parity;
 pub mod recommend;
 pub mod runner;

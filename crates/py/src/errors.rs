@@ -2,9 +2,11 @@
 
 use justfull_campaign::Failure;
 use justfull_scenario::ScenarioError;
+use justfull_trace::TraceError;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::Path;
 
 /// The exception called `class` of `justfull.errors`, with `text` and these attributes.
 fn raised(py: Python<'_>, class: &str, text: &str, attributes: &Bound<'_, PyDict>) -> PyErr {
@@ -47,6 +49,46 @@ pub(crate) fn argument(py: Python<'_>, field: &str, found: &str, allowed: &str) 
     let text = format!("{field}: found {found}, allowed is {allowed}");
     match fill() {
         Ok(()) => raised(py, "ArgumentError", &text, &attributes),
+        Err(error) => error,
+    }
+}
+
+/// An argument that is refused in the sentence `why`.
+pub(crate) fn sentence(py: Python<'_>, field: &str, found: &str, why: &str) -> PyErr {
+    let attributes = PyDict::new(py);
+    let allowed = why.split_once("allowed is ").map_or("", |(_, allowed)| allowed);
+    let fill = || -> PyResult<()> {
+        attributes.set_item("field", field)?;
+        attributes.set_item("found", found)?;
+        attributes.set_item("allowed", allowed)
+    };
+    match fill() {
+        Ok(()) => raised(py, "ArgumentError", &format!("{field}: {why}"), &attributes),
+        Err(error) => error,
+    }
+}
+
+/// A file that is no trace.
+pub(crate) fn trace(py: Python<'_>, file: &Path, error: &TraceError) -> PyErr {
+    let attributes = PyDict::new(py);
+    let (line, column, found, allowed) = match error {
+        TraceError::Malformed { line, column, found, allowed, .. } => {
+            (Some(*line), *column, found.as_str(), allowed.as_str())
+        }
+        TraceError::Unusable { found, allowed, .. } => {
+            (None, "file", found.as_str(), allowed.as_str())
+        }
+        _ => (None, "file", "no file", "a file that is there"),
+    };
+    let fill = || -> PyResult<()> {
+        attributes.set_item("file", file.display().to_string())?;
+        attributes.set_item("line", line)?;
+        attributes.set_item("field", column)?;
+        attributes.set_item("found", found)?;
+        attributes.set_item("allowed", allowed)
+    };
+    match fill() {
+        Ok(()) => raised(py, "TraceError", &error.to_string(), &attributes),
         Err(error) => error,
     }
 }

@@ -11,6 +11,7 @@ mod own;
 mod results;
 mod run;
 mod scenario;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -24,15 +25,19 @@ mod _native {
     #[pymodule_export]
     use super::own::aqm::{Packet, Queue};
     #[pymodule_export]
+    use super::own::check_limiter;
+    #[pymodule_export]
     use super::own::control::Ack;
     #[pymodule_export]
     use super::own::limiter::SlotReport;
     #[pymodule_export]
     use super::own::rb_scheduler::{Demand, UeDemand};
     #[pymodule_export]
-    use super::results::{Results, half_width};
+    use super::results::{Results, colours, half_width};
     #[pymodule_export]
     use super::scenario::{Scenario, scenario_text, shipped_methods, shipped_scenarios};
+    #[pymodule_export]
+    use super::trace::{Trace, shipped_fits, synthesise};
 
     /// Version of the program.
     #[pymodule_export]

@@ -11,7 +11,7 @@ pub(crate) mod rb_scheduler;
 use justfull_base::ConfigError;
 use justfull_base::make::Make;
 use justfull_queue::AqmConfig;
-use justfull_ran::limiter::LimiterConfig;
+use justfull_ran::limiter::{LimiterConfig, conformance};
 use justfull_ran::rb_scheduler::RbSchedulerConfig;
 use justfull_sim::WorldConfig;
 use justfull_tcp::CcConfig;
@@ -106,6 +106,27 @@ fn failed(trouble: &Trouble, field: &str, error: PyErr) -> ConfigError {
     config
 }
 
+/// The limiters that `make` makes.
+fn limiters(make: Py<PyAny>, trouble: Trouble) -> LimiterConfig {
+    LimiterConfig::Custom(Make(Arc::new(move |context| {
+        limiter::Limiter::made(&make, context, &trouble)
+            .map_err(|error| failed(&trouble, "rlc.limiter", error))
+    })))
+}
+
+/// Holds the limiters that `make` makes to the rules of limiters. Returns the rules, and in words
+/// what breaks one.
+#[pyfunction]
+pub(crate) fn check_limiter(make: Py<PyAny>) -> PyResult<(Vec<&'static str>, Option<String>)> {
+    let trouble = Trouble::default();
+    let found = conformance::check(&limiters(make, trouble.clone()));
+    match (trouble.take(), found) {
+        (Some(error), _) => Err(error),
+        (None, Ok(rules)) => Ok((rules, None)),
+        (None, Err(broken)) => Ok((Vec::new(), Some(broken.to_string()))),
+    }
+}
+
 impl Own {
     /// Puts the algorithms into `world`.
     pub(crate) fn put_into(&self, world: &mut WorldConfig, trouble: &Trouble) {
@@ -114,10 +135,7 @@ impl Own {
             Some((Python::attach(|py| make.clone_ref(py)), trouble.clone()))
         };
         if let Some((make, trouble)) = of(&self.limiter) {
-            world.stack.rlc.limiter = LimiterConfig::Custom(Make(Arc::new(move |context| {
-                limiter::Limiter::made(&make, context, &trouble)
-                    .map_err(|error| failed(&trouble, "rlc.limiter", error))
-            })));
+            world.stack.rlc.limiter = limiters(make, trouble);
         }
         if let Some((make, trouble)) = of(&self.aqm) {
             let aqm = AqmConfig::Custom(Make(Arc::new(move |context| {

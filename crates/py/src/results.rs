@@ -206,3 +206,10 @@ impl Results {
 pub(crate) fn half_width(values: Vec<f64>) -> Option<f64> {
     stats::Summary::of(&values)?.ci95
 }
+
+/// The colour in figures, `#rrggbb`, of each of `methods` where these stand together.
+#[pyfunction]
+pub(crate) fn colours(methods: Vec<String>) -> Vec<String> {
+    let palette = Palette::of_methods(methods.clone());
+    methods.iter().map(|method| palette.colour(method)).collect()
+}

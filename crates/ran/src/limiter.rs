@@ -7,6 +7,7 @@
 
 mod bdp_5g;
 mod clairvoyant;
+pub mod conformance;
 mod dql;
 mod drql;
 mod dyn_rlc;
@@ -234,6 +235,3 @@ impl Limiter for AnyLimiter {
         each!(self, l => l.on_forecast(forecast));
     }
 }
-
-#[cfg(test)]
-mod tests;

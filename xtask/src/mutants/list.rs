@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::areas::Area;
+use super::areas::{Area, RULES};
 use crate::{Failure, Outcome, process};
 
 /// A change of one place.
@@ -89,6 +89,7 @@ pub(super) fn list(root: &Path, area: &Area) -> Outcome<Vec<Mutant>> {
     let mut command = process::cargo(root);
     command.args(["mutants", "--list", "--json", "--package", area.package]);
     command.args(area.files.iter().flat_map(|file| ["--file", file]));
+    command.args(RULES.iter().flat_map(|file| ["--exclude", file]));
     serde_json::from_str(&process::stdout_of(&mut command)?)
         .map_err(|error| Failure::Environment(format!("the list of cargo-mutants: {error}")))
 }

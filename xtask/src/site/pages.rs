@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::notebooks;
 use crate::tidy::links::{resolve, with_targets};
 use crate::tidy::tree::{File, Tree};
 
@@ -18,15 +19,23 @@ const FORMS: &str = ".github/";
 const WITH: &str = "docs/";
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// Path in the site's sources, and content, of all that mdBook needs.
-pub(super) fn assemble(tree: &Tree) -> Result<BTreeMap<String, Vec<u8>>, String> {
+/// Path in the site's sources, and content, of all that mdBook needs, with the notebooks that were
+/// `executed`.
+pub(super) fn assemble(
+    tree: &Tree,
+    executed: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let listed = listed(tree)?;
     let mut made = BTreeMap::new();
     for page in listed.iter().map(String::as_str).chain([CONTENTS]) {
-        let text = text_of(tree, page)?;
+        let text = if page.ends_with(notebooks::ENDING) {
+            notebooks::page(tree, page, executed)?
+        } else {
+            text_of(tree, page)?.to_owned()
+        };
         let mut beside = BTreeSet::new();
         let other = |target: &str| leading(tree, &listed, page, target, &mut beside);
-        let text = with_targets(text, other).map_err(|why| format!("{page}: {why}"))?;
+        let text = with_targets(&text, other).map_err(|why| format!("{page}: {why}"))?;
         made.insert(place(page), text.into_bytes());
         let files = beside.iter().filter_map(|path: &String| tree.get(path));
         made.extend(files.map(|file| (file.path.clone(), file.bytes.clone())));
@@ -45,7 +54,8 @@ fn listed(tree: &Tree) -> Result<BTreeSet<String>, String> {
             Some(_) => Ok(String::new()),
         }
     })?;
-    let pages = tree.files.iter().filter(|file| file.extension() == "md" && file.path != CONTENTS);
+    let is_page = |file: &&File| ["md", "ipynb"].contains(&file.extension());
+    let pages = tree.files.iter().filter(is_page).filter(|file| file.path != CONTENTS);
     for page in pages.filter(|page| !page.path.starts_with(FORMS)) {
         if !listed.contains(&page.path) {
             return Err(format!("{CONTENTS}: `{}` is missing", page.path));
@@ -62,7 +72,9 @@ fn leading(
     target: &str,
     beside: &mut BTreeSet<String>,
 ) -> Result<String, String> {
-    if target.contains("://") || target.starts_with("mailto:") || target.starts_with('#') {
+    // Elsewhere, within the page, or a picture that is in the page itself.
+    let stays = ["mailto:", "#", "data:"].iter().any(|start| target.starts_with(start));
+    if target.contains("://") || stays {
         return Ok(target.to_owned());
     }
     let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
@@ -84,7 +96,10 @@ fn place(path: &str) -> String {
     match path {
         CONTENTS => SUMMARY.to_owned(),
         path if path == FIRST.0 => FIRST.1.to_owned(),
-        path => path.to_owned(),
+        path => match path.strip_suffix(notebooks::ENDING) {
+            Some(name) => format!("{name}.md"),
+            None => path.to_owned(),
+        },
     }
 }
 
@@ -125,7 +140,7 @@ mod tests {
     fn assembled(contents: &str) -> Result<BTreeMap<String, Vec<u8>>, String> {
         let mut files = PAGES.to_vec();
         files.push(("docs/SUMMARY.md", contents));
-        assemble(&tree_of(&files))
+        assemble(&tree_of(&files), &BTreeMap::new())
     }
 
     #[test]
@@ -161,8 +176,10 @@ mod tests {
 
     #[test]
     fn the_pages_of_this_tree_make_a_site() {
-        let made = assemble(&Tree::read(&crate::root()).unwrap()).unwrap();
+        let made = assemble(&Tree::read(&crate::root()).unwrap(), &BTreeMap::new()).unwrap();
         assert!(made.contains_key("index.md") && made.contains_key("docs/demo.svg"));
         assert!(made.contains_key("docs/reference/algorithms.md"));
+        let notebook = std::str::from_utf8(&made["docs/notebooks/first-study.md"]).unwrap();
+        assert!(notebook.starts_with("# First study\n") && notebook.contains("```python\n"));
     }
 }

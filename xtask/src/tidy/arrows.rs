@@ -33,7 +33,10 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "report",
         ],
     ),
-    ("py", &["base", "queue", "ran", "tcp", "sim", "scenario", "lab", "report", "campaign"]),
+    (
+        "py",
+        &["base", "queue", "ran", "tcp", "sim", "trace", "scenario", "lab", "report", "campaign"],
+    ),
     ("xtask", &[]),
 ];
 

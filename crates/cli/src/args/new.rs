@@ -8,8 +8,17 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(crate) struct NewArgs {
     /// File to write, or its name without .toml; - is standard output
-    #[arg(value_name = "NAME|FILE")]
-    pub(crate) file: PathBuf,
+    #[arg(value_name = "NAME|FILE", required_unless_present = "limiter")]
+    pub(crate) file: Option<PathBuf>,
+    /// Write a Rust crate with a limiter of your own instead, into this new folder, whose name is
+    /// the limiter's
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = [
+        "file", "CellArgs", "ues", "traffic", "methods", "runs", "trace", "force"
+    ])]
+    pub(crate) limiter: Option<PathBuf>,
+    /// Tree of justfull that the crate of --limiter builds on [default: the repository on the web]
+    #[arg(long, value_name = "FOLDER", requires = "limiter")]
+    pub(crate) justfull: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cell: CellArgs,
     /// Number of UEs, all alike

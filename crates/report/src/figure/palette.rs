@@ -109,7 +109,8 @@ impl Palette {
 
     /// Shipped methods have their own look. Each other method takes, in order of appearance, the
     /// first with a free colour, or else the first free one.
-    pub(super) fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
+    #[must_use]
+    pub fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
         let mut names: Vec<String> = Vec::new();
         for name in methods {
             if !is_clairvoyant(&name) && !names.contains(&name) {

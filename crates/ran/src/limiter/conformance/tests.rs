@@ -1,20 +1,14 @@
 //! What every limiter must do, whatever its method.
 
+use super::super::*;
 use super::*;
-use alloc::collections::VecDeque;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use justfull_base::{Bytes, Ratio, Rng};
+use justfull_base::make::Make;
+use justfull_base::{Bytes, Ratio};
 use justfull_queue::Limit;
-
-const SLOT: Duration = Duration::from_millis(10);
-const MTU: u32 = 1500;
-const POLLS_PER_SLOT: u64 = 10;
-
-fn context(unit: CapacityUnit) -> LimiterContext {
-    LimiterContext { unit, slot: SLOT, mtu: MTU }
-}
 
 /// Every kind with its defaults, and with the settings of T20's program and A21.
 fn configs() -> Vec<LimiterConfig> {
@@ -43,8 +37,7 @@ fn configs() -> Vec<LimiterConfig> {
 
 /// Every limiter in both units, named.
 fn all() -> Vec<(String, AnyLimiter)> {
-    let units = [CapacityUnit::Packets, CapacityUnit::Bytes];
-    let each = configs().into_iter().flat_map(|config| units.map(|unit| (config.clone(), unit)));
+    let each = configs().into_iter().flat_map(|config| UNITS.map(|unit| (config.clone(), unit)));
     each.map(|(config, unit)| {
         let limiter = AnyLimiter::new(&config, &context(unit)).expect("in bounds");
         (format!("{config:?}, MAC grants {}", unit.name()), limiter)
@@ -52,234 +45,12 @@ fn all() -> Vec<(String, AnyLimiter)> {
     .collect()
 }
 
-/// The RLC queue of a bearer, served by a MAC that grants in the unit of the limiter's context.
-struct Bearer {
-    limiter: AnyLimiter,
-    queue: VecDeque<(Instant, u32)>,
-    bytes: u64,
-    sent_of_head: u32,
-    unit: CapacityUnit,
-}
-
-impl Bearer {
-    fn new(limiter: AnyLimiter, unit: CapacityUnit) -> Self {
-        Self { limiter, queue: VecDeque::new(), bytes: 0, sent_of_head: 0, unit }
-    }
-
-    fn view(&self) -> RlcView {
-        RlcView {
-            packets: self.queue.len() as u64,
-            bytes: self.bytes - u64::from(self.sent_of_head),
-        }
-    }
-
-    /// Drops everything without telling the limiter.
-    fn clear(&mut self) {
-        self.queue.clear();
-        (self.bytes, self.sent_of_head) = (0, 0);
-    }
-
-    /// One SDAP poll with an endless supply of packets of `size`. Returns how many entered, at most
-    /// `most`.
-    fn fill(&mut self, now: Instant, size: u32, capacity: u64, most: u64) -> u64 {
-        if self.limiter.wants_forecast() {
-            let next_pull = now + SLOT;
-            self.limiter.on_forecast(&SlotForecast {
-                next_pull,
-                capacity,
-                polls_left: 0,
-                packets_per_poll: 1,
-            });
-        }
-        let sdu = Packet { size, ..Packet::default() };
-        let mut entered = 0;
-        while entered < most && self.limiter.admits(now, &sdu, &self.view()) {
-            self.queue.push_back((now, size));
-            self.bytes += u64::from(size);
-            let amount = self.limiter.amount(&sdu);
-            self.limiter.on_admitted(now, amount, &self.view());
-            entered += 1;
-        }
-        entered
-    }
-
-    /// One slot. Returns the number of SDUs that left.
-    fn pull(&mut self, now: Instant, capacity: u64) -> u64 {
-        let (mut used, mut left_queue) = (0, 0);
-        while used < capacity
-            && let Some(&(entered, size)) = self.queue.front()
-        {
-            let need = match self.unit {
-                CapacityUnit::Packets => 1,
-                CapacityUnit::Bytes => u64::from(size - self.sent_of_head),
-            };
-            if need > capacity - used {
-                self.sent_of_head += (capacity - used) as u32;
-                used = capacity;
-                break;
-            }
-            used += need;
-            left_queue += 1;
-            self.queue.pop_front();
-            self.bytes -= u64::from(size);
-            self.sent_of_head = 0;
-            self.limiter.on_departed(now, now.since(entered));
-        }
-        self.report(now, capacity, used);
-        left_queue
-    }
-
-    fn report(&mut self, pulled_at: Instant, capacity: u64, used: u64) {
-        let remaining = self.view().backlog(self.unit);
-        let starved = remaining == 0 && used < capacity;
-        let report = SlotReport {
-            pulled_at,
-            slot: SLOT,
-            granted: capacity,
-            used,
-            remaining,
-            capacity,
-            starved,
-        };
-        self.limiter.on_slot(&report);
-    }
-}
-
 fn bearers() -> Vec<(String, Bearer)> {
-    let units = [CapacityUnit::Packets, CapacityUnit::Bytes];
     all()
         .into_iter()
-        .zip(units.into_iter().cycle())
+        .zip(UNITS.into_iter().cycle())
         .map(|((n, l), u)| (n, Bearer::new(l, u)))
         .collect()
-}
-
-/// Capacity of a slot that carries `packets` full packets.
-fn carries(unit: CapacityUnit, packets: u64) -> u64 {
-    context(unit).amount(packets)
-}
-
-fn pull_instant(slot: u64) -> Instant {
-    Instant::ZERO + SLOT.times(slot)
-}
-
-fn poll_instant(slot: u64, poll: u64) -> Instant {
-    pull_instant(slot) + Duration::from_nanos(SLOT.as_nanos() * poll / POLLS_PER_SLOT)
-}
-
-#[test]
-fn a_full_limiter_refuses_until_the_radio_has_taken_something_or_time_has_passed() {
-    for (name, mut bearer) in bearers() {
-        if matches!(bearer.limiter, AnyLimiter::Unlimited(_)) {
-            continue;
-        }
-        let capacity = carries(bearer.unit, 4);
-        for slot in 0..200 {
-            for poll in 1..POLLS_PER_SLOT {
-                let now = poll_instant(slot, poll);
-                let entered = bearer.fill(now, MTU, capacity, 100_000);
-                assert!(entered < 100_000, "{name} never refuses");
-                let view = bearer.view();
-                let sdu = Packet { size: 1, ..Packet::default() };
-                if bearer.limiter.overdraws() {
-                    assert_eq!(
-                        bearer.limiter.room(now, &view),
-                        0,
-                        "{name}: refused although there was room"
-                    );
-                    assert!(
-                        !bearer.limiter.admits(now, &sdu, &view),
-                        "{name} admits beyond its room"
-                    );
-                }
-            }
-            bearer.pull(pull_instant(slot + 1), capacity);
-        }
-    }
-}
-
-#[test]
-fn a_greedy_flow_never_starves_for_good() {
-    // In each hundred slots something leaves, whatever the capacity, slots without any among them.
-    for (name, mut bearer) in bearers() {
-        let mut rng = Rng::stream(11, &name);
-        for epoch in 0..30 {
-            let mut departed = 0;
-            let most = 1 + rng.below(15);
-            for slot in epoch * 100..epoch * 100 + 100 {
-                let packets = if rng.chance(0.1) { 0 } else { 1 + rng.below(most) };
-                let capacity = carries(bearer.unit, packets);
-                for poll in 1..POLLS_PER_SLOT {
-                    bearer.fill(poll_instant(slot, poll), MTU, capacity, 64);
-                }
-                departed += bearer.pull(pull_instant(slot + 1), capacity);
-            }
-            assert!(
-                departed > 10,
-                "{name}: {departed} packets in the hundred slots from {}",
-                epoch * 100
-            );
-        }
-    }
-}
-
-#[test]
-fn an_empty_queue_gets_room_within_a_few_slots() {
-    for (name, mut bearer) in bearers() {
-        let mut rng = Rng::stream(12, &name);
-        let capacity = carries(bearer.unit, 3);
-        for round in 0..100u64 {
-            let first = round * 20;
-            for slot in first..first + 10 {
-                let size = 40 + rng.below(1461) as u32;
-                bearer.fill(poll_instant(slot, 1 + rng.below(9)), size, capacity, rng.below(30));
-                bearer.pull(pull_instant(slot + 1), capacity);
-            }
-            bearer.clear();
-            bearer.report(pull_instant(first + 11), capacity, 0);
-            let room = (1..POLLS_PER_SLOT).any(|poll| {
-                let now = poll_instant(first + 11, poll);
-                let forecast = SlotForecast {
-                    next_pull: now + SLOT,
-                    capacity,
-                    polls_left: 0,
-                    packets_per_poll: 1,
-                };
-                if bearer.limiter.wants_forecast() {
-                    bearer.limiter.on_forecast(&forecast);
-                }
-                bearer.limiter.room(now, &RlcView::default()) > 0
-            });
-            assert!(room, "{name}: no room for an empty queue in round {round}");
-        }
-    }
-}
-
-#[test]
-fn room_is_not_lost_when_queued_packets_are_dropped() {
-    // Fill, drop everything behind the limiter's back (as an AQM would), and go on: nothing is
-    // owed.
-    for (name, mut bearer) in bearers() {
-        if matches!(bearer.limiter, AnyLimiter::Unlimited(_)) {
-            continue;
-        }
-        let capacity = carries(bearer.unit, 6);
-        let fill = |bearer: &mut Bearer, slot| -> u64 {
-            let entered = (1..POLLS_PER_SLOT)
-                .map(|p| bearer.fill(poll_instant(slot, p), MTU, capacity, 5_000))
-                .sum();
-            bearer.clear();
-            bearer.report(pull_instant(slot + 1), capacity, 0);
-            entered
-        };
-        let early: Vec<u64> = (10..20).map(|slot| fill(&mut bearer, slot)).collect();
-        let late: Vec<u64> = (500..510).map(|slot| fill(&mut bearer, slot)).collect();
-        assert!(
-            late.iter().sum::<u64>() >= early.iter().sum::<u64>(),
-            "{name}: {early:?}, then {late:?}"
-        );
-        assert!(late.iter().all(|n| *n > 0), "{name}: {late:?}");
-    }
 }
 
 #[test]
@@ -334,75 +105,94 @@ fn without_overdraw_a_limit_below_a_full_sdu_is_refused_and_5g_bdp_waits_for_a_b
     assert_eq!(entered, 1);
 }
 
-/// Lets a bearer of random past be idle for some slots, told of each or of the last alone, and then
-/// shows what it answers in the slots that follow; first how many SDUs left before it was idle.
-fn answers_after_idling(
-    config: &LimiterConfig,
-    unit: CapacityUnit,
-    seed: u64,
-    told_of_each: bool,
-) -> (u64, Vec<u64>) {
-    let mut rng = Rng::stream(seed, "idle");
-    let limiter = AnyLimiter::new(config, &context(unit)).expect("in bounds");
-    let mut bearer = Bearer::new(limiter, unit);
-    let busy = 1 + rng.below(25);
-    let mut left = 0;
-    for slot in 0..busy {
-        let capacity = carries(unit, rng.below(8));
-        // In either half of the slot: some open late.
-        for poll in [3, 8] {
-            bearer.fill(poll_instant(slot, poll), MTU, capacity, rng.below(12));
-        }
-        left += bearer.pull(pull_instant(slot + 1), capacity);
-    }
-    left += bearer.pull(pull_instant(busy + 1), carries(unit, 100_000));
-    let idle = 2 + rng.below(40);
-    let capacity = carries(unit, 5);
-    for slot in busy + 2..=busy + idle {
-        if told_of_each || slot == busy + idle {
-            bearer.report(pull_instant(slot), capacity, 0);
-        }
-    }
-    let mut answers = Vec::new();
-    for slot in busy + idle..busy + idle + 60 {
-        for poll in 1..POLLS_PER_SLOT {
-            let now = poll_instant(slot, poll);
-            bearer.fill(now, MTU, capacity, 2);
-            answers.push(bearer.limiter.room(now, &bearer.view()));
-        }
-        bearer.pull(pull_instant(slot + 1), carries(unit, rng.below(12)));
-    }
-    (left, answers)
-}
-
 #[test]
-fn one_report_of_the_latest_idle_slot_stands_for_all_of_them() {
+fn every_limiter_keeps_every_rule() {
     for config in configs() {
-        for unit in [CapacityUnit::Packets, CapacityUnit::Bytes] {
-            let mut all_left = 0;
-            for seed in 0..40 {
-                let [each, last] =
-                    [true, false].map(|each| answers_after_idling(&config, unit, seed, each));
-                assert_eq!(each, last, "{config:?}, {unit:?}, seed {seed}");
-                all_left += each.0;
-            }
-            assert!(all_left > 40, "{config:?}, {unit:?}: {all_left} in all pasts");
-        }
+        let rules = check(&config).unwrap_or_else(|broken| panic!("{config:?}: {broken}"));
+        assert_eq!(rules.len(), 6);
     }
 }
 
 #[test]
-fn time_alone_changes_the_answer_of_those_that_say_so_and_of_no_other() {
+fn time_alone_changes_the_answer_of_those_that_say_so() {
     for (name, mut bearer) in bearers() {
         if bearer.limiter.wants_forecast() {
-            assert!(bearer.limiter.paces(), "{name}: a forecast ages");
             continue;
         }
-        bearer.pull(pull_instant(1), carries(bearer.unit, 8));
-        let rooms =
-            [1, 5, 9].map(|poll| bearer.limiter.room(poll_instant(1, poll), &RlcView::default()));
+        let rooms = rooms_between_slots(&mut bearer);
         let changes = rooms[0] != rooms[1] || rooms[1] != rooms[2];
         assert_eq!(changes, bearer.limiter.paces(), "{name}: {rooms:?}");
+    }
+}
+
+/// Breaks one rule.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    NeverRefuses,
+    Starves,
+    Owes,
+    CountsIdleSlots,
+    AgesUnsaid,
+    NoRoomAfterIdling,
+}
+
+struct Faulty {
+    wrong: Wrong,
+    unit: CapacityUnit,
+    owed: u64,
+    slots: u64,
+    closed: bool,
+}
+
+impl Limiter for Faulty {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
+        let limit = context(self.unit).amount(20);
+        let backlog = queue.backlog(self.unit);
+        let room = limit.saturating_sub(backlog);
+        match self.wrong {
+            Wrong::NeverRefuses => u64::MAX,
+            Wrong::Starves if self.slots > 900 => 0,
+            Wrong::Owes => (10 * limit).saturating_sub(self.owed),
+            Wrong::CountsIdleSlots => (limit + self.slots).saturating_sub(backlog),
+            Wrong::AgesUnsaid => (limit + now.as_nanos() / 1_000_000 % 10).saturating_sub(backlog),
+            Wrong::NoRoomAfterIdling if self.closed => 0,
+            Wrong::Starves | Wrong::NoRoomAfterIdling => room,
+        }
+    }
+    fn overdraws(&self) -> bool {
+        true
+    }
+    fn on_admitted(&mut self, _: Instant, amount: u64, _: &RlcView) {
+        self.owed += amount;
+    }
+    fn on_departed(&mut self, _: Instant, _: Duration) {
+        self.owed = self.owed.saturating_sub(context(self.unit).amount(1));
+    }
+    fn on_slot(&mut self, report: &SlotReport) {
+        self.slots += 1;
+        self.closed = report.used == 0 && !self.closed;
+    }
+}
+
+#[test]
+fn a_limiter_that_breaks_a_rule_is_told_which_and_by_which_values() {
+    for (wrong, rule, found) in [
+        (Wrong::NeverRefuses, "a full limiter refuses", "it never refuses"),
+        (Wrong::Starves, "a greedy flow never starves", "packets in the hundred slots from"),
+        (Wrong::NoRoomAfterIdling, "an empty queue gets room", "no room for an empty queue in"),
+        (Wrong::Owes, "room is not lost when queued", "after 480 drained slots [0,"),
+        (Wrong::CountsIdleSlots, "one report of the latest idle", "told of each idle slot it"),
+        (Wrong::AgesUnsaid, "time alone changes the answer", "room for ["),
+    ] {
+        let config = LimiterConfig::Custom(Make(Arc::new(move |context| {
+            let unit = context.unit;
+            Ok(Box::new(Faulty { wrong, unit, owed: 0, slots: 0, closed: false }))
+        })));
+        let broken = check(&config).expect_err("it breaks one").to_string();
+        assert!(broken.starts_with(rule) && broken.contains(found), "{wrong:?}: {broken}");
     }
 }
 
@@ -534,8 +324,7 @@ fn only_the_absence_of_a_limiter_is_unlimited_and_only_the_clairvoyant_wants_a_f
 
 #[test]
 fn each_limiter_says_in_what_it_counts_whether_it_overdraws_and_whether_it_wants_reports() {
-    let units = [CapacityUnit::Packets, CapacityUnit::Bytes];
-    for (config, unit) in configs().into_iter().flat_map(|c| units.map(|unit| (c.clone(), unit))) {
+    for (config, unit) in configs().into_iter().flat_map(|c| UNITS.map(|unit| (c.clone(), unit))) {
         let limiter = AnyLimiter::new(&config, &context(unit)).expect("in bounds");
         let counts_in = match &config {
             LimiterConfig::Fixed(FixedConfig { limit: Limit::Bytes(_), .. }) => CapacityUnit::Bytes,
@@ -553,7 +342,7 @@ fn each_limiter_says_in_what_it_counts_whether_it_overdraws_and_whether_it_wants
     }
     assert!(AnyLimiter::Custom(Box::new(Own::default())).wants_reports(), "unless it says not");
     let mut unlimited =
-        AnyLimiter::new(&LimiterConfig::default(), &context(units[0])).expect("in bounds");
+        AnyLimiter::new(&LimiterConfig::default(), &context(UNITS[0])).expect("in bounds");
     let full = RlcView { packets: 1 << 40, bytes: 1 << 50 };
     assert_eq!(unlimited.room(Instant::ZERO, &full), u64::MAX);
 }
