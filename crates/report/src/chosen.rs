@@ -77,6 +77,9 @@ fn collect(
 ) -> Vec<Curve> {
     let flows: Vec<&str> = folders.iter().flat_map(Folder::keys).map(|key| &*key.flow).collect();
     let several = flows.windows(2).any(|pair| pair[0] != pair[1]);
+    let scenarios: Vec<&str> =
+        folders.iter().flat_map(Folder::keys).map(|key| &*key.scenario).collect();
+    let several_scenarios = scenarios.windows(2).any(|pair| pair[0] != pair[1]);
     let mut curves: Vec<Curve> = Vec::new();
     for folder in folders {
         for key in folder.keys() {
@@ -84,6 +87,9 @@ fn collect(
             let mut name = key.method.clone();
             if several {
                 name = format!("{name}, {}", key.flow);
+            }
+            if several_scenarios {
+                name = format!("{name}, {}", key.scenario);
             }
             let beside = beside(folder, key);
             if !beside.is_empty() {

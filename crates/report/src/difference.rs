@@ -11,7 +11,6 @@ use crate::read::{Folder, Key};
 use crate::table::{Grid, Row, RowKind};
 use justfull_lab::stats::{Summary, paired_difference, unpaired_difference};
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// The columns that are compared unless others are named.
 pub const USUAL: [&str; 4] = ["delay_ms_mean", "delay_ms_p95", "delay_ms_p99", "goodput_mbit_s"];
@@ -125,22 +124,8 @@ pub fn json(
 /// The differences as a table; `names` are the folders'.
 #[must_use]
 pub fn table(found: &[Difference], names: &[String]) -> Grid {
-    let several = |of: fn(&Difference) -> &str| {
-        found.iter().map(of).collect::<BTreeSet<&str>>().into_iter().any(|name| !name.is_empty())
-            && found.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]))
-    };
-    type Part = (&'static str, fn(&Difference) -> &str);
-    let parts: [Part; 4] = [
-        ("scenario", |d| &d.scenario),
-        ("point", |d| &d.point),
-        ("method", |d| &d.method),
-        ("flow", |d| &d.flow),
-    ];
-    let shown: Vec<Part> = parts
-        .into_iter()
-        .filter(|&(name, of)| matches!(name, "method" | "flow") || several(of))
-        .collect();
-    let mut header: Vec<String> = shown.iter().map(|part| part.0.to_owned()).collect();
+    let parts = part_columns(found, |d| [&d.scenario, &d.point, &d.method, &d.flow]);
+    let mut header: Vec<String> = parts.iter().map(|&(name, _)| name.to_owned()).collect();
     header.push("column".into());
     let numbers_from = header.len();
     header.push(names.first().cloned().unwrap_or_default());
@@ -150,7 +135,9 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
     let mut before: Vec<&str> = Vec::new();
     let mut rows = Vec::new();
     for difference in found {
-        let place: Vec<&str> = shown.iter().map(|part| (part.1)(difference)).collect();
+        let Difference { scenario, point, method, flow, .. } = difference;
+        let place = [scenario, point, method, flow];
+        let place: Vec<&str> = parts.iter().map(|&(_, part)| place[part].as_str()).collect();
         let same = place == before;
         let mut cells: Vec<String> =
             place.iter().map(|text| if same { String::new() } else { (*text).into() }).collect();
@@ -174,6 +161,17 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
     Grid { header, rows, numbers_from, notes: notes(found) }
 }
 
+/// Names and numbers of the parts of a row's place that a table shows: scenario and point only where
+/// they differ.
+pub(crate) fn part_columns<T>(
+    found: &[T],
+    place: fn(&T) -> [&String; 4],
+) -> Vec<(&'static str, usize)> {
+    let several = |part: usize| found.windows(2).any(|p| place(&p[0])[part] != place(&p[1])[part]);
+    let parts = ["scenario", "point", "method", "flow"].into_iter().enumerate();
+    parts.filter(|&(part, _)| part > 1 || several(part)).map(|(part, name)| (name, part)).collect()
+}
+
 fn notes(found: &[Difference]) -> Vec<String> {
     let others = || found.iter().flat_map(|d| d.others.iter().flatten());
     let mut notes = vec![
@@ -195,7 +193,7 @@ fn notes(found: &[Difference]) -> Vec<String> {
 }
 
 /// A mean with its interval, in as many digits as suit values of `size` or of its own.
-fn with_interval(summary: &Summary, size: f64) -> String {
+pub(crate) fn with_interval(summary: &Summary, size: f64) -> String {
     let digits = match summary.mean.abs().max(size) {
         v if v >= 1000.0 => 0,
         v if v >= 100.0 => 1,

@@ -1,6 +1,10 @@
 //! The page of a comparison: one HTML file with style and pictures inside, without external
 //! resources or scripts.
 
+mod study;
+
+pub use study::Study;
+
 use crate::export::COLUMNS;
 use crate::figure::{self, Figure, Palette, escape};
 use crate::table::{self, Grid, RowKind};
@@ -84,7 +88,11 @@ fn facts(comparison: &Comparison) -> String {
         ("Seeds", Some(seeds.join(", "))),
         ("Simulated time", time),
     ];
-    let given = facts.into_iter().filter_map(|(term, text)| text.map(|text| (term, text)));
+    terms(facts.into_iter().filter_map(|(term, text)| text.map(|text| (term, text))))
+}
+
+/// A list of terms and their texts in HTML.
+fn terms<'a>(given: impl Iterator<Item = (&'a str, String)>) -> String {
     given.fold(String::new(), |mut out, (term, text)| {
         let _ = write!(out, "<dt>{term}</dt><dd>{text}</dd>");
         out

@@ -8,9 +8,10 @@ pub mod difference;
 pub mod export;
 pub mod figure;
 mod html;
+pub mod means;
 pub mod read;
 pub mod reference;
 pub mod table;
 pub mod validation;
 
-pub use html::html;
+pub use html::{Study, html};

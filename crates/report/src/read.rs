@@ -73,7 +73,7 @@ pub(crate) struct Key {
 }
 
 /// A folder of results.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Folder {
     /// As it was named.
     pub name: String,
@@ -132,13 +132,35 @@ impl Folder {
             let line = line.map_err(|e| refused_file(e.to_string()))?;
             let row: Map<String, Value> = serde_json::from_str(&line)
                 .map_err(|e| refused_file(format!("line {}: {e}", number + 1)))?;
-            let key = Key::of(&row, claims);
-            if !found.rows.contains_key(&key) {
-                found.order.push(key.clone());
-            }
-            found.rows.entry(key).or_default().push(row);
+            found.add(row);
         }
         Ok(found)
+    }
+
+    /// A folder whose rows [`Folder::add`] adds: those of another kind of results at `path`, made by
+    /// `command`.
+    #[must_use]
+    pub fn empty(path: &Path, command: &str, version: &str) -> Self {
+        Self {
+            path: path.into(),
+            claims: false,
+            name: path.display().to_string(),
+            command: command.into(),
+            version: version.into(),
+            scenario_toml: String::new(),
+            order: Vec::new(),
+            rows: BTreeMap::new(),
+            over: None,
+        }
+    }
+
+    /// Adds a row by the names of the columns of `runs.csv`.
+    pub fn add(&mut self, row: Map<String, Value>) {
+        let key = Key::of(&row, self.claims);
+        if !self.rows.contains_key(&key) {
+            self.order.push(key.clone());
+        }
+        self.rows.entry(key).or_default().push(row);
     }
 
     /// Keeps the flows under `methods` and called `flows`; an empty list keeps all.
@@ -159,6 +181,44 @@ impl Folder {
             }
         }
         Ok(())
+    }
+
+    /// The names of the flows, in the order of the rows.
+    #[must_use]
+    pub fn flows(&self) -> Vec<String> {
+        self.each(|key| &key.flow)
+    }
+
+    /// The names of the scenarios, in the order of the rows.
+    #[must_use]
+    pub fn scenarios(&self) -> Vec<String> {
+        self.each(|key| &key.scenario)
+    }
+
+    /// What it has of the scenario called `name`.
+    #[must_use]
+    pub fn of_scenario(&self, name: &str) -> Self {
+        let mut part = self.clone();
+        part.order.retain(|key| key.scenario == name);
+        part.rows.retain(|key, _| key.scenario == name);
+        part
+    }
+
+    /// All names, each once.
+    fn each(&self, of: fn(&Key) -> &str) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.order.iter().map(of) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
+    /// Lines of a figure over what is swept: methods at each point of what is swept besides.
+    pub(crate) fn lines(&self) -> usize {
+        let lines = self.order.iter().map(|key| (&key.scenario, &key.method, self.beside(key)));
+        lines.collect::<std::collections::BTreeSet<_>>().len()
     }
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
@@ -274,13 +334,7 @@ impl Folder {
     }
 
     fn names(&self, of: fn(&Key) -> &str) -> String {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.order.iter().map(of) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.join(", ")
+        self.each(of).join(", ")
     }
 }
 
@@ -310,6 +364,11 @@ impl CdfRow {
 }
 
 impl Key {
+    /// The same under another method.
+    pub(crate) fn under(&self, method: &str) -> Self {
+        Self { method: method.into(), ..self.clone() }
+    }
+
     fn of(row: &Map<String, Value>, claims: bool) -> Self {
         let text = |name: &str| match row.get(name) {
             Some(Value::String(text)) => text.clone(),

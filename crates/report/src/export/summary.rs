@@ -10,11 +10,12 @@ use super::records::plain;
 use super::value::{Kind, Value};
 use super::{COLUMNS, SCHEMA, rows};
 use justfull_lab::model::Comparison;
+use justfull_sim::results::RunResult;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use std::io::{self, Write};
@@ -27,18 +28,19 @@ use std::sync::Arc;
 pub fn runs_parquet(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let columns =
         cells(&COLUMNS, rows::flows(comparison), |column, cells| Kind::of(column.unit, cells));
-    out.write_all(&file(&columns, &origin(comparison)).map_err(plain)?)
+    out.write_all(&file(&columns, described(comparison, &columns)).map_err(plain)?)
 }
 
-/// The rows of `runs.csv` as a part of a dataset: after them the text column `job`, from `job_of`
-/// a run's seed. The types of columns do not depend on the rows: numbers are DOUBLE, but for the
-/// seed. `facts` go into the file's metadata.
+/// The rows of `runs.csv` as a part of a dataset: after them the text column `job` from `jobs`, the
+/// names of all runs in their order. The types of columns do not depend on the rows: numbers are
+/// DOUBLE, but for the seed. `facts` go into the file's metadata; meanings of columns do not, nor
+/// statistics, since there are many small parts.
 ///
 /// # Errors
 /// The errors of `out`.
 pub fn part_parquet(
     comparison: &Comparison,
-    job_of: &dyn Fn(u64) -> String,
+    jobs: &[String],
     facts: Vec<(String, String)>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -46,15 +48,23 @@ pub fn part_parquet(
         "seed" => Kind::Whole,
         _ => Kind::lasting(column.unit, cells),
     });
+    let runs = comparison.groups.iter().flat_map(|group| &group.runs);
+    let of_run = |run: &RunResult, job: &String| {
+        let cell = Value::Text(job.clone());
+        std::iter::repeat_n(cell, run.flows.len())
+    };
     columns.push(Cells {
         name: "job",
         unit: "text",
         meaning: "Name of the job.",
         kind: Kind::Text,
-        cells: rows::flows(comparison).map(|row| Value::Text(job_of(row.run.seed))).collect(),
+        cells: runs.zip(jobs).flat_map(|(run, job)| of_run(run, job)).collect(),
     });
-    let facts = origin(comparison).into_iter().chain(facts).collect::<Vec<_>>();
-    out.write_all(&file(&columns, &facts).map_err(plain)?)
+    let about = origin(comparison).into_iter().chain(facts).collect();
+    let properties = properties(comparison, about)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true);
+    out.write_all(&file(&columns, properties).map_err(plain)?)
 }
 
 /// Rows of a row group of a table that may be long; its cells are in memory until it is written.
@@ -79,7 +89,7 @@ pub(super) fn long_parquet<'a, T: Table>(
         })
     };
     let mut next = group();
-    let mut file = begin(&next, &origin(comparison)).map_err(plain)?;
+    let mut file = begin(&next, described(comparison, &next)).map_err(plain)?;
     while next.first().is_some_and(|column| !column.cells.is_empty()) {
         write_group(&mut file, &next).map_err(plain)?;
         file.flush()?;
@@ -113,8 +123,8 @@ fn cells<'a, T: Table>(
     columns.iter().map(of).collect()
 }
 
-fn file(columns: &[Cells], facts: &[(String, String)]) -> Result<Vec<u8>, ParquetError> {
-    let mut file = begin(columns, facts)?;
+fn file(columns: &[Cells], properties: WriterPropertiesBuilder) -> Result<Vec<u8>, ParquetError> {
+    let mut file = begin(columns, properties)?;
     write_group(&mut file, columns)?;
     file.into_inner()
 }
@@ -122,7 +132,7 @@ fn file(columns: &[Cells], facts: &[(String, String)]) -> Result<Vec<u8>, Parque
 /// A file with these columns and no rows yet.
 fn begin(
     columns: &[Cells],
-    facts: &[(String, String)],
+    properties: WriterPropertiesBuilder,
 ) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
     let field = |column: &Cells| {
         let (physical, text) = match column.kind {
@@ -138,7 +148,7 @@ fn begin(
     };
     let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("justfull").with_fields(fields).build()?);
-    SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, facts)))
+    SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))
 }
 
 fn write_group(
@@ -168,18 +178,20 @@ fn origin(comparison: &Comparison) -> Vec<(String, String)> {
     facts.map(|(key, value)| (key.to_string(), value)).into()
 }
 
-fn properties(columns: &[Cells], facts: &[(String, String)]) -> WriterProperties {
-    let version = facts.iter().find(|(key, _)| key == "justfull.version");
-    let version = version.map_or("", |(_, version)| version);
-    let pairs = facts.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
-    let meanings = columns.iter().map(|c| {
-        KeyValue::new(format!("justfull.column.{}", c.name), format!("{}: {}", c.unit, c.meaning))
-    });
+fn properties(comparison: &Comparison, facts: Vec<(String, String)>) -> WriterPropertiesBuilder {
+    let pairs = facts.into_iter().map(|(key, value)| KeyValue::new(key, value));
     WriterProperties::builder()
-        .set_created_by(format!("justfull {version}"))
-        .set_key_value_metadata(Some(pairs.chain(meanings).collect()))
+        .set_created_by(format!("justfull {}", comparison.version))
+        .set_key_value_metadata(Some(pairs.collect()))
         .set_compression(Compression::SNAPPY)
-        .build()
+}
+
+/// Properties of a file that holds the meanings of its columns.
+fn described(comparison: &Comparison, columns: &[Cells]) -> WriterPropertiesBuilder {
+    let meaning =
+        |c: &Cells| (format!("justfull.column.{}", c.name), format!("{}: {}", c.unit, c.meaning));
+    let facts = origin(comparison).into_iter().chain(columns.iter().map(meaning));
+    properties(comparison, facts.collect())
 }
 
 fn text(cell: &Value) -> Option<ByteArray> {

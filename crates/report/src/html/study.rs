@@ -1,0 +1,113 @@
+//! The page of a campaign: for each flow a figure, and a table of all cases.
+
+use super::{STYLE, figure_html, figures_html, fill, folded, grid, list, terms, warning};
+use crate::chosen::{Kind, chosen};
+use crate::export::{Column, Runs};
+use crate::figure::{Figure, escape};
+use crate::means::{means, table};
+use crate::read::{Folder, alias};
+use crate::table::Grid;
+
+const PAGE: &str = include_str!("study.html");
+
+/// Most lines of a figure; more would hide each other.
+const MOST_LINES: usize = 16;
+
+/// What a page says besides the rows.
+pub struct Study<'a> {
+    /// Its heading.
+    pub title: &'a str,
+    /// What was run, as terms and texts.
+    pub facts: &'a [(&'a str, String)],
+    /// Jobs without rows, in words.
+    pub failed: &'a [String],
+    /// The campaign's file.
+    pub text: &'a str,
+    /// The columns that tables and figures show.
+    pub columns: &'a [&'static Column<Runs>],
+    /// The method that others are compared with.
+    pub against: Option<&'a str>,
+}
+
+impl Study<'_> {
+    /// The page of the rows in `folder`, one HTML file. All text is escaped.
+    ///
+    /// # Errors
+    /// There is no method [`Study::against`].
+    pub fn html(&self, folder: &Folder) -> Result<String, String> {
+        let (mut contents, mut results) = (String::new(), String::new());
+        let scenarios = folder.scenarios();
+        let flows = |scenario: &String| {
+            let of_scenario = folder.of_scenario(scenario);
+            of_scenario.flows().into_iter().map(move |flow| (of_scenario.clone(), flow))
+        };
+        for (i, (mut rows, flow)) in scenarios.iter().flat_map(flows).enumerate() {
+            rows.keep(&[], std::slice::from_ref(&flow)).map_err(|e| e.to_string())?;
+            let name = match &scenarios[..] {
+                [_] => escape(&flow),
+                _ => escape(&format!("{}: {flow}", rows.scenarios().join(", "))),
+            };
+            let id = format!("flow-{}", i + 1);
+            contents += &format!("<li><a href=\"#{id}\">{name}</a></li>");
+            let section = self.section(&rows, i + 1)?;
+            results += &format!("<section id=\"{id}\"><h2>{name}</h2>\n{section}</section>\n");
+        }
+        contents += "<li><a href=\"#campaign\">Campaign</a></li>";
+        let facts = self.facts.iter().map(|(term, text)| (*term, escape(text)));
+        Ok(fill(
+            PAGE,
+            &[
+                ("title", &escape(self.title)),
+                ("style", STYLE),
+                ("failed", &warning("These jobs have failed:", self.failed)),
+                ("facts", &terms(facts)),
+                ("contents", &contents),
+                ("results", &results),
+                ("text", &escape(self.text)),
+            ],
+        ))
+    }
+
+    fn section(&self, folder: &Folder, number: usize) -> Result<String, String> {
+        let found = means(folder, self.columns, None)?;
+        let mut figures = self.figures(folder, number).into_iter();
+        let lead = figures.next().map_or_else(String::new, |figure| figure_html(&figure));
+        let others: Vec<Figure> = figures.collect();
+        let mut out = lead + &with_notes(&table(&found, self.columns, None));
+        if let Some(method) = self.against {
+            let found = means(folder, self.columns, Some(method))?;
+            let differences = with_notes(&table(&found, self.columns, self.against));
+            out += &folded(&format!("Differences to {method}"), &differences);
+        }
+        Ok(out + &folded("More figures", &figures_html(&others)))
+    }
+
+    /// Each column over what is swept, and each over the last.
+    fn figures(&self, folder: &Folder, number: usize) -> Vec<Figure> {
+        let lines = folder.lines();
+        let swept = folder.swept().is_some() && (1..=MOST_LINES).contains(&lines);
+        let over = self.columns.iter().filter(|_| swept).map(|&y| Kind::Line { y });
+        let across = self
+            .columns
+            .split_last()
+            .into_iter()
+            .flat_map(|(&x, others)| others.iter().map(move |&y| Kind::Points { x, y }));
+        let folders = std::slice::from_ref(folder);
+        over.chain(across)
+            .filter_map(|kind| {
+                let mut figure = chosen(folders, kind, "").ok()?;
+                let name = match kind {
+                    Kind::Line { y } => alias(y),
+                    Kind::Points { x, y } => format!("{}-{}", alias(y), alias(x)),
+                    Kind::Cdf | Kind::Ccdf => return None,
+                };
+                figure.id = format!("flow-{number}-{name}");
+                Some(figure)
+            })
+            .collect()
+    }
+}
+
+fn with_notes(of: &Grid) -> String {
+    format!("{}{}", grid(of), list("reading", &of.notes))
+}

@@ -1,0 +1,90 @@
+//! Means of the runs of each method with their intervals, or differences to one method: a table for
+//! any number of scenarios, points, methods and flows.
+
+use crate::difference::{part_columns, with_interval};
+use crate::export::{Column, Runs};
+use crate::read::{Folder, alias};
+use crate::table::{Grid, Row, RowKind};
+use justfull_lab::stats::{Summary, paired_difference};
+use serde::Serialize;
+
+/// What is known of a flow under a method at a point.
+#[derive(Clone, Debug, Serialize)]
+pub struct Means {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// What is swept and the point of it; empty without a sweep.
+    pub point: String,
+    /// Name of the method.
+    pub method: String,
+    /// Name of the flow.
+    pub flow: String,
+    /// Of each column; none where no run has it.
+    pub columns: Vec<Option<Summary>>,
+}
+
+/// The means of `columns` for all flows that `folder` keeps. With the name of a method in
+/// `against`, those of differences to it, seed by seed.
+///
+/// # Errors
+/// There is no such method: those that there are.
+pub fn means(
+    folder: &Folder,
+    columns: &[&'static Column<Runs>],
+    against: Option<&str>,
+) -> Result<Vec<Means>, String> {
+    let methods: Vec<&str> = folder.keys().map(|key| &*key.method).collect();
+    if let Some(base) = against.filter(|base| !methods.contains(base)) {
+        return Err(format!("no method `{base}`; {}", folder.in_words()));
+    }
+    let keys = folder.keys().filter(|key| Some(&*key.method) != against);
+    Ok(keys
+        .map(|key| {
+            let base = against.map(|method| key.under(method));
+            let of = |column: &&'static Column<Runs>| {
+                let values = folder.values(key, column.name);
+                match &base {
+                    Some(base) => paired_difference(&values, &folder.values(base, column.name)),
+                    None => Summary::of(&values.iter().map(|v| v.1).collect::<Vec<f64>>()),
+                }
+            };
+            Means {
+                scenario: key.scenario.clone(),
+                point: key.point.clone(),
+                method: key.method.clone(),
+                flow: key.flow.clone(),
+                columns: columns.iter().map(of).collect(),
+            }
+        })
+        .collect())
+}
+
+/// `found` as a table; `columns` and `against` are those that it was found with.
+#[must_use]
+pub fn table(found: &[Means], columns: &[&'static Column<Runs>], against: Option<&str>) -> Grid {
+    let parts = part_columns(found, |m| [&m.scenario, &m.point, &m.method, &m.flow]);
+    let mut header: Vec<String> = parts.iter().map(|&(name, _)| name.to_owned()).collect();
+    let numbers_from = header.len();
+    header.push("n".into());
+    header.extend(columns.iter().map(|column| format!("{}\n{}", alias(column), column.unit)));
+    let rows = found.iter().map(|means| {
+        let place = [&means.scenario, &means.point, &means.method, &means.flow];
+        let mut cells: Vec<String> = parts.iter().map(|&(_, part)| place[part].clone()).collect();
+        let n = means.columns.iter().flatten().map(|summary| summary.n).max();
+        cells.push(n.unwrap_or(0).to_string());
+        let cell = |summary: &Option<Summary>| {
+            summary.as_ref().map_or_else(|| "–".into(), |summary| with_interval(summary, 0.0))
+        };
+        cells.extend(means.columns.iter().map(cell));
+        Row::new(cells, RowKind::Method)
+    });
+    let mut notes = vec![
+        "±: half width of the 95 % confidence interval of the mean, by Student's t; below three \
+         values there is none."
+            .to_owned(),
+    ];
+    if let Some(method) = against {
+        notes.push(format!("All values are differences to {method}, taken seed by seed."));
+    }
+    Grid { header, rows: rows.collect(), numbers_from, notes }
+}
