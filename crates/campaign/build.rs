@@ -2,8 +2,10 @@
 //! it: the same source has the same hash on every machine, whether it comes from git or not.
 
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use toml::{Table, Value};
 
 /// The crates between a scenario and the rows of its runs.
 const CRATES: [&str; 11] =
@@ -20,10 +22,6 @@ fn main() {
         let path = source.display();
         assert!(files.len() > before, "no source in {path}: a dataset would not know its maker");
     }
-    // Versions of dependencies.
-    let lock = crates.join("../Cargo.lock");
-    println!("cargo:rerun-if-changed={}", lock.display());
-    files.extend(lock.exists().then_some(lock));
     files.sort();
     let mut hash = Sha256::new();
     for file in &files {
@@ -33,9 +31,48 @@ fn main() {
         hash.update(fs::read(file).expect("a source can be read"));
         hash.update([0]);
     }
+    for (name, version) in dependencies(&crates) {
+        hash.update(format!("{name} {version}\n"));
+    }
     let hex: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-env=JUSTFULL_SOURCE={hex}");
+}
+
+/// Names and versions of what the crates depend on. What the lock file has besides differs between
+/// the repository and a source distribution, which has fewer crates.
+fn dependencies(crates: &Path) -> BTreeSet<(String, String)> {
+    let table = |path: PathBuf| {
+        println!("cargo:rerun-if-changed={}", path.display());
+        let text = fs::read_to_string(&path).expect("a file of Cargo can be read");
+        text.parse::<Table>().expect("a file of Cargo is TOML")
+    };
+    let lock = table(crates.join("../Cargo.lock"));
+    let packages = || lock["package"].as_array().into_iter().flatten();
+    let mut found = BTreeSet::new();
+    for name in CRATES {
+        let manifest = table(crates.join(name).join("Cargo.toml"));
+        let wanted = |name: &str| manifest["dependencies"].get(name).is_some();
+        let member = format!("justfull-{name}");
+        let own = packages().find(|package| package["name"].as_str() == Some(&member));
+        let own = own.and_then(|package| package.get("dependencies")?.as_array());
+        for one in own.into_iter().flatten().filter_map(Value::as_str) {
+            // `name`, or `name version` where the lock file has several of that name.
+            let (name, version) = one.split_once(' ').unwrap_or((one, ""));
+            if !wanted(name) || name.starts_with("justfull-") {
+                continue;
+            }
+            let of = packages().find(|package| {
+                package["name"].as_str() == Some(name)
+                    && package["version"]
+                        .as_str()
+                        .is_some_and(|v| version.is_empty() || v == version)
+            });
+            let version = of.and_then(|package| package["version"].as_str());
+            found.insert((name.into(), version.expect("a locked version").into()));
+        }
+    }
+    found
 }
 
 /// Adds the sources below `folder`.

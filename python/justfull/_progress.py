@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Tell = Callable[[int, float], None]
+# A bar or none, or what shows it; None for a bar where somebody looks.
+Progress = bool | Tell | None
 
 
 def _is_watched() -> bool:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from justfull import _native
-from justfull._progress import shown
+from justfull._progress import Progress, shown
 from justfull._results import Results
 from justfull.errors import BrokenRunError
 from justfull.own import Aqm, CongestionControl, Limiter, Method, RbScheduler
 
 Own = Method | type[Limiter] | type[Aqm] | type[RbScheduler] | type[CongestionControl]
-Progress = bool | Callable[[int, float], None] | None
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from justfull import _native
+from justfull._progress import Progress, Tell, shown
 from justfull.errors import ArgumentError, JustfullError
 
 __all__ = ["Dataset", "VersionError", "WorkerError", "campaign"]
 
 _AHEAD = 2
 
+# Jobs of a part: cases by their names, each with first and last seed.
+_Batch = list[tuple[str, int, int]]
 
 # What a case is in the columns of `runs.csv`.
 _CASE = ["scenario", "x_name", "x_value", "grid", "method"]
@@ -80,6 +83,13 @@ class Dataset:
         return found.drop("values").with_columns(
             polars.Series("half_width", halves, dtype=polars.Float64))
 
+    def report(self, columns: Sequence[str] = (), against: str | None = None) -> Path:
+        """Writes `report.html` into the dataset's folder, with figures and tables of all flows, and
+        returns the file. `columns` are names or short names of columns; by default the target's,
+        mean, p95 and p99 of delay, and goodput. `against` is the method that others are compared
+        with."""
+        return self._native.report(list(columns), against)
+
     def pareto(self, flow: str, *, least: Sequence[str] = (), most: Sequence[str] = ()) -> Any:
         """A frame of polars with the means of each case, and `front`: no case of the same scenario
         is at least as good in every column and better in one. Little is good in the columns
@@ -127,6 +137,8 @@ def campaign(
     client: Any = None,
     threads: int | None = None,
     part_s: float = 2.0,
+    retry: bool = False,
+    progress: Progress = None,
     data: str | os.PathLike[str] | None = None,
 ) -> Dataset:
     """Makes what the dataset of a campaign's file lacks, and returns the dataset.
@@ -135,7 +147,8 @@ def campaign(
     justfull, and the folder `out` (default: results/campaign/NAME), the file and the traces under
     the same paths. A part is made of as many jobs as take about `part_s` seconds of CPU: more is
     better on a large cluster. Without it, `threads` threads of this machine make them. A campaign
-    that was ended in any way goes on when it is called again; nothing is made twice.
+    that was ended in any way goes on when it is called again; nothing is made twice. With `retry`,
+    jobs that have failed are made once more. `progress` is that of `Scenario.run`.
 
     Raises ScenarioError and ArgumentError for a wrong file, OSError for the disk, VersionError for
     a worker with another version, WorkerError for a part that no worker could make.
@@ -144,21 +157,22 @@ def campaign(
     folder = Path(out).absolute() if out else Path("results/campaign", source.stem).absolute()
     traces = os.fspath(data) if data is not None else os.environ.get("JUSTFULL_DATA")
     native = _native.Campaign(os.fspath(source), os.fspath(folder), traces or None)
-    native.open()
+    native.open(retry)
     try:
-        if client is None:
-            native.run(threads or len(os.sched_getaffinity(0)))
-        else:
-            place = (os.fspath(source), os.fspath(folder), traces or None)
-            _on_cluster(native, client, place, part_s)
+        with shown(progress, *native.open_work()) as tell:
+            if client is None:
+                native.run(threads or len(os.sched_getaffinity(0)), tell)
+            else:
+                place = (os.fspath(source), os.fspath(folder), traces or None)
+                _on_cluster(native, client, place, part_s, tell)
     finally:
         native.close()
     return Dataset(native, folder)
 
 
 @lru_cache(maxsize=4)
-def _known(source: str, folder: str, traces: str | None, changed: float) -> _native.Campaign:
-    """A worker reads a campaign once."""
+def _known(source: str, folder: str, traces: str | None) -> _native.Campaign:
+    """A worker reads a campaign once, and again when its caller knows other cases."""
     return _native.Campaign(source, folder, traces)
 
 
@@ -173,15 +187,17 @@ def _refuse(worker: str, there: tuple[str, str], here: tuple[str, str]) -> Versi
 
 
 def _make(
-    place: tuple[str, str, str | None],
-    changed: float,
-    caller: tuple[str, str],
-    part: tuple[int, int, int],
+    place: tuple[str, str, str | None], caller: tuple[str, str], batch: _Batch
 ) -> tuple[str, float]:
     """Runs on a worker."""
     if _version() != caller:
         raise _refuse(os.uname().nodename, _version(), caller)
-    return _known(*place, changed).make_part(*part)
+    known = _known(*place)
+    if not known.knows(batch):
+        # A file has changed since: the campaign's, or a scenario's or trace beside it.
+        _known.cache_clear()
+        known = _known(*place)
+    return known.make_part(batch)
 
 
 def _same_version(client: Any) -> None:
@@ -196,31 +212,29 @@ def _same_version(client: Any) -> None:
 
 
 def _on_cluster(
-    native: _native.Campaign, client: Any, place: tuple[str, str, str | None], part_s: float
+    native: _native.Campaign,
+    client: Any,
+    place: tuple[str, str, str | None],
+    part_s: float,
+    tell: Tell | None,
 ) -> None:
     import distributed
 
     _same_version(client)
-    changed = os.stat(place[0]).st_mtime
-    job_s: dict[int, float] = {}
+    finished, simulated_s = 0, 0.0
     # With a target, the values of a round say what the next one makes.
-    while left := native.stretches()[::-1]:
+    while native.fill():
         as_completed: Any = distributed.as_completed  # it has no types
         running = as_completed()
-        batches: dict[Any, tuple[int, int]] = {}
+        batches: dict[Any, _Batch] = {}
 
         def submit() -> bool:
-            if not left:
+            batch = native.next_batch(part_s)
+            if batch is None:
                 return False
-            case, first, last = left.pop()
-            seeds = int(part_s / job_s[case]) if case in job_s else 1
-            end = min(last, first + min(max(seeds, 1), native.MOST_SEEDS) - 1)
-            if end < last:
-                left.append((case, end + 1, last))
             # A part's name is its own, so a part that is made again takes its place.
-            part = (case, first, end)
-            future = client.submit(_make, place, changed, _version(), part, pure=False, retries=3)
-            batches[future.key] = (case, first)
+            future = client.submit(_make, place, _version(), batch, pure=False, retries=3)
+            batches[future.key] = batch
             running.add(future)
             return True
 
@@ -228,14 +242,19 @@ def _on_cluster(
         while running.count() < slots and submit():
             pass
         for future in running:
-            case, first = batches.pop(future.key)
+            batch = batches.pop(future.key)
             if future.status != "finished":
                 error = future.exception()
                 if isinstance(error, VersionError):
                     raise error
-                raise WorkerError(f"case {case}, seed {first}: {error}") from error
+                case, seed, _ = batch[0]
+                raise WorkerError(f"case {case}, seed {seed}: {error}") from error
             lines, took = future.result()
             native.record(lines)
-            job_s[case] = max(job_s.get(case, 0.0), took)
+            native.took(batch, took)
+            if tell is not None:
+                jobs, job_s = native.work(batch)
+                finished, simulated_s = finished + jobs, simulated_s + job_s
+                tell(finished, simulated_s)
             future.release()
             submit()

@@ -79,6 +79,42 @@ def test_more_seeds_reuse_what_is_there(file: Path, tmp_path: Path, client: Clie
     assert (tmp_path / "out" / "ledger.jsonl").read_text().startswith(ledger)
 
 
+def test_a_worker_sees_that_a_file_beside_the_campaign_has_changed(
+    tmp_path: Path, client: Client
+) -> None:
+    cell = tmp_path / "cell.toml"
+    cell.write_text(str(jf.scenario("nr-100mhz").set(duration="1s", warmup="100ms").toml()))
+    file = tmp_path / "study.toml"
+    file.write_text('scenarios = ["cell.toml"]\nmethods = ["Vanilla"]\nseeds = 6\n')
+    told: list[tuple[int, float]] = []
+
+    def tell(finished: int, simulated_s: float) -> None:
+        told.append((finished, simulated_s))
+
+    first = jf.campaign(file, tmp_path / "out", client=client, progress=tell)
+    assert (first.tally["done"], told[-1]) == (6, (6, 6.0))
+    told.clear()
+    jf.campaign(file, tmp_path / "threads", threads=2, progress=tell)
+    assert told[-1][0] == 6
+    cell.write_text(cell.read_text().replace('duration = "1s"', 'duration = "1.5s"'))
+    second = jf.campaign(file, tmp_path / "out", client=client)
+    assert (second.tally["done"], second.tally["failed"]) == (6, [])
+    # The rows of the file as it was stay.
+    assert sorted(rows(second)["duration_s"].unique()) == [1.0, 1.5]
+
+
+def test_many_cases_share_parts_on_dask_too(tmp_path: Path, client: Client) -> None:
+    path = tmp_path / "study.toml"
+    limits = ", ".join(f'"{n}0kB"' for n in range(1, 41))
+    path.write_text(TEXT.replace("seeds = 30", "seeds = 2").replace('"2s"', '"1s"')
+                    + f'[grid]\n"rlc.queue.limit" = [{limits}]\n')
+    dask = jf.campaign(path, tmp_path / "dask", client=client)
+    threads = jf.campaign(path, tmp_path / "threads", threads=2)
+    assert dask.tally["done"] == threads.tally["done"] == 160
+    assert max(dask.tally["parts"], threads.tally["parts"]) < 40
+    assert rows(dask).equals(rows(threads))
+
+
 def test_tables_differences_and_fronts(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     # The call begins after 2 s.
@@ -103,6 +139,13 @@ def test_tables_differences_and_fronts(tmp_path: Path) -> None:
     assert [row["method"] for row in apart] == ["DRQL", "DRQL"]
     differences = [a - b for a, b in zip(delays("DRQL"), delays("Vanilla"))]
     assert math.isclose(apart[1]["mean"], fmean(differences))
+    page = dataset.report(["delay.mean", "goodput"], against="Vanilla")
+    assert page == tmp_path / "out" / "report.html"
+    assert "Differences to Vanilla" in page.read_text()
+    with pytest.raises(jf.ArgumentError, match="no column `dely`"):
+        dataset.report(["dely"])
+    with pytest.raises(jf.ArgumentError, match="no method `X`"):
+        dataset.report(against="X")
     front = dataset.pareto("voip", least=["delay_ms_mean", "delay_ms_p99"]).to_dicts()
     best = min(front, key=lambda row: row["delay_ms_mean"])
     assert best["front"] and not all(row["front"] for row in front)
@@ -206,6 +249,6 @@ def test_what_is_wrong_is_an_exception(file: Path, tmp_path: Path) -> None:
     file.write_text(TEXT)
     jf.campaign(file, tmp_path / "out", threads=2)
     ledger = tmp_path / "out" / "ledger.jsonl"
-    ledger.write_text(ledger.read_text().replace('"ledger":1', '"ledger":7'))
+    ledger.write_text(ledger.read_text().replace('"ledger":2', '"ledger":7'))
     with pytest.raises(jf.ArgumentError, match="a ledger of format 7"):
         jf.campaign(file, tmp_path / "out")

@@ -1,24 +1,40 @@
 //! The folder of a campaign's results.
 //!
 //! ```text
-//! ledger.jsonl                                       what is made, and what has failed
-//! parts/scenario=NAME/method=NAME/JOB.parquet        rows of jobs with successive seeds
+//! campaign.json                                  the campaign's file
+//! ledger.jsonl                                   what is made, and what has failed
+//! parts/scenario=NAME/method=NAME/ID.parquet     rows of jobs of one scenario and method
 //! ```
 
+use crate::VERSION;
 use crate::failure::Failure;
-use crate::ledger::{Ledger, Line, Part};
+use crate::ledger::{self, FailedJob, Ledger, Line, Part, Stretch};
 use crate::part;
-use crate::plan::{Campaign, Case};
+use crate::plan::{Campaign, Case, Id};
 use justfull_lab::stats::Summary;
+use justfull_report::export::Sink;
+use justfull_report::read::Folder;
+use parquet::record::Field;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+/// Where a dataset says whose it is.
+const ORIGIN: &str = "campaign.json";
+
+/// Columns that say whose a row is.
+const OF_ROW: [&str; 8] =
+    ["scenario", "group", "x_name", "x_value", "grid", "method", "seed", "flow"];
 
 /// What is known of one case.
 #[derive(Clone, Debug, Default)]
 struct Known {
     done: BTreeSet<u64>,
     failed: BTreeMap<u64, String>,
+    /// The target's metric of those that are done, where the campaign has a target.
     values: BTreeMap<u64, f64>,
 }
 
@@ -53,10 +69,26 @@ impl Tally {
 pub struct Dataset {
     path: PathBuf,
     ledger: Option<Ledger>,
-    known: BTreeMap<String, Known>,
+    /// Metric and flow of the target, where there is one.
+    target: Option<(String, String)>,
+    known: BTreeMap<Id, Known>,
     parts: BTreeMap<String, Part>,
     /// What was mended when it was opened, in words.
     pub mended: Vec<String>,
+}
+
+/// What the folder knows of the campaign that made it, for those who name the folder.
+#[derive(Serialize, Deserialize)]
+struct Origin {
+    /// Its file.
+    file: PathBuf,
+}
+
+/// The file of the campaign that made the dataset in `folder`; none if `folder` is no dataset.
+#[must_use]
+pub fn campaign_of(folder: &Path) -> Option<PathBuf> {
+    let text = fs::read(folder.join(ORIGIN)).ok()?;
+    serde_json::from_slice::<Origin>(&text).ok().map(|origin| origin.file)
 }
 
 impl Dataset {
@@ -66,12 +98,21 @@ impl Dataset {
     ///
     /// # Errors
     /// When another process writes it, another version has made it, or the disk fails.
-    pub fn open(path: &Path) -> Result<Self, Failure> {
+    pub fn open(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
         fs::create_dir_all(path.join("parts")).map_err(|what| Failure::disk(path, what))?;
-        let (ledger, lines) = Ledger::open(path)?;
-        let mut dataset = Self::of(path, lines);
+        let (ledger, lines, damaged) = Ledger::open(path)?;
+        let mut dataset = Self::of(path, campaign, lines);
         dataset.ledger = Some(ledger);
+        if damaged > 0 {
+            let lines = if damaged == 1 { "a line".into() } else { format!("{damaged} lines") };
+            dataset.mended.push(format!(
+                "{lines} of the ledger was damaged: what it told is found or made again"
+            ));
+        }
         dataset.mend()?;
+        dataset.parts.values().for_each(|part| count(&mut dataset.known, part));
+        dataset.read_values();
+        dataset.name(campaign)?;
         Ok(dataset)
     }
 
@@ -79,50 +120,43 @@ impl Dataset {
     ///
     /// # Errors
     /// When another version has made it, or it cannot be read.
-    pub fn look(path: &Path) -> Result<Self, Failure> {
-        Ok(Self::of(path, Ledger::look(path)?))
+    pub fn look(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
+        let mut dataset = Self::of(path, campaign, Ledger::look(path)?);
+        dataset.parts.values().for_each(|part| count(&mut dataset.known, part));
+        dataset.read_values();
+        Ok(dataset)
     }
 
-    fn of(path: &Path, lines: Vec<Line>) -> Self {
+    /// The parts and failed jobs that `lines` tell of.
+    fn of(path: &Path, campaign: &Campaign, lines: Vec<Line>) -> Self {
+        let target = campaign.target.as_ref();
         let mut dataset = Self {
             path: path.into(),
             ledger: None,
+            target: target.map(|target| (target.metric.clone(), target.flow.clone())),
             known: BTreeMap::new(),
             parts: BTreeMap::new(),
             mended: Vec::new(),
         };
-        lines.into_iter().for_each(|line| dataset.note(line));
+        for line in lines {
+            match line {
+                Line::Begin { .. } => {}
+                Line::Failed(job) => dataset.failed(job),
+                Line::Lost { file } => {
+                    dataset.parts.remove(&file);
+                }
+                Line::Part(part) => {
+                    dataset.parts.insert(part.file.clone(), part);
+                }
+            }
+        }
         dataset
     }
 
-    fn note(&mut self, line: Line) {
-        match line {
-            Line::Begin { .. } => {}
-            Line::Failed { case, seed, error } => {
-                self.known.entry(case).or_default().failed.insert(seed, error);
-            }
-            Line::Lost { file } => {
-                if let Some(part) = self.parts.remove(&file)
-                    && let Some(known) = self.known.get_mut(&part.case)
-                {
-                    for seed in part.from..=part.to {
-                        known.done.remove(&seed);
-                        known.failed.remove(&seed);
-                        known.values.remove(&seed);
-                    }
-                }
-            }
-            Line::Part(part) => {
-                let known = self.known.entry(part.case.clone()).or_default();
-                known.failed.extend(part.failed.clone());
-                let seeds = (part.from..=part.to).filter(|seed| !part.failed.contains_key(seed));
-                let seeds: Vec<u64> = seeds.collect();
-                for (seed, value) in seeds.iter().zip(&part.values) {
-                    known.values.extend(value.map(|value| (*seed, value)));
-                }
-                known.done.extend(seeds);
-                self.parts.insert(part.file.clone(), part);
-            }
+    fn failed(&mut self, job: FailedJob) {
+        let known = self.known.entry(job.case).or_default();
+        if !known.done.contains(&job.seed) {
+            known.failed.insert(job.seed, job.error);
         }
     }
 
@@ -138,12 +172,16 @@ impl Dataset {
         for name in found.keys().filter(|name| !self.parts.contains_key(*name)) {
             left.push(name.clone());
         }
-        for name in &lost {
-            if found.contains_key(name) {
-                self.put_aside(name)?;
+        let mut lines = Vec::new();
+        for name in lost {
+            if found.contains_key(&name) {
+                self.put_aside(&name, "damaged")?;
             }
             self.mended.push(format!("{name} is missing or damaged: its jobs are made again"));
+            self.parts.remove(&name);
+            lines.push(Line::Lost { file: name });
         }
+        let mut jobs: BTreeSet<(Id, u64)> = self.parts.values().flat_map(with_rows).collect();
         for name in left {
             let place = self.path.join(&name);
             if name.rsplit('/').next().is_some_and(|file| file.starts_with('.')) {
@@ -151,21 +189,42 @@ impl Dataset {
             } else if !name.ends_with(".parquet") {
                 continue;
             } else if let Some(part) = part::read(&self.path, &name) {
+                if with_rows(&part).any(|job| jobs.contains(&job)) {
+                    self.put_aside(&name, "double")?;
+                    self.mended.push(format!("{name} has jobs of other parts: put aside"));
+                    continue;
+                }
+                jobs.extend(with_rows(&part));
                 self.mended.push(format!("{name} was not in the ledger: taken"));
-                self.keep(vec![Line::Part(part)])?;
+                lines.push(Line::Part(part.clone()));
+                self.parts.insert(name, part);
             } else {
-                self.put_aside(&name)?;
+                self.put_aside(&name, "damaged")?;
                 self.mended.push(format!("{name} is no whole part: put aside"));
             }
         }
-        let lines: Vec<Line> = lost.into_iter().map(|file| Line::Lost { file }).collect();
-        if lines.is_empty() { Ok(()) } else { self.keep(lines) }
+        match &mut self.ledger {
+            Some(ledger) if !lines.is_empty() => ledger.append(&lines),
+            _ => Ok(()),
+        }
     }
 
-    fn put_aside(&self, name: &str) -> Result<(), Failure> {
+    fn put_aside(&self, name: &str, why: &str) -> Result<(), Failure> {
         let place = self.path.join(name);
-        fs::rename(&place, place.with_extension("parquet.damaged"))
+        fs::rename(&place, place.with_extension(format!("parquet.{why}")))
             .map_err(|what| Failure::disk(&place, what))
+    }
+
+    /// Notes whose dataset it is.
+    fn name(&self, campaign: &Campaign) -> Result<(), Failure> {
+        let file = std::path::absolute(&campaign.file).unwrap_or_else(|_| campaign.file.clone());
+        if campaign_of(&self.path).as_ref() == Some(&file) {
+            return Ok(());
+        }
+        let text = serde_json::to_string(&Origin { file }).unwrap_or_default();
+        let mut sink = Sink::create(&self.path.join(ORIGIN))?;
+        sink.write_all(text.as_bytes()).map_err(|what| sink.error(what))?;
+        Ok(sink.commit()?)
     }
 
     /// Writes `lines` to the ledger and counts them.
@@ -173,21 +232,74 @@ impl Dataset {
         if let Some(ledger) = &mut self.ledger {
             ledger.append(&lines)?;
         }
-        lines.into_iter().for_each(|line| self.note(line));
+        for line in lines {
+            match line {
+                Line::Part(part) => {
+                    count(&mut self.known, &part);
+                    self.read_values_of(&part);
+                    self.parts.insert(part.file.clone(), part);
+                }
+                Line::Failed(job) => self.failed(job),
+                Line::Begin { .. } | Line::Lost { .. } => {}
+            }
+        }
         Ok(())
     }
 
-    /// Keeps what [`make_part`](crate::run::make_part) returned, wherever it was made.
+    /// Keeps what [`make_part`](crate::run::make_part) returned, wherever it was made. A part whose
+    /// jobs are there already is put aside: a worker that was thought dead may come back.
     ///
     /// # Errors
     /// When it is nothing of that kind, or the disk fails.
     pub fn record(&mut self, lines: &str) -> Result<(), Failure> {
-        let read = |line: &str| match serde_json::from_str(line) {
-            Ok(line @ (Line::Part(_) | Line::Failed { .. })) => Ok(line),
-            _ => Err(Failure::wrong(&self.path, "part", line, "what a part's maker returned")),
+        let mut kept = Vec::new();
+        for text in lines.lines() {
+            match ledger::line(text) {
+                Some(Line::Part(part)) if self.parts.contains_key(&part.file) => {}
+                Some(Line::Part(part)) if with_rows(&part).any(|job| self.is_done(job)) => {
+                    self.put_aside(&part.file, "double")?;
+                }
+                Some(line @ (Line::Part(_) | Line::Failed(_))) => kept.push(line),
+                _ => {
+                    let allowed = "what a part's maker returned";
+                    return Err(Failure::wrong(&self.path, "part", text, allowed));
+                }
+            }
+        }
+        if kept.is_empty() { Ok(()) } else { self.keep(kept) }
+    }
+
+    fn is_done(&self, (case, seed): (Id, u64)) -> bool {
+        self.known.get(&case).is_some_and(|known| known.done.contains(&seed))
+    }
+
+    /// Forgets that jobs have failed, so that they are made once more.
+    pub fn retry(&mut self) {
+        self.known.values_mut().for_each(|known| known.failed.clear());
+    }
+
+    fn read_values(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        parts.values().for_each(|part| self.read_values_of(part));
+        self.parts = parts;
+    }
+
+    /// The target's metric of the jobs of `part`, from its line, or from its rows if its line tells
+    /// another or none.
+    fn read_values_of(&mut self, part: &Part) {
+        let Some((metric, flow)) = &self.target else { return };
+        let values = match part.target == self.target {
+            true => part.values.clone(),
+            false => part::values(&self.path, &part.file, (metric, flow)).unwrap_or_default(),
         };
-        let lines = lines.lines().map(read).collect::<Result<Vec<_>, _>>()?;
-        if lines.is_empty() { Ok(()) } else { self.keep(lines) }
+        for ((case, seed), value) in with_rows(part).zip(values) {
+            self.known.entry(case).or_default().values.extend(value.map(|value| (seed, value)));
+        }
+    }
+
+    /// Jobs that were made together, and the seconds of CPU that they took.
+    pub(crate) fn costs(&self) -> impl Iterator<Item = (&[Stretch], f64)> {
+        self.parts.values().map(|part| (&*part.jobs, part.cpu_s))
     }
 
     /// The folder.
@@ -217,16 +329,20 @@ impl Dataset {
         }
     }
 
-    /// Number of jobs of `case` that are open.
+    /// Number of jobs that are open, and the seconds that they simulate. With a target there may be
+    /// more when these are made.
     #[must_use]
-    pub fn open_jobs(&self, campaign: &Campaign, case: &Case) -> usize {
-        self.open_seeds(campaign, case, self.seeds_of(campaign, case)).len()
+    pub fn open_work(&self, campaign: &Campaign) -> (usize, f64) {
+        campaign.cases.iter().fold((0, 0.0), |(jobs, all_s), case| {
+            let open = self.open_seeds(campaign, case, self.seeds_of(campaign, case)).len();
+            (jobs + open, all_s + open as f64 * campaign.duration_s(case))
+        })
     }
 
     /// The first `seeds` seeds of `case` that are neither done nor failed.
     pub(crate) fn open_seeds(&self, campaign: &Campaign, case: &Case, seeds: u64) -> Vec<u64> {
         let all = campaign.first_seed..campaign.first_seed + seeds;
-        match self.known.get(&case.id.to_string()) {
+        match self.known.get(&case.id) {
             None => all.collect(),
             Some(known) => all
                 .filter(|seed| !known.done.contains(seed) && !known.failed.contains_key(seed))
@@ -237,8 +353,35 @@ impl Dataset {
     /// The target's metric of the first `seeds` seeds of `case`.
     pub(crate) fn values(&self, campaign: &Campaign, case: &Case, seeds: u64) -> Vec<f64> {
         let all = campaign.first_seed..campaign.first_seed + seeds;
-        let known = self.known.get(&case.id.to_string());
+        let known = self.known.get(&case.id);
         known.map_or_else(Vec::new, |known| known.values.range(all).map(|(_, v)| *v).collect())
+    }
+
+    /// The rows of all jobs of `campaign` that are made, of the columns that say whose a row is and
+    /// of those called `columns`.
+    ///
+    /// # Errors
+    /// A part cannot be read.
+    pub fn rows(&self, campaign: &Campaign, columns: &[&str]) -> Result<Folder, Failure> {
+        let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
+        let mut rows = Vec::new();
+        for part in self.parts.values() {
+            let jobs: Vec<(Id, u64)> = with_rows(part).collect();
+            let read = part::rows(&self.path, &part.file, &wanted, |job, fields| {
+                let of =
+                    jobs.get(job).and_then(|&(case, seed)| Some((campaign.index(case)?, seed)));
+                rows.extend(of.map(|of| (of, fields.into_iter().map(json).collect())));
+            });
+            if read.is_none() {
+                let (file, allowed) = (self.path.join(&part.file), "a whole part; run it again");
+                return Err(Failure::wrong(&file, "", "what cannot be read", allowed));
+            }
+        }
+        // Parts have no order; the flows of a job do.
+        rows.sort_by_key(|(of, _)| *of);
+        let mut folder = Folder::empty(&self.path, "justfull campaign run", VERSION);
+        rows.into_iter().for_each(|(_, row)| folder.add(row));
+        Ok(folder)
     }
 
     /// How far `campaign` is.
@@ -248,14 +391,15 @@ impl Dataset {
             cases: campaign.cases.len(),
             parts: self.parts.len(),
             bytes: self.parts.values().map(|part| part.bytes).sum(),
-            cpu_s: self.parts.values().map(|part| part.cpu_s).sum(),
+            // From zero: the sum of nothing would be -0.
+            cpu_s: self.parts.values().fold(0.0, |sum, part| sum + part.cpu_s),
             ..Tally::default()
         };
         for case in &campaign.cases {
             let seeds = self.seeds_of(campaign, case);
             let wanted = campaign.first_seed..campaign.first_seed + seeds;
             tally.jobs += seeds;
-            let Some(known) = self.known.get(&case.id.to_string()) else { continue };
+            let Some(known) = self.known.get(&case.id) else { continue };
             tally.done += known.done.range(wanted.clone()).count() as u64;
             let name = &campaign.scenarios[case.scenario].name;
             tally.failed.extend(known.failed.range(wanted).map(|(seed, error)| {
@@ -263,6 +407,38 @@ impl Dataset {
             }));
         }
         tally
+    }
+}
+
+/// A field of a row as `runs.jsonl` has it.
+fn json((name, field): (&str, &Field)) -> (String, Value) {
+    let value = match field {
+        Field::Str(text) => text.as_str().into(),
+        Field::Bool(flag) => (*flag).into(),
+        Field::Long(number) => (*number).into(),
+        Field::Double(number) => (*number).into(),
+        _ => Value::Null,
+    };
+    (name.into(), value)
+}
+
+/// The jobs of `part` that have rows, in their order.
+fn with_rows(part: &Part) -> impl Iterator<Item = (Id, u64)> {
+    part.each().filter(|(_, _, has_rows)| *has_rows).map(|(case, seed, _)| (case, seed))
+}
+
+/// Adds the jobs of `part` to what is known.
+fn count(known: &mut BTreeMap<Id, Known>, part: &Part) {
+    for (case, seed) in with_rows(part) {
+        let known = known.entry(case).or_default();
+        known.done.insert(seed);
+        known.failed.remove(&seed);
+    }
+    for FailedJob { case, seed, error } in &part.failed {
+        let known = known.entry(*case).or_default();
+        if !known.done.contains(seed) {
+            known.failed.insert(*seed, error.clone());
+        }
     }
 }
 

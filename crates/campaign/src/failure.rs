@@ -27,7 +27,9 @@ pub enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn wrong(file: &Path, field: &str, found: &str, allowed: &str) -> Self {
+    /// `found` stands in `field` of `file`, where `allowed` is.
+    #[must_use]
+    pub fn wrong(file: &Path, field: &str, found: &str, allowed: &str) -> Self {
         Self::Wrong {
             file: file.into(),
             field: field.into(),

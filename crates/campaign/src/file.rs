@@ -1,6 +1,7 @@
 //! The file of a campaign.
 
 use crate::failure::Failure;
+use justfull_base::Duration;
 use justfull_report::read;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ pub(crate) struct CampaignFile {
     /// How sure to be, instead of a number of seeds.
     #[serde(default)]
     pub(crate) target: Option<Target>,
+    /// Most time of CPU that a job may take.
+    #[serde(default)]
+    pub(crate) job_limit: Option<Duration>,
 }
 
 const fn one() -> u64 {
@@ -77,7 +81,8 @@ impl CampaignFile {
     pub(crate) fn read(text: &str, file: &Path) -> Result<Self, Failure> {
         let read: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
-            let allowed = "a campaign: scenarios, methods, variant, set, grid, and seeds or target";
+            let allowed = "a campaign: scenarios, methods, variant, set, grid, job_limit, and seeds \
+                           or target";
             Failure::wrong(file, &format!("line {line}"), error.message(), allowed)
         })?;
         read.check(file)?;
@@ -104,6 +109,9 @@ impl CampaignFile {
             if self.set.contains_key(path) {
                 return wrong(&format!("grid.{path}"), "set and varied", "one of the two");
             }
+        }
+        if self.job_limit.is_some_and(Duration::is_zero) {
+            return wrong("job_limit", "0s", "more, such as \"60s\"");
         }
         let Some(target) = &self.target else { return Ok(()) };
         if let Err(why) = read::column_of(&target.metric) {

@@ -1,19 +1,25 @@
 //! The ledger of a dataset: one line of JSON for each part and each failed job, appended and
 //! synced.
 //!
-//! A line that a killed process left half written is cut off. One process writes at a time: the
-//! kernel's lock on the file ends with it.
+//! Each line ends with a checksum of itself. A line that a killed process left half written is cut
+//! off, and one that was damaged later is left out: what it told is found again, or made again. One
+//! process writes at a time: the kernel's lock on the file ends with it.
 
 use crate::failure::Failure;
+use crate::plan::Id;
 use crate::{SOURCE, VERSION};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Version of its format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+
+/// What stands before a line's checksum.
+const SUM: &str = ",\"sum\":\"";
 
 /// A line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,25 +42,36 @@ pub(crate) enum Line {
         file: String,
     },
     /// A job has failed, and so have all that would share its part.
-    Failed {
-        /// Name of the case.
-        case: String,
-        /// Seed.
-        seed: u64,
-        /// What went wrong.
-        error: String,
-    },
+    Failed(FailedJob),
 }
 
-/// A part of the dataset: jobs of one case with successive seeds.
+/// A job without rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FailedJob {
+    /// Name of the case.
+    pub(crate) case: Id,
+    /// Seed.
+    pub(crate) seed: u64,
+    /// What went wrong.
+    pub(crate) error: String,
+}
+
+/// Successive seeds of one case.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// Name of the case.
+    pub case: Id,
+    /// First seed.
+    pub from: u64,
+    /// Last seed.
+    pub to: u64,
+}
+
+/// A part of the dataset: jobs of one scenario under one method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Part {
-    /// Name of the case.
-    pub(crate) case: String,
-    /// First seed.
-    pub(crate) from: u64,
-    /// Last seed.
-    pub(crate) to: u64,
+    /// Its jobs, in the order of its rows.
+    pub(crate) jobs: Vec<Stretch>,
     /// The file, from the dataset's folder.
     pub(crate) file: String,
     /// Its size.
@@ -62,14 +79,28 @@ pub(crate) struct Part {
     /// SHA-256 of its content, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) sha256: String,
-    /// Seconds of CPU that its jobs took.
+    /// Seconds of CPU that its jobs took; 0 when nobody knows any more.
     pub(crate) cpu_s: f64,
-    /// Jobs among them that failed, and so have no rows: what went wrong, by seed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) failed: BTreeMap<u64, String>,
-    /// The target's metric of each other job, where there is a target.
+    /// Jobs among them that failed, and so have no rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) failed: Vec<FailedJob>,
+    /// The target's metric and flow, where there is a target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<(String, String)>,
+    /// The target's metric of each other job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) values: Vec<Option<f64>>,
+}
+
+impl Part {
+    /// Case and seed of each job, and whether it has rows.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (Id, u64, bool)> {
+        let has_rows =
+            |case, seed| !self.failed.iter().any(|job| (job.case, job.seed) == (case, seed));
+        self.jobs.iter().flat_map(move |&Stretch { case, from, to }| {
+            (from..=to).map(move |seed| (case, seed, has_rows(case, seed)))
+        })
+    }
 }
 
 /// The file, open for appending.
@@ -79,8 +110,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the ledger in `folder`, or begins it, and returns its lines.
-    pub(crate) fn open(folder: &Path) -> Result<(Self, Vec<Line>), Failure> {
+    /// Opens the ledger in `folder`, or begins it, and returns its lines and how many are left out.
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Vec<Line>, usize), Failure> {
         let path = folder.join("ledger.jsonl");
         let disk = |what| Failure::disk(&path, what);
         let mut options = OpenOptions::new();
@@ -93,28 +124,27 @@ impl Ledger {
             }
             Err(TryLockError::Error(what)) => return Err(disk(what)),
         }
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(disk)?;
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        if whole < text.len() {
-            file.set_len(whole as u64).map_err(disk)?;
-            file.seek(SeekFrom::End(0)).map_err(disk)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(disk)?;
+        let content = Content::of(&bytes, &path)?;
+        if content.whole < bytes.len() {
+            file.set_len(content.whole as u64).map_err(disk)?;
         }
-        let lines = lines(&text[..whole], &path)?;
+        blank(&path, &content.damaged).map_err(disk)?;
         let mut ledger = Self { file, path };
-        if lines.is_empty() {
+        if content.lines.is_empty() {
             let (version, source) = (VERSION.into(), SOURCE.into());
             ledger.append(&[Line::Begin { ledger: FORMAT, version, source }])?;
         }
-        Ok((ledger, lines))
+        Ok((ledger, content.lines, content.damaged.len()))
     }
 
     /// The lines of the ledger in `folder`, for reading alone; none when there is none.
     pub(crate) fn look(folder: &Path) -> Result<Vec<Line>, Failure> {
         let path = folder.join("ledger.jsonl");
-        match std::fs::read_to_string(&path) {
-            Ok(text) => lines(&text[..text.rfind('\n').map_or(0, |end| end + 1)], &path),
-            Err(what) if what.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Content::of(&bytes, &path)?.lines),
+            Err(what) if what.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(what) => Err(Failure::disk(&path, what)),
         }
     }
@@ -132,47 +162,100 @@ impl Ledger {
     }
 }
 
+/// Writes blanks in the place of each of `lines`, the offset and length of a damaged one.
+fn blank(path: &Path, lines: &[(usize, usize)]) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let file = OpenOptions::new().write(true).open(path)?;
+    for (at, length) in lines {
+        file.write_all_at(&vec![b' '; *length], *at as u64)?;
+    }
+    file.sync_data()
+}
+
 /// `lines` as the ledger holds them.
 pub(crate) fn text(lines: &[Line]) -> String {
     let mut text = String::new();
     for line in lines {
-        text += &serde_json::to_string(line).unwrap_or_default();
-        text.push('\n');
+        let line = serde_json::to_string(line).unwrap_or_default();
+        let body = line.strip_suffix('}').unwrap_or_default();
+        text += &format!("{body}{SUM}{}\"}}\n", sum(body));
     }
     text
 }
 
-/// The lines of `text`, which this version of the program has made.
-fn lines(text: &str, path: &Path) -> Result<Vec<Line>, Failure> {
-    let mut lines = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let at = format!("line {}", number + 1);
-        if number == 0
-            && let Ok(first) = serde_json::from_str::<serde_json::Value>(line)
-            && first.get("ledger").and_then(serde_json::Value::as_u64) > Some(u64::from(FORMAT))
-        {
-            let found = format!("a ledger of format {}", first["ledger"]);
-            let allowed = format!("at most {FORMAT}, which justfull {VERSION} reads");
-            return Err(Failure::wrong(path, &at, &found, &allowed));
+/// Checksum of a line's text before it.
+fn sum(body: &str) -> String {
+    Sha256::digest(body.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The line that `text` holds; none if it is damaged.
+pub(crate) fn line(text: &str) -> Option<Line> {
+    let (body, end) = text.rsplit_once(SUM)?;
+    let whole = end.strip_suffix("\"}")? == sum(body);
+    serde_json::from_str(&format!("{body}}}")).ok().filter(|_| whole)
+}
+
+/// What a ledger holds.
+struct Content {
+    lines: Vec<Line>,
+    /// Bytes up to the last end of a line.
+    whole: usize,
+    /// Offset and length of each damaged line.
+    damaged: Vec<(usize, usize)>,
+}
+
+impl Content {
+    /// The content of `bytes`, which this version of the program has written.
+    fn of(bytes: &[u8], path: &Path) -> Result<Self, Failure> {
+        let mut content = Self { lines: Vec::new(), whole: 0, damaged: Vec::new() };
+        for one in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let Some(one) = one.strip_suffix(b"\n") else { break };
+            let at = content.whole;
+            content.whole += one.len() + 1;
+            match std::str::from_utf8(one).ok().and_then(line) {
+                Some(line) => content.lines.push(line),
+                None if at == 0 => return Err(no_beginning(one, path)),
+                None if one.iter().all(|byte| *byte == b' ') => {}
+                None => content.damaged.push((at, one.len())),
+            }
         }
-        let line: Line = serde_json::from_str(line).map_err(|error| {
-            Failure::wrong(path, &at, &error.to_string(), "a line as justfull wrote it")
-        })?;
-        lines.push(line);
+        match content.lines.first() {
+            Some(Line::Begin { ledger, .. }) if *ledger != FORMAT => {
+                Err(other_format(&ledger.to_string(), path))
+            }
+            Some(Line::Begin { version, source, .. })
+                if (version, source) != (&VERSION.into(), &SOURCE.into()) =>
+            {
+                let found = format!("results of justfull {version}, source {source}");
+                let allowed = format!(
+                    "those of this program, {VERSION}, source {SOURCE}; take another folder"
+                );
+                Err(Failure::wrong(path, "", &found, &allowed))
+            }
+            None | Some(Line::Begin { .. }) => Ok(content),
+            Some(_) => Err(no_beginning(b"", path)),
+        }
     }
-    match lines.first() {
-        None => Ok(lines),
-        Some(Line::Begin { version, source, .. })
-            if (version, source) != (&VERSION.into(), &SOURCE.into()) =>
-        {
-            let found = format!("results of justfull {version}, source {source}");
+}
+
+/// The first line, `found`, says of no format that this program writes.
+fn no_beginning(found: &[u8], path: &Path) -> Failure {
+    let first: Option<serde_json::Value> = serde_json::from_slice(found).ok();
+    let format = first.as_ref().and_then(|first| first.get("ledger"));
+    match format.filter(|format| **format != FORMAT) {
+        Some(format) => other_format(&format.to_string(), path),
+        None => {
             let allowed =
-                format!("those of this program, {VERSION}, source {SOURCE}; take another folder");
-            Err(Failure::wrong(path, "", &found, &allowed))
-        }
-        Some(Line::Begin { .. }) => Ok(lines),
-        Some(_) => {
-            Err(Failure::wrong(path, "line 1", "no beginning", "a ledger as justfull wrote it"))
+                "the beginning of a ledger; remove the file, and its parts are read again";
+            Failure::wrong(path, "line 1", "what is damaged or no ledger", allowed)
         }
     }
+}
+
+fn other_format(format: &str, path: &Path) -> Failure {
+    let found = format!("a ledger of format {format}");
+    let allowed = format!("format {FORMAT}, that of justfull {VERSION}; take another folder");
+    Failure::wrong(path, "line 1", &found, &allowed)
 }

@@ -8,18 +8,24 @@
 //! A door: it plans and keeps. No algorithm lives here.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod dataset;
+pub mod edit;
 mod failure;
 mod file;
 mod ledger;
 mod part;
 pub mod plan;
+pub mod report;
 pub mod run;
 
+pub use batch::Batches;
 pub use dataset::{Dataset, Tally};
+pub use edit::Addition;
 pub use failure::Failure;
 pub use file::Target;
-pub use plan::{Campaign, Case};
+pub use ledger::Stretch;
+pub use plan::{Campaign, Case, Id};
 
 /// Version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

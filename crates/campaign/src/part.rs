@@ -1,15 +1,17 @@
-//! Parts: Parquet files with the rows of some jobs of one case.
+//! Parts: Parquet files with the rows of jobs of one scenario under one method.
 
 use crate::failure::Failure;
-use crate::ledger::Part;
-use crate::plan::{Campaign, Case};
+use crate::ledger::{Part, Stretch};
+use crate::plan::{Campaign, Id};
 use crate::{SOURCE, VERSION};
 use justfull_lab::model::{Comparison, Group};
 use justfull_report::export::outputs::as_file_name;
 use justfull_report::export::{Sink, part_parquet};
-use justfull_scenario::Scenario;
+use justfull_report::read;
 use justfull_sim::results::RunResult;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use parquet::schema::types::Type;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,44 +20,61 @@ use std::path::Path;
 /// Key of a part's description in its metadata.
 const KEY: &str = "justfull.part";
 
-/// The folder of a case's parts, from the dataset's.
-fn folder(scenario: &Scenario, case: &Case) -> String {
-    format!("parts/scenario={}/method={}", as_file_name(&scenario.name), as_file_name(&case.method))
+/// The folder and name of the part of `jobs`, from the dataset's: the same jobs have the same one.
+fn place(campaign: &Campaign, jobs: &[Stretch]) -> Option<(String, Id)> {
+    let case = &campaign.cases[campaign.index(jobs.first()?.case)?];
+    let scenario = as_file_name(&campaign.scenarios[case.scenario].name);
+    let mut hash = Sha256::new();
+    for Stretch { case, from, to } in jobs {
+        hash.update(format!("{case} {from} {to}\n").as_bytes());
+    }
+    let folder = format!("parts/scenario={scenario}/method={}", as_file_name(&case.method));
+    Some((folder, Id::of(hash)))
 }
 
-/// Writes the results of the jobs of `part`, which names no file yet.
+/// Writes `results`, those of the jobs of `part` by its stretches, which names no file yet. What is
+/// in the file follows from the jobs alone.
 pub(crate) fn write(
     dataset: &Path,
     campaign: &Campaign,
-    case: &Case,
-    results: Vec<RunResult>,
+    results: Vec<Vec<RunResult>>,
     mut part: Part,
 ) -> Result<Part, Failure> {
-    let scenario = &campaign.scenarios[case.scenario];
-    let folder = folder(scenario, case);
+    let Some((folder, name)) = place(campaign, &part.jobs) else {
+        return Err(Failure::wrong(dataset, "part", "no case of the campaign", "one of its cases"));
+    };
     fs::create_dir_all(dataset.join(&folder))
         .map_err(|what| Failure::disk(&dataset.join(&folder), what))?;
-    part.file = format!("{folder}/{}.parquet", case.job(part.from));
-    let point = case.point;
-    let group = Group {
-        label: scenario.label(point),
-        x: scenario.x(point),
-        grid: scenario.grid(point),
-        runs: results,
-    };
-    let comparison = Comparison {
-        scenario_toml: scenario.job_toml(&case.of_seed(part.from))?,
+    part.file = format!("{folder}/{name}.parquet");
+    let mut comparison = Comparison {
         version: VERSION.into(),
         command: "justfull campaign run".into(),
-        groups: vec![group],
         ..Comparison::default()
     };
-    let about = serde_json::to_string(&part).unwrap_or_default();
+    let mut names = Vec::new();
+    for (stretch, runs) in part.jobs.iter().zip(results) {
+        let Some(case) = campaign.index(stretch.case).map(|index| &campaign.cases[index]) else {
+            continue;
+        };
+        let (scenario, point) = (&campaign.scenarios[case.scenario], case.point);
+        if comparison.scenario_toml.is_empty() {
+            comparison.scenario_toml = scenario.job_toml(&case.of_seed(stretch.from))?;
+        }
+        names.extend(runs.iter().map(|run| case.job(run.seed).to_string()));
+        comparison.groups.push(Group {
+            label: scenario.label(point),
+            x: scenario.x(point),
+            grid: scenario.grid(point),
+            runs,
+        });
+    }
+    // How long it took differs from time to time.
+    let told = Part { cpu_s: 0.0, ..part.clone() };
+    let about = serde_json::to_string(&told).unwrap_or_default();
     let facts = vec![(KEY.to_string(), about), ("justfull.source".to_string(), SOURCE.into())];
     let path = dataset.join(&part.file);
     let mut sink = Sink::create(&path)?;
-    part_parquet(&comparison, &|seed| case.job(seed).to_string(), facts, &mut sink)
-        .map_err(|what| sink.error(what))?;
+    part_parquet(&comparison, &names, facts, &mut sink).map_err(|what| sink.error(what))?;
     sink.commit()?;
     let written = fs::read(&path).map_err(|what| Failure::disk(&path, what))?;
     (part.bytes, part.sha256) = (written.len() as u64, hash(&written));
@@ -90,4 +109,53 @@ pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
     }
     let bytes = fs::read(&path).ok()?;
     Some(Part { bytes: bytes.len() as u64, sha256: hash(&bytes), ..part })
+}
+
+/// Calls `each` for every row of the file `name` of `dataset`, with the number of its job in the
+/// part and its fields in `columns`; none when the file cannot be read.
+pub(crate) fn rows(
+    dataset: &Path,
+    name: &str,
+    columns: &[&str],
+    mut each: impl FnMut(usize, BTreeMap<&str, &Field>),
+) -> Option<()> {
+    let reader = SerializedFileReader::new(File::open(dataset.join(name)).ok()?).ok()?;
+    let schema = reader.metadata().file_metadata().schema();
+    let wanted = |name: &str| name == "job" || columns.contains(&name);
+    let fields = schema.get_fields().iter().filter(|field| wanted(field.name()));
+    let chosen = Type::group_type_builder(schema.name()).with_fields(fields.cloned().collect());
+    let (mut number, mut last) = (0, None);
+    for row in reader.get_row_iter(Some(chosen.build().ok()?)).ok()? {
+        let row = row.ok()?;
+        let mut fields: BTreeMap<&str, &Field> =
+            row.get_column_iter().map(|(name, field)| (name.as_str(), field)).collect();
+        let Some(Field::Str(job)) = fields.remove("job") else { return None };
+        if last.as_ref() != Some(job) {
+            number += usize::from(last.is_some());
+            last = Some(job.clone());
+        }
+        each(number, fields);
+    }
+    Some(())
+}
+
+/// `metric` of `flow` in each job with rows in the file `name` of `dataset`, in the order of the
+/// rows; none when the file cannot be read.
+pub(crate) fn values(
+    dataset: &Path,
+    name: &str,
+    (metric, flow): (&str, &str),
+) -> Option<Vec<Option<f64>>> {
+    let metric = read::column_of(metric).ok()?.name;
+    let mut values = Vec::new();
+    rows(dataset, name, &["flow", metric], |job, fields| {
+        values.resize((job + 1).max(values.len()), None);
+        if let (Some(Field::Str(of)), Some(Field::Double(value))) =
+            (fields.get("flow"), fields.get(metric))
+            && of == flow
+        {
+            values[job] = Some(*value);
+        }
+    })?;
+    Some(values)
 }

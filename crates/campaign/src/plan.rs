@@ -3,18 +3,24 @@
 use crate::failure::Failure;
 use crate::file::{CampaignFile, Target};
 use crate::{SOURCE, VERSION};
+use justfull_base::Duration;
 use justfull_scenario::{Job, Overrides, Scenario, Setting, library};
 use justfull_sim::WorldConfig;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use toml::Value;
 
 /// Most jobs of a campaign.
 const MOST_JOBS: u64 = 10_000_000;
 
-/// A name of 128 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A name of 128 bits, written as 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Id([u8; 16]);
 
 impl fmt::Display for Id {
@@ -23,8 +29,33 @@ impl fmt::Display for Id {
     }
 }
 
+impl From<Id> for String {
+    fn from(id: Id) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for Id {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Id {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("found `{text}`, allowed is a name of 32 hexadecimal digits");
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| digits);
+        Ok(Self(number.ok_or_else(wrong)?.to_be_bytes()))
+    }
+}
+
 impl Id {
-    fn of(hash: Sha256) -> Self {
+    pub(crate) fn of(hash: Sha256) -> Self {
         let mut id = [0; 16];
         id.copy_from_slice(&hash.finalize()[..16]);
         Self(id)
@@ -74,6 +105,8 @@ impl fmt::Write for Hashed<'_> {
 /// A campaign that has been read and resolved.
 #[derive(Debug)]
 pub struct Campaign {
+    /// Its file.
+    pub file: PathBuf,
     /// Short name: the file's without its ending.
     pub name: String,
     /// One line.
@@ -86,7 +119,11 @@ pub struct Campaign {
     pub first_seed: u64,
     /// How sure to be, if that decides the number of seeds.
     pub target: Option<Target>,
+    /// Most time of CPU that a job may take; a longer one fails.
+    pub job_limit: Option<Duration>,
     seeds: u64,
+    /// Indices of cases.
+    indices: BTreeMap<Id, usize>,
 }
 
 impl Campaign {
@@ -99,7 +136,15 @@ impl Campaign {
             error.allowed = "a readable file of a campaign".into();
             error
         })?;
-        let file = CampaignFile::read(&text, path)?;
+        Self::parse(&text, path, data_dir)
+    }
+
+    /// Reads the campaign in `text`, the content of `path`, as [`Campaign::load`] does.
+    ///
+    /// # Errors
+    /// What is wrong with the campaign or one of its scenarios.
+    pub fn parse(text: &str, path: &Path, data_dir: Option<PathBuf>) -> Result<Self, Failure> {
+        let file = CampaignFile::read(text, path)?;
         let mut scenarios: Vec<Scenario> = Vec::new();
         for name in &file.scenarios {
             let scenario = read(name, path, &file, data_dir.clone())?;
@@ -119,16 +164,31 @@ impl Campaign {
             return Err(Failure::wrong(path, "seeds", &found, &allowed));
         }
         let mut campaign = Self {
+            file: path.into(),
             name: path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
             title: file.title,
             cases: Vec::new(),
             first_seed: file.first_seed,
             target: file.target,
+            job_limit: file.job_limit,
             seeds,
             scenarios,
+            indices: BTreeMap::new(),
         };
-        campaign.cases = campaign.resolved(path)?;
+        campaign.resolve(path)?;
         Ok(campaign)
+    }
+
+    /// Index of the case called `id`; none if it has none.
+    #[must_use]
+    pub fn index(&self, id: Id) -> Option<usize> {
+        self.indices.get(&id).copied()
+    }
+
+    /// Seconds that a job of `case` simulates.
+    #[must_use]
+    pub fn duration_s(&self, case: &Case) -> f64 {
+        self.scenarios[case.scenario].base.duration.as_secs_f64()
     }
 
     /// Seeds of each case at the start: all of them without a target.
@@ -157,8 +217,9 @@ impl Campaign {
         Err(Failure::wrong(file, "target.flow", flow, &allowed))
     }
 
-    fn resolved(&self, file: &Path) -> Result<Vec<Case>, Failure> {
-        let mut cases = Vec::new();
+    /// Finds the cases; of equal ones the first.
+    fn resolve(&mut self, file: &Path) -> Result<(), Failure> {
+        let (mut cases, mut indices) = (Vec::new(), BTreeMap::new());
         for (index, scenario) in self.scenarios.iter().enumerate() {
             for job in scenario.jobs() {
                 // The seed is the job's; all else of the world is the case's, traces included.
@@ -173,10 +234,14 @@ impl Campaign {
                 let _ = write!(Hashed(&mut hash), "{world:?}");
                 let id = Id::of(hash.clone());
                 let Job { method, point, .. } = job;
-                cases.push(Case { scenario: index, point, method, id, hash });
+                if let Entry::Vacant(free) = indices.entry(id) {
+                    free.insert(cases.len());
+                    cases.push(Case { scenario: index, point, method, id, hash });
+                }
             }
         }
-        Ok(cases)
+        (self.cases, self.indices) = (cases, indices);
+        Ok(())
     }
 }
 

@@ -1,42 +1,33 @@
 //! Makes the jobs that a dataset lacks, on several threads.
 
+use crate::batch::{Batches, MOST};
 use crate::dataset::{Dataset, Tally};
 use crate::failure::Failure;
-use crate::ledger::{self, Line, Part};
+use crate::ledger::{self, FailedJob, Line, Part, Stretch};
 use crate::part;
 use crate::plan::Campaign;
+use justfull_base::Instant;
 use justfull_lab::model::Group;
-use justfull_lab::runner::{self, Outcome, Watch};
+use justfull_lab::runner::{self, Outcome, Watch, Watched};
 use justfull_report::export::FlowRow;
 use justfull_report::read;
-use justfull_scenario::Job;
+use justfull_scenario::{Job, Scenario, ScenarioError};
+use justfull_sim::Progress;
 use justfull_sim::results::RunResult;
 use rustix::time::{ClockId, clock_gettime};
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
 /// CPU time that a part should take, in ns: short jobs share a part.
 const PART_NS: u64 = 2_000_000_000;
-/// Most jobs of a part; a bound on memory and on what a fault costs.
-pub const MOST: u64 = 1000;
-
-/// A stretch of successive open seeds of one case.
-struct Stretch {
-    case: usize,
-    from: u64,
-    to: u64,
-}
 
 /// What all threads share.
 struct Shared<'a> {
     campaign: &'a Campaign,
     watch: &'a Watch,
     dataset: Mutex<&'a mut Dataset>,
-    left: Mutex<Vec<Stretch>>,
-    /// CPU time of a job of each case in ns; 0 before the first.
-    job_ns: Vec<AtomicU64>,
+    batches: Mutex<Batches>,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -55,21 +46,13 @@ pub fn run(
     threads: usize,
     watch: &Watch,
 ) -> Result<Tally, Failure> {
-    let job_ns: Vec<AtomicU64> = campaign.cases.iter().map(|_| AtomicU64::new(0)).collect();
-    let mut shared = Shared {
-        campaign,
-        watch,
-        dataset: Mutex::new(dataset),
-        left: Mutex::default(),
-        job_ns,
-        failure: Mutex::default(),
-    };
+    let batches = Mutex::new(Batches::new(campaign, dataset));
+    let dataset = Mutex::new(dataset);
+    let mut shared = Shared { campaign, watch, dataset, batches, failure: Mutex::default() };
     // With a target the values of a round say what the next one makes.
-    loop {
-        *locked(&shared.left) = stretches(campaign, &locked(&shared.dataset));
-        if locked(&shared.left).is_empty() || watch.cancel.load(Ordering::Relaxed) {
-            break;
-        }
+    while locked(&shared.batches).fill(campaign, &locked(&shared.dataset))
+        && !watch.cancel.load(Ordering::Relaxed)
+    {
         std::thread::scope(|scope| {
             for _ in 1..threads.max(1) {
                 scope.spawn(|| work(&shared));
@@ -84,45 +67,9 @@ pub fn run(
     Ok(dataset.tally(campaign))
 }
 
-/// All that is open, the first case last.
-fn stretches(campaign: &Campaign, dataset: &Dataset) -> Vec<Stretch> {
-    let mut all = Vec::new();
-    for (index, case) in campaign.cases.iter().enumerate() {
-        let seeds = dataset.seeds_of(campaign, case);
-        for seed in dataset.open_seeds(campaign, case, seeds) {
-            match all.last_mut() {
-                Some(Stretch { case, to, .. }) if *case == index && *to + 1 == seed => *to = seed,
-                _ => all.push(Stretch { case: index, from: seed, to: seed }),
-            }
-        }
-    }
-    all.reverse();
-    all
-}
-
-impl Shared<'_> {
-    /// Takes the next batch: as many seeds of a stretch as fit a part.
-    fn next(&self) -> Option<Stretch> {
-        let mut left = locked(&self.left);
-        let stretch = left.last_mut()?;
-        let taken = match self.job_ns[stretch.case].load(Ordering::Relaxed) {
-            0 => 1,
-            ns => (PART_NS / ns).clamp(1, MOST),
-        };
-        let to = stretch.to.min(stretch.from.saturating_add(taken - 1));
-        let batch = Stretch { to, ..*stretch };
-        if to == stretch.to {
-            left.pop();
-        } else {
-            stretch.from = to + 1;
-        }
-        Some(batch)
-    }
-}
-
 fn work(shared: &Shared<'_>) {
     while !shared.watch.cancel.load(Ordering::Relaxed) && locked(&shared.failure).is_none() {
-        let Some(batch) = shared.next() else { return };
+        let Some(batch) = locked(&shared.batches).next(PART_NS) else { return };
         if let Err(failure) = make(shared, &batch) {
             locked(&shared.failure).get_or_insert(failure);
             shared.watch.cancel.store(true, Ordering::Relaxed);
@@ -137,91 +84,137 @@ fn cpu_s() -> f64 {
 }
 
 /// Makes the jobs of `batch` and keeps them.
-fn make(shared: &Shared<'_>, batch: &Stretch) -> Result<(), Failure> {
+fn make(shared: &Shared<'_>, batch: &[Stretch]) -> Result<(), Failure> {
     let path = locked(&shared.dataset).path().to_path_buf();
-    let (lines, job_ns) = part_of(shared.campaign, &path, batch, shared.watch)?;
-    shared.job_ns[batch.case].fetch_max(job_ns, Ordering::Relaxed);
-    if lines.is_empty() { Ok(()) } else { locked(&shared.dataset).keep(lines) }
+    let (lines, cpu_s) = part_of(shared.campaign, &path, batch, shared.watch)?;
+    if lines.is_empty() {
+        return Ok(());
+    }
+    locked(&shared.batches).took(shared.campaign, batch, cpu_s);
+    locked(&shared.dataset).keep(lines)
+}
+
+/// Ends a run that takes too long.
+struct Limited<'a> {
+    watched: Watched<'a>,
+    /// Time of this thread's CPU at which it ends, in seconds.
+    end_s: f64,
+    is_over: bool,
+}
+
+impl Progress for Limited<'_> {
+    fn advanced(&mut self, now: Instant) -> bool {
+        self.is_over |= cpu_s() > self.end_s;
+        self.watched.advanced(now) && !self.is_over
+    }
+}
+
+/// Simulates one run; none when it was cancelled.
+fn simulated(
+    campaign: &Campaign,
+    (scenario, job): (&Scenario, &Job),
+    watch: &Watch,
+) -> Result<Option<RunResult>, ScenarioError> {
+    let Some(limit) = campaign.job_limit else { return runner::simulated(scenario, job, watch) };
+    let end_s = cpu_s() + limit.as_secs_f64();
+    let mut limited = Limited { watched: Watched::new(watch), end_s, is_over: false };
+    let result = scenario.built(job)?.run(&mut limited);
+    if !limited.is_over {
+        return Ok(result);
+    }
+    let broken = Some(format!("it took more than job_limit, {limit} of CPU"));
+    Ok(Some(RunResult { broken, ..RunResult::default() }))
 }
 
 /// Makes the jobs of `batch` and writes their part below `path`. Returns the lines for the ledger,
-/// and the CPU time of a job in ns.
+/// and the seconds of CPU that they took.
 fn part_of(
     campaign: &Campaign,
     path: &Path,
-    batch: &Stretch,
+    batch: &[Stretch],
     watch: &Watch,
-) -> Result<(Vec<Line>, u64), Failure> {
-    let case = &campaign.cases[batch.case];
-    let scenario = &campaign.scenarios[case.scenario];
-    let jobs: Vec<Job> = (batch.from..=batch.to).map(|seed| case.of_seed(seed)).collect();
-    let runs: Vec<_> = jobs.iter().map(|job| (scenario, job)).collect();
-    let start = cpu_s();
-    let outcomes = runner::run_all(&runs, 1, watch)?;
-    let cpu_s = cpu_s() - start;
-    let (mut failed, mut results, mut to) = (BTreeMap::new(), Vec::new(), None);
-    for (job, outcome) in jobs.iter().zip(outcomes) {
-        match outcome {
-            Outcome::Done(result) => results.push(*result),
-            Outcome::Broken(error) => {
-                failed.insert(job.seed, error);
-            }
-            // It was ended, and so were those after it.
-            Outcome::Cancelled => break,
-        }
-        to = Some(job.seed);
-    }
-    let Some(to) = to else { return Ok((Vec::new(), 0)) };
-    let lines = if results.is_empty() {
-        let line = |(seed, error)| Line::Failed { case: case.id.to_string(), seed, error };
-        failed.into_iter().map(line).collect()
-    } else {
-        let part = Part {
-            case: case.id.to_string(),
-            from: batch.from,
-            to,
-            file: String::new(),
-            bytes: 0,
-            sha256: String::new(),
-            cpu_s,
-            failed,
-            values: values(campaign, &results),
+) -> Result<(Vec<Line>, f64), Failure> {
+    let mut jobs: Vec<(usize, &Scenario, Job)> = Vec::new();
+    for (n, stretch) in batch.iter().enumerate() {
+        let Some(index) = campaign.index(stretch.case) else {
+            let found = format!("case {}", stretch.case);
+            let allowed = format!("a case of {} as it is here", campaign.file.display());
+            return Err(Failure::wrong(path, "part", &found, &allowed));
         };
-        vec![Line::Part(part::write(path, campaign, case, results, part)?)]
+        let case = &campaign.cases[index];
+        let scenario = &campaign.scenarios[case.scenario];
+        jobs.extend((stretch.from..=stretch.to).map(|seed| (n, scenario, case.of_seed(seed))));
+    }
+    let runs: Vec<_> = jobs.iter().map(|(_, scenario, job)| (*scenario, job)).collect();
+    let start = cpu_s();
+    let outcomes = runner::run_by(&runs, 1, watch, |scenario, job| {
+        simulated(campaign, (scenario, job), watch)
+    })?;
+    let cpu_s = cpu_s() - start;
+    let (mut done, mut failed, mut results) = (Vec::<Stretch>::new(), Vec::new(), Vec::new());
+    for ((n, _, job), outcome) in jobs.iter().zip(outcomes) {
+        let stretch = batch[*n];
+        // It was ended, and so were those after it.
+        if outcome == Outcome::Cancelled {
+            break;
+        }
+        if done.len() == *n {
+            done.push(stretch);
+            results.push(Vec::new());
+        }
+        done[*n].to = job.seed;
+        match outcome {
+            Outcome::Broken(error) => {
+                failed.push(FailedJob { case: stretch.case, seed: job.seed, error });
+            }
+            Outcome::Done(result) => results[*n].push(*result),
+            Outcome::Cancelled => {}
+        }
+    }
+    if results.iter().all(Vec::is_empty) {
+        return Ok((failed.into_iter().map(Line::Failed).collect(), cpu_s));
+    }
+    let part = Part {
+        jobs: done,
+        file: String::new(),
+        bytes: 0,
+        sha256: String::new(),
+        cpu_s,
+        failed,
+        target: campaign.target.as_ref().map(|t| (t.metric.clone(), t.flow.clone())),
+        values: values(campaign, results.iter().flatten()),
     };
-    Ok((lines, (cpu_s * 1e9) as u64 / (to - batch.from + 1) + 1))
+    Ok((vec![Line::Part(part::write(path, campaign, results, part)?)], cpu_s))
 }
 
-/// What is open, for those who spread it themselves: index of the case, first and last seed.
-#[must_use]
-pub fn open(campaign: &Campaign, dataset: &Dataset) -> Vec<(usize, u64, u64)> {
-    let all = stretches(campaign, dataset);
-    all.into_iter().rev().map(|s| (s.case, s.from, s.to)).collect()
-}
-
-/// Makes the jobs of `case` with seeds `from` to `to` and writes their part into the dataset's
-/// folder `path`, which may be shared with other machines. Returns what
-/// [`Dataset::record`] wants, and the seconds of CPU of a job.
+/// Makes the jobs of `batch` and writes their part into the dataset's folder `path`, which may be
+/// shared with other machines. Returns what [`Dataset::record`] wants, and the seconds of CPU that
+/// the jobs took.
 ///
 /// # Errors
-/// The failure of the disk, or a case or seed that the campaign has not.
+/// The failure of the disk, or a case that the campaign has not.
 pub fn make_part(
     campaign: &Campaign,
     path: &Path,
-    (case, from, to): (usize, u64, u64),
+    batch: &[Stretch],
     watch: &Watch,
 ) -> Result<(String, f64), Failure> {
-    if case >= campaign.cases.len() || from > to || to - from >= MOST {
-        let found = format!("case {case}, seeds {from} to {to}");
-        let allowed = format!("a case of the campaign, 1 to {MOST} seeds");
-        return Err(Failure::wrong(path, "part", &found, &allowed));
+    let jobs = |stretch: &Stretch| stretch.to.checked_sub(stretch.from)?.checked_add(1);
+    let all = batch.iter().try_fold(0_u64, |all, stretch| all.checked_add(jobs(stretch)?));
+    if !all.is_some_and(|all| (1..=MOST).contains(&all)) {
+        let found = all.map_or_else(|| "seeds that end before".into(), |all| all.to_string());
+        let found = format!("{found} jobs");
+        return Err(Failure::wrong(path, "part", &found, &format!("1 to {MOST} jobs")));
     }
-    let (lines, job_ns) = part_of(campaign, path, &Stretch { case, from, to }, watch)?;
-    Ok((ledger::text(&lines), job_ns as f64 * 1e-9))
+    let (lines, cpu_s) = part_of(campaign, path, batch, watch)?;
+    Ok((ledger::text(&lines), cpu_s))
 }
 
-/// The target's metric of each result.
-fn values(campaign: &Campaign, results: &[RunResult]) -> Vec<Option<f64>> {
+/// The target's metric of each of `results`.
+fn values<'a>(
+    campaign: &Campaign,
+    results: impl Iterator<Item = &'a RunResult>,
+) -> Vec<Option<f64>> {
     let Some(target) = &campaign.target else { return Vec::new() };
     let Ok(column) = read::column_of(&target.metric) else { return Vec::new() };
     let group = Group::default();
@@ -229,5 +222,5 @@ fn values(campaign: &Campaign, results: &[RunResult]) -> Vec<Option<f64>> {
         let flow = run.flows.iter().find(|flow| flow.name == target.flow)?;
         (column.value)(&FlowRow { group: &group, run, flow }).number()
     };
-    results.iter().map(of).collect()
+    results.map(of).collect()
 }

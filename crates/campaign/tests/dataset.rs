@@ -1,6 +1,6 @@
 //! Datasets: what is in them does not depend on threads, interruptions or faults.
 
-use justfull_campaign::{Campaign, Dataset, Failure, SOURCE, Tally, run};
+use justfull_campaign::{Addition, Campaign, Dataset, Failure, SOURCE, Stretch, Tally, run};
 use justfull_lab::runner::Watch;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ impl Place {
 }
 
 fn made(campaign: &Campaign, path: &Path, threads: usize) -> Tally {
-    let mut dataset = Dataset::open(path).expect("it opens");
+    let mut dataset = Dataset::open(path, campaign).expect("it opens");
     run::run(campaign, &mut dataset, threads, &Watch::default()).expect("it is made")
 }
 
@@ -53,6 +53,14 @@ fn parts(path: &Path) -> Vec<PathBuf> {
     found.retain(|path| path.extension().is_some_and(|ending| ending == "parquet"));
     found.sort();
     found
+}
+
+/// `text`, a line of a ledger, with the checksum that belongs to it.
+fn summed(text: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let (body, _) = text.rsplit_once(",\"sum\"").expect("a checksum");
+    let sum: String = Sha256::digest(body)[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{body},\"sum\":\"{sum}\"}}\n")
 }
 
 /// All rows as text, each once.
@@ -96,7 +104,7 @@ fn more_seeds_and_settings_reuse_what_is_there() {
     let there = rows(&place.out("out"));
     let text = TEXT.replace("seeds = 4", "seeds = 6").replace("\"1MB\"]", "\"1MB\", \"2MB\"]");
     let large = place.campaign(&text).expect("it is sound");
-    let known = Dataset::look(&place.out("out")).expect("it reads").tally(&large);
+    let known = Dataset::look(&place.out("out"), &large).expect("it reads").tally(&large);
     assert_eq!((known.done, known.jobs), (16, 36));
     assert_eq!(made(&large, &place.out("out"), 2).done, 36);
     let all = rows(&place.out("out"));
@@ -119,7 +127,7 @@ fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
     let lines: Vec<&str> = text.lines().collect();
     let (last, before) = lines.split_last().expect("lines");
     fs::write(&ledger, format!("{}\n{}", before.join("\n"), &last[..20])).expect("written");
-    let dataset = Dataset::open(&out).expect("it opens");
+    let dataset = Dataset::open(&out, &campaign).expect("it opens");
     assert!(dataset.mended.iter().any(|line| line.contains("was not in the ledger: taken")));
     assert_eq!(dataset.tally(&campaign).open(), 0);
     drop(dataset);
@@ -136,13 +144,13 @@ fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
     fs::write(&all[2], &whole[..whole.len() / 2]).expect("written");
     let left = all[2].with_file_name(".left.1234");
     fs::write(&left, "half").expect("written");
-    let dataset = Dataset::open(&out).expect("it opens");
+    let dataset = Dataset::open(&out, &campaign).expect("it opens");
     assert_eq!(dataset.mended.len(), 3, "{:?}", dataset.mended);
     assert!(dataset.tally(&campaign).open() >= 3);
     assert!(!left.exists());
     drop(dataset);
     // What was lost stays lost until it is made, also for a process that comes later.
-    assert!(Dataset::open(&out).expect("it opens").tally(&campaign).open() >= 3);
+    assert!(Dataset::open(&out, &campaign).expect("it opens").tally(&campaign).open() >= 3);
     made(&campaign, &out, 2);
     assert_eq!(rows(&out), expected);
 
@@ -150,7 +158,7 @@ fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
     let out = place.out("ended");
     for _ in 0..3 {
         let watch = Watch::default();
-        let mut dataset = Dataset::open(&out).expect("it opens");
+        let mut dataset = Dataset::open(&out, &campaign).expect("it opens");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(std::time::Duration::from_millis(60));
@@ -168,22 +176,28 @@ fn another_version_a_newer_ledger_and_a_second_writer_are_refused() {
     let place = Place::new();
     let campaign = place.campaign(TEXT).expect("it is sound");
     let out = place.out("out");
-    let first = Dataset::open(&out).expect("it opens");
+    let first = Dataset::open(&out, &campaign).expect("it opens");
     let refused = |part: &str| {
-        let error = Dataset::open(&out).map(drop).expect_err("it is refused").to_string();
+        let error =
+            Dataset::open(&out, &campaign).map(drop).expect_err("it is refused").to_string();
         assert!(error.contains(part), "{error}");
     };
     refused("one at a time");
     drop(first);
     let ledger = out.join("ledger.jsonl");
     let text = fs::read_to_string(&ledger).expect("a ledger");
-    fs::write(&ledger, text.replace(SOURCE, "0123456789abcdef")).expect("written");
+    let other = text.replace(SOURCE, "0123456789abcdef");
+    fs::write(&ledger, summed(&other)).expect("written");
     refused("source 0123456789abcdef");
-    assert!(Dataset::look(&out).is_err());
-    fs::write(&ledger, text.replace("\"ledger\":1", "\"ledger\":2")).expect("written");
-    refused("a ledger of format 2");
-    fs::write(&ledger, format!("{text}nothing\n")).expect("written");
-    refused("line 2");
+    assert!(Dataset::look(&out, &campaign).is_err());
+    // Of another format: an earlier one has no checksums.
+    let begin = "{\"line\":\"begin\",\"ledger\":1,\"version\":\"0\",\"source\":\"0\"}\n";
+    fs::write(&ledger, begin).expect("written");
+    refused("a ledger of format 1");
+    fs::write(&ledger, begin.replace(":1", ":9")).expect("written");
+    refused("a ledger of format 9");
+    fs::write(&ledger, text.replace("begin", "end")).expect("written");
+    refused("line 1: found what is damaged or no ledger");
     fs::write(&ledger, text).expect("written");
     assert_eq!(made(&campaign, &out, 2).open(), 0);
 }
@@ -255,4 +269,157 @@ fn what_is_wrong_in_the_file_is_named_with_what_is_allowed() {
         let error = place.campaign(&text).map(drop).expect_err(expected).to_string();
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+#[test]
+fn short_jobs_of_many_cases_share_parts() {
+    let place = Place::new();
+    let limits: Vec<String> = (1..=60).map(|n| format!("\"{n}0kB\"")).collect();
+    let text = TEXT
+        .replace("\"8s\"", "\"3s\"")
+        .replace("[\"100kB\", \"1MB\"]", &format!("[{}]", limits.join(", ")));
+    let campaign = place.campaign(&text).expect("it is sound");
+    let tally = made(&campaign, &place.out("one"), 1);
+    assert_eq!((tally.cases, tally.done, tally.jobs), (120, 480, 480));
+    assert!(tally.parts < 60, "fewer parts than cases: {tally:?}");
+    made(&campaign, &place.out("two"), 2);
+    assert_eq!(rows(&place.out("one")), rows(&place.out("two")));
+}
+
+#[test]
+fn a_damaged_line_of_the_ledger_loses_nothing() {
+    let place = Place::new();
+    let campaign = place.campaign(TEXT).expect("it is sound");
+    let out = place.out("out");
+    let tally = made(&campaign, &out, 2);
+    let expected = rows(&out);
+    let ledger = out.join("ledger.jsonl");
+    let text = fs::read_to_string(&ledger).expect("a ledger");
+    let second = text.find('\n').expect("a line") + 1;
+    let mut bytes = text.clone().into_bytes();
+    // Once what is no text, once a digit that changes what a line says.
+    bytes[second + 20..second + 24].fill(0xff);
+    fs::write(&ledger, &bytes).expect("written");
+    let dataset = Dataset::open(&out, &campaign).expect("it opens");
+    assert!(dataset.mended[0].starts_with("a line of the ledger was damaged"));
+    assert!(dataset.mended[1].ends_with("was not in the ledger: taken"));
+    assert_eq!(dataset.tally(&campaign).done, tally.done);
+    drop(dataset);
+    assert!(Dataset::open(&out, &campaign).expect("it opens").mended.is_empty(), "it is mended");
+    let wrong = text.replacen("\"to\":", "\"to\":1", 1);
+    assert_ne!(wrong, text);
+    fs::write(&ledger, wrong).expect("written");
+    let after = made(&campaign, &out, 2);
+    assert_eq!((after.done, after.open()), (tally.done, 0));
+    assert_eq!(rows(&out), expected);
+}
+
+#[test]
+fn another_target_reads_the_values_of_what_is_there() {
+    let place = Place::new();
+    let target = |metric: &str, flow: &str| {
+        format!("[target]\nmetric = \"{metric}\"\nflow = \"{flow}\"\nwithin = \"4%\"\nmost = 40\n")
+    };
+    let small = TEXT.replace("[\"100kB\", \"1MB\"]", "[\"100kB\"]");
+    let text = small.replace("seeds = 4\n", "");
+    // One dataset first has seeds, then one target, then another; each new one has the last alone.
+    let seeds = place.campaign(&small).expect("it is sound");
+    let out = place.out("changed");
+    made(&seeds, &out, 2);
+    for (metric, flow) in [("delay.p99", "voip"), ("goodput", "bulk"), ("delay.p50", "voip")] {
+        let text = format!("{text}{}", target(metric, flow));
+        let campaign = place.campaign(&text).expect("it is sound");
+        let alone = made(&campaign, &place.out(&format!("{metric}-{flow}")), 2);
+        let changed = made(&campaign, &out, 2);
+        assert_eq!((changed.jobs, changed.open()), (alone.jobs, 0), "{metric} {flow}");
+        let looked = Dataset::look(&out, &campaign).expect("it reads").tally(&campaign);
+        assert_eq!(looked, changed);
+    }
+}
+
+#[test]
+fn a_job_that_takes_too_long_fails_and_can_be_tried_again() {
+    let place = Place::new();
+    let small = TEXT.replace("[\"100kB\", \"1MB\"]", "[\"100kB\"]").replace("= 4", "= 2");
+    let limited = format!("job_limit = \"1us\"\n{small}");
+    let campaign = place.campaign(&limited).expect("it is sound");
+    let out = place.out("out");
+    let tally = made(&campaign, &out, 2);
+    assert_eq!((tally.done, tally.failed.len(), tally.open()), (0, 4, 0));
+    assert!(tally.failed[0].contains("more than job_limit, 1us of CPU"), "{:?}", tally.failed);
+    assert_eq!(made(&campaign, &out, 2), tally, "failed jobs stay failed");
+    // With more time, and asked to.
+    let campaign = place.campaign(&small).expect("it is sound");
+    let mut dataset = Dataset::open(&out, &campaign).expect("it opens");
+    assert_eq!(dataset.tally(&campaign).open(), 0);
+    dataset.retry();
+    let tally = run::run(&campaign, &mut dataset, 2, &Watch::default()).expect("it is made");
+    assert_eq!((tally.done, tally.failed.len()), (4, 0));
+    drop(dataset);
+    let looked = Dataset::look(&out, &campaign).expect("it reads").tally(&campaign);
+    assert_eq!((looked.done, looked.failed.len()), (4, 0));
+    let zero = place.campaign(&limited.replace("1us", "0s")).map(drop).expect_err("refused");
+    assert!(zero.to_string().contains("job_limit: found 0s"), "{zero}");
+}
+
+#[test]
+fn jobs_that_two_workers_made_count_once() {
+    let place = Place::new();
+    let campaign = place.campaign(TEXT).expect("it is sound");
+    let (out, watch) = (place.out("out"), Watch::default());
+    let mut dataset = Dataset::open(&out, &campaign).expect("it opens");
+    let case = campaign.cases[0].id;
+    let part = |from, to| {
+        let batch = [Stretch { case, from, to }];
+        run::make_part(&campaign, &out, &batch, &watch).expect("it is made").0
+    };
+    let (first, late) = (part(1, 2), part(1, 3));
+    dataset.record(&first).expect("it is kept");
+    dataset.record(&first).expect("it is there already");
+    dataset.record(&late).expect("it is put aside");
+    assert_eq!((dataset.tally(&campaign).done, parts(&out).len()), (2, 1));
+    drop(dataset);
+    // One that nobody waited for, found at the next start.
+    part(2, 4);
+    let dataset = Dataset::open(&out, &campaign).expect("it opens");
+    assert!(dataset.mended[0].ends_with("has jobs of other parts: put aside"));
+    drop(dataset);
+    made(&campaign, &out, 2);
+    assert_eq!(rows(&out).len(), 32);
+    let seeds = |from, to| {
+        let error = run::make_part(&campaign, &out, &[Stretch { case, from, to }], &watch);
+        error.map(drop).expect_err("it is refused").to_string()
+    };
+    assert!(seeds(2, 1).contains("found seeds that end before"), "{}", seeds(2, 1));
+    assert!(seeds(0, u64::MAX).contains("allowed is 1 to 1000 jobs"));
+}
+
+#[test]
+fn what_is_added_to_a_file_leaves_its_cases_as_they_are() {
+    let place = Place::new();
+    let file = place.0.path().join("study.toml");
+    let small = place.campaign(TEXT).expect("it is sound");
+    let text = format!("# Comments stay.\n{TEXT}");
+    let addition = Addition {
+        seeds: Some(5),
+        most: None,
+        methods: vec!["CoDel".into(), "DRQL".into()],
+        grid: vec!["rlc.queue.limit=[2MB, 1MB]".parse().expect("an axis")],
+    };
+    let more = addition.to(&text, &file).expect("it can be added");
+    assert!(more.starts_with("# Comments stay.\n"));
+    let large = place.campaign(&more).expect("it is sound");
+    assert_eq!((large.cases.len(), large.seeds()), (9, 5));
+    assert!(small.cases.iter().all(|case| large.index(case.id).is_some()));
+    let refused = |addition: Addition, expected: &str| {
+        let error = addition.to(TEXT, &file).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let seeds = |n| Addition { seeds: Some(n), ..Addition::default() };
+    refused(seeds(3), "seeds: found 3, allowed is at least 4, the present number");
+    let most = Addition { most: Some(9), ..Addition::default() };
+    refused(most, "target.most: found no number");
+    let grid = vec!["core.delay=[5ms]".parse().expect("an axis")];
+    let grid = Addition { grid, ..Addition::default() };
+    refused(grid, "grid.core.delay: found no such setting, allowed is a setting of the grid: rlc");
 }

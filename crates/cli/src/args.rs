@@ -12,9 +12,9 @@ mod recommend;
 mod reproduce;
 mod rnis;
 
-#[cfg(feature = "campaign")]
-pub(crate) use campaign::CampaignArgs;
 pub(crate) use campaign::CampaignCommand;
+#[cfg(feature = "campaign")]
+pub(crate) use campaign::{AddArgs, CampaignArgs, MakeArgs, TableArgs};
 pub(crate) use list::ListArgs;
 #[cfg(feature = "live")]
 pub(crate) use live::PaceArgs;

@@ -1,58 +1,104 @@
 //! `campaign`.
 
 use crate::Failure;
-use crate::args::{CampaignArgs, CampaignCommand};
+use crate::args::{AddArgs, CampaignArgs, CampaignCommand, MakeArgs, TableArgs};
 use crate::compare::{data_dir, threads};
 use crate::progress::Display;
 use crate::terminal::{print, print_exact, say};
-use justfull_campaign::{Campaign, Dataset, Tally, run};
+use justfull_campaign::dataset::campaign_of;
+use justfull_campaign::{Addition, Campaign, Dataset, Tally, report, run};
+use justfull_report::export::{Column, Runs, Sink};
+use justfull_report::means;
+use justfull_report::read::Folder;
+use justfull_report::table::{self, Style};
+use justfull_scenario::Scenario;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
     match command {
-        CampaignCommand::Run(args) => make(args),
-        CampaignCommand::Status(args) => {
-            let campaign = load(args)?;
-            let dataset = Dataset::look(&place(args, &campaign)).map_err(|e| Failure::usage(&e))?;
-            tell(&dataset.tally(&campaign), args.json)
+        CampaignCommand::Run(args) => {
+            let (file, folder) = named(&args.campaign)?;
+            make(args, &load(&file)?, folder)
         }
-        CampaignCommand::List(args) => list(&load(args)?, args.json),
+        CampaignCommand::Add(args) => add(args),
+        CampaignCommand::Status(args) => {
+            let (file, folder) = named(args)?;
+            let campaign = load(&file)?;
+            let dataset = Dataset::look(&place(folder, &campaign), &campaign);
+            tell(&dataset.map_err(|e| Failure::usage(&e))?.tally(&campaign), args.json)
+        }
+        CampaignCommand::Table(args) => table(args),
+        CampaignCommand::Report(args) => page(args),
+        CampaignCommand::List(args) => list(&load(&named(args)?.0)?, args.json),
     }
 }
 
-fn load(args: &CampaignArgs) -> Result<Campaign, Failure> {
-    Campaign::load(&args.file, data_dir()).map_err(|e| Failure::usage(&e))
+/// The campaign's file, and the folder of its dataset if that was named.
+fn named(args: &CampaignArgs) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    if !args.file.is_dir() {
+        return Ok((args.file.clone(), args.out.clone()));
+    }
+    let Some(file) = campaign_of(&args.file) else {
+        let folder = args.file.display();
+        let allowed = "a campaign's file, or the folder of its dataset";
+        return Err(Failure::usage(&format!(
+            "{folder}: found another folder, allowed is {allowed}"
+        )));
+    };
+    Ok((file, Some(args.out.clone().unwrap_or_else(|| args.file.clone()))))
+}
+
+fn load(file: &Path) -> Result<Campaign, Failure> {
+    Campaign::load(file, data_dir()).map_err(|e| Failure::usage(&e))
 }
 
 /// The folder of the dataset.
-fn place(args: &CampaignArgs, campaign: &Campaign) -> PathBuf {
-    args.out.clone().unwrap_or_else(|| Path::new("results/campaign").join(&campaign.name))
+fn place(folder: Option<PathBuf>, campaign: &Campaign) -> PathBuf {
+    folder.unwrap_or_else(|| Path::new("results/campaign").join(&campaign.name))
 }
 
-fn make(args: &CampaignArgs) -> Result<(), Failure> {
-    let campaign = load(args)?;
-    let path = place(args, &campaign);
-    let mut dataset = Dataset::open(&path).map_err(|e| Failure::usage(&e))?;
+fn add(args: &AddArgs) -> Result<(), Failure> {
+    let (file, folder) = named(&args.run.campaign)?;
+    let addition = Addition {
+        seeds: args.seeds,
+        most: args.most,
+        methods: args.method.clone(),
+        grid: args.grid.clone(),
+    };
+    let text = Scenario::text_of(&file).map_err(|e| Failure::usage(&e))?;
+    let more = addition.to(&text, &file).map_err(|e| Failure::usage(&e))?;
+    // The file changes only if it stays a sound campaign.
+    let campaign = Campaign::parse(&more, &file, data_dir()).map_err(|e| Failure::usage(&e))?;
+    if more != text {
+        let written = Sink::create(&file).and_then(|mut sink| {
+            sink.write_all(more.as_bytes()).map_err(|what| sink.error(what))?;
+            sink.commit()
+        });
+        written.map_err(|e| Failure::usage(&e))?;
+    }
+    make(&args.run, &campaign, folder)
+}
+
+fn make(args: &MakeArgs, campaign: &Campaign, folder: Option<PathBuf>) -> Result<(), Failure> {
+    let path = place(folder, campaign);
+    let mut dataset = Dataset::open(&path, campaign).map_err(|e| Failure::usage(&e))?;
     if !args.quiet {
         dataset.mended.iter().for_each(|line| say(line));
     }
+    if args.retry {
+        dataset.retry();
+    }
     let display = Display::new(args.quiet, args.jobs.progress);
-    let open: f64 = campaign
-        .cases
-        .iter()
-        .map(|case| {
-            let open = dataset.open_jobs(&campaign, case) as f64;
-            open * campaign.scenarios[case.scenario].base.duration.as_secs_f64()
-        })
-        .sum();
-    display.announce((open * 1e3) as u64);
-    let made = run::run(&campaign, &mut dataset, threads(&args.jobs.threads), &display.watch);
+    let (_, open_s) = dataset.open_work(campaign);
+    display.announce((open_s * 1e3) as u64);
+    let made = run::run(campaign, &mut dataset, threads(&args.jobs.threads), &display.watch);
     let interrupted = display.watch.cancel.load(Ordering::Relaxed);
     drop(display);
     let tally = made.map_err(|e| Failure::usage(&e))?;
-    tell(&tally, args.json)?;
+    tell(&tally, args.campaign.json)?;
     if !args.quiet {
         say(&format!("dataset: {}", path.display()));
     }
@@ -64,7 +110,8 @@ fn make(args: &CampaignArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let failed = tally.failed.len();
-    Err(Failure::Failed(format!("{failed} jobs have failed; the dataset has the others")))
+    let words = "the dataset has the others; --retry makes them once more";
+    Err(Failure::Failed(format!("{failed} jobs have failed; {words}")))
 }
 
 fn tell(tally: &Tally, json: bool) -> Result<(), Failure> {
@@ -87,6 +134,77 @@ fn tell(tally: &Tally, json: bool) -> Result<(), Failure> {
         text += &format!("failed: {line}\n");
     }
     print(&text)
+}
+
+/// A campaign with the rows of its dataset.
+struct Made {
+    campaign: Campaign,
+    dataset: Dataset,
+    folder: Folder,
+    columns: Vec<&'static Column<Runs>>,
+}
+
+fn made(args: &TableArgs) -> Result<Made, Failure> {
+    let (file, folder) = named(&args.campaign)?;
+    let campaign = load(&file)?;
+    let columns = report::columns(&campaign, &args.columns)
+        .map_err(|why| Failure::Usage(format!("--column: {why}")))?;
+    let look = Dataset::look(&place(folder, &campaign), &campaign);
+    let dataset = look.map_err(|e| Failure::usage(&e))?;
+    let folder = rows(&dataset, &campaign, &columns)?;
+    Ok(Made { campaign, dataset, folder, columns })
+}
+
+fn rows(
+    dataset: &Dataset,
+    campaign: &Campaign,
+    columns: &[&'static Column<Runs>],
+) -> Result<Folder, Failure> {
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    dataset.rows(campaign, &names).map_err(|e| Failure::usage(&e))
+}
+
+/// The rows of the dataset in the folder `path`; none if it is no dataset.
+pub(crate) fn folder(
+    path: &Path,
+    columns: &[&'static Column<Runs>],
+) -> Result<Option<Folder>, Failure> {
+    let Some(file) = campaign_of(path) else { return Ok(None) };
+    let campaign = load(&file)?;
+    let dataset = Dataset::look(path, &campaign).map_err(|e| Failure::usage(&e))?;
+    rows(&dataset, &campaign, columns).map(Some)
+}
+
+fn table(args: &TableArgs) -> Result<(), Failure> {
+    let Made { mut folder, columns, .. } = made(args)?;
+    let against = args.against.as_deref();
+    let mut methods = args.methods.clone();
+    if !methods.is_empty() {
+        methods.extend(args.against.clone());
+    }
+    folder.keep(&methods, &args.flows).map_err(|e| Failure::usage(&e))?;
+    let against_of = |why| Failure::Usage(format!("--against: {why}"));
+    let found = means::means(&folder, &columns, against).map_err(against_of)?;
+    if args.campaign.json {
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        let page = serde_json::json!({ "columns": names, "against": against, "rows": found });
+        return print_exact(&format!("{page:#}\n"));
+    }
+    let grid = means::table(&found, &columns, against);
+    let style = Style::detect();
+    print(&format!("{}\n", table::terminal(&grid, style)))?;
+    print(&table::notes([&grid], style))
+}
+
+fn page(args: &TableArgs) -> Result<(), Failure> {
+    let Made { campaign, dataset, mut folder, columns } = made(args)?;
+    folder.keep(&args.methods, &args.flows).map_err(|e| Failure::usage(&e))?;
+    let file = report::write(&dataset, &campaign, &folder, &columns, args.against.as_deref())
+        .map_err(|e| Failure::usage(&e))?;
+    if args.campaign.json {
+        return print_exact(&format!("{}\n", serde_json::json!({ "report": file })));
+    }
+    print(&format!("report: {}\n", file.display()))
 }
 
 /// Jobs in a block of output.

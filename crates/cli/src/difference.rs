@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::CompareArgs;
+use crate::results;
 use crate::terminal::{print, print_exact};
 use justfull_report::difference::{self, Change, Condition, USUAL};
 use justfull_report::read::{self, Folder};
@@ -24,12 +25,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
             columns.extend(read::column(condition.column));
         }
     }
-    let mut folders = Vec::new();
-    for path in &args.folders {
-        let mut folder = Folder::read(path).map_err(|e| Failure::usage(&e))?;
-        folder.keep(&args.methods, &args.flows).map_err(|e| Failure::usage(&e))?;
-        folders.push(folder);
-    }
+    let folders = results::folders(&args.folders, &columns, &args.methods, &args.flows)?;
     let names: Vec<String> = folders.iter().map(|folder| folder.name.clone()).collect();
     let found = difference::differences(&folders, &columns).map_err(Failure::Usage)?;
     let scenarios: Vec<&str> = folders.iter().map(|folder| &*folder.scenario_toml).collect();

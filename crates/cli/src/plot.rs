@@ -3,8 +3,9 @@
 use crate::Failure;
 use crate::args::{PlotArgs, PlotKind};
 use crate::picture::Form;
+use crate::results;
 use justfull_report::chosen::{Kind, chosen};
-use justfull_report::read::{Folder, column_of};
+use justfull_report::read::column_of;
 
 /// Draws a figure from folders of results.
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
@@ -26,7 +27,12 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         (PlotKind::Cdf, None) => Kind::Cdf,
         (PlotKind::Ccdf, None) => Kind::Ccdf,
     };
-    let mut folders = read(args)?;
+    let columns = match kind {
+        Kind::Line { y } => vec![y],
+        Kind::Points { x, y } => vec![x, y],
+        Kind::Cdf | Kind::Ccdf => Vec::new(),
+    };
+    let mut folders = results::folders(&args.folders, &columns, &args.methods, &args.flows)?;
     if let (PlotKind::Line, Some(x)) = (args.kind, &args.x) {
         for folder in &mut folders {
             folder.choose(x).map_err(|why| Failure::Usage(format!("--x: {why}")))?;
@@ -34,14 +40,4 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     }
     let figure = chosen(&folders, kind, &args.y).map_err(Failure::Usage)?;
     form.write(figure, &args.out)
-}
-
-fn read(args: &PlotArgs) -> Result<Vec<Folder>, Failure> {
-    let mut folders = Vec::new();
-    for path in &args.folders {
-        let mut folder = Folder::read(path).map_err(|e| Failure::usage(&e))?;
-        folder.keep(&args.methods, &args.flows).map_err(|e| Failure::usage(&e))?;
-        folders.push(folder);
-    }
-    Ok(folders)
 }

@@ -93,7 +93,7 @@ fn a_full_disk_ends_it_with_status_2_and_keeps_what_is_made() {
     let folder = folder();
     fs::create_dir(folder.path().join("small")).expect("a folder");
     // A file system of its own, in a namespace that ends with the shell.
-    let script = "mount -t tmpfs -o size=200k none small || exit 77\n\
+    let script = "mount -t tmpfs -o size=100k none small || exit 77\n\
                   \"$PROGRAM\" campaign run study.toml -j 2 -q --out small/data; echo $? > code\n\
                   cp -r small/data kept";
     let shell = Command::new("unshare")
@@ -136,6 +136,131 @@ fn jobs_are_listed_and_mistakes_told() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains("did you mean DRQL"), "{said}");
     assert!(!folder.path().join("results").exists(), "nothing is half written");
+}
+
+#[test]
+fn a_campaign_is_named_by_its_folder_and_can_be_added_to() {
+    let folder = folder();
+    let file = folder.path().join("study.toml");
+    let text = format!("# Of two cells.\n{}", TEXT.replace("60", "2"));
+    fs::write(&file, &text).expect("it is written");
+    let of = |args: &[&str]| {
+        let done = campaign(folder.path(), args);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        (done.status.code(), serde_json::from_slice::<Value>(&done.stdout).ok(), said)
+    };
+    let place = "results/campaign/study";
+    let (code, told, _) = of(&["run", "study.toml", "-q", "--json"]);
+    assert_eq!((code, told.map(|told| told["done"].clone())), (Some(0), Some(4.into())));
+    let (_, told, _) = of(&["status", place, "--json"]);
+    assert_eq!(told.map(|told| told["done"].clone()), Some(4.into()));
+    let add = ["add", place, "--seeds", "3", "--method", "CoDel", "-q", "--json"];
+    let (code, told, said) = of(&add);
+    let told = told.expect("JSON");
+    assert_eq!((code, &told["jobs"], &told["done"]), (Some(0), &9.into(), &9.into()), "{said}");
+    let more = fs::read_to_string(&file).expect("it reads");
+    assert!(more.starts_with("# Of two cells.\n") && more.contains("\"CoDel\""), "{more}");
+    for (args, expected) in [
+        (["--seeds", "1"], "seeds: found 1, allowed is at least 3, the present number"),
+        (["--method", "DRQX"], "did you mean DRQL"),
+        (["--grid", "rlc.queue.limit=[1MB]"], "allowed is a campaign with a grid"),
+    ] {
+        let (code, _, said) = of(&[&["add", "study.toml"], &args[..]].concat());
+        assert!(code == Some(2) && said.contains(expected), "{said}");
+        assert_eq!(fs::read_to_string(&file).expect("it reads"), more, "nothing is half written");
+    }
+    let (code, _, said) = of(&["status", "results"]);
+    assert!(code == Some(2) && said.contains("found another folder"), "{said}");
+}
+
+#[test]
+fn tables_reports_plots_and_comparisons_take_a_dataset() {
+    let folder = folder();
+    let text = TEXT.replace("60", "3").replace("\"2s\"", "\"4s\"");
+    let grid = "[grid]\n\"rlc.queue.limit\" = [\"200kB\", \"2MB\"]\n";
+    fs::write(folder.path().join("study.toml"), format!("title = \"<b>\"\n{text}{grid}"))
+        .expect("it is written");
+    let justfull = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        let done = command.args(args).current_dir(folder.path()).output().expect("it runs");
+        assert!(done.status.success(), "{args:?} {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("UTF-8")
+    };
+    let place = "results/campaign/study";
+    justfull(&["campaign", "run", "study.toml", "-q"]);
+    // The same runs without a campaign: nothing differs.
+    let run = [
+        "run",
+        "nr-100mhz",
+        "--method",
+        "Vanilla",
+        "--method",
+        "DRQL",
+        "--runs",
+        "3",
+        "-q",
+        "-o",
+        "run",
+    ];
+    let set = ["--set", "duration=4s", "--set", "warmup=500ms"];
+    justfull(&[&run[..], &set, &["--grid", "rlc.queue.limit=[200kB, 2MB]"]].concat());
+    let compared = justfull(&["compare", "run", place, "--json"]);
+    let compared: Value = serde_json::from_str(&compared).expect("JSON");
+    let differences = compared["differences"].as_array().expect("a list");
+    assert_eq!(differences.len(), 2 * 2 * 2 * 4, "points, methods, flows, columns");
+    for difference in differences {
+        let change = &difference["others"][0]["change"];
+        assert_eq!((&change["mean"], &change["n"]), (&0.0.into(), &3.into()), "{difference}");
+    }
+    let mean = |limit: &str, method: &str| {
+        let is = |d: &&Value| d["point"].as_str().is_some_and(|p| p.ends_with(limit));
+        let of = |d: &&Value| {
+            (&d["flow"], &d["method"], &d["column"])
+                == (&"voip".into(), &method.into(), &"delay_ms_mean".into())
+        };
+        let found = differences.iter().filter(is).find(of).expect("it is compared");
+        found["base"]["mean"].as_f64().expect("a number")
+    };
+    let table = ["campaign", "table", place, "--flow", "voip", "--column", "delay.mean", "--json"];
+    let table = justfull(&[&table[..], &["--against", "Vanilla"]].concat());
+    let table: Value = serde_json::from_str(&table).expect("JSON");
+    let rows = table["rows"].as_array().expect("a list");
+    assert_eq!(rows.len(), 2);
+    for (row, limit) in rows.iter().zip(["= 200", "= 2000"]) {
+        let told = row["columns"][0]["mean"].as_f64().expect("a number");
+        let expected = mean(limit, "DRQL") - mean(limit, "Vanilla");
+        assert!((told - expected).abs() < 1e-9 && told != 0.0, "{row}");
+        assert!(row["columns"][0]["ci95"].as_f64() > Some(0.0), "{row}");
+    }
+    justfull(&["campaign", "report", "study.toml", "--against", "Vanilla"]);
+    let page = fs::read_to_string(folder.path().join(place).join("report.html")).expect("a page");
+    for part in ["&lt;b&gt;", "12 of 12 made", "Differences to Vanilla", "<svg", "rlc.queue.limit"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<b>") && !page.contains("NaN"));
+    let plot = ["plot", place, "--x", "rlc.queue.limit", "--y", "delay.p99", "--flow", "voip"];
+    justfull(&[&plot[..], &["--kind", "line", "-o", "f.svg"]].concat());
+    let figure = fs::read_to_string(folder.path().join("f.svg")).expect("a figure");
+    assert!(figure.contains("DRQL") && figure.contains("delay.p99, ms"));
+}
+
+#[test]
+fn jobs_that_took_too_long_are_made_again_when_asked() {
+    let folder = folder();
+    let file = folder.path().join("study.toml");
+    let text = TEXT.replace("60", "2");
+    fs::write(&file, format!("job_limit = \"1us\"\n{text}")).expect("it is written");
+    let run =
+        |args: &[&str]| campaign(folder.path(), &[&["run", "study.toml", "-q"], args].concat());
+    let failed = run(&[]);
+    assert_eq!(failed.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&failed.stdout).into_owned();
+    assert!(told.contains("it took more than job_limit, 1us of CPU"), "{told}");
+    fs::write(&file, text).expect("it is written");
+    assert_eq!(run(&[]).status.code(), Some(1), "what has failed stays so");
+    assert_eq!(run(&["--retry"]).status.code(), Some(0));
+    assert_eq!(status(folder.path(), "results/campaign/study")["done"], 4);
 }
 
 /// Seconds of CPU of this process's children that have ended.

@@ -1,10 +1,10 @@
 //! Campaigns: made on this machine's threads, or part by part by others.
 
 use crate::errors;
-use justfull_campaign::run::{self, MOST};
-use justfull_campaign::{Dataset, Failure};
+use crate::run::tell;
+use justfull_campaign::{Batches, Dataset, Failure, Id, Stretch, report, run};
 use justfull_lab::runner::Watch;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -22,6 +22,18 @@ pub(crate) struct Campaign {
     campaign: Arc<justfull_campaign::Campaign>,
     path: PathBuf,
     dataset: Arc<Mutex<Option<Dataset>>>,
+    batches: Mutex<Option<Batches>>,
+}
+
+/// A case by its name, first and last seed.
+type Jobs = (String, u64, u64);
+
+/// `jobs` as the dataset knows them.
+fn stretches(jobs: Vec<Jobs>) -> PyResult<Vec<Stretch>> {
+    let stretch = |(case, from, to): Jobs| {
+        case.parse::<Id>().map(|case| Stretch { case, from, to }).map_err(PyValueError::new_err)
+    };
+    jobs.into_iter().map(stretch).collect()
 }
 
 impl Campaign {
@@ -43,7 +55,8 @@ impl Campaign {
         let campaign = py
             .detach(|| justfull_campaign::Campaign::load(&file, data))
             .map_err(|failure| errors::campaign(py, &failure))?;
-        Ok(Self { campaign: Arc::new(campaign), path: out, dataset: Arc::default() })
+        let (dataset, batches) = (Arc::default(), Mutex::default());
+        Ok(Self { campaign: Arc::new(campaign), path: out, dataset, batches })
     }
 
     /// Short name.
@@ -52,16 +65,17 @@ impl Campaign {
         &self.campaign.name
     }
 
-    /// Most seeds of a part.
-    #[classattr]
-    const MOST_SEEDS: u64 = MOST;
-
-    /// Opens the dataset for writing. Returns what was mended.
-    fn open(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let opened = py.detach(|| Dataset::open(&self.path));
-        let dataset = opened.map_err(|failure| errors::campaign(py, &failure))?;
+    /// Opens the dataset for writing, with `retry` to make failed jobs once more. Returns what was
+    /// mended.
+    fn open(&self, py: Python<'_>, retry: bool) -> PyResult<Vec<String>> {
+        let opened = py.detach(|| Dataset::open(&self.path, &self.campaign));
+        let mut dataset = opened.map_err(|failure| errors::campaign(py, &failure))?;
+        if retry {
+            dataset.retry();
+        }
         let mended = dataset.mended.clone();
         *self.dataset() = Some(dataset);
+        *self.batches.lock().unwrap_or_else(|e| e.into_inner()) = None;
         Ok(mended)
     }
 
@@ -75,7 +89,7 @@ impl Campaign {
         let guard = self.dataset();
         let tally = match &*guard {
             Some(dataset) => dataset.tally(&self.campaign),
-            None => Dataset::look(&self.path)
+            None => Dataset::look(&self.path, &self.campaign)
                 .map_err(|failure| errors::campaign(py, &failure))?
                 .tally(&self.campaign),
         };
@@ -91,23 +105,61 @@ impl Campaign {
         Ok(told)
     }
 
-    /// Stretches of open jobs: index of the case, first and last seed.
-    fn stretches(&self) -> PyResult<Vec<(usize, u64, u64)>> {
-        let guard = self.dataset();
-        let dataset = guard.as_ref().ok_or_else(not_open)?;
-        Ok(run::open(&self.campaign, dataset))
+    /// Takes what is open, for `next_batch`; False when nothing is. With a target, what was recorded
+    /// since the last time decides.
+    fn fill(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| {
+            let guard = self.dataset();
+            let dataset = guard.as_ref()?;
+            let mut batches = self.batches.lock().unwrap_or_else(|e| e.into_inner());
+            let batches = batches.get_or_insert_with(|| Batches::new(&self.campaign, dataset));
+            Some(batches.fill(&self.campaign, dataset))
+        })
+        .ok_or_else(not_open)
     }
 
-    /// Makes a part. Returns what `record` wants, and the seconds of CPU of a job.
-    fn make_part(
-        &self,
-        py: Python<'_>,
-        case: usize,
-        first: u64,
-        last: u64,
-    ) -> PyResult<(String, f64)> {
-        let watch = Watch::default();
-        py.detach(|| run::make_part(&self.campaign, &self.path, (case, first, last), &watch))
+    /// The next batch, of about `part_s` seconds of CPU: for each case its name, first and last
+    /// seed. None when all are taken.
+    fn next_batch(&self, part_s: f64) -> Option<Vec<Jobs>> {
+        let mut batches = self.batches.lock().unwrap_or_else(|e| e.into_inner());
+        let batch = batches.as_mut()?.next((part_s * 1e9) as u64)?;
+        Some(batch.iter().map(|s| (s.case.to_string(), s.from, s.to)).collect())
+    }
+
+    /// The jobs of `batch` took `cpu_s` seconds of CPU.
+    fn took(&self, batch: Vec<Jobs>, cpu_s: f64) -> PyResult<()> {
+        let batch = stretches(batch)?;
+        let mut batches = self.batches.lock().unwrap_or_else(|e| e.into_inner());
+        batches.as_mut().ok_or_else(not_open)?.took(&self.campaign, &batch, cpu_s);
+        Ok(())
+    }
+
+    /// Jobs that are open, and the seconds that they simulate.
+    fn open_work(&self) -> PyResult<(usize, f64)> {
+        Ok(self.dataset().as_ref().ok_or_else(not_open)?.open_work(&self.campaign))
+    }
+
+    /// Jobs of `batch`, and the seconds that they simulate.
+    fn work(&self, batch: Vec<Jobs>) -> PyResult<(u64, f64)> {
+        let of = |(all, all_s): (u64, f64), stretch: &Stretch| {
+            let jobs = stretch.to - stretch.from + 1;
+            let index = self.campaign.index(stretch.case);
+            let job_s = index.map_or(0.0, |i| self.campaign.duration_s(&self.campaign.cases[i]));
+            (all + jobs, all_s + jobs as f64 * job_s)
+        };
+        Ok(stretches(batch)?.iter().fold((0, 0.0), of))
+    }
+
+    /// True when the campaign has all cases of `batch`.
+    fn knows(&self, batch: Vec<Jobs>) -> PyResult<bool> {
+        Ok(stretches(batch)?.iter().all(|stretch| self.campaign.index(stretch.case).is_some()))
+    }
+
+    /// Makes a part of `batch`. Returns what `record` wants, and the seconds of CPU that the jobs
+    /// took.
+    fn make_part(&self, py: Python<'_>, batch: Vec<Jobs>) -> PyResult<(String, f64)> {
+        let (batch, watch) = (stretches(batch)?, Watch::default());
+        py.detach(|| run::make_part(&self.campaign, &self.path, &batch, &watch))
             .map_err(|failure| errors::campaign(py, &failure))
     }
 
@@ -118,9 +170,31 @@ impl Campaign {
         dataset.record(lines).map_err(|failure| errors::campaign(py, &failure))
     }
 
-    /// Makes all that is open on `threads` threads of this machine. Ctrl-C ends it; finished jobs
-    /// are kept.
-    fn run(&self, py: Python<'_>, threads: usize) -> PyResult<()> {
+    /// Writes the page of the dataset and returns its file.
+    #[pyo3(signature = (columns, against=None))]
+    fn report(
+        &self,
+        py: Python<'_>,
+        columns: Vec<String>,
+        against: Option<&str>,
+    ) -> PyResult<PathBuf> {
+        let columns = report::columns(&self.campaign, &columns).map_err(|why| {
+            let found = columns.join(", ");
+            errors::campaign(py, &Failure::wrong(&self.campaign.file, "columns", &found, &why))
+        })?;
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        py.detach(|| {
+            let dataset = Dataset::look(&self.path, &self.campaign)?;
+            let folder = dataset.rows(&self.campaign, &names)?;
+            report::write(&dataset, &self.campaign, &folder, &columns, against)
+        })
+        .map_err(|failure| errors::campaign(py, &failure))
+    }
+
+    /// Makes all that is open on `threads` threads of this machine. `progress` is called with
+    /// finished runs and simulated seconds. Ctrl-C ends it; finished jobs are kept.
+    #[pyo3(signature = (threads, progress=None))]
+    fn run(&self, py: Python<'_>, threads: usize, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let watch = Arc::new(Watch::default());
         let (to, mut from) = channel::<Result<(), Failure>>();
         let (campaign, dataset) = (Arc::clone(&self.campaign), Arc::clone(&self.dataset));
@@ -140,10 +214,11 @@ impl Campaign {
             match py.detach(move || from.recv_timeout(LOOK)) {
                 Ok(made) => {
                     signal?;
+                    tell(py, progress.as_ref(), &watch)?;
                     return made.map_err(|failure| errors::campaign(py, &failure));
                 }
                 Err(RecvTimeoutError::Timeout) if signal.is_ok() => {
-                    signal = py.check_signals();
+                    signal = py.check_signals().and_then(|()| tell(py, progress.as_ref(), &watch));
                     if signal.is_err() {
                         watch.cancel.store(true, Ordering::Relaxed);
                     }

@@ -220,7 +220,8 @@ fn runs_beside_python(
     }
 }
 
-fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, watch: &Watch) -> PyResult<()> {
+/// Calls `progress` with finished runs and simulated seconds.
+pub(crate) fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, watch: &Watch) -> PyResult<()> {
     if let Some(progress) = progress {
         let finished = watch.finished.load(Ordering::Relaxed);
         let simulated_s = watch.simulated_ms.load(Ordering::Relaxed) as f64 / 1e3;

@@ -93,6 +93,18 @@ fn label(path: &Path, values: &[Value]) -> String {
 }
 
 impl Axis {
+    /// Path of the setting.
+    #[must_use]
+    pub const fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its values, in their order.
+    #[must_use]
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
     fn number(&self, value: &Value) -> Option<f64> {
         Some(sweep_number(value, &self.label)).filter(|number| number.is_finite())
     }

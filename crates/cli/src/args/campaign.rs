@@ -2,6 +2,7 @@
 
 use super::JobsArgs;
 use clap::{Args, Subcommand};
+use justfull_scenario::Axis;
 use std::path::PathBuf;
 
 /// What to do with a campaign.
@@ -9,13 +10,31 @@ use std::path::PathBuf;
 pub(crate) enum CampaignCommand {
     /// Make what the dataset lacks; a campaign that was killed goes on
     ///
-    /// The file names scenarios, methods, settings and seeds; raise a number in it and run it again
-    /// to add to the dataset. Nothing is made twice.
+    /// Nothing is made twice.
     #[command(after_help = "Examples:\n  justfull campaign run delays.toml -j 2\n  justfull \
-                            campaign run delays.toml --out /data/delays --quiet")]
-    Run(CampaignArgs),
+                            campaign run delays.toml --out /data/delays --quiet\n  justfull \
+                            campaign run results/campaign/delays --retry")]
+    Run(MakeArgs),
+    /// Add seeds, methods or values of settings to the file, and make them
+    ///
+    /// The present cases stay what they are, so what is made of them stays.
+    #[command(
+        after_help = "Examples:\n  justfull campaign add delays.toml --seeds 50\n  justfull \
+                            campaign add results/campaign/delays --method CoDel --grid \
+                            'rlc.queue.limit=[2MB]'"
+    )]
+    Add(AddArgs),
     /// Say how far it is: jobs made, failed and open
     Status(CampaignArgs),
+    /// Print the means of what is made, with their 95 % intervals, or differences to a method
+    #[command(
+        after_help = "Examples:\n  justfull campaign table delays.toml --flow voip --column \
+                            delay.p99\n  justfull campaign table results/campaign/delays \
+                            --against Vanilla --json"
+    )]
+    Table(TableArgs),
+    /// Write DIR/report.html: figures and tables of all flows
+    Report(TableArgs),
     /// List its jobs: name, scenario, point, method, seed
     List(CampaignArgs),
 }
@@ -23,17 +42,67 @@ pub(crate) enum CampaignCommand {
 /// A campaign and its dataset.
 #[derive(Args)]
 pub(crate) struct CampaignArgs {
-    /// File of the campaign
+    /// File of the campaign, or folder of its dataset
+    #[arg(value_name = "FILE|DIR")]
     pub(crate) file: PathBuf,
-    /// Folder of the dataset [default: results/campaign/NAME]
+    /// Folder of the dataset [default: DIR, or results/campaign/NAME]
     #[arg(long, short = 'o', value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) jobs: JobsArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How to make it.
+#[derive(Args)]
+pub(crate) struct MakeArgs {
+    #[command(flatten)]
+    pub(crate) campaign: CampaignArgs,
+    #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
+    /// Make the jobs that have failed once more
+    #[arg(long)]
+    pub(crate) retry: bool,
     /// No progress and no remarks
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+}
+
+/// What to add.
+#[derive(Args)]
+pub(crate) struct AddArgs {
+    #[command(flatten)]
+    pub(crate) run: MakeArgs,
+    /// Raise the number of seeds of each case to N
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// Raise the most seeds of a case with a target to N
+    #[arg(long, value_name = "N")]
+    pub(crate) most: Option<u64>,
+    /// Another method; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Vec<String>,
+    /// More values of a setting of the grid; may be given several times
+    #[arg(long, value_name = "PATH=[VALUE,...]")]
+    pub(crate) grid: Vec<Axis>,
+}
+
+/// What to show.
+#[derive(Args)]
+pub(crate) struct TableArgs {
+    #[command(flatten)]
+    pub(crate) campaign: CampaignArgs,
+    /// Column of runs.csv, or its short name; may be given several times [default: the target's,
+    /// delay.mean, delay.p95, delay.p99, goodput]
+    #[arg(long = "column", value_name = "COLUMN")]
+    pub(crate) columns: Vec<String>,
+    /// Only this flow; may be given several times
+    #[arg(long = "flow", value_name = "NAME")]
+    pub(crate) flows: Vec<String>,
+    /// Only this method; may be given several times
+    #[arg(long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+    /// Differences to this method, seed by seed
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) against: Option<String>,
 }

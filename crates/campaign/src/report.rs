@@ -1,0 +1,74 @@
+//! The page of a dataset, and what it shows.
+
+use crate::dataset::{Dataset, Tally};
+use crate::failure::Failure;
+use crate::plan::Campaign;
+use crate::{SOURCE, VERSION};
+use justfull_report::Study;
+use justfull_report::difference::USUAL;
+use justfull_report::export::{Column, Runs, Sink};
+use justfull_report::read::{self, Folder};
+use justfull_scenario::Scenario;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// The columns called `names`; without a name the target's, if there is one, and the usual ones.
+///
+/// # Errors
+/// There is no such column: what is like it.
+pub fn columns(
+    campaign: &Campaign,
+    names: &[String],
+) -> Result<Vec<&'static Column<Runs>>, String> {
+    let target = campaign.target.iter().map(|target| &*target.metric);
+    let names: Vec<&str> = match names {
+        [] => target.chain(USUAL).collect(),
+        names => names.iter().map(String::as_str).collect(),
+    };
+    let mut columns: Vec<&'static Column<Runs>> = Vec::new();
+    for name in names {
+        let column = read::column_of(name)?;
+        if !columns.iter().any(|known| known.name == column.name) {
+            columns.push(column);
+        }
+    }
+    Ok(columns)
+}
+
+/// Writes `report.html` into the folder of `dataset`: tables and figures of `columns` from `folder`,
+/// its rows. Returns the file.
+///
+/// # Errors
+/// There is no method `against`, or the failure of the disk.
+pub fn write(
+    dataset: &Dataset,
+    campaign: &Campaign,
+    folder: &Folder,
+    columns: &[&'static Column<Runs>],
+    against: Option<&str>,
+) -> Result<PathBuf, Failure> {
+    let tally = dataset.tally(campaign);
+    let Tally { cases, jobs, done, cpu_s, .. } = &tally;
+    let facts = [
+        ("Campaign", campaign.file.display().to_string()),
+        ("Version", format!("{VERSION}, source {SOURCE}")),
+        ("Jobs", format!("{done} of {jobs} made, {cases} cases")),
+        ("CPU", format!("{cpu_s:.1} s")),
+    ];
+    let study = Study {
+        title: if campaign.title.is_empty() { &campaign.name } else { &campaign.title },
+        facts: &facts,
+        failed: &tally.failed,
+        text: &Scenario::text_of(&campaign.file)?,
+        columns,
+        against,
+    };
+    let page = study.html(folder).map_err(|why| {
+        Failure::wrong(&campaign.file, "against", against.unwrap_or_default(), &why)
+    })?;
+    let file = dataset.path().join("report.html");
+    let mut sink = Sink::create(&file)?;
+    sink.write_all(page.as_bytes()).map_err(|what| sink.error(what))?;
+    sink.commit()?;
+    Ok(file)
+}
