@@ -20,7 +20,7 @@ pub struct Addition {
 }
 
 impl Addition {
-    /// `text`, the content of `file`, with the addition; all else stays as it is, comments included.
+    /// `text`, the content of `file`, with the addition; all else stays as it is, comments too.
     ///
     /// # Errors
     /// What the campaign lacks so that it could be added to.

@@ -35,8 +35,8 @@ pub fn columns(
     Ok(columns)
 }
 
-/// Writes `report.html` into the folder of `dataset`: tables and figures of `columns` from `folder`,
-/// its rows. Returns the file.
+/// Writes `report.html` into the folder of `dataset`: tables and figures of `columns` from
+/// `folder`, its rows. Returns the file.
 ///
 /// # Errors
 /// There is no method `against`, or the failure of the disk.

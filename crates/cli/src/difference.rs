@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::CompareArgs;
-use crate::results;
+use crate::folders;
 use crate::terminal::{print, print_exact};
 use justfull_report::difference::{self, Change, Condition, USUAL};
 use justfull_report::read::{self, Folder};
@@ -25,7 +25,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
             columns.extend(read::column(condition.column));
         }
     }
-    let folders = results::folders(&args.folders, &columns, &args.methods, &args.flows)?;
+    let folders = folders::read(&args.folders, &columns, &args.methods, &args.flows)?;
     let names: Vec<String> = folders.iter().map(|folder| folder.name.clone()).collect();
     let found = difference::differences(&folders, &columns).map_err(Failure::Usage)?;
     let scenarios: Vec<&str> = folders.iter().map(|folder| &*folder.scenario_toml).collect();

@@ -14,6 +14,7 @@ mod compare;
 mod complete;
 mod difference;
 mod explain;
+mod folders;
 #[cfg(feature = "live")]
 mod live;
 mod new;

@@ -2,8 +2,8 @@
 
 use crate::Failure;
 use crate::args::{PlotArgs, PlotKind};
+use crate::folders;
 use crate::picture::Form;
-use crate::results;
 use justfull_report::chosen::{Kind, chosen};
 use justfull_report::read::column_of;
 
@@ -32,7 +32,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         Kind::Points { x, y } => vec![x, y],
         Kind::Cdf | Kind::Ccdf => Vec::new(),
     };
-    let mut folders = results::folders(&args.folders, &columns, &args.methods, &args.flows)?;
+    let mut folders = folders::read(&args.folders, &columns, &args.methods, &args.flows)?;
     if let (PlotKind::Line, Some(x)) = (args.kind, &args.x) {
         for folder in &mut folders {
             folder.choose(x).map_err(|why| Failure::Usage(format!("--x: {why}")))?;

@@ -4,9 +4,8 @@ use crate::args::{OutputArgs, command};
 use crate::terminal::say;
 use crate::{Failure, VERSION};
 use justfull_lab::model::Comparison;
+use justfull_report::export::ResultsFolder;
 use justfull_report::export::folder::{Origin, Subject};
-use justfull_report::export::{Column, ResultsFolder, Runs};
-use justfull_report::read::Folder;
 use justfull_report::{self as report, export, figure};
 use std::path::{Path, PathBuf};
 
@@ -132,28 +131,4 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
         }
     }
     absolute
-}
-
-/// Results read again: folders of runs, and the datasets of campaigns with `columns`; of both only
-/// `methods` and `flows`, all where none is named.
-pub(crate) fn folders(
-    paths: &[PathBuf],
-    columns: &[&'static Column<Runs>],
-    methods: &[String],
-    flows: &[String],
-) -> Result<Vec<Folder>, Failure> {
-    let mut folders = Vec::new();
-    for path in paths {
-        #[cfg(feature = "campaign")]
-        let of_campaign = crate::campaign::folder(path, columns)?;
-        #[cfg(not(feature = "campaign"))]
-        let of_campaign = None.filter(|_: &Folder| !columns.is_empty());
-        let mut folder = match of_campaign {
-            Some(folder) => folder,
-            None => Folder::read(path).map_err(|e| Failure::usage(&e))?,
-        };
-        folder.keep(methods, flows).map_err(|e| Failure::usage(&e))?;
-        folders.push(folder);
-    }
-    Ok(folders)
 }

@@ -105,8 +105,8 @@ impl Campaign {
         Ok(told)
     }
 
-    /// Takes what is open, for `next_batch`; False when nothing is. With a target, what was recorded
-    /// since the last time decides.
+    /// Takes what is open, for `next_batch`; False when nothing is. With a target, what was
+    /// recorded since the last time decides.
     fn fill(&self, py: Python<'_>) -> PyResult<bool> {
         py.detach(|| {
             let guard = self.dataset();

@@ -161,8 +161,8 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
     Grid { header, rows, numbers_from, notes: notes(found) }
 }
 
-/// Names and numbers of the parts of a row's place that a table shows: scenario and point only where
-/// they differ.
+/// Names and numbers of the parts of a row's place that a table shows: scenario and point only
+/// where they differ.
 pub(crate) fn part_columns<T>(
     found: &[T],
     place: fn(&T) -> [&String; 4],

@@ -137,8 +137,8 @@ impl Folder {
         Ok(found)
     }
 
-    /// A folder whose rows [`Folder::add`] adds: those of another kind of results at `path`, made by
-    /// `command`.
+    /// A folder whose rows [`Folder::add`] adds: those of another kind of results at `path`, made
+    /// by `command`.
     #[must_use]
     pub fn empty(path: &Path, command: &str, version: &str) -> Self {
         Self {

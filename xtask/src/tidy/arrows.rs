@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("scenario", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "trace"]),
     ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "scenario", "trace"]),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "scenario", "trace", "lab"]),
-    ("campaign", &["sim", "scenario", "lab", "report"]),
+    ("campaign", &["base", "sim", "scenario", "lab", "report"]),
     (
         "cli",
         &[

@@ -1,0 +1,30 @@
+//! Results that are read again.
+
+use crate::Failure;
+use justfull_report::export::{Column, Runs};
+use justfull_report::read::Folder;
+use std::path::PathBuf;
+
+/// Folders of runs, and datasets of campaigns with `columns`; of both only `methods` and `flows`,
+/// all where none is named.
+pub(crate) fn read(
+    paths: &[PathBuf],
+    columns: &[&'static Column<Runs>],
+    methods: &[String],
+    flows: &[String],
+) -> Result<Vec<Folder>, Failure> {
+    let mut folders = Vec::new();
+    for path in paths {
+        #[cfg(feature = "campaign")]
+        let of_campaign = crate::campaign::folder(path, columns)?;
+        #[cfg(not(feature = "campaign"))]
+        let of_campaign = None.filter(|_: &Folder| !columns.is_empty());
+        let mut folder = match of_campaign {
+            Some(folder) => folder,
+            None => Folder::read(path).map_err(|e| Failure::usage(&e))?,
+        };
+        folder.keep(methods, flows).map_err(|e| Failure::usage(&e))?;
+        folders.push(folder);
+    }
+    Ok(folders)
+}
