@@ -27,7 +27,42 @@ pub(crate) fn given_away(root: &Path) -> Outcome {
     let mut build = process::cargo(root);
     build.args(["build", "--release", "-p", "justfull"]);
     let program = process::built(&mut build, "justfull")?;
-    run(root, Profile::Release, &program)
+    run(root, Profile::Release, &program)?;
+    let tools = tools();
+    if tools.join("maturin").exists() { source(root, &tools, &folder(root)?) } else { Ok(()) }
+}
+
+/// The source distribution builds where there is nothing else, and its package says that it is of
+/// the same source as the one of the tree, which `tools` has.
+fn source(root: &Path, tools: &Path, folder: &Path) -> Outcome {
+    let place = folder.join("source");
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).map_err(|e| Failure::Environment(e.to_string()))?;
+    let mut make = Command::new(tools.join("maturin"));
+    process::must_succeed(make.current_dir(root).args(["sdist", "--out"]).arg(&place))?;
+    let found = fs::read_dir(&place).into_iter().flatten().flatten().next();
+    let made = found.ok_or_else(|| Failure::Check("maturin made no source".into()))?.path();
+    let mut unpack = Command::new("tar");
+    process::must_succeed(
+        unpack.args(["--strip-components=1", "-xzf"]).arg(&made).arg("-C").arg(&place),
+    )?;
+    let mut build = Command::new(tools.join("maturin"));
+    build.current_dir(&place).args(["build", "--quiet", "--profile", "dev", "--out"]);
+    build.arg(place.join("wheels")).env("CARGO_TARGET_DIR", folder.join("source-target"));
+    process::must_succeed(&mut build)?;
+    let found = fs::read_dir(place.join("wheels")).into_iter().flatten().flatten().next();
+    let wheel = found.ok_or_else(|| Failure::Check("maturin made no wheel".into()))?.path();
+    first_steps(&place, &wheel)?;
+    let source_of = |python: &Path| {
+        let ask = "import justfull._native as native; print(native.SOURCE)";
+        process::stdout_of(Command::new(python).current_dir(&place).args(["-I", "-c", ask]))
+    };
+    let (theirs, ours) =
+        (source_of(&place.join("fresh/bin/python"))?, source_of(&tools.join("python"))?);
+    if theirs == ours {
+        return Ok(());
+    }
+    Err(Failure::Check(format!("source {theirs} from the distribution, {ours} from the tree")))
 }
 
 /// Builds the wheel and holds it against `program`.
