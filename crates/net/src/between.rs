@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::chain::{CORE, RAN};
 use crate::memory::set_receive_buffer;
 use crate::namespace::Namespace;
-use crate::netlink::{LinkName, Netlink, Prefix, index_of};
+use crate::netlink::{LinkName, Netlink, Prefix, index_of, settle};
 use crate::tun::Tun;
 
 /// Congestion control of connections to UEs that name no other.
@@ -87,5 +87,5 @@ fn link(
         };
         netlink.add_route(link, all, own, control)?;
     }
-    Ok(())
+    own.into_iter().try_for_each(settle)
 }

@@ -1,9 +1,12 @@
 //! Links, addresses and routes of the calling thread's namespace, through rtnetlink (RFC 3549).
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
@@ -70,6 +73,27 @@ impl fmt::Debug for LinkName {
 pub(super) struct Netlink {
     socket: OwnedFd,
     sequence: u32,
+}
+
+/// Waits until the kernel answers at its own address `address` of a link that is up, at most a
+/// second: it adds the local route of an IPv6 address later, on a thread of its own, and drops
+/// packets to it until then.
+pub(super) fn settle(address: IpAddr) -> io::Result<()> {
+    const LOCAL: u32 = 0x8000_0000; // RTF_LOCAL of linux/ipv6_route.h
+    let IpAddr::V6(v6) = address else { return Ok(()) };
+    let destination = format!("{:032x} 80 ", u128::from(v6));
+    let is_local = |line: &str| {
+        let flags = line.split_whitespace().nth(8);
+        line.starts_with(&destination)
+            && flags.and_then(|flags| u32::from_str_radix(flags, 16).ok()).unwrap_or(0) & LOCAL > 0
+    };
+    for _ in 0..1000 {
+        if fs::read_to_string("/proc/thread-self/net/ipv6_route")?.lines().any(is_local) {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, format!("{address} has no local route")))
 }
 
 impl Netlink {

@@ -455,7 +455,7 @@ fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<
             Side::Proxy => {}
         }
     }
-    Ok(())
+    side.addresses().into_iter().try_for_each(netlink::settle)
 }
 
 fn route(
