@@ -2,7 +2,7 @@
 //! distribution, from folders of results.
 
 use crate::export::{Column, Runs};
-use crate::figure::{self, Curve, Figure, LEAST_SHARE, Range, Span, Stroke};
+use crate::figure::{self, Curve, Figure, Range, Span, Stroke};
 use crate::read::{Folder, Key};
 use justfull_lab::stats::pool_cdfs;
 
@@ -137,7 +137,7 @@ fn points(folders: &[Folder], x: &Column<Runs>, y: &Column<Runs>) -> Vec<Curve> 
     )
 }
 
-fn distributions(folders: &[Folder], quantity: &str, tail: bool) -> Result<Vec<Curve>, String> {
+fn distributions(folders: &[Folder], quantity: &str, is_tail: bool) -> Result<Vec<Curve>, String> {
     let mut read = Vec::new();
     for folder in folders {
         read.push(folder.distributions(quantity)?);
@@ -149,13 +149,11 @@ fn distributions(folders: &[Folder], quantity: &str, tail: bool) -> Result<Vec<C
         |folder, key| {
             let of_key = read[place(folder)].iter().filter(|(own, _)| own == key);
             let parts: Vec<(u64, &[(f64, f64)])> = of_key.map(|(_, cdf)| (1, &**cdf)).collect();
-            let pooled = pool_cdfs(&parts, MOST_POINTS);
-            let share = |share: f64| if tail { 1.0 - share } else { share };
-            let points = pooled.into_iter().map(|(x, s)| (x, share(s)));
-            points
-                .filter(|&(_, share)| !tail || share >= LEAST_SHARE)
-                .map(|(x, share)| [Span::exact(x), Span::exact(share)])
-                .collect()
+            let points = match is_tail {
+                true => figure::tail(&pool_cdfs(&parts, usize::MAX)),
+                false => pool_cdfs(&parts, MOST_POINTS),
+            };
+            points.into_iter().map(|(x, share)| [Span::exact(x), Span::exact(share)]).collect()
         },
     ))
 }

@@ -6,6 +6,7 @@ mod backlog;
 mod boxes;
 mod cdf;
 mod curves;
+mod layers;
 mod over_time;
 mod palette;
 mod panel;
@@ -18,7 +19,8 @@ mod quantum;
 mod scatter;
 pub mod trace;
 
-pub(crate) use curves::{Curve, LEAST_SHARE, Range, Span, Stroke, curves};
+pub(crate) use cdf::tail;
+pub(crate) use curves::{Curve, Range, Span, Stroke, curves};
 pub use palette::Palette;
 #[cfg(feature = "png")]
 pub use pdf::pdf;
@@ -68,7 +70,9 @@ pub fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> 
         over_time::goodput_over_time(group, number, palette),
         boxes::delay_boxes(group, number, palette),
         cdf::sojourn_cdfs(group, number, palette),
+        cdf::delay_tails(group, number),
         backlog::backlog_over_time(group, number, palette),
+        layers::backlog_by_layer(group, number, palette),
     ];
     figures.into_iter().flatten().collect()
 }
@@ -138,7 +142,7 @@ mod tests {
     fn every_figure_is_drawn_once_and_names_every_method() {
         let comparison = example::comparison(2);
         let figures = all(&comparison);
-        assert_eq!(figures.len(), 2 + 5 * comparison.groups.len());
+        assert_eq!(figures.len(), 2 + 7 * comparison.groups.len());
         let mut ids: Vec<&str> = figures.iter().map(|f| f.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();

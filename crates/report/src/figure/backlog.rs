@@ -10,7 +10,7 @@ use justfull_sim::results::RunResult;
 use plotters::style::RGBColor;
 
 /// Most points of one line.
-const MOST_POINTS: usize = 600;
+const MOST_POINTS: usize = 180;
 
 /// Backlog and capacity of one run in one unit.
 struct Track {

@@ -3,6 +3,7 @@
 
 use super::Figure;
 use super::axis::Axis;
+use super::curves::{Curve, LEAST_SHARE, Range, Span, Stroke, curves};
 use super::palette::Palette;
 use super::panel::{Glyph, LINE, Panel, WIDTH, cell, count, legend_height, picture};
 use justfull_lab::model::Group;
@@ -11,7 +12,7 @@ use justfull_lab::stats::{cdf_quantile, pool_cdfs};
 use justfull_sim::results::{Distribution, RunResult};
 
 /// Most points of one line.
-const MOST_POINTS: usize = 160;
+const MOST_POINTS: usize = 140;
 /// A logarithmic axis starts here at the latest, in ms; shorter times are drawn there.
 const FLOOR_MS: f64 = 0.1;
 
@@ -66,6 +67,49 @@ fn time_axis(place: &Place) -> Axis {
     } else {
         Axis::from_zero("time, ms", [tail])
     }
+}
+
+/// The share above each time of `cdf`, down to [`LEAST_SHARE`], at points that are as far apart on
+/// a logarithmic axis.
+pub(crate) fn tail(cdf: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    const STEP: f64 = 0.12;
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (x, share) in cdf.iter().map(|&(x, share)| (x, 1.0 - share)) {
+        let is_apart = |last: &(f64, f64)| last.1.ln() - share.ln() >= STEP;
+        if share >= LEAST_SHARE && kept.last().is_none_or(is_apart) {
+            kept.push((x, share));
+        }
+    }
+    kept
+}
+
+/// The share of packets above each delay, one line for each method, on logarithmic axes.
+pub(super) fn delay_tails(group: &Group, number: usize) -> Option<Figure> {
+    let subject = Subject::of(&group.runs);
+    let tail_of = |method: &String| {
+        let runs = group.runs.iter().filter(|run| run.method == *method);
+        let flows = runs.flat_map(|run| subject.flows(run)).map(|flow| &flow.delay);
+        let parts: Vec<(u64, &[(f64, f64)])> = flows.map(|d| (d.count, &*d.cdf)).collect();
+        tail(&pool_cdfs(&parts, usize::MAX))
+    };
+    let curve = |method: String| {
+        let points = tail_of(&method).into_iter().map(|(x, y)| [Span::exact(x), Span::exact(y)]);
+        Curve { points: points.collect(), name: method.clone(), method }
+    };
+    let mut lines: Vec<Curve> = method_names(&group.runs).into_iter().map(curve).collect();
+    lines.retain(|line| line.points.len() > 1);
+    if lines.is_empty() {
+        return None;
+    }
+    let whose = if subject.is_low_latency() { "low-latency packets" } else { "packets" };
+    let caption = format!(
+        "Share of {whose} that took longer than the time over the whole chain, all flows and seeds \
+         pooled by packets. Times below {FLOOR_MS} ms are drawn there."
+    );
+    let title = format!("Tail of the delay: {}", group.heading());
+    let axes = (("delay, ms", Range::Times), ("share above", Range::Tail));
+    let figure = curves((title, &caption), axes, &lines, Stroke::Lines);
+    Some(Figure { id: format!("tail-{number}"), ..figure })
 }
 
 /// One panel for each layer and one for the whole delay, one line for each method.
@@ -137,6 +181,22 @@ mod tests {
             assert!(figure.svg.contains(name), "{name}");
         }
         assert!(figure.caption.starts_with("Share of low-latency packets"));
+    }
+
+    #[test]
+    fn a_tail_falls_to_a_share_of_one_in_ten_thousand() {
+        let cdf: Vec<(f64, f64)> =
+            (0..100_000).map(|i| (f64::from(i), f64::from(i) / 1e5)).collect();
+        let tail = tail(&cdf);
+        assert!((60..100).contains(&tail.len()), "{}", tail.len());
+        assert!(tail.windows(2).all(|pair| pair[0].1 > pair[1].1));
+        let (x, least) = tail[tail.len() - 1];
+        assert!((LEAST_SHARE..1.2 * LEAST_SHARE).contains(&least), "{least}");
+        assert!((x / 1e5 - (1.0 - least)).abs() < 1e-9);
+        let comparison = example::comparison(2);
+        let figure = delay_tails(&comparison.groups[0], 3).expect("flows");
+        assert!(figure.id == "tail-3" && figure.svg.contains("share above"));
+        assert!(!figure.svg.contains("NaN"));
     }
 
     #[test]

@@ -241,6 +241,7 @@ impl Sheet<'_> {
                 Glyph::Line(colour) => self.line(vec![(x, y), (x + GLYPH, y)], *colour, 4),
                 Glyph::Dashes(colour) => self.dashes((x, y), (x + GLYPH, y), *colour),
                 Glyph::Area(colour) => self.bar((x, y - 10), (x + GLYPH, y + 10), *colour, 0.35),
+                Glyph::Block(colour) => self.bar((x, y - 10), (x + GLYPH, y + 10), *colour, 1.0),
             }
             self.text((x + GLYPH + 12, y), text);
         }
@@ -255,6 +256,8 @@ pub(super) enum Glyph {
     Line(RGBColor),
     Dashes(RGBColor),
     Area(RGBColor),
+    /// An area that hides what is below it.
+    Block(RGBColor),
 }
 
 const GLYPH: i32 = 54;
@@ -356,6 +359,17 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.sheet.line(pixels.clone(), colour, 2);
         pixels.extend([(last.0, bottom), (first.0, bottom)]);
         self.sheet.fill(pixels, colour.mix(0.35));
+    }
+
+    /// The area between `points` and the bottom of the frame, which hides what is below it.
+    pub(super) fn block(&self, points: &[(f64, f64)], colour: RGBColor) {
+        let mut pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
+        pixels.dedup();
+        if let (Some(first), Some(last)) = (pixels.first().copied(), pixels.last().copied()) {
+            let bottom = self.down.end - 1;
+            pixels.extend([(last.0, bottom), (first.0, bottom)]);
+            self.sheet.fill(pixels, colour.mix(1.0));
+        }
     }
 
     /// The area between two lines with the same points across.
