@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from justfull import _native
+from justfull._apart import Maker, Place
 from justfull._progress import Progress, Tell, shown
 from justfull.errors import ArgumentError, JustfullError
 
@@ -150,6 +152,9 @@ def campaign(
     that was ended in any way goes on when it is called again; nothing is made twice. With `retry`,
     jobs that have failed are made once more. `progress` is that of `Scenario.run`.
 
+    Each job of a method in Python is made in a process of its own: what it raises, or how its
+    process ends, is that job's failure alone.
+
     Raises ScenarioError and ArgumentError for a wrong file, OSError for the disk, VersionError for
     a worker with another version, WorkerError for a part that no worker could make.
     """
@@ -159,12 +164,19 @@ def campaign(
     native = _native.Campaign(os.fspath(source), os.fspath(folder), traces or None)
     native.open(retry)
     try:
+        place = (os.fspath(source), os.fspath(folder), traces or None)
+        if native.python:
+            with Maker(place) as maker:
+                maker.start()  # raises what is wrong, before the first job
         with shown(progress, *native.open_work()) as tell:
             if client is None:
-                native.run(threads or len(os.sched_getaffinity(0)), tell)
+                count = threads or len(os.sched_getaffinity(0))
+                told = _Told(native, tell)
+                native.run(count, told.others)
+                if native.python:
+                    _in_processes(native, place, count, told)
             else:
-                place = (os.fspath(source), os.fspath(folder), traces or None)
-                _on_cluster(native, client, place, part_s, tell)
+                _on_cluster(native, client, place, part_s, _Told(native, tell))
     finally:
         native.close()
     return Dataset(native, folder)
@@ -186,8 +198,51 @@ def _refuse(worker: str, there: tuple[str, str], here: tuple[str, str]) -> Versi
         f"caller, {here[0]}, source {here[1]}")
 
 
+class _Told:
+    """Sums up what is made, for the caller's progress."""
+
+    def __init__(self, native: _native.Campaign, tell: Tell | None) -> None:
+        self._native, self._tell = native, tell
+        self._finished, self._simulated_s = 0, 0.0
+
+    def others(self, finished: int, simulated_s: float) -> None:
+        """All that others have made."""
+        self._finished, self._simulated_s = finished, simulated_s
+        if self._tell is not None:
+            self._tell(finished, simulated_s)
+
+    def made(self, batch: _Batch) -> None:
+        """One batch more."""
+        jobs, job_s = self._native.work(batch)
+        self.others(self._finished + jobs, self._simulated_s + job_s)
+
+
+def _in_processes(native: _native.Campaign, place: Place, count: int, told: _Told) -> None:
+    """Makes the jobs of methods in Python, `count` at a time."""
+    makers = [Maker(place) for _ in range(count)]
+    free, running = list(makers), dict[Future[tuple[str, float]], tuple[Maker, _Batch]]()
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            while native.fill(python=True):
+                while True:
+                    while free and (batch := native.next_batch(0.0)) is not None:
+                        maker = free.pop()
+                        running[pool.submit(maker.make, native, batch[0])] = maker, batch
+                    if not running:
+                        break
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        maker, batch = running.pop(future)
+                        free.append(maker)
+                        native.record(future.result()[0])
+                        told.made(batch)
+        finally:
+            # After Ctrl-C, jobs end with their processes.
+            for maker in makers:
+                maker.close()
+
+
 def _make(
-    place: tuple[str, str, str | None], caller: tuple[str, str], batch: _Batch
+    place: Place, caller: tuple[str, str], batch: _Batch
 ) -> tuple[str, float]:
     """Runs on a worker."""
     if _version() != caller:
@@ -197,7 +252,12 @@ def _make(
         # A file has changed since: the campaign's, or a scenario's or trace beside it.
         _known.cache_clear()
         known = _known(*place)
-    return known.make_part(batch)
+    if known.python_of(batch) is None:
+        return known.make_part(batch)
+    jobs = [(case, seed, seed) for case, first, last in batch for seed in range(first, last + 1)]
+    with Maker(place) as maker:
+        made = [maker.make(known, job) for job in jobs]
+    return "".join(lines for lines, _ in made), sum(cpu_s for _, cpu_s in made)
 
 
 def _same_version(client: Any) -> None:
@@ -214,16 +274,15 @@ def _same_version(client: Any) -> None:
 def _on_cluster(
     native: _native.Campaign,
     client: Any,
-    place: tuple[str, str, str | None],
+    place: Place,
     part_s: float,
-    tell: Tell | None,
+    told: _Told,
 ) -> None:
     import distributed
 
     _same_version(client)
-    finished, simulated_s = 0, 0.0
     # With a target, the values of a round say what the next one makes.
-    while native.fill():
+    while native.fill(python=False):
         as_completed: Any = distributed.as_completed  # it has no types
         running = as_completed()
         batches: dict[Any, _Batch] = {}
@@ -252,9 +311,6 @@ def _on_cluster(
             lines, took = future.result()
             native.record(lines)
             native.took(batch, took)
-            if tell is not None:
-                jobs, job_s = native.work(batch)
-                finished, simulated_s = finished + jobs, simulated_s + job_s
-                tell(finished, simulated_s)
+            told.made(batch)
             future.release()
             submit()

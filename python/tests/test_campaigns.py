@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -252,3 +253,219 @@ def test_what_is_wrong_is_an_exception(file: Path, tmp_path: Path) -> None:
     ledger.write_text(ledger.read_text().replace('"ledger":2', '"ledger":7'))
     with pytest.raises(jf.ArgumentError, match="a ledger of format 7"):
         jf.campaign(file, tmp_path / "out")
+
+
+MINE = '''
+import os, signal, subprocess, sys, time
+import justfull as jf
+
+runs = 0
+
+
+class Half(jf.Limiter):
+    """Half a slot's capacity, at least 3000 bytes."""
+
+    base = "Vanilla"
+
+    def __init__(self, unit, slot, mtu):
+        global runs
+        runs += 1
+        assert runs == 1, "nothing of another job is left"
+        print("a line that belongs to nobody")
+        super().__init__(unit, slot, mtu)
+        self.limit = 2 * mtu
+
+    def room(self, now, backlog):
+        return max(0, self.limit - backlog)
+
+    def on_slot(self, report):
+        self.limit = max(3000, report.capacity // 2)
+        trouble(report.pulled_at)
+
+
+def trouble(now):
+    pass
+'''
+
+OF_MINE = """
+scenarios = ["nr-100mhz"]
+methods = ["DRQL", "Half"]
+seeds = 4
+[set]
+duration = "1s"
+warmup = "100ms"
+[python.Half]
+file = "mine.py"
+class = "Half"
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(MINE)
+    path = tmp_path / "own.toml"
+    path.write_text(OF_MINE.replace("scenarios", 'job_limit = "60s"\nscenarios', 1))
+    return path
+
+
+def test_methods_in_python_give_equal_rows_on_threads_and_on_dask(
+    mine: Path, tmp_path: Path, client: Client
+) -> None:
+    told: list[tuple[int, float]] = []
+    threads = jf.campaign(mine, tmp_path / "threads", threads=2,
+                          progress=lambda *made: told.append(made))
+    dask = jf.campaign(mine, tmp_path / "dask", client=client)
+    assert (threads.tally["done"], threads.tally["failed"], told[-1]) == (8, [], (8, 8.0))
+    assert rows(threads).equals(rows(dask))
+    scope: dict[str, Any] = {}
+    exec(MINE.replace("assert runs == 1", "assert runs"), scope)
+    cell = jf.scenario("nr-100mhz").set(duration="1s", warmup="100ms")
+    run = cell.run([scope["Half"]], seeds=4, progress=False).runs.to_polars().sort("seed", "flow")
+    ours = rows(threads).filter(polars.col("method") == "Half").sort("seed", "flow")
+    for name in ("delay_ms_mean", "delay_ms_p99", "goodput_mbit_s"):
+        assert ours[name].equals(run[name].cast(polars.Float64)), name
+    # Other settings, and another file, are other jobs; the same are not made again.
+    ledger = (tmp_path / "threads" / "ledger.jsonl").read_text()
+    assert jf.campaign(mine, tmp_path / "threads").tally["done"] == 8
+    assert (tmp_path / "threads" / "ledger.jsonl").read_text() == ledger
+    (tmp_path / "mine.py").write_text(MINE.replace("// 2", "// 3"))
+    changed = json.loads(program("status", mine, "-o", tmp_path / "threads", "--json").stdout)
+    assert (changed["done"], changed["open"]) == (4, 4)
+    with mine.open("a") as file:
+        file.write('settings = { "rlc.queue.limit" = "20kB" }\n')
+    other = jf.campaign(mine, tmp_path / "threads")
+    assert other.tally["done"] == 8
+    assert rows(other).filter(polars.col("method") == "Half")["job"].n_unique() == 8
+
+
+def program(command: str, *arguments: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, "campaign", command, *map(str, arguments)],
+                          capture_output=True, text=True)
+
+
+def test_the_command_line_lists_adds_and_tables_what_python_makes(
+    mine: Path, tmp_path: Path
+) -> None:
+    jf.campaign(mine, tmp_path / "out")
+    refused = program("run", mine, "-o", tmp_path / "out")
+    assert refused.returncode == 2
+    assert "python.Half: found a method in Python" in refused.stderr
+    assert len(program("list", mine).stdout.splitlines()) >= 8
+    added = program("add", mine, "--seeds", "6", "-o", tmp_path / "out")
+    assert (added.returncode, "seeds = 6" in mine.read_text()) == (0, True), added.stderr
+    assert "8 of 12 jobs made, 4 open" in added.stdout
+    assert jf.campaign(mine, tmp_path / "out").tally["done"] == 12
+    table = program("table", mine, "-o", tmp_path / "out", "--flow", "voip", "--json")
+    assert [row["method"] for row in json.loads(table.stdout)["rows"]] == ["DRQL", "Half"]
+
+
+TROUBLES = {
+    "raise ValueError('too much')": r"mine\.py, line \d+: ValueError: too much",
+    "sys.exit(3)": r"mine\.py, line \d+: SystemExit: 3",
+    "os._exit(3)": r"its process ended with exit status 3",
+    "os.kill(os.getpid(), signal.SIGKILL)": r"its process was ended by SIGKILL",
+    "time.sleep(1e6)": r"it had not ended after 7 s, more than job_limit",
+    "subprocess.Popen(['sleep', '1000']); os._exit(0)": r"its process ended with exit status 0",
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_a_job_in_trouble_fails_alone_and_can_be_made_again(
+    mine: Path, tmp_path: Path, trouble: str, client: Client
+) -> None:
+    file = tmp_path / "mine.py"
+    mine.write_text(mine.read_text().replace('"60s"', '"2s"')
+                    .replace('"DRQL", ', "").replace("seeds = 4", "seeds = 3"))
+    # The first job finds no flag, the others find what it left.
+    flag = tmp_path / "flag"
+    file.write_text(MINE.replace("    pass", f"""\
+    if now > 500_000_000 and not os.path.exists({str(flag)!r}):
+        open({str(flag)!r}, "x").close()
+        {trouble}"""))
+    before = len(sleepers())
+    first = jf.campaign(mine, tmp_path / "out", threads=1)
+    [failed] = first.tally["failed"]
+    assert re.search(TROUBLES[trouble], failed), failed
+    assert first.tally["done"] == 2
+    assert len(sleepers()) == before, "what it started goes with it"
+    again = jf.campaign(mine, tmp_path / "out", client=client, retry=True)
+    assert (again.tally["done"], again.tally["failed"]) == (3, [])
+
+
+def sleepers() -> list[str]:
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += [place.read_text()] if "sleep\x001000" in place.read_text() else []
+        except OSError:
+            pass
+    return found
+
+
+def test_an_answer_that_is_nonsense_and_a_loop_without_end_fail_in_words(
+    mine: Path, tmp_path: Path
+) -> None:
+    mine.write_text(mine.read_text().replace('"60s"', '"2s"').replace('"DRQL", ', "")
+                    .replace("seeds = 4", "seeds = 1"))
+    file = tmp_path / "mine.py"
+    file.write_text(MINE.replace("return max(0, self.limit - backlog)", "return 'much'"))
+    [failed] = jf.campaign(mine, tmp_path / "a").tally["failed"]
+    assert "room: returned 'much', allowed is a whole number" in failed
+    file.write_text(MINE.replace("    pass", "    while True: pass"))
+    [failed] = jf.campaign(mine, tmp_path / "b").tally["failed"]
+    assert "it had not ended after 7 s, more than job_limit" in failed
+
+
+@pytest.mark.parametrize("old, new, field, found", [
+    ("import os", "import nothing_of_this_name", "python.Half.file", "ModuleNotFoundError"),
+    ("import os", "import os as = 3, os", "python.Half.file", "line 2: SyntaxError"),
+    ("import os", "import os; os._exit(7)", "python", "ended with exit status 7"),
+    ("class Half(jf.Limiter)", "class Other(jf.Limiter)", "python.Half.class", "Half"),
+    ("class Half(jf.Limiter)", "class Half", "python.Half.class", "Half"),
+    ('base = "Vanilla"', 'base = "CoDel"', "python.Half.base", "Vanilla"),
+])
+def test_what_cannot_be_a_method_is_refused_before_the_first_job(
+    mine: Path, tmp_path: Path, old: str, new: str, field: str, found: str
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE.replace(old, new, 1))
+    with pytest.raises(jf.ArgumentError) as caught:
+        jf.campaign(mine, tmp_path / "out")
+    assert caught.value.field == field
+    assert found in str(caught.value)
+    assert not list((tmp_path / "out" / "parts").iterdir())
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ('file = "mine.py"', 'file = "none.py"', r"python\.Half\.file: found .*none\.py: No such file"),
+    ('"DRQL", "Half"', '"DRQL"', r"python\.Half: found a method that is not used"),
+    ('[python.Half]', '[python.drql]', r"python\.drql: found a method that is not used"),
+    ('class = "Half"', 'class = "Half"\nbase = "Vanila"', r"did you mean Vanilla"),
+    ('class = "Half"', 'class = "Half"\nsettings = { "rlc.queue" = 3 }', r"rlc\.queue"),
+])
+def test_a_table_of_python_is_checked(
+    mine: Path, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    mine.write_text(mine.read_text().replace(old, new, 1))
+    with pytest.raises(jf.JustfullError, match=message):
+        jf.campaign(mine, tmp_path / "out")
+
+
+def test_ctrl_c_ends_the_processes_of_jobs(mine: Path, tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    (tmp_path / "mine.py").write_text(MINE.replace(
+        "    pass", f"    open({str(flag)!r}, 'w').write(str(os.getpid())); time.sleep(1e6)"))
+    script = tmp_path / "drive.py"
+    script.write_text(f"import justfull as jf\njf.campaign({str(mine)!r}, {str(tmp_path / 'o')!r})")
+    driver = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while not (flag.exists() and flag.read_text()) and time.monotonic() < end:
+        time.sleep(0.01)
+    child = int(flag.read_text())
+    driver.send_signal(signal.SIGINT)
+    _, said = driver.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in said
+    while Path(f"/proc/{child}").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{child}").exists()
+    tally = json.loads(program("status", mine, "-o", tmp_path / "o", "--json").stdout)
+    assert tally["failed"] == []

@@ -43,6 +43,7 @@ def test_the_guide_of_campaigns_is_true(tmp_path: Path, monkeypatch: pytest.Monk
     names = followed("campaigns.md")
     assert (tmp_path / "results" / "campaign" / "depth" / "ledger.jsonl").exists()
     assert (tmp_path / "results" / "on-dask" / "ledger.jsonl").exists()
+    assert len(list((tmp_path / "results" / "campaign" / "own").rglob("*.parquet"))) >= 4
     study = names["study"]
     assert isinstance(study, jf.sensitivity.Sensitivity)
     assert study.table["setting"][0] == "rlc.queue.limit"

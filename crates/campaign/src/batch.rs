@@ -2,11 +2,28 @@
 
 use crate::dataset::Dataset;
 use crate::ledger::Stretch;
-use crate::plan::Campaign;
+use crate::plan::{Campaign, Case};
 use std::collections::BTreeMap;
 
 /// Most jobs of a part; a bound on memory and on what a fault costs.
 pub const MOST: u64 = 1000;
+
+/// Which cases are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those of methods in Python and all others.
+    All,
+    /// Those of methods in Python.
+    Python,
+    /// All others.
+    Native,
+}
+
+impl Which {
+    fn has(self, campaign: &Campaign, case: &Case) -> bool {
+        self == Self::All || (self == Self::Python) == campaign.python_of(case).is_some()
+    }
+}
 
 /// What is open, to be taken batch by batch, and what is known of the time that jobs take.
 #[derive(Debug)]
@@ -39,11 +56,12 @@ impl Batches {
         batches
     }
 
-    /// Takes what is open, and says whether there is anything. With a target, what was made since
-    /// the last time decides.
-    pub fn fill(&mut self, campaign: &Campaign, dataset: &Dataset) -> bool {
+    /// Takes what is open of these cases, and says whether there is anything. With a target, what
+    /// was made since the last time decides.
+    pub fn fill(&mut self, campaign: &Campaign, dataset: &Dataset, which: Which) -> bool {
         self.left.clear();
-        for (index, case) in campaign.cases.iter().enumerate() {
+        let cases = campaign.cases.iter().enumerate();
+        for (index, case) in cases.filter(|(_, case)| which.has(campaign, case)) {
             let seeds = dataset.seeds_of(campaign, case);
             let from = self.left.len();
             for seed in dataset.open_seeds(campaign, case, seeds) {

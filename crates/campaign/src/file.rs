@@ -5,7 +5,7 @@ use justfull_base::Duration;
 use justfull_report::read;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Value;
 
 /// As it is written.
@@ -41,6 +41,29 @@ pub(crate) struct CampaignFile {
     /// Most time of CPU that a job may take.
     #[serde(default)]
     pub(crate) job_limit: Option<Duration>,
+    /// Methods in Python, by name.
+    #[serde(default)]
+    pub(crate) python: BTreeMap<String, PythonMethod>,
+}
+
+/// A method that is a class in Python.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PythonMethod {
+    /// File that has the class; as written, beside the campaign's.
+    pub file: PathBuf,
+    /// Name of the class.
+    pub class: String,
+    /// The method whose settings it takes; the class must have the same.
+    #[serde(default = "vanilla")]
+    pub base: String,
+    /// Its own settings, as `--set`.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Value>,
+}
+
+fn vanilla() -> String {
+    "Vanilla".into()
 }
 
 const fn one() -> u64 {
@@ -81,8 +104,8 @@ impl CampaignFile {
     pub(crate) fn read(text: &str, file: &Path) -> Result<Self, Failure> {
         let read: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
-            let allowed = "a campaign: scenarios, methods, variant, set, grid, job_limit, and seeds \
-                           or target";
+            let allowed = "a campaign: scenarios, methods, variant, set, grid, job_limit, python, and \
+                           seeds or target";
             Failure::wrong(file, &format!("line {line}"), error.message(), allowed)
         })?;
         read.check(file)?;
@@ -112,6 +135,10 @@ impl CampaignFile {
         }
         if self.job_limit.is_some_and(Duration::is_zero) {
             return wrong("job_limit", "0s", "more, such as \"60s\"");
+        }
+        if let Some(name) = self.python.keys().find(|name| !self.methods.contains(name)) {
+            let allowed = "one that `methods` names";
+            return wrong(&format!("python.{name}"), "a method that is not used", allowed);
         }
         let Some(target) = &self.target else { return Ok(()) };
         if let Err(why) = read::column_of(&target.metric) {

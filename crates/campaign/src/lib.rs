@@ -19,11 +19,11 @@ pub mod plan;
 pub mod report;
 pub mod run;
 
-pub use batch::Batches;
+pub use batch::{Batches, Which};
 pub use dataset::{Dataset, Tally};
 pub use edit::Addition;
 pub use failure::Failure;
-pub use file::Target;
+pub use file::{PythonMethod, Target};
 pub use ledger::Stretch;
 pub use plan::{Campaign, Case, Id};
 

@@ -1,10 +1,10 @@
 //! What a campaign consists of: cases and jobs, each with a name that says what it is.
 
 use crate::failure::Failure;
-use crate::file::{CampaignFile, Target};
+use crate::file::{CampaignFile, PythonMethod, Target};
 use crate::{SOURCE, VERSION};
 use justfull_base::Duration;
-use justfull_scenario::{Job, Overrides, Scenario, Setting, library};
+use justfull_scenario::{Derived, Job, Overrides, Scenario, Setting, library};
 use justfull_sim::WorldConfig;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -121,6 +121,8 @@ pub struct Campaign {
     pub target: Option<Target>,
     /// Most time of CPU that a job may take; a longer one fails.
     pub job_limit: Option<Duration>,
+    /// Its methods in Python, by name; their files as one opens them.
+    pub python: BTreeMap<String, PythonMethod>,
     seeds: u64,
     /// Indices of cases.
     indices: BTreeMap<Id, usize>,
@@ -171,10 +173,14 @@ impl Campaign {
             first_seed: file.first_seed,
             target: file.target,
             job_limit: file.job_limit,
+            python: file.python,
             seeds,
             scenarios,
             indices: BTreeMap::new(),
         };
+        for method in campaign.python.values_mut() {
+            method.file = path.parent().unwrap_or(Path::new("")).join(&method.file);
+        }
         campaign.resolve(path)?;
         Ok(campaign)
     }
@@ -189,6 +195,12 @@ impl Campaign {
     #[must_use]
     pub fn duration_s(&self, case: &Case) -> f64 {
         self.scenarios[case.scenario].base.duration.as_secs_f64()
+    }
+
+    /// Its method, if that is in Python.
+    #[must_use]
+    pub fn python_of(&self, case: &Case) -> Option<&PythonMethod> {
+        self.python.get(&case.method)
     }
 
     /// Seeds of each case at the start: all of them without a target.
@@ -217,9 +229,23 @@ impl Campaign {
         Err(Failure::wrong(file, "target.flow", flow, &allowed))
     }
 
+    /// Class and file of each method in Python.
+    fn texts_of_python(&self, file: &Path) -> Result<BTreeMap<String, (String, Vec<u8>)>, Failure> {
+        let text = |(name, method): (&String, &PythonMethod)| {
+            let text = std::fs::read(&method.file).map_err(|error| {
+                let found = format!("{}: {error}", method.file.display());
+                let allowed = "a file that can be read";
+                Failure::wrong(file, &format!("python.{name}.file"), &found, allowed)
+            })?;
+            Ok((name.clone(), (method.class.clone(), text)))
+        };
+        self.python.iter().map(text).collect()
+    }
+
     /// Finds the cases; of equal ones the first.
     fn resolve(&mut self, file: &Path) -> Result<(), Failure> {
         let (mut cases, mut indices) = (Vec::new(), BTreeMap::new());
+        let python = self.texts_of_python(file)?;
         for (index, scenario) in self.scenarios.iter().enumerate() {
             for job in scenario.jobs() {
                 // The seed is the job's; all else of the world is the case's, traces included.
@@ -232,6 +258,10 @@ impl Campaign {
                 let _ = writeln!(Hashed(&mut hash), "{label:?} {x:?} {}", scenario.grid(job.point));
                 // The hash takes everything.
                 let _ = write!(Hashed(&mut hash), "{world:?}");
+                if let Some((class, text)) = python.get(&job.method) {
+                    hash.update(format!("\n{class} of {} bytes\n", text.len()).as_bytes());
+                    hash.update(text);
+                }
                 let id = Id::of(hash.clone());
                 let Job { method, point, .. } = job;
                 if let Entry::Vacant(free) = indices.entry(id) {
@@ -265,7 +295,21 @@ fn read(
         let list = Value::Array(values.clone());
         format!("{path}={list}").parse().map_err(|why| wrong(format!("grid.{path}"), why))
     };
+    let derived = file.python.iter().map(|(name, method)| {
+        let set = method.settings.iter().map(|(path, value)| {
+            let field = || format!("python.{name}.settings.{path}");
+            let setting = Setting::new(path, value.clone()).map_err(|why| wrong(field(), why))?;
+            Ok((path.clone(), setting.value))
+        });
+        Ok(Derived {
+            name: name.clone(),
+            title: format!("{}, changed in Python", method.base),
+            base: method.base.clone(),
+            set: set.collect::<Result<_, Failure>>()?,
+        })
+    });
     let overrides = Overrides {
+        derived: derived.collect::<Result<_, Failure>>()?,
         set: set.collect::<Result<_, _>>()?,
         grid: file.grid.iter().map(axis).collect::<Result<_, _>>()?,
         methods: (!file.methods.is_empty()).then(|| file.methods.clone()),

@@ -1,6 +1,6 @@
 //! Makes the jobs that a dataset lacks, on several threads.
 
-use crate::batch::{Batches, MOST};
+use crate::batch::{Batches, MOST, Which};
 use crate::dataset::{Dataset, Tally};
 use crate::failure::Failure;
 use crate::ledger::{self, FailedJob, Line, Part, Stretch};
@@ -35,7 +35,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Makes what `dataset` lacks of `campaign`, on `threads` threads, until all is made or
+/// Makes what `dataset` lacks of `campaign` but for methods in Python, on `threads` threads, until all is made or
 /// `watch.cancel` is set. Finished jobs are kept in any case.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ pub fn run(
     let dataset = Mutex::new(dataset);
     let mut shared = Shared { campaign, watch, dataset, batches, failure: Mutex::default() };
     // With a target the values of a round say what the next one makes.
-    while locked(&shared.batches).fill(campaign, &locked(&shared.dataset))
+    while locked(&shared.batches).fill(campaign, &locked(&shared.dataset), Which::Native)
         && !watch.cancel.load(Ordering::Relaxed)
     {
         std::thread::scope(|scope| {
@@ -86,7 +86,7 @@ fn cpu_s() -> f64 {
 /// Makes the jobs of `batch` and keeps them.
 fn make(shared: &Shared<'_>, batch: &[Stretch]) -> Result<(), Failure> {
     let path = locked(&shared.dataset).path().to_path_buf();
-    let (lines, cpu_s) = part_of(shared.campaign, &path, batch, shared.watch)?;
+    let (lines, cpu_s) = part_of(shared.campaign, &path, batch, shared.watch, &simulated)?;
     if lines.is_empty() {
         return Ok(());
     }
@@ -109,16 +109,33 @@ impl Progress for Limited<'_> {
     }
 }
 
-/// Simulates one run; none when it was cancelled.
+/// Executes a job and tells how far it is; none when that ended it.
+pub type Simulate<'a> = &'a (
+        dyn Fn(&Scenario, &Job, &mut dyn Progress) -> Result<Option<RunResult>, ScenarioError>
+            + Sync
+    );
+
+/// The job of a shipped method.
 fn simulated(
+    scenario: &Scenario,
+    job: &Job,
+    progress: &mut dyn Progress,
+) -> Result<Option<RunResult>, ScenarioError> {
+    scenario.built(job).map(|world| world.run(progress))
+}
+
+/// Executes one job within the campaign's limit; none when it was cancelled.
+fn within_limit(
     campaign: &Campaign,
     (scenario, job): (&Scenario, &Job),
     watch: &Watch,
+    simulate: Simulate<'_>,
 ) -> Result<Option<RunResult>, ScenarioError> {
-    let Some(limit) = campaign.job_limit else { return runner::simulated(scenario, job, watch) };
+    let mut watched = Watched::new(watch);
+    let Some(limit) = campaign.job_limit else { return simulate(scenario, job, &mut watched) };
     let end_s = cpu_s() + limit.as_secs_f64();
-    let mut limited = Limited { watched: Watched::new(watch), end_s, is_over: false };
-    let result = scenario.built(job)?.run(&mut limited);
+    let mut limited = Limited { watched, end_s, is_over: false };
+    let result = simulate(scenario, job, &mut limited)?;
     if !limited.is_over {
         return Ok(result);
     }
@@ -133,6 +150,7 @@ fn part_of(
     path: &Path,
     batch: &[Stretch],
     watch: &Watch,
+    simulate: Simulate<'_>,
 ) -> Result<(Vec<Line>, f64), Failure> {
     let mut jobs: Vec<(usize, &Scenario, Job)> = Vec::new();
     for (n, stretch) in batch.iter().enumerate() {
@@ -148,7 +166,7 @@ fn part_of(
     let runs: Vec<_> = jobs.iter().map(|(_, scenario, job)| (*scenario, job)).collect();
     let start = cpu_s();
     let outcomes = runner::run_by(&runs, 1, watch, |scenario, job| {
-        simulated(campaign, (scenario, job), watch)
+        within_limit(campaign, (scenario, job), watch, simulate)
     })?;
     let cpu_s = cpu_s() - start;
     let (mut done, mut failed, mut results) = (Vec::<Stretch>::new(), Vec::new(), Vec::new());
@@ -188,8 +206,8 @@ fn part_of(
 }
 
 /// Makes the jobs of `batch` and writes their part into the dataset's folder `path`, which may be
-/// shared with other machines. Returns what [`Dataset::record`] wants, and the seconds of CPU that
-/// the jobs took.
+/// shared with other machines; by `simulate` where they are of methods in Python. Returns what
+/// [`Dataset::record`] wants, and the seconds of CPU that the jobs took.
 ///
 /// # Errors
 /// The failure of the disk, or a case that the campaign has not.
@@ -198,6 +216,7 @@ pub fn make_part(
     path: &Path,
     batch: &[Stretch],
     watch: &Watch,
+    simulate: Option<Simulate<'_>>,
 ) -> Result<(String, f64), Failure> {
     let jobs = |stretch: &Stretch| stretch.to.checked_sub(stretch.from)?.checked_add(1);
     let all = batch.iter().try_fold(0_u64, |all, stretch| all.checked_add(jobs(stretch)?));
@@ -206,8 +225,19 @@ pub fn make_part(
         let found = format!("{found} jobs");
         return Err(Failure::wrong(path, "part", &found, &format!("1 to {MOST} jobs")));
     }
-    let (lines, cpu_s) = part_of(campaign, path, batch, watch)?;
+    let (lines, cpu_s) = part_of(campaign, path, batch, watch, simulate.unwrap_or(&simulated))?;
     Ok((ledger::text(&lines), cpu_s))
+}
+
+/// What [`Dataset::record`] wants of the jobs of `batch` that failed for `why`.
+#[must_use]
+pub fn failed(batch: &[Stretch], why: &str) -> String {
+    let job = |case, seed| Line::Failed(FailedJob { case, seed, error: why.into() });
+    let jobs = |stretch: &Stretch| {
+        let case = stretch.case;
+        (stretch.from..=stretch.to).map(move |seed| job(case, seed))
+    };
+    ledger::text(&batch.iter().flat_map(jobs).collect::<Vec<_>>())
 }
 
 /// The target's metric of each of `results`.

@@ -371,7 +371,7 @@ fn jobs_that_two_workers_made_count_once() {
     let case = campaign.cases[0].id;
     let part = |from, to| {
         let batch = [Stretch { case, from, to }];
-        run::make_part(&campaign, &out, &batch, &watch).expect("it is made").0
+        run::make_part(&campaign, &out, &batch, &watch, None).expect("it is made").0
     };
     let (first, late) = (part(1, 2), part(1, 3));
     dataset.record(&first).expect("it is kept");
@@ -387,7 +387,7 @@ fn jobs_that_two_workers_made_count_once() {
     made(&campaign, &out, 2);
     assert_eq!(rows(&out).len(), 32);
     let seeds = |from, to| {
-        let error = run::make_part(&campaign, &out, &[Stretch { case, from, to }], &watch);
+        let error = run::make_part(&campaign, &out, &[Stretch { case, from, to }], &watch, None);
         error.map(drop).expect_err("it is refused").to_string()
     };
     assert!(seeds(2, 1).contains("found seeds that end before"), "{}", seeds(2, 1));

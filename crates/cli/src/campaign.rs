@@ -21,7 +21,16 @@ pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
     match command {
         CampaignCommand::Run(args) => {
             let (file, folder) = named(&args.campaign)?;
-            make(args, &load(&file)?, folder)
+            let campaign = load(&file)?;
+            if let Some(name) = campaign.python.keys().next() {
+                let (file, words) =
+                    (file.display(), "a method in Python, allowed is a shipped one");
+                let other = "a program in Python makes such a campaign: `justfull.campaign(FILE)`";
+                return Err(Failure::usage(&format!(
+                    "{file}: python.{name}: found {words}; {other}"
+                )));
+            }
+            make(args, &campaign, folder)
         }
         CampaignCommand::Add(args) => add(args),
         CampaignCommand::Status(args) => {
@@ -79,7 +88,13 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
         });
         written.map_err(|e| Failure::usage(&e))?;
     }
-    make(&args.run, &campaign, folder)
+    if campaign.python.is_empty() {
+        return make(&args.run, &campaign, folder);
+    }
+    let dataset = Dataset::look(&place(folder, &campaign), &campaign);
+    tell(&dataset.map_err(|e| Failure::usage(&e))?.tally(&campaign), args.run.campaign.json)?;
+    say("it has methods in Python: `justfull.campaign(FILE)` in Python makes what is open");
+    Ok(())
 }
 
 fn make(args: &MakeArgs, campaign: &Campaign, folder: Option<PathBuf>) -> Result<(), Failure> {

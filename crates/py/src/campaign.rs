@@ -1,12 +1,14 @@
 //! Campaigns: made on this machine's threads, or part by part by others.
 
 use crate::errors;
-use crate::run::tell;
-use justfull_campaign::{Batches, Dataset, Failure, Id, Stretch, report, run};
+use crate::own::Own;
+use crate::run::{job_in_python, tell};
+use justfull_campaign::{Batches, Dataset, Failure, Id, Stretch, Which, report, run};
 use justfull_lab::runner::Watch;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -42,6 +44,18 @@ impl Campaign {
     }
 }
 
+/// Lets the kernel end this process when `parent`, the process that made it, ends.
+#[pyfunction]
+pub(crate) fn die_with_parent(parent: i32) -> PyResult<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    // It may have ended before.
+    match getppid().is_some_and(|now| now.as_raw_pid() == parent) {
+        true => Ok(()),
+        false => Err(PyRuntimeError::new_err("the parent has ended")),
+    }
+}
+
 fn not_open() -> PyErr {
     PyRuntimeError::new_err("the dataset is not open")
 }
@@ -63,6 +77,21 @@ impl Campaign {
     #[getter]
     fn name(&self) -> &str {
         &self.campaign.name
+    }
+
+    /// Its methods in Python: name, file, class and base of each.
+    #[getter]
+    fn python(&self) -> Vec<(String, PathBuf, String, String)> {
+        let python = self.campaign.python.iter();
+        python
+            .map(|(name, of)| (name.clone(), of.file.clone(), of.class.clone(), of.base.clone()))
+            .collect()
+    }
+
+    /// Most seconds of CPU that a job may take.
+    #[getter]
+    fn job_limit_s(&self) -> Option<f64> {
+        self.campaign.job_limit.map(|limit| limit.as_secs_f64())
     }
 
     /// Opens the dataset for writing, with `retry` to make failed jobs once more. Returns what was
@@ -105,15 +134,16 @@ impl Campaign {
         Ok(told)
     }
 
-    /// Takes what is open, for `next_batch`; False when nothing is. With a target, what was
-    /// recorded since the last time decides.
-    fn fill(&self, py: Python<'_>) -> PyResult<bool> {
+    /// Takes what is open, for `next_batch`; False when nothing is. With `python`, only methods in
+    /// Python. With a target, what was recorded since the last time decides.
+    fn fill(&self, py: Python<'_>, python: bool) -> PyResult<bool> {
+        let which = if python { Which::Python } else { Which::All };
         py.detach(|| {
             let guard = self.dataset();
             let dataset = guard.as_ref()?;
             let mut batches = self.batches.lock().unwrap_or_else(|e| e.into_inner());
             let batches = batches.get_or_insert_with(|| Batches::new(&self.campaign, dataset));
-            Some(batches.fill(&self.campaign, dataset))
+            Some(batches.fill(&self.campaign, dataset, which))
         })
         .ok_or_else(not_open)
     }
@@ -155,12 +185,42 @@ impl Campaign {
         Ok(stretches(batch)?.iter().all(|stretch| self.campaign.index(stretch.case).is_some()))
     }
 
-    /// Makes a part of `batch`. Returns what `record` wants, and the seconds of CPU that the jobs
-    /// took.
-    fn make_part(&self, py: Python<'_>, batch: Vec<Jobs>) -> PyResult<(String, f64)> {
+    /// Name of the method of `batch` if that is in Python.
+    fn python_of(&self, batch: Vec<Jobs>) -> PyResult<Option<String>> {
+        let batch = stretches(batch)?;
+        let index = batch.first().and_then(|stretch| self.campaign.index(stretch.case));
+        let case = index.map(|index| &self.campaign.cases[index]);
+        let case = case.filter(|case| self.campaign.python_of(case).is_some());
+        Ok(case.map(|case| case.method.clone()))
+    }
+
+    /// Makes a part of `batch`, with the algorithms `own` if it is of a method in Python. Returns
+    /// what `record` wants, and the seconds of CPU that the jobs took.
+    #[pyo3(signature = (batch, own=None))]
+    fn make_part(
+        &self,
+        py: Python<'_>,
+        batch: Vec<Jobs>,
+        own: Option<Own>,
+    ) -> PyResult<(String, f64)> {
         let (batch, watch) = (stretches(batch)?, Watch::default());
-        py.detach(|| run::make_part(&self.campaign, &self.path, &batch, &watch))
-            .map_err(|failure| errors::campaign(py, &failure))
+        let (campaign, path) = (&self.campaign, &self.path);
+        let made = match own {
+            None => py.detach(|| run::make_part(campaign, path, &batch, &watch, None)),
+            Some(own) => run::make_part(
+                campaign,
+                path,
+                &batch,
+                &watch,
+                Some(&|scenario, job, progress| job_in_python(&own, (scenario, job), progress)),
+            ),
+        };
+        made.map_err(|failure| errors::campaign(py, &failure))
+    }
+
+    /// What `record` wants of the jobs of `batch` that failed for `why`.
+    fn failed(&self, batch: Vec<Jobs>, why: &str) -> PyResult<String> {
+        Ok(run::failed(&stretches(batch)?, why))
     }
 
     /// Keeps what `make_part` returned, here or elsewhere.

@@ -38,6 +38,18 @@ pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     }
 }
 
+/// What was raised, after the file and line that raised it.
+pub(crate) fn with_line(py: Python<'_>, error: &PyErr) -> String {
+    let line = || -> PyResult<String> {
+        let traceback = error.traceback(py);
+        let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
+        let last = frames.get_item(-1)?;
+        let (file, line) = (last.getattr("filename")?, last.getattr("lineno")?);
+        Ok(format!("{file}, line {line}: {error}"))
+    };
+    line().unwrap_or_else(|_| error.to_string())
+}
+
 /// An argument that is none of what is allowed.
 pub(crate) fn argument(py: Python<'_>, field: &str, found: &str, allowed: &str) -> PyErr {
     let attributes = PyDict::new(py);

@@ -115,7 +115,7 @@ impl Work {
 /// Follows a run in Python's own thread: it hears Ctrl-C, and ends when an algorithm of the user's
 /// has failed.
 struct InPython<'a> {
-    watched: Watched<'a>,
+    progress: &'a mut dyn Progress,
     trouble: &'a Trouble,
 }
 
@@ -125,7 +125,7 @@ impl Progress for InPython<'_> {
         if let Err(error) = signals {
             self.trouble.tell(error);
         }
-        self.watched.advanced(now) && !self.trouble.is_told()
+        self.progress.advanced(now) && !self.trouble.is_told()
     }
 }
 
@@ -160,6 +160,23 @@ pub(crate) fn run(
     Results::new(comparison, records)
 }
 
+/// Makes one job of a campaign with the algorithms `own`, in Python's own thread. What they raise
+/// breaks the run.
+pub(crate) fn job_in_python(
+    own: &Own,
+    (scenario, job): (&justfull_scenario::Scenario, &Job),
+    progress: &mut dyn Progress,
+) -> Result<Option<RunResult>, ScenarioError> {
+    let trouble = Trouble::default();
+    let mut follower = InPython { progress, trouble: &trouble };
+    let result = scenario
+        .built_by(job, |world| own.put_into(world, &trouble), World::new)
+        .map(|world| world.run(&mut follower));
+    let Some(error) = trouble.take() else { return result };
+    let broken = Some(Python::attach(|py| errors::with_line(py, &error)));
+    Ok(Some(RunResult { broken, ..RunResult::default() }))
+}
+
 type Outcome = Result<Comparison, ScenarioError>;
 
 fn runs_in_python(work: &Work, watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<Outcome> {
@@ -167,7 +184,8 @@ fn runs_in_python(work: &Work, watch: &Watch, progress: Option<&Py<PyAny>>) -> P
         if work.trouble.is_told() {
             return Ok(None);
         }
-        let mut follower = InPython { watched: Watched::new(watch), trouble: &work.trouble };
+        let mut watched = Watched::new(watch);
+        let mut follower = InPython { progress: &mut watched, trouble: &work.trouble };
         let done = work.one(i, job, &mut follower);
         if let Err(error) = Python::attach(|py| tell(py, progress, watch)) {
             work.trouble.tell(error);

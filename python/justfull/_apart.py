@@ -1,0 +1,266 @@
+"""Jobs of methods in Python, each in a process of its own.
+
+A `Maker` has a process that imports the campaign's Python files once, and makes a copy of itself
+(fork) for each job. What a job does, a raise, an endless loop, the end of its process, is that
+job's failure alone, and nothing that it leaves in memory reaches another.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from justfull import _native
+from justfull.errors import ArgumentError
+from justfull.own import Method
+
+Place = tuple[str, str, str | None]
+"""The campaign's file, the dataset's folder and the folder of traces."""
+
+Job = tuple[str, int, int]
+"""A case by its name, and a seed twice: first and last of a stretch."""
+
+_GRACE_S = 5.0
+"""Real time that a job may take beyond `job_limit`."""
+
+_LIMIT_S = 600.0
+"""`job_limit` of a campaign that has none."""
+
+_LONGEST = 10_000
+"""Characters of a reason that are kept."""
+
+
+class Maker:
+    """A process that makes jobs of methods in Python, started when it is first needed."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def start(self) -> None:
+        """Starts the process, which imports the methods. Raises ArgumentError for one that cannot
+        be imported or is none of the file's."""
+        # A session of its own: Ctrl-C is the caller's, who ends it. Texts hash alike in all runs.
+        program = (f"import sys; sys.path[:] = {sys.path!r}\n"
+                   "from justfull import _apart; _apart.serve()")
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the campaign has ended")
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                start_new_session=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+        reply = self._ask(self._place)
+        if reply is None:
+            raise _refusal("python", f"files whose import ends the process: {self._end()}",
+                           "files that can be imported")
+        if "field" in reply:
+            raise _refusal(reply["field"], reply["found"], reply["allowed"])
+
+    def make(self, native: _native.Campaign, job: Job) -> tuple[str, float]:
+        """Makes a part of one job: what `record` wants, and the seconds of CPU."""
+        if self._process is None:
+            self.start()
+        reply = self._ask(job)
+        if reply is None:
+            why = f"the process that makes jobs {self._end()}"
+        elif "lines" in reply:
+            return reply["lines"], reply["cpu_s"]
+        else:
+            why = reply["failed"]
+        return native.failed([job], why), 0.0
+
+    def close(self) -> None:
+        """Ends the process, and with it the job that it makes."""
+        with self._lock:
+            self._closed = True
+            process = self._process
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> Maker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, what: Any) -> dict[str, Any] | None:
+        """The answer; none when the process has ended."""
+        assert self._process is not None
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        try:
+            stdin.write(json.dumps(what).encode() + b"\n")
+            stdin.flush()
+            line = stdout.readline()
+        except OSError:
+            return None
+        return json.loads(line) if line.endswith(b"\n") else None
+
+    def _end(self) -> str:
+        """How the process ended; another is started for the next job."""
+        assert self._process is not None
+        status, self._process = self._process.wait(), None
+        return ended(status)
+
+
+def _refusal(field: str, found: str, allowed: str) -> ArgumentError:
+    return ArgumentError(f"{field}: found {found}, allowed is {allowed}",
+                         field=field, found=found, allowed=allowed)
+
+
+def ended(status: int) -> str:
+    """How a process with this exit status, or minus this signal, ended."""
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def loaded(name: str, file: Path, class_name: str, base: str) -> Method:
+    """The method `name` of a campaign: the class in `file`. Raises ArgumentError."""
+    field = f"python.{name}"
+    spec = importlib.util.spec_from_file_location(f"_justfull_method_{name}", file)
+    if spec is None or spec.loader is None:
+        raise _refusal(f"{field}.file", str(file), "a file of Python, NAME.py")
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        line = _line(error, file)
+        found = f"{file}{line}: {type(error).__name__}: {error}"
+        raise _refusal(f"{field}.file", found, "a file that can be imported") from error
+    try:
+        method = Method.of(getattr(module, class_name))
+    except (AttributeError, ArgumentError):
+        raise _refusal(f"{field}.class", class_name,
+                       f"a class of {file} with one of justfull's base classes") from None
+    if method.base.lower() != base.lower():
+        raise _refusal(f"{field}.base", base, f"that of its class, {method.base}")
+    return Method(name, method.base, limiter=method.limiter, aqm=method.aqm, aqm_in=method.aqm_in,
+                  rb_scheduler=method.rb_scheduler, congestion_control=method.congestion_control)
+
+
+def _line(error: BaseException, file: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(file):
+            line = f", line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return line
+
+
+def serve() -> None:
+    """The process of a `Maker`: a line of JSON for each request and each answer."""
+    requests, answers = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb")
+    # What a method prints, or reads, is no part of that.
+    os.dup2(2, 1)
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+
+    def answer(what: dict[str, Any]) -> None:
+        answers.write(json.dumps(what).encode() + b"\n")
+        answers.flush()
+
+    native = _native.Campaign(*json.loads(requests.readline()))
+    try:
+        methods = {name: loaded(name, *rest) for name, *rest in native.python}
+    except ArgumentError as error:
+        answer({"field": error.field, "found": error.found, "allowed": error.allowed})
+        return
+    answer({})
+    while line := requests.readline():
+        job = tuple(json.loads(line))
+        answer(_apart(native, methods, job, requests))
+
+
+def _apart(
+    native: _native.Campaign, methods: dict[str, Method], job: Job, requests: BinaryIO
+) -> dict[str, Any]:
+    """Makes `job` in a process of its own and waits for that."""
+    limit_s = (native.job_limit_s or _LIMIT_S) + _GRACE_S
+    from_child, to_parent = os.pipe()
+    parent, child = os.getpid(), os.fork()
+    if child == 0:
+        _make(native, methods, job, parent, to_parent)
+    os.close(to_parent)
+    _lead(child)
+    text, end, handle = b"", time.monotonic() + limit_s, os.pidfd_open(child)
+    why, heard = None, [from_child, handle, requests]
+    while True:
+        ready, _, _ = select.select(heard, [], [], max(0.0, end - time.monotonic()))
+        if from_child in ready:
+            more = os.read(from_child, 1 << 16)
+            text += more
+            if not more:
+                heard.remove(from_child)
+        elif handle in ready:
+            break
+        elif requests in ready:
+            # Requests come after answers: this is the end of the caller.
+            _kill(child)
+            os._exit(1)
+        else:
+            why = f"it had not ended after {limit_s:g} s, more than job_limit"
+            break
+    # Whatever it has started goes with it.
+    _kill(child)
+    _, status = os.waitpid(child, 0)
+    os.close(from_child)
+    os.close(handle)
+    try:
+        answered: dict[str, Any] = json.loads(text)
+        return answered
+    except ValueError:
+        return {"failed": why or f"its process {ended(os.waitstatus_to_exitcode(status))}"}
+
+
+def _lead(process: int) -> None:
+    """Makes `process` a group of its own; both sides do, for either may be first."""
+    try:
+        os.setpgid(process, process)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _kill(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _make(
+    native: _native.Campaign, methods: dict[str, Method], job: Job, parent: int, to_parent: int
+) -> None:
+    """Makes `job` and never returns."""
+    try:
+        _lead(0)
+        _native.die_with_parent(parent)
+        name = native.python_of([job])
+        lines, cpu_s = native.make_part([job], methods.get(name or ""))
+        reply: dict[str, Any] = {"lines": lines, "cpu_s": cpu_s}
+    except BaseException as error:
+        reply = {"failed": f"{type(error).__name__}: {error}"[:_LONGEST]}
+    with os.fdopen(to_parent, "wb") as pipe:
+        pipe.write(json.dumps(reply).encode())
+    os._exit(0)
