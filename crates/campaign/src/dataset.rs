@@ -13,7 +13,7 @@ use crate::part;
 use crate::plan::{Campaign, Case, Id};
 use justfull_lab::stats::Summary;
 use justfull_report::export::Sink;
-use justfull_report::read::Folder;
+use justfull_report::read::{Folder, OF_ROW};
 use parquet::record::Field;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,10 +24,6 @@ use std::path::{Path, PathBuf};
 
 /// Where a dataset says whose it is.
 const ORIGIN: &str = "campaign.json";
-
-/// Columns that say whose a row is.
-const OF_ROW: [&str; 8] =
-    ["scenario", "group", "x_name", "x_value", "grid", "method", "seed", "flow"];
 
 /// What is known of one case.
 #[derive(Clone, Debug, Default)]

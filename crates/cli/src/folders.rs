@@ -13,15 +13,16 @@ pub(crate) fn read(
     methods: &[String],
     flows: &[String],
 ) -> Result<Vec<Folder>, Failure> {
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     let mut folders = Vec::new();
     for path in paths {
         #[cfg(feature = "campaign")]
         let of_campaign = crate::campaign::folder(path, columns)?;
         #[cfg(not(feature = "campaign"))]
-        let of_campaign = None.filter(|_: &Folder| !columns.is_empty());
+        let of_campaign = None;
         let mut folder = match of_campaign {
             Some(folder) => folder,
-            None => Folder::read(path).map_err(|e| Failure::usage(&e))?,
+            None => Folder::read(path, &names).map_err(|e| Failure::usage(&e))?,
         };
         folder.keep(methods, flows).map_err(|e| Failure::usage(&e))?;
         folders.push(folder);

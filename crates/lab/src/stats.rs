@@ -4,6 +4,7 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Arithmetic mean; none without values.
 #[must_use]
@@ -155,23 +156,75 @@ pub fn cdf_quantile(cdf: &[(f64, f64)], p: f64) -> Option<f64> {
     }
 }
 
-/// One distribution from several, each weighted by its number of values, at no more than `most`
-/// points (at least 2).
-#[must_use]
-pub fn pool_cdfs(parts: &[(u64, &[(f64, f64)])], most: usize) -> Vec<(f64, f64)> {
-    let parts: Vec<_> = parts.iter().filter(|(count, cdf)| *count > 0 && !cdf.is_empty()).collect();
-    let total: f64 = parts.iter().map(|(count, _)| *count as f64).sum();
-    let mut grid: Vec<f64> =
-        parts.iter().flat_map(|(_, cdf)| cdf.iter().map(|point| point.0)).collect();
-    grid.sort_by(f64::total_cmp);
-    grid.dedup();
-    let keep = |i: usize| {
-        let step = grid.len().div_ceil(most.max(2));
-        i.is_multiple_of(step) || i + 1 == grid.len()
-    };
-    let share =
-        |x: f64| parts.iter().map(|(n, cdf)| *n as f64 * cdf_share(cdf, x)).sum::<f64>() / total;
-    (0..grid.len()).filter(|&i| keep(i)).map(|i| (grid[i], share(grid[i]))).collect()
+/// Times of a [`Pool`] in a decade, so that neighbours are 0.58 % apart.
+const PER_DECADE: i32 = 400;
+/// The decades of a [`Pool`]: what is outside is counted at the end.
+const DECADES: std::ops::RangeInclusive<i32> = -6..=9;
+
+/// The times of a [`Pool`].
+static TIMES: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let steps = DECADES.start() * PER_DECADE..=DECADES.end() * PER_DECADE;
+    steps.map(|step| 10_f64.powf(f64::from(step) / f64::from(PER_DECADE))).collect()
+});
+
+/// One distribution from many, each weighted by its number of values. It keeps their shares at 400
+/// times a decade and none of them: 48 kB, however many there are.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    /// Values between each of [`TIMES`] and the one before; empty without values.
+    between: Vec<f64>,
+    values: f64,
+    greatest: f64,
+}
+
+impl Pool {
+    /// Adds the distribution `cdf`, points of a value and the share at or below it, of `count`
+    /// values.
+    pub fn add(&mut self, count: u64, cdf: &[(f64, f64)]) {
+        let (Some(first), Some(last)) = (cdf.first(), cdf.last()) else { return };
+        if count == 0 {
+            return;
+        }
+        self.between.resize(TIMES.len(), 0.0);
+        let weight = count as f64;
+        let (mut before, mut point) = (0.0, 0);
+        for at in TIMES.partition_point(|time| *time < first.0)..TIMES.len() {
+            let time = TIMES[at];
+            while cdf.get(point + 1).is_some_and(|next| next.0 <= time) {
+                point += 1;
+            }
+            let is_last = time >= last.0 || at + 1 == TIMES.len();
+            let share = if is_last { last.1 } else { cdf_share(&cdf[point..point + 2], time) };
+            self.between[at] += weight * (share - before);
+            before = share;
+            if is_last {
+                break;
+            }
+        }
+        // Beyond the last time nothing is told apart.
+        self.between[TIMES.len() - 1] += weight * (last.1 - before);
+        self.values += weight;
+        self.greatest = self.greatest.max(last.0);
+    }
+
+    /// The pooled distribution, at no more than about `most` points (at least 2).
+    #[must_use]
+    pub fn cdf(&self, most: usize) -> Vec<(f64, f64)> {
+        let mut below = 0.0;
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for (time, count) in TIMES.iter().zip(&self.between).filter(|(_, count)| **count > 0.0) {
+            below += count;
+            points.push((time.min(self.greatest), below / self.values));
+        }
+        let step = points.len().div_ceil(most.max(2)).max(1);
+        let end = points.len().saturating_sub(1);
+        let kept = points.iter().enumerate().filter(|(i, _)| i.is_multiple_of(step) || *i == end);
+        let mut kept: Vec<(f64, f64)> = kept.map(|(_, point)| *point).collect();
+        if let Some(last) = kept.last_mut() {
+            last.0 = self.greatest;
+        }
+        kept
+    }
 }
 
 #[cfg(test)]
@@ -264,18 +317,40 @@ mod tests {
         assert_eq!(cdf_quantile(&[], 0.5), None);
     }
 
+    fn pooled(parts: &[(u64, &[(f64, f64)])], most: usize) -> Vec<(f64, f64)> {
+        let mut pool = Pool::default();
+        parts.iter().for_each(|(count, cdf)| pool.add(*count, cdf));
+        pool.cdf(most)
+    }
+
     #[test]
     fn pooling_weighs_by_the_number_of_values_and_keeps_the_ends() {
         let (a, b) = ([(0.0, 0.5), (1.0, 1.0)], [(10.0, 0.5), (11.0, 1.0)]);
-        let pooled = pool_cdfs(&[(300, &a), (100, &b), (0, &a)], 200);
-        assert_eq!(pooled.len(), 4);
-        assert!(near(cdf_share(&pooled, 5.0), 0.75 + 0.125 * 4.0 / 9.0));
-        assert!(near(cdf_share(&pooled, 11.0), 1.0));
+        let both = pooled(&[(300, &a), (100, &b), (0, &a)], usize::MAX);
+        assert!(near(cdf_share(&both, 0.5), 0.75 * 0.75));
+        assert!(near(cdf_share(&both, 5.0), 0.75 + 0.125 * 4.0 / 9.0));
+        assert!(near(cdf_share(&both, 11.0), 1.0));
         let many: Vec<(f64, f64)> =
             (1..=1000).map(|i| (f64::from(i), f64::from(i) / 1000.0)).collect();
-        let thin = pool_cdfs(&[(1, &many)], 100);
+        let thin = pooled(&[(1, &many)], 100);
         assert!(thin.len() <= 102, "{}", thin.len());
-        assert_eq!(thin.last(), Some(&(1000.0, 1.0)));
-        assert!(pool_cdfs(&[], 10).is_empty());
+        assert_eq!(thin.last().map(|point| point.0), Some(1000.0));
+        assert!(pooled(&[], 10).is_empty() && pooled(&[(0, &many), (1, &[])], 10).is_empty());
+    }
+
+    #[test]
+    fn a_pool_is_within_a_step_of_what_it_pools_and_takes_any_value() {
+        let curve = |by: f64| -> Vec<(f64, f64)> {
+            (1..=200).map(|i| (by * f64::from(i * i), f64::from(i) / 200.0)).collect()
+        };
+        let (a, b) = (curve(0.01), curve(0.02));
+        let both = pooled(&[(2, &a), (1, &b)], usize::MAX);
+        for p in [0.01, 0.1, 0.5, 0.9, 0.99, 1.0] {
+            let x = cdf_quantile(&both, p).expect("points");
+            let share = |by: f64| (2.0 * cdf_share(&a, by * x) + cdf_share(&b, by * x)) / 3.0;
+            assert!(share(0.994) <= p + 1e-9 && p <= share(1.006) + 1e-9, "{p} at {x}");
+        }
+        let far = pooled(&[(1, &[(0.0, 0.5), (1e12, 1.0)]), (1, &[(2e12, 1.0)])], usize::MAX);
+        assert!(near(far[0].1, 0.25) && far[far.len() - 1] == (2e12, 1.0), "{far:?}");
     }
 }

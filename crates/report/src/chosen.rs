@@ -4,7 +4,6 @@
 use crate::export::{Column, Runs};
 use crate::figure::{self, Curve, Figure, Range, Span, Stroke};
 use crate::read::{Folder, Key};
-use justfull_lab::stats::pool_cdfs;
 
 /// Most points of a distribution's line.
 const MOST_POINTS: usize = 500;
@@ -147,11 +146,10 @@ fn distributions(folders: &[Folder], quantity: &str, is_tail: bool) -> Result<Ve
         folders,
         |_, _| String::new(),
         |folder, key| {
-            let of_key = read[place(folder)].iter().filter(|(own, _)| own == key);
-            let parts: Vec<(u64, &[(f64, f64)])> = of_key.map(|(_, cdf)| (1, &**cdf)).collect();
+            let Some(pool) = read[place(folder)].get(key) else { return Vec::new() };
             let points = match is_tail {
-                true => figure::tail(&pool_cdfs(&parts, usize::MAX)),
-                false => pool_cdfs(&parts, MOST_POINTS),
+                true => figure::tail(&pool.cdf(usize::MAX)),
+                false => pool.cdf(MOST_POINTS),
             };
             points.into_iter().map(|(x, share)| [Span::exact(x), Span::exact(share)]).collect()
         },

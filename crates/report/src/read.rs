@@ -2,14 +2,22 @@
 
 use crate::export::folder::{self, MANIFEST, State};
 use crate::export::{COLUMNS, Column, Runs};
+use csv::StringRecord;
+use justfull_lab::stats::Pool;
 use justfull_scenario::near::{did_you_mean, near};
-use serde::Deserialize;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+
+/// Columns that say whose a row is.
+pub const OF_ROW: [&str; 8] =
+    ["scenario", "group", "x_name", "x_value", "grid", "method", "seed", "flow"];
 
 /// Why a folder cannot be read.
 #[derive(Debug)]
@@ -58,9 +66,6 @@ pub fn column_of(name: &str) -> Result<&'static Column<Runs>, String> {
     })
 }
 
-/// A distribution of a flow in one run, as points of a time in ms and the share at or below it.
-pub(crate) type Distribution = (Key, Vec<(f64, f64)>);
-
 /// A flow under a method at a point of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
@@ -93,11 +98,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Reads the folder at `path`.
+    /// Reads of the folder at `path` the columns that say whose a row is, and those called
+    /// `columns`.
     ///
     /// # Errors
     /// It is not the whole of one run, is of an older format, or cannot be read.
-    pub fn read(path: &Path) -> Result<Self, Refused> {
+    pub fn read(path: &Path, columns: &[&str]) -> Result<Self, Refused> {
         let refused = |why: String| Refused { path: path.into(), why };
         let state = folder::inspect(path).map_err(|e| refused(e.to_string()))?.state;
         let manifest = match &state {
@@ -128,11 +134,19 @@ impl Folder {
             rows: BTreeMap::new(),
             over: None,
         };
-        for (number, line) in BufReader::new(lines).lines().enumerate() {
-            let line = line.map_err(|e| refused_file(e.to_string()))?;
-            let row: Map<String, Value> = serde_json::from_str(&line)
-                .map_err(|e| refused_file(format!("line {}: {e}", number + 1)))?;
-            found.add(row);
+        let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
+        let (mut lines, mut line) = (BufReader::new(lines), String::new());
+        for number in 1.. {
+            line.clear();
+            if lines.read_line(&mut line).map_err(|e| refused_file(e.to_string()))? == 0 {
+                break;
+            }
+            let mut json = serde_json::Deserializer::from_str(&line);
+            let row = Wanted(&wanted).deserialize(&mut json).and_then(|row| {
+                json.end()?;
+                Ok(row)
+            });
+            found.add(row.map_err(|e| refused_file(format!("line {number}: {e}")))?);
         }
         Ok(found)
     }
@@ -157,10 +171,16 @@ impl Folder {
     /// Adds a row by the names of the columns of `runs.csv`.
     pub fn add(&mut self, row: Map<String, Value>) {
         let key = Key::of(&row, self.claims);
-        if !self.rows.contains_key(&key) {
-            self.order.push(key.clone());
-        }
-        self.rows.entry(key).or_default().push(row);
+        let rows = self.rows.entry(key.clone()).or_default();
+        let row = if rows.is_empty() {
+            self.order.push(key);
+            row
+        } else {
+            // The first says for all whose they are.
+            let is_value = |name: &str| name == "seed" || !OF_ROW.contains(&name);
+            row.into_iter().filter(|(name, _)| is_value(name)).collect()
+        };
+        rows.push(row);
     }
 
     /// Keeps the flows under `methods` and called `flows`; an empty list keeps all.
@@ -293,26 +313,55 @@ impl Folder {
         self.order.iter().find_map(|key| Some(self.x(key)?.0))
     }
 
-    /// The distributions of `quantity` in `cdf.csv`, one for each run and flow.
-    pub(crate) fn distributions(&self, quantity: &str) -> Result<Vec<Distribution>, String> {
+    /// The distributions of `quantity` in `cdf.csv`, those of all runs of a flow together and each
+    /// with the same weight.
+    pub(crate) fn distributions(&self, quantity: &str) -> Result<BTreeMap<Key, Pool>, String> {
         let file = self.path.join("cdf.csv");
-        let wrong = |why: String| format!("{}: {why}", file.display());
-        let mut reader = csv::Reader::from_path(&file).map_err(|e| wrong(e.to_string()))?;
+        let wrong = |why: &dyn Display| format!("{}: {why}", file.display());
+        let mut reader = csv::Reader::from_path(&file).map_err(|e| wrong(&e))?;
+        let header = reader.headers().map_err(|e| wrong(&e))?.clone();
+        let place = |name: &str| header.iter().position(|field| field == name);
+        let (Some(of_quantity), true) = (place("quantity"), header.iter().rev().take(2).eq(LAST))
+        else {
+            return Err(wrong(&"its columns are not those of this version"));
+        };
         let mut there: Vec<String> = Vec::new();
-        let mut found: BTreeMap<(Key, u64), Vec<(f64, f64)>> = BTreeMap::new();
-        for row in reader.deserialize() {
-            let row: CdfRow = row.map_err(|e| wrong(e.to_string()))?;
-            if row.quantity == quantity {
-                let key = row.key(self.claims);
-                found.entry((key, row.seed)).or_default().push((row.time_ms, row.share));
-            } else if !there.contains(&row.quantity) {
-                there.push(row.quantity);
+        let mut found: BTreeMap<Key, Pool> = BTreeMap::new();
+        // The points of a distribution stand together; its row is the first.
+        let (mut first, mut points) = (StringRecord::new(), Vec::new());
+        let mut add = |row: &StringRecord, points: &mut Vec<(f64, f64)>| {
+            if !points.is_empty() {
+                let row: CdfRow = row.deserialize(Some(&header)).map_err(|e| wrong(&e))?;
+                found.entry(row.key(self.claims)).or_default().add(1, points);
+                points.clear();
             }
+            Ok::<(), String>(())
+        };
+        let mut row = StringRecord::new();
+        while reader.read_record(&mut row).map_err(|e| wrong(&e))? {
+            let told = row.get(of_quantity).unwrap_or_default();
+            if told != quantity {
+                if !there.iter().any(|known| known == told) {
+                    there.push(told.to_owned());
+                }
+                continue;
+            }
+            let number = |back: usize| -> Result<f64, String> {
+                let text = row.get(row.len() - back).unwrap_or_default();
+                text.parse().map_err(|_| wrong(&format!("`{text}` is no number")))
+            };
+            let point = (number(2)?, number(1)?);
+            if !is_of(&row, &first) {
+                add(&first, &mut points)?;
+                first.clone_from(&row);
+            }
+            points.push(point);
         }
+        add(&first, &mut points)?;
         if found.is_empty() {
-            return Err(wrong(format!("no `{quantity}`; there is {}", there.join(", "))));
+            return Err(wrong(&format!("no `{quantity}`; there is {}", there.join(", "))));
         }
-        Ok(found.into_iter().map(|((key, _), cdf)| (key, cdf)).collect())
+        Ok(found)
     }
 
     /// The column's values by seed, of runs that have it.
@@ -338,6 +387,52 @@ impl Folder {
     }
 }
 
+/// The last columns of `cdf.csv`, from the end.
+const LAST: [&str; 2] = ["share", "time_ms"];
+
+/// True when two rows of `cdf.csv` are points of one distribution: all but the point is equal.
+fn is_of(row: &StringRecord, other: &StringRecord) -> bool {
+    let head = |row: &StringRecord| row.len().checked_sub(LAST.len()).and_then(|n| row.range(n));
+    match (head(row), head(other)) {
+        (Some(a), Some(b)) if row.len() == other.len() && a.start == b.start => {
+            row.as_slice()[..a.start] == other.as_slice()[..b.start]
+                && (0..row.len() - LAST.len()).all(|i| row.range(i) == other.range(i))
+        }
+        _ => false,
+    }
+}
+
+/// Reads a row and keeps these columns.
+struct Wanted<'a>(&'a [&'a str]);
+
+impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+    type Value = Map<String, Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Wanted<'_> {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a row, an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut row = Map::new();
+        while let Some(name) = fields.next_key::<Cow<'de, str>>()? {
+            if self.0.contains(&&*name) {
+                row.insert(name.into_owned(), fields.next_value()?);
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(row)
+    }
+}
+
 /// A row of `cdf.csv`.
 #[derive(Deserialize)]
 struct CdfRow {
@@ -349,11 +444,7 @@ struct CdfRow {
     #[serde(default)]
     grid: String,
     method: String,
-    seed: u64,
-    quantity: String,
     of: String,
-    time_ms: f64,
-    share: f64,
 }
 
 impl CdfRow {
@@ -412,7 +503,7 @@ mod tests {
         let mut manifest = serde_json::from_str(&text).expect("an object");
         change(&mut manifest);
         fs::write(&at, serde_json::to_string(&manifest).expect("JSON")).expect("it is written");
-        let read = Folder::read(&path);
+        let read = Folder::read(&path, &[]);
         read.map_or_else(|e| e.to_string(), |_| "read".into())
             .replace(&*path.to_string_lossy(), "r")
     }
@@ -442,7 +533,7 @@ mod tests {
 
         let room = tempfile::tempdir().expect("a folder");
         fs::write(room.path().join("result.json"), "{}").expect("it is written");
-        let older = Folder::read(room.path()).expect_err("no manifest").to_string();
+        let older = Folder::read(room.path(), &[]).expect_err("no manifest").to_string();
         assert!(older.contains("of an older version, which wrote no manifest.json"), "{older}");
         assert!(older.ends_with("; make the results again"), "{older}");
     }
@@ -467,6 +558,7 @@ pub(crate) mod testing {
         cdf.into_iter().for_each(|cdf| write("cdf.csv", cdf));
         let origin = Origin { scenario_toml: toml.into(), ..Origin::default() };
         folder.publish(origin).expect("it is published");
-        Folder::read(path).expect("it is complete")
+        let columns: Vec<&str> = crate::export::COLUMNS.iter().map(|c| c.name).collect();
+        Folder::read(path, &columns).expect("it is complete")
     }
 }

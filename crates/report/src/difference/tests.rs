@@ -85,10 +85,10 @@ fn what_cannot_be_compared_is_said_with_what_there_is() {
     let b = write(&of("b"), "", &[("CoDel", 1, 10.0)]);
     let said = differences(&[a, b], &p99()).expect_err("nothing in common");
     assert!(said.contains("under DRQL") && said.contains("under CoDel"), "{said}");
-    let said = Folder::read(&of("none")).expect_err("none").to_string();
+    let said = Folder::read(&of("none"), &[]).expect_err("none").to_string();
     assert!(said.contains("none: no folder of results is there"), "{said}");
     std::fs::write(of("a").join("runs.jsonl"), "{").expect("it is written");
-    let said = Folder::read(&of("a")).expect_err("changed").to_string();
+    let said = Folder::read(&of("a"), &[]).expect_err("changed").to_string();
     assert!(said.contains("not as the run wrote them: runs.jsonl"), "{said}");
     for (text, why) in [
         ("delay.p99", "neither > nor <"),

@@ -8,11 +8,11 @@ use super::palette::Palette;
 use super::panel::{Glyph, LINE, Panel, WIDTH, cell, count, legend_height, picture};
 use justfull_lab::model::Group;
 use justfull_lab::model::summary::{Subject, method_names};
-use justfull_lab::stats::{cdf_quantile, pool_cdfs};
+use justfull_lab::stats::{Pool, cdf_quantile};
 use justfull_sim::results::{Distribution, RunResult};
 
 /// Most points of one line.
-const MOST_POINTS: usize = 140;
+const MOST_POINTS: usize = 110;
 /// A logarithmic axis starts here at the latest, in ms; shorter times are drawn there.
 const FLOOR_MS: f64 = 0.1;
 
@@ -22,9 +22,10 @@ struct Place {
     lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-fn pooled<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Vec<(f64, f64)> {
-    let parts: Vec<(u64, &[(f64, f64)])> = parts.map(|d| (d.count, d.cdf.as_slice())).collect();
-    pool_cdfs(&parts, MOST_POINTS)
+fn pooled<'a>(parts: impl Iterator<Item = &'a Distribution>, most: usize) -> Vec<(f64, f64)> {
+    let mut pool = Pool::default();
+    parts.for_each(|part| pool.add(part.count, &part.cdf));
+    pool.cdf(most)
 }
 
 fn places(runs: &[RunResult], subject: Subject) -> Vec<Place> {
@@ -32,12 +33,15 @@ fn places(runs: &[RunResult], subject: Subject) -> Vec<Place> {
     let of = |name: &str| runs.iter().filter(move |run| run.method == *name).collect::<Vec<_>>();
     let in_layer = |method: &str, key: &str| {
         let layers = of(method).into_iter().flat_map(|run| &run.layers).filter(|l| l.layer == key);
-        pooled(layers.map(|l| {
-            if subject.is_low_latency() { &l.low_latency_sojourn } else { &l.other_sojourn }
-        }))
+        let sojourns = layers.map(|layer| match subject.is_low_latency() {
+            true => &layer.low_latency_sojourn,
+            false => &layer.other_sojourn,
+        });
+        pooled(sojourns, MOST_POINTS)
     };
     let whole = |method: &str| {
-        pooled(of(method).into_iter().flat_map(|run| subject.flows(run)).map(|flow| &flow.delay))
+        let flows = of(method).into_iter().flat_map(|run| subject.flows(run));
+        pooled(flows.map(|flow| &flow.delay), MOST_POINTS)
     };
     let panels: [(&str, Option<&str>); 4] =
         [("UPF", Some("upf")), ("SDAP", Some("sdap")), ("RLC", Some("rlc")), ("whole delay", None)];
@@ -89,8 +93,7 @@ pub(super) fn delay_tails(group: &Group, number: usize) -> Option<Figure> {
     let tail_of = |method: &String| {
         let runs = group.runs.iter().filter(|run| run.method == *method);
         let flows = runs.flat_map(|run| subject.flows(run)).map(|flow| &flow.delay);
-        let parts: Vec<(u64, &[(f64, f64)])> = flows.map(|d| (d.count, &*d.cdf)).collect();
-        tail(&pool_cdfs(&parts, usize::MAX))
+        tail(&pooled(flows, usize::MAX))
     };
     let curve = |method: String| {
         let points = tail_of(&method).into_iter().map(|(x, y)| [Span::exact(x), Span::exact(y)]);
