@@ -183,7 +183,8 @@ def serve() -> None:
 
     native = _native.Campaign(*json.loads(requests.readline()))
     try:
-        methods = {name: loaded(name, *rest) for name, *rest in native.python}
+        methods = {name: loaded(name, file, class_name, base)
+                   for name, file, class_name, base in native.python}
     except ArgumentError as error:
         answer({"field": error.field, "found": error.found, "allowed": error.allowed})
         return
@@ -205,7 +206,7 @@ def _apart(
     os.close(to_parent)
     _lead(child)
     text, end, handle = b"", time.monotonic() + limit_s, os.pidfd_open(child)
-    why, heard = None, [from_child, handle, requests]
+    why, heard = None, [from_child, handle, requests.fileno()]
     while True:
         ready, _, _ = select.select(heard, [], [], max(0.0, end - time.monotonic()))
         if from_child in ready:
@@ -215,7 +216,7 @@ def _apart(
                 heard.remove(from_child)
         elif handle in ready:
             break
-        elif requests in ready:
+        elif requests.fileno() in ready:
             # Requests come after answers: this is the end of the caller.
             _kill(child)
             os._exit(1)

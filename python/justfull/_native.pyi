@@ -19,6 +19,7 @@ __all__ = [
     "VERSION",
     "check_limiter",
     "colours",
+    "die_with_parent",
     "half_width",
     "scenario_text",
     "shipped_fits",

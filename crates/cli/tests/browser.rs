@@ -4,6 +4,9 @@
 //! Needs Chromium, which `.ci/setup` installs from Debian. Where it is missing the test says so and
 //! is skipped; in CI that is a failure.
 
+mod page;
+
+use page::run_all;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,19 +18,46 @@ const figures = [...document.querySelectorAll("figure")].map(f => {
   const r = f.querySelector("svg").getBoundingClientRect();
   return { id: f.id, x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height };
 });
-// Boxes that show less than they hold, and whether they say so: a figure in words above it, a table
-// by a shadow at its edge.
+// Boxes that show less than they hold, and whether a shadow at their edge says so.
 const cut = [...document.querySelectorAll(".scroll, .plot")].filter(b =>
     b.scrollWidth > b.clientWidth + 1).map(b => {
-  const said = getComputedStyle(b, "::before").content !== "none"
-      && getComputedStyle(b, "::before").content !== "normal";
   const shaded = getComputedStyle(b).backgroundImage.includes("gradient");
-  return { what: b.className, hint: b.classList.contains("plot") ? said : shaded };
+  return { what: b.className, hint: shaded };
 });
+// Words of pictures that reach beyond them.
+const outside = [...document.querySelectorAll("svg text")].filter(t => {
+  const [word, all] = [t, t.ownerSVGElement].map(e => e.getBoundingClientRect());
+  return word.left < all.left - 0.5 || word.right > all.right + 0.5
+      || word.top < all.top - 0.5 || word.bottom > all.bottom + 0.5;
+}).map(t => t.textContent.trim()).filter(text => text !== "");
+// Words that stand out too little from what is behind them (WCAG 2.2, contrast ratio).
+const channels = colour => colour.match(/[\d.]+/g).map(Number);
+const luminance = colour => channels(colour).slice(0, 3).map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const ground = element => {
+  if (element.closest("svg")) return "rgb(255, 255, 255)";
+  for (let e = element; e; e = e.parentElement) {
+    const colour = getComputedStyle(e).backgroundColor;
+    if (channels(colour)[3] !== 0) return colour;
+  }
+  return "rgb(255, 255, 255)";
+};
+const faint = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+let words = 0;
+while (walk.nextNode()) {
+  const text = walk.currentNode.textContent.trim(), element = walk.currentNode.parentElement;
+  if (text === "" || element.getClientRects().length === 0) continue;
+  words += 1;
+  const style = getComputedStyle(element);
+  const both = [element.closest("svg") ? style.fill : style.color, ground(element)].map(luminance);
+  const ratio = (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+  if (ratio < 4.5) faint.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
+}
 const out = document.createElement("script");
 out.type = "application/json";
 out.id = "probe";
-out.textContent = JSON.stringify({ figures, cut, height: document.documentElement.scrollHeight,
+out.textContent = JSON.stringify({ figures, cut, outside, faint, words, height: document.documentElement.scrollHeight,
   width: document.documentElement.scrollWidth,
       loaded: performance.getEntriesByType("resource").length });
 parent.document.body.append(out);
@@ -229,7 +259,8 @@ fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
             cut.iter().all(|one| one["hint"] == true),
             "{width}: cut off without a hint: {cut:?}"
         );
-        assert_eq!(cut.iter().any(|one| one["what"] == "plot"), width == PHONE, "{width}: {cut:?}");
+        assert!(cut.iter().all(|one| one["what"] != "plot"), "{width}: {cut:?}");
+        assert_eq!(page["outside"].to_string(), "[]", "{width}: words beyond their pictures");
         let figures = places(&page);
         assert!(figures.len() >= 10, "figures: {}", figures.len());
         let height = page["height"].as_u64().expect("a number") as u32;
@@ -238,14 +269,19 @@ fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
         browse(&browser, folder.path(), &framed(height), window, height, &action);
         let picture = Picture::read(&picture);
         for place in &figures {
-            // Of a figure that scrolls sideways inside its box, what the window shows counts.
-            let seen = Place {
-                id: place.id.clone(),
-                width: place.width.min(width as usize - place.x),
-                ..*place
-            };
-            assert!(picture.shows(&seen), "{width}: figure {} is empty", place.id);
+            assert!(place.x + place.width <= width as usize, "{width}: {} is wider", place.id);
+            assert!(picture.shows(place), "{width}: figure {} is empty", place.id);
         }
+    }
+    let text = std::fs::read_to_string(&probed).expect("the page is there");
+    let dark = "@media (prefers-color-scheme: dark)";
+    assert!(text.contains(dark));
+    for at in ["print and (min-width: 1px)", "all"] {
+        let page = folder.path().join("light.html");
+        std::fs::write(&page, text.replace(dark, &format!("@media {at}"))).expect("it is written");
+        let page = probe(&browser, folder.path(), &page, 1280);
+        assert!(page["words"].as_u64() > Some(1000), "{page}");
+        assert_eq!(page["faint"].to_string(), "[]", "{at}: contrast below 4.5");
     }
     let paper = folder.path().join("report.pdf");
     browse(
@@ -278,24 +314,43 @@ fn the_report_of_a_demonstration_is_small_and_names_no_other_place() {
         assert!(!text.contains(loads), "the report contains {loads}");
     }
     let Some(browser) = chromium() else { return };
-    let probed = folder.path().join("probed.html");
+    let (first, height) = shows_at_once(&browser, folder.path(), &report);
+    assert!(first.starts_with("delay-time"), "{first}");
+    assert!(height < MOST_HEIGHT, "{height} pixels high");
+}
+
+/// Holds `report` to show its first figure without scrolling, on a desk and on a phone. Returns the
+/// figure's name, and the page's height on a desk.
+fn shows_at_once(browser: &Path, folder: &Path, report: &Path) -> (String, u64) {
+    let text = std::fs::read_to_string(report).expect("the report is text");
+    let probed = folder.join("probed.html");
     std::fs::write(&probed, text.replace("</body>", &format!("{PROBE}</body>")))
         .expect("a file can be written");
-    for (width, window) in [(1280, 800), (PHONE, 844)] {
+    let mut found = (String::new(), 0);
+    for (width, window) in [(PHONE, 844), (1280, 800)] {
         let page = match width {
-            PHONE => on_a_phone(folder.path(), &probed, window),
+            PHONE => on_a_phone(folder, &probed, window),
             _ => probed.clone(),
         };
-        let page = probe(&browser, folder.path(), &page, width.max(500));
-        let height = page["height"].as_u64().expect("a number");
-        assert!(width == PHONE || height < MOST_HEIGHT, "{height} pixels high");
+        let page = probe(browser, folder, &page, width.max(500));
         let figures = places(&page);
         let first = figures.iter().min_by_key(|place| place.y).expect("a figure");
-        assert!(first.id.starts_with("delay-time"), "{}", first.id);
         // Its legend and most of its first panel.
         let seen = (window as usize).saturating_sub(first.y);
         assert!(seen * 2 > first.height, "{width}: {seen} of {} pixels are seen", first.height);
+        found = (first.id.clone(), page["height"].as_u64().expect("a number"));
     }
+    found
+}
+
+#[test]
+fn the_report_of_the_study_in_the_guide_is_small_and_shows_its_first_figure_at_once() {
+    let folder = run_all("docs/guide/study.md", 14);
+    let report = folder.path().join("r/report.html");
+    let bytes = std::fs::metadata(&report).expect("it is there").len();
+    assert!(bytes < MOST_BYTES, "{bytes} bytes");
+    let Some(browser) = chromium() else { return };
+    shows_at_once(&browser, folder.path(), &report);
 }
 
 /// Bytes of all files in `folder` and below.

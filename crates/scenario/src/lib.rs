@@ -419,18 +419,20 @@ fn sweep_number(value: &Value, label: &str) -> f64 {
         Value::Float(x) => *x,
         Value::String(text) => {
             let unit = label.rsplit_once('_').map_or("", |(_, unit)| unit);
-            let scale = match unit {
-                "ms" | "kbit" => 1e3,
-                "us" => 1e6,
-                "ns" => 1e9,
-                "kB" => 1e-3,
-                "MB" => 1e-6,
-                _ => 1.0,
+            // Nanoseconds, bytes or bit/s over a power of ten: one rounding, so 100 kB is 0.1 MB.
+            let over = |amount: u64, whole: f64| {
+                let parts = match unit {
+                    "ms" | "MB" => 1e6,
+                    "us" | "kB" | "kbit" => 1e3,
+                    "ns" => 1.0,
+                    _ => whole,
+                };
+                amount as f64 / parts
             };
-            let time = text.parse::<justfull_base::Duration>().map(|d| d.as_secs_f64());
-            let size = text.parse::<justfull_base::Bytes>().map(|b| b.0 as f64);
-            let rate = text.parse::<justfull_base::BitRate>().map(|r| r.as_mbit_s());
-            let measured = time.or(size).or(rate).map(|x| x * scale).ok();
+            let time = text.parse::<justfull_base::Duration>().map(|d| over(d.as_nanos(), 1e9));
+            let size = text.parse::<justfull_base::Bytes>().map(|b| over(b.0, 1.0));
+            let rate = text.parse::<justfull_base::BitRate>().map(|r| over(r.0, 1e6));
+            let measured = time.or(size).or(rate).ok();
             let first_number = || text.split_whitespace().next().and_then(|w| w.parse().ok());
             measured.or_else(first_number).unwrap_or(f64::NAN)
         }

@@ -145,6 +145,9 @@ fn a_swept_value_is_a_number_in_the_unit_of_its_label() {
     assert!(close(number("20MB", "limit_MB"), 20.0));
     assert!(close(number("2Mbit/s", "rate_mbit_s"), 2.0));
     assert!(close(number("31 packets", "limit"), 31.0));
+    let exact =
+        [number("100kB", "limit_MB"), number("70ms", "wait_s"), number("64kbit/s", "r_kbit")];
+    assert_eq!(exact.map(f64::to_bits), [0.1_f64, 0.07, 64.0].map(f64::to_bits));
     assert!(close(sweep_number(&Value::Integer(4), "n"), 4.0));
     assert!(close(sweep_number(&Value::Float(0.5), "share"), 0.5));
     assert!(number("cubic", "cc").is_nan() && sweep_number(&Value::Boolean(true), "on").is_nan());

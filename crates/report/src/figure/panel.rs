@@ -26,7 +26,7 @@ pub(super) const LINE: i32 = 40;
 
 const TEXT: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
-const AXIS: RGBColor = RGBColor(0x77, 0x77, 0x77);
+const AXIS: RGBColor = RGBColor(0x76, 0x76, 0x76);
 /// The bound's colour, dashed in every figure.
 pub(super) const BOUND: RGBColor = RGBColor(0x44, 0x44, 0x44);
 /// The capacity's colour; no method has it.
@@ -308,11 +308,14 @@ impl<'a, 'b> Panel<'a, 'b> {
         y: Axis,
     ) -> Self {
         const LEFT: u32 = 112;
+        // Descenders of the axis's name, which stands upright.
+        const EDGE: i32 = 8;
         let head = if title.is_empty() { 14 } else { LINE };
         let area =
             sheet.root.clone().shrink(corner, (size.0.unsigned_abs(), size.1.unsigned_abs()));
         let mut builder = ChartBuilder::on(&area);
-        builder.margin_top(head).margin_right(34).x_label_area_size(84).y_label_area_size(LEFT);
+        builder.margin_top(head).margin_right(34).margin_left(EDGE);
+        builder.x_label_area_size(84).y_label_area_size(LEFT);
         let mut chart = builder.build_cartesian_2d(x.clone(), y.clone()).expect(WRITES);
         let small = || font(0.92 * FONT, TEXT, HPos::Center, VPos::Center);
         chart
