@@ -263,29 +263,89 @@ fn jobs_that_took_too_long_are_made_again_when_asked() {
     assert_eq!(status(folder.path(), "results/campaign/study")["done"], 4);
 }
 
-/// Seconds of CPU of this process's children that have ended.
-fn of_children() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").expect("it reads");
-    let after = stat.rsplit(')').next().unwrap_or_default();
-    let field = |n: usize| after.split_whitespace().nth(n).and_then(|f| f.parse::<f64>().ok());
-    // cutime and cstime, in ticks of 10 ms.
-    (field(13).expect("cutime") + field(14).expect("cstime")) / 100.0
-}
-
-/// What a campaign of 10 000 runs costs besides the runs: at most a tenth of them.
+/// What a campaign of 10 000 runs costs besides the runs: at most a tenth of them. A tenth of it in
+/// `make test`.
 #[test]
-#[ignore = "a minute: part of `make soak`"]
-fn ten_thousand_runs_cost_little_besides_themselves() {
+fn soak_ten_thousand_runs_cost_little_besides_themselves() {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let text = "scenarios = [\"nr-100mhz\"]\nmethods = [\"Vanilla\"]\nseeds = 10000\n[set]\n\
-                duration = \"1s\"\nwarmup = \"100ms\"\n";
+    let seeds = if std::env::var_os("JUSTFULL_SOAK").is_some() { 10_000 } else { 1000 };
+    let text = format!(
+        "scenarios = [\"nr-100mhz\"]\nmethods = [\"Vanilla\"]\nseeds = {seeds}\n[set]\n\
+         duration = \"1s\"\nwarmup = \"100ms\"\n"
+    );
     fs::write(folder.path().join("big.toml"), text).expect("it is written");
-    let before = of_children();
-    let done = campaign(folder.path(), &["run", "big.toml", "-q", "--out", "out", "--json"]);
-    let all = of_children() - before;
-    let told: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    // The shell's `times`: its own, then that of its children, each in user mode and the kernel.
+    let done = Command::new("sh")
+        .args(["-ec", "\"$@\" > told.json; times", "sh", env!("CARGO_BIN_EXE_justfull")])
+        .args(["campaign", "run", "big.toml", "-q", "--out", "out", "--json"])
+        .current_dir(folder.path())
+        .output()
+        .expect("a shell runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let times = String::from_utf8(done.stdout).expect("text");
+    let seconds = |text: &str| -> f64 {
+        let (minutes, rest) = text.split_once('m').expect("minutes");
+        let number = |text: &str| text.trim_end_matches('s').parse::<f64>().expect("a number");
+        60.0 * number(minutes) + number(rest)
+    };
+    let of_children = times.lines().nth(1).expect("a line for children");
+    let all: f64 = of_children.split_whitespace().map(seconds).sum();
+    let told = fs::read(folder.path().join("told.json")).expect("it has told");
+    let told: Value = serde_json::from_slice(&told).expect("JSON");
     let runs = told["cpu_s"].as_f64().expect("seconds");
-    assert_eq!(told["done"], 10_000);
+    assert_eq!(told["done"], seeds);
     println!("{all:.1} s of CPU, of which {runs:.1} s are the runs");
     assert!(all < 1.1 * runs, "{all} {runs}");
+}
+
+/// Runs the program in 500 MB of address space; at full size it takes at most 10 s.
+fn is_quick_and_small(folder: &Path, args: &[&str]) {
+    let start = std::time::Instant::now();
+    let done = Command::new("sh")
+        .args(["-c", "ulimit -v 500000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_justfull")])
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .expect("a shell runs");
+    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    let took = start.elapsed();
+    println!("{took:.1?}: {args:?}");
+    assert!(std::env::var_os("JUSTFULL_SOAK").is_none() || took.as_secs() < 10, "{took:?}");
+}
+
+/// 10 000 runs, a tenth of them in `make test`: reports and figures of a run's folder and of a
+/// campaign's.
+#[test]
+fn soak_reports_and_figures_of_ten_thousand_runs_are_quick_and_small() {
+    let all = if std::env::var_os("JUSTFULL_SOAK").is_some() { 10_000 } else { 1000 };
+    let (folder, runs) = (tempfile::tempdir().expect("a folder can be made"), all / 4);
+    let place = folder.path();
+    let text = format!(
+        "scenarios = [\"nr-100mhz\"]\nmethods = [\"Vanilla\", \"DRQL\"]\nseeds = {runs}\n[set]\n\
+         duration = \"1s\"\nwarmup = \"100ms\"\n[grid]\n\"rlc.queue.limit\" = [\"1MB\", \"2MB\"]\n"
+    );
+    fs::write(place.join("big.toml"), text).expect("it is written");
+    let made = campaign(place, &["run", "big.toml", "-q", "--out", "c"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let grid = "rlc.queue.limit=[1MB, 2MB]";
+    let runs = runs.to_string();
+    let made = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["run", "nr-100mhz", "--quiet", "--out", "a", "--grid", grid, "--runs", &runs])
+        .args(["--method", "Vanilla", "--method", "DRQL"])
+        .args(["--set", "duration=1s", "--set", "warmup=100ms"])
+        .current_dir(place)
+        .output()
+        .expect("the program runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for kind in ["cdf", "ccdf"] {
+        is_quick_and_small(place, &["plot", "a", "--kind", kind, "--y", "delay", "-o", "f.svg"]);
+    }
+    let points = ["--kind", "points", "--x", "goodput", "--y", "delay.p95", "-o", "f.svg"];
+    for of in ["a", "c"] {
+        is_quick_and_small(place, &[&["plot", of], &points[..]].concat());
+        is_quick_and_small(place, &["plot", of, "--y", "delay.p95", "-o", "f.pdf"]);
+    }
+    is_quick_and_small(place, &["compare", "a", "c"]);
+    is_quick_and_small(place, &["campaign", "table", "c"]);
+    is_quick_and_small(place, &["campaign", "report", "c"]);
 }
