@@ -35,8 +35,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Makes what `dataset` lacks of `campaign` but for methods in Python, on `threads` threads, until all is made or
-/// `watch.cancel` is set. Finished jobs are kept in any case.
+/// Makes what `dataset` lacks of `campaign`, without methods in Python, on `threads` threads, until
+/// all is made or `watch.cancel` is set. Finished jobs are kept in any case.
 ///
 /// # Errors
 /// The first failure of the disk.

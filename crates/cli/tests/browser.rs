@@ -57,7 +57,8 @@ while (walk.nextNode()) {
 const out = document.createElement("script");
 out.type = "application/json";
 out.id = "probe";
-out.textContent = JSON.stringify({ figures, cut, outside, faint, words, height: document.documentElement.scrollHeight,
+out.textContent = JSON.stringify({ figures, cut, outside, faint, words,
+  height: document.documentElement.scrollHeight,
   width: document.documentElement.scrollWidth,
       loaded: performance.getEntriesByType("resource").length });
 parent.document.body.append(out);
