@@ -299,6 +299,7 @@ fn soak_ten_thousand_runs_cost_little_besides_themselves() {
 }
 
 /// Runs the program in 500 MB of address space; at full size it takes at most 10 s.
+#[expect(clippy::disallowed_methods, reason = "a limit of real time")]
 fn is_quick_and_small(folder: &Path, args: &[&str]) {
     let start = std::time::Instant::now();
     let done = Command::new("sh")

@@ -122,6 +122,13 @@ pub(crate) struct ParityArgs {
         value_parser = clap::value_parser!(u32).range(1..=100)
     )]
     pub(crate) tries: u32,
+    /// Number of live runs of each method: their medians are compared, and a miss within the
+    /// distance of two of them is explained
+    #[arg(
+        long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
+    pub(crate) live_runs: u32,
     /// Compare delays that miss again, taking for equal what differs by no more than this: tells a
     /// machine's 50 us on delays that come in steps from a difference of substance
     #[arg(long, value_name = "TIME")]

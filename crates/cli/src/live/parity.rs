@@ -12,6 +12,7 @@ use justfull_live::lateness::Limit;
 use justfull_live::session::{Outcome, Session};
 use justfull_net::{Stop, privilege};
 use justfull_report::table;
+use justfull_sim::results::RunResult;
 use justfull_sim::{Progress, World};
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
@@ -26,13 +27,13 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let mut failed = None;
     for job in &plan.jobs {
         let chosen = plan.chosen(job)?;
-        let (parity, outcome) = compared(&chosen, args, &stop)?;
+        let (parity, outcomes) = compared(&chosen, args, &stop)?;
         if args.json {
-            print_exact(&json_line(&chosen, &parity, (&outcome, args.allow_late))?)?;
+            print_exact(&json_line(&chosen, &parity, (&outcomes, args.allow_late))?)?;
         } else {
-            print(&page(&chosen, &parity, (&outcome, args.allow_late)))?;
+            print(&page(&chosen, &parity, (&outcomes, args.allow_late)))?;
         }
-        match judged(&outcome, args.allow_late) {
+        match outcomes.iter().try_for_each(|outcome| judged(outcome, args.allow_late)) {
             Ok(()) => {
                 missed += parity.missed();
                 rows += parity.rows.len();
@@ -98,17 +99,40 @@ impl Progress for Until<'_> {
     }
 }
 
-/// Both runs of one method; the live one is repeated while it cannot be compared. But for the last,
-/// a run is given up once that is settled: all together take no longer than as many whole ones as
-/// there may be tries.
+fn ended() -> Failure {
+    Failure::Failed("ended by a signal".into())
+}
+
+/// The simulated run of one method and its live ones.
 fn compared(
     chosen: &Chosen<'_>,
     args: &ParityArgs,
     stop: &Stop,
-) -> Result<(Parity, Outcome), Failure> {
-    let ended = || Failure::Failed("ended by a signal".into());
+) -> Result<(Parity, Vec<Outcome>), Failure> {
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
     let simulated = world.run(&mut Until(stop)).ok_or_else(ended)?;
+    let outcomes =
+        (0..args.live_runs).map(|_| live_run(chosen, args, stop)).collect::<Result<Vec<_>, _>>()?;
+    let live: Vec<&RunResult> = outcomes.iter().map(|outcome| &outcome.result).collect();
+    let runs = std::iter::once(("the simulated run", &simulated))
+        .chain(live.iter().map(|run| ("a live run", *run)));
+    for (which, run) in runs {
+        if let Some(invariant) = &run.broken {
+            return Err(Failure::Failed(format!("{}, {which}: {invariant}", chosen.job.method)));
+        }
+    }
+    let window =
+        Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
+    let mut parity = Parity::of(&simulated, &live, window);
+    if let Some(time) = args.explain {
+        parity.explain((&simulated, &live), time);
+    }
+    Ok((parity, outcomes))
+}
+
+/// A live run, which is repeated while it cannot be compared. But for the last, a try is given up
+/// once that is settled: all together take no longer than as many whole ones as there may be tries.
+fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Outcome, Failure> {
     let session = Session { own_flows: true, ..Session::default() };
     let whole = chosen.config.duration;
     let mut left = whole.times(u64::from(args.tries));
@@ -131,26 +155,16 @@ fn compared(
             return Err(ended());
         }
     };
-    if outcome.interrupted {
-        return Err(ended());
-    }
-    for (which, run) in [("the simulated run", &simulated), ("the live run", &outcome.result)] {
-        if let Some(invariant) = &run.broken {
-            return Err(Failure::Failed(format!("{}, {which}: {invariant}", chosen.job.method)));
-        }
-    }
-    let window =
-        Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
-    let mut parity = Parity::of(&simulated, &outcome.result, window);
-    if let Some(time) = args.explain {
-        parity.explain((&simulated, &outcome.result), time);
-    }
-    Ok((parity, outcome))
+    if outcome.interrupted { Err(ended()) } else { Ok(outcome) }
 }
 
-fn page(chosen: &Chosen<'_>, parity: &Parity, (outcome, allow_late): (&Outcome, bool)) -> String {
+fn page(
+    chosen: &Chosen<'_>,
+    parity: &Parity,
+    (outcomes, allow_late): (&[Outcome], bool),
+) -> String {
     let mut text = String::new();
-    for note in notes(&outcome.report, allow_late) {
+    for note in outcomes.iter().flat_map(|outcome| notes(&outcome.report, allow_late)) {
         text.push_str(&format!("note: {note}\n"));
     }
     let (grid, style) = (table::parity(parity), table::Style::detect());
@@ -167,7 +181,8 @@ fn page(chosen: &Chosen<'_>, parity: &Parity, (outcome, allow_late): (&Outcome, 
              delays of a flow (--time)\n"
         ));
     }
-    let judged = if is_judged(outcome, allow_late) { "" } else { ", not judged" };
+    let judged = outcomes.iter().all(|outcome| is_judged(outcome, allow_late));
+    let judged = if judged { "" } else { ", not judged" };
     let (drawn, notes) = (table::terminal(&grid, style), table::notes([&grid], style));
     text.push_str(&format!(
         "\n{}: simulated and live{judged}\n{drawn}\n{notes}",
@@ -179,7 +194,7 @@ fn page(chosen: &Chosen<'_>, parity: &Parity, (outcome, allow_late): (&Outcome, 
 fn json_line(
     chosen: &Chosen<'_>,
     parity: &Parity,
-    (outcome, allow_late): (&Outcome, bool),
+    (outcomes, allow_late): (&[Outcome], bool),
 ) -> Result<String, Failure> {
     let line = serde_json::json!({
         "scenario": chosen.scenario.name,
@@ -187,10 +202,10 @@ fn json_line(
         "rows": parity.rows,
         "missed": parity.missed(),
         "too_short": parity.too_short(),
-        "late": outcome.report.late(),
-        "judged": is_judged(outcome, allow_late),
+        "late": outcomes.iter().any(|outcome| outcome.report.late()),
+        "judged": outcomes.iter().all(|outcome| is_judged(outcome, allow_late)),
         "allow_late": allow_late,
-        "live": outcome.report,
+        "live": outcomes.iter().map(|outcome| &outcome.report).collect::<Vec<_>>(),
     });
     let text = serde_json::to_string(&line).map_err(|e| Failure::Failed(e.to_string()))?;
     Ok(format!("{text}\n"))

@@ -22,10 +22,14 @@ const APART: &str = "apart: of utilisation the difference, of goodput the differ
 /// The figures as a table.
 #[must_use]
 pub fn parity(parity: &Parity) -> Grid {
-    let header =
+    let several = parity.rows.iter().any(|row| row.live_apart.is_some());
+    let mut header =
         ["figure", "simulated", "live", "apart", "band", "verdict"].map(str::to_owned).to_vec();
+    if several {
+        header.insert(4, "live runs apart".into());
+    }
     let row = |row: &ParityRow| {
-        let cells = vec![
+        let mut cells = vec![
             row.what.clone(),
             format!("{:.4}", row.simulated),
             format!("{:.4}", row.live),
@@ -37,10 +41,15 @@ pub fn parity(parity: &Parity) -> Grid {
                 Some(apart) if row.explained() => {
                     format!("explained ({})", in_words(row.measure, apart))
                 }
+                None if row.explained() => "explained".to_owned(),
                 Some(apart) => format!("MISSED ({})", in_words(row.measure, apart)),
                 None => "MISSED".to_owned(),
             },
         ];
+        if several {
+            let apart = row.live_apart.map_or(String::new(), |live| in_words(row.measure, live));
+            cells.insert(4, apart);
+        }
         Row::new(cells, RowKind::Method)
     };
     let mut notes = vec![APART.to_owned()];
@@ -48,6 +57,13 @@ pub fn parity(parity: &Parity) -> Grid {
         notes.push(
             "In brackets: the distance when delays that differ by no more than --explain's time \
              count as equal."
+                .into(),
+        );
+    }
+    if several {
+        notes.push(
+            "Of several live runs the medians are shown; live runs apart: the median distance of \
+             two of them, within which a miss is explained."
                 .into(),
         );
     }
@@ -83,14 +99,14 @@ mod tests {
         let verdicts = |parity: &Parity| -> Vec<String> {
             super::parity(parity).rows.iter().map(|row| row.cells[5].clone()).collect()
         };
-        let short = Parity::of(&one, &other, Duration::from_secs(2));
+        let short = Parity::of(&one, &[&other], Duration::from_secs(2));
         assert_eq!((short.missed(), short.too_short()), (0, 3));
         assert_eq!(verdicts(&short), ["too short"; 3]);
-        let long = Parity::of(&one, &other, LONG);
+        let long = Parity::of(&one, &[&other], LONG);
         assert_eq!((long.missed(), long.too_short()), (3, 0));
         let mut few = one.clone();
         few.flows[0].delay.count = LEAST_PACKETS - 1;
-        let few = Parity::of(&few, &other, LONG);
+        let few = Parity::of(&few, &[&other], LONG);
         assert_eq!(verdicts(&few), ["MISSED", "MISSED", "too short"], "few delays in a long run");
     }
 
@@ -99,9 +115,14 @@ mod tests {
     fn w7_the_table_says_how_each_figure_is_held_against_the_other() {
         let (one, other) =
             (run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90), run(2.2, &[(1.0, 0.3), (2.0, 1.0)], 0.92));
-        let grid = parity(&Parity::of(&one, &other, LONG));
+        let grid = parity(&Parity::of(&one, &[&other], LONG));
         let apart: Vec<&str> = grid.rows.iter().map(|row| row.cells[3].as_str()).collect();
         assert_eq!(apart, ["0.020", "10.0 %", "KS 0.200"]);
         assert!(grid.notes[0].contains("Kolmogorov and Smirnov"));
+        let grid = parity(&Parity::of(&one, &[&other, &one], LONG));
+        assert_eq!(grid.header[4], "live runs apart");
+        let cells: Vec<&str> = grid.rows.iter().map(|row| row.cells[4].as_str()).collect();
+        assert_eq!(cells, ["0.020", "10.0 %", "KS 0.200"]);
+        assert!(grid.rows.iter().all(|row| row.cells[6] == "met" || row.cells[6] == "explained"));
     }
 }
