@@ -13,9 +13,9 @@
 //! [`Parity::explain`] separates such a miss from a substantial one: it compares again, with delays
 //! counted as equal that differ by no more than a given time.
 //!
-//! Several live runs of the same cell and seed differ too. Their medians are compared, and a miss no
-//! larger than the median difference of two of them is explained: a band cannot be finer than the
-//! kernel against itself.
+//! Several live runs of the same cell and seed differ too. Their medians are compared, and a miss
+//! within the median difference of two of them is explained: a band cannot be finer than the kernel
+//! against itself.
 
 use crate::stats::cdf_share;
 use justfull_base::Duration;
