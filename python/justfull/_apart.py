@@ -35,6 +35,9 @@ _GRACE_S = 5.0
 _LIMIT_S = 600.0
 """`job_limit` of a campaign that has none."""
 
+_END_S = 2.0
+"""Real time in which the process of a `Maker` ends by itself; while it imports it does not."""
+
 _LONGEST = 10_000
 """Characters of a reason that are kept."""
 
@@ -85,7 +88,13 @@ class Maker:
         with self._lock:
             self._closed = True
             process = self._process
-        if process is not None:
+        if process is None or process.stdin is None:
+            return
+        # The end of its requests lets it end the job, with all that the job has started.
+        try:
+            process.stdin.close()
+            process.wait(_END_S)
+        except (OSError, subprocess.TimeoutExpired):
             process.kill()
             process.wait()
 
@@ -200,6 +209,9 @@ def _apart(
     """Makes `job` in a process of its own and waits for that."""
     limit_s = (native.job_limit_s or _LIMIT_S) + _GRACE_S
     from_child, to_parent = os.pipe()
+    # What is printed belongs to one process.
+    sys.stdout.flush()
+    sys.stderr.flush()
     parent, child = os.getpid(), os.fork()
     if child == 0:
         _make(native, methods, job, parent, to_parent)
@@ -264,4 +276,6 @@ def _make(
         reply = {"failed": f"{type(error).__name__}: {error}"[:_LONGEST]}
     with os.fdopen(to_parent, "wb") as pipe:
         pipe.write(json.dumps(reply).encode())
+    sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(0)

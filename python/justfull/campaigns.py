@@ -225,6 +225,7 @@ def _in_processes(native: _native.Campaign, place: Place, count: int, told: _Tol
         try:
             while native.fill(python=True):
                 while True:
+                    # Of no length: a single job.
                     while free and (batch := native.next_batch(0.0)) is not None:
                         maker = free.pop()
                         running[pool.submit(maker.make, native, batch[0])] = maker, batch

@@ -453,7 +453,9 @@ def test_a_table_of_python_is_checked(
 def test_ctrl_c_ends_the_processes_of_jobs(mine: Path, tmp_path: Path) -> None:
     flag = tmp_path / "flag"
     (tmp_path / "mine.py").write_text(MINE.replace(
-        "    pass", f"    open({str(flag)!r}, 'w').write(str(os.getpid())); time.sleep(1e6)"))
+        "    pass", f"    subprocess.Popen(['sleep', '1000'])\n"
+        f"    open({str(flag)!r}, 'w').write(str(os.getpid())); time.sleep(1e6)"))
+    before = len(sleepers())
     script = tmp_path / "drive.py"
     script.write_text(f"import justfull as jf\njf.campaign({str(mine)!r}, {str(tmp_path / 'o')!r})")
     driver = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE)
@@ -464,6 +466,7 @@ def test_ctrl_c_ends_the_processes_of_jobs(mine: Path, tmp_path: Path) -> None:
     driver.send_signal(signal.SIGINT)
     _, said = driver.communicate(timeout=30)
     assert b"KeyboardInterrupt" in said
+    assert len(sleepers()) == before, "what a job has started goes with it"
     while Path(f"/proc/{child}").exists() and time.monotonic() < end:
         time.sleep(0.01)
     assert not Path(f"/proc/{child}").exists()

@@ -392,14 +392,8 @@ const LAST: [&str; 2] = ["share", "time_ms"];
 
 /// True when two rows of `cdf.csv` are points of one distribution: all but the point is equal.
 fn is_of(row: &StringRecord, other: &StringRecord) -> bool {
-    let head = |row: &StringRecord| row.len().checked_sub(LAST.len()).and_then(|n| row.range(n));
-    match (head(row), head(other)) {
-        (Some(a), Some(b)) if row.len() == other.len() && a.start == b.start => {
-            row.as_slice()[..a.start] == other.as_slice()[..b.start]
-                && (0..row.len() - LAST.len()).all(|i| row.range(i) == other.range(i))
-        }
-        _ => false,
-    }
+    let head = row.len().saturating_sub(LAST.len());
+    row.len() == other.len() && row.iter().zip(other).take(head).all(|(a, b)| a == b)
 }
 
 /// Reads a row and keeps these columns.
