@@ -81,6 +81,7 @@ mod tests {
             ect: false,
             cwr: false,
             syn: false,
+            push: false,
         }
     }
 

@@ -99,6 +99,9 @@ impl CongestionController for AnyControl {
     fn pacing_rate(&self) -> Option<BitRate> {
         each!(self, c => c.pacing_rate())
     }
+    fn least_burst(&self) -> u64 {
+        each!(self, c => c.least_burst())
+    }
     fn in_slow_start(&self) -> bool {
         each!(self, c => c.in_slow_start())
     }

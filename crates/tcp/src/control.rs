@@ -202,6 +202,11 @@ pub trait CongestionController: fmt::Debug {
         None
     }
 
+    /// Segments of the smallest burst of a sender that follows a Linux (`min_tso_segs`).
+    fn least_burst(&self) -> u64 {
+        2
+    }
+
     /// True in slow start: the window grows by what is acknowledged.
     fn in_slow_start(&self) -> bool {
         self.cwnd() < self.ssthresh()

@@ -20,6 +20,18 @@ choice! {
     }
 }
 
+/// When the rest of a window that is too small for a whole burst waits for more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Deferral {
+    /// Never.
+    #[default]
+    Never,
+    /// While the oldest data in flight left half an RTT ago or earlier.
+    HalfRtt,
+    /// While its acknowledgement is expected within a millisecond, or half an RTT if that is less.
+    Expected,
+}
+
 /// What differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Features {
@@ -33,21 +45,42 @@ pub(crate) struct Features {
     pub(crate) at_departure: bool,
     /// BBR makes room for aggregated acknowledgements, if its own setting allows it (since 5.1).
     pub(crate) aggregation: bool,
+    /// CUBIC grows and shrinks in whole segments (`bictcp_update`, `tcp_cong_avoid_ai`).
+    pub(crate) whole_segments: bool,
+    /// What is left of a window waits for more (`tcp_tso_should_defer`; by the expected
+    /// acknowledgement since 6.18).
+    pub(crate) deferral: Deferral,
+    /// The last segment of a burst of several has PSH (`__tcp_transmit_skb`, since 5.5).
+    pub(crate) push_of_burst: bool,
+    /// A receiver acknowledges by the state of its window (`__tcp_ack_snd_check`).
+    pub(crate) by_window: bool,
+    /// A full segment with PSH is acknowledged when it is read (`tcp_measure_rcv_mss`, since 6.7).
+    pub(crate) push_of_full: bool,
 }
 
 impl Kernel {
     /// What this version has.
     pub(crate) const fn features(self) -> Features {
-        let (linux, recent) = match self {
-            Self::Rfc => (false, false),
-            Self::Linux4_15 => (true, false),
-            Self::Linux5_18 | Self::Linux6_18 => (true, true),
+        let (linux, recent, last) = match self {
+            Self::Rfc => (false, false, false),
+            Self::Linux4_15 => (true, false, false),
+            Self::Linux5_18 => (true, true, false),
+            Self::Linux6_18 => (true, true, true),
         };
         Features {
             one_buffer: linux,
             rtt_bursts: recent,
             at_departure: recent,
             aggregation: recent || !linux,
+            whole_segments: linux,
+            deferral: match (linux, last) {
+                (false, _) => Deferral::Never,
+                (_, false) => Deferral::HalfRtt,
+                (_, true) => Deferral::Expected,
+            },
+            push_of_burst: recent,
+            by_window: linux,
+            push_of_full: last,
         }
     }
 }
@@ -56,20 +89,29 @@ impl Kernel {
 pub const DOC: MethodDoc = MethodDoc {
     name: "kernel",
     kind: "transport",
-    title: "What differs between the versions of Linux that a TCP sender may follow",
-    text: "The sender's setting `kernel` selects the rows of one column; 6.18 is the default.\n\n\
+    title: "What differs between the versions of Linux that TCP may follow",
+    text: "The setting `kernel` of a sender, and of a receiver, selects the rows of one column; 6.18 \
+           is the default.\n\n\
            | what | rfc | 4.15 | 5.18 | 6.18 |\n\
            |---|---|---|---|---|\n\
-           | a paced burst is whole segments and ends with the window | - | yes | yes | yes |\n\
+           | a paced burst is whole segments, under BBR one below 1.2 Mbit/s, and ends with the \
+           window | - | yes | yes | yes |\n\
            | the burst grows as the least RTT shrinks | - | - | yes | yes |\n\
            | BBR judges the data in flight at the next departure | - | - | yes | yes |\n\
-           | BBR's `ack_aggregation` may be on | yes | - | yes | yes |",
+           | BBR's `ack_aggregation` may be on | yes | - | yes | yes |\n\
+           | CUBIC grows and shrinks in whole segments | - | yes | yes | yes |\n\
+           | the rest of a window waits while the oldest data left half an RTT ago | - | yes | yes | - |\n\
+           | it waits while an acknowledgement is expected within 1 ms | - | - | - | yes |\n\
+           | a burst of several segments ends with PSH | - | - | yes | yes |\n\
+           | receiver: the second segment is acknowledged by the state of the window | - | yes | yes | yes |\n\
+           | receiver: the read acknowledges a full segment with PSH | - | - | - | yes |",
     sources: "Linux: tcp_tso_autosize (tcp_tso_rtt_log since 5.18), tcp_write_xmit, \
-              bbr_packets_in_net_at_edt (since 4.20), bbr_update_ack_aggregation (since 5.1)",
-    deviations: "Only what is listed differs. CUBIC grows in whole segments only where it is told \
-                 `by_count`. The receiver acknowledges each second segment and nothing defers a \
-                 short burst, in all versions; the credit of late bursts, which 4.15 leaves to \
-                 fq, is in all too.",
+              tcp_tso_should_defer, bbr_packets_in_net_at_edt (since 4.20), \
+              bbr_update_ack_aggregation (since 5.1), bictcp_update, tcp_cong_avoid_ai, \
+              __tcp_transmit_skb, __tcp_ack_snd_check, __tcp_cleanup_rbuf, tcp_measure_rcv_mss",
+    deviations: "Only what is listed differs. The rest of a window waits only within 1 ms of the \
+                 last write, in 4.15 too (which goes by its clock of 4 ms); the credit of late \
+                 bursts, which 4.15 leaves to fq, is in all.",
     params: Vec::new,
 };
 
@@ -80,8 +122,18 @@ mod tests {
 
     #[test]
     fn the_table_that_is_shown_is_the_one_that_is_followed() {
-        let columns: [fn(Features) -> bool; 4] =
-            [|f| f.one_buffer, |f| f.rtt_bursts, |f| f.at_departure, |f| f.aggregation];
+        let columns: [fn(Features) -> bool; 10] = [
+            |f| f.one_buffer,
+            |f| f.rtt_bursts,
+            |f| f.at_departure,
+            |f| f.aggregation,
+            |f| f.whole_segments,
+            |f| f.deferral == Deferral::HalfRtt,
+            |f| f.deferral == Deferral::Expected,
+            |f| f.push_of_burst,
+            |f| f.by_window,
+            |f| f.push_of_full,
+        ];
         let rows: Vec<&str> = DOC.text.lines().skip(4).collect();
         assert_eq!(rows.len(), columns.len());
         for (row, has) in rows.iter().zip(columns) {

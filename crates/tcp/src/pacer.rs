@@ -48,9 +48,8 @@ impl Pacer {
         }
     }
 
-    /// Bytes that leave together.
-    fn burst(&self, mss: u64, rate: BitRate, min_rtt: Duration) -> u64 {
-        let bytes = rate.0 / 8;
+    /// Bytes that leave together at a rate of `bytes` a second, `least` segments or more.
+    pub(crate) fn burst(&self, mss: u64, bytes: u64, least: u64, min_rtt: Duration) -> u64 {
         if !self.features.one_buffer {
             return (bytes / 1000).clamp(2 * mss, MAX_BURST.max(2 * mss));
         }
@@ -60,7 +59,7 @@ impl Pacer {
         } else {
             0
         };
-        ((bytes / 1024 + more).min(MAX_BUFFER) / mss).max(2) * mss
+        ((bytes / 1024 + more).min(MAX_BUFFER) / mss).max(least) * mss
     }
 
     /// None if a segment may leave now, else the instant from which it may.
@@ -68,13 +67,13 @@ impl Pacer {
         (now < self.release && self.burst_left == 0).then_some(self.release)
     }
 
-    /// A segment of `bytes` leaves at `rate`; `mss` sets the smallest burst, and `min_rtt` is the
-    /// least of the connection.
+    /// A segment of `bytes` leaves at `rate`; the smallest burst is `least` segments of `mss`, and
+    /// `min_rtt` is the least of the connection.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
         bytes: u32,
-        mss: u32,
+        (mss, least): (u32, u64),
         rate: BitRate,
         min_rtt: Duration,
     ) {
@@ -82,7 +81,7 @@ impl Pacer {
         // 65 495 bytes x 8e9 is below 2^63.
         let cost = Duration::from_nanos((bytes * 8_000_000_000) / rate.0.max(1));
         if now >= self.release {
-            self.burst_left = self.burst(u64::from(mss), rate, min_rtt);
+            self.burst_left = self.burst(u64::from(mss), rate.0 / 8, least, min_rtt);
             self.late = now.since(self.release);
             self.release = now;
         }
@@ -113,7 +112,7 @@ mod tests {
                 match pacer.blocked_until(now) {
                     Some(at) => now = at,
                     None => {
-                        pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
+                        pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
                         sent += 1448;
                     }
                 }
@@ -130,12 +129,12 @@ mod tests {
         let released = |late_us: u64| {
             let mut pacer = Pacer::default();
             let begin = Instant::from_nanos(10_000_000_000);
-            pacer.on_sent(begin, 1448, 1448, rate, Duration::MAX);
-            pacer.on_sent(begin, 1448, 1448, rate, Duration::MAX);
+            pacer.on_sent(begin, 1448, (1448, 2), rate, Duration::MAX);
+            pacer.on_sent(begin, 1448, (1448, 2), rate, Duration::MAX);
             let due = pacer.blocked_until(begin).expect("the burst is to be paid for");
             let now = due + Duration::from_micros(late_us);
-            pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
-            pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
+            pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
+            pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
             pacer.blocked_until(now).expect("likewise").since(now).as_nanos() / 1_000
         };
         assert_eq!([0, 400, 1_000, 5_000].map(released), [2_000, 1_600, 1_000, 1_000]);
@@ -148,7 +147,7 @@ mod tests {
         let now = Instant::from_nanos(10_000_000_000);
         let mut burst = 0;
         while pacer.blocked_until(now).is_none() {
-            pacer.on_sent(now, 1448, 1448, rate, Duration::MAX);
+            pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
             burst += 1;
         }
         assert_eq!(burst, 2);
@@ -162,15 +161,17 @@ mod tests {
     fn since_5_18_a_burst_grows_as_the_least_rtt_shrinks() {
         let segments = |kernel, ms| {
             let slow = BitRate(4_000_000);
-            of(kernel).burst(1448, slow, Duration::from_millis(ms)) / 1448
+            of(kernel).burst(1448, slow.0 / 8, 2, Duration::from_millis(ms)) / 1448
         };
         // 65 215 bytes, halved once, three times, five times and 39 times.
         assert_eq!([1, 2, 3, 20].map(|ms| segments(Kernel::Linux6_18, ms)), [22, 5, 2, 2]);
         assert_eq!(segments(Kernel::Linux4_15, 1), 2);
-        let fast = |kernel| of(kernel).burst(1448, BitRate(100_000_000), Duration::MAX);
+        let fast = |kernel| of(kernel).burst(1448, 100_000_000 / 8, 2, Duration::MAX);
         // A 1024th of a second in whole segments, or a thousandth.
         assert_eq!([fast(Kernel::Linux6_18), fast(Kernel::Rfc)], [8 * 1448, 12_500]);
-        let most = of(Kernel::Linux5_18).burst(1448, BitRate(900_000_000), Duration::ZERO);
+        let most = of(Kernel::Linux5_18).burst(1448, 900_000_000 / 8, 2, Duration::ZERO);
+        let lone = of(Kernel::Linux6_18).burst(1448, 100_000, 1, Duration::MAX);
+        assert_eq!(lone, 1448);
         assert_eq!(most, 45 * 1448);
     }
 
@@ -178,7 +179,7 @@ mod tests {
     fn a_burst_that_the_window_cuts_ends_there_in_linux() {
         let goes_on = |kernel| {
             let (mut pacer, now) = (of(kernel), Instant::from_nanos(1_000_000_000));
-            pacer.on_sent(now, 1448, 1448, BitRate(4_000_000), Duration::MAX);
+            pacer.on_sent(now, 1448, (1448, 2), BitRate(4_000_000), Duration::MAX);
             assert_eq!(pacer.blocked_until(now), None);
             pacer.cut();
             pacer.blocked_until(now).is_none()

@@ -7,11 +7,15 @@
 //! out-of-order bytes do not narrow the window.
 //!
 //! As in Linux: acknowledges every second full segment or after 40 ms, each of the first 16
-//! segments at once, and a mark at once. Unlike Linux: a silence does not bring back immediate
-//! acknowledgements. The window is fixed or, on request, grows as Linux's does.
+//! segments at once, and a mark at once; whether the second segment or the application's read does
+//! it follows from the state of the window ([`reader`]). Unlike Linux: a silence does not bring
+//! back immediate acknowledgements, and SACKs are not compressed. The window is fixed or, on
+//! request, grows as Linux's does.
 
 mod autotune;
+mod reader;
 
+use crate::kernel::Kernel;
 use crate::segment::{Ack, SackBlock, Segment};
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -22,6 +26,7 @@ use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
 use justfull_base::param::{Form, Param, written_table};
 use justfull_base::{Bytes, ConfigError, Duration, Instant, params};
+use reader::{FIRST_SPACE, MOST_SPACE, Reader};
 
 /// The window that a receiver advertises.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +116,9 @@ params! {
     /// Settings of a [`Receiver`].
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ReceiverConfig {
+        /// The Linux to follow where its versions differ (`justfull explain kernel`); rfc: every
+        /// second segment is acknowledged as it arrives.
+        kernel: Kernel = Kernel::Linux6_18;
         /// Bytes offered beyond what has arrived in order: fixed, or growing with what arrives in
         /// a round trip.
         window: Window = Window::Fixed(Bytes(6 << 20));
@@ -131,13 +139,16 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "tcp_receiver",
     kind: "transport",
     title: "TCP receiver with SACK and delayed acknowledgements",
-    text: "Puts segments in order and acknowledges every second one, a gap, its repair and a \
-           congestion mark at once.",
+    text: "Puts segments in order and acknowledges a gap, its repair and a congestion mark at \
+           once, and what is in order when the second segment arrives or, as Linux does by the \
+           state of its window, when the application reads it.",
     sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC \
-              9768, RFC 9293; Fisk and Feng 2001 (the growing window)",
-    deviations: "The application reads at once, so nothing but the setting narrows the window; a \
-                 window of 0 closes it until it is set anew. The growing window takes the time in \
-                 which a window arrives for the RTT.",
+              9768, RFC 9293; Fisk and Feng 2001 (the growing window); Linux: \
+              __tcp_ack_snd_check, __tcp_cleanup_rbuf",
+    deviations: "The application reads at the end of the instant in which data arrives, so nothing \
+                 but the setting narrows the window; a window of 0 closes it until it is set anew. \
+                 The growing window takes the time in which a window arrives for the RTT. A silence \
+                 brings back no immediate acknowledgements, and SACKs are not compressed.",
     params: ReceiverConfig::params,
 };
 
@@ -166,7 +177,13 @@ pub struct ReceiverStats {
 pub struct Receiver {
     config: ReceiverConfig,
     window: u64,
+    /// The window grows with the buffer.
+    grows: bool,
+    /// How the buffer grows by itself.
     autotune: Option<Autotune>,
+    /// What the buffer holds, if its state decides when to acknowledge.
+    space: u64,
+    reader: Option<Reader>,
     /// Next byte expected.
     next: u64,
     /// First byte beyond what was ever advertised.
@@ -197,14 +214,26 @@ impl Receiver {
     /// The first setting outside its bound.
     pub fn new(config: &ReceiverConfig) -> Result<Self, ConfigError> {
         config.validate()?;
+        let features = config.kernel.features();
+        let space = match config.window {
+            Window::Fixed(_) => FIRST_SPACE,
+            Window::Auto(auto) => auto.initial.0,
+        };
+        let by_window = features.by_window && config.delayed_ack;
+        let reader = by_window.then(|| Reader::new(features.push_of_full, space));
         let autotune = match config.window {
-            Window::Fixed(_) => None,
+            Window::Fixed(_) if reader.is_none() => None,
+            Window::Fixed(window) => Some(Autotune::new(window.0.max(MOST_SPACE))),
             Window::Auto(auto) => Some(Autotune::new(auto.max.0)),
         };
+        let grows = matches!(config.window, Window::Auto(_));
         let mut receiver = Self {
             config: config.clone(),
             window: 0,
+            grows,
             autotune,
+            space,
+            reader,
             next: 0,
             offered: 0,
             ranges: VecDeque::new(),
@@ -263,7 +292,13 @@ impl Receiver {
 
     /// A wake-up: returns the delayed acknowledgement if its time has come.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
-        if self.deadline.is_some_and(|at| at <= now) { Some(self.acknowledge(None)) } else { None }
+        if self.deadline.is_none_or(|at| at > now) {
+            return None;
+        }
+        if let Some(reader) = &mut self.reader {
+            reader.read();
+        }
+        Some(self.acknowledge(None))
     }
 
     /// An acknowledgement of the current state, e.g. when the window opens.
@@ -301,11 +336,29 @@ impl Receiver {
         self.advance(now, segment);
         let quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
-        if quick || ce || !self.config.delayed_ack || self.unacked_segments >= 2 {
+        if quick || ce || !self.config.delayed_ack || self.at_arrival() {
             return Some(self.acknowledge(None));
         }
-        self.deadline = Some(now + self.config.delayed_ack_timeout);
+        let unacked = self.next - self.last_ack;
+        if self.reader.as_ref().is_some_and(|reader| reader.at_read(unacked)) {
+            self.deadline = Some(now);
+        } else if self.deadline.is_none() {
+            self.deadline = Some(now + self.config.delayed_ack_timeout);
+        }
         None
+    }
+
+    /// True if what is in order is acknowledged as it arrives.
+    #[inline]
+    fn at_arrival(&self) -> bool {
+        self.reader.as_ref().map_or(self.unacked_segments >= 2, |reader| {
+            reader.at_arrival(self.next - self.last_ack, self.beyond, self.space)
+        })
+    }
+
+    /// The most that the buffer could advertise, empty.
+    fn most(&self) -> u64 {
+        self.space.min(self.window)
     }
 
     /// A segment without data: a SYN or a probe.
@@ -322,6 +375,10 @@ impl Receiver {
     fn on_disorder(&mut self, now: Instant, segment: &Segment) -> Ack {
         let mut duplicate = None;
         if segment.seq > self.next {
+            let (beyond, most) = (self.beyond, self.most());
+            if let Some(reader) = &mut self.reader {
+                reader.beyond_gap(now, u64::from(segment.len), beyond, most);
+            }
             duplicate = self.insert(segment);
         } else if segment.end() <= self.next {
             self.stats.duplicates += 1;
@@ -335,20 +392,31 @@ impl Receiver {
     /// The next segment has arrived.
     #[inline]
     fn advance(&mut self, now: Instant, segment: &Segment) {
+        let before = self.next;
         self.next = segment.end();
         self.unacked_segments += 1;
         if !self.ranges.is_empty() {
             self.absorb();
         }
         self.tune(now, segment.len);
+        let (beyond, most) = (self.beyond, self.most());
+        if let Some(reader) = &mut self.reader {
+            let arrived = (u64::from(segment.len), segment.push, self.next - before);
+            if reader.in_order(now, arrived, beyond, most) {
+                self.quick_left |= 1;
+            }
+        }
     }
 
     #[inline]
     fn tune(&mut self, now: Instant, len: u32) {
         if let Some(autotune) = &mut self.autotune
-            && let Some(window) = autotune.on_arrival(now, self.next, u64::from(len), self.window)
+            && let Some(space) = autotune.on_arrival(now, self.next, u64::from(len), self.space)
         {
-            self.set_window(Bytes(window));
+            self.space = space;
+            if self.grows {
+                self.set_window(Bytes(space));
+            }
         }
     }
 
@@ -456,6 +524,9 @@ impl Receiver {
         self.stats.acks += 1;
         self.unacked_segments = 0;
         self.deadline = None;
+        if let Some(reader) = &mut self.reader {
+            reader.acknowledged(self.next - self.last_ack, self.beyond, self.space);
+        }
         self.last_ack = self.next;
         self.offered = self.offered.max(self.next + self.window);
         let mut sack = [SackBlock::default(); 3];
@@ -497,6 +568,9 @@ impl Receiver {
         self.quick_left = self.config.quick_acks;
         self.echo = false;
         self.ts_recent = syn.sent_at;
+        if let Some(reader) = &mut self.reader {
+            reader.restart(self.space);
+        }
     }
 }
 

@@ -28,6 +28,7 @@ use crate::record::{EVER_RETRANSMITTED, LOST, Latest, RETRANSMITTED, Record, SAC
 use crate::segment::SackBlock;
 use alloc::vec::Vec;
 use by_time::Retransmissions;
+use justfull_base::Instant;
 pub(crate) use plain::{NextSacked, PlainRun};
 
 /// Initial size of the ring, in segments.
@@ -130,6 +131,11 @@ impl Scoreboard {
     /// Segments from the lowest outstanding one to the highest sacked one.
     pub(crate) fn overtaken(&self) -> u32 {
         u32::try_from(self.sacked_end.saturating_sub(self.first)).unwrap_or(u32::MAX)
+    }
+
+    /// When the segment that must be acknowledged next last left; none if all are.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        (self.first < self.next).then(|| self.slot(self.first).sent_at)
     }
 
     /// Capacity in segments.

@@ -24,6 +24,8 @@ pub struct Segment {
     pub cwr: bool,
     /// Opens a connection; what follows begins at `seq`.
     pub syn: bool,
+    /// PSH: it ends a burst of several segments, or what the application wrote.
+    pub push: bool,
 }
 
 impl Segment {

@@ -10,12 +10,14 @@
 mod ack;
 mod detect;
 mod new_reno;
+mod offload;
 mod plain;
 mod spurious;
 mod syn;
 mod tail_probe;
 mod timer;
 mod transmit;
+mod turns;
 
 use crate::cc::AnyControl;
 use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig, SpuriousDetection};
@@ -27,9 +29,11 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use justfull_base::{BitRate, ConfigError, Duration, Instant};
 use new_reno::Reduction;
+use offload::Offload;
 use spurious::FRto;
 use syn::Syn;
 use tail_probe::TailProbe;
+use turns::Turns;
 
 /// Counters since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,6 +137,8 @@ pub struct Sender {
     rate: RateSampler,
     rtt: RttEstimator,
     pacer: Pacer,
+    offload: Offload,
+    turns: Turns,
     rack: Rack,
     tail: TailProbe,
     /// What replaces the control's window: PRR during a reduction, unless the control owns its
@@ -223,6 +229,8 @@ impl Sender {
             board: Scoreboard::new(config.mss, by_time),
             rtt: RttEstimator::new(config),
             pacer: Pacer::new(config.kernel.features()),
+            offload: Offload::new(config.kernel.features()),
+            turns: Turns::default(),
             rack: Rack::new(),
             tail: TailProbe::new(by_time && config.tail_loss_probe),
             reduction: None,

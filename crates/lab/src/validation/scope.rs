@@ -6,7 +6,7 @@ use justfull_sim::dumbbell::{Loss, Observer, Outcome, Sample, Series};
 use justfull_sim::{Dumbbell, DumbbellConfig, DumbbellFlow};
 use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{
-    Ack, CcConfig, ReceiverConfig, RecoveryState, Segment, Sender, SenderConfig, Window,
+    Ack, CcConfig, Kernel, ReceiverConfig, RecoveryState, Segment, Sender, SenderConfig, Window,
 };
 
 /// Payload of a segment.
@@ -25,8 +25,9 @@ pub(super) enum Acks {
 
 /// A window that never limits; no quick acknowledgements at the start, so that a case has one kind
 /// from end to end.
-fn receiver(acks: Acks) -> ReceiverConfig {
+fn receiver(kernel: Kernel, acks: Acks) -> ReceiverConfig {
     ReceiverConfig {
+        kernel,
         window: Window::Fixed(Bytes(1 << 30)),
         delayed_ack: acks == Acks::Delayed,
         quick_acks: 0,
@@ -34,10 +35,12 @@ fn receiver(acks: Acks) -> ReceiverConfig {
     }
 }
 
-/// A greedy flow under `cc`.
+/// A greedy flow under `cc`, by the RFCs, whose formulas it is held against; what is published of
+/// BBR are figures of Linux.
 pub(super) fn flow(cc: &CcConfig, acks: Acks, rtt_ms: u64) -> DumbbellFlow {
-    let sender = SenderConfig { cc: cc.clone(), ..SenderConfig::default() };
-    DumbbellFlow::greedy(sender, receiver(acks), Duration::from_millis(rtt_ms))
+    let kernel = if matches!(cc, CcConfig::Bbr(_)) { Kernel::default() } else { Kernel::Rfc };
+    let sender = SenderConfig { cc: cc.clone(), kernel, ..SenderConfig::default() };
+    DumbbellFlow::greedy(sender, receiver(kernel, acks), Duration::from_millis(rtt_ms))
 }
 
 /// One flow over a path so fast that its RTT is the propagation and nothing waits: only `loss`

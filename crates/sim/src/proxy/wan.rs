@@ -217,6 +217,7 @@ mod tests {
             ect: false,
             cwr: false,
             syn: false,
+            push: false,
         };
         wan.send_segment(at(0), 0, &ROUTE, segment);
         assert_eq!(wan.down.pop(at(0)).expect("it has arrived").echo, None);

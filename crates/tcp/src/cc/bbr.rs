@@ -65,6 +65,8 @@ const CWND_GAIN: f64 = 2.0;
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Minimum window in segments: enough for delayed acknowledgements to keep flowing.
 const MIN_WINDOW: u64 = 4;
+/// Below this rate a burst is a single segment (`bbr_min_tso_rate`).
+const LONE_SEGMENTS: BitRate = BitRate(1_200_000);
 
 params! {
     /// Settings.
@@ -328,6 +330,10 @@ impl CongestionController for Bbr {
 
     fn ssthresh(&self) -> u64 {
         u64::MAX
+    }
+
+    fn least_burst(&self) -> u64 {
+        if self.pacing < LONE_SEGMENTS { 1 } else { 2 }
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -19,7 +19,9 @@
 //! Linux (at most 8 segments under `HyStart++`). The reduction starts from cwnd, not from
 //! `flight_size` (4.6 allows it), since cwnd grows only while it is in use (5.8). Idle time shifts
 //! the epoch, as in Linux, so that silence is not growth. A timeout also resets the epoch, and sets
-//! `W_max` as a loss does.
+//! `W_max` as a loss does. A sender that follows a Linux grows and shrinks in whole segments, by a
+//! count that is found anew each 32nd of a second; then a timeout forgets `W_max`, and slow start
+//! leaves the rest of an acknowledgement to the count.
 
 mod count;
 
@@ -49,9 +51,6 @@ params! {
         fast_convergence: bool = true;
         /// How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).
         hystart: HyStart = HyStart::Linux;
-        /// Grow and shrink in whole segments, by a count that is found anew each 32nd of a second,
-        /// as Linux does.
-        by_count: bool = false;
         /// Multiply by 0.85 instead of beta at an ECN echo (RFC 8511).
         abe: bool = false;
     }
@@ -66,7 +65,8 @@ pub const DOC: MethodDoc = MethodDoc {
            the window where that happened; HyStart ends slow start when the delay rises.",
     sources: "RFC 9438; Ha and Rhee 2011 (HyStart); RFC 9406 (HyStart++); RFC 8511 (ABE)",
     deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 \
-                 section 4.6 allows it); idle time does not count as growth.",
+                 section 4.6 allows it); idle time does not count as growth. A sender that follows \
+                 a Linux counts in whole segments (`justfull explain kernel`).",
     params: CubicConfig::params,
 };
 
@@ -98,7 +98,7 @@ pub struct Cubic {
     curve: Curve,
     before: Curve,
     hystart: Detector,
-    /// Whole segments, if they are asked for.
+    /// Whole segments, as the kernel that is followed has them.
     count: Option<Count>,
     abe: bool,
     /// `curve.cwnd` in bytes, for the engine.
@@ -127,6 +127,7 @@ impl Cubic {
             cwnd_prior: cwnd,
         };
         let beta = config.beta.0;
+        let whole = birth.kernel.features().whole_segments;
         let mut control = Self {
             c: config.c,
             beta,
@@ -138,7 +139,7 @@ impl Cubic {
             curve,
             before: curve,
             hystart: Detector::new(config.hystart),
-            count: config.by_count.then(|| Count::new(config.c, beta)),
+            count: whole.then(|| Count::new(config.c, beta)),
             abe: config.abe,
             cwnd_bytes: 0,
         };
@@ -296,7 +297,7 @@ impl CongestionController for Cubic {
             *epoch += restart.idle;
         }
         if let Some(count) = &mut self.count {
-            count.shift(restart.idle);
+            count.shift(restart.now, restart.idle);
         }
         if restart.shrink && restart.idle > restart.rto {
             let curve = &mut self.curve;

@@ -13,6 +13,7 @@ fn segment(index: u64, at: u64) -> Segment {
         ect: false,
         cwr: false,
         syn: false,
+        push: false,
     }
 }
 
@@ -20,8 +21,10 @@ fn receiver(config: &ReceiverConfig) -> Receiver {
     Receiver::new(config).expect("the settings are valid")
 }
 
+/// By the RFCs.
 fn slow() -> Receiver {
-    receiver(&ReceiverConfig { quick_acks: 0, ..ReceiverConfig::default() })
+    let (kernel, quick_acks) = (Kernel::Rfc, 0);
+    receiver(&ReceiverConfig { kernel, quick_acks, ..ReceiverConfig::default() })
 }
 
 fn blocks(ack: &Ack) -> Vec<(u64, u64)> {
@@ -46,7 +49,7 @@ fn every_second_segment_is_acknowledged_and_a_single_one_after_40_ms() {
 
 #[test]
 fn the_first_sixteen_segments_are_acknowledged_one_by_one() {
-    let mut r = receiver(&ReceiverConfig::default());
+    let mut r = receiver(&ReceiverConfig { kernel: Kernel::Rfc, ..ReceiverConfig::default() });
     let acks = (0..20).filter_map(|i| r.on_segment(Instant::ZERO, &segment(i, i), false)).count();
     assert_eq!(acks, 18);
 }
@@ -207,5 +210,101 @@ fn received_bytes_count_each_byte_once_when_it_comes() {
             there.extend(seq..seq + u64::from(len));
             assert_eq!(r.received_bytes(), there.len() as u64);
         }
+    }
+}
+
+/// Segments that each acknowledgement covers while `slots` of so many segments arrive, a
+/// millisecond apart; in each the segments of `pushed` have PSH.
+fn covered(r: &mut Receiver, from: u64, slots: &[u64], pushed: impl Fn(u64) -> bool) -> Vec<u64> {
+    let (mut next, mut acked, mut all) = (from, from, Vec::new());
+    for (slot, &count) in slots.iter().enumerate() {
+        let now = Instant::from_nanos((1_000_000 * from).max(1) + 1_000_000 * slot as u64);
+        let mut take = |ack: Option<Ack>| {
+            if let Some(ack) = ack {
+                all.push(ack.cumulative / 1000 - acked);
+                acked = ack.cumulative / 1000;
+            }
+        };
+        for _ in 0..count {
+            let piece = Segment { push: pushed(next), ..segment(next, now.as_nanos()) };
+            take(r.on_segment(now, &piece, false));
+            next += 1;
+        }
+        if r.next_timer().is_some_and(|due| due <= now) {
+            take(r.on_timer(now));
+        }
+    }
+    all
+}
+
+/// A receiver of `kernel` whose window no longer grows, after 2 000 segments.
+fn settled(kernel: Kernel) -> Receiver {
+    let mut r = receiver(&ReceiverConfig { kernel, quick_acks: 0, ..ReceiverConfig::default() });
+    covered(&mut r, 0, &[1; 2000], |_| false);
+    if let Some(due) = r.next_timer() {
+        r.on_timer(due).expect("one is held back");
+    }
+    r
+}
+
+/// As [`settled`]; then a segment arrives late, and four together, of which the read acknowledges
+/// the last two and so offers the whole buffer.
+fn settled_after_a_gap(kernel: Kernel) -> Receiver {
+    let mut r = settled(kernel);
+    let now = Instant::from_nanos(2_000_500_000);
+    r.on_segment(now, &segment(2001, 1), false).expect("a gap is acknowledged at once");
+    r.on_segment(now, &segment(2000, 1), false).expect("its repair too");
+    assert_eq!(covered(&mut r, 2002, &[4], |_| false), [2, 2]);
+    r
+}
+
+#[test]
+fn while_the_window_grows_each_segment_is_acknowledged_in_linux() {
+    let (kernel, quick_acks) = (Kernel::Linux6_18, 0);
+    let mut r = receiver(&ReceiverConfig { kernel, quick_acks, ..ReceiverConfig::default() });
+    // 64 KiB grow to 80 KiB less a segment, by two segments with each.
+    let all = covered(&mut r, 0, &[2; 8], |_| false);
+    assert_eq!(all, [1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2]);
+}
+
+#[test]
+fn before_a_gap_a_lone_second_segment_is_acknowledged_as_it_arrives_and_two_when_they_are_read() {
+    let slots = [1, 2, 1, 2, 4, 2];
+    let linux = covered(&mut settled(Kernel::Linux6_18), 2000, &slots, |_| false);
+    // The second of two would leave less space than was advertised.
+    assert_eq!(linux, [2, 2, 2, 4, 2]);
+    let mut rfc = receiver(&ReceiverConfig {
+        kernel: Kernel::Rfc,
+        quick_acks: 0,
+        ..ReceiverConfig::default()
+    });
+    assert_eq!(covered(&mut rfc, 0, &slots, |_| false), [2; 6]);
+}
+
+#[test]
+fn after_a_gap_every_acknowledgement_waits_for_the_read() {
+    let mut r = settled_after_a_gap(Kernel::Linux6_18);
+    assert_eq!(covered(&mut r, 2006, &[1, 2, 1, 2, 4], |_| false), [3, 3, 4]);
+}
+
+#[test]
+fn a_full_segment_with_push_is_acknowledged_when_it_is_read_since_6_7() {
+    for (kernel, expected) in [(Kernel::Linux6_18, vec![3, 1, 2]), (Kernel::Linux5_18, vec![3, 3])]
+    {
+        let mut r = settled_after_a_gap(kernel);
+        assert_eq!(covered(&mut r, 2006, &[1, 2, 1, 2], |i| i == 2009), expected, "{kernel:?}");
+    }
+}
+
+#[test]
+fn a_short_segment_is_acknowledged_when_it_is_read_in_linux_and_after_40_ms_by_the_rfc() {
+    for (kernel, at_once) in [(Kernel::Linux6_18, true), (Kernel::Rfc, false)] {
+        let mut r = settled(kernel);
+        let now = Instant::from_nanos(2_000_500_000);
+        let short = Segment { len: 100, ..segment(2000, now.as_nanos()) };
+        assert_eq!(r.on_segment(now, &short, false), None, "{kernel:?}");
+        assert_eq!(r.on_timer(now).is_some(), at_once, "{kernel:?}");
+        let later = now + Duration::from_millis(40);
+        assert_eq!(r.on_timer(later).is_some(), !at_once, "{kernel:?}");
     }
 }

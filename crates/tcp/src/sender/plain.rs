@@ -6,6 +6,7 @@
 
 use super::Sender;
 use super::ack::Progress;
+use super::offload::Rooms;
 use super::spurious::FRto;
 use crate::control::{CongestionController, RecoveryState, Sent};
 use crate::record::Record;
@@ -74,7 +75,7 @@ impl Sender {
     /// until it returns none.
     #[inline]
     pub fn transmit(&mut self, now: Instant, mut send: impl FnMut(Segment)) {
-        if self.sends_plainly() {
+        if self.sends_plainly(now) {
             let twin = self.twin();
             let mut sent = 0;
             let held = self.send_plain(now, &mut |segment| {
@@ -97,7 +98,7 @@ impl Sender {
     /// True when new data is in flight and only the window holds more back: nothing is lost, paced
     /// or sampled, and no probe is due.
     #[inline(always)]
-    fn sends_plainly(&self) -> bool {
+    fn sends_plainly(&self, now: Instant) -> bool {
         self.state == RecoveryState::Open
             && self.f_rto == FRto::Off
             && !self.tail.is_due()
@@ -107,6 +108,7 @@ impl Sender {
             && self.board.pipe() > 0
             && !self.board.has_losses()
             && self.rto_deadline != Instant::NEVER
+            && !self.turns.repaired_at(now)
     }
 
     /// Sends full segments of new data. True when only the window holds back the rest.
@@ -117,8 +119,20 @@ impl Sender {
         let most = self.written.min(self.window_end).saturating_sub(begin);
         let room = self.cwnd().saturating_sub(pipe);
         let record = |seq| Record::new(seq, mss as u16, now);
-        let mut sent = 0;
+        let (mut sent, mut deferred) = (0, false);
         while sent + mss <= room && sent + mss <= most {
+            if self.offload.is_on() {
+                let rooms = Rooms {
+                    congestion: room - sent,
+                    receiver: self.window_end - begin - sent,
+                    written: self.written - begin - sent,
+                };
+                let last = if sent > 0 { Some(now) } else { self.last_sent };
+                deferred = !self.begin_buffer(now, last, rooms);
+                if deferred {
+                    break;
+                }
+            }
             let bytes = self.setup.mss;
             self.cc.on_sent(&Sent { now, bytes, in_flight: pipe + sent, retransmission: false });
             self.board.push(record(begin + sent));
@@ -130,23 +144,28 @@ impl Sender {
                 ect: self.setup.ecn,
                 cwr: false,
                 syn: false,
+                push: self.offload.leave() | self.ends_data(begin + sent + mss),
             });
             sent += mss;
             self.stats.segments_sent += 1;
         }
         if sent > 0 {
+            self.turns.stamp(now, false);
             self.time(begin + mss, now);
             self.stats.bytes_sent += sent;
             self.last_sent = Some(now);
             self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
             self.tail.on_new_data(now, self.state, self.board.sacked_segments());
         }
-        let held = sent + mss > room && self.written - begin - sent >= mss;
+        let held = !deferred && sent + mss > room && self.written - begin - sent >= mss;
         if held {
             self.round.limited = true;
+            self.offload.cut();
+        }
+        if held || deferred {
             self.release_at = Instant::NEVER;
         }
-        held
+        held || deferred
     }
 
     /// In debug builds, a copy for the general path: in this crate's tests always for a sender that

@@ -61,7 +61,16 @@ impl Sender {
         self.rto_deadline = now + self.rtt.rto();
         self.stats.syns += 1;
         let (len, retransmission) = (0, again);
-        Some(Segment { seq, len, retransmission, sent_at: now, ect: false, cwr: false, syn: true })
+        Some(Segment {
+            seq,
+            len,
+            retransmission,
+            sent_at: now,
+            ect: false,
+            cwr: false,
+            syn: true,
+            push: false,
+        })
     }
 
     /// The timer of the SYN has fired.

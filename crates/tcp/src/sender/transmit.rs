@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::new_reno::Reduction;
+use super::offload::Rooms;
 use crate::control::{CongestionController, IdleRestart, RecoveryState, Sent};
 use crate::record::Record;
 use crate::segment::Segment;
@@ -49,6 +50,13 @@ impl Sender {
         {
             return self.run_dry(now, pipe, cwnd);
         }
+        if self.offload.is_on() {
+            let rooms =
+                Rooms { congestion: cwnd.saturating_sub(pipe), receiver: room, written: available };
+            if self.is_paced(now) || !self.begin_buffer(now, self.last_sent, rooms) {
+                return None;
+            }
+        }
         self.send_new(now, len)
     }
 
@@ -56,6 +64,7 @@ impl Sender {
     fn hold_by_window(&mut self) -> Option<Segment> {
         self.round.limited = true;
         self.pacer.cut();
+        self.offload.cut();
         None
     }
 
@@ -117,6 +126,7 @@ impl Sender {
                 ect: false,
                 cwr: false,
                 syn: false,
+                push: false,
             });
         }
         if self.persist_deadline == Instant::NEVER {
@@ -156,11 +166,12 @@ impl Sender {
         let cwr = core::mem::take(&mut self.send_cwr);
         let len = len as u32;
         self.leave(now, len, false);
-        self.board.push(Record::new(seq, len as u16, now));
+        self.board.push(Record::new(seq, len as u16, self.turns.stamp(now, false)));
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
         self.time(seq + u64::from(len), now);
         let (ect, syn) = (self.setup.ecn, false);
-        Segment { seq, len, retransmission: false, sent_at: now, ect, cwr, syn }
+        let push = self.offload.leave() | self.ends_data(seq + u64::from(len));
+        Segment { seq, len, retransmission: false, sent_at: now, ect, cwr, syn, push }
     }
 
     /// Without timestamps, times the new segment up to `end` if none is timed.
@@ -184,7 +195,7 @@ impl Sender {
     pub(super) fn emit_again(&mut self, now: Instant, serial: u64, rescue: bool) -> Segment {
         let idle = self.board.pipe() == 0;
         self.rate.stamp(now, idle, serial, self.board.serials().0);
-        self.board.record_mut(serial).sent_at = now;
+        self.board.record_mut(serial).sent_at = self.turns.stamp(now, true);
         let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));
         self.leave(now, len, true);
         self.board.mark_retransmitted(serial, rescue);
@@ -202,7 +213,14 @@ impl Sender {
         self.stats.bytes_retransmitted += u64::from(len);
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
         let (ect, cwr, syn) = (false, false, false);
-        Segment { seq, len, retransmission: true, sent_at: now, ect, cwr, syn }
+        let push = self.ends_data(seq + u64::from(len));
+        Segment { seq, len, retransmission: true, sent_at: now, ect, cwr, syn, push }
+    }
+
+    /// True if the application has written nothing beyond `end`: PSH.
+    #[inline(always)]
+    pub(super) fn ends_data(&self, end: u64) -> bool {
+        end == self.written
     }
 
     /// What every data segment does as it leaves.
@@ -226,7 +244,8 @@ impl Sender {
 
     fn pace(&mut self, now: Instant, len: u32) {
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.on_sent(now, len, self.setup.mss, rate, self.rtt.min());
+            let least = (self.setup.mss, self.cc.least_burst());
+            self.pacer.on_sent(now, len, least, rate, self.rtt.min());
         } else {
             self.pacer.reset();
         }

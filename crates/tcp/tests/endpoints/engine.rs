@@ -333,6 +333,7 @@ fn a_window_that_grows_stays_within_its_maximum_whatever_arrives() {
             ect: false,
             cwr: false,
             syn: false,
+            push: false,
         };
         let ack = receiver.on_segment(at(10 * k + 5), &segment, false);
         assert!(ack.is_none_or(|ack| ack.window <= 1 << 20), "{ack:?}");

@@ -6,7 +6,8 @@ use crate::ns2;
 use justfull_base::{Bytes, Duration};
 use justfull_tcp::cc::new_reno::NewRenoConfig;
 use justfull_tcp::{
-    Ack, CcConfig, Receiver, ReceiverConfig, RecoveryState, Segment, Sender, SenderConfig, Window,
+    Ack, CcConfig, Kernel, Receiver, ReceiverConfig, RecoveryState, Segment, Sender, SenderConfig,
+    Window,
 };
 
 /// Ten segments in the first window, without a handshake.
@@ -167,8 +168,8 @@ fn a_syn_opens_the_connection_and_is_repeated_after_six_seconds() {
 #[test]
 fn a_new_connection_begins_where_the_last_one_ended_with_everything_else_as_at_the_start() {
     let config = SenderConfig { handshake: true, ..setup() };
-    let (mut s, mut r) =
-        (sender(&config), Receiver::new(&ReceiverConfig::default()).expect("valid"));
+    let by_rfc = ReceiverConfig { kernel: Kernel::Rfc, ..ReceiverConfig::default() };
+    let (mut s, mut r) = (sender(&config), Receiver::new(&by_rfc).expect("valid"));
     for connection in 1..=3u64 {
         if connection > 1 {
             s.reconnect(&config).expect("valid");

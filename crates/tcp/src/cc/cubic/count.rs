@@ -58,10 +58,10 @@ impl Count {
         self.credit = 0;
     }
 
-    /// Silence is not growth.
-    pub(super) fn shift(&mut self, idle: Duration) {
+    /// Silence of `idle` until `now` is not growth.
+    pub(super) fn shift(&mut self, now: Instant, idle: Duration) {
         if let Some((start, ..)) = &mut self.epoch {
-            *start += idle.as_nanos() / TICK_NS;
+            *start = (*start + idle.as_nanos() / TICK_NS).min(tick(now));
         }
     }
 

@@ -1,8 +1,15 @@
 use super::*;
+use crate::kernel::Kernel;
 use crate::testing::{self, MSS};
 
+/// A control as RFC 9438 has it.
 fn control(config: &CubicConfig) -> Cubic {
-    Cubic::new(config, &testing::birth()).expect("the settings are valid")
+    of(Kernel::Rfc, config)
+}
+
+fn of(kernel: Kernel, config: &CubicConfig) -> Cubic {
+    let birth = Birth { kernel, ..testing::birth() };
+    Cubic::new(config, &birth).expect("the settings are valid")
 }
 
 fn without_hystart() -> CubicConfig {
@@ -433,7 +440,7 @@ impl Reference {
 #[test]
 fn by_count_the_window_grows_as_linux_grows_it() {
     for (cwnd, rtt) in [(30, 10), (43, 40), (200, 30), (1000, 100)] {
-        let mut c = control(&CubicConfig { by_count: true, ..without_hystart() });
+        let mut c = of(Kernel::default(), &without_hystart());
         c.curve.cwnd = cwnd as f64;
         c.publish();
         c.on_congestion(&testing::loss(cwnd * MSS));
@@ -457,7 +464,7 @@ fn by_count_the_window_grows_as_linux_grows_it() {
 
 #[test]
 fn by_count_a_reduction_rounds_down_and_a_timeout_forgets_the_maximum() {
-    let mut c = control(&CubicConfig { by_count: true, ..without_hystart() });
+    let mut c = of(Kernel::default(), &without_hystart());
     c.curve.cwnd = 43.0;
     c.on_congestion(&testing::loss(43 * MSS));
     assert_eq!((c.cwnd(), c.ssthresh(), c.curve.w_max as u64), (30 * MSS, 30 * MSS, 43));

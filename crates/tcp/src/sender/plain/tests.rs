@@ -66,7 +66,7 @@ impl Pair {
     /// Both send what they may; chance loses and delays it.
     fn transmit(&mut self) {
         let mut sent = Vec::new();
-        self.bursts += u32::from(self.short.sends_plainly());
+        self.bursts += u32::from(self.short.sends_plainly(self.now));
         self.short.transmit(self.now, |segment| sent.push(segment));
         for segment in &sent {
             assert_eq!(self.general.poll_transmit(self.now).as_ref(), Some(segment));

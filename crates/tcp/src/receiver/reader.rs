@@ -1,0 +1,138 @@
+//! When Linux acknowledges what arrives in order.
+//!
+//! A second segment is acknowledged as it arrives only if the window that could be advertised then
+//! is no smaller than the one that was (`__tcp_ack_snd_check`, `__tcp_select_window`). Otherwise
+//! the application's read does it: for more than one segment, or for one with PSH that leaves
+//! nothing to read (`__tcp_cleanup_rbuf`). What is unread takes space of the buffer, so what counts
+//! is how far the threshold of the window (`rcv_ssthresh`) has grown. In order it grows to the
+//! buffer less the segment that arrives: a lone second segment is then acknowledged at once, two
+//! that arrive together are not. A segment beyond a gap is counted only after the growth
+//! (`tcp_data_queue_ofo`), so from the first of them on the threshold may be the whole buffer, and
+//! every acknowledgement waits for the read. While the threshold grows, each segment is
+//! acknowledged at once (`tcp_grow_window`).
+//!
+//! The application reads at the end of the instant in which data arrives.
+
+use justfull_base::Instant;
+
+/// What a buffer holds at first (`tcp_rmem`: 128 KiB, of which full segments fill five eighths).
+pub(super) const FIRST_SPACE: u64 = 80 << 10;
+/// The most that it grows to by itself (`tcp_rmem`).
+pub(super) const MOST_SPACE: u64 = 6 << 20;
+
+/// State of one receiver. Sizes are bytes of payload.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    /// A full segment with PSH is acknowledged by the read that takes it.
+    push_of_full: bool,
+    /// How far the window has grown (`rcv_ssthresh`).
+    threshold: u64,
+    /// The window of the last acknowledgement (`rcv_wnd`).
+    window: u64,
+    /// In order, and not read when the last segment came.
+    unread: u64,
+    /// When that was.
+    arrived: Instant,
+    /// The largest segment (`rcv_mss`).
+    full: u64,
+    /// A segment with PSH, or a short one, is not acknowledged (`ICSK_ACK_PUSHED`).
+    pushed: bool,
+}
+
+impl Reader {
+    /// A receiver whose buffer holds `space` at first: the first window is four fifths of it, in
+    /// Linux 64 KiB.
+    pub(super) fn new(push_of_full: bool, space: u64) -> Self {
+        let window = space - space / 5;
+        Self {
+            push_of_full,
+            threshold: window,
+            window,
+            unread: 0,
+            arrived: Instant::ZERO,
+            full: 0,
+            pushed: false,
+        }
+    }
+
+    /// A new connection.
+    pub(super) fn restart(&mut self, space: u64) {
+        *self = Self::new(self.push_of_full, space);
+    }
+
+    /// A segment of `len` bytes arrives in order, with or without PSH, and `new` bytes are in order
+    /// thereby; `beyond` bytes wait beyond gaps, and `most` is the most that the buffer could
+    /// advertise. Returns true if the threshold has grown.
+    #[inline]
+    pub(super) fn in_order(
+        &mut self,
+        now: Instant,
+        (len, push, new): (u64, bool, u64),
+        beyond: u64,
+        most: u64,
+    ) -> bool {
+        self.read_before(now);
+        if len < self.full {
+            self.pushed = true;
+        } else {
+            self.full = len;
+            self.pushed |= push && self.push_of_full;
+        }
+        // A short segment takes no less memory.
+        self.unread += new.max(self.full);
+        self.grow(len, most.saturating_sub(self.unread + beyond))
+    }
+
+    /// `len` bytes arrive beyond a gap, where `beyond` bytes waited before.
+    pub(super) fn beyond_gap(&mut self, now: Instant, len: u64, beyond: u64, most: u64) {
+        self.read_before(now);
+        self.grow(len, most.saturating_sub(self.unread + beyond));
+    }
+
+    /// What came at an earlier instant has been read.
+    #[inline]
+    fn read_before(&mut self, now: Instant) {
+        if self.arrived != now {
+            self.unread = 0;
+            self.arrived = now;
+        }
+    }
+
+    #[inline]
+    fn grow(&mut self, len: u64, most: u64) -> bool {
+        let grows = most > self.threshold;
+        if grows {
+            self.threshold = most.min(self.threshold + 2 * len);
+        }
+        grows
+    }
+
+    /// True if more than one segment, `unacked` bytes, is to be acknowledged as it arrives; `space`
+    /// is the buffer.
+    #[inline]
+    pub(super) fn at_arrival(&self, unacked: u64, beyond: u64, space: u64) -> bool {
+        unacked > self.full && self.offer(beyond, space) >= self.window
+    }
+
+    /// True if the read that empties the buffer acknowledges `unacked` bytes.
+    #[inline]
+    pub(super) fn at_read(&self, unacked: u64) -> bool {
+        unacked > self.full || self.pushed
+    }
+
+    /// The application reads all that is in order.
+    pub(super) fn read(&mut self) {
+        self.unread = 0;
+    }
+
+    /// The last `unacked` bytes are acknowledged. A window is never taken back.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, unacked: u64, beyond: u64, space: u64) {
+        self.window = self.offer(beyond, space).max(self.window.saturating_sub(unacked));
+        self.pushed = false;
+    }
+
+    fn offer(&self, beyond: u64, space: u64) -> u64 {
+        space.saturating_sub(self.unread + beyond).min(self.threshold)
+    }
+}

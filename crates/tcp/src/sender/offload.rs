@@ -1,0 +1,140 @@
+//! New data leaves in buffers of several segments, as with TCP segmentation offload.
+//!
+//! A buffer has as many segments as the pacing rate pays for in a millisecond, at least two
+//! (`tcp_tso_autosize`; Linux has that rate for every control), and no more than the windows let
+//! out. What the windows leave of it may wait for the next acknowledgement, which will let out more
+//! (`tcp_tso_should_defer`). The last segment of a buffer of several has PSH.
+
+use super::Sender;
+use crate::control::{CongestionController, RecoveryState};
+use crate::kernel::{Deferral, Features};
+use justfull_base::{Duration, Instant};
+
+/// The rest of a window waits only if something left as recently as this.
+const RECENT: Duration = Duration::from_millis(1);
+/// An acknowledgement is expected soon within this, or half an RTT.
+const SOON: Duration = Duration::from_millis(1);
+/// This part of the window is never held back (`tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+
+/// The buffer that leaves, and what its sender follows.
+#[derive(Clone, Debug)]
+pub(super) struct Offload {
+    deferral: Deferral,
+    pushes: bool,
+    /// Segments of it still to leave.
+    left: u64,
+    /// It has several.
+    several: bool,
+}
+
+impl Offload {
+    pub(super) fn new(features: Features) -> Self {
+        let Features { deferral, push_of_burst: pushes, .. } = features;
+        Self { deferral, pushes, left: 0, several: false }
+    }
+
+    /// True if it makes a difference what leaves together.
+    pub(super) fn is_on(&self) -> bool {
+        self.deferral != Deferral::Never || self.pushes
+    }
+
+    /// A buffer of `segments` begins to leave.
+    pub(super) fn begin(&mut self, segments: u64) {
+        self.left = segments;
+        self.several = segments > 1;
+    }
+
+    /// A segment leaves; true if it has PSH. One that belongs to no buffer is one of its own.
+    pub(super) fn leave(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.pushes && self.several && self.left == 0
+    }
+
+    /// The rest of the buffer does not leave.
+    pub(super) fn cut(&mut self) {
+        self.left = 0;
+        self.several = false;
+    }
+}
+
+/// What lets new data out: bytes of payload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rooms {
+    /// That the congestion window lets out.
+    pub(super) congestion: u64,
+    /// That the receiver accepts.
+    pub(super) receiver: u64,
+    /// That the application has written.
+    pub(super) written: u64,
+}
+
+impl Sender {
+    /// Begins a buffer of new data if none is leaving. Returns false if what the windows let out
+    /// waits instead; `last` is when data left last.
+    #[inline]
+    pub(super) fn begin_buffer(&mut self, now: Instant, last: Option<Instant>, r: Rooms) -> bool {
+        if self.offload.left > 0 {
+            return true;
+        }
+        let Some(segments) = self.next_buffer(now, last, r) else { return false };
+        self.offload.begin(segments);
+        true
+    }
+
+    /// Segments of the next buffer; none if it waits.
+    #[inline]
+    pub(super) fn next_buffer(
+        &mut self,
+        now: Instant,
+        last: Option<Instant>,
+        rooms: Rooms,
+    ) -> Option<u64> {
+        let mss = self.mss_bytes();
+        let most = self.burst_segments().min(rooms.written.div_ceil(mss));
+        let allowed = rooms.congestion.min(rooms.receiver) / mss;
+        if allowed < most && self.defers(now, last, rooms) {
+            self.round.limited |= rooms.congestion < rooms.receiver;
+            return None;
+        }
+        Some(allowed.min(most).max(1))
+    }
+
+    /// Segments that leave together at the rate of the connection.
+    #[inline]
+    fn burst_segments(&self) -> u64 {
+        let (mss, min_rtt) = (self.mss_bytes(), self.rtt.min());
+        if let Some(rate) = self.cc.pacing_rate() {
+            return self.pacer.burst(mss, rate.0 / 8, self.cc.least_burst(), min_rtt) / mss;
+        }
+        let srtt = self.rtt.srtt().as_nanos();
+        if srtt == 0 {
+            return self.pacer.burst(mss, u64::MAX >> 1, 2, min_rtt) / mss;
+        }
+        // Linux `tcp_update_pacing_rate`.
+        let window = self.cwnd();
+        let gain = if window < self.cc.ssthresh() / 2 { 2.0e9 } else { 1.2e9 };
+        let bytes = window.max(self.board.flight_size()) as f64;
+        let rate = (bytes * gain / srtt as f64) as u64;
+        self.pacer.burst(mss, rate, 2, min_rtt) / mss
+    }
+
+    /// Whether what the windows let out, less than a whole buffer, waits for the next
+    /// acknowledgement.
+    fn defers(&self, now: Instant, last: Option<Instant>, rooms: Rooms) -> bool {
+        let recent = last.is_some_and(|at| now.since(at) <= RECENT);
+        let usual = self.state < RecoveryState::Recovery;
+        let Some(oldest) = self.board.oldest().filter(|_| recent && usual) else { return false };
+        let window = self.cwnd().min(self.window_end - self.board.una());
+        if rooms.congestion.min(rooms.receiver) >= window / WINDOW_DIVISOR {
+            return false;
+        }
+        let srtt = self.rtt.srtt();
+        let half = Duration::from_nanos(srtt.as_nanos() / 2);
+        match self.offload.deferral {
+            Deferral::Never => false,
+            Deferral::HalfRtt => now.since(oldest) >= half,
+            Deferral::Expected => oldest + srtt <= now + half.min(SOON),
+        }
+    }
+}
