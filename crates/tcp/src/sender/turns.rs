@@ -37,3 +37,22 @@ impl Turns {
         self.at == now && (self.again || self.count > 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_turn_is_a_nanosecond_later_than_the_one_before() {
+        let (mut turns, now) = (Turns::default(), Instant::from_nanos(1_000));
+        let mut stamp = |again| turns.stamp(now, again).as_nanos();
+        assert_eq!(
+            [false, false, true, true, false].map(&mut stamp),
+            [0, 0, 1, 1, 2].map(|n| 1_000 + n)
+        );
+        assert!(turns.repaired_at(now) && !turns.repaired_at(Instant::from_nanos(1_001)));
+        let later = Instant::from_nanos(2_000);
+        assert_eq!(turns.stamp(later, false), later);
+        assert!(!turns.repaired_at(later), "a new instant begins anew");
+    }
+}

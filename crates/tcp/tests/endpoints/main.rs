@@ -4,6 +4,7 @@ mod conformance;
 mod engine;
 mod link;
 mod no_sack;
+mod offload;
 mod rack;
 mod transfers;
 
