@@ -21,7 +21,7 @@ pub use packet::SNAPLEN;
 use super::facts::{RunFacts, SlotUnit, Way};
 use super::sink::ExportError;
 use justfull_base::packet::Protocol;
-use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
+use justfull_base::{Duration, Event, Instant, Layer, Packet};
 use justfull_sim::traffic::UDP_HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
 use packet::{Addressed, Built, Content};
