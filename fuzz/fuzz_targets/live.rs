@@ -152,6 +152,7 @@ fn config(choice: u8) -> WorldConfig {
         }],
         core_rate: BitRate(if choice & 16 != 0 { 10_000_000 } else { 0 }),
         core_delay: Duration::from_millis(1),
+        core_loss: Default::default(),
         air_delay: Duration::from_millis(1),
         uplink: UplinkConfig {
             rate: BitRate(1_000_000),

@@ -55,11 +55,13 @@ pub enum DropReason {
     /// The receiver gave it up: RLC waited too long for a missing part, or PDCP for an earlier
     /// packet.
     Reassembly,
+    /// Lost at random between its server and the UPF, as the scenario asks (`core.loss`).
+    CoreLoss,
 }
 
 impl DropReason {
     /// All reasons, in the order of columns.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Overflow,
         Self::OverflowVictim,
         Self::AqmEnqueue,
@@ -70,6 +72,7 @@ impl DropReason {
         Self::Harq,
         Self::MaxRetransmissions,
         Self::Reassembly,
+        Self::CoreLoss,
     ];
 
     /// True when the packet was waiting in the queue that dropped it.
@@ -79,6 +82,13 @@ impl DropReason {
             self,
             Self::OverflowVictim | Self::AqmDequeue | Self::AqmTimeout | Self::DiscardTimer
         )
+    }
+
+    /// True when the packet was about to enter the layer that dropped it, and never was in its
+    /// queue.
+    #[must_use]
+    pub const fn arriving(self) -> bool {
+        matches!(self, Self::Overflow | Self::AqmEnqueue | Self::NoRule | Self::CoreLoss)
     }
 
     /// True when the packet had left all queues: lost on the air, or given up by the receiver.
@@ -101,6 +111,7 @@ impl DropReason {
             Self::Harq => "harq",
             Self::MaxRetransmissions => "max_retransmissions",
             Self::Reassembly => "reassembly",
+            Self::CoreLoss => "core_loss",
         }
     }
 }

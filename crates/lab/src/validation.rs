@@ -16,7 +16,7 @@ mod vegas;
 mod westwood;
 mod yeah;
 
-pub use case::{Case, CaseFile, Status};
+pub use case::{Case, CaseFile, Live, Status};
 
 use crate::model::claims::Verdict;
 use crate::model::plot::Plot;
@@ -71,7 +71,10 @@ pub struct Row {
     pub band: [f64; 2],
     /// Our value; with several seeds, its 95 % interval.
     pub ours: Summary,
-    /// Met when the whole interval lies in the band.
+    /// What the kernel's own control does on the same path, where it was measured.
+    pub live: Option<Summary>,
+    /// Met when the whole interval lies in the band; else explained if all runs of the kernel's
+    /// own control lie outside the band too, or ours among them.
     pub verdict: Verdict,
 }
 
@@ -107,19 +110,23 @@ impl Validation {
     /// True when no case came out worse than its file records.
     #[must_use]
     pub fn as_recorded(&self) -> bool {
-        self.rows.iter().all(|row| row.verdict == Verdict::Met || row.case.status == Status::Missed)
+        self.rows.iter().all(|row| match row.verdict {
+            Verdict::Met => true,
+            Verdict::Explained => row.case.status >= Status::Explained,
+            Verdict::Missed | Verdict::NotRun => row.case.status == Status::Missed,
+        })
     }
 
     /// The outcome in one line.
     #[must_use]
     pub fn tally(&self) -> String {
-        let met = self.rows.iter().filter(|row| row.verdict == Verdict::Met).count();
-        format!(
-            "{}: {} cases, {met} met, {} missed",
-            self.file.control,
-            self.rows.len(),
-            self.rows.len() - met
-        )
+        let count = |verdict| self.rows.iter().filter(|row| row.verdict == verdict).count();
+        let (met, explained) = (count(Verdict::Met), count(Verdict::Explained));
+        let missed = self.rows.len() - met - explained;
+        let explained =
+            if explained > 0 { format!(", {explained} explained") } else { String::new() };
+        let (control, cases) = (&self.file.control, self.rows.len());
+        format!("{control}: {cases} cases, {met} met{explained}, {missed} missed")
     }
 }
 
@@ -172,8 +179,22 @@ fn judge(case: &Case, measured: &[Measured]) -> Row {
     let high = case.most.map_or(high, |most| high.min(most.max(ours.mean)));
     // An undefined value has no minimum and no maximum.
     let inside = ours.mean.is_finite() && band[0] <= low && high <= band[1];
-    let verdict = if inside { Verdict::Met } else { Verdict::Missed };
-    Row { case: case.clone(), published, band, ours, verdict }
+    let live = case.live.as_ref().and_then(|live| Summary::of(&live.runs));
+    let by_kernel = live.as_ref().is_some_and(|live| explains(live, &ours, band));
+    let verdict = match (inside, by_kernel) {
+        (true, _) => Verdict::Met,
+        (false, true) => Verdict::Explained,
+        (false, false) => Verdict::Missed,
+    };
+    Row { case: case.clone(), published, band, ours, live, verdict }
+}
+
+/// True when all runs of the kernel's own control are on that side of `band` on which `ours` is, or
+/// `ours` is among them.
+fn explains(live: &Summary, ours: &Summary, band: [f64; 2]) -> bool {
+    let below = ours.mean < band[0] && live.max < band[0];
+    let above = ours.mean > band[1] && live.min > band[1];
+    below || above || (live.min..=live.max).contains(&ours.mean)
 }
 
 #[cfg(test)]

@@ -199,10 +199,7 @@ impl Recorder {
                 }
             }
             Event::Dropped { layer, packet, reason } => {
-                let arriving = matches!(
-                    reason,
-                    DropReason::Overflow | DropReason::AqmEnqueue | DropReason::NoRule
-                );
+                let arriving = reason.arriving();
                 if *layer == Layer::Sdap && arriving {
                     self.passed_upf(now, packet, arena);
                 }

@@ -37,7 +37,7 @@ use justfull_sim::live_recorder::LiveRecorder;
 use justfull_sim::results::{ReportsResult, RunResult};
 use justfull_sim::uplink::Uplink;
 use justfull_sim::wire::Wires;
-use justfull_sim::{UplinkConfig, WorldConfig};
+use justfull_sim::{CoreLoss, UplinkConfig, WorldConfig};
 use ports::{Read, receive, send};
 use side::{Arrival, Side};
 use std::collections::BTreeMap;
@@ -163,6 +163,8 @@ pub struct Live<P> {
     /// One wire between server and UPF for each of these delays, on top of the core's.
     delays: Vec<Duration>,
     core: Wires<Packet>,
+    /// What the way to the UPF loses, if the scenario asks for any.
+    loss: Option<Box<CoreLoss>>,
     /// Packets on their way up, by buffer, and STATUS PDUs, by handle and [`STATUS`].
     uplink: Uplink<u64>,
     /// STATUS PDUs among them.
@@ -238,6 +240,7 @@ impl<P: Port> Live<P> {
         Ok(Self {
             side,
             core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
+            loss: CoreLoss::new(config),
             uplink,
             statuses: 0,
             server: ends.server,
@@ -287,7 +290,7 @@ impl<P: Port> Live<P> {
     /// the core unless it is set: as in a simulated run.
     ///
     /// # Errors
-    /// The uplink's delay is shorter than that.
+    /// The uplink's delay is shorter than that, or the core loses packets.
     pub fn behind_proxy(
         mut self,
         config: &WorldConfig,
@@ -424,7 +427,11 @@ impl<P: Port> Live<P> {
             let next = self.core.next();
             while let Some(packet) = self.core.pop(next) {
                 self.side.record.entered(next, packet.flow);
-                self.stack.input(next, packet, &mut self.side);
+                if self.loss.as_mut().is_some_and(|loss| loss.takes_next()) {
+                    self.stack.lose(next, packet, &mut self.side);
+                } else {
+                    self.stack.input(next, packet, &mut self.side);
+                }
             }
         }
         self.stack.wake(now, &mut self.side);

@@ -106,6 +106,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
         }],
         core_rate: BitRate(0),
         core_delay: Duration::ZERO,
+        core_loss: Default::default(),
         air_delay: Duration::ZERO,
         uplink: UplinkConfig {
             rate: BitRate(0),

@@ -100,7 +100,8 @@ pub struct Stack {
     delivered: u64,
     /// STATUS PDUs that the driver carries, so far.
     carried: u64,
-    unmatched: u64,
+    /// Packets dropped before they entered a queue: no rule matched them, or the core lost them.
+    refused: u64,
 }
 
 impl Stack {
@@ -155,22 +156,11 @@ impl Stack {
     /// protocol, payload handle and tracked flag; the rest is set here.
     pub fn input<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
         self.advance(now, !self.clocks.top_down, driver);
-        let flow = self.flows[packet.flow as usize];
-        packet.id = self.next_id;
-        self.next_id += 1;
-        packet.entered = now;
-        packet.enqueued = now;
-        packet.ue = flow.ue;
-        packet.flow_hash = flow.hash;
+        let flow = self.number(now, &mut packet);
         let Some(qos) = flow.qos else {
-            self.unmatched += 1;
-            driver.on_event(
-                now,
-                &Event::Dropped { layer: Layer::Upf, packet, reason: DropReason::NoRule },
-            );
+            self.refuse(now, packet, DropReason::NoRule, driver);
             return;
         };
-        packet.qfi = flow.qfi;
         if self.upfs.is_empty() {
             self.enter_sdap(now, flow.ue, qos as usize, &packet, driver);
             return;
@@ -187,6 +177,42 @@ impl Stack {
         if !self.upf_busy.is_empty() {
             self.clocks.arm_upf(now, !self.clocks.top_down);
         }
+    }
+
+    /// A packet that would have arrived from the data network at `now` was lost on its way. It
+    /// counts as one that entered and was dropped at once.
+    #[cold]
+    pub fn lose<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
+        self.advance(now, !self.clocks.top_down, driver);
+        self.number(now, &mut packet);
+        self.refuse(now, packet, DropReason::CoreLoss, driver);
+    }
+
+    /// Numbers and stamps `packet`, which arrives at `now`. Returns its flow.
+    #[inline(always)]
+    fn number(&mut self, now: Instant, packet: &mut Packet) -> Flow {
+        let flow = self.flows[packet.flow as usize];
+        packet.id = self.next_id;
+        self.next_id += 1;
+        packet.entered = now;
+        packet.enqueued = now;
+        packet.ue = flow.ue;
+        packet.flow_hash = flow.hash;
+        packet.qfi = flow.qfi;
+        flow
+    }
+
+    /// Drops `packet` before it enters any queue.
+    #[cold]
+    fn refuse<D: Probe>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        reason: DropReason,
+        driver: &mut D,
+    ) {
+        self.refused += 1;
+        driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason });
     }
 
     /// Does everything that is due up to `now`. An early wake does nothing; a late one catches up

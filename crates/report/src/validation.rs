@@ -28,7 +28,22 @@ fn band(row: &Row) -> String {
     }
 }
 
-fn cells(row: &Row) -> Vec<String> {
+/// A value with its 95 % interval over runs, where there is one.
+fn spread(summary: &Summary, digits: usize) -> String {
+    let mean = number(summary.mean, digits);
+    match *summary {
+        Summary { ci95: Some(half), n, .. } => {
+            format!("{mean} ± {} (n = {n})", number(half, digits))
+        }
+        Summary { n: 2, min, max, .. } => {
+            format!("{}, {}", number(min, digits), number(max, digits))
+        }
+        _ => mean,
+    }
+}
+
+/// The cells of `row`, with what the kernel does if `live`.
+fn cells(row: &Row, live: bool) -> Vec<String> {
     let digits = row.case.digits;
     let published = row.case.published_text.clone().unwrap_or_else(|| {
         // A published constant keeps all its digits.
@@ -38,35 +53,30 @@ fn cells(row: &Row) -> Vec<String> {
             number(row.published, digits)
         }
     });
-    let mean = number(row.ours.mean, digits);
-    let ours = match row.ours {
-        Summary { ci95: Some(half), n, .. } => {
-            format!("{mean} ± {} (n = {n})", number(half, digits))
-        }
-        Summary { n: 2, min, max, .. } => {
-            format!("{}, {}", number(min, digits), number(max, digits))
-        }
-        _ => mean,
-    };
-    let verdict = row.verdict.word().to_owned();
     let case = &row.case;
-    vec![
+    let mut cells = vec![
         case.what.clone(),
         case.source.clone(),
         case.unit.clone(),
         published,
-        ours,
-        band(row),
-        verdict,
-    ]
+        spread(&row.ours, digits),
+    ];
+    if live {
+        cells.push(row.live.as_ref().map(|live| spread(live, digits)).unwrap_or_default());
+    }
+    cells.extend([band(row), row.verdict.word().to_owned()]);
+    cells
 }
 
 /// The cases as a table.
 #[must_use]
 pub fn table(validation: &Validation) -> Grid {
-    let names = ["case", "source", "unit", "published", "ours (± 95 %)", "band", "verdict"];
-    let header: Vec<String> = names.map(str::to_owned).into();
-    let row = |row: &Row| table::Row::new(cells(row), RowKind::Claim(row.verdict));
+    let kernel = validation.file.kernel.as_ref().map(|kernel| format!("{kernel}, live"));
+    let live = kernel.is_some();
+    let names = ["case", "source", "unit", "published", "ours (± 95 %)"].map(str::to_owned);
+    let judged = ["band", "verdict"].map(str::to_owned);
+    let header: Vec<String> = names.into_iter().chain(kernel).chain(judged).collect();
+    let row = |row: &Row| table::Row::new(cells(row, live), RowKind::Claim(row.verdict));
     let rows = validation.rows.iter().map(row).collect();
     Grid { numbers_from: header.len(), header, rows, notes: Vec::new() }
 }
@@ -93,17 +103,27 @@ pub fn markdown(validation: &Validation, figures: &str) -> String {
          are not moved after it. Where chance plays a part, the whole 95 % interval over the \
          seeds must lie in the band. A miss stays in the table.",
     );
+    if let Some(kernel) = &file.kernel {
+        line(&format!(
+            "**What {kernel} itself does** was measured with `justfull live` over the same path, \
+             once, and is recorded beside ours. A case outside its band is explained when all \
+             runs of the kernel are outside too, on the same side, or ours is among them."
+        ));
+    }
     line("## Cases");
     line(table::markdown(&table(validation)).trim_end());
     line(&format!("{}.", validation.tally()));
-    let missed: Vec<&Row> =
-        validation.rows.iter().filter(|row| row.verdict != Verdict::Met).collect();
-    if !missed.is_empty() {
-        line("## Misses");
-    }
-    for row in missed {
-        let why = row.case.why.as_deref().unwrap_or("not explained yet");
-        line(&format!("- **{}**: {why}", row.case.what));
+    for (verdict, title) in [(Verdict::Explained, "## Explained"), (Verdict::Missed, "## Misses")] {
+        let mut rows = validation.rows.iter().filter(|row| row.verdict == verdict).peekable();
+        if rows.peek().is_some() {
+            line(title);
+        }
+        for row in rows {
+            let why = row.case.why.as_deref().unwrap_or("not explained yet");
+            let live = row.case.live.as_ref();
+            let again = live.map(|live| format!(" Live: `{}`.", live.command));
+            line(&format!("- **{}**: {why}{}", row.case.what, again.unwrap_or_default()));
+        }
     }
     if !validation.plots.is_empty() {
         line("## Figures");
@@ -129,7 +149,7 @@ fn sentence(text: &str) -> String {
 mod tests {
     use super::*;
     use justfull_lab::model::plot::Plot;
-    use justfull_lab::validation::CaseFile;
+    use justfull_lab::validation::{CaseFile, Live};
 
     #[test]
     fn a_page_shows_every_case_every_figure_and_the_reason_of_a_miss() {
@@ -140,13 +160,14 @@ mod tests {
             published: 1.0,
             band: [0.95, 1.0],
             ours: Summary::of(&[ours]).expect("a value"),
+            live: None,
             verdict,
         };
         let mut missed = row(0.5, Verdict::Missed);
         missed.case.why = Some("because of a reason".into());
         let rows = vec![row(0.99, Verdict::Met), missed];
         let plot = Plot::new("an-id", "A title", "A caption", &[]);
-        let validation = Validation { file, rows, plots: vec![plot] };
+        let mut validation = Validation { file, rows, plots: vec![plot] };
         assert!(!validation.as_recorded());
         let page = markdown(&validation, "figures");
         for text in [
@@ -159,5 +180,23 @@ mod tests {
             assert!(page.contains(text), "{text} is missing in\n{page}");
         }
         assert_eq!(table(&validation).rows[1].kind, RowKind::Claim(Verdict::Missed));
+        assert!(!page.contains("live"), "{page}");
+
+        let runs = vec![0.4, 0.6];
+        let missed = &mut validation.rows[1];
+        (missed.live, missed.verdict) = (Summary::of(&runs), Verdict::Explained);
+        missed.case.live = Some(Live { runs, command: "justfull live it".into() });
+        validation.file.kernel = Some("Linux 6.18".into());
+        let page = markdown(&validation, "figures");
+        for text in [
+            "| Linux 6.18, live |",
+            "| 0.400, 0.600 |",
+            "## Explained",
+            "because of a reason Live: `justfull live it`.",
+            "2 cases, 1 met, 1 explained, 0 missed",
+        ] {
+            assert!(page.contains(text), "{text} is missing in\n{page}");
+        }
+        assert!(!page.contains("## Misses"), "{page}");
     }
 }

@@ -82,6 +82,7 @@ pub(super) fn world(
         flows,
         core_rate: file.core.rate,
         core_delay: file.core.delay,
+        core_loss: file.core.loss,
         air_delay: file.air.delay,
         uplink: UplinkConfig {
             rate: file.uplink.rate,

@@ -67,6 +67,9 @@ fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
     let flows: Vec<String> = file.flow.iter().map(|flow| flow.name.clone()).collect();
     layer("servers", &[flows.join(", ")]);
     let mut way = vec![format!("core {}, {}", rate(core.rate.0, &core.rate.written()), core.delay)];
+    if core.loss.0 > 0.0 {
+        way.push(format!("random loss of {} %", 100.0 * core.loss.0));
+    }
     if let Some(control) = get(tree, "proxy.control") {
         way.push(format!("proxy {}", in_words(control)));
     }

@@ -128,6 +128,10 @@ table! {
         rate: BitRate = BitRate(1_000_000_000);
         /// One-way delay.
         delay: Duration = Duration::from_millis(10);
+        /// Share of the packets to the UEs that is lost at random on it, each independently of the
+        /// others.
+        #[serde(skip_serializing_if = "is_default")]
+        loss: Ratio = Default::default(), at_least(Ratio(0.0)).below(Ratio(1.0));
     }
 }
 

@@ -120,6 +120,7 @@ fn r22(control: Option<ControlConfig>) -> WorldConfig {
         ],
         core_rate: BitRate(10_000_000_000),
         core_delay: half,
+        core_loss: Default::default(),
         air_delay: Duration::ZERO,
         uplink: UplinkConfig {
             rate: BitRate(0),

@@ -99,6 +99,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         ],
         core_rate: BitRate(1_000_000_000),
         core_delay: ms(10),
+        core_loss: Default::default(),
         air_delay: Duration::ZERO,
         uplink: UplinkConfig {
             rate: BitRate(0),

@@ -100,6 +100,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
         flows: (0..ues).map(flow).collect(),
         core_rate: BitRate(0),
         core_delay: Duration::from_millis(5),
+        core_loss: Default::default(),
         air_delay: Duration::ZERO,
         uplink: UplinkConfig {
             rate: BitRate(0),

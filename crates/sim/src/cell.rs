@@ -1,6 +1,7 @@
 //! The cell: UPF, SDAP, RLC and MAC, and the backlogs of its queues if the scenario asks for them.
 
 use crate::backlog::{Backlogs, Measured};
+use crate::core_loss::CoreLoss;
 use justfull_base::{Instant, Packet, Probe};
 use justfull_ran::{Egress, Stack};
 
@@ -9,16 +10,31 @@ pub(crate) struct Cell {
     pub(crate) stack: Stack,
     /// Backlog of each queue.
     pub(crate) backlogs: Option<Box<Backlogs>>,
+    /// What the way to the UPF loses, if the scenario asks for any.
+    pub(crate) loss: Option<Box<CoreLoss>>,
 }
 
 impl Cell {
-    /// `packet` reaches the UPF.
+    /// `packet` reaches the UPF, if the way there does not lose it.
     #[inline]
     pub(crate) fn input<L: Probe + Egress>(&mut self, now: Instant, packet: Packet, links: &mut L) {
+        if self.loss.as_mut().is_some_and(|loss| loss.takes_next()) {
+            return self.lose(now, packet, links);
+        }
         match &mut self.backlogs {
             None => self.stack.input(now, packet, links),
             Some(backlogs) => {
                 self.stack.input(now, packet, &mut Measured { driver: links, backlogs })
+            }
+        }
+    }
+
+    #[cold]
+    fn lose<L: Probe + Egress>(&mut self, now: Instant, packet: Packet, links: &mut L) {
+        match &mut self.backlogs {
+            None => self.stack.lose(now, packet, links),
+            Some(backlogs) => {
+                self.stack.lose(now, packet, &mut Measured { driver: links, backlogs })
             }
         }
     }

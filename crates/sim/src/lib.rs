@@ -12,6 +12,7 @@ mod arena;
 mod backlog;
 mod calendar;
 mod cell;
+mod core_loss;
 pub mod dumbbell;
 mod hosts;
 mod invariants;
@@ -37,6 +38,7 @@ pub mod uplink;
 pub mod wire;
 pub mod world;
 
+pub use core_loss::CoreLoss;
 pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};
 pub use proxy::{DOC as PROXY_DOC, ProxyConfig, ReportConfig, Stop};
 pub use sources::Departures;

@@ -23,6 +23,9 @@ pub struct CaseFile {
     pub models: String,
     /// Limits of the comparison with formulas, and what is not modelled.
     pub limits: String,
+    /// The kernel of the live runs, such as `Linux 6.18`; none without any.
+    #[serde(default)]
+    pub kernel: Option<String>,
     /// The cases.
     #[serde(rename = "case")]
     pub cases: Vec<Case>,
@@ -61,18 +64,34 @@ pub struct Case {
     /// The known verdict; a worse one fails.
     #[serde(default)]
     pub status: Status,
-    /// The reason for a known miss.
+    /// The reason for a known miss, or for what explains it.
     #[serde(default)]
     pub why: Option<String>,
+    /// What the kernel's own control does on the same path.
+    #[serde(default)]
+    pub live: Option<Live>,
 }
 
-/// A recorded verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// The same quantity of the kernel's own control, recorded from live runs: they cannot be repeated
+/// to the byte, so they are not part of a validation's run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Live {
+    /// One value for each run, in the unit of the case.
+    pub runs: Vec<f64>,
+    /// The command that makes such runs.
+    pub command: String,
+}
+
+/// A recorded verdict, from the best to the worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// In the band.
     #[default]
     Met,
+    /// Outside, and so is the kernel's own control.
+    Explained,
     /// Outside.
     Missed,
 }
@@ -118,7 +137,10 @@ mod tests {
                 assert!(case.band.is_some() != case.ratio.is_some(), "{}", case.id);
                 let [lo, hi] = case.band_around(case.published.unwrap_or(1.0));
                 assert!(lo <= hi, "{}", case.id);
-                assert_eq!(case.why.is_some(), case.status == Status::Missed, "{}", case.id);
+                assert_eq!(case.why.is_some(), case.status > Status::Met, "{}", case.id);
+                let explained = case.status == Status::Explained;
+                assert!(case.live.is_some() || !explained, "{}", case.id);
+                assert!(file.kernel.is_some() || case.live.is_none(), "{}", case.id);
             }
         }
         assert!(CaseFile::load("tahoe").is_none());

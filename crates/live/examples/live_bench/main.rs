@@ -89,6 +89,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
         }],
         core_rate: BitRate(0),
         core_delay: Duration::ZERO,
+        core_loss: Default::default(),
         air_delay: Duration::ZERO,
         uplink: UplinkConfig {
             rate: BitRate(0),

@@ -217,6 +217,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
         flows: flows.into_iter().enumerate().map(flow).collect(),
         core_rate: BitRate(0),
         core_delay: Duration::ZERO,
+        core_loss: Default::default(),
         air_delay: Duration::ZERO,
         uplink: UplinkConfig {
             rate: BitRate(0),
@@ -299,6 +300,23 @@ fn the_packets_of_a_simulated_run_have_the_same_delays_within_a_slot_when_live()
     }
     assert_eq!(at_ue.len() as u64, report.down.delivered);
     assert_eq!(live.layers[2].drops[0].0, "overflow");
+}
+
+#[test]
+fn the_core_loses_the_same_packets_live_as_in_the_simulator() {
+    let mut config = config(ms(1), 1_500, droptail(), vec![source(1_000, 1_000)]);
+    config.core_loss = Ratio(0.1);
+    let mut entries = Entries::default();
+    let world = World::tapped(&config, &mut entries).expect("sound settings");
+    let simulated = world.run(&mut ()).expect("it ends");
+    let packets =
+        entries.0.values().map(|&(entered, ..)| (entered, udp(SERVER, UE, 6000, 1_000))).collect();
+    let (live, report, (at_ue, _)) = Bench::new(packets, Vec::new()).run(&config);
+    let lost = simulated.flows[0].dropped_packets;
+    assert!(lost.abs_diff(200) < 54, "{lost}");
+    assert_eq!(live.layers[0].drops, [("core_loss".to_string(), lost)]);
+    assert_eq!(live.layers[0].drops, simulated.layers[0].drops);
+    assert_eq!((report.down.dropped, report.down.delivered), (lost, at_ue.len() as u64));
 }
 
 #[test]

@@ -95,6 +95,13 @@ impl<P: Port> Wan<P> {
         delays: &[Duration],
         [servers, proxy]: [P; 2],
     ) -> Result<(Self, Duration), String> {
+        if config.core_loss.0 > 0.0 {
+            let loss = config.core_loss.0;
+            return Err(format!(
+                "core.loss is {loss}, and the way from the servers to the proxy loses nothing: \
+                 allowed is 0"
+            ));
+        }
         let (core, back) = (config.core_delay, config.proxy.wan_delay.unwrap_or(config.core_delay));
         let Some(left) = config.uplink.delay.as_nanos().checked_sub(back.as_nanos()) else {
             let uplink = config.uplink.delay;

@@ -103,7 +103,7 @@ impl Stack {
             next_id: 0,
             delivered: 0,
             carried: 0,
-            unmatched: 0,
+            refused: 0,
         };
         if !(upf_event_driven && unpaced) {
             stack.upfs = build_upfs(config)?;

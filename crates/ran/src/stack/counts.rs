@@ -37,7 +37,7 @@ impl Stack {
         let mut counts = Conserved {
             entered: self.next_id,
             delivered: self.delivered,
-            dropped: self.unmatched,
+            dropped: self.refused,
             queued: 0,
         };
         for queue in self.queues() {

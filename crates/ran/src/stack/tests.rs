@@ -438,6 +438,20 @@ fn a_packet_that_no_rule_matches_is_dropped_at_the_upf_with_that_reason() {
 }
 
 #[test]
+fn a_packet_lost_before_the_upf_enters_and_is_dropped_at_once() {
+    let mut stack = Stack::new(&packets(4, vec![ue(&[0])])).expect("a valid cell");
+    let mut log = Log::default();
+    let flow = stack.open_flow(0, &FiveTuple::default(), Dscp::default());
+    let packet = Packet { flow, size: 100, ..Packet::default() };
+    stack.lose(Instant::from_nanos(MS), packet, &mut log);
+    stack.input(Instant::from_nanos(MS), packet, &mut log);
+    stack.wake(Instant::from_nanos(20 * MS), &mut log);
+    stack.assert_conserved();
+    assert_eq!(log.drops, [(Layer::Upf, DropReason::CoreLoss)]);
+    assert_eq!(stack.conserved(), Conserved { entered: 2, delivered: 1, dropped: 1, queued: 0 });
+}
+
+#[test]
 fn ues_with_their_own_channels_share_the_time_of_a_slot() {
     // In packets: 3/10 + 3/5 of the slot are used after three turns each; one tenth is left for the
     // faster UE.

@@ -21,7 +21,7 @@ pub use packet::SNAPLEN;
 use super::facts::{RunFacts, SlotUnit, Way};
 use super::sink::ExportError;
 use justfull_base::packet::Protocol;
-use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
+use justfull_base::{Duration, Event, Instant, Layer, Packet};
 use justfull_sim::traffic::UDP_HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
 use packet::{Addressed, Built, Content};
@@ -191,13 +191,13 @@ impl Capture {
                 self.put(AIR, now, &built, &comment)
             }
             Event::Dropped { layer, packet, reason } => {
-                if *layer == Layer::Sdap && arriving(*reason) {
+                if *layer == Layer::Sdap && reason.arriving() {
                     self.passed_upf(now, packet, segment)?;
                 }
                 let built = self.build(packet, segment);
                 self.echoes.remove(&(packet.flow, packet.payload));
                 let waited =
-                    if arriving(*reason) { Duration::ZERO } else { now.since(packet.enqueued) };
+                    if reason.arriving() { Duration::ZERO } else { now.since(packet.enqueued) };
                 let whose = self.whose(packet);
                 let comment = format!("{whose} dropped={} sojourn={}ms", reason.name(), ms(waited));
                 self.file.dropped(*layer as usize, 1);
@@ -328,11 +328,6 @@ impl Capture {
             Err(what) => Err(self.file.failed(what)),
         }
     }
-}
-
-/// True when a packet dropped for `reason` was not yet in the queue.
-const fn arriving(reason: DropReason) -> bool {
-    matches!(reason, DropReason::Overflow | DropReason::AqmEnqueue | DropReason::NoRule)
 }
 
 /// A time in ms, exact to the nanosecond, as in comments.

@@ -87,6 +87,7 @@ fn bad_settings_of_a_proxy_are_one_error_that_names_the_field() {
         ("proxy.buffer=1447B", "proxy.buffer", "at least one MSS, 1448B"),
         ("proxy.wan_delay=11ms", "proxy.wan_delay", "at most uplink.delay, 10ms"),
         ("core.delay=11ms", "proxy.wan_delay", "at most uplink.delay, 10ms"),
+        ("core.loss=0.1", "core.loss", "0 with a proxy"),
         ("flow.voice.proxied=true", "flow[1].proxied", "false, or left out"),
         ("proxy.control.slow_threshold=2", "proxy.control.slow_threshold", "0 to 1"),
         ("proxy.radio.mss=1449", "proxy.radio.mss", "1 to the MTU less 52B"),

@@ -4,6 +4,7 @@ use super::{World, WorldConfig, classes, validate};
 use crate::applications::Applications;
 use crate::backlog::Backlogs;
 use crate::cell::Cell;
+use crate::core_loss::CoreLoss;
 use crate::hosts::{End, Hosts, seeded, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
@@ -124,7 +125,8 @@ impl<T: Listener> World<T> {
             uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay)),
             monitor: Monitor::new(recorder, tap, streams),
         };
-        let cell = Cell { stack, backlogs: config.entity_backlog.then(backlogs) };
+        let backlogs = config.entity_backlog.then(backlogs);
+        let cell = Cell { stack, backlogs, loss: CoreLoss::new(config) };
         Ok(Self { plan: Plan::of(config), cell, hosts, links, proxy })
     }
 }

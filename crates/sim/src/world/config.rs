@@ -7,7 +7,7 @@ use crate::traffic::{FlowConfig, Traffic};
 use crate::uplink::UplinkConfig;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, ConfigError, Duration};
+use justfull_base::{BitRate, ConfigError, Duration, Ratio};
 use justfull_ran::StackConfig;
 use std::collections::BTreeMap;
 
@@ -26,6 +26,8 @@ pub struct WorldConfig {
     pub core_rate: BitRate,
     /// One-way delay from server to UPF.
     pub core_delay: Duration,
+    /// Share of the packets lost at random between server and UPF, from 0 to below 1.
+    pub core_loss: Ratio,
     /// From the slot's pull to the UE: air interface and processing.
     pub air_delay: Duration,
     /// The UEs' ways back.
@@ -60,6 +62,16 @@ pub(crate) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         &bins,
         "1 to 100000",
         "memory is bounded",
+    )?;
+    let loss = config.core_loss;
+    let some_arrive = (0.0..1.0).contains(&loss.0);
+    ensure(some_arrive, "core.loss", &loss, "0 to below 1", "some packet must arrive")?;
+    ensure(
+        loss.0 == 0.0 || !config.proxy.is_there(),
+        "core.loss",
+        &loss,
+        "0 with a proxy",
+        "the way from the servers to the proxy loses nothing",
     )?;
     config.uplink.validate(config.stack.mtu).map_err(|e| e.within("uplink"))?;
     ensure(!config.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;

@@ -141,6 +141,7 @@ pub(crate) fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Durati
         flows,
         core_rate: BitRate(1_000_000_000),
         core_delay: ms(10),
+        core_loss: Default::default(),
         air_delay: Duration::ZERO,
         uplink: UplinkConfig {
             rate: BitRate(0),

@@ -306,7 +306,7 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
         "text",
         "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, \
          discard_timer, no_rule, harq, \
-         max_retransmissions or reassembly.",
+         max_retransmissions, reassembly or core_loss.",
         maybe name Reasons |r| r.dropped.map(|(_, reason)| reason as u32)
     ),
     column!(
