@@ -27,6 +27,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("P06", include_str!("../../../claims/P06.toml")),
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
     ("Justfull", include_str!("../../../claims/justfull.toml")),
+    ("Justfull-fresh", include_str!("../../../claims/justfull-fresh.toml")),
 ];
 
 /// The claims of papers that are run live.

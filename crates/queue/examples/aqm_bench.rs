@@ -71,6 +71,8 @@ fn queue(kind: &str) -> QueueConfig {
             interval: ms(100),
             reserve: ms(25),
             ceiling: ms(45),
+            deadline: ms(90),
+            spacing: 8,
             ..Default::default()
         },
         _ => return QueueConfig { aqm: aqm(kind), ..QueueConfig::default() },

@@ -1,5 +1,6 @@
 //! `cargo xtask docs which-method`: the tables of `docs/which-method.md`, from `justfull recommend`
-//! on the channels of `claims/justfull.toml`. Its text is written by hand.
+//! on the channels of `claims/justfull.toml` and of `claims/justfull-fresh.toml`, which were held
+//! out. Its text is written by hand.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,10 +13,16 @@ use crate::{Failure, Outcome, process};
 
 const PAGE: &str = "docs/which-method.md";
 const CHANNELS: &str = "claims/justfull.toml";
+/// Channels on which no setting was chosen.
+const FRESH: &str = "claims/justfull-fresh.toml";
 const TRAFFIC: &str = "download-pages-call";
-/// How many of the channels, from the first on, the method's settings were chosen on.
-const CHOSEN_ON: usize = 5;
 const OURS: &str = "Justfull";
+/// Most that the 95th percentile of the round trips may be: the bar of the claims.
+const RTT_MS: f64 = 172.0;
+/// The least windows: two segments of CUBIC (RFC 5681 section 3.1: ssthresh is two at least), four
+/// of BBR (its draft's BBRMinPipeCwnd).
+const CUBIC_LEAST: u32 = 2;
+const BBR_LEAST: u32 = 4;
 const YARDSTICK: &str = "clairvoyant";
 /// What is compared, beside the clairvoyant policy where it can run.
 const WHOLE: [&str; 8] =
@@ -28,15 +35,17 @@ struct Mix {
     switch: Option<&'static str>,
     /// The clairvoyant policy can run: one UE with one bearer, and a QFI for the call.
     yardstick: bool,
+    /// The claims have it, so the fresh channels are run with it too.
+    claimed: bool,
 }
 
 const MIXES: [Mix; 6] = [
-    Mix { place: "two-qfis", switch: None, yardstick: true },
-    Mix { place: "one-qfi", switch: Some("one_qfi"), yardstick: false },
-    Mix { place: "two-bearers", switch: Some("two_bearers"), yardstick: false },
-    Mix { place: "bbr", switch: Some("bbr"), yardstick: true },
-    Mix { place: "four-ues", switch: Some("four_ues"), yardstick: false },
-    Mix { place: "eight-ues", switch: Some("eight_ues"), yardstick: false },
+    Mix { place: "two-qfis", switch: None, yardstick: true, claimed: true },
+    Mix { place: "one-qfi", switch: Some("one_qfi"), yardstick: false, claimed: true },
+    Mix { place: "two-bearers", switch: Some("two_bearers"), yardstick: false, claimed: false },
+    Mix { place: "bbr", switch: Some("bbr"), yardstick: true, claimed: true },
+    Mix { place: "four-ues", switch: Some("four_ues"), yardstick: false, claimed: true },
+    Mix { place: "eight-ues", switch: Some("eight_ues"), yardstick: false, claimed: false },
 ];
 
 /// Delays of reports where CU and DU are apart.
@@ -74,30 +83,84 @@ impl Answer {
 type Channel = (String, String);
 
 pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
-    let channels = channels(&read(&root.join(CHANNELS))?)?;
+    let seen = channels(CHANNELS, &read(&root.join(CHANNELS))?)?;
+    let fresh = channels(FRESH, &read(&root.join(FRESH))?)?;
     let mut page = read(&root.join(PAGE))?;
-    let mut all: Vec<Vec<Answer>> = Vec::new();
+    let (mut all, mut held_out): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
+    let mut least = LEAST_HEAD.to_owned();
     for mix in &MIXES {
         let mut methods = WHOLE.to_vec();
         methods.extend(mix.yardstick.then_some(YARDSTICK));
-        let switch = mix.switch.iter().flat_map(|name| ["--switch", name]);
-        let options: Vec<&str> = switch.collect();
-        let answers = answers(root, justfull, &channels, &methods, &options)?;
-        page = filled_in(PAGE, &page, mix.place, &table(&channels, &methods, &answers))?;
-        all.push(answers);
+        let options = mix.options();
+        let found = answers(root, justfull, &seen, &methods, &options)?;
+        page = filled_in(PAGE, &page, mix.place, &table(&seen, &methods, &found))?;
+        least += &least_round_trips(root, justfull, (&seen, mix), &found)?;
+        all.push(found);
+        let fresh = if mix.claimed { fresh.as_slice() } else { &[] };
+        let found = answers(root, justfull, fresh, &methods, &options)?;
+        if mix.claimed {
+            let place = format!("fresh-{}", mix.place);
+            page = filled_in(PAGE, &page, &place, &table(fresh, &methods, &found))?;
+        }
+        least += &least_round_trips(root, justfull, (fresh, mix), &found)?;
+        held_out.push(found);
     }
+    page = filled_in(PAGE, &page, "least", &least)?;
     for delay in DELAYS {
-        let answers = answers(root, justfull, &channels, &SPLIT, &["--split", delay])?;
+        let answers = answers(root, justfull, &seen, &SPLIT, &["--split", delay])?;
         let place = format!("split-{delay}");
-        page = filled_in(PAGE, &page, &place, &table(&channels, &SPLIT, &answers))?;
+        page = filled_in(PAGE, &page, &place, &table(&seen, &SPLIT, &answers))?;
     }
-    page = filled_in(PAGE, &page, "bars", &bars(&all))?;
+    page = filled_in(PAGE, &page, "bars", &bars(&all, &held_out))?;
     settle(&root.join(PAGE), &page, mode)
 }
 
-/// The channels of the claims, in the order of the file.
-fn channels(claims: &str) -> Outcome<Vec<Channel>> {
-    let wrong = |why: String| Failure::Check(format!("{CHANNELS}: {why}"));
+impl Mix {
+    fn options(&self) -> Vec<&'static str> {
+        self.switch.iter().flat_map(|name| ["--switch", name]).collect()
+    }
+}
+
+const LEAST_HEAD: &str = "\
+| channel | traffic | round trips of Justfull, 95th percentile, ms | the same with least windows |
+|---|---|---|---|
+";
+
+/// A row for each case whose round trips miss the bar, beside those of the same case when each
+/// connection has the least window that its control ever has: less no order of the lanes can give
+/// all of them.
+fn least_round_trips(
+    root: &Path,
+    justfull: &Path,
+    (channels, mix): (&[Channel], &Mix),
+    answers: &[Answer],
+) -> Outcome<String> {
+    let is_bbr = mix.switch == Some("bbr");
+    let fixed = |flow: &str, segments: u32| {
+        format!("flow.{flow}.tcp.sender.cc={{ kind = \"fixed\", segments = {segments} }}")
+    };
+    let download = fixed("download", if is_bbr { BBR_LEAST } else { CUBIC_LEAST });
+    let pages = fixed("pages", CUBIC_LEAST);
+    let mut options = mix.options();
+    options.extend(["--set", download.as_str(), "--set", pages.as_str()]);
+    let mut text = String::new();
+    for (channel, answer) in channels.iter().zip(answers) {
+        let Some(ours) = answer.of(OURS).filter(|ours| ours.rtt_ms_p95.mean > RTT_MS) else {
+            continue;
+        };
+        let one = std::slice::from_ref(channel);
+        let least = self::answers(root, justfull, one, &[OURS], &options)?;
+        let least = least.first().and_then(|answer| answer.of(OURS));
+        let least = least.map_or_else(|| "–".into(), |c| format!("{:.0}", c.rtt_ms_p95.mean));
+        let (name, place) = (&channel.0, mix.place);
+        text += &format!("| {name} | {place} | {:.0} | {least} |\n", ours.rtt_ms_p95.mean);
+    }
+    Ok(text)
+}
+
+/// The channels of the claims of `name`, in the order of the file.
+fn channels(name: &str, claims: &str) -> Outcome<Vec<Channel>> {
+    let wrong = |why: String| Failure::Check(format!("{name}: {why}"));
     let file: toml::Table = claims.parse().map_err(|e: toml::de::Error| wrong(e.to_string()))?;
     let traces = file.get("traces").and_then(toml::Value::as_table);
     let traces = traces.ok_or_else(|| wrong("no [traces]".into()))?;
@@ -169,18 +232,10 @@ struct Case {
     dominated: bool,
 }
 
-/// The bars over all channels and mixes, of the channels that were chosen on and of the others.
-fn bars(all: &[Vec<Answer>]) -> String {
-    let cases = |first: usize, last: usize| -> Vec<Case> {
-        let places = all.iter().zip(&MIXES);
-        places
-            .flat_map(|(answers, mix)| {
-                (first..last).filter_map(move |i| case(&answers[i], &all[0][i], mix))
-            })
-            .collect()
-    };
-    let count = all.first().map_or(0, Vec::len);
-    let sets = [cases(0, CHOSEN_ON), cases(CHOSEN_ON, count), cases(0, count)];
+/// The bars over all channels and mixes: of those on which settings were chosen, and of those that
+/// were held out.
+fn bars(seen: &[Vec<Answer>], fresh: &[Vec<Answer>]) -> String {
+    let sets = [cases(seen), cases(fresh)];
     type Row = (&'static str, fn(&[Case]) -> String);
     const ROWS: [Row; 9] = [
         ("cases", |c| c.len().to_string()),
@@ -196,7 +251,7 @@ fn bars(all: &[Vec<Answer>]) -> String {
         }),
         ("95th percentile of the round trips, median, ms", |c| median(c.iter().map(|c| c.rtt_ms))),
         ("cases with more than 172 ms there", |c| {
-            c.iter().filter(|c| c.rtt_ms > 172.0).count().to_string()
+            c.iter().filter(|c| c.rtt_ms > RTT_MS).count().to_string()
         }),
         ("cases in which it is recommended", |c| {
             c.iter().filter(|c| c.recommended).count().to_string()
@@ -205,12 +260,23 @@ fn bars(all: &[Vec<Answer>]) -> String {
             c.iter().filter(|c| c.dominated).count().to_string()
         }),
     ];
-    let mut text = "| Justfull | chosen on | held out | all |\n|---|---|---|---|\n".to_owned();
+    let mut text =
+        "| Justfull | seen channels | fresh channels, held out |\n|---|---|---|\n".to_owned();
     for (name, of) in ROWS {
         let cells = sets.each_ref().map(|set| of(set));
         text += &format!("| {name} | {} |\n", cells.join(" | "));
     }
     text
+}
+
+/// The cases of all channels under all mixes.
+fn cases(all: &[Vec<Answer>]) -> Vec<Case> {
+    let places = all.iter().zip(&MIXES);
+    let of = |(answers, mix): (&Vec<Answer>, &Mix)| -> Vec<Case> {
+        let pairs = answers.iter().zip(&all[0]);
+        pairs.filter_map(|(answer, plain)| case(answer, plain, mix)).collect()
+    };
+    places.flat_map(of).collect()
 }
 
 /// `answer` beside that of the same channel with a QFI for the call, where the clairvoyant policy
@@ -260,9 +326,9 @@ mod tests {
     fn channels_keep_the_order_of_the_file() {
         let text = "[traces]\nb = { kind = \"constant\" }\na = { kind = \"constant\" }\n";
         let names: Vec<String> =
-            channels(text).expect("two channels").into_iter().map(|c| c.0).collect();
+            channels(FRESH, text).expect("two channels").into_iter().map(|c| c.0).collect();
         assert_eq!(names, ["b", "a"]);
-        assert!(channels("x = 1").is_err());
+        assert!(channels(FRESH, "x = 1").is_err());
     }
 
     #[test]
@@ -287,10 +353,10 @@ mod tests {
         };
         let all: Vec<Vec<Answer>> =
             MIXES.iter().map(|_| [9.0, 9.5, 9.6, 9.7, 9.8, 8.0].map(answer).to_vec()).collect();
-        let text = bars(&all);
-        assert!(text.contains("| cases | 30 | 6 | 36 |"), "{text}");
-        assert!(text.contains("Vanilla's, least | 0.900 | 0.800 | 0.800 |"), "{text}");
-        assert!(text.contains("policy's, median | 2.000 | 2.000 | 2.000 |"), "{text}");
+        let text = bars(&all, &all[..1]);
+        assert!(text.contains("| cases | 36 | 6 |"), "{text}");
+        assert!(text.contains("Vanilla's, least | 0.800 | 0.800 |"), "{text}");
+        assert!(text.contains("policy's, median | 2.000 | 2.000 |"), "{text}");
     }
 
     #[test]

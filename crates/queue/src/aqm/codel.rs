@@ -29,6 +29,16 @@
 //! `ceiling`: a lane below that is below the target. The rate is learnt in the module `peak`. At a
 //! steady rate this is a target of `reserve`.
 //!
+//! With `deadline`, this project's: the control law brings down the window of a sender that answers
+//! to a drop, after some intervals. Until then, and for good before one that does not answer (BBR,
+//! UDP), the queue stands. So a packet that has waited for `deadline` is dropped at once while more
+//! than four of its size are behind it, and what follows it is fresh.
+//!
+//! With `spacing`, this project's: where dropping does not help it does harm. BBR takes a path that
+//! loses a fifth of what arrives, for four rounds twice in a row, for a token bucket's, and stays at
+//! its rate for 48 rounds (Flach and others, SIGCOMM 2016). So a lane drops at most one packet for
+//! `spacing` that it passes; the module `allowance` has the account and the two exceptions.
+//!
 //! Variant `t20_released` is what T20's released program does:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
 //! another and so loses the head too. Here the AQM signals the head and then, without looking
@@ -39,14 +49,20 @@
 //! queue that runs empty without a drop does not restart the interval.
 //! The program never marks.
 
+mod allowance;
 mod peak;
 
 use super::{Aqm, AqmContext, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;
 use alloc::vec::Vec;
+use allowance::Allowance;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, choice, params};
 use peak::PeakRate;
+
+/// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
+/// found by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
+const FEW: u64 = 4;
 
 /// Describes CoDel.
 pub const DOC: MethodDoc = MethodDoc {
@@ -57,13 +73,15 @@ pub const DOC: MethodDoc = MethodDoc {
            come interval / sqrt(count) apart until a packet has waited less than `target` or one \
            MTU or less is left. State is kept per lane, so that with sfq each lane has its own \
            CoDel. With `reserve`, a lane may also keep what the radio could send in that time at \
-           its greatest rate of late, until a packet has waited for `ceiling`.",
+           its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
+           what waited longer is dropped at once; with `spacing`, a lane drops at most one packet \
+           for so many that it passes.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
                  program: each drop takes two packets, the next counts from now, no exemption for \
-                 one MTU, count rises after the drop, no marks. `reserve`, off by default, is \
-                 this project's.",
+                 one MTU, count rises after the drop, no marks. `reserve`, `deadline` and \
+                 `spacing`, off by default, are this project's.",
     params: CoDelConfig::params,
 };
 
@@ -122,8 +140,27 @@ params! {
         memory: Duration = Duration::from_secs(30),
             within(Duration::from_millis(100), Duration::from_secs(3600)),
             "CUBIC grows back to its last window in seconds (RFC 9438 section 4.2)";
+        /// Drop a packet that has waited this long while more than four of its size are behind it,
+        /// whatever CoDel says; 0s for off.
+        deadline: Duration = Duration::ZERO,
+            rule("0s for off, else above the target; 0s with t20_released", |c| {
+                c.deadline.is_zero() || c.deadline > c.target && c.variant == Variant::Rfc8289
+            }), "below the target nothing is too late";
+        /// A lane drops at most one packet for so many that it passes; 0 for no bound.
+        spacing: u32 as "packets" = 0,
+            rule("0 to 1000; 0 with t20_released", |c| {
+                c.spacing == 0 || c.spacing <= 1000 && c.variant == Variant::Rfc8289
+            }), "a CoDel that drops one packet in a thousand controls nothing";
         /// The RFC's algorithm, or what T20's released program does.
         variant: Variant = Variant::Rfc8289;
+    }
+}
+
+impl CoDelConfig {
+    /// True when `packet`, with `bytes_behind` it, is dropped for its deadline.
+    const fn is_late(&self, packet: &Packet, sojourn: Duration, bytes_behind: u64) -> bool {
+        let waited = sojourn.as_nanos() >= self.deadline.as_nanos();
+        !self.deadline.is_zero() && waited && bytes_behind > FEW * packet.size as u64
     }
 }
 
@@ -156,6 +193,8 @@ struct LaneState {
     unfinished: Unfinished,
     /// `t20_released`: the packet behind the head is still to be dropped.
     second_due: bool,
+    /// What it may drop, with `spacing`.
+    allowance: Allowance,
 }
 
 impl LaneState {
@@ -237,6 +276,8 @@ pub struct Stats {
     pub signals: u64,
     /// Packets marked only because of the CE threshold.
     pub threshold_marks: u64,
+    /// Packets dropped for their deadline.
+    pub late: u64,
 }
 
 /// CoDel over one or more lanes.
@@ -312,6 +353,19 @@ impl CoDel {
         peak.is_within(now, bytes, reserve, memory, mtu) && sojourn < ceiling
     }
 
+    /// `packet` of `lane` is delivered.
+    fn passed(&mut self, now: Instant, lane: Lane, packet: &Packet) {
+        let config = self.config;
+        let mut rate = 0.0;
+        if let Some(peak) = self.peak(lane) {
+            peak.on_dequeue(now, packet.size);
+            rate = peak.rate();
+        }
+        if config.spacing > 0 {
+            self.lane(lane).allowance.save(&config, rate);
+        }
+    }
+
     /// The control law's verdict on a packet that leaves `lane` with `bytes_behind` left there.
     fn control(
         &mut self,
@@ -345,8 +399,22 @@ impl CoDel {
         } else {
             ok_to_drop.then_some(Unfinished::Entry)
         };
-        let Some(begin) = begin else { return Verdict::Pass };
-        state.signal(&config, now, begin, becomes_mark(config.ecn, packet));
+        let late = config.is_late(packet, sojourn, bytes_behind);
+        if !late && begin.is_none() {
+            return Verdict::Pass;
+        }
+        let may_drop = state.allowance.is_enough(&config, packet, sojourn);
+        if late && may_drop {
+            state.allowance.spend(config.spacing);
+            self.stats.late += 1;
+            return Verdict::Drop;
+        }
+        let marked = becomes_mark(config.ecn, packet);
+        let Some(begin) = begin.filter(|_| may_drop || marked) else { return Verdict::Pass };
+        if !marked {
+            state.allowance.spend(config.spacing);
+        }
+        state.signal(&config, now, begin, marked);
         self.stats.entries += u64::from(begin == Unfinished::Entry);
         self.stats.signals += 1;
         Verdict::Signal
@@ -368,8 +436,10 @@ impl Aqm for CoDel {
         sojourn: Duration,
     ) -> Verdict {
         let verdict = self.control(now, lane, packet, sojourn, view.lane_bytes);
-        if let Some(peak) = self.peak(lane) {
-            peak.on_dequeue(now, packet.size);
+        let passed = verdict == Verdict::Pass
+            || verdict == Verdict::Signal && becomes_mark(self.config.ecn, packet);
+        if passed {
+            self.passed(now, lane, packet);
         }
         let threshold = self.config.ce_threshold;
         let late =
@@ -423,11 +493,16 @@ mod tests {
     /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms, with 50 packets behind
     /// it.
     fn ask(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn) -> Verdict {
+        ask_of(codel, ms, waited, ecn, 50)
+    }
+
+    /// The same with `behind` packets behind it.
+    fn ask_of(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn, behind: u32) -> Verdict {
         let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
         let view = QueueView {
-            backlog_packets: 50,
-            backlog_bytes: 50 * MTU,
-            lane_bytes: 50 * MTU,
+            backlog_packets: behind,
+            backlog_bytes: u64::from(behind) * MTU,
+            lane_bytes: u64::from(behind) * MTU,
             limit: Limit::Unlimited,
             oldest: None,
             service_rate: None,
@@ -515,18 +590,50 @@ mod tests {
         // Enters at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on; after each drop the
         // next packet is delivered.
         assert_eq!(signals(&mut rfc, &steps, Ecn::NotEct), 3);
-        assert_eq!(rfc.stats(), Stats { entries: 1, signals: 3, threshold_marks: 0 });
+        assert_eq!(rfc.stats(), Stats { entries: 1, signals: 3, threshold_marks: 0, late: 0 });
         // Marked packets are delivered, so the control law sees fewer; the threshold marks the
         // rest.
         let mut marking = codel(Variant::Rfc8289);
         marking.config.ce_threshold = Duration::from_millis(1);
         assert_eq!(signals(&mut marking, &steps, Ecn::Ect0), 8);
-        assert_eq!(marking.stats(), Stats { entries: 1, signals: 3, threshold_marks: 5 });
+        assert_eq!(marking.stats(), Stats { entries: 1, signals: 3, threshold_marks: 5, late: 0 });
         // Each drop of the released program takes two packets, the second unseen: at 100 and 200
         // ms.
         let mut released = codel(Variant::T20Released);
         assert_eq!(signals(&mut released, &[0, 100, 100, 100, 150, 200, 200, 200], Ecn::NotEct), 4);
-        assert_eq!(released.stats(), Stats { entries: 1, signals: 4, threshold_marks: 0 });
+        assert_eq!(released.stats(), Stats { entries: 1, signals: 4, threshold_marks: 0, late: 0 });
+    }
+
+    #[test]
+    fn a_packet_is_dropped_for_its_deadline_while_five_are_behind_it() {
+        let config = CoDelConfig { deadline: Duration::from_millis(90), ..CoDelConfig::default() };
+        let late = |size, waited, behind| {
+            let packet = Packet { size, ecn: Ecn::Ect0, ..Packet::default() };
+            config.is_late(&packet, Duration::from_millis(waited), behind)
+        };
+        assert_eq!(
+            [late(1500, 90, 6001), late(1500, 89, 6001), late(1500, 90, 6000)],
+            [true, false, false]
+        );
+        assert!(late(200, 90, 801), "what counts is its own size");
+        let mut codel = codel(Variant::Rfc8289);
+        codel.config.deadline = config.deadline;
+        assert_eq!(ask(&mut codel, 0, 90, Ecn::Ect0), Verdict::Drop, "a mark shortens no queue");
+        assert_eq!(ask(&mut codel, 0, 89, Ecn::Ect0), Verdict::Pass);
+        assert_eq!((codel.stats().late, codel.stats().signals), (1, 0));
+    }
+
+    #[test]
+    fn a_lane_passes_so_many_packets_for_each_that_it_drops_but_marks_as_it_likes() {
+        let signals = |spacing, ecn| {
+            let mut codel = codel(Variant::Rfc8289);
+            codel.config.spacing = spacing;
+            let asked = (0..1000).map(|n| ask_of(&mut codel, n, 50, ecn, 3));
+            asked.filter(|verdict| *verdict == Verdict::Signal).count()
+        };
+        assert!(signals(0, Ecn::NotEct) > 25, "{}", signals(0, Ecn::NotEct));
+        assert!((8..=10).contains(&signals(100, Ecn::NotEct)), "{}", signals(100, Ecn::NotEct));
+        assert_eq!(signals(100, Ecn::Ect0), signals(0, Ecn::Ect0));
     }
 
     #[test]

@@ -127,6 +127,12 @@ params! {
         ceiling: Duration = CoDelConfig::default().ceiling, stated("at least reserve");
         /// With `reserve`: time in which a greatest rate that is not reached again falls to 1/e.
         memory: Duration = CoDelConfig::default().memory, stated("100ms to 1h");
+        /// Drop a packet that has waited this long while more than four of its size are behind it
+        /// in its lane, whatever CoDel says; 0s for off.
+        deadline: Duration = CoDelConfig::default().deadline,
+            stated("0s for off, else above the target");
+        /// A lane drops at most one packet for so many that it passes; 0 for no bound.
+        spacing: u32 as "packets" = CoDelConfig::default().spacing, stated("0 to 1000");
     }
     check |c| c.codel().validate();
 }
@@ -143,6 +149,8 @@ impl FqCoDelConfig {
             reserve: self.reserve,
             ceiling: self.ceiling,
             memory: self.memory,
+            deadline: self.deadline,
+            spacing: self.spacing,
             ..CoDelConfig::default()
         }
     }

@@ -85,6 +85,7 @@ fn codel(rng: &mut Rng) -> AqmConfig {
     let ce_threshold =
         if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
     let (reserve, ceiling, memory) = reserve(rng, target, variant);
+    let (deadline, spacing) = deadline(rng, target, variant);
     AqmConfig::CoDel(CoDelConfig {
         target,
         interval,
@@ -95,6 +96,8 @@ fn codel(rng: &mut Rng) -> AqmConfig {
         reserve,
         ceiling,
         memory,
+        deadline,
+        spacing,
     })
 }
 
@@ -110,4 +113,13 @@ pub(crate) fn reserve(
     }
     let reserve = target + micros(rng, 0, 50_000);
     (reserve, reserve + micros(rng, 0, 100_000), micros(rng, 100_000, 60_000_000))
+}
+
+/// Mostly none; else deadline and spacing of a CoDel with that `target`.
+pub(crate) fn deadline(rng: &mut Rng, target: Duration, variant: Variant) -> (Duration, u32) {
+    let plain = CoDelConfig::default();
+    if variant == Variant::T20Released || rng.chance(0.6) {
+        return (plain.deadline, plain.spacing);
+    }
+    (target + micros(rng, 1, 200_000), rng.below(20) as u32)
 }

@@ -45,6 +45,11 @@ impl PeakRate {
         }
     }
 
+    /// The greatest rate, in bytes a second.
+    pub(super) const fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// The lane ran empty: what left last was not all that could have left.
     pub(super) fn on_empty(&mut self) {
         self.left_at = None;

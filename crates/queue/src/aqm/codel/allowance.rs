@@ -1,0 +1,93 @@
+//! What a lane may drop: one packet for so many that it passed.
+//!
+//! Each packet that is passed pays a `spacing`th of a drop. Saved are as many drops as the lane
+//! could send packets in the time `deadline` at its greatest rate of late, and eight at least: a
+//! radio that slows down leaves that much in the lane, which must go at once.
+//!
+//! Two exceptions: a packet that has waited for ten deadlines, so that a sender which never answers
+//! has a bound all the same; and one below half of the MTU. Whoever fills a path fills its packets,
+//! and a call that sends more than its share answers to nothing but what it loses.
+
+use super::CoDelConfig;
+use justfull_base::{Duration, Packet};
+
+/// Drops that may always be saved.
+const LEAST_SAVED: u32 = 8;
+/// Deadlines after which a packet is dropped for nothing.
+const DEADLINES: u64 = 10;
+
+/// Packets passed that no drop has used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Allowance(u32);
+
+impl Allowance {
+    /// True when `packet`, which has waited for `sojourn`, may be dropped.
+    pub(super) fn is_enough(
+        self,
+        config: &CoDelConfig,
+        packet: &Packet,
+        sojourn: Duration,
+    ) -> bool {
+        let deadline = config.deadline;
+        let too_late = !deadline.is_zero() && sojourn >= deadline.times(DEADLINES);
+        self.0 >= config.spacing || too_late || u64::from(packet.size) < config.mtu.0 / 2
+    }
+
+    /// One was dropped.
+    pub(super) fn spend(&mut self, spacing: u32) {
+        self.0 = self.0.saturating_sub(spacing);
+    }
+
+    /// One was passed; `rate` is the lane's greatest rate of late in bytes a second.
+    pub(super) fn save(&mut self, config: &CoDelConfig, rate: f64) {
+        let packets = rate * config.deadline.as_secs_f64() / config.mtu.0.max(1) as f64;
+        let most = (packets as u32).max(LEAST_SAVED).saturating_mul(config.spacing);
+        self.0 = (self.0 + 1).min(most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: fn() -> CoDelConfig = || CoDelConfig {
+        deadline: Duration::from_millis(90),
+        spacing: 6,
+        ..CoDelConfig::default()
+    };
+
+    /// Whether a packet of `size` that waited for `ms` may be dropped.
+    fn is_enough(allowance: Allowance, ms: u64, size: u32) -> bool {
+        let packet = Packet { size, ..Packet::default() };
+        allowance.is_enough(&CONFIG(), &packet, Duration::from_millis(ms))
+    }
+
+    #[test]
+    fn six_packets_pay_for_a_drop() {
+        let mut allowance = Allowance::default();
+        (0..5).for_each(|_| allowance.save(&CONFIG(), 0.0));
+        assert!(!is_enough(allowance, 100, 1500));
+        allowance.save(&CONFIG(), 0.0);
+        assert!(is_enough(allowance, 100, 1500));
+        allowance.spend(6);
+        assert!(!is_enough(allowance, 100, 1500));
+    }
+
+    #[test]
+    fn what_waited_for_ten_deadlines_or_is_small_needs_no_allowance() {
+        let nothing = Allowance::default();
+        assert_eq!([is_enough(nothing, 899, 1500), is_enough(nothing, 900, 1500)], [false, true]);
+        assert_eq!([is_enough(nothing, 90, 750), is_enough(nothing, 90, 749)], [false, true]);
+    }
+
+    #[test]
+    fn eight_drops_are_saved_or_what_the_radio_sent_in_a_deadline() {
+        let drops = |rate: f64| {
+            let mut allowance = Allowance::default();
+            (0..10_000).for_each(|_| allowance.save(&CONFIG(), rate));
+            allowance.0 / 6
+        };
+        // 1 Mbit/s sends 7 packets of 1500 B in 90 ms, 100 Mbit/s 750.
+        assert_eq!([drops(0.0), drops(125e3), drops(12.5e6)], [8, 8, 750]);
+    }
+}
