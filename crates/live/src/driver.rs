@@ -227,10 +227,7 @@ impl<P: Port> Live<P> {
             }
             ues.push(end.port);
         }
-        let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
-        delays.push(Duration::ZERO);
-        delays.sort_unstable();
-        delays.dedup();
+        let delays = flows::extra_delays(config);
         let warmup = Instant::ZERO + config.warmup;
         let uplink = Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed)
             .with_statuses(config.stack.status_way());
@@ -240,7 +237,7 @@ impl<P: Port> Live<P> {
         Ok(Self {
             side,
             core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
-            loss: CoreLoss::new(config),
+            loss: CoreLoss::new(config.core_loss, config.stack.seed),
             uplink,
             statuses: 0,
             server: ends.server,

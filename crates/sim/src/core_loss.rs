@@ -1,7 +1,6 @@
 //! Random loss between the servers and the UPF.
 
-use crate::world::WorldConfig;
-use justfull_base::Rng;
+use justfull_base::{Ratio, Rng};
 
 /// Loses each packet with the same probability, independently of all others.
 #[derive(Clone, Debug)]
@@ -11,12 +10,11 @@ pub struct CoreLoss {
 }
 
 impl CoreLoss {
-    /// The loss that `config` asks for; none for a share of 0.
+    /// The loss of `share` in the run with `seed`; none for a share of 0.
     #[must_use]
-    pub fn new(config: &WorldConfig) -> Option<Box<Self>> {
-        let share = config.core_loss.0;
-        let rng = Rng::stream(config.stack.seed, "core.loss");
-        (share > 0.0).then(|| Box::new(Self { share, rng }))
+    pub fn new(share: Ratio, seed: u64) -> Option<Box<Self>> {
+        let lossy = || Self { share: share.0, rng: Rng::stream(seed, "core.loss") };
+        (share.0 > 0.0).then(|| Box::new(lossy()))
     }
 
     /// True when the next packet is lost.

@@ -50,8 +50,8 @@ fn it_depends_on_the_seed_alone_and_changes_no_other_chance() {
 
 #[test]
 fn without_it_nothing_is_drawn() {
-    assert!(CoreLoss::new(&datagrams(0.0)).is_none());
-    let mut some = CoreLoss::new(&datagrams(0.5)).expect("half is lost");
+    assert!(CoreLoss::new(Ratio(0.0), 1).is_none());
+    let mut some = CoreLoss::new(Ratio(0.5), 1).expect("half is lost");
     let lost = (0..1_000).filter(|_| some.takes_next()).count();
     assert!(lost.abs_diff(500) < 64, "{lost}");
 }

@@ -3,6 +3,7 @@
 
 use justfull_base::{Dscp, Duration};
 use justfull_ran::{FiveTuple, Stack};
+use justfull_sim::WorldConfig;
 use justfull_sim::live_recorder::LiveRecorder;
 use std::collections::BTreeMap;
 
@@ -220,4 +221,13 @@ impl FlowTable {
         }
         self.newest = entry;
     }
+}
+
+/// What flows add to the core's delay, each value once, and 0.
+pub(super) fn extra_delays(config: &WorldConfig) -> Vec<Duration> {
+    let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
+    delays.push(Duration::ZERO);
+    delays.sort_unstable();
+    delays.dedup();
+    delays
 }

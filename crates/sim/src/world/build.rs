@@ -126,7 +126,7 @@ impl<T: Listener> World<T> {
             monitor: Monitor::new(recorder, tap, streams),
         };
         let backlogs = config.entity_backlog.then(backlogs);
-        let cell = Cell { stack, backlogs, loss: CoreLoss::new(config) };
+        let cell = Cell { stack, backlogs, loss: CoreLoss::new(config.core_loss, seed) };
         Ok(Self { plan: Plan::of(config), cell, hosts, links, proxy })
     }
 }
