@@ -136,11 +136,11 @@ fn least_round_trips(
     answers: &[Answer],
 ) -> Outcome<String> {
     let is_bbr = mix.switch == Some("bbr");
-    let fixed = |flow: &str, segments: u32| {
-        format!("flow.{flow}.tcp.sender.cc={{ kind = \"fixed\", segments = {segments} }}")
+    let fixed = |path: &str, segments: u32| {
+        format!("flow.{path}.sender.cc={{ kind = \"fixed\", segments = {segments} }}")
     };
-    let download = fixed("download", if is_bbr { BBR_LEAST } else { CUBIC_LEAST });
-    let pages = fixed("pages", CUBIC_LEAST);
+    let download = fixed("download.tcp", if is_bbr { BBR_LEAST } else { CUBIC_LEAST });
+    let pages = fixed("pages.page", CUBIC_LEAST);
     let mut options = mix.options();
     options.extend(["--set", download.as_str(), "--set", pages.as_str()]);
     let mut text = String::new();

@@ -14,7 +14,9 @@
 //! Known weaknesses: it reacts over several intervals, too slowly for a link whose rate falls at
 //! once; a target below the time between pulls of the layer below is never met, so a RAN needs a
 //! target above its TTI; it does not tell flows apart unless the discipline gives each its own
-//! lane.
+//! lane. Where a radio falls to a tenth and less for tenths of a second, its drops cost a window
+//! that was right before and is right after, with `ceiling` and `deadline` more than without:
+//! CUBIC grows back in seconds (docs/which-method.md, `blockage`).
 //!
 //! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue
 //! (the marked packet is the one delivered) and counts as a drop does in the control law. State per
@@ -34,10 +36,12 @@
 //! UDP), the queue stands. So a packet that has waited for `deadline` is dropped at once while more
 //! than four of its size are behind it, and what follows it is fresh.
 //!
-//! With `spacing`, this project's: where dropping does not help it does harm. BBR takes a path that
-//! loses a fifth of what arrives, for four rounds twice in a row, for a token bucket's, and stays at
-//! its rate for 48 rounds (Flach and others, SIGCOMM 2016). So a lane drops at most one packet for
-//! `spacing` that it passes; the module `allowance` has the account and the two exceptions.
+//! With `spacing`, this project's: where dropping does not help it does harm. BBR takes a path
+//! that loses a fifth of what arrives, for four rounds twice in a row, for a token bucket's, and
+//! keeps to its rate for 48 rounds (Flach and others, SIGCOMM 2016; Linux `bbr_lt_bw_sampling`).
+//! So a lane drops at most one packet for `spacing` that it passes; the module `allowance` has the
+//! account and the two exceptions. With eight that is two in the 16 packets of four rounds of
+//! BBR's least window, four segments.
 //!
 //! Variant `t20_released` is what T20's released program does:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
