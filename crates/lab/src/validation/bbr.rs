@@ -69,15 +69,10 @@ fn startup_growth(samples: &[Sample]) -> f64 {
         .powf(1.0 / rounds as f64)
 }
 
-/// Segments that Linux acknowledges one by one at the start of a connection; in Startup they are
-/// part of what is measured.
-const QUICK_ACKS: u32 = 16;
-
 /// Startup, Drain and `ProbeBW` of a lone flow, sampled ten times per RTT.
 fn one_flow() -> Evidence {
     let mut evidence = Evidence::default();
     let mut world = path(1, 30);
-    world.flows[0].receiver.quick_acks = QUICK_ACKS;
     world.sample_every = Duration::from_millis(RTT_MS / 10);
     let (_, scope) = run(&world);
     let samples = scope.first();

@@ -107,6 +107,7 @@ pub(crate) fn receiver(rng: &mut Rng) -> ReceiverConfig {
         Window::Auto(auto),
     ];
     ReceiverConfig {
+        kernel: pick(rng, &[Kernel::Rfc, Kernel::Linux4_15, Kernel::Linux5_18, Kernel::Linux6_18]),
         window: pick(rng, &windows),
         window_scale: rng.below(15) as u8,
         delayed_ack: rng.chance(0.7),
