@@ -19,7 +19,7 @@ use justfull_rapid::{Config, ControlConfig};
 use justfull_sim::{
     FlowConfig, Progress, ProxyConfig, Traffic, Transport, UplinkConfig, World, WorldConfig,
 };
-use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
+use justfull_tcp::{CcConfig, Kernel, ReceiverConfig, SenderConfig, Window};
 use std::sync::Arc;
 
 #[path = "support/mod.rs"]
@@ -40,8 +40,10 @@ impl Progress for Warm {
 const DURATION: Duration = Duration::from_secs(6);
 
 fn download(name: &str, port: u16, cc: CcConfig) -> FlowConfig {
-    let sender = Box::new(SenderConfig { mss: 1440, cc, ..SenderConfig::default() });
+    let sender =
+        Box::new(SenderConfig { kernel: Kernel::Rfc, mss: 1440, cc, ..SenderConfig::default() });
     let receiver = Box::new(ReceiverConfig {
+        kernel: Kernel::Rfc,
         window: Window::Fixed(Bytes(64_000_000)),
         ..ReceiverConfig::default()
     });
@@ -128,7 +130,11 @@ fn r22(control: Option<ControlConfig>) -> WorldConfig {
             limit: UplinkConfig::LIMIT,
             grants: None,
         },
-        proxy: ProxyConfig { control, ..ProxyConfig::default() },
+        proxy: ProxyConfig {
+            control,
+            radio: SenderConfig { kernel: Kernel::Rfc, ..SenderConfig::default() },
+            ..ProxyConfig::default()
+        },
         duration: DURATION,
         warmup: Duration::ZERO,
         series_bins: 1000,

@@ -6,7 +6,8 @@
 //! whatever the speed. `s1_blocks` is the first case with the slots in resource blocks: RLC UM
 //! segments, and the UE puts together. `cargo xtask bench` runs it many times. `growth_N`, which is
 //! run by its name alone, is the cell with 1 MB of RLC for each of N UEs, each with a download;
-//! `cargo xtask bench growth` runs it.
+//! `cargo xtask bench growth` runs it. TCP is that of the RFCs, as when the
+//! floors were set.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
@@ -19,7 +20,7 @@ use justfull_ran::{
 use justfull_sim::{
     FlowConfig, Interval, Progress, Traffic, Transport, UplinkConfig, World, WorldConfig,
 };
-use justfull_tcp::{ReceiverConfig, Window};
+use justfull_tcp::{Kernel, ReceiverConfig, SenderConfig, Window};
 
 #[path = "support/mod.rs"]
 mod support;
@@ -55,9 +56,14 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         proxied: None,
         delay_budget: None,
     };
-    let receiver =
-        ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
-    let (sender, receiver) = (Box::default(), Box::new(receiver));
+    let kernel = Kernel::Rfc;
+    let receiver = ReceiverConfig {
+        kernel,
+        window: Window::Fixed(Bytes(64 << 20)),
+        ..ReceiverConfig::default()
+    };
+    let sender = SenderConfig { kernel, ..SenderConfig::default() };
+    let (sender, receiver) = (Box::new(sender), Box::new(receiver));
     let (size, rate, transport) = (None, None, Transport::Tcp);
     let bulk = Traffic::Tcp { sender, receiver, size, rate, transport };
     let voip = Traffic::Udp { payload: Bytes(172), interval: Interval::Constant(ms(20)) };

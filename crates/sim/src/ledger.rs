@@ -80,8 +80,7 @@ mod tests {
             sent_at: at(sent_ms),
             ect: false,
             cwr: false,
-            syn: false,
-            push: false,
+            mark: justfull_tcp::Mark::None,
         }
     }
 

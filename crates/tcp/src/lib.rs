@@ -77,5 +77,5 @@ pub use control::{CongestionController, RecoveryState};
 pub use hystart::HyStart;
 pub use kernel::Kernel;
 pub use receiver::{AutoWindow, Receiver, ReceiverConfig, ReceiverStats, Window};
-pub use segment::{Ack, SackBlock, Segment};
+pub use segment::{Ack, Mark, SackBlock, Segment};
 pub use sender::{Sender, SenderSnapshot, SenderStats};

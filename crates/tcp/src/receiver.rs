@@ -16,7 +16,7 @@ mod autotune;
 mod reader;
 
 use crate::kernel::Kernel;
-use crate::segment::{Ack, SackBlock, Segment};
+use crate::segment::{Ack, Mark, SackBlock, Segment};
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::{format, vec};
@@ -308,7 +308,7 @@ impl Receiver {
 
     /// A segment arrives; `ce`: with congestion experienced. Returns an acknowledgement or delays
     /// it.
-    #[inline]
+    #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
             return Some(self.on_empty(segment));
@@ -336,11 +336,28 @@ impl Receiver {
         self.advance(now, segment);
         let quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
-        if quick || ce || !self.config.delayed_ack || self.at_arrival() {
+        if quick || ce || !self.config.delayed_ack {
             return Some(self.acknowledge(None));
         }
+        if self.reader.is_some() {
+            return self.by_window(now);
+        }
+        if self.unacked_segments >= 2 {
+            return Some(self.acknowledge(None));
+        }
+        self.deadline = Some(now + self.config.delayed_ack_timeout);
+        None
+    }
+
+    /// What is in order is acknowledged as it arrives, when it is read, or later.
+    #[inline(never)]
+    fn by_window(&mut self, now: Instant) -> Option<Ack> {
         let unacked = self.next - self.last_ack;
-        if self.reader.as_ref().is_some_and(|reader| reader.at_read(unacked)) {
+        let reader = self.reader.as_ref()?;
+        if reader.at_arrival(unacked, self.beyond, self.space) {
+            return Some(self.acknowledge(None));
+        }
+        if reader.at_read(unacked) {
             self.deadline = Some(now);
         } else if self.deadline.is_none() {
             self.deadline = Some(now + self.config.delayed_ack_timeout);
@@ -348,12 +365,15 @@ impl Receiver {
         None
     }
 
-    /// True if what is in order is acknowledged as it arrives.
-    #[inline]
-    fn at_arrival(&self) -> bool {
-        self.reader.as_ref().map_or(self.unacked_segments >= 2, |reader| {
-            reader.at_arrival(self.next - self.last_ack, self.beyond, self.space)
-        })
+    /// A segment arrives in order; `new` bytes are in order thereby.
+    #[inline(never)]
+    fn note_arrival(&mut self, now: Instant, segment: &Segment, new: u64) {
+        let (beyond, most) = (self.beyond, self.most());
+        let Some(reader) = &mut self.reader else { return };
+        let arrived = (u64::from(segment.len), segment.mark == Mark::Push, new);
+        if reader.in_order(now, arrived, beyond, most) {
+            self.quick_left |= 1;
+        }
     }
 
     /// The most that the buffer could advertise, empty.
@@ -364,10 +384,10 @@ impl Receiver {
     /// A segment without data: a SYN or a probe.
     #[cold]
     fn on_empty(&mut self, segment: &Segment) -> Ack {
-        if segment.syn {
+        if segment.mark == Mark::Syn {
             self.open(segment);
         }
-        Ack { syn: segment.syn, ..self.acknowledge(None) }
+        Ack { syn: segment.mark == Mark::Syn, ..self.acknowledge(None) }
     }
 
     /// A segment that is not the next, or ranges beyond a gap: it is acknowledged at once.
@@ -399,12 +419,8 @@ impl Receiver {
             self.absorb();
         }
         self.tune(now, segment.len);
-        let (beyond, most) = (self.beyond, self.most());
-        if let Some(reader) = &mut self.reader {
-            let arrived = (u64::from(segment.len), segment.push, self.next - before);
-            if reader.in_order(now, arrived, beyond, most) {
-                self.quick_left |= 1;
-            }
+        if self.reader.is_some() {
+            self.note_arrival(now, segment, self.next - before);
         }
     }
 
@@ -524,8 +540,8 @@ impl Receiver {
         self.stats.acks += 1;
         self.unacked_segments = 0;
         self.deadline = None;
-        if let Some(reader) = &mut self.reader {
-            reader.acknowledged(self.next - self.last_ack, self.beyond, self.space);
+        if self.reader.is_some() {
+            self.note_acknowledgement();
         }
         self.last_ack = self.next;
         self.offered = self.offered.max(self.next + self.window);
@@ -544,6 +560,14 @@ impl Receiver {
             ce_packets: self.stats.ce_marks,
             ce_bytes: self.stats.ce_bytes,
             syn: false,
+        }
+    }
+
+    #[inline(never)]
+    fn note_acknowledgement(&mut self) {
+        let unacked = self.next - self.last_ack;
+        if let Some(reader) = &mut self.reader {
+            reader.acknowledged(unacked, self.beyond, self.space);
         }
     }
 

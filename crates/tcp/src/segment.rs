@@ -22,10 +22,28 @@ pub struct Segment {
     pub ect: bool,
     /// Congestion window reduced (RFC 3168): the receiver may stop echoing.
     pub cwr: bool,
-    /// Opens a connection; what follows begins at `seq`.
-    pub syn: bool,
+    /// SYN or PSH.
+    pub mark: Mark,
+}
+
+/// The flag of a segment that a receiver asks for: one at most, so that a segment takes 24 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    /// None.
+    #[default]
+    None,
     /// PSH: it ends a burst of several segments, or what the application wrote.
-    pub push: bool,
+    Push,
+    /// Opens a connection; what follows begins at the segment's `seq`.
+    Syn,
+}
+
+impl Mark {
+    /// PSH if `push`.
+    #[must_use]
+    pub const fn pushed(push: bool) -> Self {
+        if push { Self::Push } else { Self::None }
+    }
 }
 
 impl Segment {

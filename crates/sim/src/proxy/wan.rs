@@ -216,8 +216,7 @@ mod tests {
             sent_at: Instant::ZERO,
             ect: false,
             cwr: false,
-            syn: false,
-            push: false,
+            mark: justfull_tcp::Mark::None,
         };
         wan.send_segment(at(0), 0, &ROUTE, segment);
         assert_eq!(wan.down.pop(at(0)).expect("it has arrived").echo, None);

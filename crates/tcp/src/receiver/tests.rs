@@ -12,8 +12,7 @@ fn segment(index: u64, at: u64) -> Segment {
         sent_at: Instant::from_nanos(at),
         ect: false,
         cwr: false,
-        syn: false,
-        push: false,
+        mark: Mark::None,
     }
 }
 
@@ -226,7 +225,8 @@ fn covered(r: &mut Receiver, from: u64, slots: &[u64], pushed: impl Fn(u64) -> b
             }
         };
         for _ in 0..count {
-            let piece = Segment { push: pushed(next), ..segment(next, now.as_nanos()) };
+            let piece =
+                Segment { mark: Mark::pushed(pushed(next)), ..segment(next, now.as_nanos()) };
             take(r.on_segment(now, &piece, false));
             next += 1;
         }

@@ -46,8 +46,12 @@ impl Offload {
     }
 
     /// A segment leaves; true if it has PSH. One that belongs to no buffer is one of its own.
+    #[inline(always)]
     pub(super) fn leave(&mut self) -> bool {
-        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
         self.pushes && self.several && self.left == 0
     }
 
@@ -72,7 +76,7 @@ pub(super) struct Rooms {
 impl Sender {
     /// Begins a buffer of new data if none is leaving. Returns false if what the windows let out
     /// waits instead; `last` is when data left last.
-    #[inline]
+    #[inline(never)]
     pub(super) fn begin_buffer(&mut self, now: Instant, last: Option<Instant>, r: Rooms) -> bool {
         if self.offload.left > 0 {
             return true;
@@ -83,13 +87,8 @@ impl Sender {
     }
 
     /// Segments of the next buffer; none if it waits.
-    #[inline]
-    pub(super) fn next_buffer(
-        &mut self,
-        now: Instant,
-        last: Option<Instant>,
-        rooms: Rooms,
-    ) -> Option<u64> {
+    #[inline(always)]
+    fn next_buffer(&mut self, now: Instant, last: Option<Instant>, rooms: Rooms) -> Option<u64> {
         let mss = self.mss_bytes();
         let most = self.burst_segments().min(rooms.written.div_ceil(mss));
         let allowed = rooms.congestion.min(rooms.receiver) / mss;

@@ -11,7 +11,7 @@ use super::spurious::FRto;
 use crate::control::{CongestionController, RecoveryState, Sent};
 use crate::record::Record;
 use crate::scoreboard::PlainRun;
-use crate::segment::{Ack, Segment};
+use crate::segment::{Ack, Mark, Segment};
 use alloc::boxed::Box;
 use alloc::format;
 use justfull_base::Instant;
@@ -119,9 +119,10 @@ impl Sender {
         let most = self.written.min(self.window_end).saturating_sub(begin);
         let room = self.cwnd().saturating_sub(pipe);
         let record = |seq| Record::new(seq, mss as u16, now);
-        let (mut sent, mut deferred) = (0, false);
+        let (mut sent, mut deferred, offloads) = (0, false, self.offload.is_on());
+        let end = self.written;
         while sent + mss <= room && sent + mss <= most {
-            if self.offload.is_on() {
+            if offloads {
                 let rooms = Rooms {
                     congestion: room - sent,
                     receiver: self.window_end - begin - sent,
@@ -143,8 +144,9 @@ impl Sender {
                 sent_at: now,
                 ect: self.setup.ecn,
                 cwr: false,
-                syn: false,
-                push: self.offload.leave() | self.ends_data(begin + sent + mss),
+                mark: Mark::pushed(
+                    (offloads && self.offload.leave()) | (begin + sent + mss == end),
+                ),
             });
             sent += mss;
             self.stats.segments_sent += 1;

@@ -3,7 +3,7 @@
 
 use super::{INITIAL_PEER_WINDOW, Sender};
 use crate::config::SenderConfig;
-use crate::segment::{Ack, Segment};
+use crate::segment::{Ack, Mark, Segment};
 use justfull_base::{ConfigError, Instant};
 
 /// Where the handshake stands.
@@ -68,8 +68,7 @@ impl Sender {
             sent_at: now,
             ect: false,
             cwr: false,
-            syn: true,
-            push: false,
+            mark: Mark::Syn,
         })
     }
 

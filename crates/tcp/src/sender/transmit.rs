@@ -5,7 +5,7 @@ use super::new_reno::Reduction;
 use super::offload::Rooms;
 use crate::control::{CongestionController, IdleRestart, RecoveryState, Sent};
 use crate::record::Record;
-use crate::segment::Segment;
+use crate::segment::{Mark, Segment};
 use justfull_base::Instant;
 
 impl Sender {
@@ -125,8 +125,7 @@ impl Sender {
                 sent_at: now,
                 ect: false,
                 cwr: false,
-                syn: false,
-                push: false,
+                mark: Mark::None,
             });
         }
         if self.persist_deadline == Instant::NEVER {
@@ -169,9 +168,9 @@ impl Sender {
         self.board.push(Record::new(seq, len as u16, self.turns.stamp(now, false)));
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
         self.time(seq + u64::from(len), now);
-        let (ect, syn) = (self.setup.ecn, false);
-        let push = self.offload.leave() | self.ends_data(seq + u64::from(len));
-        Segment { seq, len, retransmission: false, sent_at: now, ect, cwr, syn, push }
+        let ect = self.setup.ecn;
+        let mark = Mark::pushed(self.offload.leave() | self.ends_data(seq + u64::from(len)));
+        Segment { seq, len, retransmission: false, sent_at: now, ect, cwr, mark }
     }
 
     /// Without timestamps, times the new segment up to `end` if none is timed.
@@ -212,9 +211,9 @@ impl Sender {
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        let (ect, cwr, syn) = (false, false, false);
-        let push = self.ends_data(seq + u64::from(len));
-        Segment { seq, len, retransmission: true, sent_at: now, ect, cwr, syn, push }
+        let (ect, cwr) = (false, false);
+        let mark = Mark::pushed(self.ends_data(seq + u64::from(len)));
+        Segment { seq, len, retransmission: true, sent_at: now, ect, cwr, mark }
     }
 
     /// True if the application has written nothing beyond `end`: PSH.

@@ -4,8 +4,8 @@ use crate::config;
 use justfull_base::{Bytes, Duration, Instant};
 use justfull_tcp::cc::new_reno;
 use justfull_tcp::{
-    Ack, AutoWindow, CcConfig, Prr, Receiver, ReceiverConfig, Recovery, RecoveryState, SackBlock,
-    Segment, Sender, SenderConfig, SpuriousDetection, Window,
+    Ack, AutoWindow, CcConfig, Mark, Prr, Receiver, ReceiverConfig, Recovery, RecoveryState,
+    SackBlock, Segment, Sender, SenderConfig, SpuriousDetection, Window,
 };
 
 pub(crate) const MSS: u64 = 1448;
@@ -332,8 +332,7 @@ fn a_window_that_grows_stays_within_its_maximum_whatever_arrives() {
             sent_at: at(10 * k),
             ect: false,
             cwr: false,
-            syn: false,
-            push: false,
+            mark: Mark::None,
         };
         let ack = receiver.on_segment(at(10 * k + 5), &segment, false);
         assert!(ack.is_none_or(|ack| ack.window <= 1 << 20), "{ack:?}");

@@ -6,8 +6,8 @@ use crate::ns2;
 use justfull_base::{Bytes, Duration};
 use justfull_tcp::cc::new_reno::NewRenoConfig;
 use justfull_tcp::{
-    Ack, CcConfig, Kernel, Receiver, ReceiverConfig, RecoveryState, Segment, Sender, SenderConfig,
-    Window,
+    Ack, CcConfig, Kernel, Mark, Receiver, ReceiverConfig, RecoveryState, Segment, Sender,
+    SenderConfig, Window,
 };
 
 /// Ten segments in the first window, without a handshake.
@@ -152,11 +152,11 @@ fn a_syn_opens_the_connection_and_is_repeated_after_six_seconds() {
     assert!(s.poll_transmit(at(1)).is_none(), "there is nothing to send yet");
     s.write(50 * MSS);
     let syn = s.poll_transmit(at(1)).expect("the SYN");
-    assert!(syn.syn && syn.len == 0 && s.poll_transmit(at(1)).is_none());
+    assert!(syn.mark == Mark::Syn && syn.len == 0 && s.poll_transmit(at(1)).is_none());
     assert_eq!(s.next_timer(), Some(at(6001)));
     s.on_timer(at(6001));
     let again = flush(&mut s, at(6001));
-    assert!(again.len() == 1 && again[0].syn && again[0].retransmission);
+    assert!(again.len() == 1 && again[0].mark == Mark::Syn && again[0].retransmission);
     assert_eq!(s.next_timer(), Some(at(18_001)), "it doubles");
     s.on_ack(at(6100), &ack(0, &[], 0));
     assert!(flush(&mut s, at(6100)).is_empty(), "only the SYN's acknowledgement counts");

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::engine::{ack, at, flush, sender};
 use justfull_tcp::cc::fixed::FixedConfig;
-use justfull_tcp::{CcConfig, Kernel, Segment, Sender, SenderConfig};
+use justfull_tcp::{CcConfig, Kernel, Mark, Segment, Sender, SenderConfig};
 
 /// Twelve segments of endless data are out at 1 ms, and the window stays at twelve.
 fn twelve_out(kernel: Kernel) -> Sender {
@@ -17,7 +17,7 @@ fn twelve_out(kernel: Kernel) -> Sender {
 /// Acknowledges `segments` at `ms`; what then leaves: PSH or not of each.
 fn leave(s: &mut Sender, ms: u64, segments: u64, echo: u64) -> Vec<bool> {
     s.on_ack(at(ms), &ack(segments, &[], echo));
-    flush(s, at(ms)).iter().map(|segment| segment.push).collect()
+    flush(s, at(ms)).iter().map(|segment| segment.mark == Mark::Push).collect()
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn the_first_window_and_the_end_of_the_data_are_pushed() {
     let mut s = sender(&config(cc));
     s.write(12 * 1448 + 100);
     let pushed = |out: &[Segment]| -> Vec<u64> {
-        out.iter().filter(|x| x.push).map(|x| x.seq / 1448).collect()
+        out.iter().filter(|x| x.mark == Mark::Push).map(|x| x.seq / 1448).collect()
     };
     // Without a round trip the rate is unknown: one buffer.
     assert_eq!(pushed(&flush(&mut s, at(1))), [11]);
