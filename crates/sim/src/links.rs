@@ -40,7 +40,7 @@ pub(crate) struct Links<T> {
     pub(crate) monitor: Monitor<T>,
 }
 
-impl<T> Links<T> {
+impl<T: Listener> Links<T> {
     /// Segment `payload` of sender `i` enters its UE's queue; one that finds it full is lost.
     #[inline(never)]
     fn send_up(&mut self, now: Instant, i: u32, route: &Route, size: u32, payload: u64) {

@@ -100,10 +100,12 @@ pub const DOC: MethodDoc = MethodDoc {
            | BBR judges the data in flight at the next departure | - | - | yes | yes |\n\
            | BBR's `ack_aggregation` may be on | yes | - | yes | yes |\n\
            | CUBIC grows and shrinks in whole segments | - | yes | yes | yes |\n\
-           | the rest of a window waits while the oldest data left half an RTT ago | - | yes | yes | - |\n\
+           | the rest of a window waits while the oldest data left half an RTT ago \
+           | - | yes | yes | - |\n\
            | it waits while an acknowledgement is expected within 1 ms | - | - | - | yes |\n\
            | a burst of several segments ends with PSH | - | - | yes | yes |\n\
-           | receiver: the second segment is acknowledged by the state of the window | - | yes | yes | yes |\n\
+           | receiver: the second segment is acknowledged by the state of the window \
+           | - | yes | yes | yes |\n\
            | receiver: the read acknowledges a full segment with PSH | - | - | - | yes |",
     sources: "Linux: tcp_tso_autosize (tcp_tso_rtt_log since 5.18), tcp_write_xmit, \
               tcp_tso_should_defer, bbr_packets_in_net_at_edt (since 4.20), \

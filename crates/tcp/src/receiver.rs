@@ -145,10 +145,11 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC \
               9768, RFC 9293; Fisk and Feng 2001 (the growing window); Linux: \
               __tcp_ack_snd_check, __tcp_cleanup_rbuf",
-    deviations: "The application reads at the end of the instant in which data arrives, so nothing \
-                 but the setting narrows the window; a window of 0 closes it until it is set anew. \
-                 The growing window takes the time in which a window arrives for the RTT. A silence \
-                 brings back no immediate acknowledgements, and SACKs are not compressed.",
+    deviations: "The application reads at the end of the instant in which data arrives, so \
+                 nothing but the setting narrows the window; a window of 0 closes it until it is \
+                 set anew. The growing window takes the time in which a window arrives for the \
+                 RTT. A silence brings back no immediate acknowledgements, and SACKs are not \
+                 compressed.",
     params: ReceiverConfig::params,
 };
 
