@@ -91,7 +91,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 54.0,
         allocations: 0,
         rounds: ROUNDS,
-        instructions_m: Some(215.0),
+        instructions_m: Some(210.0),
         misses_per_packet: None,
     },
     Workload {

@@ -2,12 +2,12 @@
 //! seconds.
 //!
 //! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb |
-//! s1_blocks]` prints, for each case, the wall time and the counters that must come out equal,
-//! whatever the speed. `s1_blocks` is the first case with the slots in resource blocks: RLC UM
-//! segments, and the UE puts together. `cargo xtask bench` runs it many times. `growth_N`, which is
-//! run by its name alone, is the cell with 1 MB of RLC for each of N UEs, each with a download;
-//! `cargo xtask bench growth` runs it. TCP is that of the RFCs, as when the
-//! floors were set.
+//! s1_blocks | s1_linux]` prints, for each case, the wall time and the counters that must come out
+//! equal, whatever the speed. `s1_blocks` is the first case with the slots in resource blocks: RLC
+//! UM segments, and the UE puts together. TCP is that of the RFCs, as when the floors were set;
+//! `s1_linux` is the second case with that of Linux. `cargo xtask bench` runs it many times.
+//! `growth_N`, which is run by its name alone, is the cell with 1 MB of RLC for each of N UEs, each
+//! with a download; `cargo xtask bench growth` runs it.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
@@ -40,7 +40,7 @@ impl Progress for Warm {
 /// S1 with an RLC queue of `rlc_bytes`: 2292 B in eight slots of ten, 1572 B in two (25 PRB, MCS
 /// 28, A21).
 #[expect(clippy::too_many_lines, reason = "the settings of one world")]
-fn s1(rlc_bytes: u64) -> WorldConfig {
+fn s1(rlc_bytes: u64, kernel: Kernel) -> WorldConfig {
     let ms = Duration::from_millis;
     let qfi = Qfi::new(9).expect("below 64");
     let flow = |name: &str, port, protocol, traffic, low_latency, start| FlowConfig {
@@ -56,7 +56,6 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         proxied: None,
         delay_budget: None,
     };
-    let kernel = Kernel::Rfc;
     let receiver = ReceiverConfig {
         kernel,
         window: Window::Fixed(Bytes(64 << 20)),
@@ -132,7 +131,7 @@ fn in_blocks(mut config: WorldConfig) -> WorldConfig {
 
 /// The cell of the second case with `ues` UEs, each with a download from the beginning.
 fn growth(ues: u32) -> WorldConfig {
-    let mut config = s1(1_000_000);
+    let mut config = s1(1_000_000, Kernel::Rfc);
     config.stack.ues = vec![Arc::clone(&config.stack.ues[0]); ues as usize];
     let bulk = config.flows.swap_remove(0);
     config.flows = (0..ues).map(|ue| FlowConfig { ue, ..bulk.clone() }).collect();
@@ -145,9 +144,10 @@ fn main() {
     let json = arguments.iter().any(|a| a == "--json");
     let asked = |name: &str| arguments.iter().all(|a| a.starts_with("--") || a == name);
     let mut cases = vec![
-        ("s1_10mb", s1(10_000_000)),
-        ("s1_1mb", s1(1_000_000)),
-        ("s1_blocks", in_blocks(s1(10_000_000))),
+        ("s1_10mb", s1(10_000_000, Kernel::Rfc)),
+        ("s1_1mb", s1(1_000_000, Kernel::Rfc)),
+        ("s1_blocks", in_blocks(s1(10_000_000, Kernel::Rfc))),
+        ("s1_linux", s1(1_000_000, Kernel::default())),
     ];
     let ues = |name: &str| name.strip_prefix("growth_").and_then(|ues| ues.parse().ok());
     cases.extend(arguments.iter().filter_map(|name| Some((name.as_str(), growth(ues(name)?)))));

@@ -40,24 +40,18 @@ pub(crate) struct Links<T> {
     pub(crate) monitor: Monitor<T>,
 }
 
-impl<T: Listener> Links<T> {
-    /// Segment `payload` of sender `i` enters its UE's queue; one that finds it full is lost.
-    #[inline(never)]
-    fn send_up(&mut self, now: Instant, i: u32, route: &Route, size: u32, payload: u64) {
-        let item = Up::Segment(i, payload);
-        if !self.uplink.push(now, (route.ue, route.wire), size, item) {
-            self.monitor.lose(payload);
-        }
-    }
-}
-
 impl<T: Listener> SegmentLink for Links<T> {
     #[inline]
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment) {
         let size = segment.len + route.header();
         let payload = self.monitor.segments.put(Sent { segment, flow: route.flow });
         if route.up {
-            return self.send_up(now, i, route, size, payload);
+            // One that finds the UE's queue full is lost.
+            let item = Up::Segment(i, payload);
+            if !self.uplink.push(now, (route.ue, route.wire), size, item) {
+                self.monitor.lose(payload);
+            }
+            return;
         }
         let packet = Packet {
             payload,

@@ -395,15 +395,22 @@ impl Sender {
         if own.is_some() || !self.setup.always_pace {
             return own;
         }
+        self.usual_rate().map(|bytes| BitRate(bytes.saturating_mul(8)))
+    }
+
+    /// Bytes a second that Linux reckons with under a control without a rate of its own
+    /// (`tcp_update_pacing_rate`); none before the first round trip.
+    fn usual_rate(&self) -> Option<u64> {
         let srtt = self.rtt.srtt().as_nanos();
         if srtt == 0 {
             return None;
         }
-        // Linux doubles the rate below half of ssthresh, so that the last round of slow start is
-        // already gentle.
-        let percent = if self.cc.cwnd() < self.cc.ssthresh() / 2 { 200 } else { 120 };
-        let bits = u128::from(self.cwnd().min(1 << 40)) * 8 * 1_000_000_000 * percent / 100;
-        Some(BitRate((bits / u128::from(srtt)) as u64))
+        let window = self.cwnd();
+        // The rate is doubled below half of ssthresh, so that the last round of slow start is
+        // already gentle. Nanoseconds: times 1e9.
+        let gain = if window < self.cc.ssthresh() / 2 { 2.0e9 } else { 1.2e9 };
+        let bytes = window.max(self.board.flight_size()) as f64;
+        Some((bytes * gain / srtt as f64) as u64)
     }
 
     fn mss_bytes(&self) -> u64 {

@@ -16,6 +16,8 @@ const RECENT: Duration = Duration::from_millis(1);
 const SOON: Duration = Duration::from_millis(1);
 /// This part of the window is never held back (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
+/// Bytes a second that pay for the largest burst.
+const MOST_RATE: u64 = 1 << 40;
 
 /// The buffer that leaves, and what its sender follows.
 #[derive(Clone, Debug)]
@@ -102,20 +104,11 @@ impl Sender {
     /// Segments that leave together at the rate of the connection.
     #[inline]
     fn burst_segments(&self) -> u64 {
-        let (mss, min_rtt) = (self.mss_bytes(), self.rtt.min());
-        if let Some(rate) = self.cc.pacing_rate() {
-            return self.pacer.burst(mss, rate.0 / 8, self.cc.least_burst(), min_rtt) / mss;
-        }
-        let srtt = self.rtt.srtt().as_nanos();
-        if srtt == 0 {
-            return self.pacer.burst(mss, u64::MAX >> 1, 2, min_rtt) / mss;
-        }
-        // Linux `tcp_update_pacing_rate`.
-        let window = self.cwnd();
-        let gain = if window < self.cc.ssthresh() / 2 { 2.0e9 } else { 1.2e9 };
-        let bytes = window.max(self.board.flight_size()) as f64;
-        let rate = (bytes * gain / srtt as f64) as u64;
-        self.pacer.burst(mss, rate, 2, min_rtt) / mss
+        let own = self.cc.pacing_rate().map(|rate| rate.0 / 8);
+        // A rate that is not known yet bounds nothing.
+        let rate = own.or_else(|| self.usual_rate()).unwrap_or(MOST_RATE);
+        let mss = self.mss_bytes();
+        self.pacer.burst(mss, rate, self.cc.least_burst(), self.rtt.min()) / mss
     }
 
     /// Whether what the windows let out, less than a whole buffer, waits for the next

@@ -165,7 +165,7 @@ impl Sender {
         let cwr = core::mem::take(&mut self.send_cwr);
         let len = len as u32;
         self.leave(now, len, false);
-        self.board.push(Record::new(seq, len as u16, self.turns.stamp(now, false)));
+        self.board.push(Record::new(seq, len as u16, self.turns.new_data(now)));
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
         self.time(seq + u64::from(len), now);
         let ect = self.setup.ecn;
@@ -194,7 +194,8 @@ impl Sender {
     pub(super) fn emit_again(&mut self, now: Instant, serial: u64, rescue: bool) -> Segment {
         let idle = self.board.pipe() == 0;
         self.rate.stamp(now, idle, serial, self.board.serials().0);
-        self.board.record_mut(serial).sent_at = self.turns.stamp(now, true);
+        let after = self.last_sent == Some(now);
+        self.board.record_mut(serial).sent_at = self.turns.again(now, after);
         let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));
         self.leave(now, len, true);
         self.board.mark_retransmitted(serial, rescue);

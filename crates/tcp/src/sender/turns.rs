@@ -1,40 +1,56 @@
 //! In which order new data and retransmissions leave at one instant.
 //!
 //! RACK takes the higher of two segments with one time for the later one (RFC 8985 section 6.2).
-//! Acknowledgements that arrive at one instant here are microseconds apart on a machine, so that
-//! new data that leaves before a retransmission has an earlier time there. It would otherwise be
-//! the later one here, and delivered first it would show the retransmission to be lost.
+//! On a machine acknowledgements are microseconds apart, so new data that leaves before a
+//! retransmission has an earlier time. Here acknowledgements may arrive at one instant. New data
+//! would then count as the later one, and its delivery would show the retransmission to be lost.
 
 use justfull_base::{Duration, Instant};
 
-/// The last turn.
+/// The turns of the instant at which something was last sent again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
     at: Instant,
-    /// How often new data and retransmissions have taken turns at that instant.
+    /// How often new data and retransmissions have taken turns then.
     count: u32,
-    /// It was a retransmission's.
+    /// The last turn is a retransmission's.
     again: bool,
 }
 
 impl Turns {
-    /// The time to note of a segment that leaves at `now`, a retransmission if `again`: a
-    /// nanosecond later after each change from one to the other.
-    #[inline(always)]
-    pub(super) fn stamp(&mut self, now: Instant, again: bool) -> Instant {
+    /// The time to note of a retransmission that leaves at `now`; `after`: something else has left
+    /// at `now` before. A nanosecond later after each change of turns.
+    pub(super) fn again(&mut self, now: Instant, after: bool) -> Instant {
         if self.at != now {
-            *self = Self { at: now, count: 0, again };
-        } else if self.again != again {
+            *self = Self { at: now, count: u32::from(after), again: true };
+        } else if !self.again {
             self.count += 1;
-            self.again = again;
+            self.again = true;
         }
-        now + Duration::from_nanos(u64::from(self.count))
+        self.time()
+    }
+
+    /// The same of new data.
+    #[inline(always)]
+    pub(super) fn new_data(&mut self, now: Instant) -> Instant {
+        if self.at != now {
+            return now;
+        }
+        if self.again {
+            self.count += 1;
+            self.again = false;
+        }
+        self.time()
+    }
+
+    fn time(&self) -> Instant {
+        self.at + Duration::from_nanos(u64::from(self.count))
     }
 
     /// True if something was sent again at `now`.
     #[inline(always)]
     pub(super) fn repaired_at(&self, now: Instant) -> bool {
-        self.at == now && (self.again || self.count > 0)
+        self.at == now
     }
 }
 
@@ -45,14 +61,20 @@ mod tests {
     #[test]
     fn each_turn_is_a_nanosecond_later_than_the_one_before() {
         let (mut turns, now) = (Turns::default(), Instant::from_nanos(1_000));
-        let mut stamp = |again| turns.stamp(now, again).as_nanos();
-        assert_eq!(
-            [false, false, true, true, false].map(&mut stamp),
-            [0, 0, 1, 1, 2].map(|n| 1_000 + n)
-        );
-        assert!(turns.repaired_at(now) && !turns.repaired_at(Instant::from_nanos(1_001)));
+        assert_eq!(turns.new_data(now), now);
+        assert!(!turns.repaired_at(now));
+        let stamps = [
+            turns.again(now, true),
+            turns.again(now, true),
+            turns.new_data(now),
+            turns.new_data(now),
+            turns.again(now, true),
+        ];
+        assert_eq!(stamps.map(Instant::as_nanos), [1_001, 1_001, 1_002, 1_002, 1_003]);
+        assert!(turns.repaired_at(now));
         let later = Instant::from_nanos(2_000);
-        assert_eq!(turns.stamp(later, false), later);
-        assert!(!turns.repaired_at(later), "a new instant begins anew");
+        assert_eq!(turns.new_data(later), later, "a new instant begins anew");
+        assert!(!turns.repaired_at(later));
+        assert_eq!(turns.again(later, false), later, "nothing left before it");
     }
 }
