@@ -7,9 +7,9 @@
 //! out-of-order bytes do not narrow the window.
 //!
 //! As in Linux: acknowledges every second full segment or after 40 ms, each of the first 16
-//! segments at once, and a mark at once; whether the second segment or the application's read does
-//! it follows from the state of the window (module `reader`). Unlike Linux: a silence does not bring
-//! back immediate acknowledgements, and SACKs are not compressed. The window is fixed or, on
+//! segments at once, and a mark at once. Whether the second segment or the application's read does
+//! it follows from the state of the window (module `reader`). Unlike Linux: a silence does not
+//! bring back immediate acknowledgements, and SACKs are not compressed. The window is fixed or, on
 //! request, grows as Linux's does.
 
 mod autotune;
