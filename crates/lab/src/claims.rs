@@ -28,6 +28,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
     ("Justfull", include_str!("../../../claims/justfull.toml")),
     ("Justfull-fresh", include_str!("../../../claims/justfull-fresh.toml")),
+    ("Justfull-held-out", include_str!("../../../claims/justfull-held-out.toml")),
 ];
 
 /// The claims of papers that are run live.

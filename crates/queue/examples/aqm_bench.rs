@@ -69,9 +69,10 @@ fn queue(kind: &str) -> QueueConfig {
             ways: 8,
             target: ms(15),
             interval: ms(100),
-            reserve: ms(25),
+            reserve: ms(20),
             ceiling: ms(45),
             deadline: ms(90),
+            dip: ms(2000),
             spacing: 8,
             ..Default::default()
         },

@@ -15,8 +15,7 @@
 //! once; a target below the time between pulls of the layer below is never met, so a RAN needs a
 //! target above its TTI; it does not tell flows apart unless the discipline gives each its own
 //! lane. Where a radio falls to a tenth and less for tenths of a second, its drops cost a window
-//! that was right before and is right after, with `ceiling` and `deadline` more than without:
-//! CUBIC grows back in seconds (docs/which-method.md, `blockage`).
+//! that was right before and is right after (docs/which-method.md, `blockage`): `dip` below.
 //!
 //! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue
 //! (the marked packet is the one delivered) and counts as a drop does in the control law. State per
@@ -26,15 +25,20 @@
 //! a mark for it is none of CoDel's signals and moves no state.
 //!
 //! With `reserve`, this project's: a radio's rate moves by more than a sender's window follows, and
-//! what a queue dropped in a dip is missing at the rise. So a lane may keep what its radio could
-//! send in the time `reserve` at its greatest rate of late, while nothing in it has waited for
-//! `ceiling`: a lane below that is below the target. The rate is learnt in the module `peak`. At a
-//! steady rate this is a target of `reserve`.
+//! what a queue dropped in a dip is missing at the rise. So a packet is below the target while no
+//! more left its lane since it came than the radio could send in the time `reserve` at its greatest
+//! rate of late (the module `peak`), and it has not waited for `ceiling`. At a steady rate this is
+//! a target of `reserve`.
 //!
 //! With `deadline`, this project's: the control law brings down the window of a sender that answers
 //! to a drop, after some intervals. Until then, and for good before one that does not answer (BBR,
 //! UDP), the queue stands. So a packet that has waited for `deadline` is dropped at once while more
 //! than four of its size are behind it, and what follows it is fresh.
+//!
+//! With `dip`, this project's: where a radio falls to a tenth and less for tenths of a second, by
+//! the clock a whole window is above `ceiling` and `deadline`; dropped, CUBIC grows back in seconds.
+//! So a packet has not waited for either while what left the queue since it came would take less
+//! than that at the queue's mean rate of that time (the module `mean`).
 //!
 //! With `spacing`, this project's: where dropping does not help it does harm. BBR takes a path
 //! that loses a fifth of what arrives, for four rounds twice in a row, for a token bucket's, and
@@ -54,6 +58,8 @@
 //! The program never marks.
 
 mod allowance;
+mod mean;
+mod meter;
 mod peak;
 
 use super::{Aqm, AqmContext, QueueView, Tag, Verdict, becomes_mark};
@@ -62,6 +68,7 @@ use alloc::vec::Vec;
 use allowance::Allowance;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, choice, params};
+use mean::MeanRate;
 use peak::PeakRate;
 
 /// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
@@ -78,13 +85,14 @@ pub const DOC: MethodDoc = MethodDoc {
            MTU or less is left. State is kept per lane, so that with sfq each lane has its own \
            CoDel. With `reserve`, a lane may also keep what the radio could send in that time at \
            its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
-           what waited longer is dropped at once; with `spacing`, a lane drops at most one packet \
-           for so many that it passes.",
+           what waited longer is dropped at once. With `dip`, both wait for as long as the radio \
+           is slower than on average. With `spacing`, a lane drops at most one packet for so many \
+           that it passes.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
                  program: each drop takes two packets, the next counts from now, no exemption for \
-                 one MTU, count rises after the drop, no marks. `reserve`, `deadline` and \
+                 one MTU, count rises after the drop, no marks. `reserve`, `deadline`, `dip` and \
                  `spacing`, off by default, are this project's.",
     params: CoDelConfig::params,
 };
@@ -128,8 +136,8 @@ params! {
         ce_threshold: Duration = Duration::ZERO,
             rule("any, 0s for off; 0s without ecn", |c| c.ecn || c.ce_threshold.is_zero()),
             "RFC 8290 section 5.2.7: the threshold only marks";
-        /// A lane is below the target while it holds at most what its radio could send in this
-        /// time at its greatest rate of late; 0s for off.
+        /// A packet is below the target while no more left its lane since it came than the radio
+        /// could send in this time at its greatest rate of late; 0s for off.
         reserve: Duration = Duration::ZERO,
             rule("0s for off, else the target to 1s; 0s with t20_released", |c| {
                 c.reserve.is_zero()
@@ -150,6 +158,13 @@ params! {
             rule("0s for off, else above the target; 0s with t20_released", |c| {
                 c.deadline.is_zero() || c.deadline > c.target && c.variant == Variant::Rfc8289
             }), "below the target nothing is too late";
+        /// Time over which the queue's rate is averaged: a packet has not waited for `ceiling` or
+        /// `deadline` while what left the queue since it came takes less at that rate; 0s for off.
+        dip: Duration = Duration::ZERO,
+            rule("0s for off, else 100ms to 1h; 0s with t20_released", |c| {
+                let bounds = Duration::from_millis(100)..=Duration::from_secs(3600);
+                c.dip.is_zero() || bounds.contains(&c.dip) && c.variant == Variant::Rfc8289
+            }), "a rate is measured over up to 100 ms";
         /// A lane drops at most one packet for so many that it passes; 0 for no bound.
         spacing: u32 as "packets" = 0,
             rule("0 to 1000; 0 with t20_released", |c| {
@@ -161,10 +176,9 @@ params! {
 }
 
 impl CoDelConfig {
-    /// True when `packet`, with `bytes_behind` it, is dropped for its deadline.
-    const fn is_late(&self, packet: &Packet, sojourn: Duration, bytes_behind: u64) -> bool {
-        let waited = sojourn.as_nanos() >= self.deadline.as_nanos();
-        !self.deadline.is_zero() && waited && bytes_behind > FEW * packet.size as u64
+    /// True when `packet`, with `bytes_behind` it, is dropped once it has waited for its deadline.
+    const fn has_deadline(&self, packet: &Packet, bytes_behind: u64) -> bool {
+        !self.deadline.is_zero() && bytes_behind > FEW * packet.size as u64
     }
 }
 
@@ -271,6 +285,16 @@ fn control_law(config: &CoDelConfig, from: Instant, count: u32) -> Instant {
     from + config.interval.scaled(1.0 / libm::sqrt(f64::from(count)))
 }
 
+/// The tag of a packet with these notes of its queue and of its lane.
+const fn tag([queue, lane]: [u32; 2]) -> Tag {
+    (queue as Tag) << 32 | lane as Tag
+}
+
+/// The notes of `tag`.
+const fn notes(tag: Tag) -> [u32; 2] {
+    [(tag >> 32) as u32, tag as u32]
+}
+
 /// What CoDel did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -294,6 +318,8 @@ pub struct CoDel {
     others: Vec<LaneState>,
     /// Number of lanes besides the first.
     number_of_others: u32,
+    /// Mean rate of the queue, with `dip`.
+    mean: MeanRate,
     /// Greatest rate of each lane of late; none without `reserve`, or before the first packet.
     peaks: Vec<PeakRate>,
 }
@@ -311,6 +337,7 @@ impl CoDel {
             lane_0: LaneState::default(),
             others: Vec::new(),
             number_of_others: context.lanes.saturating_sub(1),
+            mean: MeanRate::default(),
             peaks: Vec::new(),
         })
     }
@@ -349,21 +376,36 @@ impl CoDel {
         self.peaks.get_mut(usize::from(lane))
     }
 
-    /// True when `lane` may keep the `bytes` that it holds, the packet that leaves and has waited
-    /// for `sojourn` among them.
-    fn within_reserve(&mut self, now: Instant, lane: Lane, sojourn: Duration, bytes: u64) -> bool {
-        let CoDelConfig { reserve, ceiling, memory, mtu, .. } = self.config;
-        let Some(peak) = self.peak(lane) else { return false };
-        peak.is_within(now, bytes, reserve, memory, mtu) && sojourn < ceiling
+    /// True when a packet that has waited for `sojourn`, and had `note` of the queue when it came,
+    /// has not waited for `limit`.
+    fn is_younger(&self, sojourn: Duration, note: u32, limit: Duration) -> bool {
+        sojourn < limit || !self.config.dip.is_zero() && self.mean.is_younger(note, limit)
     }
 
-    /// `packet` of `lane` is delivered.
-    fn passed(&mut self, now: Instant, lane: Lane, packet: &Packet) {
+    /// True when `packet`, which left `lane` after `sojourn`, is below the target by the reserve.
+    fn within_reserve(
+        &self,
+        lane: Lane,
+        packet: &Packet,
+        [note, of_lane]: [u32; 2],
+        sojourn: Duration,
+    ) -> bool {
+        let CoDelConfig { reserve, ceiling, mtu, .. } = self.config;
+        let peak = self.peaks.get(usize::from(lane));
+        peak.is_some_and(|peak| peak.is_within(of_lane, packet.size, reserve, mtu))
+            && self.is_younger(sojourn, note, ceiling)
+    }
+
+    /// `packet` of `lane` is delivered, and `waiting` bytes are still in the queue.
+    fn passed(&mut self, now: Instant, lane: Lane, packet: &Packet, waiting: u64) {
         let config = self.config;
         let mut rate = 0.0;
         if let Some(peak) = self.peak(lane) {
-            peak.on_dequeue(now, packet.size);
+            peak.on_dequeue(now, packet.size, config.memory);
             rate = peak.rate();
+        }
+        if !config.dip.is_zero() {
+            self.mean.on_dequeue(now, packet.size, waiting, config.dip);
         }
         if config.spacing > 0 {
             self.lane(lane).allowance.save(&config, rate);
@@ -376,12 +418,15 @@ impl CoDel {
         now: Instant,
         lane: Lane,
         packet: &Packet,
+        tag: Tag,
         sojourn: Duration,
         bytes_behind: u64,
     ) -> Verdict {
         let config = self.config;
-        let bytes = bytes_behind + u64::from(packet.size);
-        let within_reserve = self.within_reserve(now, lane, sojourn, bytes);
+        let notes @ [note, _] = notes(tag);
+        let within_reserve = self.within_reserve(lane, packet, notes, sojourn);
+        let late = config.has_deadline(packet, bytes_behind)
+            && !self.is_younger(sojourn, note, config.deadline);
         let state = self.lane(lane);
         if state.second_due {
             state.second_due = false;
@@ -403,7 +448,6 @@ impl CoDel {
         } else {
             ok_to_drop.then_some(Unfinished::Entry)
         };
-        let late = config.is_late(packet, sojourn, bytes_behind);
         if !late && begin.is_none() {
             return Verdict::Pass;
         }
@@ -430,20 +474,31 @@ impl Aqm for CoDel {
         self.config.ecn
     }
 
+    fn on_enqueue(
+        &mut self,
+        _now: Instant,
+        _view: &QueueView,
+        lane: Lane,
+        _packet: &Packet,
+    ) -> (Verdict, Tag) {
+        let of_lane = self.peak(lane).map_or(0, |peak| peak.note());
+        (Verdict::Pass, tag([self.mean.note(), of_lane]))
+    }
+
     fn on_dequeue(
         &mut self,
         now: Instant,
         view: &QueueView,
         lane: Lane,
         packet: &Packet,
-        _tag: Tag,
+        tag: Tag,
         sojourn: Duration,
     ) -> Verdict {
-        let verdict = self.control(now, lane, packet, sojourn, view.lane_bytes);
+        let verdict = self.control(now, lane, packet, tag, sojourn, view.lane_bytes);
         let passed = verdict == Verdict::Pass
             || verdict == Verdict::Signal && becomes_mark(self.config.ecn, packet);
         if passed {
-            self.passed(now, lane, packet);
+            self.passed(now, lane, packet, view.backlog_bytes);
         }
         let threshold = self.config.ce_threshold;
         let late =
@@ -502,6 +557,17 @@ mod tests {
 
     /// The same with `behind` packets behind it.
     fn ask_of(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn, behind: u32) -> Verdict {
+        ask_tagged(codel, ms, waited, ecn, (behind, 0))
+    }
+
+    /// The same with this tag.
+    fn ask_tagged(
+        codel: &mut CoDel,
+        ms: u64,
+        waited: u64,
+        ecn: Ecn,
+        (behind, tag): (u32, Tag),
+    ) -> Verdict {
         let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
         let view = QueueView {
             backlog_packets: behind,
@@ -512,7 +578,7 @@ mod tests {
             service_rate: None,
             new_flow: false,
         };
-        codel.on_dequeue(at(ms), &view, 0, &packet, 0, Duration::from_millis(waited))
+        codel.on_dequeue(at(ms), &view, 0, &packet, tag, Duration::from_millis(waited))
     }
 
     #[test]
@@ -611,20 +677,35 @@ mod tests {
     #[test]
     fn a_packet_is_dropped_for_its_deadline_while_five_are_behind_it() {
         let config = CoDelConfig { deadline: Duration::from_millis(90), ..CoDelConfig::default() };
-        let late = |size, waited, behind| {
-            let packet = Packet { size, ecn: Ecn::Ect0, ..Packet::default() };
-            config.is_late(&packet, Duration::from_millis(waited), behind)
-        };
-        assert_eq!(
-            [late(1500, 90, 6001), late(1500, 89, 6001), late(1500, 90, 6000)],
-            [true, false, false]
-        );
-        assert!(late(200, 90, 801), "what counts is its own size");
+        let has_deadline =
+            |size, behind| config.has_deadline(&Packet { size, ..Packet::default() }, behind);
+        assert_eq!([has_deadline(1500, 6001), has_deadline(1500, 6000)], [true, false]);
+        assert!(has_deadline(200, 801), "what counts is its own size");
         let mut codel = codel(Variant::Rfc8289);
         codel.config.deadline = config.deadline;
         assert_eq!(ask(&mut codel, 0, 90, Ecn::Ect0), Verdict::Drop, "a mark shortens no queue");
         assert_eq!(ask(&mut codel, 0, 89, Ecn::Ect0), Verdict::Pass);
         assert_eq!((codel.stats().late, codel.stats().signals), (1, 0));
+    }
+
+    #[test]
+    fn in_a_dip_a_packet_reaches_its_deadline_when_the_mean_rate_would_have_sent_what_left() {
+        // One of 1500 B leaves each ms for a second, then one each `gap` ms; 200 ms later, one that
+        // came when `sent` fewer had left.
+        let verdict = |dip, gap, sent| {
+            let mut codel = codel(Variant::Rfc8289);
+            codel.config.deadline = Duration::from_millis(90);
+            codel.config.dip = Duration::from_millis(dip);
+            for ms in (0..1000).chain((1000..1200).step_by(gap)) {
+                assert_eq!(ask(&mut codel, ms, 1, Ecn::NotEct), Verdict::Pass);
+            }
+            let came = tag([codel.mean.note().wrapping_sub(sent * MTU as u32 / 64), 0]);
+            ask_tagged(&mut codel, 1200, 200, Ecn::NotEct, (50, came))
+        };
+        assert_eq!([verdict(0, 10, 20), verdict(2000, 10, 20)], [Verdict::Drop, Verdict::Pass]);
+        assert_eq!([verdict(2000, 1, 89), verdict(2000, 1, 91)], [Verdict::Pass, Verdict::Drop]);
+        // Of 0.2 s at a tenth half has counted at least: 0.91 to 0.96 of the mean of 2 s are left.
+        assert_eq!([verdict(2000, 10, 80), verdict(2000, 10, 88)], [Verdict::Pass, Verdict::Drop]);
     }
 
     #[test]

@@ -119,8 +119,8 @@ params! {
         /// Mark every ECN-capable packet that waited longer than this, whatever CoDel says.
         ce_threshold: Duration = CoDelConfig::default().ce_threshold,
             stated("any, 0s for off; 0s without ecn");
-        /// A lane is below the target while it holds at most what its radio could send in this
-        /// time at its greatest rate of late; 0s for off.
+        /// A packet is below the target while no more left its lane since it came than the radio
+        /// could send in this time at its greatest rate of late; 0s for off.
         reserve: Duration = CoDelConfig::default().reserve,
             stated("0s for off, else the target to 1s");
         /// With `reserve`: a packet that has waited this long is above the target all the same.
@@ -131,6 +131,9 @@ params! {
         /// in its lane, whatever CoDel says; 0s for off.
         deadline: Duration = CoDelConfig::default().deadline,
             stated("0s for off, else above the target");
+        /// Time over which the queue's rate is averaged: a packet has not waited for `ceiling` or
+        /// `deadline` while what left the queue since it came takes less at that rate; 0s for off.
+        dip: Duration = CoDelConfig::default().dip, stated("0s for off, else 100ms to 1h");
         /// A lane drops at most one packet for so many that it passes; 0 for no bound.
         spacing: u32 as "packets" = CoDelConfig::default().spacing, stated("0 to 1000");
     }
@@ -150,6 +153,7 @@ impl FqCoDelConfig {
             ceiling: self.ceiling,
             memory: self.memory,
             deadline: self.deadline,
+            dip: self.dip,
             spacing: self.spacing,
             ..CoDelConfig::default()
         }

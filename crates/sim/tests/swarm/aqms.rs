@@ -85,7 +85,7 @@ fn codel(rng: &mut Rng) -> AqmConfig {
     let ce_threshold =
         if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
     let (reserve, ceiling, memory) = reserve(rng, target, variant);
-    let (deadline, spacing) = deadline(rng, target, variant);
+    let (deadline, dip, spacing) = deadline(rng, target, variant);
     AqmConfig::CoDel(CoDelConfig {
         target,
         interval,
@@ -97,6 +97,7 @@ fn codel(rng: &mut Rng) -> AqmConfig {
         ceiling,
         memory,
         deadline,
+        dip,
         spacing,
     })
 }
@@ -115,11 +116,16 @@ pub(crate) fn reserve(
     (reserve, reserve + micros(rng, 0, 100_000), micros(rng, 100_000, 60_000_000))
 }
 
-/// Mostly none; else deadline and spacing of a CoDel with that `target`.
-pub(crate) fn deadline(rng: &mut Rng, target: Duration, variant: Variant) -> (Duration, u32) {
+/// Mostly none; else deadline, dip and spacing of a CoDel with that `target`.
+pub(crate) fn deadline(
+    rng: &mut Rng,
+    target: Duration,
+    variant: Variant,
+) -> (Duration, Duration, u32) {
     let plain = CoDelConfig::default();
     if variant == Variant::T20Released || rng.chance(0.6) {
-        return (plain.deadline, plain.spacing);
+        return (plain.deadline, plain.dip, plain.spacing);
     }
-    (target + micros(rng, 1, 200_000), rng.below(20) as u32)
+    let dip = if rng.chance(0.3) { plain.dip } else { micros(rng, 100_000, 5_000_000) };
+    (target + micros(rng, 1, 200_000), dip, rng.below(20) as u32)
 }

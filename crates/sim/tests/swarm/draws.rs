@@ -91,7 +91,7 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
         let ce_threshold =
             if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
         let (reserve, ceiling, memory) = aqms::reserve(rng, target, Variant::Rfc8289);
-        let (deadline, spacing) = aqms::deadline(rng, target, Variant::Rfc8289);
+        let (deadline, dip, spacing) = aqms::deadline(rng, target, Variant::Rfc8289);
         let discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig {
             lanes,
             quantum,
@@ -104,6 +104,7 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
             ceiling,
             memory,
             deadline,
+            dip,
             spacing,
             turns: pick(rng, &Turns::ALL),
             ways: 1 + (lanes % 16) as u8,
