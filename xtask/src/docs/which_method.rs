@@ -1,6 +1,5 @@
 //! `cargo xtask docs which-method`: the tables of `docs/which-method.md`, from `justfull recommend`
-//! on the channels of `claims/justfull.toml` and of `claims/justfull-fresh.toml`, which were held
-//! out. Its text is written by hand.
+//! on the channels of the claims about it. Its text is written by hand.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,9 +11,13 @@ use super::rapid::{filled_in, read, settle};
 use crate::{Failure, Outcome, process};
 
 const PAGE: &str = "docs/which-method.md";
-const CHANNELS: &str = "claims/justfull.toml";
-/// Channels on which no setting was chosen.
-const FRESH: &str = "claims/justfull-fresh.toml";
+/// Claims whose channels are shown, and what the places of their tables begin with. The first were
+/// seen throughout, the second until `dip`; the third are held out.
+const SETS: [(&str, &str); 3] = [
+    ("claims/justfull.toml", ""),
+    ("claims/justfull-fresh.toml", "fresh-"),
+    ("claims/justfull-held-out.toml", "held-out-"),
+];
 const TRAFFIC: &str = "download-pages-call";
 const OURS: &str = "Justfull";
 /// Most that the 95th percentile of the round trips may be: the bar of the claims.
@@ -35,7 +38,7 @@ struct Mix {
     switch: Option<&'static str>,
     /// The clairvoyant policy can run: one UE with one bearer, and a QFI for the call.
     yardstick: bool,
-    /// The claims have it, so the fresh channels are run with it too.
+    /// The claims have it. Without, only the first set's channels are run with it.
     claimed: bool,
 }
 
@@ -83,35 +86,32 @@ impl Answer {
 type Channel = (String, String);
 
 pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
-    let seen = channels(CHANNELS, &read(&root.join(CHANNELS))?)?;
-    let fresh = channels(FRESH, &read(&root.join(FRESH))?)?;
     let mut page = read(&root.join(PAGE))?;
-    let (mut all, mut held_out): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
     let mut least = LEAST_HEAD.to_owned();
-    for mix in &MIXES {
-        let mut methods = WHOLE.to_vec();
-        methods.extend(mix.yardstick.then_some(YARDSTICK));
-        let options = mix.options();
-        let found = answers(root, justfull, &seen, &methods, &options)?;
-        page = filled_in(PAGE, &page, mix.place, &table(&seen, &methods, &found))?;
-        least += &least_round_trips(root, justfull, (&seen, mix), &found)?;
-        all.push(found);
-        let fresh = if mix.claimed { fresh.as_slice() } else { &[] };
-        let found = answers(root, justfull, fresh, &methods, &options)?;
-        if mix.claimed {
-            let place = format!("fresh-{}", mix.place);
-            page = filled_in(PAGE, &page, &place, &table(fresh, &methods, &found))?;
+    let mut sets = Vec::new();
+    for (name, prefix) in SETS {
+        let of_set = channels(name, &read(&root.join(name))?)?;
+        let mut found_in_set = Vec::new();
+        for mix in MIXES.iter().filter(|mix| mix.claimed || prefix.is_empty()) {
+            let mut methods = WHOLE.to_vec();
+            methods.extend(mix.yardstick.then_some(YARDSTICK));
+            let found = answers(root, justfull, &of_set, &methods, &mix.options())?;
+            let place = format!("{prefix}{}", mix.place);
+            page = filled_in(PAGE, &page, &place, &table(&of_set, &methods, &found))?;
+            least += &least_round_trips(root, justfull, (&of_set, mix), &found)?;
+            found_in_set.push((mix, found));
         }
-        least += &least_round_trips(root, justfull, (fresh, mix), &found)?;
-        held_out.push(found);
+        sets.push(cases(&found_in_set));
+        if prefix.is_empty() {
+            for delay in DELAYS {
+                let answers = answers(root, justfull, &of_set, &SPLIT, &["--split", delay])?;
+                let place = format!("split-{delay}");
+                page = filled_in(PAGE, &page, &place, &table(&of_set, &SPLIT, &answers))?;
+            }
+        }
     }
     page = filled_in(PAGE, &page, "least", &least)?;
-    for delay in DELAYS {
-        let answers = answers(root, justfull, &seen, &SPLIT, &["--split", delay])?;
-        let place = format!("split-{delay}");
-        page = filled_in(PAGE, &page, &place, &table(&seen, &SPLIT, &answers))?;
-    }
-    page = filled_in(PAGE, &page, "bars", &bars(&all, &held_out))?;
+    page = filled_in(PAGE, &page, "bars", &bars(&sets))?;
     settle(&root.join(PAGE), &page, mode)
 }
 
@@ -232,10 +232,8 @@ struct Case {
     dominated: bool,
 }
 
-/// The bars over all channels and mixes: of those on which settings were chosen, and of those that
-/// were held out.
-fn bars(seen: &[Vec<Answer>], fresh: &[Vec<Answer>]) -> String {
-    let sets = [cases(seen), cases(fresh)];
+/// The bars over all channels and mixes of each of the `SETS`.
+fn bars(sets: &[Vec<Case>]) -> String {
     type Row = (&'static str, fn(&[Case]) -> String);
     const ROWS: [Row; 9] = [
         ("cases", |c| c.len().to_string()),
@@ -261,22 +259,22 @@ fn bars(seen: &[Vec<Answer>], fresh: &[Vec<Answer>]) -> String {
         }),
     ];
     let mut text =
-        "| Justfull | seen channels | fresh channels, held out |\n|---|---|---|\n".to_owned();
+        "| Justfull | seen channels | seen until `dip` | held out |\n|---|---|---|---|\n"
+            .to_owned();
     for (name, of) in ROWS {
-        let cells = sets.each_ref().map(|set| of(set));
+        let cells: Vec<String> = sets.iter().map(|set| of(set)).collect();
         text += &format!("| {name} | {} |\n", cells.join(" | "));
     }
     text
 }
 
-/// The cases of all channels under all mixes.
-fn cases(all: &[Vec<Answer>]) -> Vec<Case> {
-    let places = all.iter().zip(&MIXES);
-    let of = |(answers, mix): (&Vec<Answer>, &Mix)| -> Vec<Case> {
-        let pairs = answers.iter().zip(&all[0]);
+/// The cases of all channels under all mixes, of which the first is the plain one.
+fn cases(all: &[(&Mix, Vec<Answer>)]) -> Vec<Case> {
+    let of = |(mix, answers): &(&Mix, Vec<Answer>)| -> Vec<Case> {
+        let pairs = answers.iter().zip(&all[0].1);
         pairs.filter_map(|(answer, plain)| case(answer, plain, mix)).collect()
     };
-    places.flat_map(of).collect()
+    all.iter().flat_map(of).collect()
 }
 
 /// `answer` beside that of the same channel with a QFI for the call, where the clairvoyant policy
@@ -326,9 +324,9 @@ mod tests {
     fn channels_keep_the_order_of_the_file() {
         let text = "[traces]\nb = { kind = \"constant\" }\na = { kind = \"constant\" }\n";
         let names: Vec<String> =
-            channels(FRESH, text).expect("two channels").into_iter().map(|c| c.0).collect();
+            channels("a file", text).expect("two channels").into_iter().map(|c| c.0).collect();
         assert_eq!(names, ["b", "a"]);
-        assert!(channels(FRESH, "x = 1").is_err());
+        assert!(channels("a file", "x = 1").is_err());
     }
 
     #[test]
@@ -351,9 +349,10 @@ mod tests {
                 choice(YARDSTICK, 1.0, 10.0, false),
             ],
         };
-        let all: Vec<Vec<Answer>> =
-            MIXES.iter().map(|_| [9.0, 9.5, 9.6, 9.7, 9.8, 8.0].map(answer).to_vec()).collect();
-        let text = bars(&all, &all[..1]);
+        let goodputs = [9.0, 9.5, 9.6, 9.7, 9.8, 8.0];
+        let all: Vec<(&Mix, Vec<Answer>)> =
+            MIXES.iter().map(|mix| (mix, goodputs.map(answer).to_vec())).collect();
+        let text = bars(&[cases(&all), cases(&all[..1])]);
         assert!(text.contains("| cases | 36 | 6 |"), "{text}");
         assert!(text.contains("Vanilla's, least | 0.800 | 0.800 |"), "{text}");
         assert!(text.contains("policy's, median | 2.000 | 2.000 |"), "{text}");
