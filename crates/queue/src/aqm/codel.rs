@@ -36,9 +36,9 @@
 //! than four of its size are behind it, and what follows it is fresh.
 //!
 //! With `dip`, this project's: where a radio falls to a tenth and less for tenths of a second, by
-//! the clock a whole window is above `ceiling` and `deadline`; dropped, CUBIC grows back in seconds.
-//! So a packet has not waited for either while what left the queue since it came would take less
-//! than that at the queue's mean rate of that time (the module `mean`).
+//! the clock a whole window is above `ceiling` and `deadline`; dropped, CUBIC grows back in
+//! seconds. So a packet has not waited for either while what left the queue since it came would
+//! take less than that at the queue's mean rate of that time (the module `mean`).
 //!
 //! With `spacing`, this project's: where dropping does not help it does harm. BBR takes a path
 //! that loses a fifth of what arrives, for four rounds twice in a row, for a token bucket's, and

@@ -5,8 +5,8 @@
 use super::meter::Meter;
 use justfull_base::{Bytes, Duration, Instant};
 
-/// Packets of the MTU that may leave while one waits, at whatever rate: a loss among fewer is found by a
-/// timeout only (RFC 5681 section 3.2: three duplicate ACKs).
+/// Packets of the MTU that may leave while one waits, at whatever rate: a loss among fewer is found
+/// by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
 const FLOOR: u64 = 4;
 
 /// See the module's page.
