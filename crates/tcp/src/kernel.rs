@@ -52,6 +52,9 @@ pub(crate) struct Features {
     pub(crate) deferral: Deferral,
     /// The last segment of a burst of several has PSH (`__tcp_transmit_skb`, since 5.5).
     pub(crate) push_of_burst: bool,
+    /// A SACK of what left before the oldest segment last did restarts the retransmission timer
+    /// (`tcp_clean_rtx_queue`).
+    pub(crate) sack_restarts: bool,
     /// A receiver acknowledges by the state of its window (`__tcp_ack_snd_check`).
     pub(crate) by_window: bool,
     /// A full segment with PSH is acknowledged when it is read (`tcp_measure_rcv_mss`, since 6.7).
@@ -79,6 +82,7 @@ impl Kernel {
                 (_, true) => Deferral::Expected,
             },
             push_of_burst: recent,
+            sack_restarts: linux,
             by_window: linux,
             push_of_full: last,
         }
@@ -104,13 +108,15 @@ pub const DOC: MethodDoc = MethodDoc {
            | - | yes | yes | - |\n\
            | it waits while an acknowledgement is expected within 1 ms | - | - | - | yes |\n\
            | a burst of several segments ends with PSH | - | - | yes | yes |\n\
+           | a SACK of what left before the oldest segment last did restarts the timer \
+           | - | yes | yes | yes |\n\
            | receiver: the second segment is acknowledged by the state of the window \
            | - | yes | yes | yes |\n\
            | receiver: the read acknowledges a full segment with PSH | - | - | - | yes |",
     sources: "Linux: tcp_tso_autosize (tcp_tso_rtt_log since 5.18), tcp_write_xmit, \
               tcp_tso_should_defer, bbr_packets_in_net_at_edt (since 4.20), \
               bbr_update_ack_aggregation (since 5.1), bictcp_update, tcp_cong_avoid_ai, \
-              __tcp_transmit_skb, __tcp_ack_snd_check, __tcp_cleanup_rbuf, tcp_measure_rcv_mss",
+              __tcp_transmit_skb, tcp_clean_rtx_queue, __tcp_ack_snd_check, __tcp_cleanup_rbuf, tcp_measure_rcv_mss",
     deviations: "Only what is listed differs. The rest of a window waits only within 1 ms of the \
                  last write, in 4.15 too (which goes by its clock of 4 ms); the credit of late \
                  bursts, which 4.15 leaves to fq, is in all.",
@@ -124,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_table_that_is_shown_is_the_one_that_is_followed() {
-        let columns: [fn(Features) -> bool; 10] = [
+        let columns: [fn(Features) -> bool; 11] = [
             |f| f.one_buffer,
             |f| f.rtt_bursts,
             |f| f.at_departure,
@@ -133,6 +139,7 @@ mod tests {
             |f| f.deferral == Deferral::HalfRtt,
             |f| f.deferral == Deferral::Expected,
             |f| f.push_of_burst,
+            |f| f.sack_restarts,
             |f| f.by_window,
             |f| f.push_of_full,
         ];

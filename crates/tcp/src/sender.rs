@@ -125,6 +125,8 @@ struct Setup {
     limited_transmit: bool,
     impatient: bool,
     timestamps: bool,
+    /// A SACK of what left before the oldest segment last did restarts the retransmission timer.
+    sack_restarts: bool,
     spurious_detection: SpuriousDetection,
 }
 
@@ -222,6 +224,7 @@ impl Sender {
                 limited_transmit: config.limited_transmit,
                 impatient: config.impatient,
                 timestamps: config.timestamps,
+                sack_restarts: config.kernel.features().sack_restarts,
                 spurious_detection: config.spurious_detection,
             },
             rate: RateSampler::new(cc.uses_rate_samples()),

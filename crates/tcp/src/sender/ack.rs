@@ -69,6 +69,9 @@ impl Sender {
         self.tell_control(now, &progress, &rate);
         self.reduce(&progress);
         self.restart_timers(now, progress.advanced);
+        if !progress.advanced && progress.delivery.once.is_some() {
+            self.restart_by_sack(now, progress.delivery.once.sent_at());
+        }
     }
 
     #[inline(always)]
@@ -80,6 +83,18 @@ impl Sender {
         }
         if !outstanding || self.board.sacked_segments() > 0 {
             self.tail.stop();
+        }
+    }
+
+    /// Segments that left at `sent` and once only are sacked. If the oldest segment left again after
+    /// them, the path still delivers what is ahead of the copy: the timer starts anew, so that a
+    /// queue that has grown since its timeout was learnt is no loss of the copy (Linux,
+    /// `tcp_clean_rtx_queue`).
+    #[inline(always)]
+    fn restart_by_sack(&mut self, now: Instant, sent: Instant) {
+        let repaired = || self.board.oldest().is_some_and(|oldest| oldest > sent);
+        if self.setup.sack_restarts && repaired() {
+            self.rto_deadline = now + self.rtt.rto();
         }
     }
 

@@ -4,8 +4,8 @@ use crate::config;
 use justfull_base::{Bytes, Duration, Instant};
 use justfull_tcp::cc::new_reno;
 use justfull_tcp::{
-    Ack, AutoWindow, CcConfig, Mark, Prr, Receiver, ReceiverConfig, Recovery, RecoveryState,
-    SackBlock, Segment, Sender, SenderConfig, SpuriousDetection, Window,
+    Ack, AutoWindow, CcConfig, Kernel, Mark, Prr, Receiver, ReceiverConfig, Recovery,
+    RecoveryState, SackBlock, Segment, Sender, SenderConfig, SpuriousDetection, Window,
 };
 
 pub(crate) const MSS: u64 = 1448;
@@ -147,6 +147,27 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
     assert!(!repeated.contains(&4) && !repeated.contains(&5), "{repeated:?}");
     assert!([0, 1, 2, 3, 6].iter().all(|n| repeated.contains(n)), "{repeated:?}");
     assert_eq!(s.stats().spurious_timeouts, 0);
+}
+
+#[test]
+fn under_linux_a_sack_of_what_left_before_the_copy_restarts_the_timer() {
+    // The copy leaves at 51 ms with a timeout of 250 ms; in a queue that grows it takes longer.
+    let timeouts = |kernel, block| {
+        let mut s = ten_out(&SenderConfig { kernel, tail_loss_probe: false, ..new_reno() });
+        s.on_ack(at(51), &ack(0, &[(1, 5)], 1));
+        let copy = flush(&mut s, at(51));
+        assert!(copy.first().is_some_and(|first| first.retransmission && first.seq == 0));
+        s.on_ack(at(52), &ack(0, &[(1, 6)], 1));
+        flush(&mut s, at(52));
+        s.on_ack(at(250), &ack(0, &[(1, 6), block], 1));
+        flush(&mut s, at(250));
+        s.on_timer(at(400));
+        s.stats().timeouts
+    };
+    let (original, new) = ((6, 7), (10, 11));
+    assert_eq!(timeouts(Kernel::Linux6_18, original), 0);
+    assert_eq!(timeouts(Kernel::Linux6_18, new), 1, "it left after the copy and says nothing");
+    assert_eq!(timeouts(Kernel::Rfc, original), 1);
 }
 
 #[test]
