@@ -68,10 +68,10 @@ impl Sender {
         self.stats.bytes_lost += progress.lost;
         self.tell_control(now, &progress, &rate);
         self.reduce(&progress);
-        self.restart_timers(now, progress.advanced);
-        if !progress.advanced && progress.delivery.once.is_some() {
+        if !progress.advanced && self.setup.sack_restarts && progress.delivery.once.is_some() {
             self.restart_by_sack(now, progress.delivery.once.sent_at());
         }
+        self.restart_timers(now, progress.advanced);
     }
 
     #[inline(always)]
@@ -86,14 +86,13 @@ impl Sender {
         }
     }
 
-    /// Segments that left at `sent` and once only are sacked. If the oldest segment left again after
-    /// them, the path still delivers what is ahead of the copy: the timer starts anew, so that a
-    /// queue that has grown since its timeout was learnt is no loss of the copy (Linux,
-    /// `tcp_clean_rtx_queue`).
-    #[inline(always)]
+    /// Segments that left at `sent` and once only are sacked. If the oldest segment left again
+    /// after them, the path still delivers what is ahead of the copy: the timer starts anew, so
+    /// that a queue that has grown since the timeout was learnt is not taken for the loss of the
+    /// copy (Linux, `tcp_clean_rtx_queue`).
+    #[inline(never)]
     fn restart_by_sack(&mut self, now: Instant, sent: Instant) {
-        let repaired = || self.board.oldest().is_some_and(|oldest| oldest > sent);
-        if self.setup.sack_restarts && repaired() {
+        if self.board.oldest().is_some_and(|oldest| oldest > sent) {
             self.rto_deadline = now + self.rtt.rto();
         }
     }
