@@ -29,6 +29,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("Justfull", include_str!("../../../claims/justfull.toml")),
     ("Justfull-fresh", include_str!("../../../claims/justfull-fresh.toml")),
     ("Justfull-held-out", include_str!("../../../claims/justfull-held-out.toml")),
+    ("Justfull-unseen", include_str!("../../../claims/justfull-unseen.toml")),
 ];
 
 /// The claims of papers that are run live.

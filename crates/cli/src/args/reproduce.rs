@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct ReproduceArgs {
-    /// Paper: T20, E19, A21, R22, P06, LastPoll, Justfull, Justfull-fresh or Justfull-held-out
+    /// Paper: T20, E19, A21, R22, P06, LastPoll, Justfull, or Justfull-fresh, -held-out or -unseen
     pub(crate) paper: String,
     /// The claims that are run live, over the kernel's TCP and `justfull proxy`: R22, section 5
     #[arg(long)]

@@ -14,8 +14,8 @@
 //! Known weaknesses: it reacts over several intervals, too slowly for a link whose rate falls at
 //! once; a target below the time between pulls of the layer below is never met, so a RAN needs a
 //! target above its TTI; it does not tell flows apart unless the discipline gives each its own
-//! lane. Where a radio falls to a tenth and less for tenths of a second, its drops cost a window
-//! that was right before and is right after (docs/which-method.md, `blockage`): `dip` below.
+//! lane. Where a radio falls to a tenth and less for tenths of a second or longer, its drops cost a
+//! window that was right before and is right after (docs/which-method.md, `blockage`): `dip` below.
 //!
 //! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue
 //! (the marked packet is the one delivered) and counts as a drop does in the control law. State per
@@ -35,10 +35,11 @@
 //! UDP), the queue stands. So a packet that has waited for `deadline` is dropped at once while more
 //! than four of its size are behind it, and what follows it is fresh.
 //!
-//! With `dip`, this project's: where a radio falls to a tenth and less for tenths of a second, by
-//! the clock a whole window is above `ceiling` and `deadline`; dropped, CUBIC grows back in
-//! seconds. So a packet has not waited for either while what left the queue since it came would
-//! take less than that at the queue's mean rate of that time (the module `mean`).
+//! With `dip`, this project's: where a radio falls to a tenth and less, by the wall clock a whole
+//! window is above the target; dropped, CUBIC grows back in seconds. So all of the above runs on
+//! the radio's clock (the module `clock`), which is as slow as the radio is below its mean rate of
+//! that time: intervals, waiting times, `ceiling` and `deadline`. `ce_threshold` does not: what it
+//! marks costs no window that fits.
 //!
 //! With `spacing`, this project's: where dropping does not help it does harm. BBR takes a path
 //! that loses a fifth of what arrives, for four rounds twice in a row, for a token bucket's, and
@@ -58,7 +59,7 @@
 //! The program never marks.
 
 mod allowance;
-mod mean;
+mod clock;
 mod meter;
 mod peak;
 
@@ -66,9 +67,9 @@ use super::{Aqm, AqmContext, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;
 use alloc::vec::Vec;
 use allowance::Allowance;
+use clock::RadioClock;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, choice, params};
-use mean::MeanRate;
 use peak::PeakRate;
 
 /// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
@@ -85,9 +86,9 @@ pub const DOC: MethodDoc = MethodDoc {
            MTU or less is left. State is kept per lane, so that with sfq each lane has its own \
            CoDel. With `reserve`, a lane may also keep what the radio could send in that time at \
            its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
-           what waited longer is dropped at once. With `dip`, both wait for as long as the radio \
-           is slower than on average. With `spacing`, a lane drops at most one packet for so many \
-           that it passes.",
+           what waited longer is dropped at once. With `dip`, its clock is as slow as the radio is \
+           below its mean rate. With `spacing`, a lane drops at most one packet for so many that it \
+           passes.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
@@ -158,8 +159,8 @@ params! {
             rule("0s for off, else above the target; 0s with t20_released", |c| {
                 c.deadline.is_zero() || c.deadline > c.target && c.variant == Variant::Rfc8289
             }), "below the target nothing is too late";
-        /// Time over which the queue's rate is averaged: a packet has not waited for `ceiling` or
-        /// `deadline` while what left the queue since it came takes less at that rate; 0s for off.
+        /// Time over which the queue's rate is averaged: while it is lower, all of CoDel's times but
+        /// `ce_threshold` pass as much more slowly; 0s for off.
         dip: Duration = Duration::ZERO,
             rule("0s for off, else 100ms to 1h; 0s with t20_released", |c| {
                 let bounds = Duration::from_millis(100)..=Duration::from_secs(3600);
@@ -285,14 +286,19 @@ fn control_law(config: &CoDelConfig, from: Instant, count: u32) -> Instant {
     from + config.interval.scaled(1.0 / libm::sqrt(f64::from(count)))
 }
 
-/// The tag of a packet with these notes of its queue and of its lane.
-const fn tag([queue, lane]: [u32; 2]) -> Tag {
-    (queue as Tag) << 32 | lane as Tag
+/// The tag of a packet with these notes: what the radio's clock showed, and that of its lane.
+const fn tag([shown, lane]: [u32; 2]) -> Tag {
+    (shown as Tag) << 32 | lane as Tag
 }
 
 /// The notes of `tag`.
 const fn notes(tag: Tag) -> [u32; 2] {
     [(tag >> 32) as u32, tag as u32]
+}
+
+/// What is noted of what the clock of the radio shows: 32 bits of microseconds are 71 minutes.
+const fn micros(shown: Instant) -> u32 {
+    (shown.as_nanos() / 1000) as u32
 }
 
 /// What CoDel did.
@@ -318,8 +324,8 @@ pub struct CoDel {
     others: Vec<LaneState>,
     /// Number of lanes besides the first.
     number_of_others: u32,
-    /// Mean rate of the queue, with `dip`.
-    mean: MeanRate,
+    /// The clock of its radio, with `dip`.
+    clock: RadioClock,
     /// Greatest rate of each lane of late; none without `reserve`, or before the first packet.
     peaks: Vec<PeakRate>,
 }
@@ -337,7 +343,7 @@ impl CoDel {
             lane_0: LaneState::default(),
             others: Vec::new(),
             number_of_others: context.lanes.saturating_sub(1),
-            mean: MeanRate::default(),
+            clock: RadioClock::default(),
             peaks: Vec::new(),
         })
     }
@@ -376,24 +382,23 @@ impl CoDel {
         self.peaks.get_mut(usize::from(lane))
     }
 
-    /// True when a packet that has waited for `sojourn`, and had `note` of the queue when it came,
-    /// has not waited for `limit`.
-    fn is_younger(&self, sojourn: Duration, note: u32, limit: Duration) -> bool {
-        sojourn < limit || !self.config.dip.is_zero() && self.mean.is_younger(note, limit)
+    /// What the clock of the radio shows, and how long by it a packet has waited that had `note`
+    /// when it came; without `dip` the time and its `sojourn`.
+    fn radio_time(&self, now: Instant, sojourn: Duration, note: u32) -> (Instant, Duration) {
+        if self.config.dip.is_zero() {
+            return (now, sojourn);
+        }
+        let shown = self.clock.at(now);
+        let waited = micros(shown).wrapping_sub(note);
+        (shown, Duration::from_micros(u64::from(waited)))
     }
 
     /// True when `packet`, which left `lane` after `sojourn`, is below the target by the reserve.
-    fn within_reserve(
-        &self,
-        lane: Lane,
-        packet: &Packet,
-        [note, of_lane]: [u32; 2],
-        sojourn: Duration,
-    ) -> bool {
+    fn within_reserve(&self, lane: Lane, packet: &Packet, of_lane: u32, sojourn: Duration) -> bool {
         let CoDelConfig { reserve, ceiling, mtu, .. } = self.config;
         let peak = self.peaks.get(usize::from(lane));
         peak.is_some_and(|peak| peak.is_within(of_lane, packet.size, reserve, mtu))
-            && self.is_younger(sojourn, note, ceiling)
+            && sojourn < ceiling
     }
 
     /// `packet` of `lane` is delivered, and `waiting` bytes are still in the queue.
@@ -405,7 +410,7 @@ impl CoDel {
             rate = peak.rate();
         }
         if !config.dip.is_zero() {
-            self.mean.on_dequeue(now, packet.size, waiting, config.dip);
+            self.clock.on_dequeue(now, packet.size, waiting, config.dip);
         }
         if config.spacing > 0 {
             self.lane(lane).allowance.save(&config, rate);
@@ -423,10 +428,10 @@ impl CoDel {
         bytes_behind: u64,
     ) -> Verdict {
         let config = self.config;
-        let notes @ [note, _] = notes(tag);
-        let within_reserve = self.within_reserve(lane, packet, notes, sojourn);
-        let late = config.has_deadline(packet, bytes_behind)
-            && !self.is_younger(sojourn, note, config.deadline);
+        let [note, of_lane] = notes(tag);
+        let (now, sojourn) = self.radio_time(now, sojourn, note);
+        let within_reserve = self.within_reserve(lane, packet, of_lane, sojourn);
+        let late = config.has_deadline(packet, bytes_behind) && sojourn >= config.deadline;
         let state = self.lane(lane);
         if state.second_due {
             state.second_due = false;
@@ -476,13 +481,19 @@ impl Aqm for CoDel {
 
     fn on_enqueue(
         &mut self,
-        _now: Instant,
-        _view: &QueueView,
+        now: Instant,
+        view: &QueueView,
         lane: Lane,
         _packet: &Packet,
     ) -> (Verdict, Tag) {
         let of_lane = self.peak(lane).map_or(0, |peak| peak.note());
-        (Verdict::Pass, tag([self.mean.note(), of_lane]))
+        if self.config.dip.is_zero() {
+            return (Verdict::Pass, tag([0, of_lane]));
+        }
+        if view.backlog_packets == 0 {
+            self.clock.on_busy(now);
+        }
+        (Verdict::Pass, tag([micros(self.clock.at(now)), of_lane]))
     }
 
     fn on_dequeue(
@@ -512,6 +523,7 @@ impl Aqm for CoDel {
 
     fn on_empty(&mut self, now: Instant, lane: Lane) {
         let config = self.config;
+        let (now, _) = self.radio_time(now, Duration::ZERO, 0);
         if let Some(peak) = self.peak(lane) {
             peak.on_empty();
         }
@@ -689,23 +701,31 @@ mod tests {
     }
 
     #[test]
-    fn in_a_dip_a_packet_reaches_its_deadline_when_the_mean_rate_would_have_sent_what_left() {
+    fn with_dip_times_pass_as_slowly_as_the_radio_sends() {
         // One of 1500 B leaves each ms for a second, then one each `gap` ms; 200 ms later, one that
-        // came when `sent` fewer had left.
-        let verdict = |dip, gap, sent| {
+        // came when the slower time began.
+        let after = |dip, gap, config: CoDelConfig| {
             let mut codel = codel(Variant::Rfc8289);
-            codel.config.deadline = Duration::from_millis(90);
-            codel.config.dip = Duration::from_millis(dip);
-            for ms in (0..1000).chain((1000..1200).step_by(gap)) {
-                assert_eq!(ask(&mut codel, ms, 1, Ecn::NotEct), Verdict::Pass);
+            codel.config = CoDelConfig { dip: Duration::from_millis(dip), ..config };
+            let note = |codel: &CoDel, ms| tag([micros(codel.clock.at(at(ms))), 0]);
+            for ms in 0..1000 {
+                let comes = note(&codel, ms);
+                let verdict = ask_tagged(&mut codel, ms, 0, Ecn::NotEct, (50, comes));
+                assert_eq!(verdict, Verdict::Pass);
             }
-            let came = tag([codel.mean.note().wrapping_sub(sent * MTU as u32 / 64), 0]);
+            let came = note(&codel, 1000);
+            for ms in (1000..1200).step_by(gap) {
+                let _ = ask_tagged(&mut codel, ms, ms - 1000, Ecn::NotEct, (50, came));
+            }
             ask_tagged(&mut codel, 1200, 200, Ecn::NotEct, (50, came))
         };
-        assert_eq!([verdict(0, 10, 20), verdict(2000, 10, 20)], [Verdict::Drop, Verdict::Pass]);
-        assert_eq!([verdict(2000, 1, 89), verdict(2000, 1, 91)], [Verdict::Pass, Verdict::Drop]);
-        // Of 0.2 s at a tenth half has counted at least: 0.91 to 0.96 of the mean of 2 s are left.
-        assert_eq!([verdict(2000, 10, 80), verdict(2000, 10, 88)], [Verdict::Pass, Verdict::Drop]);
+        let late = CoDelConfig { deadline: Duration::from_millis(90), ..CoDelConfig::default() };
+        assert_eq!([after(0, 10, late), after(2000, 10, late)], [Verdict::Drop, Verdict::Pass]);
+        assert_eq!(after(2000, 1, late), Verdict::Drop);
+        // Above the target for more than an interval, by the clock on the wall alone.
+        let plain = CoDelConfig::default();
+        let signals = |dip, gap| after(dip, gap, plain) == Verdict::Signal;
+        assert_eq!([signals(0, 100), signals(2000, 100)], [true, false]);
     }
 
     #[test]
