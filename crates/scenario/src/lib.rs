@@ -33,6 +33,7 @@ mod sweep;
 mod trace_channel;
 mod tree;
 mod unread;
+mod written;
 
 pub use error::ScenarioError;
 pub use file::docs;
