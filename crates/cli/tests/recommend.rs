@@ -210,6 +210,58 @@ fn where_the_rlc_is_apart_what_reorders_it_is_not_run() {
     assert!(error.contains("rlc.queue.discipline") && error.contains("fifo"), "{error}");
 }
 
+/// Arguments for a short run of `download-pages-call`, and `more`.
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["download-pages-call"], &SHORT[..], more].concat()
+}
+
+#[test]
+fn a_setting_that_only_some_methods_have_applies_to_those_and_what_it_leaves_out_is_said() {
+    let folder = folder();
+    let limited = with(&["--set", "rlc.limiter.target=3ms"]);
+    let asked = ["--method", "Vanilla", "--method", "LastPoll", "--method", "DRQL"];
+    let two_packets = ["--set", "rlc.limiter.start=2", "--set", "rlc.limiter.max=2"];
+    let args = with(&[&two_packets[..], &asked].concat());
+    let done = recommend(folder.path(), &[&args[..], &["--json"]].concat());
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("--set rlc.limiter.max does not apply to Vanilla, LastPoll"), "{said}");
+    let found = &answers(folder.path(), &args)[0];
+    let plain = &answers(folder.path(), &with(&asked))[0];
+    let of = |answer: &Value, method: &str| -> Value {
+        let choices = answer["choices"].as_array().expect("a list");
+        choices.iter().find(|c| c["method"] == method).expect("it was asked for").clone()
+    };
+    assert_eq!(of(found, "Vanilla")["delay_ms_p99"], of(plain, "Vanilla")["delay_ms_p99"]);
+    assert_ne!(of(found, "DRQL")["delay_ms_p99"], of(plain, "DRQL")["delay_ms_p99"]);
+
+    // With the usual methods, too: all of them are run.
+    let usual = &answers(folder.path(), &with(&two_packets))[0];
+    assert_eq!(methods(usual).len(), 8);
+    assert_eq!(usual["not_run"].as_array().map(Vec::len), Some(0));
+
+    // What none has is refused, and what is wrong where it is, even if the others lack it.
+    let error = refused(folder.path(), &limited);
+    assert!(error.contains("rlc.limiter.target") && error.contains("no such setting"), "{error}");
+    let error = refused(folder.path(), &with(&["--set", "rlc.limiter.max=many"]));
+    assert!(error.contains("rlc.limiter.max") && error.contains("many"), "{error}");
+}
+
+#[test]
+fn a_kernel_that_looks_like_a_number_is_taken_as_text_and_another_is_refused() {
+    let folder = folder();
+    let asked = ["--method", "Vanilla", "--method", "Justfull"];
+    let kernel = |of: &'static str| with(&[&asked[..], &["--set", of]].concat());
+    let bare = answers(folder.path(), &kernel("flow.download.tcp.sender.kernel=4.15"));
+    let quoted = answers(folder.path(), &kernel("flow.download.tcp.sender.kernel=\"4.15\""));
+    assert_eq!(bare, quoted);
+    let other = answers(folder.path(), &kernel("flow.download.tcp.sender.kernel=6.18"));
+    assert_ne!(bare, other, "it has an effect");
+    let error = refused(folder.path(), &kernel("flow.download.tcp.sender.kernel=4.16"));
+    assert!(error.contains("found `4.16`") && error.contains("`rfc`, `4.15`"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
 #[test]
 fn wrong_input_is_one_error_before_any_run() {
     let folder = folder();

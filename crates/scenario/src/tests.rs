@@ -148,6 +148,25 @@ fn a_number_is_the_text_as_it_is_written_where_a_setting_takes_only_text() {
 }
 
 #[test]
+fn what_no_method_has_is_refused_unless_they_are_only_some_of_those_compared() {
+    let with = |some_methods| {
+        let set = vec!["rlc.limiter.max=2".parse().expect("a setting")];
+        let methods = Some(vec!["Vanilla".to_string()]);
+        parse(LAYERS, Overrides { set, methods, some_methods, ..Overrides::default() })
+    };
+    let error = with(false).map(drop).expect_err("no limiter has it");
+    assert_eq!(error.found, "no such setting");
+    let notes = with(true).expect("another may have it").warnings().expect("no trace");
+    assert!(notes[0].contains("rlc.limiter.max does not apply to Vanilla"), "{notes:?}");
+    let wrong = Overrides {
+        set: vec!["mtu=many".parse().expect("a setting")],
+        some_methods: true,
+        ..Overrides::default()
+    };
+    assert!(parse(LAYERS, wrong).is_err(), "what is there is checked");
+}
+
+#[test]
 fn a_number_in_a_file_where_a_name_is_expected_is_told_with_the_names() {
     let told = |value: &str| {
         let sender = format!("[[flow]]\nname = \"f\"\ntcp.sender.kernel = {value}\n");
