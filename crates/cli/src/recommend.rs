@@ -1,7 +1,7 @@
 //! `recommend`.
 
 use crate::args::RecommendArgs;
-use crate::compare::{data_dir, in_words, load, overrides, threads, unbroken};
+use crate::compare::{data_dir, in_words, overrides, source, threads, unbroken};
 use crate::progress::Display;
 use crate::terminal::{print, print_exact, say};
 use crate::{Failure, VERSION};
@@ -10,7 +10,7 @@ use justfull_lab::recommend::choices;
 use justfull_report::export::choices::Answer;
 use justfull_report::export::run::compare;
 use justfull_report::table;
-use justfull_scenario::{Overrides, Scenario, Setting, Table, Value, library};
+use justfull_scenario::{Overrides, Scenario, ScenarioError, Setting, Table, Value, library};
 use std::path::Path;
 
 /// The traffic for a trace.
@@ -42,7 +42,9 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     for group in &found.groups {
         tell(group, &not_run, &found.notes, args.json)?;
     }
-    if !args.json {
+    if args.json {
+        found.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    } else {
         for (method, why) in &not_run {
             say(&format!("note: {method} was not run: {why}"));
         }
@@ -98,27 +100,35 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
         base.base.push(set("title", Value::String(args.input.display().to_string()))?);
         Path::new(TRAFFIC)
     };
-    let with = |methods: &[String]| {
-        load(name, Overrides { methods: Some(methods.to_vec()), ..base.clone() })
+    let (text, file) = source(name)?;
+    let with = |methods: &[String], some_methods| {
+        let methods = Some(methods.to_vec());
+        let overrides = Overrides { methods, some_methods, ..base.clone() };
+        Scenario::parse(&text, &file, data_dir(), overrides)
     };
+    // One method alone may lack what another has.
+    let alone = |method: String| with(&[method], true).and_then(|s| buildable(&s));
     // Vanilla needs nothing: what is wrong with it is wrong with the scenario.
-    with(&["Vanilla".to_string()])?;
+    with(&["Vanilla".to_string()], true).map_err(|e| Failure::usage(&e))?;
     let (mut sound, mut not_run) = (Vec::new(), Vec::new());
     for method in asked {
-        match with(std::slice::from_ref(&method)).and_then(|s| buildable(&s)) {
+        match alone(method.clone()) {
             Ok(()) => sound.push(method),
-            Err(failure) if args.methods.is_empty() => not_run.push((method, failure.to_string())),
-            Err(failure) => return Err(failure),
+            Err(error) if args.methods.is_empty() => not_run.push((method, error)),
+            Err(error) => return Err(Failure::usage(&error)),
         }
     }
-    Ok((with(&sound)?, not_run))
+    let scenario = with(&sound, false).map_err(|error| {
+        // A setting that the others lack may be wrong where it is.
+        let of_user = not_run.iter().map(|(_, error)| error).find(|e| e.set_by == "--set");
+        Failure::usage(of_user.unwrap_or(&error))
+    })?;
+    Ok((scenario, not_run.into_iter().map(|(method, error)| (method, error.to_string())).collect()))
 }
 
 /// Builds the first run, so that what a method needs of the scenario is known before all are run.
-fn buildable(scenario: &Scenario) -> Result<(), Failure> {
-    let jobs = scenario.jobs();
-    jobs.first()
-        .map_or(Ok(()), |job| scenario.built(job).map(|_| ()).map_err(|e| Failure::usage(&e)))
+fn buildable(scenario: &Scenario) -> Result<(), ScenarioError> {
+    scenario.jobs().first().map_or(Ok(()), |job| scenario.built(job).map(drop))
 }
 
 /// A scenario by its ending, or the name of a shipped one; all else is a trace.

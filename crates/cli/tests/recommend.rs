@@ -118,6 +118,80 @@ fn justfull_keeps_a_download_where_the_radio_falls_to_a_fortieth_and_plain_lanes
     }
 }
 
+/// 24 Mbit/s, and nothing for half a second of every five.
+fn outages() -> String {
+    let amounts = [["300000"; 45].join(", "), ["0"; 5].join(", ")].join(", ");
+    format!(
+        "channel={{ kind = \"rows\", amounts = [{amounts}], row = \"100ms\", interval = \"100ms\", \
+         packet_bytes = \"1B\", unit = \"bytes\" }}"
+    )
+}
+
+#[test]
+fn a_method_whose_low_delay_is_bought_with_a_calls_packets_is_not_recommended() {
+    let folder = folder();
+    let channel = outages();
+    let scenario = [
+        "download-pages-call",
+        "--switch",
+        "two_bearers",
+        "--set",
+        &channel,
+        "--set",
+        "duration=25s",
+        "--set",
+        "warmup=5s",
+        "--runs",
+        "1",
+    ];
+    let methods = ["--method", "Vanilla", "--method", "FQ-CoDel", "--method", "Justfull"];
+    let args = [&scenario[..], &methods[..]].concat();
+    let found = answers(folder.path(), &args);
+    let of = |method: &str, figure: &str| figure_of(&found[0], method, figure);
+    let is = |method: &str, what: &str| {
+        let choices = found[0]["choices"].as_array().expect("a list");
+        let choice = choices.iter().find(|c| c["method"] == method).expect("it was asked for");
+        choice[what].as_bool().expect("yes or no")
+    };
+    // By delay, goodput and round trips alone it would be the one to take.
+    assert!(of("Justfull", "delay_ms_p99") < 0.2 * of("FQ-CoDel", "delay_ms_p99"));
+    assert!(of("Justfull", "goodput_mbit_s") > 0.95 * of("Vanilla", "goodput_mbit_s"));
+    // A tenth of the packets meet an outage; the deadline takes the older ones.
+    assert!((4.0..10.0).contains(&of("Justfull", "loss_percent")));
+    assert!(of("Vanilla", "loss_percent") + of("FQ-CoDel", "loss_percent") < 1e-9);
+    let each = |what: &str| ["Vanilla", "FQ-CoDel", "Justfull"].map(|method| is(method, what));
+    assert_eq!(each("loses_too_much"), [false, false, true]);
+    assert_eq!(each("recommended"), [false, true, false]);
+
+    // The losses are those of the call in the results of the same run.
+    let run = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .arg("run")
+        .args(scenario)
+        .args(["--method", "Justfull", "--json", "--quiet", "--no-files"])
+        .current_dir(folder.path())
+        .output()
+        .expect("the program runs");
+    let run: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let rows = run["rows"].as_array().expect("a list");
+    let call = rows.iter().find(|row| row["flow"] == "call").expect("the scenario has it");
+    let packets = |column: &str| call[column].as_f64().expect("a number");
+    let lost = 100.0 * packets("dropped_packets") / packets("entered_packets");
+    assert!((of("Justfull", "loss_percent") - lost).abs() < 1e-9, "{lost}");
+
+    let table = recommend(folder.path(), &args);
+    let text = String::from_utf8(table.stdout).expect("UTF-8");
+    let line = |start: &str| text.lines().find(|line| line.trim_start().starts_with(start));
+    assert!(text.contains("low-latency loss"), "{text}");
+    assert!(line("Justfull").is_some_and(|line| line.contains("loses too much")), "{text}");
+    assert!(line("Justfull").is_some_and(|line| line.contains(&format!(" {lost:.2} "))), "{text}");
+    assert!(line("FQ-CoDel").is_some_and(|line| line.contains("recommended")), "{text}");
+
+    // Where nothing else is left, it is the one.
+    let alone = answers(folder.path(), &[&scenario[..], &["--method", "Justfull"]].concat());
+    let choice = &alone[0]["choices"][0];
+    assert_eq!([&choice["loses_too_much"], &choice["recommended"]], [false, true]);
+}
+
 #[test]
 fn a_trace_carries_a_download_pages_and_a_call() {
     let folder = folder();
@@ -142,6 +216,58 @@ fn where_the_rlc_is_apart_what_reorders_it_is_not_run() {
     let error =
         refused(folder.path(), &["download-pages-call", "--split", "5ms", "--method", "FQ-CoDel"]);
     assert!(error.contains("rlc.queue.discipline") && error.contains("fifo"), "{error}");
+}
+
+/// Arguments for a short run of `download-pages-call`, and `more`.
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["download-pages-call"], &SHORT[..], more].concat()
+}
+
+#[test]
+fn a_setting_that_only_some_methods_have_applies_to_those_and_what_it_leaves_out_is_said() {
+    let folder = folder();
+    let limited = with(&["--set", "rlc.limiter.target=3ms"]);
+    let asked = ["--method", "Vanilla", "--method", "LastPoll", "--method", "DRQL"];
+    let two_packets = ["--set", "rlc.limiter.start=2", "--set", "rlc.limiter.max=2"];
+    let args = with(&[&two_packets[..], &asked].concat());
+    let done = recommend(folder.path(), &[&args[..], &["--json"]].concat());
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("--set rlc.limiter.max does not apply to Vanilla, LastPoll"), "{said}");
+    let found = &answers(folder.path(), &args)[0];
+    let plain = &answers(folder.path(), &with(&asked))[0];
+    let of = |answer: &Value, method: &str| -> Value {
+        let choices = answer["choices"].as_array().expect("a list");
+        choices.iter().find(|c| c["method"] == method).expect("it was asked for").clone()
+    };
+    assert_eq!(of(found, "Vanilla")["delay_ms_p99"], of(plain, "Vanilla")["delay_ms_p99"]);
+    assert_ne!(of(found, "DRQL")["delay_ms_p99"], of(plain, "DRQL")["delay_ms_p99"]);
+
+    // With the usual methods, too: all of them are run.
+    let usual = &answers(folder.path(), &with(&two_packets))[0];
+    assert_eq!(methods(usual).len(), 8);
+    assert_eq!(usual["not_run"].as_array().map(Vec::len), Some(0));
+
+    // What none has is refused, and what is wrong where it is, even if the others lack it.
+    let error = refused(folder.path(), &limited);
+    assert!(error.contains("rlc.limiter.target") && error.contains("no such setting"), "{error}");
+    let error = refused(folder.path(), &with(&["--set", "rlc.limiter.max=many"]));
+    assert!(error.contains("rlc.limiter.max") && error.contains("many"), "{error}");
+}
+
+#[test]
+fn a_kernel_that_looks_like_a_number_is_taken_as_text_and_another_is_refused() {
+    let folder = folder();
+    let asked = ["--method", "Vanilla", "--method", "Justfull"];
+    let kernel = |of: &'static str| with(&[&asked[..], &["--set", of]].concat());
+    let bare = answers(folder.path(), &kernel("flow.download.tcp.sender.kernel=4.15"));
+    let quoted = answers(folder.path(), &kernel("flow.download.tcp.sender.kernel=\"4.15\""));
+    assert_eq!(bare, quoted);
+    let other = answers(folder.path(), &kernel("flow.download.tcp.sender.kernel=6.18"));
+    assert_ne!(bare, other, "it has an effect");
+    let error = refused(folder.path(), &kernel("flow.download.tcp.sender.kernel=4.16"));
+    assert!(error.contains("found `4.16`") && error.contains("`rfc`, `4.15`"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
 }
 
 #[test]

@@ -1,16 +1,25 @@
 //! Which of several methods to take on one channel and its traffic.
 //!
-//! Three numbers decide, each the mean over the seeds: the 99th percentile of the low-latency
-//! flows' delay, the goodput of the other flows, and the 95th percentile of their round trips. A
-//! method is *dominated* by one that is no worse in any of the three and better in one. The one
-//! that is recommended has at least 95 % of the greatest goodput; of those the least delay, where
-//! delays within 10 % or 1 ms of the least count as equal; and of those the least round trip.
+//! Four numbers decide, each the mean over the seeds: the 99th percentile of the low-latency flows'
+//! delay, the losses of these flows, the goodput of the other flows, and the 95th percentile of
+//! their round trips. A method is *dominated* by one that is no worse in any of the four and better
+//! in one.
+//!
+//! The delay is that of packets that arrive, so a method that drops a call's packets has less of
+//! it, and leaves more to the others. So a method that loses over one per cent of the packets more
+//! than the one that loses least is not recommended. Of the rest, the one that is recommended has
+//! at least 95 % of the greatest goodput; of those the least delay, where delays within 10 % or
+//! 1 ms of the least count as equal; and of those the least round trip.
 
-use crate::model::summary::{GroupSummary, Metric, is_clairvoyant};
+use crate::model::summary::{GroupSummary, Metric, Subject, is_clairvoyant};
 use crate::stats::Summary;
-use justfull_sim::results::RunResult;
+use justfull_sim::results::{FlowResult, RunResult};
 use serde::Serialize;
 
+/// Most that a method may lose beyond what the one that loses least does, in percent of the
+/// packets: a call takes one packet in a hundred (TS 23.501 Table 5.7.4-1, packet error rate of
+/// 5QI 1; ITU-T G.1010 allows a voice call 3 %).
+const LOSS_PERCENT: f64 = 1.0;
 /// Least part of the greatest goodput.
 const GOODPUT: f64 = 0.95;
 /// Delays up to this part, or this many ms, above the least are as good.
@@ -25,12 +34,20 @@ pub struct Choice {
     pub delay_ms_p99: Option<Summary>,
     /// Mean delay of the low-latency flows, in ms.
     pub delay_ms_mean: Option<Summary>,
+    /// Packets of the worst low-latency flow that were dropped on their way to the UE, in percent
+    /// of those that entered the UPF in the measured window; as for the delay, phones' flows of one
+    /// name count together. Packets that were still queued at the end are not lost. TCP flows,
+    /// which send again what is dropped, are left out; none without any other.
+    pub loss_percent: Option<Summary>,
     /// Goodput of the other flows together, in Mbit/s.
     pub goodput_mbit_s: Option<Summary>,
     /// 95th percentile of the round trips of the one of them with the longest, in ms.
     pub rtt_ms_p95: Option<Summary>,
     /// Mean time in which a page is loaded, in s.
     pub page_load_s_mean: Option<Summary>,
+    /// It loses over one per cent of the packets more than the method that loses least, and is
+    /// never recommended.
+    pub loses_too_much: bool,
     /// The first method that dominates it.
     pub dominated_by: Option<String>,
     /// The clairvoyant policy: a yardstick, which is never recommended.
@@ -39,60 +56,102 @@ pub struct Choice {
     pub recommended: bool,
 }
 
+/// The numbers that decide; 0 where the runs have none, which is then so of all methods.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Numbers {
+    delay: f64,
+    loss: f64,
+    rtt: f64,
+    /// The only one of which more is better.
+    goodput: f64,
+}
+
 impl Choice {
-    /// Delay and round trip, which are better if they are less, and goodput; 0 where the runs
-    /// have none, which is then so of all methods.
-    fn numbers(&self) -> (f64, f64, f64) {
+    fn numbers(&self) -> Numbers {
         let mean = |summary: &Option<Summary>| summary.map_or(0.0, |s| s.mean);
-        (mean(&self.delay_ms_p99), mean(&self.rtt_ms_p95), mean(&self.goodput_mbit_s))
+        Numbers {
+            delay: mean(&self.delay_ms_p99),
+            loss: mean(&self.loss_percent),
+            rtt: mean(&self.rtt_ms_p95),
+            goodput: mean(&self.goodput_mbit_s),
+        }
     }
 
     fn dominates(&self, other: &Self) -> bool {
-        let (delay, rtt, goodput) = self.numbers();
-        let (its_delay, its_rtt, its_goodput) = other.numbers();
-        let no_worse = delay <= its_delay && rtt <= its_rtt && goodput >= its_goodput;
-        no_worse && self.numbers() != other.numbers()
+        let (own, its) = (self.numbers(), other.numbers());
+        let no_worse = own.delay <= its.delay
+            && own.loss <= its.loss
+            && own.rtt <= its.rtt
+            && own.goodput >= its.goodput;
+        no_worse && own != its
     }
 }
 
 /// The methods of `runs`, which are of one scenario, in order of appearance.
 #[must_use]
 pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
-    let methods = GroupSummary::of(runs).methods;
-    let mut choices: Vec<Choice> = methods
+    let summary = GroupSummary::of(runs);
+    let mut choices: Vec<Choice> = summary
+        .methods
         .iter()
         .map(|method| Choice {
             method: method.method.clone(),
             delay_ms_p99: method.get(Metric::DelayP99),
             delay_ms_mean: method.get(Metric::DelayMean),
+            loss_percent: losses(summary.subject, runs, &method.method),
             goodput_mbit_s: method.get(Metric::Goodput),
             rtt_ms_p95: method.get(Metric::RttP95),
             page_load_s_mean: method.get(Metric::PageLoad),
+            loses_too_much: false,
             dominated_by: None,
             yardstick: is_clairvoyant(&method.method),
             recommended: false,
         })
         .collect();
-    let rivals: Vec<Choice> = choices.iter().filter(|c| !c.yardstick).cloned().collect();
-    for choice in choices.iter_mut().filter(|c| !c.yardstick) {
-        choice.dominated_by =
-            rivals.iter().find(|rival| rival.dominates(choice)).map(|rival| rival.method.clone());
-    }
-    if let Some(best) = best(&rivals) {
-        choices.iter_mut().for_each(|choice| choice.recommended = choice.method == best);
-    }
+    judge(&mut choices);
     choices
 }
 
-/// The name of the one to take; none of none.
-fn best(rivals: &[Choice]) -> Option<String> {
-    let most = rivals.iter().map(|c| c.numbers().2).fold(0.0, f64::max);
-    let fast: Vec<&Choice> = rivals.iter().filter(|c| c.numbers().2 >= GOODPUT * most).collect();
-    let least = fast.iter().map(|c| c.numbers().0).fold(f64::INFINITY, f64::min);
+/// Losses of `method` over its runs; none without low-latency flows that TCP does not carry.
+fn losses(subject: Subject, runs: &[RunResult], method: &str) -> Option<Summary> {
+    if !subject.is_low_latency() {
+        return None;
+    }
+    let of_run = |run: &RunResult| {
+        let flows = subject.flows(run).filter(|flow| flow.protocol != "tcp");
+        let percent = |flow: &FlowResult| Metric::Drops.among(&[flow], run);
+        flows.filter_map(percent).reduce(f64::max)
+    };
+    let own = runs.iter().filter(|run| run.method == method);
+    Summary::of(&own.filter_map(of_run).collect::<Vec<_>>())
+}
+
+/// Says of each of `choices` whether it loses too much, is dominated or is the one to take.
+fn judge(choices: &mut [Choice]) {
+    let rivals: Vec<Choice> = choices.iter().filter(|c| !c.yardstick).cloned().collect();
+    let least = rivals.iter().map(|c| c.numbers().loss).fold(f64::INFINITY, f64::min);
+    for choice in choices.iter_mut().filter(|c| !c.yardstick) {
+        choice.loses_too_much = choice.numbers().loss > least + LOSS_PERCENT;
+        choice.dominated_by =
+            rivals.iter().find(|rival| rival.dominates(choice)).map(|rival| rival.method.clone());
+    }
+    let sound: Vec<&Choice> =
+        choices.iter().filter(|c| !c.yardstick && !c.loses_too_much).collect();
+    if let Some(best) = best(&sound) {
+        choices.iter_mut().for_each(|choice| choice.recommended = choice.method == best);
+    }
+}
+
+/// The name of the one to take of those that do not lose too much; none of none.
+fn best(sound: &[&Choice]) -> Option<String> {
+    let most = sound.iter().map(|c| c.numbers().goodput).fold(0.0, f64::max);
+    let fast: Vec<&&Choice> =
+        sound.iter().filter(|c| c.numbers().goodput >= GOODPUT * most).collect();
+    let least = fast.iter().map(|c| c.numbers().delay).fold(f64::INFINITY, f64::min);
     let enough = (least * (1.0 + AS_GOOD.0)).max(least + AS_GOOD.1);
-    let prompt = fast.into_iter().filter(|c| c.numbers().0 <= enough);
+    let prompt = fast.into_iter().filter(|c| c.numbers().delay <= enough);
     // Of equals the one with the most goodput.
-    let order = |c: &&Choice| (c.numbers().1, -c.numbers().2);
+    let order = |c: &&&Choice| (c.numbers().rtt, -c.numbers().goodput);
     let least =
         prompt.min_by(|a, b| order(a).partial_cmp(&order(b)).expect("no result is not a number"));
     least.map(|choice| choice.method.clone())
@@ -107,13 +166,29 @@ mod tests {
             method: method.into(),
             delay_ms_p99: Summary::of(&[delay]),
             delay_ms_mean: None,
+            loss_percent: None,
             goodput_mbit_s: Summary::of(&[goodput]),
             rtt_ms_p95: Summary::of(&[rtt]),
             page_load_s_mean: None,
+            loses_too_much: false,
             dominated_by: None,
             yardstick: false,
             recommended: false,
         }
+    }
+
+    fn lossy(method: &str, loss: f64, delay: f64, goodput: f64) -> Choice {
+        Choice { loss_percent: Summary::of(&[loss]), ..choice(method, delay, 50.0, goodput) }
+    }
+
+    /// The name of the recommended one of `choices`.
+    fn recommended(choices: &[Choice]) -> Option<String> {
+        let mut choices = choices.to_vec();
+        judge(&mut choices);
+        let mut found = choices.into_iter().filter(|c| c.recommended).map(|c| c.method);
+        let first = found.next();
+        assert_eq!(found.next(), None, "one at most");
+        first
     }
 
     #[test]
@@ -124,6 +199,63 @@ mod tests {
         assert!(!a.dominates(&choice("b", 4.9, 90.0, 9.0)));
         assert!(!a.dominates(&choice("b", 9.0, 49.0, 9.0)));
         assert!(!a.dominates(&choice("b", 9.0, 90.0, 10.1)));
+        let (a, b) = (lossy("a", 0.2, 5.0, 10.0), lossy("b", 0.1, 9.0, 9.0));
+        assert!(!a.dominates(&b) && !b.dominates(&a), "it loses less");
+        assert!(a.dominates(&lossy("b", 0.3, 5.0, 10.0)));
+    }
+
+    #[test]
+    fn neither_delay_nor_goodput_is_bought_with_more_than_one_per_cent_of_losses() {
+        let call = [
+            lossy("sound", 0.5, 40.0, 8.0),
+            lossy("deadline", 1.51, 4.0, 10.0),
+            lossy("none left", 50.0, 2.0, 12.0),
+        ];
+        assert_eq!(recommended(&call).as_deref(), Some("sound"));
+        let mut judged = call.clone();
+        judge(&mut judged);
+        assert_eq!(judged.map(|c| c.loses_too_much), [false, true, true]);
+        let within = [call[0].clone(), lossy("deadline", 1.5, 4.0, 10.0)];
+        assert_eq!(recommended(&within).as_deref(), Some("deadline"), "one per cent is allowed");
+        assert_eq!(recommended(&call[1..]).as_deref(), Some("deadline"), "the least is beside it");
+    }
+
+    #[test]
+    fn the_clairvoyant_policy_sets_no_bar_for_losses() {
+        let yardstick = Choice { yardstick: true, ..lossy("clairvoyant", 0.0, 1.0, 12.0) };
+        let choices = [yardstick, lossy("a", 3.0, 5.0, 10.0), lossy("b", 3.5, 2.0, 10.0)];
+        assert_eq!(recommended(&choices).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn losses_are_those_of_the_worst_low_latency_flow_without_tcp_meaned_over_the_runs() {
+        let flow = |name: &str, protocol: &str, low_latency, dropped_packets| FlowResult {
+            name: name.into(),
+            protocol: protocol.into(),
+            low_latency,
+            entered_packets: 200,
+            // What was neither delivered nor dropped is still queued, and not lost.
+            delivered_packets: 10,
+            dropped_packets,
+            ..FlowResult::default()
+        };
+        let run = |dropped| RunResult {
+            method: "a".into(),
+            flows: vec![
+                flow("call", "udp", true, dropped),
+                flow("game", "udp", true, 1),
+                flow("video", "tcp", true, 100),
+                flow("download", "tcp", false, 150),
+            ],
+            ..RunResult::default()
+        };
+        let mut runs = vec![run(2), run(6)];
+        let loss = |runs: &[RunResult]| choices(runs)[0].loss_percent.map(|s| s.mean);
+        assert_eq!(loss(&runs), Some(2.0), "of 1 % and 3 %");
+        runs.iter_mut().for_each(|run| run.flows.drain(..2).for_each(drop));
+        assert_eq!(loss(&runs), None, "TCP alone");
+        runs.iter_mut().for_each(|run| run.flows.drain(..1).for_each(drop));
+        assert_eq!(loss(&runs), None, "no low-latency flow");
     }
 
     #[test]
@@ -134,9 +266,9 @@ mod tests {
             choice("long", 2.0, 3000.0, 9.9),
             choice("right", 2.9, 60.0, 9.6),
         ];
-        assert_eq!(best(&rivals).as_deref(), Some("right"), "0.9 ms more is as good");
-        assert_eq!(best(&rivals[..3]).as_deref(), Some("long"));
-        assert_eq!(best(&[]), None);
+        assert_eq!(recommended(&rivals).as_deref(), Some("right"), "0.9 ms more is as good");
+        assert_eq!(recommended(&rivals[..3]).as_deref(), Some("long"));
+        assert_eq!(recommended(&[]), None);
     }
 
     #[test]

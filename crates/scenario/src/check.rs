@@ -117,7 +117,8 @@ impl Scenario {
                 seen.case(method, at, resolved, |locator| self.sweep_hidden_by(locator));
             }
         }
-        for (i, under) in &seen.homeless {
+        let all = !self.overrides.some_methods;
+        for (i, under) in seen.homeless.iter().filter(|_| all) {
             if under.len() == self.methods().len() {
                 found.add(self.no_such_setting(*i, under))?;
             }
@@ -125,13 +126,13 @@ impl Scenario {
         if found.errors.len() > before {
             return Ok(Vec::new());
         }
-        if variant == self.variant() {
+        if all && variant == self.variant() {
             self.unread_settings(&seen.unread)
                 .into_iter()
                 .try_for_each(|error| found.add(error))?;
         }
         match &self.base.sweep {
-            Some(file) if sweep.is_none(&self.points()) => {
+            Some(file) if all && sweep.is_none(&self.points()) => {
                 let why = format!("{}, which changes no method's world", file.path);
                 let allowed = "a path whose value changes the world";
                 found.add(self.locator.plain("sweep.path", &why, allowed))?;

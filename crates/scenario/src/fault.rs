@@ -16,6 +16,10 @@ use toml::Value;
 const PROBE: &str = "?";
 /// What is allowed if the reader does not say.
 const TABLE: &str = "a table";
+/// What the reader says of a number where one of several names is expected, and how what it says of
+/// a table without a key there begins.
+const NO_NAME: &str = "invalid type: unit variant, expected string only";
+const NO_KEY: &str = "wanted exactly 1 element, found 0";
 /// Lists of up to this many names are shown whole, even if some are similar to what was found.
 const LISTED: usize = 12;
 
@@ -196,6 +200,29 @@ impl<'a> Search<'a> {
         Some(format!("{TABLE} of {known}"))
     }
 
+    /// What was found at `keys` where one of several names is expected, and the names, found by
+    /// trying one that is none of them; none where something else is expected. The reader's own
+    /// error says neither.
+    fn name_at(&self, keys: &[String]) -> Option<(String, String)> {
+        let message = &self.fault.message;
+        if message != NO_NAME && !message.starts_with(NO_KEY) {
+            return None;
+        }
+        let found = match get(&self.tree, keys)? {
+            Value::Integer(n) => format!("integer `{n}`"),
+            Value::Float(n) => format!("floating point `{n}`"),
+            Value::Boolean(b) => format!("boolean `{b}`"),
+            Value::Datetime(at) => format!("date `{at}`"),
+            Value::Array(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+            Value::String(_) => return None,
+        };
+        let after = self.after(|tree| get_mut(tree, keys).map(|v| *v = PROBE.into()).is_some());
+        let fault = after.and_then(Result::err)?;
+        let names = fault.message.strip_prefix(&format!("unknown variant `{PROBE}`, expected "))?;
+        Some((found, format!("text in quotes: {names}")))
+    }
+
     /// The keys of the value at fault at or below `below`. A field whose removal is itself an error
     /// is at fault only if no other is, and a `kind` last of all: it decides whether its neighbours
     /// are right.
@@ -247,6 +274,9 @@ impl Locator {
             };
         }
         let keys = search.value(&below);
+        if let Some((found, allowed)) = search.name_at(&keys) {
+            return at(&keys, &found, &allowed);
+        }
         if allowed == TABLE {
             allowed = search.table_at(&keys).unwrap_or(allowed);
         }

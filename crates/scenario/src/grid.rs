@@ -1,6 +1,7 @@
 //! A grid: several settings, each with values of its own, in all combinations.
 
 use crate::error::{Locator, ScenarioError};
+use crate::keys;
 use crate::sweep::{SweepFile, SweepPath};
 use crate::tree::{Path, Setting};
 use crate::{Scenario, Settings, sweep_number};
@@ -26,7 +27,8 @@ impl FromStr for Axis {
     type Err = String;
 
     /// Parses `path=[value, value]`; values that are not TOML are strings, so
-    /// `rlc.queue.limit=[1MB, 2MB]` needs no quotes.
+    /// `rlc.queue.limit=[1MB, 2MB]` needs no quotes; nor do numbers where the setting takes only
+    /// text.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("found `{text}`, allowed is path=[value, value]");
         let (path, list) = text.split_once('=').ok_or_else(wrong)?;
@@ -36,12 +38,17 @@ impl FromStr for Axis {
         let path: Path = path.trim().parse()?;
         let toml =
             format!("v = {list}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("v"));
-        let values: Vec<Value> = match toml {
+        let is_text = keys::is_text(&path.to_string());
+        let each = |key: &str| -> Result<Vec<Value>, String> {
+            let value =
+                |part| format!("{key}={part}").parse().map(|setting: Setting| setting.value);
+            parts(inside).into_iter().map(value).collect()
+        };
+        let values = match toml {
+            _ if is_text => each(&path.to_string())?,
             Some(Value::Array(values)) => values,
-            _ => parts(inside)
-                .into_iter()
-                .map(|part| format!("v={part}").parse().map(|setting: Setting| setting.value))
-                .collect::<Result<_, _>>()?,
+            // A key that no scenario has: a bare name stays one, which labels show.
+            _ => each("v")?,
         };
         if values.is_empty() {
             return Err(format!("found no values for `{path}`, allowed is at least one"));
@@ -268,6 +275,21 @@ mod tests {
         assert_eq!((named.points().len(), named.x(0)), (2, None));
         assert_eq!(named.point(0), "rlc.limiter=drql");
         assert!(named.label(1).contains("9 packets"), "{}", named.label(1));
+    }
+
+    #[test]
+    fn numbers_are_text_where_the_setting_takes_only_text() {
+        let path = "flow.download.tcp.sender.kernel";
+        let of_values = |list: &str| -> Vec<Value> {
+            let axis: Axis = format!("{path}={list}").parse().expect("it is sound");
+            axis.values
+        };
+        let text = ["4.15", "6.18", "rfc"].map(Value::from);
+        assert_eq!(of_values("[4.15, 6.18, rfc]"), text);
+        assert_eq!(of_values("[4.15, \"6.18\", \"rfc\"]"), text);
+        assert_eq!(of(&[&format!("{path}=[4.15, 6.18]")]).expect("it is sound").points().len(), 2);
+        let error = of(&[&format!("{path}=[4.15, 4.16]")]).map(drop).expect_err("no such kernel");
+        assert!(error.contains("4.16") && error.contains("`4.15`, `5.18`, `6.18`"), "{error}");
     }
 
     #[test]

@@ -36,6 +36,14 @@ pub fn paths() -> Vec<String> {
     paths
 }
 
+/// True when `path` is that of a key that takes text and nothing else under each kind that has it:
+/// a name of several, or free text. Times, sizes and rates are text with a unit, and not meant.
+pub(crate) fn is_text(path: &str) -> bool {
+    let found = keys(path);
+    let text = |key: &Key| matches!(key.param.form, Form::Choice(_) | Form::Text(""));
+    !found.is_empty() && found.iter().all(text)
+}
+
 /// What stands directly below `form`: its keys, and its kinds with a word about each.
 #[must_use]
 pub fn below(form: &Form) -> (Vec<ParamDoc>, Vec<&'static MethodDoc>) {
@@ -141,6 +149,16 @@ mod tests {
             let keys = keys(path);
             assert!(!keys.is_empty(), "{path}");
             assert!(keys.iter().all(|key| !key.param.text.is_empty()), "{path}");
+        }
+    }
+
+    #[test]
+    fn text_is_what_takes_nothing_else() {
+        for text in ["title", "flow.bulk.name", "flow.0.tcp.sender.kernel", "tie_order"] {
+            assert!(is_text(text), "{text}");
+        }
+        for other in ["mtu", "duration", "rlc.queue.limit", "rlc.limiter", "flow", "no-such", ""] {
+            assert!(!is_text(other), "{other}");
         }
     }
 

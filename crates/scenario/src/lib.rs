@@ -33,6 +33,7 @@ mod sweep;
 mod trace_channel;
 mod tree;
 mod unread;
+mod written;
 
 pub use error::ScenarioError;
 pub use file::docs;
@@ -76,6 +77,9 @@ pub struct Overrides {
     pub grid: Vec<Axis>,
     /// Methods besides the shipped ones and the file's.
     pub derived: Vec<Derived>,
+    /// The methods are only some of those that are to be compared: a setting of the user that none
+    /// of them has or reads, or a sweep that changes none of them, is no mistake.
+    pub some_methods: bool,
 }
 
 /// A scenario file that has been read.

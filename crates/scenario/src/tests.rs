@@ -121,6 +121,69 @@ fn a_setting_reads_toml_values_and_takes_everything_else_as_text() {
 }
 
 #[test]
+fn a_number_is_the_text_as_it_is_written_where_a_setting_takes_only_text() {
+    let value = |text: &str| text.parse::<Setting>().map(|s| s.value);
+    for path in ["flow.bulk.tcp.sender.kernel", "?flow[0].tcp.receiver.kernel", "title"] {
+        assert_eq!(value(&format!("{path} = 4.10 ")), Ok(Value::String("4.10".into())), "{path}");
+    }
+    assert_eq!(value("title=2024-01-02"), Ok(Value::String("2024-01-02".into())));
+    assert_eq!(value("title=\"5\""), Ok(Value::String("5".into())));
+    // What takes numbers, too, and what must have a unit.
+    assert_eq!(value("mtu=1500"), Ok(Value::Integer(1500)));
+    assert_eq!(value("duration=5"), Ok(Value::Integer(5)));
+
+    let kernel = |value: &str| {
+        let set = vec![format!("flow.bulk.tcp.sender.kernel={value}").parse().expect("a setting")];
+        let scenario = parse(LAYERS, Overrides { set, ..Overrides::default() })?;
+        scenario.resolved_toml(None)
+    };
+    let text = kernel("4.15").expect("it is a kernel");
+    assert!(text.contains("kernel = \"4.15\""), "{text}");
+    for wrong in ["4.16", "4", "true", "nan"] {
+        let error = kernel(wrong).expect_err("no such kernel");
+        assert_eq!(error.set_by, "--set");
+        assert_eq!(error.found, format!("`{wrong}`"));
+        assert!(error.allowed.starts_with("one of `rfc`, `4.15`, `5.18`, `6.18`"), "{error}");
+    }
+}
+
+#[test]
+fn what_no_method_has_is_refused_unless_they_are_only_some_of_those_compared() {
+    let with = |some_methods| {
+        let set = vec!["rlc.limiter.max=2".parse().expect("a setting")];
+        let methods = Some(vec!["Vanilla".to_string()]);
+        parse(LAYERS, Overrides { set, methods, some_methods, ..Overrides::default() })
+    };
+    let error = with(false).map(drop).expect_err("no limiter has it");
+    assert_eq!(error.found, "no such setting");
+    let notes = with(true).expect("another may have it").warnings().expect("no trace");
+    assert!(notes[0].contains("rlc.limiter.max does not apply to Vanilla"), "{notes:?}");
+    let wrong = Overrides {
+        set: vec!["mtu=many".parse().expect("a setting")],
+        some_methods: true,
+        ..Overrides::default()
+    };
+    assert!(parse(LAYERS, wrong).is_err(), "what is there is checked");
+}
+
+#[test]
+fn a_number_in_a_file_where_a_name_is_expected_is_told_with_the_names() {
+    let told = |value: &str| {
+        let sender = format!("[[flow]]\nname = \"f\"\ntcp.sender.kernel = {value}\n");
+        let error = parse(&format!("{LAYERS}\n{sender}"), Overrides::default()).map(drop);
+        let error = error.expect_err("no name");
+        assert!(error.field.ends_with("tcp.sender.kernel"), "{error}");
+        assert_eq!(error.allowed, "text in quotes: one of `rfc`, `4.15`, `5.18`, `6.18`");
+        error.found
+    };
+    assert_eq!(told("4.15"), "floating point `4.15`");
+    assert_eq!(told("5"), "integer `5`");
+    assert_eq!(told("true"), "boolean `true`");
+    assert_eq!(told("[1]"), "a list");
+    assert_eq!(told("{}"), "a table");
+}
+
+#[test]
 fn elements_of_arrays_are_found_by_name_and_by_index() {
     let by = |path: &str| {
         let set = vec![format!("{path}.low_latency=true").parse().expect("a setting")];

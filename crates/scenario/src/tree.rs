@@ -94,29 +94,6 @@ impl Setting {
     }
 }
 
-impl FromStr for Setting {
-    type Err = String;
-
-    /// Parses `path=value`; a value that is not TOML is a string, so `rlc.queue.limit=31 packets`
-    /// needs no quotes.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (path, value) =
-            text.split_once('=').ok_or_else(|| format!("found `{text}`, allowed is path=value"))?;
-        let value = value.trim();
-        let parsed = match format!("v = {value}").parse::<toml::Table>() {
-            Ok(table) if table.len() > 1 => {
-                return Err(format!(
-                    "found further settings after `{}`, allowed is path=value",
-                    path.trim()
-                ));
-            }
-            Ok(mut table) => table.remove("v"),
-            Err(_) => None,
-        };
-        Self::new(path.trim(), parsed.unwrap_or_else(|| toml::Value::String(value.into())))
-    }
-}
-
 enum Node<'a> {
     Table(&'a mut toml::Table),
     Value(&'a mut toml::Value),

@@ -30,6 +30,12 @@ const YARDSTICK: &str = "clairvoyant";
 /// What is compared, beside the clairvoyant policy where it can run.
 const WHOLE: [&str; 8] =
     ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", OURS];
+/// Whose losses are shown, if one of those after the first loses more of a call than this, in per
+/// cent.
+const LOSERS: [&str; 4] = ["Vanilla", "FQ-CoDel", "LastPoll", OURS];
+const LOSS_PERCENT: f64 = 0.1;
+/// What one may take instead.
+const OTHERS: [&str; 4] = ["CoDel", "FQ-CoDel", "e5G-BDP", "LastPoll"];
 const SPLIT: [&str; 6] = ["Vanilla", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull-split"];
 
 /// Traffic, as a place of the page, with the switch of the scenario.
@@ -65,6 +71,7 @@ struct Choice {
     method: String,
     delay_ms_p99: Mean,
     delay_ms_mean: Mean,
+    loss_percent: Mean,
     goodput_mbit_s: Mean,
     rtt_ms_p95: Mean,
     dominated_by: Option<String>,
@@ -88,6 +95,7 @@ type Channel = (String, String);
 pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
     let mut page = read(&root.join(PAGE))?;
     let mut least = LEAST_HEAD.to_owned();
+    let mut lost = losses_head();
     let mut sets = Vec::new();
     for (name, prefix) in SETS {
         let of_set = channels(name, &read(&root.join(name))?)?;
@@ -98,6 +106,7 @@ pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
             let found = answers(root, justfull, &of_set, &methods, &mix.options())?;
             let place = format!("{prefix}{}", mix.place);
             page = filled_in(PAGE, &page, &place, &table(&of_set, &methods, &found))?;
+            lost += &losses(&of_set, mix.place, &found);
             least += &least_round_trips(root, justfull, (&of_set, mix), &found)?;
             found_in_set.push((mix, found));
         }
@@ -111,6 +120,7 @@ pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
         }
     }
     page = filled_in(PAGE, &page, "least", &least)?;
+    page = filled_in(PAGE, &page, "losses", &lost)?;
     page = filled_in(PAGE, &page, "bars", &bars(&sets))?;
     settle(&root.join(PAGE), &page, mode)
 }
@@ -156,6 +166,28 @@ fn least_round_trips(
         text += &format!("| {name} | {place} | {:.0} | {least} |\n", ours.rtt_ms_p95.mean);
     }
     Ok(text)
+}
+
+fn losses_head() -> String {
+    format!("| channel | traffic | {} |\n|---|---|{}\n", LOSERS.join(" | "), "---|".repeat(4))
+}
+
+/// A row for each of `channels` on which one of the methods loses more than `LOSS_PERCENT` of a
+/// call that it could have brought: the first method is there for comparison.
+fn losses(channels: &[Channel], traffic: &str, answers: &[Answer]) -> String {
+    let mut text = String::new();
+    for ((channel, _), answer) in channels.iter().zip(answers) {
+        let lost = LOSERS.map(|method| answer.of(method).map(|c| c.loss_percent.mean));
+        if lost[1..].iter().flatten().any(|percent| *percent > LOSS_PERCENT) {
+            let cells = lost.map(|percent| percent.map_or_else(|| "–".into(), per_cent));
+            text += &format!("| {channel} | {traffic} | {} |\n", cells.join(" | "));
+        }
+    }
+    text
+}
+
+fn per_cent(value: f64) -> String {
+    if value == 0.0 { "0".into() } else { three_digits(value) }
 }
 
 /// The channels of the claims of `name`, in the order of the file.
@@ -211,6 +243,20 @@ impl Choice {
     }
 }
 
+/// `value` to three significant digits: a difference in the fourth is none to a user.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+impl Choice {
+    /// Better than `other` in delay, goodput and round trips at once, to three digits.
+    fn is_better_in_all(&self, other: &Self) -> bool {
+        let less = |of: fn(&Self) -> Mean| rounded(of(self).mean) < rounded(of(other).mean);
+        let goodput = |choice: &Self| rounded(choice.goodput_mbit_s.mean);
+        less(|c| c.delay_ms_p99) && less(|c| c.rtt_ms_p95) && goodput(self) > goodput(other)
+    }
+}
+
 /// `value` with three significant digits at least.
 fn three_digits(value: f64) -> String {
     match value {
@@ -230,12 +276,14 @@ struct Case {
     rtt_ms: f64,
     recommended: bool,
     dominated: bool,
+    /// One of the `OTHERS` is better in all three.
+    beaten: bool,
 }
 
-/// The bars over all channels and mixes of each of the `SETS`.
+/// The bars over all channels and mixes of each of the `SETS`, and of all of them together.
 fn bars(sets: &[Vec<Case>]) -> String {
     type Row = (&'static str, fn(&[Case]) -> String);
-    const ROWS: [Row; 9] = [
+    const ROWS: [Row; 10] = [
         ("cases", |c| c.len().to_string()),
         ("mean delay of the call over the clairvoyant policy's, median", |c| {
             median(c.iter().filter_map(|c| Some(c.delay?.0)))
@@ -257,12 +305,16 @@ fn bars(sets: &[Vec<Case>]) -> String {
         ("cases in which another dominates it", |c| {
             c.iter().filter(|c| c.dominated).count().to_string()
         }),
+        ("cases in which CoDel, FQ-CoDel, e5G-BDP or LastPoll is better in all three", |c| {
+            c.iter().filter(|c| c.beaten).count().to_string()
+        }),
     ];
-    let mut text =
-        "| Justfull | seen channels | seen until `dip` | held out |\n|---|---|---|---|\n"
-            .to_owned();
+    let all = sets.concat();
+    let mut text = "\
+        | Justfull | seen channels | seen until `dip` | held out | all |\n|---|---|---|---|---|\n"
+        .to_owned();
     for (name, of) in ROWS {
-        let cells: Vec<String> = sets.iter().map(|set| of(set)).collect();
+        let cells: Vec<String> = sets.iter().chain([&all]).map(|set| of(set)).collect();
         text += &format!("| {name} | {} |\n", cells.join(" | "));
     }
     text
@@ -293,6 +345,7 @@ fn case(answer: &Answer, plain: &Answer, mix: &Mix) -> Option<Case> {
         rtt_ms: ours.rtt_ms_p95.mean,
         recommended: ours.recommended,
         dominated: ours.dominated_by.is_some(),
+        beaten: OTHERS.iter().filter_map(|n| answer.of(n)).any(|c| c.is_better_in_all(ours)),
     })
 }
 
@@ -313,6 +366,7 @@ mod tests {
             method: method.into(),
             delay_ms_p99: mean(p99),
             delay_ms_mean: mean(p99 / 4.0),
+            loss_percent: mean(0.0),
             goodput_mbit_s: mean(goodput),
             rtt_ms_p95: mean(123.4),
             dominated_by: None,
@@ -353,9 +407,76 @@ mod tests {
         let all: Vec<(&Mix, Vec<Answer>)> =
             MIXES.iter().map(|mix| (mix, goodputs.map(answer).to_vec())).collect();
         let text = bars(&[cases(&all), cases(&all[..1])]);
-        assert!(text.contains("| cases | 36 | 6 |"), "{text}");
-        assert!(text.contains("Vanilla's, least | 0.800 | 0.800 |"), "{text}");
-        assert!(text.contains("policy's, median | 2.000 | 2.000 |"), "{text}");
+        assert!(text.contains("| cases | 36 | 6 | 42 |"), "{text}");
+        assert!(text.contains("Vanilla's, least | 0.800 | 0.800 | 0.800 |"), "{text}");
+        assert!(text.contains("policy's, median | 2.000 | 2.000 | 2.000 |"), "{text}");
+    }
+
+    #[test]
+    fn all_is_over_the_cases_of_every_set_and_not_over_the_sets() {
+        let set = |ours: &[f64]| -> Vec<Case> {
+            let answer = |ours: &f64| Answer {
+                choices: vec![choice("Vanilla", 9.0, 10.0, false), choice(OURS, 2.0, *ours, true)],
+            };
+            cases(&[(&MIXES[0], ours.iter().map(answer).collect())])
+        };
+        let text = bars(&[set(&[5.0]), set(&[6.0]), set(&[9.0, 9.1, 9.2])]);
+        let median = "goodput over Vanilla's, median | 0.500 | 0.600 | 0.910 | 0.900 |";
+        assert!(text.contains(median), "{text}");
+        let columns = |line: &str| line.matches('|').count();
+        assert!(text.lines().all(|line| columns(line) == columns(median) + 1), "{text}");
+    }
+
+    #[test]
+    fn a_method_is_better_in_all_three_only_by_what_three_digits_show() {
+        let with = |delay: f64, goodput: f64, rtt: f64| Choice {
+            rtt_ms_p95: Mean { mean: rtt },
+            ..choice("CoDel", delay, goodput, false)
+        };
+        let ours = with(4.0, 12.0, 104.0);
+        assert!(with(3.99, 12.1, 103.0).is_better_in_all(&ours));
+        assert!(!with(3.996, 12.1, 103.0).is_better_in_all(&ours), "delay to three digits");
+        assert!(!with(3.99, 12.04, 103.0).is_better_in_all(&ours), "goodput");
+        assert!(!with(3.99, 12.1, 103.6).is_better_in_all(&ours), "round trips");
+        assert!(!ours.is_better_in_all(&ours));
+        let digits = [1234.5, 0.012345, 0.0].map(|value| rounded(value).to_string());
+        assert_eq!(digits, ["1230", "0.0123", "0"]);
+        let case = |method: &str| {
+            let named = |method: &str, c: Choice| Choice { method: method.into(), ..c };
+            let choices = vec![
+                named("Vanilla", with(9.0, 12.0, 900.0)),
+                named(method, with(3.0, 12.2, 90.0)),
+                named(OURS, ours.clone()),
+            ];
+            let answer = Answer { choices };
+            cases(&[(&MIXES[0], vec![answer])])[0].beaten
+        };
+        assert_eq!(["FQ-CoDel", "LastPoll", "DRQL"].map(case), [true, true, false]);
+    }
+
+    #[test]
+    fn losses_have_a_row_where_a_method_other_than_vanilla_loses_a_thousandth() {
+        let answer = |lost: [f64; 4]| {
+            let of = |(method, mean): (&str, f64)| Choice {
+                loss_percent: Mean { mean },
+                ..choice(method, 4.0, 12.0, false)
+            };
+            Answer { choices: LOSERS.into_iter().zip(lost).map(of).collect() }
+        };
+        let channels = ["a", "b", "c"].map(|name| (name.to_owned(), String::new()));
+        let answers = [
+            answer([0.0, 0.0, 0.101, 12.34]),
+            answer([50.0, 0.1, 0.0, 0.0]),
+            Answer { choices: answer([0.0, 0.2, 0.0, 0.0]).choices[..2].to_vec() },
+        ];
+        let text = losses_head() + &losses(&channels, "bbr", &answers);
+        assert_eq!(
+            text,
+            "| channel | traffic | Vanilla | FQ-CoDel | LastPoll | Justfull |\n\
+             |---|---|---|---|---|---|\n\
+             | a | bbr | 0 | 0 | 0.10 | 12.3 |\n\
+             | c | bbr | 0 | 0.20 | – | – |\n"
+        );
     }
 
     #[test]

@@ -8,9 +8,10 @@ use justfull_lab::stats::Summary;
 #[must_use]
 pub fn choices(choices: &[Choice]) -> Grid {
     type Column = (&'static str, usize, fn(&Choice) -> Option<Summary>);
-    const COLUMNS: [Column; 5] = [
+    const COLUMNS: [Column; 6] = [
         ("low-latency delay\np99 ms", 2, |c| c.delay_ms_p99),
         ("low-latency delay\nmean ms", 2, |c| c.delay_ms_mean),
+        ("low-latency loss\n%", 2, |c| c.loss_percent),
         ("goodput of the others\nMbit/s", 2, |c| c.goodput_mbit_s),
         ("their round trip\np95 ms", 1, |c| c.rtt_ms_p95),
         ("page load\nmean s", 2, |c| c.page_load_s_mean),
@@ -23,6 +24,7 @@ pub fn choices(choices: &[Choice]) -> Grid {
         let word = match (&choice.dominated_by, choice.recommended, choice.yardstick) {
             (_, true, _) => "recommended".into(),
             (_, _, true) => "knows the radio".into(),
+            _ if choice.loses_too_much => "loses too much".into(),
             (Some(other), ..) => format!("dominated by {other}"),
             _ => String::new(),
         };
@@ -37,11 +39,17 @@ pub fn choices(choices: &[Choice]) -> Grid {
         numbers_from: 2,
         notes: vec![
             super::PLUS_MINUS.into(),
-            "recommended: of the methods with 95 % of the greatest goodput those with the least \
-             p99 (to 10 % or 1 ms), and of these the one with the least round trip."
+            "recommended: of the methods that do not lose too much those with 95 % of the greatest \
+             goodput, of these those with the least p99 (to 10 % or 1 ms), and of these the one \
+             with the least round trip."
                 .into(),
-            "dominated: another method is no worse in p99, goodput and round trip, and better in \
-             one of them."
+            "loss: packets of the low-latency flows that were dropped, of the flow that loses most; \
+             a delay is that of packets that arrive."
+                .into(),
+            "loses too much: over one per cent of the packets more than the method that loses least."
+                .into(),
+            "dominated: another method is no worse in p99, loss, goodput and round trip, and better \
+             in one of them."
                 .into(),
         ],
     }
@@ -52,6 +60,20 @@ mod tests {
     use super::*;
     use justfull_lab::model::example;
     use justfull_lab::recommend;
+
+    #[test]
+    fn losses_have_a_column_and_too_many_come_before_being_dominated() {
+        let runs = example::comparison(3).groups.remove(0).runs;
+        let mut found = recommend::choices(&runs);
+        found[0].loss_percent = Summary::of(&[4.25]);
+        found[0].dominated_by = Some("another".into());
+        (found[0].loses_too_much, found[0].recommended) = (true, false);
+        let grid = choices(&found);
+        let column = grid.header.iter().position(|h| h == "low-latency loss\n%");
+        let row = &grid.rows[0].cells;
+        assert_eq!(row[1], "loses too much");
+        assert_eq!(row[column.expect("it has losses")], "4.25");
+    }
 
     #[test]
     fn one_method_is_recommended_and_columns_without_values_are_left_out() {
