@@ -206,7 +206,8 @@ impl<T: Copy> Wires<T> {
     /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
     #[inline(always)]
     pub(crate) fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
-        let popped = self.first_due(now).is_some_and(|wire| wire.pop_into(now, place));
+        let Some(wire) = self.first_due(now) else { return false };
+        let popped = wire.pop_into(now, place);
         self.find_next();
         popped
     }
