@@ -30,6 +30,7 @@ use crate::scoreboard::Scoreboard;
 use justfull_base::{BitRate, ConfigError, Duration, Instant};
 use new_reno::Reduction;
 use offload::Offload;
+pub use plain::Outlet;
 use spurious::FRto;
 use syn::Syn;
 use tail_probe::TailProbe;
