@@ -245,15 +245,15 @@ impl<T: Listener> World<T> {
     fn reach_cell(&mut self, until: Instant) -> Instant {
         let Self { cell, hosts, links, .. } = self;
         let mut radio = Radio { hosts, links, delivered: false };
+        let mut packet = Packet::default();
         loop {
             let (arrival, wake) = (radio.links.core.next(), cell.next());
             let now = if arrival <= wake {
                 radio.links.monitor.calls += 1;
-                let mut packet = Packet::default();
                 while radio.links.core.pop_into(arrival, &mut packet) {
                     radio.links.monitor.calls += 1;
                     radio.links.monitor.recorder.entered(arrival, packet.flow);
-                    cell.input(arrival, packet, &mut radio);
+                    cell.input_from(arrival, &mut packet, &mut radio);
                 }
                 arrival
             } else {
