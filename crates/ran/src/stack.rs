@@ -450,7 +450,7 @@ impl Stack {
     }
 
     /// One poll of one UE's SDAP.
-    #[inline]
+    #[inline(always)]
     fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         if self.cell.wants_reports || self.clairvoyant.is_some() {
             self.prepare_limiters(now, ue_index);
