@@ -190,11 +190,11 @@ impl Cubic {
 
     /// The same in whole segments.
     #[inline(never)]
-    fn avoid_by_count(&mut self, sample: &AckSample, acked: f64) {
+    fn avoid_by_count(&mut self, now: Instant, min_rtt: Duration, acked: f64) {
         let Some(count) = &mut self.count else { return };
         let windows = (self.curve.cwnd as u64, self.curve.w_max as u64);
         let acked = libm::ceil(acked) as u64;
-        self.curve.cwnd = count.grow(sample.now, sample.min_rtt, windows, acked) as f64;
+        self.curve.cwnd = count.grow(now, min_rtt, windows, acked) as f64;
     }
 
     /// The remembered maximum and the threshold of a reduction, in whole segments. A timeout
@@ -231,7 +231,9 @@ impl CongestionController for Cubic {
     fn on_ack(&mut self, sample: &AckSample) {
         let mut growth = Growth::Full;
         if self.in_slow_start() {
-            growth = self.hystart.growth(sample, self.curve.cwnd);
+            // A copy, so that only slow start computes the fields that are not read here.
+            let whole = *sample;
+            growth = self.hystart.growth(&whole, self.curve.cwnd);
             if growth == Growth::Over {
                 self.curve.ssthresh = self.curve.cwnd;
             }
@@ -247,7 +249,7 @@ impl CongestionController for Cubic {
         }
         if acked > 0.0 {
             if self.count.is_some() {
-                self.avoid_by_count(sample, acked);
+                self.avoid_by_count(sample.now, sample.min_rtt, acked);
             } else {
                 self.avoid(sample.now, sample.srtt, acked);
             }
