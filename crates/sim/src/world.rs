@@ -174,7 +174,7 @@ impl<T: Listener> World<T> {
         if self.proxy.is_some() {
             return self.reach_servers_or_proxy(now);
         }
-        let mut item = Up::NOTHING;
+        let mut item = Up::nothing();
         while self.links.uplink.pop_into(now, &mut item) {
             self.links.monitor.calls += 1;
             match item {
@@ -216,7 +216,7 @@ impl<T: Listener> World<T> {
     /// Likewise, where some of it is for the proxy.
     #[inline(never)]
     fn reach_servers_or_proxy(&mut self, now: Instant) {
-        let mut item = Up::NOTHING;
+        let mut item = Up::nothing();
         while self.links.uplink.pop_into(now, &mut item) {
             match item {
                 Up::Status(handle) => {
