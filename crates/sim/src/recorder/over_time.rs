@@ -95,13 +95,8 @@ impl OverTime {
     pub(super) fn delivered(&mut self, delay: Duration) {
         if self.skip > 0 {
             self.skip -= 1;
-        } else {
-            self.keep(delay);
+            return;
         }
-    }
-
-    #[inline(never)]
-    fn keep(&mut self, delay: Duration) {
         self.skip = self.one_of - 1;
         if self.delays.len() == MOST_DELAYS {
             self.thin();
@@ -109,6 +104,7 @@ impl OverTime {
         self.delays.push(u32::try_from(delay.as_nanos() / 1000).unwrap_or(u32::MAX));
     }
 
+    #[cold]
     fn thin(&mut self) {
         let mut place = 0;
         self.delays.retain(|_| {
