@@ -136,11 +136,7 @@ impl Sender {
     /// Sends full segments of new data, with `BURSTS` in buffers. True when only the window holds
     /// back the rest.
     #[inline(always)]
-    fn send_plain<const BURSTS: bool>(
-        &mut self,
-        now: Instant,
-        outlet: &mut impl Outlet,
-    ) -> bool {
+    fn send_plain<const BURSTS: bool>(&mut self, now: Instant, outlet: &mut impl Outlet) -> bool {
         let (mss, bytes) = (self.mss_bytes(), self.setup.mss);
         let (begin, pipe) = (self.board.nxt(), self.board.pipe());
         let most = self.written.min(self.window_end).saturating_sub(begin);
