@@ -169,12 +169,10 @@ impl Stack {
         self.advance(now, !self.clocks.top_down, driver);
         let flow = self.number(now, place);
         let Some(qos) = flow.qos else {
-            self.refuse(now, *place, DropReason::NoRule, driver);
-            return;
+            return self.refuse(now, *place, DropReason::NoRule, driver);
         };
         if self.upfs.is_empty() {
-            self.enter_sdap(now, flow.ue, qos as usize, place, driver);
-            return;
+            return self.enter_sdap(now, flow.ue, qos as usize, place, driver);
         }
         let upf = &mut self.upfs[flow.ue as usize];
         if upf.queues[qos as usize].queue.enqueue_from(now, place, driver) && !upf.listed {
