@@ -82,7 +82,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 60.0,
         allocations: 0,
         rounds: ROUNDS,
-        instructions_m: Some(256.0),
+        instructions_m: Some(244.0),
         misses_per_packet: None,
     },
     Workload {
@@ -91,7 +91,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 54.0,
         allocations: 0,
         rounds: ROUNDS,
-        instructions_m: Some(210.0),
+        instructions_m: Some(203.0),
         misses_per_packet: None,
     },
     Workload {
@@ -100,7 +100,7 @@ const WORKLOADS: [Workload; 7] = [
         ceiling_ms: 80.0,
         allocations: 8,
         rounds: ROUNDS,
-        instructions_m: Some(362.0),
+        instructions_m: Some(338.0),
         misses_per_packet: None,
     },
     Workload {

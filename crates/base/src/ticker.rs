@@ -189,21 +189,31 @@ impl Ticker {
         // A busy layer asks for the tick after its last one: nothing was skipped, so no search.
         match self.at(from) {
             Some(at) if at > t || (!strictly && at == t) => (from, at),
+            _ if self.lateness == Lateness::Exact => self.search_exact(from, t, strictly),
             _ => self.search(from, t, strictly),
         }
     }
 
+    /// The number of the last tick with a nominal time up to `t`, to within a rounding.
+    #[inline(always)]
+    fn number_at(&self, t: Instant) -> u64 {
+        whole(fraction(t.since(Instant::ZERO + self.phase).as_nanos()) / self.period_ns)
+    }
+
+    /// Apart from the other laws, whose hashes take registers that it would save and restore.
+    #[inline(never)]
+    fn search_exact(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
+        let k = self.number_at(t).max(from);
+        first_from(k, t, strictly, |k| Some(self.nominal(k)))
+    }
+
     #[inline(never)]
     fn search(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
-        let lag = fraction(t.since(Instant::ZERO + self.phase).as_nanos()) / self.period_ns;
         // A tick with a nominal time before `t` may still come late: up to one period later, and
         // one more for the skew between the nominal period, which bounds the lateness, and the real
         // one.
         let back = if matches!(self.lateness, Lateness::Uniform { .. }) { 2 } else { 0 };
-        let k = whole(lag).saturating_sub(back).max(from);
-        if self.lateness == Lateness::Exact {
-            return first_from(k, t, strictly, |k| Some(self.nominal(k)));
-        }
+        let k = self.number_at(t).saturating_sub(back).max(from);
         first_from(k, t, strictly, |k| self.at(k))
     }
 

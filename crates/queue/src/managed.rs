@@ -179,8 +179,20 @@ impl ManagedQueue {
     /// The AQM sees every arrival, then the limit is checked. Only an admitted packet is marked.
     #[inline(always)]
     pub fn enqueue<P: Probe>(&mut self, now: Instant, mut packet: Packet, probe: &mut P) -> bool {
-        packet.enqueued = now;
-        let admitted = known!(self, queue => queue.enqueue(now, &mut packet, probe));
+        self.enqueue_from(now, &mut packet, probe)
+    }
+
+    /// Like [`Self::enqueue`], but reads the packet from `place`, which saves a copy, and stamps it
+    /// there.
+    #[inline(always)]
+    pub fn enqueue_from<P: Probe>(
+        &mut self,
+        now: Instant,
+        place: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
+        place.enqueued = now;
+        let admitted = known!(self, queue => queue.enqueue(now, place, probe));
         self.check();
         admitted
     }

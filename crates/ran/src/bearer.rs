@@ -292,7 +292,7 @@ impl Bearer {
     }
 
     /// Sends up to `grant` bytes and returns how many. SDUs whose last byte is sent are delivered.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pull_bytes<D: Probe + Egress>(
         &mut self,
         now: Instant,

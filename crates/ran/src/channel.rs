@@ -216,15 +216,21 @@ impl Channel {
         Ok(Self { unit: config.unit(), map: config.map(), kind, last_pull: Instant::ZERO })
     }
 
-    /// Slot `slot_index` is pulled at `now`.
+    /// A slot is pulled at `now`.
     #[inline(always)]
-    fn advance(&mut self, slot_index: u64, now: Instant) {
+    fn note_pull(&mut self, now: Instant) {
         debug_assert!(
             now >= self.last_pull,
             "the MAC pulled at {now:?} after {:?}",
             self.last_pull
         );
         self.last_pull = now;
+    }
+
+    /// Slot `slot_index` is pulled at `now`.
+    #[inline(always)]
+    fn advance(&mut self, slot_index: u64, now: Instant) {
+        self.note_pull(now);
         each!(&mut self.kind, kind => kind.advance(slot_index, now));
     }
 
@@ -232,8 +238,12 @@ impl Channel {
     /// argument may decrease.
     #[inline(always)]
     pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
-        self.advance(slot_index, now);
-        self.peek(slot_index, now)
+        self.note_pull(now);
+        // Both at once: each would look up the kind.
+        each!(&mut self.kind, kind => {
+            kind.advance(slot_index, now);
+            kind.amount(slot_index, now)
+        })
     }
 
     /// What slot `slot_index` will carry if it is pulled at `at`, not before the last pull. Changes

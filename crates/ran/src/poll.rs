@@ -129,7 +129,7 @@ impl Clocks {
     }
 
     /// Takes the slot that is due, and arms the next: its number and instant.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_slot(&mut self) -> Option<(u64, Instant)> {
         let (k, now) = self.mac.take()?;
         self.mac.arm(now, false);

@@ -155,18 +155,27 @@ impl Stack {
     /// A packet arrives from the data network at `now`. The driver sets its flow, size, ECN bits,
     /// protocol, payload handle and tracked flag; the rest is set here.
     pub fn input<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
+        self.input_from(now, &mut packet, driver);
+    }
+
+    /// Like [`Stack::input`], but reads the packet from `place`, which saves copies, and sets there
+    /// what it sets.
+    pub fn input_from<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        place: &mut Packet,
+        driver: &mut D,
+    ) {
         self.advance(now, !self.clocks.top_down, driver);
-        let flow = self.number(now, &mut packet);
+        let flow = self.number(now, place);
         let Some(qos) = flow.qos else {
-            self.refuse(now, packet, DropReason::NoRule, driver);
-            return;
+            return self.refuse(now, *place, DropReason::NoRule, driver);
         };
         if self.upfs.is_empty() {
-            self.enter_sdap(now, flow.ue, qos as usize, &packet, driver);
-            return;
+            return self.enter_sdap(now, flow.ue, qos as usize, place, driver);
         }
         let upf = &mut self.upfs[flow.ue as usize];
-        if upf.queues[qos as usize].queue.enqueue(now, packet, driver) && !upf.listed {
+        if upf.queues[qos as usize].queue.enqueue_from(now, place, driver) && !upf.listed {
             upf.listed = true;
             self.upf_busy.push(flow.ue);
         }
@@ -365,10 +374,10 @@ impl Stack {
                 self.paced += u64::from(!self.unpaced && upf.is_busy());
                 break;
             };
-            let Some(packet) = upf.queues[i].queue.dequeue(now, driver) else { continue };
+            let Some(mut packet) = upf.queues[i].queue.dequeue(now, driver) else { continue };
             let amount = self.cell.unit.amount(&packet);
             upf.queues[i].allowance = upf.queues[i].allowance.saturating_sub(amount);
-            self.enter_sdap(now, ue_index, i, &packet, driver);
+            self.enter_sdap(now, ue_index, i, &mut packet, driver);
         }
     }
 
@@ -378,7 +387,7 @@ impl Stack {
         now: Instant,
         ue_index: u32,
         qos: usize,
-        packet: &Packet,
+        packet: &mut Packet,
         driver: &mut D,
     ) {
         let event_driven = self.clocks.sdap.is_event_driven();
@@ -387,7 +396,7 @@ impl Stack {
         }
         let ue = &mut self.ues[ue_index as usize];
         let queue = &mut ue.sdap.queues[qos];
-        if queue.queue.enqueue(now, *packet, driver) {
+        if queue.queue.enqueue_from(now, packet, driver) {
             if !self.unpaced {
                 queue.pacer.on_enqueued(self.cell.unit.amount(packet));
             }
@@ -439,7 +448,7 @@ impl Stack {
     }
 
     /// One poll of one UE's SDAP.
-    #[inline]
+    #[inline(always)]
     fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         if self.cell.wants_reports || self.clairvoyant.is_some() {
             self.prepare_limiters(now, ue_index);

@@ -15,16 +15,21 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// `packet` reaches the UPF, if the way there does not lose it.
+    /// The packet in `place` reaches the UPF, if the way there does not lose it.
     #[inline]
-    pub(crate) fn input<L: Probe + Egress>(&mut self, now: Instant, packet: Packet, links: &mut L) {
+    pub(crate) fn input_from<L: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        place: &mut Packet,
+        links: &mut L,
+    ) {
         if self.loss.as_mut().is_some_and(|loss| loss.takes_next()) {
-            return self.lose(now, packet, links);
+            return self.lose(now, *place, links);
         }
         match &mut self.backlogs {
-            None => self.stack.input(now, packet, links),
+            None => self.stack.input_from(now, place, links),
             Some(backlogs) => {
-                self.stack.input(now, packet, &mut Measured { driver: links, backlogs })
+                self.stack.input_from(now, place, &mut Measured { driver: links, backlogs })
             }
         }
     }

@@ -41,7 +41,7 @@ pub(crate) struct Links<T> {
 }
 
 impl<T: Listener> SegmentLink for Links<T> {
-    #[inline]
+    #[inline(always)]
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment) {
         let size = segment.len + route.header();
         let payload = self.monitor.segments.put(Sent { segment, flow: route.flow });

@@ -5,12 +5,27 @@ use crate::route::Route;
 use crate::timers::Timers;
 use justfull_base::{BitRate, Instant};
 use justfull_ran::FiveTuple;
-use justfull_tcp::{Ack, Segment, Sender, SenderConfig};
+use justfull_tcp::{Ack, Outlet, Segment, Sender, SenderConfig};
 
 /// Takes the segments of senders.
 pub(crate) trait SegmentLink {
     /// `segment` leaves sender `i`, whose data goes by `route`.
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment);
+}
+
+/// The way of the segments that sender `i` sends at `now`.
+struct Way<'a, L> {
+    now: Instant,
+    i: u32,
+    route: &'a Route,
+    links: &'a mut L,
+}
+
+impl<L: SegmentLink> Outlet for Way<'_, L> {
+    #[inline(always)]
+    fn take(&mut self, segment: Segment) {
+        self.links.send_segment(self.now, self.i, self.route, segment);
+    }
 }
 
 /// What the application of a sender writes, and when.
@@ -190,7 +205,7 @@ impl Senders {
             sender.stop();
             writer.next = Instant::NEVER;
         }
-        sender.transmit(now, |segment| links.send_segment(now, i, route, segment));
+        sender.transmit(now, &mut Way { now, i, route, links });
         let at = sender.next_timer().unwrap_or(Instant::NEVER).min(writer.next);
         if at != Instant::NEVER {
             self.timers.arm(i, at);

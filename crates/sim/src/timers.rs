@@ -7,7 +7,8 @@ use std::collections::BinaryHeap;
 /// Lazy timers of many members: at most a few entries each; an entry that fires early is put back.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
-    heap: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Instants and members, in one number, which is quicker to compare.
+    heap: BinaryHeap<Reverse<u128>>,
     armed: Vec<Instant>,
     /// The earliest entry; the event loop reads it before each step.
     next: Instant,
@@ -26,7 +27,7 @@ impl Timers {
         if at < *armed {
             *armed = at;
             self.next = self.next.min(at);
-            self.heap.push(Reverse((at, i)));
+            self.heap.push(Reverse(entry(at, i)));
         }
     }
 
@@ -40,14 +41,24 @@ impl Timers {
         if self.next > now {
             return None;
         }
-        let Reverse((at, i)) = self.heap.pop()?;
-        self.next = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        let (at, i) = parts(self.heap.pop()?.0);
+        self.next = self.heap.peek().map_or(Instant::NEVER, |entry| parts(entry.0).0);
         let armed = &mut self.armed[i as usize];
         if *armed == at {
             *armed = Instant::NEVER;
         }
         Some(i)
     }
+}
+
+/// Member `i` at `at`: ordered by instant, then by member.
+fn entry(at: Instant, i: u32) -> u128 {
+    u128::from(at.as_nanos()) << u32::BITS | u128::from(i)
+}
+
+/// The instant and the member of `entry`.
+fn parts(entry: u128) -> (Instant, u32) {
+    (Instant::from_nanos((entry >> u32::BITS) as u64), entry as u32)
 }
 
 #[cfg(test)]

@@ -54,8 +54,11 @@ pub(crate) enum Up {
 }
 
 impl Up {
-    /// What a place for an item holds before the first.
-    pub(crate) const NOTHING: Self = Self::Status(u32::MAX);
+    /// What a place for an item holds before the first. No constant, all of which would be copied.
+    #[inline(always)]
+    pub(crate) const fn nothing() -> Self {
+        Self::Status(u32::MAX)
+    }
 }
 
 table! {

@@ -101,12 +101,9 @@ impl<T: Copy> Wire<T> {
         Some(item)
     }
 
-    /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
+    /// Copies the first item to `place`. False when there is none.
     #[inline(always)]
-    pub(crate) fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
-        if self.next > now {
-            return false;
-        }
+    fn take_first(&mut self, place: &mut T) -> bool {
         let Some((_, item)) = self.flight.front() else { return false };
         *place = *item;
         self.drop_first();
@@ -206,7 +203,20 @@ impl<T: Copy> Wires<T> {
     /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
     #[inline(always)]
     pub(crate) fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
-        let popped = self.first_due(now).is_some_and(|wire| wire.pop_into(now, place));
+        if self.next > now {
+            return false;
+        }
+        // Most worlds have one, which needs no search.
+        let [wire] = self.wires.as_mut_slice() else { return self.pop_first_due(now, place) };
+        let taken = wire.take_first(place);
+        self.next = wire.next;
+        taken
+    }
+
+    /// The same of several wires.
+    #[inline(never)]
+    fn pop_first_due(&mut self, now: Instant, place: &mut T) -> bool {
+        let popped = self.first_due(now).is_some_and(|wire| wire.take_first(place));
         self.find_next();
         popped
     }
@@ -220,7 +230,7 @@ impl<T: Copy> Wires<T> {
         match self.wires.as_mut_slice() {
             // Most worlds have one, which needs no search.
             [wire] => Some(wire),
-            wires => wires.iter_mut().find(|wire| wire.next() <= now),
+            wires => wires.iter_mut().find(|wire| wire.next <= now),
         }
     }
 

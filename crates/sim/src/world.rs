@@ -174,7 +174,7 @@ impl<T: Listener> World<T> {
         if self.proxy.is_some() {
             return self.reach_servers_or_proxy(now);
         }
-        let mut item = Up::NOTHING;
+        let mut item = Up::nothing();
         while self.links.uplink.pop_into(now, &mut item) {
             self.links.monitor.calls += 1;
             match item {
@@ -216,7 +216,7 @@ impl<T: Listener> World<T> {
     /// Likewise, where some of it is for the proxy.
     #[inline(never)]
     fn reach_servers_or_proxy(&mut self, now: Instant) {
-        let mut item = Up::NOTHING;
+        let mut item = Up::nothing();
         while self.links.uplink.pop_into(now, &mut item) {
             match item {
                 Up::Status(handle) => {
@@ -245,15 +245,15 @@ impl<T: Listener> World<T> {
     fn reach_cell(&mut self, until: Instant) -> Instant {
         let Self { cell, hosts, links, .. } = self;
         let mut radio = Radio { hosts, links, delivered: false };
+        let mut packet = Packet::default();
         loop {
             let (arrival, wake) = (radio.links.core.next(), cell.next());
             let now = if arrival <= wake {
                 radio.links.monitor.calls += 1;
-                let mut packet = Packet::default();
                 while radio.links.core.pop_into(arrival, &mut packet) {
                     radio.links.monitor.calls += 1;
                     radio.links.monitor.recorder.entered(arrival, packet.flow);
-                    cell.input(arrival, packet, &mut radio);
+                    cell.input_from(arrival, &mut packet, &mut radio);
                 }
                 arrival
             } else {

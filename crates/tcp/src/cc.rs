@@ -57,6 +57,12 @@ impl fmt::Debug for AnyControl {
 }
 
 impl AnyControl {
+    /// Like [`CongestionController::on_sent`]; only a control that listens has its sample built.
+    #[inline(always)]
+    pub(crate) fn on_sent_with(&mut self, sent: impl Fn() -> Sent) {
+        each!(self, c => c.on_sent(&sent()));
+    }
+
     /// Like [`CongestionController::on_ack`]. Each arm builds its own sample, so that a control
     /// inlined into its caller computes only the fields it reads.
     #[inline(always)]

@@ -78,4 +78,4 @@ pub use hystart::HyStart;
 pub use kernel::Kernel;
 pub use receiver::{AutoWindow, Receiver, ReceiverConfig, ReceiverStats, Window};
 pub use segment::{Ack, Mark, SackBlock, Segment};
-pub use sender::{Sender, SenderSnapshot, SenderStats};
+pub use sender::{Outlet, Sender, SenderSnapshot, SenderStats};

@@ -30,6 +30,7 @@ use crate::scoreboard::Scoreboard;
 use justfull_base::{BitRate, ConfigError, Duration, Instant};
 use new_reno::Reduction;
 use offload::Offload;
+pub use plain::Outlet;
 use spurious::FRto;
 use syn::Syn;
 use tail_probe::TailProbe;
@@ -403,6 +404,7 @@ impl Sender {
 
     /// Bytes a second that Linux reckons with under a control without a rate of its own
     /// (`tcp_update_pacing_rate`); none before the first round trip.
+    #[inline(always)]
     fn usual_rate(&self) -> Option<u64> {
         let srtt = self.rtt.srtt().as_nanos();
         if srtt == 0 {

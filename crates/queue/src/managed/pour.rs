@@ -15,7 +15,7 @@ use justfull_base::{Event, Instant, Probe};
 impl ManagedQueue {
     /// Moves up to `most` packets into `below` at `now`, as far as that has room; returns how many.
     /// None where a queue of the two has an AQM or another order than that of arrival.
-    #[inline]
+    #[inline(always)]
     pub fn pour<P: Probe>(
         &mut self,
         below: &mut Self,

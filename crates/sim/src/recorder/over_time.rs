@@ -95,13 +95,8 @@ impl OverTime {
     pub(super) fn delivered(&mut self, delay: Duration) {
         if self.skip > 0 {
             self.skip -= 1;
-        } else {
-            self.keep(delay);
+            return;
         }
-    }
-
-    #[inline(never)]
-    fn keep(&mut self, delay: Duration) {
         self.skip = self.one_of - 1;
         if self.delays.len() == MOST_DELAYS {
             self.thin();
@@ -109,6 +104,7 @@ impl OverTime {
         self.delays.push(u32::try_from(delay.as_nanos() / 1000).unwrap_or(u32::MAX));
     }
 
+    #[cold]
     fn thin(&mut self) {
         let mut place = 0;
         self.delays.retain(|_| {
@@ -167,11 +163,17 @@ impl OverTime {
 
 /// The 10th, 50th and 90th percentile of `values`, by nearest rank.
 fn percentiles(values: &mut [u32]) -> Option<[u32; 3]> {
-    let last = values.len().checked_sub(1)?;
-    Some([10, 50, 90].map(|percent| {
-        let rank = (values.len() * percent).div_ceil(100).max(1) - 1;
-        *values.select_nth_unstable(rank.min(last)).1
-    }))
+    let count = values.len();
+    let rank = |percent: usize| (count * percent).div_ceil(100).checked_sub(1);
+    let (low, mid, high) = (rank(10)?, rank(50)?, rank(90)?);
+    // The others are on either side of the median, or are it.
+    let (below, &mut median, above) = values.select_nth_unstable(mid);
+    let nth = |part: &mut [u32], n| *part.select_nth_unstable(n).1;
+    Some([
+        if low < mid { nth(below, low) } else { median },
+        median,
+        if high > mid { nth(above, high - mid - 1) } else { median },
+    ])
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl Cubic {
     }
 
     fn publish(&mut self) {
-        self.cwnd_bytes = (self.curve.cwnd * self.mss) as u64;
+        self.cwnd_bytes = whole(self.curve.cwnd * self.mss);
     }
 
     /// Section 4.2, Figure 2: the curve starts at the current window and aims at `W_max`.
@@ -190,11 +190,12 @@ impl Cubic {
 
     /// The same in whole segments.
     #[inline(never)]
-    fn avoid_by_count(&mut self, sample: &AckSample, acked: f64) {
+    fn avoid_by_count(&mut self, now: Instant, min_rtt: Duration, acked: f64) {
         let Some(count) = &mut self.count else { return };
-        let windows = (self.curve.cwnd as u64, self.curve.w_max as u64);
-        let acked = libm::ceil(acked) as u64;
-        self.curve.cwnd = count.grow(sample.now, sample.min_rtt, windows, acked) as f64;
+        let windows = (whole(self.curve.cwnd), whole(self.curve.w_max));
+        let below = whole(acked);
+        let acked = below + u64::from(acked > below.cast_signed() as f64);
+        self.curve.cwnd = count.grow(now, min_rtt, windows, acked).cast_signed() as f64;
     }
 
     /// The remembered maximum and the threshold of a reduction, in whole segments. A timeout
@@ -224,6 +225,13 @@ impl Cubic {
     }
 }
 
+/// The whole part of `x`, which is not negative and below 2^63. Signed, here and where an integer
+/// becomes a float: the unsigned conversions take several times the instructions.
+#[inline]
+const fn whole(x: f64) -> u64 {
+    (x as i64).cast_unsigned()
+}
+
 impl CongestionController for Cubic {
     fn on_sent(&mut self, _: &Sent) {}
 
@@ -231,7 +239,9 @@ impl CongestionController for Cubic {
     fn on_ack(&mut self, sample: &AckSample) {
         let mut growth = Growth::Full;
         if self.in_slow_start() {
-            growth = self.hystart.growth(sample, self.curve.cwnd);
+            // A copy, so that only slow start computes the fields that are not read here.
+            let whole = *sample;
+            growth = self.hystart.growth(&whole, self.curve.cwnd);
             if growth == Growth::Over {
                 self.curve.ssthresh = self.curve.cwnd;
             }
@@ -241,13 +251,13 @@ impl CongestionController for Cubic {
         if !growing || sample.acked == 0 || !sample.may_grow(self.cwnd_bytes, slow_start) {
             return;
         }
-        let mut acked = sample.acked as f64 * self.per_mss;
+        let mut acked = sample.acked.cast_signed() as f64 * self.per_mss;
         if slow_start {
             acked = self.slow_start(acked, growth);
         }
         if acked > 0.0 {
             if self.count.is_some() {
-                self.avoid_by_count(sample, acked);
+                self.avoid_by_count(sample.now, sample.min_rtt, acked);
             } else {
                 self.avoid(sample.now, sample.srtt, acked);
             }

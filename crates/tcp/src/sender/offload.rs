@@ -78,7 +78,7 @@ pub(super) struct Rooms {
 impl Sender {
     /// Begins a buffer of new data if none is leaving. Returns false if what the windows let out
     /// waits instead; `last` is when data left last.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn begin_buffer(&mut self, now: Instant, last: Option<Instant>, r: Rooms) -> bool {
         if self.offload.left > 0 {
             return true;
@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// Segments of the next buffer; none if it waits.
-    #[inline(always)]
+    #[inline(never)]
     fn next_buffer(&mut self, now: Instant, last: Option<Instant>, rooms: Rooms) -> Option<u64> {
         let mss = self.mss_bytes();
         let most = self.burst_segments().min(rooms.written.div_ceil(mss));

@@ -67,7 +67,7 @@ impl Pair {
     fn transmit(&mut self) {
         let mut sent = Vec::new();
         self.bursts += u32::from(self.short.sends_plainly(self.now));
-        self.short.transmit(self.now, |segment| sent.push(segment));
+        self.short.transmit(self.now, &mut |segment| sent.push(segment));
         for segment in &sent {
             assert_eq!(self.general.poll_transmit(self.now).as_ref(), Some(segment));
         }
