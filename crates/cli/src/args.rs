@@ -78,11 +78,11 @@ pub(crate) enum Command {
          A trace gets the traffic of the shipped scenario download-pages-call. \
          With --split what the RLC holds is known so much later, as where CU and DU are apart.\n\n\
          Recommended is, of the methods that lose at most one per cent of a low-latency flow's \
-         packets more than the method that loses least, and of these that have 95 % of the \
-         greatest goodput of the other flows, one with the least p99 of the low-latency flows' \
-         delay; within 10 % or 1 ms of it, the one with the least round trip. A packet is lost if \
-         it was dropped on its way to the UE, not if it was still queued at the end; the p99 is \
-         that of packets that arrive."
+         packets more than the method that loses least and have a p99 of these flows' delay of at \
+         most 400 ms, if any has, and of these that have 95 % of the greatest goodput of the other \
+         flows, one with the least p99; within 10 % or 1 ms of it, the one with the least round \
+         trip. A packet is lost if it was dropped on its way to the UE, not if it was still queued \
+         at the end; the p99 is that of packets that arrive."
     ))]
     Recommend(RecommendArgs),
     /// Make thousands of runs as one dataset of Parquet parts, and go on after any fault

@@ -7,9 +7,11 @@
 //!
 //! The delay is that of packets that arrive, so a method that drops a call's packets has less of
 //! it, and leaves more to the others. So a method that loses over one per cent of the packets more
-//! than the one that loses least is not recommended. Of the rest, the one that is recommended has
-//! at least 95 % of the greatest goodput; of those the least delay, where delays within 10 % or
-//! 1 ms of the least count as equal; and of those the least round trip.
+//! than the one that loses least is not recommended. Nor is one whose delay is above 400 ms while
+//! that of another is not: what still waits when a run ends was not lost, but serves no call. Of
+//! the rest, the one that is recommended has at least 95 % of the greatest goodput; of those the
+//! least delay, where delays within 10 % or 1 ms of the least count as equal; and of those the
+//! least round trip.
 
 use crate::model::summary::{GroupSummary, Metric, Subject, is_clairvoyant};
 use crate::stats::Summary;
@@ -20,6 +22,9 @@ use serde::Serialize;
 /// packets: a call takes one packet in a hundred (TS 23.501 Table 5.7.4-1, packet error rate of
 /// 5QI 1; ITU-T G.1010 allows a voice call 3 %).
 const LOSS_PERCENT: f64 = 1.0;
+/// Most that the 99th percentile of the low-latency flows' delay may be: ITU-T G.114 calls one way
+/// of over 400 ms unacceptable for a call.
+const DELAY_MS: f64 = 400.0;
 /// Least part of the greatest goodput.
 const GOODPUT: f64 = 0.95;
 /// Delays up to this part, or this many ms, above the least are as good.
@@ -48,6 +53,9 @@ pub struct Choice {
     /// It loses over one per cent of the packets more than the method that loses least, and is
     /// never recommended.
     pub loses_too_much: bool,
+    /// The 99th percentile of the low-latency flows' delay is above 400 ms, while that of a method
+    /// that does not lose too much is not; such a one is never recommended.
+    pub too_late: bool,
     /// The first method that dominates it.
     pub dominated_by: Option<String>,
     /// The clairvoyant policy: a yardstick, which is never recommended.
@@ -103,12 +111,13 @@ pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
             rtt_ms_p95: method.get(Metric::RttP95),
             page_load_s_mean: method.get(Metric::PageLoad),
             loses_too_much: false,
+            too_late: false,
             dominated_by: None,
             yardstick: is_clairvoyant(&method.method),
             recommended: false,
         })
         .collect();
-    judge(&mut choices);
+    judge(&mut choices, summary.subject.is_low_latency());
     choices
 }
 
@@ -126,23 +135,28 @@ fn losses(subject: Subject, runs: &[RunResult], method: &str) -> Option<Summary>
     Summary::of(&own.filter_map(of_run).collect::<Vec<_>>())
 }
 
-/// Says of each of `choices` whether it loses too much, is dominated or is the one to take.
-fn judge(choices: &mut [Choice]) {
+/// Says of each of `choices` whether it loses too much, is too late, is dominated or is the one to
+/// take. Delays are those of low-latency flows if `for_low_latency`.
+fn judge(choices: &mut [Choice], for_low_latency: bool) {
     let rivals: Vec<Choice> = choices.iter().filter(|c| !c.yardstick).cloned().collect();
     let least = rivals.iter().map(|c| c.numbers().loss).fold(f64::INFINITY, f64::min);
+    let loses = |c: &Choice| c.numbers().loss > least + LOSS_PERCENT;
+    let late = |c: &Choice| for_low_latency && c.numbers().delay > DELAY_MS;
+    let one_is_in_time = rivals.iter().any(|c| !loses(c) && !late(c));
     for choice in choices.iter_mut().filter(|c| !c.yardstick) {
-        choice.loses_too_much = choice.numbers().loss > least + LOSS_PERCENT;
+        choice.loses_too_much = loses(choice);
+        choice.too_late = late(choice) && one_is_in_time;
         choice.dominated_by =
             rivals.iter().find(|rival| rival.dominates(choice)).map(|rival| rival.method.clone());
     }
-    let sound: Vec<&Choice> =
-        choices.iter().filter(|c| !c.yardstick && !c.loses_too_much).collect();
+    let is_sound = |c: &&Choice| !c.yardstick && !c.loses_too_much && !c.too_late;
+    let sound: Vec<&Choice> = choices.iter().filter(is_sound).collect();
     if let Some(best) = best(&sound) {
         choices.iter_mut().for_each(|choice| choice.recommended = choice.method == best);
     }
 }
 
-/// The name of the one to take of those that do not lose too much; none of none.
+/// The name of the one to take of those that neither lose too much nor are too late; none of none.
 fn best(sound: &[&Choice]) -> Option<String> {
     let most = sound.iter().map(|c| c.numbers().goodput).fold(0.0, f64::max);
     let fast: Vec<&&Choice> =
@@ -171,6 +185,7 @@ mod tests {
             rtt_ms_p95: Summary::of(&[rtt]),
             page_load_s_mean: None,
             loses_too_much: false,
+            too_late: false,
             dominated_by: None,
             yardstick: false,
             recommended: false,
@@ -184,7 +199,7 @@ mod tests {
     /// The name of the recommended one of `choices`.
     fn recommended(choices: &[Choice]) -> Option<String> {
         let mut choices = choices.to_vec();
-        judge(&mut choices);
+        judge(&mut choices, true);
         let mut found = choices.into_iter().filter(|c| c.recommended).map(|c| c.method);
         let first = found.next();
         assert_eq!(found.next(), None, "one at most");
@@ -213,11 +228,25 @@ mod tests {
         ];
         assert_eq!(recommended(&call).as_deref(), Some("sound"));
         let mut judged = call.clone();
-        judge(&mut judged);
+        judge(&mut judged, true);
         assert_eq!(judged.map(|c| c.loses_too_much), [false, true, true]);
         let within = [call[0].clone(), lossy("deadline", 1.5, 4.0, 10.0)];
         assert_eq!(recommended(&within).as_deref(), Some("deadline"), "one per cent is allowed");
         assert_eq!(recommended(&call[1..]).as_deref(), Some("deadline"), "the least is beside it");
+    }
+
+    #[test]
+    fn what_comes_after_400_ms_serves_no_call_if_another_is_in_time() {
+        let full = choice("full", 16_000.0, 20_000.0, 10.0);
+        let slow = choice("slow", 400.0, 20_000.0, 6.0);
+        assert_eq!(recommended(&[full.clone(), slow.clone()]).as_deref(), Some("slow"));
+        let lossy = Choice { loss_percent: Summary::of(&[2.0]), ..slow.clone() };
+        assert_eq!(recommended(&[full.clone(), lossy]).as_deref(), Some("full"));
+        let outage = choice("outage", 450.0, 30.0, 9.9);
+        assert_eq!(recommended(&[full.clone(), outage]).as_deref(), Some("outage"));
+        let mut downloads = [full, slow];
+        judge(&mut downloads, false);
+        assert_eq!(downloads.map(|c| c.too_late), [false, false], "of downloads");
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub fn choices(choices: &[Choice]) -> Grid {
             (_, true, _) => "recommended".into(),
             (_, _, true) => "knows the radio".into(),
             _ if choice.loses_too_much => "loses too much".into(),
+            _ if choice.too_late => "too late".into(),
             (Some(other), ..) => format!("dominated by {other}"),
             _ => String::new(),
         };
@@ -39,15 +40,16 @@ pub fn choices(choices: &[Choice]) -> Grid {
         numbers_from: 2,
         notes: vec![
             super::PLUS_MINUS.into(),
-            "recommended: of the methods that do not lose too much those with 95 % of the greatest \
-             goodput, of these those with the least p99 (to 10 % or 1 ms), and of these the one \
-             with the least round trip."
+            "recommended: of the methods that neither lose too much nor are too late those with \
+             95 % of the greatest goodput, of these those with the least p99 (to 10 % or 1 ms), \
+             and of these the one with the least round trip."
                 .into(),
             "loss: packets of the low-latency flows that were dropped, of the flow that loses most; \
              a delay is that of packets that arrive."
                 .into(),
             "loses too much: over one per cent of the packets more than the method that loses least."
                 .into(),
+            "too late: p99 above 400 ms, while another that does not lose too much has less.".into(),
             "dominated: another method is no worse in p99, loss, goodput and round trip, and better \
              in one of them."
                 .into(),
