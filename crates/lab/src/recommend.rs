@@ -9,9 +9,10 @@
 //! it, and leaves more to the others. So a method that loses over one per cent of the packets more
 //! than the one that loses least is not recommended. Nor is one whose delay is above 400 ms while
 //! that of another is not: what still waits when a run ends was not lost, but serves no call. Of
-//! the rest, the one that is recommended has at least 95 % of the greatest goodput; of those the
-//! least delay, where delays within 10 % or 1 ms of the least count as equal; and of those the
-//! least round trip.
+//! the rest, the one that is recommended has at least 95 % of the greatest goodput, where that of
+//! methods that are too late counts unless none of the others comes so near; of those the least
+//! delay, where delays within 10 % or 1 ms of the least count as equal; and of those the least
+//! round trip.
 
 use crate::model::summary::{GroupSummary, Metric, Subject, is_clairvoyant};
 use crate::stats::Summary;
@@ -149,18 +150,22 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
         choice.dominated_by =
             rivals.iter().find(|rival| rival.dominates(choice)).map(|rival| rival.method.clone());
     }
-    let is_sound = |c: &&Choice| !c.yardstick && !c.loses_too_much && !c.too_late;
-    let sound: Vec<&Choice> = choices.iter().filter(is_sound).collect();
+    let sound: Vec<&Choice> =
+        choices.iter().filter(|c| !c.yardstick && !c.loses_too_much).collect();
     if let Some(best) = best(&sound) {
         choices.iter_mut().for_each(|choice| choice.recommended = choice.method == best);
     }
 }
 
-/// The name of the one to take of those that neither lose too much nor are too late; none of none.
+/// The name of the one to take of those that do not lose too much; none of none.
 fn best(sound: &[&Choice]) -> Option<String> {
+    let in_time: Vec<&&Choice> = sound.iter().filter(|c| !c.too_late).collect();
+    let goodput = |c: &&&Choice| c.numbers().goodput;
     let most = sound.iter().map(|c| c.numbers().goodput).fold(0.0, f64::max);
-    let fast: Vec<&&Choice> =
-        sound.iter().filter(|c| c.numbers().goodput >= GOODPUT * most).collect();
+    let most_in_time = in_time.iter().map(goodput).fold(0.0, f64::max);
+    // What only those carry that are too late is no bar.
+    let bar = if most_in_time >= GOODPUT * most { most } else { most_in_time };
+    let fast: Vec<&&Choice> = in_time.into_iter().filter(|c| goodput(c) >= GOODPUT * bar).collect();
     let least = fast.iter().map(|c| c.numbers().delay).fold(f64::INFINITY, f64::min);
     let enough = (least * (1.0 + AS_GOOD.0)).max(least + AS_GOOD.1);
     let prompt = fast.into_iter().filter(|c| c.numbers().delay <= enough);
@@ -244,6 +249,10 @@ mod tests {
         assert_eq!(recommended(&[full.clone(), lossy]).as_deref(), Some("full"));
         let outage = choice("outage", 450.0, 30.0, 9.9);
         assert_eq!(recommended(&[full.clone(), outage]).as_deref(), Some("outage"));
+        let most = choice("most", 5.0, 30.0, 9.6);
+        let fastest = choice("fastest", 1.0, 30.0, 9.4);
+        let both = [full.clone(), most, fastest];
+        assert_eq!(recommended(&both).as_deref(), Some("most"), "94 % of the first");
         let mut downloads = [full, slow];
         judge(&mut downloads, false);
         assert_eq!(downloads.map(|c| c.too_late), [false, false], "of downloads");

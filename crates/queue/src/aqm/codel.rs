@@ -87,8 +87,8 @@ pub const DOC: MethodDoc = MethodDoc {
            CoDel. With `reserve`, a lane may also keep what the radio could send in that time at \
            its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
            what waited longer is dropped at once. With `dip`, its clock is as slow as the radio is \
-           below its mean rate. With `spacing`, a lane drops at most one packet for so many that it \
-           passes.",
+           below its mean rate. With `spacing`, a lane drops at most one packet for so many that \
+           it passes.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
@@ -159,8 +159,8 @@ params! {
             rule("0s for off, else above the target; 0s with t20_released", |c| {
                 c.deadline.is_zero() || c.deadline > c.target && c.variant == Variant::Rfc8289
             }), "below the target nothing is too late";
-        /// Time over which the queue's rate is averaged: while it is lower, all of CoDel's times but
-        /// `ce_threshold` pass as much more slowly; 0s for off.
+        /// Time over which the queue's rate is averaged: while it is lower, all of CoDel's times
+        /// but `ce_threshold` pass as much more slowly; 0s for off.
         dip: Duration = Duration::ZERO,
             rule("0s for off, else 100ms to 1h; 0s with t20_released", |c| {
                 let bounds = Duration::from_millis(100)..=Duration::from_secs(3600);

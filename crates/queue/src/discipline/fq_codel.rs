@@ -131,8 +131,8 @@ params! {
         /// in its lane, whatever CoDel says; 0s for off.
         deadline: Duration = CoDelConfig::default().deadline,
             stated("0s for off, else above the target");
-        /// Time over which the queue's rate is averaged: while it is lower, all of CoDel's times but
-        /// `ce_threshold` pass as much more slowly; 0s for off.
+        /// Time over which the queue's rate is averaged: while it is lower, all of CoDel's times
+        /// but `ce_threshold` pass as much more slowly; 0s for off.
         dip: Duration = CoDelConfig::default().dip, stated("0s for off, else 100ms to 1h");
         /// A lane drops at most one packet for so many that it passes; 0 for no bound.
         spacing: u32 as "packets" = CoDelConfig::default().spacing, stated("0 to 1000");
