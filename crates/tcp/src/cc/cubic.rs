@@ -240,8 +240,8 @@ impl CongestionController for Cubic {
         let mut growth = Growth::Full;
         if self.in_slow_start() {
             // A copy, so that only slow start computes the fields that are not read here.
-            let whole = *sample;
-            growth = self.hystart.growth(&whole, self.curve.cwnd);
+            let copy = *sample;
+            growth = self.hystart.growth(&copy, self.curve.cwnd);
             if growth == Growth::Over {
                 self.curve.ssthresh = self.curve.cwnd;
             }

@@ -5,7 +5,9 @@
 //! at the rise. So while packets wait, this clock advances by the time that the bytes sent take at
 //! the queue's mean rate, and by no more than the time that has passed. While none waits it
 //! advances as time does. The mean follows the rate in the time `dip`, so that a radio that stays
-//! slow counts as slow.
+//! slow counts as slow. Before the first rate is measured, which takes up to 100 ms with packets
+//! waiting, the clock stands while some wait: a queue that has not stood for so long needs no drop,
+//! and a call that is alone in its queue has none to fear from an outage.
 //!
 //! It is the queue's rate and not the lane's: a lane that has to share with others is slow for as
 //! long as they are there.
