@@ -106,8 +106,9 @@ impl Hosts {
     /// `ack` reaches sender `i`.
     #[inline(always)]
     fn acknowledge<T: Listener>(&mut self, now: Instant, i: u32, ack: &Ack, links: &mut Links<T>) {
-        links.monitor.acknowledged(now, self.senders.all()[i as usize].route.flow, ack);
-        self.senders.acknowledge(now, i, ack, links);
+        let sample = self.senders.acknowledge(now, i, ack);
+        links.monitor.acknowledged(now, self.senders.all()[i as usize].route.flow, ack, sample);
+        self.senders.transmit(now, i, links);
     }
 
     /// A segment of the radio leg of a proxied flow reaches its UE.

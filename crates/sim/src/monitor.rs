@@ -4,7 +4,7 @@ use crate::arena::Arena;
 use crate::recorder::Recorder;
 use crate::tap::{Listener, packet_of};
 use justfull_base::packet::Protocol;
-use justfull_base::{Event, Instant, Packet, Probe};
+use justfull_base::{Duration, Event, Instant, Packet, Probe};
 use justfull_tcp::{Ack, Segment};
 
 /// The recorder, the tap, and the content behind the payload handles of packets.
@@ -73,12 +73,20 @@ impl<T: Listener> Monitor<T> {
         self.lost[flow as usize] += u64::from(segment.len);
     }
 
-    /// `ack` reached the sender of `flow`.
+    /// `ack` reached the sender of `flow`, which took this `sample` of the round-trip time.
     #[inline]
-    pub(crate) fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) {
-        self.recorder.rtt(now, flow, now.since(ack.ts_echo));
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Instant,
+        flow: u32,
+        ack: &Ack,
+        sample: Option<Duration>,
+    ) {
+        if let Some(rtt) = sample {
+            self.recorder.rtt(now, flow, rtt);
+        }
         if T::ACTIVE {
-            self.tap.acknowledged(now, flow, ack);
+            self.tap.acknowledged(now, flow, ack, sample);
         }
     }
 

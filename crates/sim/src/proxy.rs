@@ -217,12 +217,10 @@ impl Proxy {
 
     /// `ack` reaches the server of flow `i`.
     fn reach_server<T: Listener>(&mut self, now: Instant, i: u32, ack: &Ack, to: &mut Monitor<T>) {
-        let server = &self.servers.all()[i as usize];
-        // Of one that acknowledges nothing new, as a window update, the timestamp is an old one.
-        if ack.cumulative > server.sender.acked_bytes() {
-            to.recorder.wired_rtt(now, server.route.flow, now.since(ack.ts_echo));
+        if let Some(rtt) = self.servers.acknowledge(now, i, ack) {
+            to.recorder.wired_rtt(now, self.flows[i as usize].flow, rtt);
         }
-        self.servers.acknowledge(now, i, ack, &mut self.wan);
+        self.servers.transmit(now, i, &mut self.wan);
     }
 
     /// A segment comes from its server.
@@ -263,8 +261,6 @@ impl Proxy {
         // Before it frees room.
         let held = self.wan.is_held(i, self.receivers.delivered_bytes(i));
         let (flow, offer) = (&self.flows[i as usize], &mut self.wan.offers[i as usize]);
-        let rtt = now.since(ack.ts_echo);
-        links.monitor.recorder.radio_rtt(now, flow.flow, rtt);
         let acked = hosts.senders.all()[radio as usize].sender.acked_bytes();
         let new = acked - offer.freed;
         if new == 0 {
@@ -278,7 +274,7 @@ impl Proxy {
             if held {
                 steering.hold(i);
             }
-            steering.delivered(now, i, new, rtt, over);
+            steering.delivered(now, i, new, now.since(ack.ts_echo), over);
             self.follow(now, hosts, links);
         }
         self.tell_server(now, i);

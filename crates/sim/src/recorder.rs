@@ -43,8 +43,8 @@ pub(crate) struct Recorder {
     air_delay: Duration,
     classes: Vec<Class>,
     singles: Vec<Single>,
-    /// By flow: the last round trip of its server leg, up to the last flow that a proxy splits.
-    wired: Vec<Duration>,
+    /// By flow: the last round trip of its server leg, if a proxy splits it.
+    wired: Vec<Option<Duration>>,
     together: Together,
     layers: [LayerCount; 3],
     /// Empty under a scheduler that lends nothing.
@@ -303,9 +303,12 @@ impl Recorder {
     #[inline(always)]
     pub(crate) fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
         if now >= self.warmup {
-            let wired = self.wired.get(flow as usize).copied().unwrap_or(Duration::ZERO);
+            let rtt = match self.wired.get(flow as usize) {
+                Some(Some(wired)) => self.radio_rtt(now, flow, (rtt, *wired)),
+                _ => rtt,
+            };
             if let Some(times) = &mut self.class_of(flow).rtt {
-                times.record(rtt + wired);
+                times.record(rtt);
             }
         }
     }

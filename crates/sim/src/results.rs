@@ -137,9 +137,10 @@ pub struct FlowResult {
     pub delay_budget_ms: Option<f64>,
     /// Packets that were delivered after their budget, counted up to the UE; 0 without a budget.
     pub late_packets: u64,
-    /// Round-trip time samples of a TCP sender or of a ping. Of a flow that a proxy splits, each
-    /// sample of the radio leg and the last one of the server leg before it, together: the wait in
-    /// the proxy is left out.
+    /// Round-trip time samples of a ping, or those from which a TCP sender computes its timeout
+    /// ([`on_ack`](justfull_tcp::Sender::on_ack)). Of a flow that a proxy splits, each sample of
+    /// the radio leg and the last one of the server leg before it, together: the wait in the proxy
+    /// is left out.
     pub rtt: Distribution,
     /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20
     /// Fig. 5).

@@ -3,7 +3,7 @@
 use crate::node::Node;
 use crate::route::Route;
 use crate::timers::Timers;
-use justfull_base::{BitRate, Instant};
+use justfull_base::{BitRate, Duration, Instant};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{Ack, Outlet, Segment, Sender, SenderConfig};
 
@@ -141,21 +141,16 @@ impl Senders {
         &self.members
     }
 
-    /// `ack` reaches sender `i`.
+    /// `ack` reaches sender `i`, which then may [`transmit`](Senders::transmit). Returns the sample
+    /// of the round-trip time that it takes.
     #[inline]
-    pub(crate) fn acknowledge<L: SegmentLink>(
-        &mut self,
-        now: Instant,
-        i: u32,
-        ack: &Ack,
-        links: &mut L,
-    ) {
+    pub(crate) fn acknowledge(&mut self, now: Instant, i: u32, ack: &Ack) -> Option<Duration> {
         let flow = &mut self.members[i as usize];
-        flow.sender.on_ack(now, ack);
+        let sample = flow.sender.on_ack(now, ack);
         if flow.completed.is_none() && flow.size == Some(flow.sender.acked_bytes()) {
             flow.completed = Some(now);
         }
-        self.transmit(now, i, links);
+        sample
     }
 
     /// The number of the flow of sender `i` and the 5-tuple of the connection that it opens for the
@@ -199,7 +194,7 @@ impl Senders {
 
     /// Sends what sender `i` may send now.
     #[inline]
-    fn transmit<L: SegmentLink>(&mut self, now: Instant, i: u32, links: &mut L) {
+    pub(crate) fn transmit<L: SegmentLink>(&mut self, now: Instant, i: u32, links: &mut L) {
         let TcpSender { route, sender, writer, .. } = &mut self.members[i as usize];
         if now >= route.stop && !sender.is_closed() {
             sender.stop();

@@ -6,7 +6,7 @@
 //! beside the tap's own work. If it were generic over taps, every crate that runs one would
 //! recompile the stack.
 
-use justfull_base::{Event, Instant, Packet};
+use justfull_base::{Duration, Event, Instant, Packet};
 use justfull_tcp::{Ack, Segment};
 
 /// A listener to one run. All methods default to doing nothing.
@@ -23,8 +23,8 @@ pub trait Tap {
     /// `bytes` of new payload reached the receiver of `flow`.
     fn received(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
 
-    /// `ack` reached the sender of `flow`.
-    fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack) {}
+    /// `ack` reached the sender of `flow`, which took this `sample` of the round-trip time.
+    fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack, _sample: Option<Duration>) {}
 
     /// What the UE of `flow` asked at `sent` reached the server.
     fn asked(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
@@ -58,8 +58,8 @@ impl Tap for &mut (dyn Tap + '_) {
         (**self).received(now, flow, bytes);
     }
 
-    fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) {
-        (**self).acknowledged(now, flow, ack);
+    fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack, sample: Option<Duration>) {
+        (**self).acknowledged(now, flow, ack, sample);
     }
 
     fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {

@@ -2,12 +2,15 @@
 
 mod common;
 
-use common::{cell, ms, ping, ping_from_ue, run, tcp, udp, world};
+use common::{cell, ms, ping, ping_from_ue, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
-use justfull_sim::{Interval, TurnConfig, UplinkConfig, World};
-use justfull_tcp::CcConfig;
+use justfull_rapid::{ControlConfig, NoneConfig};
+use justfull_sim::results::Distribution;
+use justfull_sim::{FlowConfig, Interval, Traffic, TurnConfig, UplinkConfig, World, WorldConfig};
+use justfull_tcp::cc::fixed::FixedConfig;
+use justfull_tcp::{CcConfig, Recovery, SenderConfig, SpuriousDetection};
 
 fn normal(mean_ms: u64) -> Interval {
     Interval::Normal { mean: ms(mean_ms), sd: Duration::from_micros(700) }
@@ -120,6 +123,123 @@ fn a_ping_behind_a_greedy_flow_sees_its_queue() {
         (118.0..=120.1).contains(&found),
         "a place in the queue is 1 ms, and there are 100: {found}"
     );
+}
+
+/// 10 Mbit/s, 20 ms of ways and a queue of 100 kB, which is 80 ms; `flow` is alone there.
+fn short_queue(flow: FlowConfig) -> WorldConfig {
+    let stack = cell(1_250, CapacityUnit::Bytes, Limit::Bytes(100_000));
+    world(stack, vec![flow], ms(40_000))
+}
+
+/// The same flow with another sender.
+fn with_sender(mut flow: FlowConfig, change: impl Fn(&mut SenderConfig)) -> FlowConfig {
+    let mut traffic = (*flow.traffic).clone();
+    if let Traffic::Tcp { sender, .. } | Traffic::Upload { sender, .. } = &mut traffic {
+        change(sender);
+    }
+    flow.traffic = traffic.into();
+    flow
+}
+
+fn without_timestamps(flow: FlowConfig) -> FlowConfig {
+    with_sender(flow, |sender| {
+        sender.timestamps = false;
+        sender.spurious_detection = SpuriousDetection::FRto;
+    })
+}
+
+/// Senders that find and repair losses in all the ways that there are, and that time what they
+/// send with and without timestamps.
+fn senders(flow: impl Fn(CcConfig) -> FlowConfig) -> Vec<FlowConfig> {
+    let cubic = || flow(CcConfig::Cubic(Default::default()));
+    let by_reno = |timestamps: bool| {
+        with_sender(cubic(), |sender| {
+            sender.recovery = Recovery::NewReno;
+            sender.spurious_detection = SpuriousDetection::Off;
+            sender.timestamps = timestamps;
+        })
+    };
+    let untimed = without_timestamps(cubic());
+    let by_count = with_sender(cubic(), |sender| sender.recovery = Recovery::Dupack);
+    let fixed = flow(CcConfig::Fixed(FixedConfig { segments: 100 }));
+    vec![cubic(), by_count, untimed, by_reno(true), by_reno(false), fixed]
+}
+
+/// No round trip is longer than the ways of 20 ms, the longest `delay` in the queue, and what a
+/// delayed acknowledgement adds: the time of one more segment and of a slot, and now and then its
+/// timer of 40 ms where a burst is over.
+fn assert_no_longer(rtt: &Distribution, delay: &Distribution, what: &str) {
+    let most = 20.0 + delay.max_ms;
+    assert!(rtt.count > 100, "{what}: {rtt:?}");
+    assert!(rtt.p99_ms <= most + 2.3, "{what}: {rtt:?}, at most {most}");
+    assert!(rtt.max_ms <= most + 40.0, "{what}: {rtt:?}, at most {most}");
+}
+
+#[test]
+fn no_round_trip_of_a_download_is_longer_than_the_full_queue_though_segments_are_lost() {
+    for (i, flow) in senders(|cc| tcp("down", cc, None)).into_iter().enumerate() {
+        let result = run(&short_queue(flow));
+        let down = &result.flows[0];
+        assert!(down.retransmitted_segments > 0, "sender {i}");
+        assert_no_longer(&down.rtt, &down.delay, &format!("sender {i}"));
+        if i == 0 {
+            let sum = down.delay.mean_ms + 20.0;
+            assert!(down.rtt.max_ms <= 102.0, "{:?}", down.rtt);
+            assert!((sum..sum + 2.2).contains(&down.rtt.mean_ms), "{sum} {:?}", down.rtt);
+        }
+    }
+}
+
+#[test]
+fn without_timestamps_a_sender_times_one_segment_in_a_round_trip() {
+    // 50 segments of 1500 B at 10 Mbit/s take 60 ms, which is a round trip.
+    let flow = tcp("down", CcConfig::Fixed(FixedConfig { segments: 50 }), None);
+    let timed = run(&short_queue(flow.clone())).flows[0].rtt.clone();
+    let untimed = run(&short_queue(without_timestamps(flow))).flows[0].rtt.clone();
+    assert!((timed.mean_ms - 60.0).abs() < 1.5, "{timed:?}");
+    assert!((untimed.mean_ms - 60.0).abs() < 1.5, "{untimed:?}");
+    let rounds = 32_000.0 / 60.0;
+    assert!((untimed.count as f64 - rounds).abs() < 0.05 * rounds, "{untimed:?}");
+    // With them, each acknowledgement, of two segments or one, brings a sample.
+    assert!((24.0..50.0).contains(&(timed.count as f64 / rounds)), "{timed:?}");
+}
+
+#[test]
+fn no_round_trip_of_an_upload_is_longer_than_the_full_queue_though_segments_are_lost() {
+    // 100 kB of the UE's queue at 10 Mbit/s.
+    let queue = Distribution { max_ms: 80.0, ..Distribution::default() };
+    for (i, flow) in senders(|cc| upload("up", cc, None)).into_iter().enumerate() {
+        let mut config = short_queue(flow);
+        config.uplink =
+            UplinkConfig { rate: BitRate(10_000_000), limit: Bytes(100_000), ..config.uplink };
+        let result = run(&config);
+        let up = &result.flows[0];
+        assert!(up.retransmitted_segments > 0, "sender {i}");
+        assert_no_longer(&up.rtt, &queue, &format!("sender {i}"));
+    }
+}
+
+#[test]
+fn both_legs_of_a_proxied_flow_have_the_round_trips_of_their_senders() {
+    let controls = [CcConfig::Cubic(Default::default()), CcConfig::NewReno(Default::default())];
+    for (i, cc) in controls.into_iter().enumerate() {
+        let mut config = short_queue(tcp("down", cc.clone(), None));
+        config.proxy.control = Some(ControlConfig::None(NoneConfig {}));
+        config.proxy.radio.cc = cc;
+        // Half of the way to the server is the proxy's.
+        config.proxy.wan_delay = Some(ms(5));
+        let result = run(&config);
+        let down = &result.flows[0];
+        let legs = down.proxy.as_ref().expect("it is split");
+        assert!(down.retransmitted_segments > 0, "control {i}");
+        // From the UE to the proxy it is 5 ms, from the server to the proxy and back 15.
+        let most = down.delay.max_ms + 5.0;
+        assert!(legs.radio_rtt.p99_ms <= most + 2.3, "control {i}: {:?}", legs.radio_rtt);
+        assert_eq!(legs.radio_rtt.count, down.rtt.count);
+        assert!(legs.server_rtt.count > 0, "control {i}");
+        assert!(legs.server_rtt.min_ms >= 15.0, "control {i}: {:?}", legs.server_rtt);
+        assert!(legs.server_rtt.p99_ms <= 15.0 + 2.3, "control {i}: {:?}", legs.server_rtt);
+    }
 }
 
 #[test]

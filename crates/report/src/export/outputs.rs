@@ -8,7 +8,7 @@ use super::records::{
 };
 use super::sink::ExportError;
 use super::{flent, irtt};
-use justfull_base::{Event, Instant, Packet};
+use justfull_base::{Duration, Event, Instant, Packet};
 use justfull_sim::Tap;
 use justfull_tcp::{Ack, Segment};
 use std::ffi::OsString;
@@ -234,11 +234,11 @@ impl Tap for OutputTap {
         }
     }
 
-    fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) {
+    fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack, sample: Option<Duration>) {
         if let Some(capture) = &mut self.capture
             && self.failed.get().is_none()
         {
-            let outcome = capture.acknowledged(now, flow, ack);
+            let outcome = capture.acknowledged(now, flow, ack, sample);
             self.check(|o| o.pcapng.clone(), outcome);
         }
     }

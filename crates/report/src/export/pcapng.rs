@@ -256,19 +256,27 @@ impl Capture {
         self.put(Layer::Upf as usize, now, &built, &comment)
     }
 
-    /// `ack` reached the sender of `flow`.
+    /// `ack` reached the sender of `flow`, which took this `sample` of the round-trip time.
     ///
     /// # Errors
     /// The error of the disk.
-    pub fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) -> io::Result<()> {
+    pub fn acknowledged(
+        &mut self,
+        now: Instant,
+        flow: u32,
+        ack: &Ack,
+        sample: Option<Duration>,
+    ) -> io::Result<()> {
         self.land(now)?;
         if self.uploads[flow as usize] {
             return Ok(());
         }
         let id = self.take_uplink_id();
         let built = self.flows[flow as usize].acknowledgement(now, ack, id);
-        let rtt = now.since(ack.ts_echo);
-        let comment = format!("flow={} rtt={}ms", self.classes[flow as usize], ms(rtt));
+        let mut comment = format!("flow={}", self.classes[flow as usize]);
+        if let Some(rtt) = sample {
+            comment.push_str(&format!(" rtt={}ms", ms(rtt)));
+        }
         self.put(UPLINK, now, &built, &comment)
     }
 

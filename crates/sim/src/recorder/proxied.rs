@@ -9,8 +9,8 @@ impl Recorder {
     /// `flow` is split by a proxy; `wired` is the round trip to its server before the first sample.
     pub(crate) fn split(&mut self, flow: u32, wired: Duration) {
         let flows = self.wired.len().max(flow as usize + 1);
-        self.wired.resize(flows, Duration::ZERO);
-        self.wired[flow as usize] = wired;
+        self.wired.resize(flows, None);
+        self.wired[flow as usize] = Some(wired);
         self.class_of(flow).proxy.get_or_insert_with(|| Box::new(ProxyTimes::new()));
     }
 
@@ -22,17 +22,24 @@ impl Recorder {
 
     /// The server of `flow`, which a proxy splits, measured a round trip.
     pub(crate) fn wired_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
-        self.wired[flow as usize] = rtt;
+        self.wired[flow as usize] = Some(rtt);
         if let Some(times) = self.proxy_times(now, flow) {
             times.server_rtt.record(rtt);
         }
     }
 
-    /// The proxy that splits `flow` measured a round trip of the radio leg.
-    pub(crate) fn radio_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
+    /// The proxy that splits `flow` measured a round trip of the radio leg. Returns that of both
+    /// legs together.
+    pub(super) fn radio_rtt(
+        &mut self,
+        now: Instant,
+        flow: u32,
+        (rtt, wired): (Duration, Duration),
+    ) -> Duration {
         if let Some(times) = self.proxy_times(now, flow) {
             times.radio_rtt.record(rtt);
         }
+        rtt + wired
     }
 
     /// A segment of `flow`, which a proxy splits, has come to the UE by `trip`.

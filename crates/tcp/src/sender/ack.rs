@@ -27,20 +27,31 @@ pub(super) struct Progress {
 impl Sender {
     /// Processes an acknowledgement. One for data never sent is ignored (RFC 9293 section
     /// 3.10.7.4).
-    pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
+    ///
+    /// Returns the round-trip time that the timeout is computed from, if there is a sample (RFC
+    /// 6298, RFC 7323 section 4.3): with timestamps, from each acknowledgement that advances, or
+    /// that sacks segments sent once; without, from that of the one segment that is timed.
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         if ack.cumulative > self.board.nxt() {
-            return;
+            return None;
         }
         self.stats.acks += 1;
         let Some(run) = self.plain_run(ack) else { return self.take_other(now, ack) };
         let twin = self.twin();
-        self.take_plain(now, ack, run);
-        self.check_twin(twin, |general| general.take_any(now, ack, None));
+        let sample = self.take_plain(now, ack, run);
+        self.check_twin(twin, |general| general.take_any(now, ack, None), &sample);
+        sample
     }
 
     /// Processes any acknowledgement, by the general path. `next`: it only sacks that segment.
+    /// Returns the sample of the round-trip time.
     #[inline(always)]
-    pub(super) fn take_any(&mut self, now: Instant, ack: &Ack, next: Option<NextSacked>) {
+    pub(super) fn take_any(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        next: Option<NextSacked>,
+    ) -> Option<Duration> {
         if self.is_opening() {
             return self.take_syn(now, ack);
         }
@@ -48,7 +59,7 @@ impl Sender {
         let duplicate =
             self.setup.by_reno && !progress.advanced && self.is_duplicate(ack, self.window_end);
         self.take_window(ack, progress.advanced);
-        self.take_rtt(now, ack, &mut progress);
+        let sample = self.take_rtt(now, ack, &mut progress);
         if progress.advanced {
             self.duplicate_acks = 0;
             self.judge_by_echo(now, ack, progress.overtaken);
@@ -72,6 +83,7 @@ impl Sender {
             self.restart_by_sack(now, progress.delivery.once.sent_at());
         }
         self.restart_timers(now, progress.advanced);
+        sample
     }
 
     #[inline(always)]
@@ -171,7 +183,12 @@ impl Sender {
     /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), even of
     /// retransmissions. One that only sacks is timed by the segment it sacks.
     #[inline(always)]
-    pub(super) fn take_rtt(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
+    pub(super) fn take_rtt(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        progress: &mut Progress,
+    ) -> Option<Duration> {
         progress.round_start = progress.advanced && self.board.una() > self.round.end;
         if progress.round_start {
             let round = &mut self.round;
@@ -190,26 +207,25 @@ impl Sender {
         let sent = match progress.rtt {
             _ if progress.advanced => ack.ts_echo,
             Some(rtt) => now - rtt,
-            None => return,
+            None => return None,
         };
         self.rtt.sample(sent, now, progress.round_start);
         if progress.advanced {
             self.rtt.reset_backoff();
         }
         self.tail.on_rtt_sample();
+        Some(now.since(sent))
     }
 
     /// Without timestamps one segment at a time is timed, and only what was sent once (RFC 6298
     /// section 3). Until then the timer stays backed off (section 5).
     #[inline(never)]
-    fn take_timed(&mut self, now: Instant) {
-        let Some((end, sent)) = self.timed else { return };
-        if self.board.una() >= end {
-            self.timed = None;
-            self.rtt.sample(sent, now, true);
-            self.rtt.reset_backoff();
-            self.tail.on_rtt_sample();
-        }
+    fn take_timed(&mut self, now: Instant) -> Option<Duration> {
+        let (_, sent) = self.timed.take_if(|(end, _)| self.board.una() >= *end)?;
+        self.rtt.sample(sent, now, true);
+        self.rtt.reset_backoff();
+        self.tail.on_rtt_sample();
+        Some(now.since(sent))
     }
 
     fn change_state(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {

@@ -4,7 +4,7 @@
 use super::{INITIAL_PEER_WINDOW, Sender};
 use crate::config::SenderConfig;
 use crate::segment::{Ack, Mark, Segment};
-use justfull_base::{ConfigError, Instant};
+use justfull_base::{ConfigError, Duration, Instant};
 
 /// Where the handshake stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,19 +84,21 @@ impl Sender {
     /// An acknowledgement before the connection is open: only that of the SYN counts. One of a SYN
     /// that was sent twice tells no time (Karn's rule).
     #[cold]
-    pub(super) fn take_syn(&mut self, now: Instant, ack: &Ack) {
-        let Syn::Sent { at, again } = self.syn else { return };
+    pub(super) fn take_syn(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
+        let Syn::Sent { at, again } = self.syn else { return None };
         if !ack.syn {
-            return;
+            return None;
         }
         self.syn = Syn::Done;
         self.rto_deadline = Instant::NEVER;
         self.probe_due = false;
         self.take_window(ack, true);
-        if !again {
-            self.rtt.sample(at, now, true);
-            self.rtt.reset_backoff();
-            self.tail.on_rtt_sample();
+        if again {
+            return None;
         }
+        self.rtt.sample(at, now, true);
+        self.rtt.reset_backoff();
+        self.tail.on_rtt_sample();
+        Some(now.since(at))
     }
 }

@@ -63,6 +63,57 @@ fn the_initial_window_leaves_at_once_and_slow_start_answers_two_with_four() {
 }
 
 #[test]
+fn a_sample_comes_from_what_advances_or_sacks_a_segment_sent_once() {
+    let ms = |n| Some(Duration::from_millis(n));
+    let mut s = ten_out(&new_reno());
+    assert_eq!(s.on_ack(at(51), &ack(1, &[], 1)), ms(50));
+    // Two more leave. The second segment is lost: each duplicate echoes the first, and the segment
+    // that it sacks tells the time.
+    assert_eq!(flush(&mut s, at(60)).len(), 2);
+    for end in 3..=5 {
+        assert_eq!(s.on_ack(at(70), &ack(1, &[(2, end)], 1)), ms(69));
+    }
+    assert_eq!(s.on_ack(at(75), &ack(1, &[(2, 5)], 1)), None, "it says nothing new");
+    let again = flush(&mut s, at(80));
+    assert!(again[0].retransmission && again[0].seq == MSS);
+    assert_eq!(s.on_ack(at(110), &ack(1, &[(2, 11)], 1)), ms(50), "the last that was sacked");
+    // The copy arrives: its time is echoed.
+    assert_eq!(s.on_ack(at(130), &ack(11, &[], 80)), ms(50));
+    assert_eq!(s.on_ack(at(131), &ack(11, &[], 80)), None, "it advances nothing");
+    assert_eq!(s.on_ack(at(132), &ack(90, &[], 80)), None, "it is for data never sent");
+}
+
+#[test]
+fn a_sack_of_a_segment_sent_twice_is_no_sample() {
+    let mut s = ten_out(&SenderConfig { prr: Prr::Off, ..new_reno() });
+    let mut again = Vec::new();
+    for (now, end) in [(51, 7), (52, 8), (53, 9), (54, 10)] {
+        s.on_ack(at(now), &ack(0, &[(1, 2), (3, end)], 1));
+        again.extend(flush(&mut s, at(now)));
+    }
+    assert!(again.iter().any(|s| s.retransmission && s.seq == 2 * MSS), "{again:?}");
+    assert_eq!(s.on_ack(at(104), &ack(0, &[(1, 10)], 1)), None);
+}
+
+#[test]
+fn without_timestamps_a_segment_sent_twice_is_no_sample() {
+    let config = SenderConfig {
+        timestamps: false,
+        spurious_detection: SpuriousDetection::FRto,
+        ..new_reno()
+    };
+    let mut s = ten_out(&config);
+    assert_eq!(s.on_ack(at(51), &ack(2, &[], 1)), Some(Duration::from_millis(50)));
+    // One of the four that leave now is timed, and then the third segment is lost.
+    assert_eq!(flush(&mut s, at(51)).len(), 4);
+    for end in 4..=6 {
+        assert_eq!(s.on_ack(at(52), &ack(2, &[(3, end)], 1)), None);
+    }
+    assert!(flush(&mut s, at(52)).iter().any(|segment| segment.retransmission));
+    assert_eq!(s.on_ack(at(300), &ack(14, &[], 1)), None, "it may be for either copy");
+}
+
+#[test]
 fn the_first_two_duplicates_each_let_a_new_segment_out() {
     let mut s = ten_out(&new_reno());
     for end in [2, 3] {

@@ -168,7 +168,10 @@ impl Metric {
             }
             Self::Utilisation => "What the slots carried over what they could have carried.",
             Self::Goodput => "New payload that reached the receivers of the bulk flows.",
-            Self::Rtt => "Round-trip time that the bulk senders measured, mean over samples.",
+            Self::Rtt => {
+                "Round-trip time from which the bulk senders compute their timeouts (RFC 6298, RFC \
+                 7323 4.3; no retransmission is mistaken for its original), mean over samples."
+            }
             Self::Drops => "Packets dropped in any layer, in percent of the packets that entered.",
             Self::DropsOfAll => {
                 "Packets of all flows dropped in any layer, in percent of all that entered."

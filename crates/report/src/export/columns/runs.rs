@@ -273,9 +273,11 @@ pub static COLUMNS: [Column<Runs>; 150] = in_runs![
     column!(
         "rtt_count",
         "values",
-        "Round-trip time samples of a TCP sender or of a ping; where a proxy splits a flow, each of \
-         the radio leg and the last of the server leg together, without the wait in the proxy: \
-         number of values.",
+        "Round-trip time samples of a ping, or those from which a TCP sender computes its timeout \
+         (RFC 6298, RFC 7323 4.3): one of each acknowledgement that advances or that sacks a \
+         segment sent once; without timestamps, of one segment in a round trip, sent once. Where a \
+         proxy splits a flow, each of the radio leg and the last of the server leg together, \
+         without the wait in the proxy. Number of values.",
         |r| { Value::Whole(r.flow.rtt.count) }
     ),
     column!(

@@ -124,10 +124,10 @@ impl Pair {
     fn acknowledge(&mut self, ack: &Ack) {
         self.plain += u32::from(self.short.plain_run(ack).is_some());
         self.next += u32::from(self.short.board.next_sacked(ack).is_some());
-        self.short.on_ack(self.now, ack);
+        let sample = self.short.on_ack(self.now, ack);
         if ack.cumulative <= self.general.board.nxt() {
             self.general.stats.acks += 1;
-            self.general.take_any(self.now, ack, None);
+            assert_eq!(self.general.take_any(self.now, ack, None), sample);
         }
         assert_eq!(format!("{:?}", self.short), format!("{:?}", self.general));
     }
