@@ -321,7 +321,7 @@ impl Dumbbell {
     fn answer(&mut self, now: Instant, i: u32, ack: Option<Ack>) {
         let flow = &self.flows[i as usize];
         if let Some(ack) = ack {
-            self.back[flow.way as usize].push(now, flow.sender.header(), (i, ack));
+            self.back[flow.way as usize].push(now, flow.sender.ack_size(), (i, ack));
         }
         if let Some(at) = flow.receiver.next_timer() {
             self.receiver_timers.arm(i, at);

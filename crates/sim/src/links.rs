@@ -72,7 +72,7 @@ impl<T: Listener> AckLink for Links<T> {
         if route.up {
             return self.send_ack_down(now, route, ack);
         }
-        self.uplink.push(now, (route.ue, route.wire), route.header(), Up::Ack(i, ack));
+        self.uplink.push(now, (route.ue, route.wire), route.ack(), Up::Ack(i, ack));
     }
 }
 
@@ -83,11 +83,11 @@ impl<T: Listener> Links<T> {
         let packet = Packet {
             payload: self.monitor.put_ack(ack),
             flow: route.flow,
-            size: route.header(),
+            size: route.ack(),
             protocol: route.protocol,
             tracked: route.tracked,
             ..Packet::default()
         };
-        self.core.push(now, route.wire, route.header(), packet);
+        self.core.push(now, route.wire, route.ack(), packet);
     }
 }

@@ -30,7 +30,7 @@ use crate::node::Node;
 use crate::receivers::Receivers;
 use crate::results::ReportsResult;
 use crate::route::Route;
-use crate::senders::Senders;
+use crate::senders::{Senders, TcpSender};
 use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Traffic};
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant};
@@ -165,8 +165,8 @@ impl Proxy {
         at_server.on_ack(Instant::ZERO, &self.wan.open(window));
         self.servers.add(wired, at_server, (size.map(|size| size.0), *rate), start);
         self.receivers.add(wired, at_proxy);
-        let (wire, header) = (self.wire, leg.header as u8);
-        let by_radio = Route { wire, header, stop: Instant::NEVER, ..route };
+        let (wire, header, ack) = (self.wire, leg.header as u8, leg.ack_size() as u8);
+        let by_radio = Route { wire, header, ack, stop: Instant::NEVER, ..route };
         let (relay, at_ue) =
             tcp(by_radio, &leg, receiver, seed).map_err(|e| e.within("proxy.radio"))?;
         hosts.ends.push(End::Proxied(radio, number));
@@ -308,12 +308,9 @@ impl Proxy {
         self.steering.as_ref().map(Steering::reports).unwrap_or_default()
     }
 
-    /// Retransmissions and timeouts of server legs, by flow of packets.
-    pub(crate) fn totals(&self) -> impl Iterator<Item = (u32, u64, u64)> {
-        self.servers.all().iter().map(|server| {
-            let stats = server.sender.stats();
-            (server.route.flow, stats.segments_retransmitted, stats.timeouts)
-        })
+    /// The senders of the server legs.
+    pub(crate) fn servers(&self) -> &[TcpSender] {
+        self.servers.all()
     }
 
     /// The fate of what servers gave to the network.
@@ -324,8 +321,7 @@ impl Proxy {
         }
         let ends = self.servers.all().iter().zip(self.receivers.all()).zip(under_way);
         let fate = |((server, end), under_way): ((&_, &_), _)| {
-            let (server, end): (&crate::senders::TcpSender, &crate::receivers::TcpReceiver) =
-                (server, end);
+            let (server, end): (&TcpSender, &crate::receivers::TcpReceiver) = (server, end);
             TcpBytes {
                 name: format!("{}, from its server to the proxy", name(server.route.flow)),
                 sent: server.sender.stats().bytes_sent,

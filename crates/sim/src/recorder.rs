@@ -16,6 +16,7 @@ use crate::results::{
 use crate::slice_quantum::SliceQuantum;
 use crate::times::Times;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
+use justfull_tcp::Sender;
 
 /// Counts for one layer.
 struct LayerCount {
@@ -337,17 +338,18 @@ impl Recorder {
         }
     }
 
-    /// Adds the counts of a TCP flow's sender.
-    pub(crate) fn tcp_totals(
-        &mut self,
-        flow: u32,
-        retransmitted: u64,
-        timeouts: u64,
-        completed: Option<Instant>,
-    ) {
+    /// Adds what a sender of a TCP flow says of itself at the end of the run.
+    pub(crate) fn tcp_totals(&mut self, flow: u32, sender: &Sender) {
+        let result = &mut self.class_of(flow).result;
+        let stats = sender.stats();
+        result.retransmitted_segments += stats.segments_retransmitted;
+        result.timeouts += stats.timeouts;
+        result.in_flight_end_bytes += sender.in_flight();
+    }
+
+    /// The sender of a TCP flow has had all of its data acknowledged, if it has.
+    pub(crate) fn tcp_completed(&mut self, flow: u32, completed: Option<Instant>) {
         let class = self.class_of(flow);
-        class.result.retransmitted_segments += retransmitted;
-        class.result.timeouts += timeouts;
         let done = completed.map(Instant::as_secs_f64);
         class.result.completed_s = match (class.result.completed_s, done) {
             (Some(a), Some(b)) => Some(a.max(b)),

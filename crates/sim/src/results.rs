@@ -149,6 +149,9 @@ pub struct FlowResult {
     pub retransmitted_segments: u64,
     /// Retransmission timeouts of a TCP flow.
     pub timeouts: u64,
+    /// Payload bytes that the senders of a TCP flow have in flight at the end of the run (the pipe
+    /// of RFC 6675); of a flow that a proxy splits, those of both legs.
+    pub in_flight_end_bytes: u64,
     /// When the first transfer of this name was to start, in seconds since the start of the run;
     /// told of live runs alone.
     #[serde(skip_serializing_if = "Option::is_none")]

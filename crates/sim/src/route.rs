@@ -16,8 +16,10 @@ pub(crate) struct Route {
     pub(crate) tracked: bool,
     /// What its packets say they are.
     pub(crate) protocol: Protocol,
-    /// Bytes of headers of its segments and acknowledgements, at most 120.
+    /// Bytes of headers of its segments, at most 120.
     pub(crate) header: u8,
+    /// Bytes of its acknowledgements, at most 120.
+    pub(crate) ack: u8,
     /// Data goes from the UE to the server.
     pub(crate) up: bool,
     /// It sends no new data from here on.
@@ -25,9 +27,15 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Bytes of the headers of a segment, and of an acknowledgement.
+    /// Bytes of the headers of a segment.
     #[inline(always)]
     pub(crate) const fn header(&self) -> u32 {
         self.header as u32
+    }
+
+    /// Bytes of an acknowledgement.
+    #[inline(always)]
+    pub(crate) const fn ack(&self) -> u32 {
+        self.ack as u32
     }
 }

@@ -214,6 +214,7 @@ impl Departures {
             protocol: flow.traffic.protocol(),
             up: false,
             header: 0,
+            ack: 0,
             stop,
         };
         let (source, first) = Source::new(route, &flow.traffic, Instant::ZERO + flow.start, seed)?;
@@ -248,8 +249,17 @@ mod tests {
     fn sent(traffic: &Traffic) -> (u64, u64) {
         let stop = Instant::ZERO + Duration::from_secs(200);
         let protocol = traffic.protocol();
-        let route =
-            Route { flow: 0, ue: 0, wire: 0, tracked: false, protocol, up: false, header: 0, stop };
+        let route = Route {
+            flow: 0,
+            ue: 0,
+            wire: 0,
+            tracked: false,
+            protocol,
+            up: false,
+            header: 0,
+            ack: 0,
+            stop,
+        };
         let (mut source, first) = Source::new(route, traffic, Instant::ZERO, 1).expect("datagrams");
         let (mut datagrams, mut bytes) = (0, 0);
         let mut at = Some(first);

@@ -11,6 +11,7 @@ use justfull_sim::traffic::{
 };
 use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, Transport, WorldConfig};
 use justfull_tcp::CcConfig;
+use justfull_tcp::cc::fixed::FixedConfig;
 use std::sync::Arc;
 
 fn cubic() -> CcConfig {
@@ -363,5 +364,23 @@ fn a_rate_of_nought_or_beyond_a_segment_per_microsecond_is_refused() {
         let config = over(10, vec![paced(tcp("down", cubic(), None), mbit_s)], 1);
         let found = justfull_sim::World::new(&config).map(drop).map_err(|e| e.field);
         assert_eq!(found, if valid { Ok(()) } else { Err("flow[0].rate".into()) }, "{mbit_s}");
+    }
+}
+
+#[test]
+fn a_slow_uplink_carries_acknowledgements_by_their_size_and_a_full_window_stays_in_flight() {
+    // 64 kbit/s carry 153.8 acknowledgements of 52 B a second, and 200 of 40 B.
+    for (ack, size) in [(0, 52.0), (40, 40.0)] {
+        let mut flow = tcp("down", CcConfig::by_name("fixed").expect("it exists"), None);
+        if let Traffic::Tcp { sender, receiver, .. } = Arc::make_mut(&mut flow.traffic) {
+            sender.cc = CcConfig::Fixed(FixedConfig { segments: 50 });
+            (sender.ack, receiver.delayed_ack) = (ack, false);
+        }
+        let mut config = over(10, vec![flow], 20);
+        config.uplink.rate = BitRate(64_000);
+        let result = run(&config).flows.remove(0);
+        let wanted = 64e-3 / (8.0 * size) * 8.0 * 1448.0;
+        close(result.goodput_mbit_s, wanted, 0.005, "one segment for each acknowledgement");
+        assert_eq!(result.in_flight_end_bytes, 50 * 1448, "the window");
     }
 }

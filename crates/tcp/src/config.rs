@@ -112,6 +112,10 @@ params! {
         /// timestamps, 60 for IPv6 without them.
         header: u32 as "bytes" = HEADER_BYTES,
             within(40, 120), "IP and TCP: 20 + 20 without options, 40 + 60 and extensions";
+        /// Bytes of an acknowledgement alone, 0: those of `header`. ns-2's receivers send 40.
+        ack: u32 as "bytes" = 0, at_most(120).and("0, or at least 40", |c| {
+            c.ack == 0 || c.ack >= 40
+        });
         /// Open the connection with a SYN; data waits for its acknowledgement.
         handshake: bool = false;
         /// Time each acknowledgement by its timestamp (RFC 7323). Off: one segment at a time that
@@ -196,6 +200,12 @@ impl SenderConfig {
         }
     }
 
+    /// Bytes of an acknowledgement alone.
+    #[must_use]
+    pub const fn ack_size(&self) -> u32 {
+        if self.ack == 0 { self.header } else { self.ack }
+    }
+
     fn can_judge(&self) -> bool {
         match self.spurious_detection {
             SpuriousDetection::Eifel => self.timestamps && self.recovery != Recovery::NewReno,
@@ -245,5 +255,10 @@ mod tests {
         assert_eq!(bad(|c| c.initial_window = 0), Err("initial_window".into()));
         assert_eq!(bad(|c| c.max_rto = Duration::from_millis(1)), Err("max_rto".into()));
         assert_eq!(bad(|c| c.max_reordering = 2), Err("max_reordering".into()));
+        assert_eq!(
+            [bad(|c| c.ack = 39), bad(|c| c.ack = 121)],
+            [(); 2].map(|()| Err("ack".into()))
+        );
+        assert_eq!(bad(|c| c.ack = 40), Ok(()));
     }
 }

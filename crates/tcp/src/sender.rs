@@ -111,6 +111,7 @@ struct Round {
 struct Setup {
     mss: u32,
     header: u32,
+    ack: u32,
     ecn: bool,
     prr: PrrConfig,
     nagle: bool,
@@ -213,6 +214,7 @@ impl Sender {
             setup: Setup {
                 mss: config.mss,
                 header: config.header,
+                ack: config.ack_size(),
                 ecn: config.ecn,
                 prr: config.prr,
                 nagle: config.nagle,
@@ -360,10 +362,16 @@ impl Sender {
         self.setup.mss
     }
 
-    /// Bytes of headers of each segment and of its acknowledgement.
+    /// Bytes of headers of each segment.
     #[must_use]
     pub const fn header(&self) -> u32 {
         self.setup.header
+    }
+
+    /// Bytes of each acknowledgement.
+    #[must_use]
+    pub const fn ack_size(&self) -> u32 {
+        self.setup.ack
     }
 
     /// Counters since the start.

@@ -124,6 +124,8 @@ pub enum Metric {
     /// Jain's index over the mean bytes in flight of the bulk flows in that time: goodput
     /// times mean round-trip time (Little's law).
     JainInFlight,
+    /// Payload that the bulk flows have in flight at the end of the run, together, in kB.
+    InFlight,
     /// Packets that found the RLC's queue full.
     RlcOverflow,
     /// Rate of the reports of the radio to a proxy, of each UE, in Mbit/s.
@@ -148,7 +150,7 @@ pub enum Metric {
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 59] = [
+    pub const ALL: [Self; 60] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -198,6 +200,7 @@ impl Metric {
         Self::Together,
         Self::JainTogether,
         Self::JainInFlight,
+        Self::InFlight,
         Self::RlcOverflow,
         Self::ReportRate,
         Self::ReportShare,
@@ -279,6 +282,7 @@ impl Metric {
             Self::Together => "together_mbit_s",
             Self::JainTogether => "jain_together",
             Self::JainInFlight => "jain_in_flight",
+            Self::InFlight => "in_flight_end_kb",
             Self::RlcOverflow => "rlc_overflow_packets",
             Self::ReportRate => "report_mbit_s",
             Self::ReportShare => "report_percent",
@@ -334,7 +338,8 @@ impl Metric {
             | Self::Took
             | Self::CompletionSpread
             | Self::Together
-            | Self::JainInFlight => Scope::Bulk,
+            | Self::JainInFlight
+            | Self::InFlight => Scope::Bulk,
             Self::DropsOfAll
             | Self::PingRtt
             | Self::PingRttLeast
@@ -461,6 +466,10 @@ impl Metric {
             Self::CompletionSpread => transfers::ends(flows).map(|(first, last)| last - first),
             Self::Together => each().map(|f| f.together_mbit_s).reduce(|sum, g| sum + g),
             Self::JainInFlight => transfers::jain_in_flight(flows),
+            Self::InFlight => {
+                let tcp = each().filter(|f| f.protocol == "tcp");
+                tcp.map(|f| f.in_flight_end_bytes as f64 * 1e-3).reduce(|sum, kb| sum + kb)
+            }
             Self::Utilisation
             | Self::Unused
             | Self::Backlog

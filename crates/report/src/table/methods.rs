@@ -56,6 +56,7 @@ pub(super) const fn decimals(metric: Metric) -> usize {
         | Metric::ReportShare
         | Metric::PageLoad
         | Metric::ObjectTime
+        | Metric::InFlight
         | Metric::TransferGoodput
         | Metric::EndToEndMean
         | Metric::EndToEndP95

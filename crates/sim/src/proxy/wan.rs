@@ -139,7 +139,7 @@ impl AckLink for Wan {
         let offer = &mut self.offers[i as usize];
         offer.offered = offer.offered.max(edge).max(ack.cumulative);
         ack.window = offer.offered - ack.cumulative;
-        self.up.push(now, route.wire, route.header(), Up { i, ack, sent_at: now });
+        self.up.push(now, route.wire, route.ack(), Up { i, ack, sent_at: now });
     }
 }
 
@@ -166,6 +166,7 @@ mod tests {
         tracked: false,
         up: false,
         header: 52,
+        ack: 52,
         stop: Instant::NEVER,
     };
 

@@ -102,6 +102,7 @@ impl<T: Listener> World<T> {
                 protocol: flow.traffic.protocol(),
                 up: matches!(&*flow.traffic, Traffic::Upload { .. }),
                 header: flow.traffic.sender().map_or(0, |sender| sender.header as u8),
+                ack: flow.traffic.sender().map_or(0, |sender| sender.ack_size() as u8),
                 stop: flow.stop_instant(),
             };
             if let Traffic::Tcp { size, .. } | Traffic::Upload { size, .. } = &*flow.traffic {

@@ -13,17 +13,13 @@ use justfull_base::Instant;
 
 impl<T: Listener> World<T> {
     pub(super) fn finish(mut self) -> RunResult {
+        let recorder = &mut self.links.monitor.recorder;
         for flow in self.hosts.senders.all() {
-            let stats = flow.sender.stats();
-            let (retransmitted, timeouts) = (stats.segments_retransmitted, stats.timeouts);
-            let recorder = &mut self.links.monitor.recorder;
-            recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
+            recorder.tcp_totals(flow.route.flow, &flow.sender);
+            recorder.tcp_completed(flow.route.flow, flow.completed);
         }
-        if let Some(proxy) = &self.proxy {
-            for (flow, retransmitted, timeouts) in proxy.totals() {
-                let recorder = &mut self.links.monitor.recorder;
-                recorder.tcp_totals(flow, retransmitted, timeouts, None);
-            }
+        for server in self.proxy.iter().flat_map(|proxy| proxy.servers()) {
+            recorder.tcp_totals(server.route.flow, &server.sender);
         }
         let end = Instant::ZERO + self.plan.duration;
         let entities = self.cell.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();

@@ -27,6 +27,7 @@ fn control(rng: &mut Rng) -> CcConfig {
                 fast_convergence,
                 hystart,
                 abe,
+                steps: pick(rng, &cubic::Steps::ALL),
                 ..cubic::CubicConfig::default()
             })
         }
@@ -95,6 +96,7 @@ pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
         restart_after_idle: rng.chance(0.7),
         max_reordering: pick(rng, &[3, 300]),
         kernel: pick(rng, &[Kernel::Rfc, Kernel::Linux4_15, Kernel::Linux5_18, Kernel::Linux6_18]),
+        ack: pick(rng, &[0, 0, 40]),
     }
 }
 

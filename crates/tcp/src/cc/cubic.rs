@@ -19,9 +19,10 @@
 //! Linux (at most 8 segments under `HyStart++`). The reduction starts from cwnd, not from
 //! `flight_size` (4.6 allows it), since cwnd grows only while it is in use (5.8). Idle time shifts
 //! the epoch, as in Linux, so that silence is not growth. A timeout also resets the epoch, and sets
-//! `W_max` as a loss does. A sender that follows a Linux grows and shrinks in whole segments, by a
-//! count that is found anew each 32nd of a second; then a timeout forgets `W_max`, and slow start
-//! leaves the rest of an acknowledgement to the count.
+//! `W_max` as a loss does. A sender that follows a Linux, or whose `steps` are whole, grows and
+//! shrinks in whole segments, by a count that is found anew each 32nd of a second; then the window
+//! grows by a twentieth a round trip at least before the first loss, a timeout forgets `W_max`, and
+//! slow start leaves the rest of an acknowledgement to the count.
 
 mod count;
 
@@ -34,10 +35,24 @@ use count::Count;
 
 pub use crate::hystart::HyStart;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Duration, Instant, Ratio, params};
+use justfull_base::{ConfigError, Duration, Instant, Ratio, choice, params};
 
 /// Factor of the window at an ECN echo under ABE (RFC 8511 section 4.1).
 const ABE_BETA: f64 = 0.85;
+
+choice! {
+    /// In which steps the window grows and shrinks.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Steps {
+        /// As the sender's `kernel` does: `rfc` in fractions, each Linux in whole segments.
+        #[default]
+        Kernel = "kernel",
+        /// By the curve, in fractions of a segment (RFC 9438).
+        Fractions = "fractions",
+        /// By a count, in whole segments, as Linux; ns-3 counts likewise.
+        Whole = "whole",
+    }
+}
 
 params! {
     /// Settings.
@@ -53,6 +68,10 @@ params! {
         hystart: HyStart = HyStart::Linux;
         /// Multiply by 0.85 instead of beta at an ECN echo (RFC 8511).
         abe: bool = false;
+        /// Grow and shrink as the sender's `kernel`; in fractions, by the curve; or in whole
+        /// segments, by a count that adds one for each 20 acknowledged at least before the first
+        /// loss (Linux's `bictcp_update`; ns-3's `CntClamp`).
+        steps: Steps = Steps::Kernel;
     }
 }
 
@@ -66,7 +85,7 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "RFC 9438; Ha and Rhee 2011 (HyStart); RFC 9406 (HyStart++); RFC 8511 (ABE)",
     deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 \
                  section 4.6 allows it); idle time does not count as growth. A sender that follows \
-                 a Linux counts in whole segments (`justfull explain kernel`).",
+                 a Linux counts in whole segments (`justfull explain kernel`), any with `steps`.",
     params: CubicConfig::params,
 };
 
@@ -127,7 +146,10 @@ impl Cubic {
             cwnd_prior: cwnd,
         };
         let beta = config.beta.0;
-        let whole = birth.kernel.features().whole_segments;
+        let whole = match config.steps {
+            Steps::Kernel => birth.kernel.features().whole_segments,
+            steps => steps == Steps::Whole,
+        };
         let mut control = Self {
             c: config.c,
             beta,

@@ -60,6 +60,7 @@ impl Metric {
             Self::Together => "goodput while all transfers ran",
             Self::JainTogether => "fairness of all transfers while all ran",
             Self::JainInFlight => "equality of the bytes in flight",
+            Self::InFlight => "payload in flight at the end",
             Self::RlcOverflow => "packets that found the RLC full",
             Self::ReportRate => "rate of the reports of a UE",
             Self::ReportShare => "reports of a UE, of the goodput",
@@ -109,6 +110,7 @@ impl Metric {
             | Self::CompletionSpread
             | Self::RlcStalled => "s",
             Self::TransferGoodput => "kbit/s",
+            Self::InFlight => "kB",
             Self::Goodput | Self::Together | Self::ReportRate => "Mbit/s",
             Self::Drops
             | Self::DropsOfAll
@@ -279,6 +281,9 @@ impl Metric {
             }
             Self::JainInFlight => {
                 "Jain's index over what the bulk flows had in flight: goodput while all ran times mean round-trip time."
+            }
+            Self::InFlight => {
+                "Payload that the TCP senders of the bulk flows have in flight when the run ends, together."
             }
             Self::RlcOverflow => "Packets dropped because the RLC's queue was full.",
             Self::ReportRate => {

@@ -463,6 +463,31 @@ fn by_count_the_window_grows_as_linux_grows_it() {
 }
 
 #[test]
+fn before_the_first_loss_a_count_adds_a_twentieth_of_the_window_a_round_trip_and_the_curve_nothing()
+{
+    // HyStart has ended slow start at 200 segments, 10 ms ago; the round trip is 1 ms.
+    let grown = |kernel, steps| {
+        let mut c = of(kernel, &CubicConfig { steps, ..without_hystart() });
+        (c.curve.cwnd, c.curve.ssthresh) = (200.0, 200.0);
+        c.publish();
+        for i in 0..10 * 200 {
+            let mut sample = testing::sample(MSS);
+            sample.now = Instant::from_nanos(1_000_000_000 + i * 5000);
+            (sample.srtt, sample.min_rtt) = (Duration::from_millis(1), Duration::from_millis(1));
+            c.on_ack(&sample);
+        }
+        c.curve.cwnd - 200.0
+    };
+    assert_eq!(grown(Kernel::Rfc, Steps::Whole), 100.0, "2000 acknowledged, one for each 20");
+    assert_eq!(grown(Kernel::Linux6_18, Steps::Kernel), 100.0, "as Linux");
+    assert_eq!(grown(Kernel::Linux4_15, Steps::Whole), 100.0);
+    for (kernel, steps) in [(Kernel::Rfc, Steps::Kernel), (Kernel::Linux6_18, Steps::Fractions)] {
+        let grown = grown(kernel, steps);
+        assert!((0.0..11.0).contains(&grown), "a segment each round trip, as Reno: {grown}");
+    }
+}
+
+#[test]
 fn by_count_a_reduction_rounds_down_and_a_timeout_forgets_the_maximum() {
     let mut c = of(Kernel::default(), &without_hystart());
     c.curve.cwnd = 43.0;
