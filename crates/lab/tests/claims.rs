@@ -144,8 +144,8 @@ fn names_what_there_is(file: &ClaimsFile) {
 #[test]
 fn the_bands_of_r22_follow_from_its_words_and_numbers() {
     use Metric::{
-        Completion, Goodput, JainInFlight, JainTogether, ReportRate, ReportShare, RlcOverflow, Rtt,
-        RttGrowth, RttP95, Together,
+        Completion, Goodput, InFlight, JainInFlight, JainTogether, ReportRate, ReportShare,
+        RlcOverflow, Rtt, RttGrowth, RttP95, Together,
     };
     const OPEN: f64 = 1e6;
     for claim in load("R22").expect("the claims ship").claim {
@@ -162,6 +162,8 @@ fn the_bands_of_r22_follow_from_its_words_and_numbers() {
                 Some([0.8 * numbers[0], 1.2 * numbers[numbers.len() - 1]])
             }
             (Kind::Range, Completion | RttP95, [time]) => Some([0.9 * time, 1.1 * time]),
+            // What exceeds the bandwidth-delay product, or twice or five times that.
+            (Kind::Range, InFlight, [products]) if claim.strictly => Some([*products, OPEN]),
             (Kind::Range, RlcOverflow, [none]) => Some([*none, *none]),
             (Kind::Range, RlcOverflow, []) => Some([1.0, 10.0 * OPEN]),
             // "Almost negligible": below the least that the paper calls significant.
