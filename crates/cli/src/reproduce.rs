@@ -5,7 +5,7 @@ use crate::compare::{data_dir, in_words, threads, unbroken};
 use crate::progress::Display;
 use crate::terminal::{print, print_exact, say};
 use crate::{Failure, VERSION, results};
-use justfull_lab::claims::{self, ClaimsError, Options};
+use justfull_lab::claims::{self, ClaimsError, Options, Reproduced};
 use justfull_lab::model::Verdict;
 use justfull_lab::model::claims::ClaimTable;
 use justfull_lab::runner::simulated;
@@ -66,7 +66,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         Ok(simulated(scenario, job, watch)?)
     };
     let found = claims::reproduce(&file, &options, (watch, &one), &mut announce);
-    let (mut comparison, rows, as_recorded) = found.map_err(failure)?;
+    let Reproduced { mut comparison, table: rows, worse } = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);
     tell(&rows, args)?;
@@ -90,32 +90,38 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         print_exact(&answer(&comparison, place.as_deref()))?;
     }
     unbroken(&comparison.broken)?;
-    match (as_recorded, not_run) {
-        (false, _) => Err(Failure::Failed("a claim came out worse than its file records".into())),
-        (true, 1..) if args.strict => {
-            Err(Failure::Failed(format!("{not_run} claims were not run")))
-        }
+    match not_run {
+        _ if !worse.is_empty() => Err(Failure::Failed(format!(
+            "a claim came out worse than its file records: {}",
+            worse.join(", ")
+        ))),
+        1.. if args.strict => Err(Failure::Failed(format!("{not_run} claims were not run"))),
         _ => Ok(()),
     }
 }
 
 /// Prints the table of claims unless JSON was asked for, and writes it as Markdown if that was.
 fn tell(rows: &ClaimTable, args: &ReproduceArgs) -> Result<(), Failure> {
-    let (grid, shown) = (table::claims(rows), table::shown(&rows.shown));
+    let grid = table::claims(rows);
+    let below = [table::worlds(rows), table::switches(rows), table::shown(&rows.shown)];
+    let below: Vec<&table::Grid> = below.iter().flatten().collect();
     let notes: String =
         rows.notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
     if !args.json {
         let style = table::Style::detect();
         let drawn = table::terminal(&table::narrow(&grid, style), style);
         let reading = table::notes([&grid], style);
-        print(&format!("{notes}{drawn}\n{reading}{}\n", rows.tally()))?;
-        if let Some(shown) = &shown {
-            print(&format!("\n{}\n", table::terminal(shown, style)))?;
+        let tally = table::line(&rows.tally(), style);
+        print(&format!("{notes}{drawn}\n{reading}{tally}\n"))?;
+        for part in &below {
+            let reading = table::notes([*part], style);
+            print(&format!("\n{}\n{reading}", table::terminal(part, style)))?;
         }
     }
     let Some(file) = &args.markdown else { return Ok(()) };
-    let shown = shown.map_or(String::new(), |shown| format!("\n{}", table::markdown(&shown)));
-    write(file, &format!("{notes}\n{}\n\n{}\n{shown}", table::markdown(&grid), rows.tally()))
+    let below: String =
+        below.into_iter().map(|grid| format!("\n{}", table::markdown(grid))).collect();
+    write(file, &format!("{notes}\n{}\n\n{}\n{below}", table::markdown(&grid), rows.tally()))
 }
 
 fn options(args: &ReproduceArgs) -> Options {
@@ -124,6 +130,8 @@ fn options(args: &ReproduceArgs) -> Options {
         runs: args.runs,
         seed: args.seed,
         figure: args.figure.clone(),
+        switches: args.switches,
+        judged_alone: false,
         threads: if args.live { LIVE_AT_ONCE } else { threads(&args.jobs.threads) },
         data_dir: data_dir(),
     }

@@ -1,22 +1,26 @@
 //! Claims of papers: what they say, run again, and the verdict.
 
+mod decided;
 mod evaluate;
 mod fit;
+mod reproduce;
 mod runs;
 mod shown;
+mod switched;
+mod worlds;
 
-use crate::model::ClaimTable;
 use crate::model::summary::Metric;
-use crate::model::{Comparison, Grouped};
-use crate::runner::Watch;
 pub use fit::{Fit, FitParameter, FitValue, fit};
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting, library, near};
 use justfull_sim::results::RunResult;
-use runs::{Case, Runs, Wanted};
+pub use reproduce::{Reproduced, reproduce, reproduce_groups};
+use runs::{Case, Runs};
 use serde::Deserialize;
 pub use shown::ShownCases;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+pub use worlds::{Period, SwitchRecord, World};
+use worlds::{TODAY, Under, has_switch, parts};
 
 /// The claims of the papers: short name, and the text of the file.
 pub const CLAIMS: &[(&str, &str)] = &[
@@ -74,6 +78,15 @@ pub struct ClaimsFile {
     /// Switch of the scenarios that is on in a short run, where a scenario has it.
     #[serde(default)]
     pub switch_short: Option<String>,
+    /// The TCP of the paper's time; left out, today's.
+    #[serde(default)]
+    pub period: Option<Period>,
+    /// Further worlds that the whole paper is judged in.
+    #[serde(default)]
+    pub world: Vec<World>,
+    /// What each switch that claims name does to the whole paper.
+    #[serde(default)]
+    pub switch: BTreeMap<String, SwitchRecord>,
     /// Channels by the name of the trace; [`OWN_CHANNEL`] is the scenario's own.
     pub traces: BTreeMap<String, toml::Value>,
     /// The claims.
@@ -193,7 +206,7 @@ pub struct Claim {
     /// Points of the sweep, where not all.
     #[serde(default)]
     pub intervals: Option<Vec<String>>,
-    /// Switches that bear on it.
+    /// Switches that bear on it; several joined by `+` are on together.
     pub switches: Vec<String>,
     /// Why the band was changed after the first run.
     #[serde(default)]
@@ -201,6 +214,9 @@ pub struct Claim {
     /// Verdict that is known and accepted: a worse one fails. `met` when left out.
     #[serde(default)]
     pub status: Status,
+    /// The seeds do not decide it: a worse verdict that is undecided does not fail.
+    #[serde(default)]
+    pub undecided: bool,
 }
 
 /// A recorded verdict.
@@ -227,6 +243,10 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Only claims of this figure, e.g. `7` (see [`select`]).
     pub figure: Option<String>,
+    /// Count what each switch does to the whole paper, instead of taking the file's counts.
+    pub switches: bool,
+    /// Each claim only in the world in which it is judged.
+    pub judged_alone: bool,
     /// Threads.
     pub threads: usize,
     /// Folder of the traces.
@@ -301,104 +321,6 @@ fn load_of(all: &[(&str, &str)], paper: &str) -> Result<ClaimsFile, ClaimsError>
     Ok(toml::from_str(text).expect("the shipped claims are sound"))
 }
 
-/// Runs the claims of `file`, each run by `one`, and judges them; the comparison holds the runs of
-/// every case without a switch. True where no claim that was run came out worse than recorded.
-///
-/// # Errors
-/// Unknown names, a wrong scenario, a run that failed, or an interruption.
-pub fn reproduce(
-    file: &ClaimsFile,
-    options: &Options,
-    (watch, one): (&Watch, &One<'_>),
-    announce: &mut dyn FnMut(u64, usize),
-) -> Result<(Comparison, ClaimTable, bool), ClaimsError> {
-    let claims = select(file, options.figure.as_deref())?;
-    let claims: Vec<&Claim> = claims.into_iter().filter(|c| file.judges(c, options)).collect();
-    if claims.is_empty() {
-        let found = options.figure.as_deref().unwrap_or("none");
-        return Err(ClaimsError::Unknown(format!(
-            "--figure: found {found} with --short, allowed is a figure of {}",
-            file.scenarios_short.join(", ")
-        )));
-    }
-    let mut runs = Runs::default();
-    let cases = |switch: &dyn Fn(&Claim) -> Vec<String>, of: &[&Claim]| {
-        let mut wanted: BTreeMap<Case, Wanted> = BTreeMap::new();
-        for claim in of {
-            for name in switch(claim) {
-                for (case, method) in claim.needs(&name) {
-                    let points = file.points(&claim.scenario, options.short);
-                    let points = claim.intervals.clone().unwrap_or(points);
-                    wanted.entry(case).or_default().add(method, points);
-                }
-            }
-        }
-        wanted
-    };
-    let mut first = cases(&|c| vec![c.under.clone().unwrap_or_default()], &claims);
-    if options.figure.is_none() && !file.is_part(options) {
-        // The whole reproduction shows every method of each scenario, claimed or not.
-        first
-            .iter_mut()
-            .filter(|((_, _, switch), _)| switch.is_empty())
-            .for_each(|(_, wanted)| wanted.add_all(Vec::new()));
-    }
-    let shown = file.shown_with(options);
-    for (case, point) in shown.iter().flat_map(|cases| cases.cases()) {
-        first.entry(case).or_default().add_all(vec![point]);
-    }
-    runs.make(file, first, options, (watch, one), announce)?;
-    let settled = |c: &Claim| file.is_part(options) && c.status == Status::Missed;
-    let unmet = |c: &&Claim| !settled(c) && runs.needs_switches(file, c, options);
-    let unmet: Vec<&Claim> = claims.iter().copied().filter(unmet).collect();
-    if file.is_part(options) {
-        // One explanation is enough: each claim's switches are tried one after the other.
-        let most = unmet.iter().map(|claim| claim.switches.len()).max().unwrap_or(0);
-        for i in 0..most {
-            let open = |c: &&Claim| !runs.is_explained(file, c, options);
-            let open: Vec<&Claim> = unmet.iter().copied().filter(open).collect();
-            let next = |c: &Claim| c.switches.get(i).cloned().into_iter().collect();
-            runs.make(file, cases(&next, &open), options, (watch, one), announce)?;
-        }
-    } else {
-        runs.make(file, cases(&|c| c.switches.clone(), &unmet), options, (watch, one), announce)?;
-    }
-    let rows: Vec<_> = claims.iter().map(|claim| runs.judge(file, claim, options)).collect();
-    let as_recorded =
-        claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
-    let table = ClaimTable {
-        paper: file.paper.clone(),
-        notes: notes(file, options),
-        rows,
-        shown: runs.shown(file, &shown, options),
-    };
-    let comparison = runs.comparison(file, options)?;
-    Ok((comparison, table, as_recorded))
-}
-
-/// Judges the claims of `file` once in each of `groups` groups of seeds, which follow each other
-/// from `first` on.
-///
-/// # Errors
-/// As of [`reproduce`].
-pub fn reproduce_groups(
-    file: &ClaimsFile,
-    options: &Options,
-    (first, groups): (u64, u32),
-    (watch, one): (&Watch, &One<'_>),
-    announce: &mut dyn FnMut(u64, usize),
-) -> Result<Grouped, ClaimsError> {
-    let mut grouped = Grouped::default();
-    for group in 0..groups {
-        let seed = first + u64::from(group) * u64::from(file.runs(options));
-        let options = Options { seed: Some(seed), ..options.clone() };
-        let (comparison, table, _) = reproduce(file, &options, (watch, one), announce)?;
-        grouped.add(&table);
-        grouped.broken.extend(comparison.broken);
-    }
-    Ok(grouped)
-}
-
 /// The claims of `file` that `figure` names, in words as the file has them or by the figure's
 /// number; all for none.
 ///
@@ -439,6 +361,14 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
     let mut notes = vec![format!("variant {}: {source}", file.variant)];
     let first = options.seed.map(|seed| format!(" from {seed} on")).unwrap_or_default();
     notes.push(format!("{} seeds{first}", file.runs(options)));
+    if let Some(period) = &file.period {
+        notes.push(format!(
+            "claims of the paper are judged under {} ({}), those of an anchor under today's \
+             settings",
+            period.name,
+            period.switches.join(", ")
+        ));
+    }
     if file.live {
         notes.push("live: a claim is met if it is in two runs of three".into());
     }
@@ -457,26 +387,6 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
         ));
     }
     notes
-}
-
-impl Claim {
-    /// Cases and methods whose runs it needs under `switch`, or none for `""`.
-    fn needs(&self, switch: &str) -> Vec<(Case, String)> {
-        let case = |scenario: &str, switch: &str| -> Case {
-            (scenario.into(), self.trace.clone(), switch.into())
-        };
-        let mut needs: Vec<(Case, String)> =
-            self.order.iter().map(|m| (case(&self.scenario, switch), m.clone())).collect();
-        if !self.method.is_empty() {
-            needs.push((case(&self.scenario, switch), self.method.clone()));
-        }
-        if !self.base.is_empty() {
-            let scenario = self.base_scenario.as_deref().unwrap_or(&self.scenario);
-            let under = self.base_under.as_deref().unwrap_or(switch);
-            needs.push((case(scenario, under), self.base.clone()));
-        }
-        needs
-    }
 }
 
 impl ClaimsFile {
@@ -503,14 +413,11 @@ impl ClaimsFile {
         options.runs.unwrap_or(if options.short { self.seeds_short } else { self.seeds })
     }
 
-    /// `switch`, and that of a short run where the scenario of `case` has it.
-    fn switches(&self, (name, _, switch): &Case, options: &Options) -> Vec<String> {
-        let text = library::scenario(name).unwrap_or_default();
-        let short = self.switch_short.as_ref().filter(|name| {
-            options.short && text.lines().any(|line| line == format!("[switches.{name}]"))
-        });
-        let asked = Some(switch.to_owned()).filter(|name| !name.is_empty());
-        short.cloned().into_iter().chain(asked).collect()
+    /// The switches of `case`, and that of a short run where its scenario has it.
+    fn switches(&self, (scenario, _, on): &Case, options: &Options) -> Vec<String> {
+        let short = self.switch_short.as_deref();
+        let short = short.filter(|name| options.short && has_switch(scenario, name));
+        short.into_iter().chain(parts(on)).map(String::from).collect()
     }
 
     /// The settings of `case` with `methods`, or all of its own when there are none.

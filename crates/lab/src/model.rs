@@ -10,7 +10,10 @@ pub mod plot;
 pub mod subject;
 pub mod summary;
 
-pub use claims::{ClaimRow, ClaimTable, Expected, ShownRow, ShownTable, SwitchValue, Verdict};
+pub use claims::{
+    ClaimRow, ClaimTable, Expected, ShownRow, ShownTable, SwitchRow, SwitchValue, Verdict,
+    WorldRow, WorldValue,
+};
 pub use fit::{FitRow, FitTable, SensitivityRow};
 pub use grouped::{Grouped, GroupedRow};
 

@@ -118,6 +118,14 @@ fn names_what_there_is(file: &ClaimsFile) {
     for short in &file.scenarios_short {
         assert!(file.claim.iter().any(|c| c.scenario == *short), "{short} has no claim");
     }
+    let of_worlds = file.world.iter().flat_map(|world| &world.switches);
+    for switch in file.period.iter().flat_map(|period| &period.switches).chain(of_worlds) {
+        let is_there = file.claim.iter().any(|claim| {
+            let text = library::scenario(&claim.scenario).unwrap_or_default();
+            text.contains(&format!("[switches.{switch}]"))
+        });
+        assert!(is_there, "no scenario of a claim has {switch}");
+    }
     let methods = MethodLibrary::shipped();
     let mut ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
     ids.sort_unstable();
@@ -128,7 +136,8 @@ fn names_what_there_is(file: &ClaimsFile) {
             library::scenario(&claim.scenario).unwrap_or_else(|| panic!("{}", claim.scenario));
         let known = claim.trace == OWN_CHANNEL || file.traces.contains_key(&claim.trace);
         assert!(known, "{}: {}", claim.id, claim.trace);
-        for switch in claim.switches.iter().chain(&claim.under).chain(&claim.base_under) {
+        let names = claim.switches.iter().chain(&claim.under).chain(&claim.base_under);
+        for switch in names.flat_map(|joined| joined.split('+')).filter(|name| !name.is_empty()) {
             assert!(text.contains(&format!("[switches.{switch}]")), "{}: {switch}", claim.id);
         }
         for method in

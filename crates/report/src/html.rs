@@ -259,13 +259,21 @@ fn row_name(cells: &[String], kind: RowKind) -> String {
 
 fn claims(claims: &ClaimTable) -> String {
     let table = table::claims(claims);
+    let parts = [table::worlds(claims), table::switches(claims)];
+    let parts: Vec<&Grid> = parts.iter().flatten().collect();
+    let reading =
+        parts.iter().flat_map(|part| &part.notes).fold(table.notes.clone(), |mut all, note| {
+            all.push(note.clone());
+            all
+        });
     format!(
-        "<section id=\"claims\"><h2>Claims of {}</h2><p>{}</p>{}{}{}</section>\n",
+        "<section id=\"claims\"><h2>Claims of {}</h2><p>{}</p>{}{}{}{}</section>\n",
         escape(&claims.paper),
         escape(&claims.tally()),
         list("notes", &claims.notes),
         grid(&table),
-        list("reading", &table.notes)
+        parts.into_iter().map(grid).collect::<String>(),
+        list("reading", &reading)
     )
 }
 

@@ -2,6 +2,7 @@
 //! here and in no file.
 
 mod choices;
+mod claims;
 mod fit;
 mod grouped;
 mod methods;
@@ -11,6 +12,7 @@ mod terminal;
 mod traces;
 
 pub use choices::choices;
+pub use claims::{claims, narrow, switches, worlds};
 pub use fit::fit;
 pub use grouped::grouped;
 pub use methods::{methods, rest, wide};
@@ -20,7 +22,7 @@ pub use terminal::{line, notes, printable, printable_in_colour, terminal};
 pub use traces::traces;
 
 use comfy_table::Table;
-use justfull_lab::model::claims::{ClaimRow, ClaimTable, Expected, Verdict};
+use justfull_lab::model::claims::Verdict;
 use justfull_lab::stats::Summary;
 use std::io::IsTerminal;
 
@@ -123,91 +125,6 @@ fn digits_for(value: f64) -> usize {
         v if v > 1.5 => 2,
         _ => 4,
     }
-}
-
-fn expected(value: &Expected) -> String {
-    match value {
-        Expected::Absent => "–".into(),
-        Expected::Words(words) => words.clone(),
-        Expected::Range(low, high) if low.total_cmp(high).is_eq() => format!("{low}"),
-        Expected::Range(low, high) => format!("{low} to {high}"),
-    }
-}
-
-/// The values of the points of a sweep, with the number of values behind each.
-fn found(ours: &[Summary]) -> String {
-    let Some(first) = ours.first() else { return "–".into() };
-    let alike = ours.iter().all(|s| s.n == first.n);
-    let text = |s: &Summary| {
-        let value = with_interval(Some(*s), digits_for(s.mean));
-        if alike { value } else { format!("{value} (n = {})", s.n) }
-    };
-    let text: Vec<String> = ours.iter().map(text).collect();
-    let text = text.join("; ");
-    if alike { format!("{text} (n = {})", first.n) } else { text }
-}
-
-fn claim_cells(claim: &ClaimRow) -> Vec<String> {
-    let unit = if claim.unit.is_empty() { String::new() } else { format!(", {}", claim.unit) };
-    let mark = if claim.changed { " (changed)" } else { "" };
-    let reason =
-        if claim.reason.is_empty() { String::new() } else { format!(": {}", claim.reason) };
-    let switches: Vec<String> = claim
-        .switches
-        .iter()
-        .map(|s| format!("{}: {}{}", s.name, found(&s.ours), if s.meets { " (met)" } else { "" }))
-        .collect();
-    vec![
-        claim.place.clone(),
-        format!("{}{unit}", claim.what),
-        expected(&claim.paper),
-        expected(&claim.anchor),
-        found(&claim.ours),
-        format!("{}{mark}", expected(&claim.band)),
-        format!("{}{reason}", claim.verdict.word()),
-        switches.join("; "),
-    ]
-}
-
-/// The table of claims; the columns for anchors and switches are left out when no row has one.
-#[must_use]
-pub fn claims(table: &ClaimTable) -> Grid {
-    let names = ["place", "claim", "paper", "anchor", "ours", "band", "verdict", "with switch"];
-    let anchors = table.rows.iter().any(|row| row.anchor != Expected::Absent);
-    let switches = table.rows.iter().any(|row| !row.switches.is_empty());
-    let keep = |i: usize| (i != 3 || anchors) && (i != 7 || switches);
-    let kept = |cells: Vec<String>| -> Vec<String> {
-        cells.into_iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, cell)| cell).collect()
-    };
-    let row = |claim: &ClaimRow| Row::new(kept(claim_cells(claim)), RowKind::Claim(claim.verdict));
-    let rows: Vec<Row> = table.rows.iter().map(row).collect();
-    let header = kept(names.map(str::to_owned).to_vec());
-    let notes = vec![
-        format!("{PLUS_MINUS} Fewer than three values are listed instead."),
-        "ours: one value for each point of the sweep. Of an order, a trend or a change it is a \
-         difference, seed by seed, of which n counts the pairs."
-            .into(),
-    ];
-    Grid { numbers_from: header.len(), header, rows, notes }
-}
-
-/// Columns of a terminal below which a table of claims loses columns.
-const ALL_CLAIMS: u16 = 110;
-
-/// The table of claims for a terminal of `style`: a narrow one omits the place in the paper, the
-/// authors' own program and the switches, which the report and Markdown have.
-#[must_use]
-pub fn narrow(grid: &Grid, style: Style) -> Grid {
-    if style.width.is_none_or(|width| width >= ALL_CLAIMS) {
-        return grid.clone();
-    }
-    let keep = |i: usize| !["place", "anchor", "with switch"].contains(&grid.header[i].as_str());
-    let kept = |cells: &[String]| -> Vec<String> {
-        cells.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, cell)| cell.clone()).collect()
-    };
-    let header = kept(&grid.header);
-    let rows = grid.rows.iter().map(|row| Row { cells: kept(&row.cells), ..row.clone() });
-    Grid { numbers_from: header.len(), rows: rows.collect(), header, notes: grid.notes.clone() }
 }
 
 /// `grid` as a Markdown table with its notes below it and a line feed at the end; reference rows
@@ -500,24 +417,9 @@ mod tests {
     }
 
     #[test]
-    fn claims_say_their_verdict_in_words_and_mark_a_changed_band() {
-        let table = example::claims();
-        let text = terminal(&claims(&table), Style { colour: false, width: Some(300) });
-        for verdict in Verdict::ALL {
-            assert!(text.contains(verdict.word()), "{text}");
-        }
-        assert!(text.contains("(changed)") && text.contains("no trace"), "{text}");
-        assert_eq!(table.tally(), "4 claims: 1 met, 1 explained, 1 missed, 1 not run");
-    }
-
-    #[test]
     fn values_that_are_absent_are_dashes_and_never_zero() {
         assert_eq!(with_interval(None, 2), "–");
         assert_eq!(with_interval(Summary::of(&[2.0, 1.0]), 1), "1.0, 2.0");
         assert_eq!(with_interval(Summary::of(&[1.0, 2.0, 3.0]), 1), "2.0 ± 2.5");
-        assert_eq!(found(&[]), "–");
-        let of = |values: &[f64]| Summary::of(values).expect("values");
-        assert_eq!(found(&[of(&[7.0]), of(&[8.0])]), "7.00; 8.00 (n = 1)");
-        assert_eq!(found(&[of(&[2.0, 2.0, 2.0]), of(&[8.0])]), "2.00 ± 0.00 (n = 3); 8.00 (n = 1)");
     }
 }

@@ -29,6 +29,10 @@ pub(crate) struct ReproduceArgs {
     /// Fewer points of the sweep, same bands
     #[arg(long)]
     pub(crate) short: bool,
+    /// Count what each switch that claims name does to the whole paper, which takes as long as the
+    /// paper once for each; without, the counts are those that the file of claims records
+    #[arg(long, conflicts_with_all = ["figure", "short", "fit", "groups", "live"])]
+    pub(crate) switches: bool,
     /// Fit what the paper does not print to some of its values, as the claims' file says, and print
     /// what that does to all of them; no claim is judged and no folder is written
     #[arg(long, conflicts_with_all = ["figure", "short", "strict", "seed"])]

@@ -1,17 +1,35 @@
 //! From runs to verdicts.
 
-use super::{Basis, Case, Claim, ClaimsFile, Kind, Options, Rule, Runs, Status};
+use super::decided::{is_open, is_open_sign};
+use super::switched::Effects;
+use super::{Basis, Claim, ClaimsFile, Kind, Options, Rule, Runs, Status, TODAY, Under};
 use crate::model::summary::Metric;
-use crate::model::{ClaimRow, Expected, SwitchValue, Verdict};
+use crate::model::{ClaimRow, Expected, SwitchValue, Verdict, WorldRow, WorldValue};
 use crate::stats::{Summary, mean, paired_difference};
 use justfull_sim::results::RunResult;
 
-/// True unless the verdict is worse than the one recorded. A claim that was not run has none.
-pub(super) fn as_recorded(claim: &Claim, verdict: Verdict) -> bool {
-    match verdict {
+/// A verdict against the one that the file records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Against {
+    /// No worse.
+    AsRecorded,
+    /// Worse.
+    Worse,
+    /// Worse, but the seeds do not decide it, and the file says that they may not.
+    Undecided,
+}
+
+/// `row` against what the file records of `claim`. A claim that was not run has no verdict.
+pub(super) fn against_record(claim: &Claim, row: &ClaimRow) -> Against {
+    let as_recorded = match row.verdict {
         Verdict::Met | Verdict::NotRun => true,
         Verdict::Explained => claim.status >= Status::Explained,
         Verdict::Missed => claim.status >= Status::Missed,
+    };
+    match as_recorded {
+        true => Against::AsRecorded,
+        false if claim.undecided && row.undecided => Against::Undecided,
+        false => Against::Worse,
     }
 }
 
@@ -19,9 +37,19 @@ pub(super) fn as_recorded(claim: &Claim, verdict: Verdict) -> bool {
 type Value = (usize, u64, f64);
 
 /// What a claim came to with one switch or none.
-struct Finding {
-    ours: Vec<Summary>,
-    meets: bool,
+pub(super) struct Finding {
+    pub(super) ours: Vec<Summary>,
+    /// Within the band.
+    pub(super) meets: bool,
+    /// The intervals leave the other verdict possible.
+    open: bool,
+}
+
+impl Finding {
+    /// Of differences that must all be below 0.
+    fn of_sign(ours: Vec<Summary>) -> Self {
+        Self { meets: ours.iter().all(|s| s.is_below(0.0)), open: is_open_sign(&ours), ours }
+    }
 }
 
 impl Runs {
@@ -32,33 +60,65 @@ impl Runs {
         claim: &Claim,
         options: &Options,
     ) -> bool {
-        self.find(file, claim, "", options).is_some_and(|found| !found.meets)
+        let under = Under { world: file.world_of(claim), switch: "" };
+        self.find(file, claim, under, options).is_some_and(|found| !found.meets)
     }
 
-    /// True when the claim meets its band under one of its switches.
-    pub(super) fn is_explained(&self, file: &ClaimsFile, claim: &Claim, options: &Options) -> bool {
-        let meets = |name: &String| self.find(file, claim, name, options).is_some_and(|f| f.meets);
-        claim.switches.iter().any(meets)
+    /// True when the claim meets its band, or its anchor, under one of its switches that explain.
+    pub(super) fn is_explained(
+        &self,
+        file: &ClaimsFile,
+        claim: &Claim,
+        effects: &Effects,
+        options: &Options,
+    ) -> bool {
+        let values = self.with_switches(file, claim, effects, options);
+        values.iter().any(|value| value.meets && value.explains)
     }
 
-    pub(super) fn judge(&self, file: &ClaimsFile, claim: &Claim, options: &Options) -> ClaimRow {
-        let found = self.find(file, claim, "", options);
-        let switches: Vec<SwitchValue> = claim
-            .switches
-            .iter()
-            .filter_map(|name| {
-                let Finding { ours, meets } = self.find(file, claim, name, options)?;
-                // A short run leaves some out.
-                (!ours.is_empty()).then(|| SwitchValue { name: name.clone(), ours, meets })
+    /// The claim with each of its switches that was run.
+    fn with_switches(
+        &self,
+        file: &ClaimsFile,
+        claim: &Claim,
+        effects: &Effects,
+        options: &Options,
+    ) -> Vec<SwitchValue> {
+        let with = |name: &String| {
+            let under = Under { world: file.world_of(claim), switch: name };
+            let Finding { ours, meets, open } = self.find(file, claim, under, options)?;
+            // A short run leaves some out.
+            (!ours.is_empty()).then(|| SwitchValue {
+                name: name.clone(),
+                meets: meets || claim.at_anchor(&ours),
+                undecided: open,
+                explains: effects.explains(name),
+                ours,
             })
-            .collect();
-        let verdict = match &found {
-            None => Verdict::NotRun,
-            Some(found) if found.meets => Verdict::Met,
-            Some(_) if switches.iter().any(|s| s.meets) => Verdict::Explained,
-            Some(_) => Verdict::Missed,
         };
-        let case = (claim.scenario.clone(), claim.trace.clone(), String::new());
+        claim.switches.iter().filter_map(with).collect()
+    }
+
+    pub(super) fn judge(
+        &self,
+        file: &ClaimsFile,
+        claim: &Claim,
+        effects: &Effects,
+        options: &Options,
+    ) -> ClaimRow {
+        let world = file.world_of(claim);
+        let in_world = |world| self.find(file, claim, Under { world, switch: "" }, options);
+        let found = in_world(world);
+        let switches = self.with_switches(file, claim, effects, options);
+        let (verdict, undecided) = verdict(found.as_ref(), &switches);
+        let worlds = file.worlds_for(claim, options);
+        let value = |index| {
+            let found = Some(index).filter(|index| worlds.contains(index)).and_then(in_world);
+            WorldValue::of(found.map(|f| (f.ours, f.meets, f.open)))
+        };
+        let own = claim.under.as_deref().unwrap_or_default();
+        let under = Under { world, switch: "" };
+        let case = file.case(&claim.scenario, &claim.trace, own, under);
         let reason =
             self.not_run.get(&case).cloned().or_else(|| claim.changed.clone()).unwrap_or_default();
         ClaimRow {
@@ -78,51 +138,58 @@ impl Runs {
                 Expected::Range(low, high)
             }),
             changed: claim.changed.is_some(),
+            of_anchor: claim.basis == Basis::Anchor,
             verdict,
+            undecided,
+            worlds: (0..file.worlds_shown(options)).map(value).collect(),
             reason,
             switches: if verdict == Verdict::Met { Vec::new() } else { switches },
         }
     }
 
-    /// The claim under one switch, or none for `""`; none when its runs are not there.
-    fn find(
+    /// What the claim comes to; none when its runs are not there.
+    pub(super) fn find(
         &self,
         file: &ClaimsFile,
         claim: &Claim,
-        switch: &str,
+        under: Under<'_>,
         options: &Options,
     ) -> Option<Finding> {
         let all = file.points(&claim.scenario, options.short);
         let wanted = claim.intervals.as_deref().unwrap_or(&all);
         let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
-        let under = claim.under.as_deref().filter(|_| switch.is_empty()).unwrap_or(switch);
-        let values_under = |under: &str, metric: Metric, scenario: &str, method: &str, flow| {
-            let case: Case = (scenario.into(), claim.trace.clone(), under.into());
-            let runs = self.by_case.get(&case)?;
+        let own_under = claim.under.as_deref().unwrap_or_default();
+        let values_under = |own: &str, metric: Metric, scenario: &str, method: &str, flow| {
+            let runs = self.by_case.get(&file.case(scenario, &claim.trace, own, under))?;
             let own =
                 runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
             own.map(|(job, run)| Some((job.point, job.seed, claim.value(metric, run, flow)?)))
                 .collect::<Option<Vec<Value>>>()
         };
         let values_of = |metric: Metric, scenario: &str, method: &str, flow| {
-            values_under(under, metric, scenario, method, flow)
+            values_under(own_under, metric, scenario, method, flow)
         };
         let (own, of_base) = (claim.flow.as_deref(), claim.base_flow.as_deref());
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method, own);
-        let in_band = |ours: &[Summary]| is_in_band(claim, !switch.is_empty(), ours);
+        let in_band = |ours: &[Summary]| is_in_band(claim, ours);
+        let judged = |(ours, meets): (Vec<Summary>, bool)| Finding {
+            open: is_open(claim, &ours),
+            ours,
+            meets,
+        };
         match claim.kind {
             Kind::Range => {
                 let values = values(&claim.scenario, &claim.method)?;
-                Some(range(file.live, &values, &points, &in_band))
+                Some(judged(range(file.live, &values, &points, &in_band)))
             }
             Kind::Ratio => {
                 let over = values(&claim.scenario, &claim.method)?;
                 let scenario = claim.base_scenario.as_deref().unwrap_or(&claim.scenario);
-                let base_under = claim.base_under.as_deref().unwrap_or(under);
+                let base_under = claim.base_under.as_deref().unwrap_or(own_under);
                 let flow = of_base.or(own);
                 let base = values_under(base_under, claim.metric, scenario, &claim.base, flow)?;
                 let rule = claim.rule.unwrap_or(Rule::MeanMean);
-                ratio(file.live, &ratios(&over, &base, rule), &in_band)
+                ratio(file.live, &ratios(&over, &base, rule), &in_band).map(judged)
             }
             Kind::Order => {
                 let lists: Option<Vec<_>> =
@@ -130,8 +197,7 @@ impl Runs {
                 let lists: Vec<Vec<(u64, f64)>> = lists?.iter().map(|l| keyed(l)).collect();
                 let ours: Option<Vec<Summary>> =
                     lists.windows(2).map(|pair| paired_difference(&pair[0], &pair[1])).collect();
-                let ours = ours?;
-                Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
+                Some(Finding::of_sign(ours?))
             }
             Kind::Dominates => {
                 let [ours, rival] = claim.order.as_slice() else { return None };
@@ -151,20 +217,35 @@ impl Runs {
                     falls_by(&own, &points)
                 };
                 let ours = claim.order.iter().map(rise).collect::<Option<Vec<Summary>>>()?;
-                Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
+                Some(Finding::of_sign(ours))
             }
             Kind::Change => {
                 let backwards: Vec<usize> = points.iter().rev().copied().collect();
                 let ours = vec![falls_by(&values(&claim.scenario, &claim.method)?, &backwards)?];
-                Some(Finding { meets: in_band(&ours), ours })
+                Some(judged((ours.clone(), in_band(&ours))))
             }
         }
     }
 }
 
-/// Whether `ours` are in the band of `claim` or, under a switch, at its anchor.
-fn is_in_band(claim: &Claim, switched: bool, ours: &[Summary]) -> bool {
-    let near = claim.band.is_some_and(|[low, high]| {
+/// The verdict on what a claim came to, given what its switches do, and whether the seeds leave it
+/// undecided.
+fn verdict(found: Option<&Finding>, switches: &[SwitchValue]) -> (Verdict, bool) {
+    let Some(found) = found else { return (Verdict::NotRun, false) };
+    if found.meets {
+        return (Verdict::Met, found.open);
+    }
+    let explaining = || switches.iter().filter(|value| value.explains);
+    if explaining().any(|value| value.meets) {
+        let sure = explaining().any(|value| value.meets && !value.undecided);
+        return (Verdict::Explained, found.open || !sure);
+    }
+    (Verdict::Missed, found.open || explaining().any(|value| value.undecided))
+}
+
+/// Whether `ours` are in the band of `claim`.
+fn is_in_band(claim: &Claim, ours: &[Summary]) -> bool {
+    claim.band.is_some_and(|[low, high]| {
         // A sign without an interval is none: it takes three values. Nor is a ratio of exactly 1.
         let half = |s: &Summary| if claim.strictly { s.ci95 } else { Some(0.0) };
         let equal = |s: &Summary, half: f64| {
@@ -175,8 +256,7 @@ fn is_in_band(claim: &Claim, switched: bool, ours: &[Summary]) -> bool {
             half(s).is_some_and(|h| low <= s.mean - h && s.mean + h <= high && !equal(s, h))
         };
         ours.iter().all(within)
-    });
-    near || (switched && claim.at_anchor(ours))
+    })
 }
 
 /// Values of a range: their means at each of `points`; live, two seeds of three are in the band.
@@ -185,18 +265,22 @@ fn range(
     values: &[Value],
     points: &[usize],
     in_band: &dyn Fn(&[Summary]) -> bool,
-) -> Finding {
+) -> (Vec<Summary>, bool) {
     let ours = by_point(values, points);
     let meets = if live {
         most_seeds(values, |of| in_band(&by_point(of, points)))
     } else {
         !ours.is_empty() && in_band(&ours)
     };
-    Finding { ours, meets }
+    (ours, meets)
 }
 
 /// A ratio of each seed, likewise.
-fn ratio(live: bool, ratios: &[f64], in_band: &dyn Fn(&[Summary]) -> bool) -> Option<Finding> {
+fn ratio(
+    live: bool,
+    ratios: &[f64],
+    in_band: &dyn Fn(&[Summary]) -> bool,
+) -> Option<(Vec<Summary>, bool)> {
     let ours = vec![Summary::of(ratios)?];
     let one = |ratio: &&f64| Summary::of(&[**ratio]).is_some_and(|of| in_band(&[of]));
     let meets = if live {
@@ -204,7 +288,7 @@ fn ratio(live: bool, ratios: &[f64], in_band: &dyn Fn(&[Summary]) -> bool) -> Op
     } else {
         in_band(&ours)
     };
-    Some(Finding { ours, meets })
+    Some((ours, meets))
 }
 
 /// Two of three.
@@ -256,8 +340,12 @@ fn contest(values: impl Fn(Metric) -> Option<(Vec<Value>, Vec<Value>)>) -> Optio
     };
     let found: Vec<_> = Metric::CONTENDED.into_iter().map(difference).collect::<Option<_>>()?;
     let better = found.iter().filter(|(_, gain)| gain.is_above(0.0)).count();
-    let meets = better >= 2 && !found.iter().any(|(_, gain)| gain.is_below(0.0));
-    Some(Finding { meets, ours: found.into_iter().map(|(difference, _)| difference).collect() })
+    let worse = found.iter().any(|(_, gain)| gain.is_below(0.0));
+    let unsure = found.iter().filter(|(_, gain)| !gain.is_above(0.0) && gain.high() > 0.0).count();
+    let meets = better >= 2 && !worse;
+    let open = !meets && !worse && better + unsure >= 2;
+    let ours = found.into_iter().map(|(difference, _)| difference).collect();
+    Some(Finding { ours, meets, open })
 }
 
 /// Values of runs with one seed at one point, which make pairs, keyed by both as one number.
@@ -285,6 +373,30 @@ fn ratios(over: &[Value], base: &[Value], rule: Rule) -> Vec<f64> {
         }
     };
     seeds.into_iter().filter_map(ratio).collect()
+}
+
+impl ClaimsFile {
+    /// What `rows` came to in the world of this index.
+    pub(super) fn world_row(&self, index: usize, rows: &[ClaimRow]) -> WorldRow {
+        let (name, switches) = self.worlds()[index];
+        let count = |verdict: Verdict| {
+            rows.iter().filter(|row| row.worlds[index].verdict == verdict).count()
+        };
+        let period = usize::from(self.period.is_some());
+        let why = match index.checked_sub(1 + period) {
+            Some(other) => self.world[other].why.clone(),
+            None if index == TODAY => "the scenarios' own settings".into(),
+            None => "the TCP of the paper's time".into(),
+        };
+        WorldRow {
+            name: name.into(),
+            switches: switches.to_vec(),
+            met: count(Verdict::Met),
+            missed: count(Verdict::Missed),
+            undecided: rows.iter().filter(|row| row.worlds[index].undecided).count(),
+            why,
+        }
+    }
 }
 
 impl Claim {

@@ -5,8 +5,7 @@
 //! over the claims that may be fitted of the squared logarithm of ours / paper. Only the runs of
 //! these claims are looked at; all other values are held out.
 
-use super::runs::Case;
-use super::{Claim, ClaimsError, ClaimsFile, Kind, OWN_CHANNEL, Options, load};
+use super::{Claim, ClaimsError, ClaimsFile, Kind, OWN_CHANNEL, Options, Under, load};
 use crate::model::{FitRow, FitTable, SensitivityRow};
 use crate::runner::{Outcome, Watch, run_all};
 use crate::stats::{Summary, mean};
@@ -248,7 +247,8 @@ impl Search<'_> {
 
     fn scenario(&self, task: &Task) -> Result<Scenario, ClaimsError> {
         let (choice, (name, point), methods, seeds) = task;
-        let case: Case = (name.clone(), OWN_CHANNEL.into(), String::new());
+        let period = usize::from(self.file.period.is_some());
+        let case = self.file.case(name, OWN_CHANNEL, "", Under { world: period, switch: "" });
         let overrides = Overrides {
             set: self.fit.settings(choice, point)?,
             runs: Some(*seeds),

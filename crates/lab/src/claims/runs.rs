@@ -7,7 +7,7 @@ use justfull_scenario::{Job, Scenario, ScenarioError};
 use justfull_sim::results::RunResult;
 use std::collections::BTreeMap;
 
-/// Which runs: scenario, trace, switch (empty for none).
+/// Which runs: scenario, trace, switches joined by `+` (empty for none).
 pub(super) type Case = (String, String, String);
 
 /// What of a case is to be run.

@@ -11,10 +11,63 @@ pub struct ClaimTable {
     pub paper: String,
     /// How it was run, e.g. `short: 2 seeds of 5`.
     pub notes: Vec<String>,
+    /// The worlds in which the claims were looked at, today's first.
+    pub worlds: Vec<WorldRow>,
     /// One row for each claim.
     pub rows: Vec<ClaimRow>,
+    /// What the switches that claims name do to the whole paper.
+    pub switches: Vec<SwitchRow>,
     /// The cases of the paper's figures.
     pub shown: ShownTable,
+}
+
+/// One coherent set of switches, and what the whole paper came to with it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WorldRow {
+    /// Heading, e.g. `Linux 4.15`.
+    pub name: String,
+    /// Switches that are on in each scenario that has them.
+    pub switches: Vec<String>,
+    /// Claims that are met.
+    pub met: usize,
+    /// Claims that are missed.
+    pub missed: usize,
+    /// Claims of both kinds that the seeds do not decide.
+    pub undecided: usize,
+    /// What it is.
+    pub why: String,
+}
+
+/// What a switch does to the whole paper, in the worlds in which its claims are judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SwitchRow {
+    /// Its name; several joined by `+` are on together.
+    pub name: String,
+    /// Claims that it turns from missed to met and from met to missed, as the file records them.
+    pub recorded: Option<[usize; 2]>,
+    /// Claims that it turns from missed to met, by key, where this was counted.
+    pub mends: Option<Vec<String>>,
+    /// Claims that it turns from met to missed, likewise.
+    pub breaks: Option<Vec<String>>,
+    /// False where the paper cannot mean it.
+    pub may_explain: bool,
+    /// Why, or what it stands for; may be empty.
+    pub why: String,
+}
+
+impl SwitchRow {
+    /// Both numbers of claims as they were counted.
+    #[must_use]
+    pub fn counted(&self) -> Option<[usize; 2]> {
+        Some([self.mends.as_ref()?.len(), self.breaks.as_ref()?.len()])
+    }
+
+    /// True when it mends more than it breaks, and the paper can mean it.
+    #[must_use]
+    pub fn explains(&self) -> bool {
+        let counts = self.counted().or(self.recorded);
+        self.may_explain && counts.is_some_and(|[mends, breaks]| mends > breaks)
+    }
 }
 
 /// Cases that figures of a paper show, claimed or not.
@@ -56,14 +109,22 @@ pub struct ClaimRow {
     pub paper: Expected,
     /// What the authors' program gave when it was run again.
     pub anchor: Expected,
-    /// The results here, one value for each point of the sweep; empty when the claim was not run.
+    /// The results here in the world in which it is judged, one value for each point of the sweep;
+    /// empty when the claim was not run.
     pub ours: Vec<Summary>,
     /// The allowed range of `ours`.
     pub band: Expected,
     /// True when the band was changed after the first run.
     pub changed: bool,
+    /// True when the band is that of the anchor, which is judged with today's settings.
+    pub of_anchor: bool,
     /// The outcome.
     pub verdict: Verdict,
+    /// True when the seeds leave another outcome possible: a 95 % interval crosses an edge of the
+    /// band, or a sign's 0.
+    pub undecided: bool,
+    /// What it came to in each world, in the order of [`ClaimTable::worlds`].
+    pub worlds: Vec<WorldValue>,
     /// The reason, if the numbers do not show it (e.g. `no trace`); may be empty.
     pub reason: String,
     /// Results with each switch that affects the claim.
@@ -83,6 +144,30 @@ pub enum Expected {
     Words(String),
 }
 
+/// A claim in one world.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorldValue {
+    /// One value for each point of the sweep; empty when it was not run there.
+    pub ours: Vec<Summary>,
+    /// [`Verdict::Met`], [`Verdict::Missed`] or [`Verdict::NotRun`].
+    pub verdict: Verdict,
+    /// True when the seeds do not decide it.
+    pub undecided: bool,
+}
+
+impl WorldValue {
+    /// Of the values, whether they are met and whether that is open, where it was run.
+    #[must_use]
+    pub fn of(found: Option<(Vec<Summary>, bool, bool)>) -> Self {
+        let (ours, verdict, undecided) = match found {
+            None => (Vec::new(), Verdict::NotRun, false),
+            Some((ours, true, open)) => (ours, Verdict::Met, open),
+            Some((ours, false, open)) => (ours, Verdict::Missed, open),
+        };
+        Self { ours, verdict, undecided }
+    }
+}
+
 /// Results with one switch on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SwitchValue {
@@ -90,8 +175,12 @@ pub struct SwitchValue {
     pub name: String,
     /// One value for each point of the sweep.
     pub ours: Vec<Summary>,
-    /// True when the claim is met with it.
+    /// True when the claim is met with it, or at its anchor.
     pub meets: bool,
+    /// True when the seeds do not decide that.
+    pub undecided: bool,
+    /// True when the switch explains what is met with it (see [`SwitchRow::explains`]).
+    pub explains: bool,
 }
 
 /// Outcome of a claim.
@@ -100,7 +189,8 @@ pub struct SwitchValue {
 pub enum Verdict {
     /// Within the band.
     Met,
-    /// Outside the band, but within it or at the anchor with a switch of the tree.
+    /// Outside the band, but within it or at the anchor with a switch of the tree that mends more
+    /// of the paper than it breaks.
     Explained,
     /// Outside the band.
     Missed,
@@ -131,10 +221,15 @@ impl ClaimTable {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// The outcome in one line, e.g. `17 claims: 14 met, 2 explained, 1 missed, 0 not run`.
+    /// The outcome in one line, e.g. `17 claims: 14 met, 2 explained, 1 missed, 0 not run; 1
+    /// undecided: fig7-bbr-delay`.
     #[must_use]
     pub fn tally(&self) -> String {
         let parts = Verdict::ALL.map(|v| format!("{} {}", self.count(v), v.word()));
-        format!("{} claims: {}", self.rows.len(), parts.join(", "))
+        let open: Vec<&str> =
+            self.rows.iter().filter(|row| row.undecided).map(|row| row.id.as_str()).collect();
+        let names = if open.is_empty() { String::new() } else { format!(": {}", open.join(", ")) };
+        let count = open.len();
+        format!("{} claims: {}; {count} undecided{names}", self.rows.len(), parts.join(", "))
     }
 }

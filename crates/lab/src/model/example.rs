@@ -1,7 +1,10 @@
 //! A made-up comparison, the same each time, for the tests of tables, figures, files and pages:
 //! numbers near those of T20.
 
-use super::{ClaimRow, ClaimTable, Comparison, Expected, Group, ShownTable, SwitchValue, Verdict};
+use super::{
+    ClaimRow, ClaimTable, Comparison, Expected, Group, ShownTable, SwitchRow, SwitchValue, Verdict,
+    WorldRow, WorldValue,
+};
 use crate::stats::Summary;
 use justfull_base::Rng;
 use justfull_sim::results::{
@@ -46,6 +49,16 @@ pub fn comparison(seeds: u64) -> Comparison {
     }
 }
 
+fn world(name: &str, switches: &[&str]) -> WorldRow {
+    WorldRow {
+        name: name.into(),
+        switches: switches.iter().map(ToString::to_string).collect(),
+        met: 1,
+        missed: 2,
+        ..WorldRow::default()
+    }
+}
+
 /// One claim of each verdict.
 #[must_use]
 pub fn claims() -> ClaimTable {
@@ -59,7 +72,10 @@ pub fn claims() -> ClaimTable {
         ours: Summary::of(ours).into_iter().collect(),
         band: Expected::Range(25.02, 32.01),
         changed: false,
+        of_anchor: false,
         verdict,
+        undecided: false,
+        worlds: Vec::new(),
         reason: String::new(),
         switches: Vec::new(),
     };
@@ -74,12 +90,30 @@ pub fn claims() -> ClaimTable {
         name: "bbr_no_ack_aggregation".into(),
         ours: Summary::of(&[55.0, 54.0]).into_iter().collect(),
         meets: true,
+        undecided: true,
+        explains: true,
     }];
+    rows[1].undecided = true;
+    rows[2].of_anchor = true;
     rows[3].reason = "no trace".into();
+    for row in &mut rows {
+        let met = row.verdict == Verdict::Met;
+        let found = (row.verdict != Verdict::NotRun).then(|| (row.ours.clone(), met, false));
+        row.worlds = vec![WorldValue::of(found.clone()), WorldValue::of(found)];
+    }
     ClaimTable {
         paper: "T20".into(),
         notes: vec!["short: 2 seeds of 5".into()],
+        worlds: vec![world("today", &[]), world("Linux 4.15", &["kernel_4_15"])],
         rows,
+        switches: vec![SwitchRow {
+            name: "bbr_no_ack_aggregation".into(),
+            recorded: Some([2, 1]),
+            mends: Some(vec!["bbr:-mean-delay".into()]),
+            breaks: Some(Vec::new()),
+            may_explain: true,
+            why: String::new(),
+        }],
         shown: ShownTable::default(),
     }
 }

@@ -57,7 +57,7 @@ impl Grouped {
         }
         for (row, found) in self.rows.iter_mut().zip(&table.rows) {
             row.verdicts.push(found.verdict);
-            for switch in found.switches.iter().filter(|switch| switch.meets) {
+            for switch in found.switches.iter().filter(|switch| switch.meets && switch.explains) {
                 match row.switches.iter_mut().find(|(name, _)| *name == switch.name) {
                     Some((_, count)) => *count += 1,
                     None => row.switches.push((switch.name.clone(), 1)),
@@ -112,12 +112,17 @@ mod tests {
             ours: Vec::new(),
             band: Expected::Absent,
             changed: false,
+            of_anchor: false,
             verdict: *verdict,
+            undecided: false,
+            worlds: Vec::new(),
             reason: String::new(),
             switches: vec![SwitchValue {
                 name: "other".into(),
                 ours: Vec::new(),
                 meets: *verdict == Verdict::Explained,
+                undecided: false,
+                explains: true,
             }],
         };
         ClaimTable { rows: verdicts.iter().map(row).collect(), ..ClaimTable::default() }

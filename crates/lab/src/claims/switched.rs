@@ -1,0 +1,86 @@
+//! What a switch does to a whole paper: claims that it turns from missed to met, and from met to
+//! missed.
+
+use super::runs::Runs;
+use super::{ClaimsFile, Options, Under};
+use crate::model::SwitchRow;
+
+/// What the switches that the file's claims name do, as recorded or counted.
+pub(super) struct Effects {
+    rows: Vec<SwitchRow>,
+}
+
+impl Effects {
+    /// What `file` records.
+    pub(super) fn recorded(file: &ClaimsFile) -> Self {
+        let row = |name: &str| {
+            let record = file.switch.get(name);
+            SwitchRow {
+                name: name.into(),
+                recorded: record.map(|record| [record.mends, record.breaks]),
+                mends: None,
+                breaks: None,
+                may_explain: record.is_none_or(|record| record.explains),
+                why: record.map(|record| record.why.clone()).unwrap_or_default(),
+            }
+        };
+        Self { rows: file.switches_named().into_iter().map(row).collect() }
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.rows.iter().map(|row| row.name.clone()).collect()
+    }
+
+    /// True when a claim that is met with `switch` is explained by it.
+    pub(super) fn explains(&self, switch: &str) -> bool {
+        self.rows.iter().any(|row| row.name == switch && row.explains())
+    }
+
+    /// Counts what `switch` does; its runs are there.
+    pub(super) fn count(
+        &mut self,
+        file: &ClaimsFile,
+        runs: &Runs,
+        switch: &str,
+        options: &Options,
+    ) {
+        let Some(row) = self.rows.iter_mut().find(|row| row.name == switch) else { return };
+        let (mut mends, mut breaks) = (Vec::new(), Vec::new());
+        for claim in &file.claim {
+            let meets = |switch: &str| {
+                let under = Under { world: file.world_of(claim), switch };
+                runs.find(file, claim, under, options).map(|found| found.meets)
+            };
+            match (meets(""), meets(switch)) {
+                (Some(false), Some(true)) => mends.push(claim.id.clone()),
+                (Some(true), Some(false)) => breaks.push(claim.id.clone()),
+                _ => {}
+            }
+        }
+        (row.mends, row.breaks) = (Some(mends), Some(breaks));
+    }
+
+    /// A sentence for each switch whose record differs from what was counted, or that has none.
+    pub(super) fn differences(&self) -> Vec<String> {
+        let told = |row: &SwitchRow| match (row.counted(), row.recorded) {
+            (Some(found), Some(recorded)) if found != recorded => Some(format!(
+                "switch {}: recorded is +{} / -{}, found +{} / -{}",
+                row.name, recorded[0], recorded[1], found[0], found[1]
+            )),
+            (Some(found), None) => Some(format!(
+                "switch {}: nothing is recorded, found +{} / -{}",
+                row.name, found[0], found[1]
+            )),
+            (None, None) => Some(format!(
+                "switch {}: nothing is recorded, so it explains nothing; --switches counts it",
+                row.name
+            )),
+            _ => None,
+        };
+        self.rows.iter().filter_map(told).collect()
+    }
+
+    pub(super) fn rows(self) -> Vec<SwitchRow> {
+        self.rows
+    }
+}

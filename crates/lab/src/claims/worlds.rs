@@ -1,0 +1,137 @@
+//! The worlds in which a paper's claims are judged: today's defaults, the TCP of the paper's time,
+//! and further sets of switches that belong together.
+
+use super::runs::Case;
+use super::{Basis, Claim, ClaimsFile, Options};
+use justfull_scenario::library;
+use serde::Deserialize;
+
+/// The TCP of the paper's time: claims of the paper are judged with it, those of an anchor with
+/// today's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Period {
+    /// Heading of its column, e.g. `Linux 4.15`.
+    pub name: String,
+    /// Switches that are on in each scenario that has them.
+    pub switches: Vec<String>,
+}
+
+/// A further world, which judges the whole paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct World {
+    /// Heading of its column.
+    pub name: String,
+    /// Switches that are on in each scenario that has them.
+    pub switches: Vec<String>,
+    /// Why this set, in one sentence, and whether it was found by search.
+    pub why: String,
+}
+
+/// What a switch, or several joined by `+`, does to the verdicts of the whole paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchRecord {
+    /// Claims that are met with it and missed without.
+    pub mends: usize,
+    /// Claims that are missed with it and met without.
+    pub breaks: usize,
+    /// False where the paper cannot mean it.
+    #[serde(default = "yes")]
+    pub explains: bool,
+    /// Why it explains nothing, or what it stands for.
+    #[serde(default)]
+    pub why: String,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// A world by its place in [`ClaimsFile::worlds`].
+pub(super) type WorldIndex = usize;
+
+/// Today's defaults of the scenarios.
+pub(super) const TODAY: WorldIndex = 0;
+
+/// Under what a claim is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Under<'a> {
+    pub(super) world: WorldIndex,
+    /// A switch on top of the world, or several joined by `+`; empty for none.
+    pub(super) switch: &'a str,
+}
+
+impl ClaimsFile {
+    /// Name and switches of each world: today's, that of the paper's time, and the others.
+    pub(super) fn worlds(&self) -> Vec<(&str, &[String])> {
+        let period = self.period.iter().map(|p| (p.name.as_str(), p.switches.as_slice()));
+        let others = self.world.iter().map(|w| (w.name.as_str(), w.switches.as_slice()));
+        std::iter::once(("today", [].as_slice())).chain(period).chain(others).collect()
+    }
+
+    /// The world in which `claim` is judged.
+    pub(super) fn world_of(&self, claim: &Claim) -> WorldIndex {
+        match claim.basis {
+            Basis::Paper if self.period.is_some() => 1,
+            Basis::Paper | Basis::Anchor => TODAY,
+        }
+    }
+
+    /// How many worlds a table of a reproduction with `options` shows, from today's on.
+    pub(super) fn worlds_shown(&self, options: &Options) -> usize {
+        if options.short || options.judged_alone {
+            return 1 + usize::from(self.period.is_some());
+        }
+        self.worlds().len()
+    }
+
+    /// The worlds in which a reproduction with `options` looks at `claim`.
+    pub(super) fn worlds_for(&self, claim: &Claim, options: &Options) -> Vec<WorldIndex> {
+        if options.short || options.judged_alone {
+            return vec![self.world_of(claim)];
+        }
+        (0..self.worlds().len()).collect()
+    }
+
+    /// The case of `scenario` in a world with `own`, what the claim itself sets, and the switch on
+    /// top. A switch that the scenario does not have changes nothing there.
+    pub(super) fn case(&self, scenario: &str, trace: &str, own: &str, under: Under<'_>) -> Case {
+        let worlds = self.worlds();
+        let world = worlds.get(under.world).map_or([].as_slice(), |(_, switches)| switches);
+        let all = world.iter().map(String::as_str).chain([own, under.switch]);
+        let mut on: Vec<&str> = Vec::new();
+        for name in all.flat_map(parts) {
+            if has_switch(scenario, name) && !on.contains(&name) {
+                on.push(name);
+            }
+        }
+        (scenario.into(), trace.into(), on.join("+"))
+    }
+
+    /// The switches that claims name, each once, in the order of the file.
+    pub(super) fn switches_named(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.claim.iter().flat_map(|claim| &claim.switches) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+/// The switches that `joined` stands for.
+pub(super) fn parts(joined: &str) -> impl Iterator<Item = &str> {
+    joined.split('+').filter(|name| !name.is_empty())
+}
+
+/// Whether the shipped `scenario` has the switch `name`.
+pub(super) fn has_switch(scenario: &str, name: &str) -> bool {
+    let text = library::scenario(scenario).unwrap_or_default();
+    text.lines().any(|line| {
+        let name_of = line.strip_prefix("[switches.").and_then(|rest| rest.strip_suffix(']'));
+        name_of.is_some_and(|found| found.trim_matches('"') == name)
+    })
+}
