@@ -159,6 +159,7 @@ fn generated_docs(root: &Path) -> Outcome {
     [docs::REFERENCE, docs::VALIDATION]
         .iter()
         .try_for_each(|set| docs::run_with(root, set, docs::Mode::Check, &program))?;
+    docs::run_verdicts(root, docs::Mode::Check)?;
     docs::readme_with(root, docs::Mode::Check, &program)?;
     docs::rapid_with(root, docs::Mode::Check, &program)
 }

@@ -3,11 +3,13 @@
 //! `docs/validation` by `justfull validate` from runs, which takes minutes; `--check` compares
 //! instead of writing. `cargo xtask docs slow-bearers`, `cargo xtask docs rapid` and `cargo xtask
 //! docs readme` make the tables and figures of `docs/guide/slow-bearers.md`, of `docs/rapid.md` and
-//! of the README, and `cargo xtask docs which-method` those of `docs/which-method.md`.
+//! of the README, and `cargo xtask docs which-method` those of `docs/which-method.md`; `cargo xtask
+//! docs verdicts` makes what pages say of the verdicts on claims, from their tables.
 
 mod rapid;
 mod readme;
 mod slow_bearers;
+mod verdicts;
 mod which_method;
 
 use std::collections::BTreeMap;
@@ -69,6 +71,11 @@ pub(crate) fn run_which_method(root: &Path, mode: Mode) -> Outcome {
     let mut build = process::cargo(root);
     build.args(["build", "-q", "--release", "-p", "justfull", "--no-default-features"]);
     which_method::run_with(root, mode, &process::built(&mut build, "justfull")?)
+}
+
+/// Makes what pages say of the verdicts on claims, from the committed tables.
+pub(crate) fn run_verdicts(root: &Path, mode: Mode) -> Outcome {
+    verdicts::run_with(root, mode)
 }
 
 /// The same with the `justfull` that is given.

@@ -41,9 +41,10 @@ cargo xtask <command>
                      and memory
   soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, \
                      mutants
-  docs [validation|rapid|slow-bearers|readme|which-method] [--check]
+  docs [validation|rapid|slow-bearers|readme|which-method|verdicts] [--check]
                                write docs/reference, or docs/validation or the tables of \
-                     docs/rapid.md from runs, or compare them with what the code says
+                     docs/rapid.md from runs, or what pages say of claims from their tables, or \
+                     compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
   bench [--ci | --dist]        time workloads S1, S2 and S3 and count their instructions; --ci \
                      fails above the floors,
@@ -114,6 +115,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["docs", "readme", "--check"] => docs::run_readme(&root(), docs::Mode::Check),
         ["docs", "which-method"] => docs::run_which_method(&root(), docs::Mode::Write),
         ["docs", "which-method", "--check"] => docs::run_which_method(&root(), docs::Mode::Check),
+        ["docs", "verdicts"] => docs::run_verdicts(&root(), docs::Mode::Write),
+        ["docs", "verdicts", "--check"] => docs::run_verdicts(&root(), docs::Mode::Check),
         ["docs", "rapid"] => docs::run_rapid(&root(), docs::Mode::Write),
         ["docs", "rapid", "--check"] => docs::run_rapid(&root(), docs::Mode::Check),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),
