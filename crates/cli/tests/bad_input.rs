@@ -806,12 +806,12 @@ fn an_unknown_kernel_is_refused_with_the_known_ones() {
     };
     sender("\"5.4\"").refused(
         "my.toml:24:12: field `flow[0].tcp.sender.kernel`: found `5.4`, allowed is one of `rfc`, \
-         `4.15`, `5.18`, `6.18`",
+         `4.15`, `5.3`, `5.18`, `6.18`",
     );
     sender("\"4.15\"").accepted();
     sender("4.15").refused(
         "my.toml:24:12: field `flow[0].tcp.sender.kernel`: found floating point `4.15`, allowed is \
-         text in quotes: one of `rfc`, `4.15`, `5.18`, `6.18`",
+         text in quotes: one of `rfc`, `4.15`, `5.3`, `5.18`, `6.18`",
     );
 }
 
@@ -826,7 +826,7 @@ fn a_setting_that_takes_text_takes_what_looks_like_a_number() {
     for wrong in ["4.150", "4", "1e3"] {
         set(wrong).refused(&format!(
             "my.toml: field `flow[0].tcp.sender.kernel` (set by --set): found `{wrong}`, allowed \
-             is one of `rfc`, `4.15`, `5.18`, `6.18`*"
+             is one of `rfc`, `4.15`, `5.3`, `5.18`, `6.18`*"
         ));
     }
     let grid = |list: &str| {
@@ -836,6 +836,6 @@ fn a_setting_that_takes_text_takes_what_looks_like_a_number() {
     grid("[4.15, 6.18]").accepted();
     grid("[4.15, 6.19]").refused(
         "my.toml: field `flow[0].tcp.sender.kernel` (set by sweep): found `6.19`, allowed is one \
-         of `rfc`, `4.15`, `5.18`, `6.18`*",
+         of `rfc`, `4.15`, `5.3`, `5.18`, `6.18`*",
     );
 }

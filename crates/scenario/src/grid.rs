@@ -289,7 +289,10 @@ mod tests {
         assert_eq!(of_values("[4.15, \"6.18\", \"rfc\"]"), text);
         assert_eq!(of(&[&format!("{path}=[4.15, 6.18]")]).expect("it is sound").points().len(), 2);
         let error = of(&[&format!("{path}=[4.15, 4.16]")]).map(drop).expect_err("no such kernel");
-        assert!(error.contains("4.16") && error.contains("`4.15`, `5.18`, `6.18`"), "{error}");
+        assert!(
+            error.contains("4.16") && error.contains("`4.15`, `5.3`, `5.18`, `6.18`"),
+            "{error}"
+        );
     }
 
     #[test]

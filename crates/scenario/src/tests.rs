@@ -143,7 +143,10 @@ fn a_number_is_the_text_as_it_is_written_where_a_setting_takes_only_text() {
         let error = kernel(wrong).expect_err("no such kernel");
         assert_eq!(error.set_by, "--set");
         assert_eq!(error.found, format!("`{wrong}`"));
-        assert!(error.allowed.starts_with("one of `rfc`, `4.15`, `5.18`, `6.18`"), "{error}");
+        assert!(
+            error.allowed.starts_with("one of `rfc`, `4.15`, `5.3`, `5.18`, `6.18`"),
+            "{error}"
+        );
     }
 }
 
@@ -173,7 +176,7 @@ fn a_number_in_a_file_where_a_name_is_expected_is_told_with_the_names() {
         let error = parse(&format!("{LAYERS}\n{sender}"), Overrides::default()).map(drop);
         let error = error.expect_err("no name");
         assert!(error.field.ends_with("tcp.sender.kernel"), "{error}");
-        assert_eq!(error.allowed, "text in quotes: one of `rfc`, `4.15`, `5.18`, `6.18`");
+        assert_eq!(error.allowed, "text in quotes: one of `rfc`, `4.15`, `5.3`, `5.18`, `6.18`");
         error.found
     };
     assert_eq!(told("4.15"), "floating point `4.15`");

@@ -12,6 +12,8 @@ choice! {
         Rfc = "rfc",
         /// Linux 4.15.
         Linux4_15 = "4.15",
+        /// Linux 5.3.
+        Linux5_3 = "5.3",
         /// Linux 5.18.
         Linux5_18 = "5.18",
         /// Linux 6.18.
@@ -38,53 +40,57 @@ pub(crate) struct Features {
     /// A paced burst is one buffer of whole segments, rounded down, and ends where the window cuts
     /// it (`tcp_tso_autosize`, `tcp_write_xmit`).
     pub(crate) one_buffer: bool,
-    /// Its size has a term that grows as the least RTT shrinks (`tcp_tso_rtt_log`, since 5.18).
+    /// Its size has a term that grows as the least RTT shrinks (`tcp_tso_rtt_log`, since 5.18:
+    /// commit 65466904b015, March 2022).
     pub(crate) rtt_bursts: bool,
     /// BBR judges what will be in flight when the next burst leaves (`bbr_packets_in_net_at_edt`,
-    /// since 4.20).
+    /// since 4.20: "tcp_bbr: adjust TCP BBR for departure time pacing", October 2018).
     pub(crate) at_departure: bool,
-    /// BBR makes room for aggregated acknowledgements, if its own setting allows it (since 5.1).
+    /// BBR makes room for aggregated acknowledgements, if its own setting allows it (since 5.1:
+    /// commit 78dc70ebaa38, January 2019).
     pub(crate) aggregation: bool,
     /// CUBIC grows and shrinks in whole segments (`bictcp_update`, `tcp_cong_avoid_ai`).
     pub(crate) whole_segments: bool,
     /// What is left of a window waits for more (`tcp_tso_should_defer`; by the expected
-    /// acknowledgement since 6.18).
+    /// acknowledgement since 6.18: commit 295ce1eb36ae, October 2025).
     pub(crate) deferral: Deferral,
-    /// The last segment of a burst of several has PSH (`__tcp_transmit_skb`, since 5.5).
+    /// The last segment of a burst of several has PSH (`__tcp_transmit_skb`, since 5.5: commit
+    /// 051ba67447de, which was under review when 5.3 came out in September 2019).
     pub(crate) push_of_burst: bool,
     /// A SACK of what left before the oldest segment last did restarts the retransmission timer
     /// (`tcp_clean_rtx_queue`).
     pub(crate) sack_restarts: bool,
     /// A receiver acknowledges by the state of its window (`__tcp_ack_snd_check`).
     pub(crate) by_window: bool,
-    /// A full segment with PSH is acknowledged when it is read (`tcp_measure_rcv_mss`, since 6.7).
+    /// A full segment with PSH is acknowledged when it is read (`tcp_measure_rcv_mss`, since 6.7:
+    /// commit 4720852ed9af, October 2023).
     pub(crate) push_of_full: bool,
 }
 
 impl Kernel {
+    /// True of `version` and of every later Linux.
+    const fn has_since(self, version: Self) -> bool {
+        self as u8 >= version as u8
+    }
+
     /// What this version has.
     pub(crate) const fn features(self) -> Features {
-        let (linux, recent, last) = match self {
-            Self::Rfc => (false, false, false),
-            Self::Linux4_15 => (true, false, false),
-            Self::Linux5_18 => (true, true, false),
-            Self::Linux6_18 => (true, true, true),
-        };
+        let is_linux = self.has_since(Self::Linux4_15);
         Features {
-            one_buffer: linux,
-            rtt_bursts: recent,
-            at_departure: recent,
-            aggregation: recent || !linux,
-            whole_segments: linux,
-            deferral: match (linux, last) {
+            one_buffer: is_linux,
+            rtt_bursts: self.has_since(Self::Linux5_18),
+            at_departure: self.has_since(Self::Linux5_3),
+            aggregation: self.has_since(Self::Linux5_3) || !is_linux,
+            whole_segments: is_linux,
+            deferral: match (is_linux, self) {
                 (false, _) => Deferral::Never,
-                (_, false) => Deferral::HalfRtt,
-                (_, true) => Deferral::Expected,
+                (_, Self::Linux6_18) => Deferral::Expected,
+                _ => Deferral::HalfRtt,
             },
-            push_of_burst: recent,
-            sack_restarts: linux,
-            by_window: linux,
-            push_of_full: last,
+            push_of_burst: self.has_since(Self::Linux5_18),
+            sack_restarts: is_linux,
+            by_window: is_linux,
+            push_of_full: self.has_since(Self::Linux6_18),
         }
     }
 }
@@ -96,30 +102,34 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "What differs between the versions of Linux that TCP may follow",
     text: "The setting `kernel` of a sender, and of a receiver, selects the rows of one column; 6.18 \
            is the default.\n\n\
-           | what | rfc | 4.15 | 5.18 | 6.18 |\n\
-           |---|---|---|---|---|\n\
+           | what | rfc | 4.15 | 5.3 | 5.18 | 6.18 |\n\
+           |---|---|---|---|---|---|\n\
            | a paced burst is whole segments, under BBR one below 1.2 Mbit/s, and ends with the \
-           window | - | yes | yes | yes |\n\
-           | the burst grows as the least RTT shrinks | - | - | yes | yes |\n\
-           | BBR judges the data in flight at the next departure | - | - | yes | yes |\n\
-           | BBR's `ack_aggregation` may be on | yes | - | yes | yes |\n\
-           | CUBIC grows and shrinks in whole segments | - | yes | yes | yes |\n\
+           window | - | yes | yes | yes | yes |\n\
+           | the burst grows as the least RTT shrinks | - | - | - | yes | yes |\n\
+           | BBR judges the data in flight at the next departure | - | - | yes | yes | yes |\n\
+           | BBR's `ack_aggregation` may be on | yes | - | yes | yes | yes |\n\
+           | CUBIC grows and shrinks in whole segments | - | yes | yes | yes | yes |\n\
            | the rest of a window waits while the oldest data left half an RTT ago \
-           | - | yes | yes | - |\n\
-           | it waits while an acknowledgement is expected within 1 ms | - | - | - | yes |\n\
-           | a burst of several segments ends with PSH | - | - | yes | yes |\n\
+           | - | yes | yes | yes | - |\n\
+           | it waits while an acknowledgement is expected within 1 ms | - | - | - | - | yes |\n\
+           | a burst of several segments ends with PSH | - | - | - | yes | yes |\n\
            | a SACK of what left before the oldest segment last did restarts the timer \
-           | - | yes | yes | yes |\n\
+           | - | yes | yes | yes | yes |\n\
            | receiver: the second segment is acknowledged by the state of the window \
-           | - | yes | yes | yes |\n\
-           | receiver: the read acknowledges a full segment with PSH | - | - | - | yes |",
-    sources: "Linux: tcp_tso_autosize (tcp_tso_rtt_log since 5.18), tcp_write_xmit, \
-              tcp_tso_should_defer, bbr_packets_in_net_at_edt (since 4.20), \
-              bbr_update_ack_aggregation (since 5.1), bictcp_update, tcp_cong_avoid_ai, \
-              __tcp_transmit_skb, tcp_clean_rtx_queue, __tcp_ack_snd_check, __tcp_cleanup_rbuf, tcp_measure_rcv_mss",
+           | - | yes | yes | yes | yes |\n\
+           | receiver: the read acknowledges a full segment with PSH | - | - | - | - | yes |",
+    sources: "Linux: tcp_tso_autosize (tcp_tso_rtt_log since 5.18, commit 65466904b015), \
+              tcp_write_xmit, tcp_tso_should_defer (since 6.18 commit 295ce1eb36ae), \
+              bbr_packets_in_net_at_edt (since 4.20), bbr_update_ack_aggregation (since 5.1, \
+              commit 78dc70ebaa38), bictcp_update, tcp_cong_avoid_ai, __tcp_transmit_skb (since \
+              5.5 commit 051ba67447de), tcp_clean_rtx_queue, __tcp_ack_snd_check, \
+              __tcp_cleanup_rbuf, tcp_measure_rcv_mss (since 6.7 commit 4720852ed9af)",
     deviations: "Only what is listed differs. The rest of a window waits only within 1 ms of the \
                  last write, in 4.15 too (which goes by its clock of 4 ms); the credit of late \
-                 bursts, which 4.15 leaves to fq, is in all.",
+                 bursts, which 4.15 leaves to fq, is in all. The columns show releases that \
+                 papers ran or that the model was measured against; a feature stands in the first \
+                 of them that has it.",
     params: Vec::new,
 };
 

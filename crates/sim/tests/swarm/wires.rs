@@ -95,7 +95,7 @@ pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
         nagle: rng.chance(0.3),
         restart_after_idle: rng.chance(0.7),
         max_reordering: pick(rng, &[3, 300]),
-        kernel: pick(rng, &[Kernel::Rfc, Kernel::Linux4_15, Kernel::Linux5_18, Kernel::Linux6_18]),
+        kernel: pick(rng, &Kernel::ALL),
         ack: pick(rng, &[0, 0, 40]),
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn receiver(rng: &mut Rng) -> ReceiverConfig {
         Window::Auto(auto),
     ];
     ReceiverConfig {
-        kernel: pick(rng, &[Kernel::Rfc, Kernel::Linux4_15, Kernel::Linux5_18, Kernel::Linux6_18]),
+        kernel: pick(rng, &Kernel::ALL),
         window: pick(rng, &windows),
         window_scale: rng.below(15) as u8,
         delayed_ack: rng.chance(0.7),

@@ -289,8 +289,12 @@ fn after_a_gap_every_acknowledgement_waits_for_the_read() {
 
 #[test]
 fn a_full_segment_with_push_is_acknowledged_when_it_is_read_since_6_7() {
-    for (kernel, expected) in [(Kernel::Linux6_18, vec![3, 1, 2]), (Kernel::Linux5_18, vec![3, 3])]
-    {
+    let (since, before) = (vec![3, 1, 2], vec![3, 3]);
+    for (kernel, expected) in [
+        (Kernel::Linux6_18, since),
+        (Kernel::Linux5_18, before.clone()),
+        (Kernel::Linux5_3, before),
+    ] {
         let mut r = settled_after_a_gap(kernel);
         assert_eq!(covered(&mut r, 2006, &[1, 2, 1, 2], |i| i == 2009), expected, "{kernel:?}");
     }

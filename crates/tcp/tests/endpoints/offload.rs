@@ -22,9 +22,9 @@ fn leave(s: &mut Sender, ms: u64, segments: u64, echo: u64) -> Vec<bool> {
 
 #[test]
 fn a_lone_segment_waits_while_an_acknowledgement_is_due_and_leaves_with_the_next() {
-    for kernel in [Kernel::Linux4_15, Kernel::Linux5_18, Kernel::Linux6_18] {
+    for kernel in Kernel::ALL.into_iter().filter(|kernel| *kernel != Kernel::Rfc) {
         let mut s = twelve_out(kernel);
-        let push = kernel != Kernel::Linux4_15;
+        let push = !matches!(kernel, Kernel::Linux4_15 | Kernel::Linux5_3);
         // Nothing left within the last millisecond.
         assert_eq!(leave(&mut s, 51, 1, 1), [false], "{kernel:?}");
         assert_eq!(leave(&mut s, 51, 2, 1), [false; 0], "{kernel:?}");
@@ -38,9 +38,8 @@ fn a_lone_segment_waits_while_an_acknowledgement_is_due_and_leaves_with_the_next
 
 #[test]
 fn before_6_18_it_waits_from_half_a_round_trip_on() {
-    for (kernel, waits) in
-        [(Kernel::Linux4_15, true), (Kernel::Linux5_18, true), (Kernel::Linux6_18, false)]
-    {
+    for kernel in Kernel::ALL.into_iter().filter(|kernel| *kernel != Kernel::Rfc) {
+        let waits = kernel != Kernel::Linux6_18;
         let mut s = twelve_out(kernel);
         assert_eq!(leave(&mut s, 51, 12, 1).len(), 12);
         // 34 of some 50 ms after they left.

@@ -450,6 +450,8 @@ fn what_is_delivered_before_the_next_burst_leaves_is_no_longer_in_flight_since_4
     // At 1 MB/s a segment takes 1448 us, and a burst has two.
     assert_eq!([recent(1.0, 0), recent(1.0, 1400), recent(1.0, 1500)], [10, 10, 9]);
     assert_eq!([recent(1.25, 0), recent(1.25, 2897), recent(1.0, 99_000)], [12, 10, 0]);
+    let of = |kernel| in_flight(kernel, 1.0, 1500);
+    assert_eq!(Kernel::ALL.map(of), [10, 10, 9, 9, 9]);
     assert_eq!(in_flight(Kernel::Linux4_15, 1.25, 2897), 10);
 }
 
@@ -460,6 +462,6 @@ fn before_5_1_aggregated_acknowledgements_have_no_room_whatever_the_setting() {
         let config = BbrConfig { ack_aggregation, ..BbrConfig::default() };
         Bbr::new(&config, &birth).expect("the settings are valid").ack_aggregation
     };
-    assert_eq!(Kernel::ALL.map(|kernel| room(kernel, true)), [true, false, true, true]);
-    assert_eq!(Kernel::ALL.map(|kernel| room(kernel, false)), [false; 4]);
+    assert_eq!(Kernel::ALL.map(|kernel| room(kernel, true)), [true, false, true, true, true]);
+    assert_eq!(Kernel::ALL.map(|kernel| room(kernel, false)), [false; 5]);
 }
