@@ -1,5 +1,6 @@
 //! The metrics of a run: names, meanings and scopes.
 
+mod radio;
 mod transfers;
 mod words;
 
@@ -146,11 +147,24 @@ pub enum Metric {
     RlcStalls,
     /// How long these stalls lasted together, in s.
     RlcStalled,
+    /// Low-latency packets that waited more than 0.75 and at most 1 ms in the RLC, in percent of
+    /// those that left it.
+    Rlc750,
+    /// The same for more than 0.5 and at most 1 ms.
+    Rlc500,
+    /// Mean time that low-latency packets waited in SDAP, in ms; only where some did.
+    SdapWait,
+    /// Times in the window in which the RLC's bytes, averaged over a bin of the series (a thousandth
+    /// of the run unless the scenario says otherwise), fell to half of their mean or below.
+    RlcDrains,
+    /// RLC's bytes in the 5 s after the greatest fall of the capacity in the window over those in
+    /// the 5 s before; the fall is that of the means over these times.
+    RlcAfterFall,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 60] = [
+    pub const ALL: [Self; 65] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -211,6 +225,11 @@ impl Metric {
         Self::Timeouts,
         Self::RlcStalls,
         Self::RlcStalled,
+        Self::Rlc750,
+        Self::Rlc500,
+        Self::SdapWait,
+        Self::RlcDrains,
+        Self::RlcAfterFall,
     ];
 
     /// The metrics in which one method must not be worse to dominate another.
@@ -293,6 +312,11 @@ impl Metric {
             Self::Timeouts => "timeouts",
             Self::RlcStalls => "rlc_stalls",
             Self::RlcStalled => "rlc_stalled_s",
+            Self::Rlc750 => "rlc_750_to_1000us_percent",
+            Self::Rlc500 => "rlc_500_to_1000us_percent",
+            Self::SdapWait => "sdap_wait_ms_mean",
+            Self::RlcDrains => "rlc_drains",
+            Self::RlcAfterFall => "rlc_after_fall_ratio",
         }
     }
 
@@ -365,7 +389,12 @@ impl Metric {
             | Self::ReportRate
             | Self::ReportShare
             | Self::RlcStalls
-            | Self::RlcStalled => Scope::Cell,
+            | Self::RlcStalled
+            | Self::Rlc750
+            | Self::Rlc500
+            | Self::SdapWait
+            | Self::RlcDrains
+            | Self::RlcAfterFall => Scope::Cell,
         }
     }
 
@@ -484,13 +513,19 @@ impl Metric {
             | Self::ReportRate
             | Self::ReportShare
             | Self::RlcStalls
-            | Self::RlcStalled => self.of_cell(run),
+            | Self::RlcStalled
+            | Self::Rlc750
+            | Self::Rlc500
+            | Self::SdapWait
+            | Self::RlcDrains
+            | Self::RlcAfterFall => self.of_cell(run),
         };
         value.filter(|v| v.is_finite())
     }
 
     /// The value of a metric of the cell.
     fn of_cell(self, run: &RunResult) -> Option<f64> {
+        let wait = |name| layer(run, name).and_then(radio::wait);
         match self {
             Self::Utilisation => (run.cell.offered > 0).then_some(run.cell.utilisation),
             Self::Unused => (run.cell.offered > 0).then_some(100.0 * (1.0 - run.cell.utilisation)),
@@ -519,6 +554,11 @@ impl Metric {
             Self::ReportShare => transfers::report_percent(run),
             Self::RlcStalls => Some(run.rlc.stalls as f64),
             Self::RlcStalled => Some(run.rlc.stalled_s),
+            Self::Rlc750 => radio::between_percent(wait("rlc")?, (0.75, 1.0)),
+            Self::Rlc500 => radio::between_percent(wait("rlc")?, (0.5, 1.0)),
+            Self::SdapWait => wait("sdap").map(|d| d.mean_ms),
+            Self::RlcDrains => radio::drains(run),
+            Self::RlcAfterFall => radio::after_fall(run),
             _ => None,
         }
     }

@@ -36,7 +36,10 @@ pub(super) const fn decimals(metric: Metric) -> usize {
         | Metric::RttP90
         | Metric::RttP95
         | Metric::RttP99
-        | Metric::RlcStalled => 1,
+        | Metric::RlcStalled
+        | Metric::Rlc750
+        | Metric::Rlc500
+        | Metric::RlcDrains => 1,
         Metric::DelayMean
         | Metric::DelaySd
         | Metric::Ipdv
@@ -63,7 +66,9 @@ pub(super) const fn decimals(metric: Metric) -> usize {
         | Metric::Completion
         | Metric::Took
         | Metric::CompletionSpread
-        | Metric::Together => 2,
+        | Metric::Together
+        | Metric::SdapWait
+        | Metric::RlcAfterFall => 2,
     }
 }
 

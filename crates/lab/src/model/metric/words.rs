@@ -67,6 +67,11 @@ impl Metric {
             Self::Timeouts => "TCP timeouts",
             Self::RlcStalls => "stalls of the RLC's window",
             Self::RlcStalled => "time of these stalls",
+            Self::Rlc750 => "packets that wait 0.75 to 1 ms in the RLC",
+            Self::Rlc500 => "packets that wait 0.5 to 1 ms in the RLC",
+            Self::SdapWait => "mean wait in SDAP",
+            Self::RlcDrains => "times that the RLC drains",
+            Self::RlcAfterFall => "RLC's bytes after the greatest fall of the capacity / before",
         }
     }
 
@@ -95,14 +100,17 @@ impl Metric {
             | Self::RttP95
             | Self::RttP99
             | Self::EndToEndMean
-            | Self::EndToEndP95 => "ms",
+            | Self::EndToEndP95
+            | Self::SdapWait => "ms",
             Self::Utilisation
             | Self::Jain
             | Self::Mos
             | Self::JainTogether
             | Self::JainInFlight
             | Self::Timeouts
-            | Self::RlcStalls => "",
+            | Self::RlcStalls
+            | Self::RlcDrains
+            | Self::RlcAfterFall => "",
             Self::PageLoad
             | Self::ObjectTime
             | Self::Completion
@@ -122,7 +130,9 @@ impl Metric {
             | Self::Within50
             | Self::Unused
             | Self::RttGrowth
-            | Self::ReportShare => "%",
+            | Self::ReportShare
+            | Self::Rlc750
+            | Self::Rlc500 => "%",
             Self::Backlog
             | Self::SdapBacklog
             | Self::RlcBacklog
@@ -301,6 +311,23 @@ impl Metric {
             }
             Self::QuantumMost => {
                 "Most resource blocks that any slice had lent or borrowed after a slot."
+            }
+            Self::Rlc750 => {
+                "Low-latency packets that waited more than 0.75 and at most 1 ms in the RLC, in \
+                 percent of those that left it."
+            }
+            Self::Rlc500 => {
+                "Low-latency packets that waited more than 0.5 and at most 1 ms in the RLC, in \
+                 percent of those that left it."
+            }
+            Self::SdapWait => "Time of low-latency packets in SDAP, mean over packets.",
+            Self::RlcDrains => {
+                "Times that the RLC's bytes, averaged over a bin of the series, fell to half of \
+                 their mean or below."
+            }
+            Self::RlcAfterFall => {
+                "RLC's bytes in the 5 s after the greatest fall of the capacity over those in the \
+                 5 s before."
             }
         }
     }
