@@ -154,8 +154,9 @@ pub enum Metric {
     Rlc500,
     /// Mean time that low-latency packets waited in SDAP, in ms; only where some did.
     SdapWait,
-    /// Times in the window in which the RLC's bytes, averaged over a bin of the series (a thousandth
-    /// of the run unless the scenario says otherwise), fell to half of their mean or below.
+    /// Times in the window in which the RLC's bytes, averaged over a bin of the series (a
+    /// thousandth of the run unless the scenario says otherwise), fell to half of their mean or
+    /// below.
     RlcDrains,
     /// RLC's bytes in the 5 s after the greatest fall of the capacity in the window over those in
     /// the 5 s before; the fall is that of the means over these times.
@@ -525,7 +526,6 @@ impl Metric {
 
     /// The value of a metric of the cell.
     fn of_cell(self, run: &RunResult) -> Option<f64> {
-        let wait = |name| layer(run, name).and_then(radio::wait);
         match self {
             Self::Utilisation => (run.cell.offered > 0).then_some(run.cell.utilisation),
             Self::Unused => (run.cell.offered > 0).then_some(100.0 * (1.0 - run.cell.utilisation)),
@@ -554,12 +554,7 @@ impl Metric {
             Self::ReportShare => transfers::report_percent(run),
             Self::RlcStalls => Some(run.rlc.stalls as f64),
             Self::RlcStalled => Some(run.rlc.stalled_s),
-            Self::Rlc750 => radio::between_percent(wait("rlc")?, (0.75, 1.0)),
-            Self::Rlc500 => radio::between_percent(wait("rlc")?, (0.5, 1.0)),
-            Self::SdapWait => wait("sdap").map(|d| d.mean_ms),
-            Self::RlcDrains => radio::drains(run),
-            Self::RlcAfterFall => radio::after_fall(run),
-            _ => None,
+            _ => radio::of(self, run),
         }
     }
 }

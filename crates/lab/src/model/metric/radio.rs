@@ -1,14 +1,28 @@
 //! What the waits and the queue of the RLC come to over a run.
 
-use justfull_sim::results::{Distribution, LayerResult, RunResult};
+use super::{Metric, layer};
+use justfull_sim::results::{Distribution, RunResult};
 
 /// Over how long the capacity and the queue are averaged on each side of a fall, in s.
 const SIDE_S: f64 = 5.0;
 
-/// The share of the values of `d` above `low` and up to `high`, both in ms, in percent; none
-/// without a value. Between two points of the CDF it is taken as a straight line.
-pub(super) fn between_percent(d: &Distribution, (low, high): (f64, f64)) -> Option<f64> {
-    (d.count > 0).then(|| 100.0 * (share_up_to(d, high) - share_up_to(d, low)))
+/// The value of `metric` in `run`; none for a metric of something else.
+pub(super) fn of(metric: Metric, run: &RunResult) -> Option<f64> {
+    let wait = |name| layer(run, name).map(|l| &l.low_latency_sojourn).filter(|d| d.count > 0);
+    match metric {
+        Metric::Rlc750 => Some(between_percent(wait("rlc")?, (0.75, 1.0))),
+        Metric::Rlc500 => Some(between_percent(wait("rlc")?, (0.5, 1.0))),
+        Metric::SdapWait => wait("sdap").map(|d| d.mean_ms),
+        Metric::RlcDrains => drains(run),
+        Metric::RlcAfterFall => after_fall(run),
+        _ => None,
+    }
+}
+
+/// The share of the values of `d` above `low` and up to `high`, both in ms, in percent. Between
+/// two points of the CDF it is taken as a straight line.
+fn between_percent(d: &Distribution, (low, high): (f64, f64)) -> f64 {
+    100.0 * (share_up_to(d, high) - share_up_to(d, low))
 }
 
 /// The share of the values of `d` that are at most `ms`.
@@ -20,14 +34,9 @@ fn share_up_to(d: &Distribution, ms: f64) -> f64 {
     below.1 + way * (share - below.1)
 }
 
-/// The wait of the low-latency packets in `layer`.
-pub(super) fn wait(layer: &LayerResult) -> Option<&Distribution> {
-    Some(&layer.low_latency_sojourn).filter(|d| d.count > 0)
-}
-
 /// How often the RLC ran down: times in the window in which its bytes, a mean over a bin of the
 /// series, fell to half of their mean or below. None for an RLC that is always empty.
-pub(super) fn drains(run: &RunResult) -> Option<f64> {
+fn drains(run: &RunResult) -> Option<f64> {
     let bytes = &run.series.rlc_bytes[first_bin(run)..];
     let mean = average(bytes).filter(|mean| *mean > 0.0)?;
     let is_low: Vec<bool> = bytes.iter().map(|b| *b <= mean / 2.0).collect();
@@ -37,7 +46,7 @@ pub(super) fn drains(run: &RunResult) -> Option<f64> {
 
 /// The RLC's bytes in the 5 s after the greatest fall of the capacity in the window, over those in
 /// the 5 s before it; none for a capacity that never falls, or a window below 10 s.
-pub(super) fn after_fall(run: &RunResult) -> Option<f64> {
+fn after_fall(run: &RunResult) -> Option<f64> {
     let (series, first) = (&run.series, first_bin(run));
     let side = (SIDE_S / series.bin_s).round() as usize;
     let fall = |i: &usize| {
