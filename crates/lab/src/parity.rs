@@ -1,9 +1,11 @@
 //! One scenario simulated and live, side by side: does the kernel's TCP behind real packets see the
 //! cell that the simulator shows?
 //!
-//! Three figures are compared: each flow's delay distribution, by the distance of Kolmogorov and
-//! Smirnov; each flow's goodput; the cell's utilisation. A live run is one draw of chance and of a
-//! machine, so they need not be equal; the bands were fixed before the first run.
+//! Four kinds of figures are compared: each flow's delay distribution, by the distance of Kolmogorov
+//! and Smirnov; each flow's goodput; the median, the 95th and the 99th percentile of the round-trip
+//! times of each transfer, and of both legs of one that a proxy splits; the cell's utilisation. A
+//! live run is one draw of chance and of a machine, so they need not be equal; the bands were fixed
+//! before the first run.
 //!
 //! A distribution of few delays, and a goodput or a utilisation over a few round trips, differ with
 //! each draw. A run too short for a figure is reported as such, and does not miss it.
@@ -19,7 +21,7 @@
 
 use crate::stats::cdf_share;
 use justfull_base::Duration;
-use justfull_sim::results::{FlowResult, RunResult};
+use justfull_sim::results::{Distribution, FlowResult, RunResult};
 use serde::Serialize;
 
 /// Greatest distance of two distributions of delay.
@@ -28,8 +30,12 @@ pub const DELAY_DISTANCE: f64 = 0.10;
 pub const UTILISATION: f64 = 0.01;
 /// Greatest difference of goodputs, relative to the simulated one.
 pub const GOODPUT: f64 = 0.05;
+/// Greatest difference of percentiles of round-trip times, relative to the simulated ones.
+pub const ROUND_TRIP: f64 = 0.05;
 /// Minimum number of delays of a flow to compare its distribution.
 pub const LEAST_PACKETS: u64 = 100;
+/// Minimum number of round-trip times beyond a percentile to compare it.
+pub const LEAST_BEYOND: f64 = 10.0;
 /// Minimum measured time for a run's figures to be compared: several teeth of CUBIC's saw.
 pub const LEAST_TIME: Duration = Duration::from_secs(10);
 
@@ -112,6 +118,9 @@ impl Parity {
                 let figure = Delay { flow: name, slack_ms: 0.0 };
                 rows.push(row(delay_of(name), simulated, live, &figure, too_short));
             }
+            for leg in Leg::ALL {
+                rows.extend(round_trips((name, leg), simulated, live, too_short));
+            }
         }
         Self { rows }
     }
@@ -184,8 +193,7 @@ impl Figure for Goodput<'_> {
     }
 
     fn apart(&self, a: &RunResult, b: &RunResult) -> f64 {
-        let (a, b) = (self.value(a), self.value(b));
-        if a > 0.0 { (a - b).abs() / a } else { b }
+        relative(self.value(a), self.value(b))
     }
 }
 
@@ -211,6 +219,87 @@ impl Figure for Delay<'_> {
             _ => 1.0,
         }
     }
+}
+
+/// The round-trip times of a flow: of its sender, or of a leg of one that a proxy splits.
+#[derive(Clone, Copy)]
+enum Leg {
+    Whole,
+    Server,
+    Radio,
+}
+
+impl Leg {
+    const ALL: [Self; 3] = [Self::Whole, Self::Server, Self::Radio];
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Whole => "RTT",
+            Self::Server => "RTT to the proxy",
+            Self::Radio => "RTT from the proxy",
+        }
+    }
+
+    /// What `flow` has of it; none of a ping, which is no transfer.
+    fn of(self, flow: &FlowResult) -> Option<&Distribution> {
+        let found = match self {
+            Self::Whole => flow.ping.is_none().then_some(&flow.rtt),
+            Self::Server => flow.proxy.as_ref().map(|legs| &legs.server_rtt),
+            Self::Radio => flow.proxy.as_ref().map(|legs| &legs.radio_rtt),
+        };
+        found.filter(|rtt| rtt.count > 0)
+    }
+}
+
+/// A percentile of round-trip times.
+type Percentile = fn(&Distribution) -> f64;
+
+/// Percentiles that are compared: their names, their shares, and where they are.
+const PERCENTILES: [(&str, f64, Percentile); 3] =
+    [("median", 0.50, |d| d.p50_ms), ("p95", 0.95, |d| d.p95_ms), ("p99", 0.99, |d| d.p99_ms)];
+
+struct RoundTrip<'a> {
+    flow: &'a str,
+    leg: Leg,
+    percentile: Percentile,
+}
+
+impl Figure for RoundTrip<'_> {
+    const MEASURE: Measure = Measure::Relative;
+    const BAND: f64 = ROUND_TRIP;
+
+    fn value(&self, run: &RunResult) -> f64 {
+        let rtt = flow_of(run, self.flow).and_then(|flow| self.leg.of(flow));
+        rtt.map_or(0.0, self.percentile)
+    }
+
+    fn apart(&self, a: &RunResult, b: &RunResult) -> f64 {
+        relative(self.value(a), self.value(b))
+    }
+}
+
+/// The difference of `b` as a share of `a`.
+fn relative(a: f64, b: f64) -> f64 {
+    if a > 0.0 { (a - b).abs() / a } else { b }
+}
+
+/// The rows of a leg of `flow`, where the simulated run and all live ones know it.
+fn round_trips(
+    (flow, leg): (&str, Leg),
+    simulated: &RunResult,
+    live: &[&RunResult],
+    too_short: bool,
+) -> Vec<ParityRow> {
+    let counted = |run: &RunResult| Some(leg.of(flow_of(run, flow)?)?.count);
+    let counts = std::iter::once(simulated).chain(live.iter().copied()).map(counted);
+    let Some(least) = counts.min().flatten() else { return Vec::new() };
+    let row = |(name, share, percentile)| {
+        let what = format!("{flow}: {}, {name} ms", leg.words());
+        let few = least as f64 * (1.0 - share) < LEAST_BEYOND;
+        let figure = RoundTrip { flow, leg, percentile };
+        row(what, simulated, live, &figure, too_short || few)
+    };
+    PERCENTILES.into_iter().map(row).collect()
 }
 
 /// The median; of an even number of values the mean of the middle two.
@@ -268,7 +357,7 @@ fn distance(a: &[(f64, f64)], b: &[(f64, f64)], slack: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_sim::results::Distribution;
+    use justfull_sim::results::{PingResult, ProxyResult};
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -327,6 +416,71 @@ mod tests {
             2,
             "a flow that is not there"
         );
+    }
+
+    /// 10 000 round trips with these percentiles.
+    fn round_trips(p50_ms: f64, p95_ms: f64, p99_ms: f64) -> Distribution {
+        Distribution { count: 10_000, p50_ms, p95_ms, p99_ms, ..Distribution::default() }
+    }
+
+    /// A run whose flow has these round trips.
+    fn with_rtt(rtt: Distribution, legs: Option<[Distribution; 2]>) -> RunResult {
+        let mut run = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.9);
+        run.flows[0].rtt = rtt;
+        run.flows[0].proxy = legs.map(|[server_rtt, radio_rtt]| ProxyResult {
+            server_rtt,
+            radio_rtt,
+            ..ProxyResult::default()
+        });
+        run
+    }
+
+    fn missed(parity: &Parity) -> Vec<&str> {
+        parity.rows.iter().filter(|row| row.missed()).map(|row| row.what.as_str()).collect()
+    }
+
+    #[test]
+    fn median_p95_and_p99_of_round_trips_are_compared_to_five_percent() {
+        let one = with_rtt(round_trips(40.0, 60.0, 100.0), None);
+        let parity = |rtt| Parity::of(&one, &[&with_rtt(rtt, None)], LONG);
+        let same = parity(round_trips(41.9, 57.1, 104.9));
+        assert_eq!((same.rows.len(), missed(&same)), (6, Vec::new()));
+        let other = parity(round_trips(42.1, 56.9, 105.1));
+        let all = ["call: RTT, median ms", "call: RTT, p95 ms", "call: RTT, p99 ms"];
+        assert_eq!(missed(&other), all);
+        // What the live runs themselves are apart explains it.
+        let [near, far] = [90.0, 111.0].map(|p99| with_rtt(round_trips(40.0, 60.0, p99), None));
+        assert!(missed(&Parity::of(&one, &[&near, &far], LONG)).is_empty());
+        assert_eq!(missed(&Parity::of(&one, &[&near, &near], LONG)), ["call: RTT, p99 ms"]);
+    }
+
+    #[test]
+    fn both_legs_of_a_split_flow_are_compared_where_the_live_run_knows_them() {
+        let legs = |server: f64, radio: f64| {
+            Some([round_trips(server, server, server), round_trips(radio, radio, radio)])
+        };
+        let whole = || round_trips(40.0, 60.0, 100.0);
+        let one = with_rtt(whole(), legs(20.0, 20.0));
+        let parity = |legs| Parity::of(&one, &[&with_rtt(whole(), legs)], LONG);
+        assert_eq!(parity(legs(20.0, 20.0)).rows.len(), 12);
+        let other = parity(legs(22.0, 20.0));
+        assert!(missed(&other).iter().all(|what| what.contains("RTT to the proxy")), "{other:?}");
+        assert_eq!(other.missed(), 3);
+        assert_eq!(parity(legs(20.0, 22.0)).missed(), 3);
+        assert_eq!(parity(None).rows.len(), 6, "nobody told of the legs");
+    }
+
+    #[test]
+    fn a_percentile_with_few_round_trips_beyond_it_and_a_ping_are_not_judged() {
+        let few = Distribution { count: 300, ..round_trips(40.0, 60.0, 100.0) };
+        let one = with_rtt(few, None);
+        let other = with_rtt(round_trips(80.0, 120.0, 200.0), None);
+        let parity = Parity::of(&one, &[&other], LONG);
+        assert_eq!(missed(&parity), ["call: RTT, median ms", "call: RTT, p95 ms"]);
+        assert_eq!(parity.too_short(), 1);
+        let mut ping = one.clone();
+        ping.flows[0].ping = Some(PingResult::default());
+        assert_eq!(Parity::of(&ping, &[&other], LONG).rows.len(), 3);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::applications::{ApplicationReport, RttSample};
 use justfull_base::Duration;
 use justfull_net::{Network, SystemError};
 use justfull_sim::results::{Distribution, FlowResult, ProxyResult, RunResult};
+use std::iter::repeat_n;
 use std::net::SocketAddr;
 
 /// A program on [`Side::Proxy`](justfull_net::Side::Proxy).
@@ -38,7 +39,7 @@ pub struct LegSample {
     pub client: SocketAddr,
     /// The server's end.
     pub server: SocketAddr,
-    /// The smoothed round-trip time of its leg to the UE.
+    /// The round-trip time of its leg to the UE.
     pub radio: RttSample,
 }
 
@@ -107,7 +108,12 @@ fn round_trips(
 ) {
     let within = |sample: &&RttSample| (from..=to).contains(&sample.at_ns);
     let time = |sample: &RttSample| Duration::from_micros(u64::from(sample.rtt_us));
-    let of = |samples: &[RttSample]| Distribution::of(samples.iter().filter(within).map(time));
+    // As often as there were acknowledgements.
+    let times = |(sample, time): (&RttSample, Duration)| repeat_n(time, sample.acks as usize);
+    let of = |samples: &[RttSample]| {
+        let each = samples.iter().filter(within).map(|sample| (sample, time(sample)));
+        Distribution::of(each.flat_map(times))
+    };
     if radio.is_empty() {
         flow.rtt = of(server);
         return;
@@ -115,9 +121,9 @@ fn round_trips(
     // Of the server leg the last one before each of the radio leg.
     let both = radio.iter().filter(within).filter_map(|sample| {
         let before = server.partition_point(|other| other.at_ns <= sample.at_ns);
-        Some(time(server.get(before.checked_sub(1)?)?) + time(sample))
+        Some((sample, time(server.get(before.checked_sub(1)?)?) + time(sample)))
     });
-    flow.rtt = Distribution::of(both);
+    flow.rtt = Distribution::of(both.flat_map(times));
     let (server_rtt, radio_rtt) = (of(server), of(radio));
     flow.proxy = Some(ProxyResult { server_rtt, radio_rtt, ..ProxyResult::default() });
 }
@@ -127,7 +133,7 @@ mod tests {
     use super::*;
 
     fn sample(ms: u64, rtt_us: u32) -> RttSample {
-        RttSample { at_ns: ms * 1_000_000, rtt_us }
+        RttSample { at_ns: ms * 1_000_000, rtt_us, acks: 1 }
     }
 
     fn result() -> RunResult {
@@ -141,7 +147,11 @@ mod tests {
             start_ns: 500_000_000,
             sized: true,
             whole_ns: Some(2_500_000_000),
-            rtts: vec![sample(900, 90_000), sample(1_100, 10_000), sample(2_000, 30_000)],
+            rtts: vec![
+                sample(900, 90_000),
+                RttSample { acks: 3, ..sample(1_100, 10_000) },
+                sample(2_000, 30_000),
+            ],
             progress: vec![(900_000_000, 1_000_000), (2_400_000_000, 4_000_000)],
             ..ApplicationReport::default()
         }
@@ -153,7 +163,7 @@ mod tests {
         fill(&mut result, &[application()], &[]);
         let flow = &result.flows[0];
         assert_eq!((flow.started_s, flow.received_s, flow.sized), (Some(0.5), Some(2.5), 1));
-        assert_eq!((flow.rtt.count, flow.rtt.mean_ms), (2, 20.0), "the first is of the warm-up");
+        assert_eq!((flow.rtt.count, flow.rtt.mean_ms), (4, 15.0), "the first is of the warm-up");
         assert_eq!(flow.proxy, None);
         // 3 MB in the 1.5 s from the start of the window to the end of the transfer.
         assert_eq!((flow.together_mbit_s.round(), result.together.until_s), (16.0, 2.5));
@@ -171,6 +181,6 @@ mod tests {
         let flow = &result.flows[0];
         assert_eq!((flow.rtt.count, flow.rtt.min_ms, flow.rtt.max_ms), (2, 15.0, 37.0));
         let proxy = flow.proxy.as_ref().expect("it is split");
-        assert_eq!((proxy.server_rtt.mean_ms, proxy.radio_rtt.mean_ms), (20.0, 6.0));
+        assert_eq!((proxy.server_rtt.mean_ms, proxy.radio_rtt.mean_ms), (15.0, 6.0));
     }
 }

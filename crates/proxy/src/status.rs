@@ -122,6 +122,7 @@ impl Engine {
             "reading": flow.windows.reading,
             "wired_rtt_s": flow.wired.as_secs_f64(),
             "radio_rtt_s": flow.radio.as_secs_f64(),
+            "radio_acks": client.acks,
         })
     }
 

@@ -96,6 +96,8 @@ pub(crate) struct TcpInfo {
     pub(crate) cwnd: u32,
     /// Bytes in flight.
     pub(crate) in_flight: u64,
+    /// Segments without data that have come, modulo 2^32.
+    pub(crate) acks: u32,
 }
 
 /// Reads it.
@@ -121,6 +123,7 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
         advertised: word(232),
         cwnd: word(80),
         in_flight: long(200).saturating_sub(long(208)).saturating_sub(acknowledged),
+        acks: word(140).wrapping_sub(word(152)),
     })
 }
 

@@ -9,8 +9,10 @@ use justfull_net::chain::RAN;
 use justfull_net::{Network, Running, Side, SystemError};
 use justfull_proxy::{ControlConfig, Place, ProxyConfig, RadioConfig, ask};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time;
@@ -34,6 +36,8 @@ pub(super) struct Proxy {
     /// Its standard error.
     said: PathBuf,
     legs: Vec<LegSample>,
+    /// Acknowledgements of the UE on each connection, by its ends.
+    heard: BTreeMap<[SocketAddr; 2], u32>,
     /// What it said of itself last.
     status: Value,
 }
@@ -60,6 +64,7 @@ impl Proxy {
             running: None,
             said: PathBuf::new(),
             legs: Vec::new(),
+            heard: BTreeMap::new(),
             status: Value::Null,
         })
     }
@@ -131,6 +136,22 @@ impl Proxy {
     }
 }
 
+/// What the proxy says `at` this time of one of its connections; none without acknowledgements
+/// since those that were `heard`, by the connection's ends.
+fn leg_sample(
+    flow: &Value,
+    at: Duration,
+    heard: &mut BTreeMap<[SocketAddr; 2], u32>,
+) -> Option<LegSample> {
+    let end = |name: &str| flow[name].as_str()?.parse().ok();
+    let [client, server] = [end("client")?, end("server")?];
+    let rtt_us = (flow["radio_rtt_s"].as_f64()? * 1e6) as u32;
+    let acks = u32::try_from(flow["radio_acks"].as_u64()?).ok()?;
+    let before = heard.insert([client, server], acks)?;
+    let radio = RttSample { at_ns: at.as_nanos(), rtt_us, acks: acks.wrapping_sub(before) };
+    (rtt_us > 0 && radio.acks > 0).then_some(LegSample { client, server, radio })
+}
+
 impl Middle for Proxy {
     fn start(&mut self, network: &Network) -> Result<(), SystemError> {
         let refuse = |what: String| SystemError::new("configure the proxy", what);
@@ -170,15 +191,8 @@ impl Middle for Proxy {
     fn look(&mut self, at: Duration) -> Result<(), SystemError> {
         self.lives()?;
         let Some(Value::Array(flows)) = self.ask("flows") else { return Ok(()) };
-        let sample = |flow: &Value| {
-            let end = |name: &str| flow[name].as_str()?.parse().ok();
-            let rtt_us = (flow["radio_rtt_s"].as_f64()? * 1e6) as u32;
-            let radio = RttSample { at_ns: at.as_nanos(), rtt_us };
-            let busy = flow["in_flight"].as_u64().is_some_and(|bytes| bytes > 0) && rtt_us > 0;
-            let (client, server) = (end("client")?, end("server")?);
-            busy.then_some(LegSample { client, server, radio })
-        };
-        self.legs.extend(flows.iter().filter_map(sample));
+        let Self { legs, heard, .. } = self;
+        legs.extend(flows.iter().filter_map(|flow| leg_sample(flow, at, heard)));
         Ok(())
     }
 

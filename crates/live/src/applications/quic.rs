@@ -130,7 +130,8 @@ async fn serve(flow: &Flow, config: ServerConfig, socket: UdpSocket) -> io::Resu
 
 fn sample(flow: &Flow, connection: &quinn::Connection) {
     let received = flow.received.load(Ordering::Relaxed);
-    flow.senders.told(flow.begin, connection.rtt(), received);
+    let stats = connection.stats();
+    flow.senders.told(flow.begin, (stats.path.rtt, stats.frame_rx.acks), received);
 }
 
 /// Takes what comes until the server ends it.

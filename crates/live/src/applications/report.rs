@@ -19,8 +19,7 @@ pub struct ApplicationReport {
     pub sized: bool,
     /// When its receiver had all of that, in nanoseconds since second 0.
     pub whole_ns: Option<u64>,
-    /// The smoothed round-trip times of its TCP sender, which is asked for them while it has data
-    /// in flight.
+    /// The smoothed round-trip times of its sender, each for the acknowledgements since the last.
     pub rtts: Vec<RttSample>,
     /// Payload bytes that a transfer's receiver had taken, in order of time: nanoseconds since
     /// second 0, and bytes.

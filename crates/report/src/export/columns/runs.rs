@@ -277,7 +277,8 @@ pub static COLUMNS: [Column<Runs>; 150] = in_runs![
          (RFC 6298, RFC 7323 4.3): one of each acknowledgement that advances or that sacks a \
          segment sent once; without timestamps, of one segment in a round trip, sent once. Where a \
          proxy splits a flow, each of the radio leg and the last of the server leg together, \
-         without the wait in the proxy. Number of values.",
+         without the wait in the proxy. Live, the kernel's smoothed value, asked each 20 ms and \
+         counted as often as acknowledgements have come since. Number of values.",
         |r| { Value::Whole(r.flow.rtt.count) }
     ),
     column!(
