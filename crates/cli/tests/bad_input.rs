@@ -185,7 +185,7 @@ fn unknown_keys_are_named_with_their_neighbours_wherever_they_stand() {
     );
     Trial::change("interval = \"20ms\"", "interval = { mean = \"20ms\", sdd = \"5ms\" }").refused(
         "my.toml:28:55: field `flow[1].udp.interval.sdd`: found an unknown field, allowed is \
-         `mean` or `sd`; did you mean `sd`?",
+         one of `mean`, `sd`, `exponential`; did you mean `sd`?",
     );
     Trial::more("[[method]]\nname = \"Own\"\nsett = 1").refused(
         "my.toml:32:1: field `method[0].sett`: found an unknown field, allowed is one of `name`, *",
@@ -266,7 +266,17 @@ fn wrong_units_bare_numbers_and_negative_times_are_refused() {
     let interval = |value: &str| Trial::change("\"20ms\"", value);
     interval("20").refused(
         "my.toml:28:27: field `flow[1].udp.interval`: found integer `20`, allowed is a time with \
-         its unit such as \"20ms\", or { mean = \"20ms\", sd = \"5ms\" }",
+         its unit such as \"20ms\", { mean = \"20ms\", sd = \"5ms\" } or { exponential = \"20ms\" }",
+    );
+    interval("{ exponential = \"-2ms\" }").refused(&format!(
+        "my.toml:28:40: field `flow[1].udp.interval.exponential`: found string \"-2ms\", {TIME}"
+    ));
+    interval("{ exponential = \"0.5us\" }").refused(
+        "my.toml:28:27: field `flow[1].udp.interval`: found 500ns, allowed is at least 1us *",
+    );
+    interval("{ exponential = \"2ms\", sd = \"5ms\" }").refused(
+        "my.toml:28:40: field `flow[1].udp.interval.exponential`: found two laws, normal and \
+         exponential, allowed is a time with its unit such as \"20ms\", { mean = *",
     );
     interval("{ mean = \"-20ms\", sd = \"5ms\" }").refused(&format!(
         "my.toml:28:40: field `flow[1].udp.interval.mean`: found string \"-20ms\", {TIME}"
@@ -373,6 +383,9 @@ fn missing_fields_are_named_with_the_table_that_should_have_them() {
     );
     Trial::change("\"20ms\"", "{ mean = \"20ms\" }")
         .refused(&format!("my.toml:28:27: field `flow[1].udp.interval.sd`: found nothing, {TIME}"));
+    Trial::change("\"20ms\"", "{ sd = \"2ms\" }").refused(&format!(
+        "my.toml:28:27: field `flow[1].udp.interval.mean`: found nothing, {TIME}"
+    ));
     Trial::change("udp = { payload = \"200B\", interval = \"20ms\" }\n", "").refused(
         "my.toml:26:1: field `flow[1].name`: found game, allowed is a flow with one table of \
          `tcp`, `udp`, *",

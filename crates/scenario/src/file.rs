@@ -490,7 +490,8 @@ table! {
     pub struct UdpFile {
         /// Payload of each.
         payload: Bytes where (stated("1B to the MTU less 28B of headers"));
-        /// Time between them: a time, or `{ mean, sd }` for a normal law.
+        /// Time between them: a time, `{ mean, sd }` for a normal law, or `{ exponential = mean }`
+        /// for a Poisson process.
         interval: Interval;
     }
 }

@@ -103,7 +103,8 @@ fn law(traffic: &Traffic) -> Option<Law> {
 
 impl Source {
     /// The source of `traffic` and the instant of its first datagram: a random time within one mean
-    /// interval after `start` or, for a source with pauses, when it is first on. Its clock is
+    /// interval after `start`, for a Poisson process an interval after it or, for a source with
+    /// pauses, when it is first on. Its clock is
     /// skewed by up to 50 ppm, so that no source locks to a poll. None when `traffic` has no
     /// datagrams.
     pub(crate) fn new(
@@ -114,7 +115,7 @@ impl Source {
     ) -> Option<(Self, Instant)> {
         let mut rng = Rng::stream(seed, &format!("{}.{}", traffic.kind(), route.flow));
         let (payload, interval, spans) = law(traffic)?;
-        let first = start + interval.mean().scaled(rng.unit());
+        let first = start + interval.first(&mut rng);
         let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
         let (gate, first) = match spans {
             None => (None, first),
@@ -292,6 +293,80 @@ mod tests {
         close(sent(&Traffic::Udp { payload: Bytes(200), interval }).0, 10_000.0, 0.02);
     }
 
+    /// `n` gaps of a Poisson source of 2 ms, in units of their mean.
+    fn poisson_gaps(n: usize, seed: u64) -> Vec<f64> {
+        let interval = Interval::Exponential { exponential: Duration::from_millis(2) };
+        let traffic = Traffic::Udp { payload: Bytes(200), interval };
+        let (protocol, stop) = (traffic.protocol(), Instant::NEVER);
+        let route =
+            Route { flow: 0, ue: 0, wire: 0, tracked: false, protocol, up: false, header: 0, stop };
+        let (mut source, first) = Source::new(route, &traffic, Instant::ZERO, seed).expect("one");
+        let mut last = first;
+        let mut gap = || {
+            let at = source.after(last).expect("it never stops");
+            let gap = at.since(last).as_secs_f64() / 2e-3;
+            last = at;
+            gap
+        };
+        (0..n).map(|_| gap()).collect()
+    }
+
+    /// `n` values with this mean and standard deviation have a mean within four standard errors of
+    /// it, and up to 50 ppm of a source's clock.
+    fn has_mean(values: impl Iterator<Item = f64>, mean: f64, sd: f64, what: &str) {
+        let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+        let most = 4.0 * sd / f64::sqrt(n) + 1e-4 * mean;
+        assert!((sum / n - mean).abs() < most, "{what}: {}, wanted {mean} within {most}", sum / n);
+    }
+
+    #[test]
+    fn gaps_of_a_poisson_source_have_the_mean_and_the_variance_of_their_law_and_no_memory() {
+        for seed in [1, 2, 3] {
+            let gaps = poisson_gaps(200_000, seed);
+            let each = || gaps.iter().copied();
+            has_mean(each(), 1.0, 1.0, "mean");
+            // The fourth central moment of the law is 9.
+            has_mean(each().map(|gap| (gap - 1.0).powi(2)), 1.0, f64::sqrt(8.0), "variance");
+            // Who has waited for a time waits for as long again as at the start.
+            for waited in [0.5, 1.0, 2.0, 4.0] {
+                let rest = each().filter(|gap| *gap > waited).map(|gap| gap - waited);
+                has_mean(rest, 1.0, 1.0, "what is left of a gap");
+                let share = f64::exp(-waited);
+                let longer = each().map(|gap| f64::from(u8::from(gap > waited)));
+                has_mean(longer, share, f64::sqrt(share * (1.0 - share)), "longer gaps");
+            }
+            // Nor does a gap know of the one before it.
+            let pairs = gaps.windows(2).map(|pair| (pair[0] - 1.0) * (pair[1] - 1.0));
+            has_mean(pairs, 0.0, 1.0, "covariance of neighbours");
+        }
+    }
+
+    #[test]
+    fn a_poisson_source_has_as_many_datagrams_in_a_time_as_the_law_says_with_its_variance() {
+        // Datagrams in intervals of 10 ms: mean and variance 5, fourth central moment 5 + 3 x 25.
+        let mut counts = vec![0_u32; 40_000];
+        let mut at = 0.0;
+        for gap in poisson_gaps(210_000, 7) {
+            at += gap;
+            if let Some(count) = counts.get_mut((at / 5.0) as usize) {
+                *count += 1;
+            }
+        }
+        let counts = || counts.iter().copied().map(f64::from);
+        has_mean(counts(), 5.0, f64::sqrt(5.0), "datagrams");
+        has_mean(counts().map(|n| (n - 5.0).powi(2)), 5.0, f64::sqrt(55.0), "their variance");
+    }
+
+    #[test]
+    fn the_first_datagram_of_a_poisson_source_comes_after_an_interval_of_its_law() {
+        let interval = Interval::Exponential { exponential: Duration::from_millis(2) };
+        let firsts = (0..10_000).map(|seed| {
+            let mut rng = Rng::stream(seed, "first");
+            interval.first(&mut rng).as_secs_f64() / 2e-3
+        });
+        has_mean(firsts, 1.0, 1.0, "first");
+    }
+
     #[test]
     fn sources_keep_their_rates_on_the_ip_layer() {
         let rate = BitRate(2_000_000);
@@ -315,8 +390,16 @@ mod tests {
 
     #[test]
     fn departures_are_those_of_the_world_and_end_with_the_flow() {
-        let interval =
-            Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
+        let (mean, sd) = (Duration::from_millis(20), Duration::from_millis(5));
+        let normal = drawn_departures(Interval::Normal { mean, sd });
+        assert!(normal > 40 && normal < 60, "{normal}");
+        // 50 within four standard deviations.
+        let poisson = drawn_departures(Interval::Exponential { exponential: mean });
+        assert!(poisson > 21 && poisson < 79, "{poisson}");
+    }
+
+    /// Departures within a second of a flow with this interval.
+    fn drawn_departures(interval: Interval) -> usize {
         let flow = FlowConfig {
             name: "game".into(),
             ue: 0,
@@ -336,7 +419,7 @@ mod tests {
         while let Some(at) = departures.depart(|payload| sizes.push(payload)) {
             times.push(at);
         }
-        assert!(times.is_sorted() && times.len() > 40 && times.len() < 60, "{}", times.len());
+        assert!(times.is_sorted());
         assert!(sizes.iter().all(|size| *size == 200) && sizes.len() == times.len());
         let (first, last) = (times[0], times[times.len() - 1]);
         assert!(
@@ -346,6 +429,7 @@ mod tests {
             times.windows(2).any(|pair| pair[1].since(pair[0]) != pair[0].since(first)),
             "drawn, not regular"
         );
+        times.len()
     }
 
     #[test]

@@ -55,6 +55,11 @@ pub enum Interval {
         /// Standard deviation.
         sd: Duration,
     },
+    /// Exponential: datagrams are a Poisson process.
+    Exponential {
+        /// Its mean, above 0.
+        exponential: Duration,
+    },
 }
 
 impl Interval {
@@ -62,7 +67,18 @@ impl Interval {
     #[must_use]
     pub fn mean(&self) -> Duration {
         match *self {
-            Self::Constant(mean) | Self::Normal { mean, .. } => mean,
+            Self::Constant(mean)
+            | Self::Normal { mean, .. }
+            | Self::Exponential { exponential: mean } => mean,
+        }
+    }
+
+    /// Time from a source's start to its first datagram: uniform within a mean interval, but for a
+    /// Poisson process, which is one from its start on.
+    pub(crate) fn first(&self, rng: &mut Rng) -> Duration {
+        match *self {
+            Self::Exponential { .. } => self.draw(rng),
+            _ => self.mean().scaled(rng.unit()),
         }
     }
 
@@ -73,17 +89,20 @@ impl Interval {
                 let s = mean.as_secs_f64() + sd.as_secs_f64() * rng.normal();
                 Duration::from_secs_f64(s.max(0.0))
             }
+            Self::Exponential { exponential } => exponential.scaled(rng.exponential()),
         }
     }
 }
 
 impl Param for Interval {
-    const UNIT: &'static str = "time, or { mean, sd }";
+    const UNIT: &'static str = "time, { mean, sd } or { exponential = mean }";
 
     fn form() -> Form {
         let mean = key::<Duration>("mean", "Mean of a normal law; a draw below 0 counts as 0.");
         let sd = key::<Duration>("sd", "Its standard deviation.");
-        Form::OneOf(vec![Duration::form(), Form::Table(vec![mean, sd])])
+        let exponential = key::<Duration>("exponential", "Mean of an exponential law.");
+        let laws = [vec![mean, sd], vec![exponential]].map(Form::Table);
+        Form::OneOf([Duration::form()].into_iter().chain(laws).collect())
     }
 
     fn allowed() -> String {
@@ -96,6 +115,9 @@ impl Param for Interval {
             Self::Normal { mean, sd } => {
                 written_table(&[("mean", mean.written()), ("sd", sd.written())])
             }
+            Self::Exponential { exponential } => {
+                written_table(&[("exponential", exponential.written())])
+            }
         }
     }
 
@@ -105,22 +127,26 @@ impl Param for Interval {
     }
 }
 
-/// The table form of an interval.
+/// The table forms of an interval.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NormalLaw {
-    mean: Duration,
-    sd: Duration,
+struct Law {
+    mean: Option<Duration>,
+    sd: Option<Duration>,
+    exponential: Option<Duration>,
 }
 
-/// Reads a time, or a table with `mean` and `sd`.
+/// Reads a time, or the table of a law.
 struct IntervalVisitor;
 
 impl<'de> Visitor<'de> for IntervalVisitor {
     type Value = Interval;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time with its unit such as \"20ms\", or { mean = \"20ms\", sd = \"5ms\" }")
+        f.write_str(
+            "a time with its unit such as \"20ms\", { mean = \"20ms\", sd = \"5ms\" } or \
+             { exponential = \"20ms\" }",
+        )
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Interval, E> {
@@ -130,8 +156,20 @@ impl<'de> Visitor<'de> for IntervalVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Interval, A::Error> {
-        let NormalLaw { mean, sd } = NormalLaw::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Interval::Normal { mean, sd })
+        match Law::deserialize(MapAccessDeserializer::new(map))? {
+            Law { mean: Some(mean), sd: Some(sd), exponential: None } => {
+                Ok(Interval::Normal { mean, sd })
+            }
+            Law { mean: None, sd: None, exponential: Some(exponential) } => {
+                Ok(Interval::Exponential { exponential })
+            }
+            Law { exponential: Some(_), .. } => {
+                let both = Unexpected::Other("two laws, normal and exponential");
+                Err(A::Error::invalid_value(both, &self))
+            }
+            Law { mean: None, .. } => Err(A::Error::missing_field("mean")),
+            Law { sd: None, .. } => Err(A::Error::missing_field("sd")),
+        }
     }
 }
 
@@ -327,7 +365,8 @@ pub struct FlowConfig {
     pub traffic: Arc<Traffic>,
     /// True when the scenario asks for its delay.
     pub low_latency: bool,
-    /// When it starts. A source of datagrams starts within one mean interval after it, at random.
+    /// When it starts. A source of datagrams starts within one mean interval after it, at random;
+    /// a Poisson process is one from then on.
     pub start: Duration,
     /// When it stops sending new data; none for the end of the run.
     pub stop: Option<Duration>,

@@ -65,8 +65,10 @@ const UDP: MethodDoc = MethodDoc {
     name: "udp",
     kind: "traffic",
     title: "Datagrams of one size at intervals",
-    text: "Datagrams at constant or normally distributed intervals; a draw below 0 counts as 0.",
-    sources: "T20 section IV (normal intervals)",
+    text: "Datagrams at constant, normally or exponentially distributed intervals; a normal draw \
+           below 0 counts as 0. With exponential intervals they are a Poisson process from the \
+           flow's start on.",
+    sources: "T20 section IV (normal intervals); Kleinrock 1975 section 2.4 (Poisson process)",
     deviations: "none",
     params: UdpFile::params,
 };

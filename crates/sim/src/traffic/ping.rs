@@ -63,7 +63,7 @@ table! {
         /// Data bytes of each request and reply, as `ping -s` counts them: 28 B of IPv4 and ICMP
         /// headers come on top.
         payload: Bytes where (stated("at most the MTU less 28B of headers"));
-        /// Time between requests: constant, or normal with `mean` and `sd`.
+        /// Time between requests: constant, normal with `mean` and `sd`, or exponential.
         interval: Interval;
         /// The UE asks, over its uplink, and the server replies in step with the slots; left out,
         /// the server asks.

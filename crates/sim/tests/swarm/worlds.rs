@@ -51,7 +51,8 @@ fn pages(rng: &mut Rng) -> PageConfig {
 fn traffic(rng: &mut Rng) -> Traffic {
     let mean = Duration::from_micros(500 + rng.below(30_000));
     let normal = Interval::Normal { mean, sd: Duration::from_nanos(mean.as_nanos() / 3) };
-    let interval = pick(rng, &[Interval::Constant(mean), normal]);
+    let poisson = Interval::Exponential { exponential: mean };
+    let interval = pick(rng, &[Interval::Constant(mean), normal, poisson]);
     let half = Span::Exponential { exponential: ms(1 + rng.below(100)) };
     match rng.below(12) {
         0 => Traffic::Udp { payload: Bytes(1 + rng.below(1_472)), interval },
