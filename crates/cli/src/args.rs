@@ -115,11 +115,13 @@ pub(crate) enum Command {
          so, and does not miss it."
     ))]
     Parity(ParityArgs),
-    /// Compare TCP controls with published formulas and figures
+    /// Compare TCP controls with published formulas and figures, and figures with values by hand
     #[command(after_help = with_exit_status!(
         "Examples:\n  justfull validate cubic --no-files\n  \
+         justfull validate by-hand --no-files\n  \
          justfull validate all --out results/tcp\n\n\
-         Writes CONTROL.md and figures/*.svg."
+         Writes CONTROL.md and figures/*.svg. A case outside its band, other than recorded, is \
+         exit 1."
     ))]
     Validate(ValidateArgs),
     /// List methods, algorithms, formats of traces, scenarios and papers
@@ -442,7 +444,8 @@ pub(crate) struct DemoArgs {
 
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
-    /// Control: new_reno, cubic, bbr, vegas, westwood, yeah, fixed or all
+    /// Control: new_reno, cubic, bbr, vegas, westwood, yeah, fixed; by-hand, the figures worked
+    /// out by hand; or all
     #[arg(default_value = "all")]
     pub(crate) control: String,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use justfull_report::export::ResultsFolder;
 use justfull_report::figure::plot;
 use justfull_report::{export, table, validation as page};
 
-/// Every control.
+/// Every control, and the figures worked out by hand.
 const ALL: &str = "all";
 
 pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {

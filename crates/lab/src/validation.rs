@@ -1,11 +1,13 @@
-//! Validation of the TCP controls: what formulas and papers state, what ours do, and the verdict.
+//! Validation of the TCP controls and of figures: what formulas and papers state, what ours do, and
+//! the verdict.
 //!
-//! The cases with their bands are data (`claims/validation`), committed before the first run; the
-//! measurements are code, one file for each control. Everything runs in dumbbells
-//! ([`justfull_sim::dumbbell`]) and gives the same bytes on every machine.
+//! The cases with their bands are data (`claims/validation`), committed before the first run. The
+//! measurements of controls are code, one file for each, and run in dumbbells
+//! ([`justfull_sim::dumbbell`]); those of the figures worked out by hand are data too, and run whole
+//! scenarios. Everything gives the same bytes on every machine.
 
 mod bbr;
-
+mod by_hand;
 mod case;
 mod cubic;
 mod fixed;
@@ -16,6 +18,7 @@ mod vegas;
 mod westwood;
 mod yeah;
 
+pub use by_hand::SCENARIOS;
 pub use case::{Case, CaseFile, Live, Status};
 
 use crate::model::claims::Verdict;
@@ -24,12 +27,16 @@ use crate::stats::Summary;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The controls with cases, by name.
-pub const CONTROLS: [&str; 7] = ["new_reno", "cubic", "bbr", "vegas", "westwood", "yeah", "fixed"];
+/// The controls with cases, by name, and the figures worked out by hand.
+pub const CONTROLS: [&str; 8] =
+    ["new_reno", "cubic", "bbr", "vegas", "westwood", "yeah", "fixed", BY_HAND];
+
+/// The figures worked out by hand.
+const BY_HAND: &str = "by-hand";
 
 /// The experiments that measure the cases of each.
-fn experiments(control: &str) -> Option<&'static [Experiment]> {
-    Some(match control {
+fn experiments(control: &str) -> Option<Vec<Task>> {
+    let own = match control {
         "new_reno" => new_reno::EXPERIMENTS,
         "cubic" => cubic::EXPERIMENTS,
         "bbr" => bbr::EXPERIMENTS,
@@ -37,8 +44,10 @@ fn experiments(control: &str) -> Option<&'static [Experiment]> {
         "westwood" => westwood::EXPERIMENTS,
         "yeah" => yeah::EXPERIMENTS,
         "fixed" => fixed::EXPERIMENTS,
+        BY_HAND => return Some(by_hand::tasks()),
         _ => return None,
-    })
+    };
+    Some(own.iter().map(|experiment| Box::new(experiment) as Task).collect())
 }
 
 /// The measurement for a case: one value for each seed, and the formula's value if the case does
@@ -60,6 +69,9 @@ pub(crate) struct Evidence {
 /// Runs worlds and measures the cases they concern.
 type Experiment = fn() -> Evidence;
 
+/// An experiment that may hold data.
+type Task = Box<dyn Fn() -> Evidence + Sync>;
+
 /// A case with its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -73,8 +85,9 @@ pub struct Row {
     pub ours: Summary,
     /// What the kernel's own control does on the same path, where it was measured.
     pub live: Option<Summary>,
-    /// Met when the whole interval lies in the band; else explained if all runs of the kernel's
-    /// own control lie outside the band too, or ours among them.
+    /// Met when the whole interval lies in the band, in a case of whole scenarios when every run
+    /// does; else explained if all runs of the kernel's own control lie outside the band too, or
+    /// ours among them.
     pub verdict: Verdict,
 }
 
@@ -137,13 +150,13 @@ impl Validation {
 #[must_use]
 pub fn validate(control: &str, threads: usize) -> Option<Validation> {
     let file = CaseFile::load(control)?;
-    let evidence = run_all(experiments(control)?, threads);
+    let evidence = run_all(&experiments(control)?, threads);
     let rows = file.cases.iter().map(|case| judge(case, &evidence.measured)).collect();
     Some(Validation { rows, plots: evidence.plots, file })
 }
 
 /// Runs `experiments` and joins their results, in order.
-fn run_all(experiments: &[Experiment], threads: usize) -> Evidence {
+fn run_all(experiments: &[Task], threads: usize) -> Evidence {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Evidence)>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -173,9 +186,10 @@ fn judge(case: &Case, measured: &[Measured]) -> Row {
     let published = case.published.or(found.published).expect("the file or the formula says it");
     let band = case.band_around(published);
     let ours = Summary::of(&found.ours).expect("an experiment measures something");
-    // With too few values for an interval, all must lie in the band.
-    let (low, high) =
-        if ours.ci95.is_some() { (ours.low(), ours.high()) } else { (ours.min, ours.max) };
+    // With too few values for an interval, all must lie in the band, and so must all runs of whole
+    // scenarios.
+    let by_interval = ours.ci95.is_some() && case.scenario.is_none();
+    let (low, high) = if by_interval { (ours.low(), ours.high()) } else { (ours.min, ours.max) };
     let high = case.most.map_or(high, |most| high.min(most.max(ours.mean)));
     // An undefined value has no minimum and no maximum.
     let inside = ours.mean.is_finite() && band[0] <= low && high <= band[1];

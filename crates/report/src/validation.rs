@@ -3,7 +3,7 @@
 use crate::table::{self, Grid, RowKind};
 use justfull_lab::model::Verdict;
 use justfull_lab::stats::Summary;
-use justfull_lab::validation::{Row, Validation};
+use justfull_lab::validation::{Row, SCENARIOS, Validation};
 use justfull_scenario::library;
 use std::fmt::Write;
 
@@ -42,6 +42,12 @@ fn spread(summary: &Summary, digits: usize) -> String {
     }
 }
 
+/// The values of all runs: one number where they look alike.
+fn range(summary: &Summary, digits: usize) -> String {
+    let (min, max) = (number(summary.min, digits), number(summary.max, digits));
+    if min == max { max } else { format!("{min} to {max} (n = {})", summary.n) }
+}
+
 /// The cells of `row`, with what the kernel does if `live`.
 fn cells(row: &Row, live: bool) -> Vec<String> {
     let digits = row.case.digits;
@@ -59,7 +65,7 @@ fn cells(row: &Row, live: bool) -> Vec<String> {
         case.source.clone(),
         case.unit.clone(),
         published,
-        spread(&row.ours, digits),
+        if case.scenario.is_some() { range } else { spread }(&row.ours, digits),
     ];
     if live {
         cells.push(row.live.as_ref().map(|live| spread(live, digits)).unwrap_or_default());
@@ -73,7 +79,12 @@ fn cells(row: &Row, live: bool) -> Vec<String> {
 pub fn table(validation: &Validation) -> Grid {
     let kernel = validation.file.kernel.as_ref().map(|kernel| format!("{kernel}, live"));
     let live = kernel.is_some();
-    let names = ["case", "source", "unit", "published", "ours (± 95 %)"].map(str::to_owned);
+    let names = if validation.file.title.is_some() {
+        ["case", "formula, source", "unit", "by hand", "measured"]
+    } else {
+        ["case", "source", "unit", "published", "ours (± 95 %)"]
+    };
+    let names = names.map(str::to_owned);
     let judged = ["band", "verdict"].map(str::to_owned);
     let header: Vec<String> = names.into_iter().chain(kernel).chain(judged).collect();
     let row = |row: &Row| table::Row::new(cells(row, live), RowKind::Claim(row.verdict));
@@ -81,19 +92,54 @@ pub fn table(validation: &Validation) -> Grid {
     Grid { numbers_from: header.len(), header, rows, notes: Vec::new() }
 }
 
-/// The page of a control, which shows its figures from the folder `figures`.
+/// The page of a control, which shows its figures from the folder `figures`, or of the figures
+/// worked out by hand.
 ///
 /// # Panics
 /// Never: every control has a description, and writing into a string does not fail.
 #[must_use]
 pub fn markdown(validation: &Validation, figures: &str) -> String {
     let file = &validation.file;
-    let doc = library::algorithms().into_iter().find(|doc| doc.name == file.control);
-    let doc = doc.expect("every control describes itself");
-    let mut page = format!("# Validation of `{}`\n\n", file.control);
+    let mut page = String::new();
     let mut line =
         |text: &str| writeln!(page, "{text}\n").expect("writing into a string does not fail");
-    line(&format!("{}. Made by `justfull validate {}`; do not edit.", doc.title, file.control));
+    let made = format!("Made by `justfull validate {}`; do not edit.", file.control);
+    if let Some(title) = &file.title {
+        line(&format!("# {title}"));
+        line(&made);
+        line(&format!("**What is run.** {}", file.models));
+        line(&format!("**Known limits.** {}", file.limits));
+        line(
+            "**How to read the table.** Values and bands were written down before the first run \
+             of a case and are not moved after it. Every run must lie in the band. A miss stays in \
+             the table.",
+        );
+        outcome(validation, &mut line);
+        scenarios(validation, &mut line);
+    } else {
+        introduce(validation, &made, &mut line);
+        outcome(validation, &mut line);
+        if !validation.plots.is_empty() {
+            line("## Figures");
+        }
+        for figure in &validation.plots {
+            line(&format!("### {}", figure.title));
+            line(&format!("![{}]({figures}/{}.svg)", figure.title, figure.id));
+            line(&figure.caption);
+        }
+    }
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+/// What a control is, and how its table is read.
+fn introduce(validation: &Validation, made: &str, line: &mut dyn FnMut(&str)) {
+    let file = &validation.file;
+    let doc = library::algorithms().into_iter().find(|doc| doc.name == file.control);
+    let doc = doc.expect("every control describes itself");
+    line(&format!("# Validation of `{}`", file.control));
+    line(&format!("{}. {made}", doc.title));
     line(&format!("**What is modelled.** {}", file.models));
     line(&format!("**Sources.** {}.", doc.sources.trim_end_matches('.')));
     line(&format!("**What differs.** {}", sentence(doc.deviations)));
@@ -110,6 +156,10 @@ pub fn markdown(validation: &Validation, figures: &str) -> String {
              runs of the kernel are outside too, on the same side, or ours is among them."
         ));
     }
+}
+
+/// The table, the tally and the reasons of what is not met.
+fn outcome(validation: &Validation, line: &mut dyn FnMut(&str)) {
     line("## Cases");
     line(table::markdown(&table(validation)).trim_end());
     line(&format!("{}.", validation.tally()));
@@ -125,17 +175,26 @@ pub fn markdown(validation: &Validation, figures: &str) -> String {
             line(&format!("- **{}**: {why}{}", row.case.what, again.unwrap_or_default()));
         }
     }
-    if !validation.plots.is_empty() {
-        line("## Figures");
+}
+
+/// The scenarios, each with the cases that stand in its results and the reasons of their bands.
+fn scenarios(validation: &Validation, line: &mut dyn FnMut(&str)) {
+    line("## Scenarios and bands");
+    line("Each runs with `justfull run FILE`; `claims/validation/by-hand` has the files.");
+    for (name, text) in SCENARIOS {
+        let of_it = |row: &&Row| row.case.scenario.as_deref() == Some(*name);
+        let mut own = validation.rows.iter().filter(of_it).peekable();
+        if own.peek().is_none() {
+            continue;
+        }
+        line(&format!("### {name}"));
+        for row in own {
+            let place = row.case.measure.as_deref().unwrap_or_default();
+            let why = row.case.tolerance.as_deref().unwrap_or_default();
+            line(&format!("- **{}** (`{place}`). The band: {why}.", row.case.what));
+        }
+        line(&format!("```toml\n{}\n```", text.trim_end()));
     }
-    for figure in &validation.plots {
-        line(&format!("### {}", figure.title));
-        line(&format!("![{}]({figures}/{}.svg)", figure.title, figure.id));
-        line(&figure.caption);
-    }
-    page.truncate(page.trim_end().len());
-    page.push('\n');
-    page
 }
 
 /// `text` with a capital first and a full stop last.
@@ -150,6 +209,33 @@ mod tests {
     use super::*;
     use justfull_lab::model::plot::Plot;
     use justfull_lab::validation::{CaseFile, Live};
+
+    #[test]
+    fn the_page_of_figures_by_hand_shows_formulas_scenarios_and_reasons_of_bands() {
+        let mut file = CaseFile::load("by-hand").expect("it ships");
+        file.cases.retain(|case| case.id == "below-delay");
+        let row = Row {
+            case: file.cases[0].clone(),
+            published: 1.5,
+            band: [1.495, 1.505],
+            ours: Summary::of(&[1.4991, 1.5, 1.5012]).expect("values"),
+            live: None,
+            verdict: Verdict::Met,
+        };
+        let page = markdown(&Validation { file, rows: vec![row], plots: Vec::new() }, "figures");
+        for text in [
+            "# Every figure by hand\n",
+            "| by hand | measured |",
+            "half a slot until the first",
+            "1.499 to 1.501 (n = 3)",
+            "| 1.495 to 1.505 | met |",
+            "(`flows.cbr.delay.mean_ms`). The band: the interval of 2.2848 ms",
+            "cbr = { rate = \"5Mbit/s\" }",
+        ] {
+            assert!(page.contains(text), "{text} is missing in\n{page}");
+        }
+        assert!(!page.contains("### above"), "{page}");
+    }
 
     #[test]
     fn a_page_shows_every_case_every_figure_and_the_reason_of_a_miss() {

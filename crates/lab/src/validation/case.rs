@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-/// The shipped files by control.
-const FILES: [(&str, &str); 7] = [
+/// The shipped files by control, and that of the figures worked out by hand.
+const FILES: [(&str, &str); 8] = [
     ("new_reno", include_str!("../../../../claims/validation/new_reno.toml")),
     ("cubic", include_str!("../../../../claims/validation/cubic.toml")),
     ("bbr", include_str!("../../../../claims/validation/bbr.toml")),
@@ -11,6 +11,7 @@ const FILES: [(&str, &str); 7] = [
     ("westwood", include_str!("../../../../claims/validation/westwood.toml")),
     ("yeah", include_str!("../../../../claims/validation/yeah.toml")),
     ("fixed", include_str!("../../../../claims/validation/fixed.toml")),
+    ("by-hand", include_str!("../../../../claims/validation/by-hand.toml")),
 ];
 
 /// The cases of one control.
@@ -19,6 +20,9 @@ const FILES: [(&str, &str); 7] = [
 pub struct CaseFile {
     /// Name of the control.
     pub control: String,
+    /// Title of the page, where no control has one.
+    #[serde(default)]
+    pub title: Option<String>,
     /// What is modelled.
     pub models: String,
     /// Limits of the comparison with formulas, and what is not modelled.
@@ -61,6 +65,16 @@ pub struct Case {
     /// beyond it.
     #[serde(default)]
     pub most: Option<f64>,
+    /// The shipped scenario that is run, where the case is one of whole scenarios.
+    #[serde(default)]
+    pub scenario: Option<String>,
+    /// Where the value stands in the results of a run of the scenario: a path such as
+    /// `flows.NAME.delay.mean_ms`, or two with ` - ` or ` / ` between them.
+    #[serde(default)]
+    pub measure: Option<String>,
+    /// The reason for the width of its band.
+    #[serde(default)]
+    pub tolerance: Option<String>,
     /// The known verdict; a worse one fails.
     #[serde(default)]
     pub status: Status,
@@ -141,6 +155,10 @@ mod tests {
                 let explained = case.status == Status::Explained;
                 assert!(case.live.is_some() || !explained, "{}", case.id);
                 assert!(file.kernel.is_some() || case.live.is_none(), "{}", case.id);
+                let by_hand = file.title.is_some();
+                for given in [&case.scenario, &case.measure, &case.tolerance] {
+                    assert_eq!(given.is_some(), by_hand, "{}", case.id);
+                }
             }
         }
         assert!(CaseFile::load("tahoe").is_none());

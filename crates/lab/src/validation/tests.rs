@@ -7,7 +7,7 @@ fn every_case_is_measured_once_and_no_measurement_is_without_a_case() {
     for control in CONTROLS {
         let experiments = experiments(control).expect("it has cases");
         let file = CaseFile::load(control).expect("it ships");
-        let evidence = run_all(experiments, 2);
+        let evidence = run_all(&experiments, 2);
         let mut measured: Vec<&str> = evidence.measured.iter().map(|m| m.id.as_str()).collect();
         let mut cases: Vec<&str> = file.cases.iter().map(|case| case.id.as_str()).collect();
         measured.sort_unstable();

@@ -1,0 +1,82 @@
+//! Figures that can be worked out by hand: a case names a scenario and a place in its results, and
+//! theory says what stands there.
+
+mod laws;
+mod place;
+
+use super::{BY_HAND, CaseFile, Evidence, Measured, Task};
+use crate::runner::{Watch, simulated};
+use justfull_scenario::{Overrides, Scenario};
+use justfull_sim::results::RunResult;
+use toml::Value;
+
+/// [`SCENARIOS`] with these names.
+macro_rules! scenarios {
+    ($($name:literal)*) => {
+        /// The shipped scenarios by name, those that take longest first.
+        pub const SCENARIOS: &[(&str, &str)] = &[$((
+            $name,
+            include_str!(concat!("../../../../claims/validation/by-hand/", $name, ".toml")),
+        )),*];
+    };
+}
+
+scenarios! {
+    "md1"
+    "mm1"
+    "md1-fine"
+    "mg1"
+    "md1-half"
+    "md1-uplink"
+    "md1-core"
+    "md1-five"
+    "harq"
+    "cubic"
+    "cubic-two"
+    "two-ues"
+    "fair-greedy"
+    "fair-sparse"
+    "ecn"
+    "upload"
+    "below"
+    "above"
+    "rates"
+    "late"
+    "sized"
+    "ping"
+    "wires"
+    "requests"
+    "configured"
+    "page"
+}
+
+/// One for each scenario.
+pub(super) fn tasks() -> Vec<Task> {
+    SCENARIOS.iter().map(|shipped| Box::new(|| measured(shipped)) as Task).collect()
+}
+
+/// Runs a scenario, and finds the value of each of its cases in each run.
+fn measured((name, text): &(&str, &str)) -> Evidence {
+    let results = results(name, text);
+    let file = CaseFile::load(BY_HAND).expect("it ships");
+    let own = file.cases.iter().filter(|case| case.scenario.as_deref() == Some(name));
+    let measured = own.map(|case| {
+        let measure = case.measure.as_deref().unwrap_or_default();
+        let ours = results.iter().map(|result| place::value(result, measure)).collect();
+        Measured { id: case.id.clone(), published: laws::value(&case.id), ours }
+    });
+    Evidence { measured: measured.collect(), plots: Vec::new() }
+}
+
+/// The results of every run as a tree; nothing of a run that contradicts itself.
+fn results(name: &str, text: &str) -> Vec<Value> {
+    let file = format!("claims/validation/by-hand/{name}.toml");
+    let scenario = Scenario::parse(text, file.as_ref(), None, Overrides::default());
+    let scenario = scenario.expect("the shipped scenarios are sound");
+    let tree = |result: RunResult| match result.broken {
+        Some(_) => Value::Boolean(false),
+        None => Value::try_from(result).expect("results are plain data"),
+    };
+    let run = |job| simulated(&scenario, job, &Watch::default()).expect("read above");
+    scenario.jobs().iter().filter_map(run).map(tree).collect()
+}
