@@ -57,6 +57,9 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     for warning in scenario.warnings().map_err(|e| Failure::usage(&e))? {
         say(&format!("warning: {warning}"));
     }
+    if let Some(parts) = scenario.parts().map_err(|e| Failure::usage(&e))? {
+        say(&format!("note: {parts}"));
+    }
     if standard_output {
         return print_exact(&text);
     }

@@ -10,11 +10,15 @@ use justfull_lab::recommend::choices;
 use justfull_report::export::choices::Answer;
 use justfull_report::export::run::compare;
 use justfull_report::table;
-use justfull_scenario::{Overrides, Scenario, ScenarioError, Setting, Table, Value, library};
+use justfull_scenario::{
+    ChannelFile, Overrides, Scenario, ScenarioError, Setting, Table, Value, library,
+};
 use std::path::Path;
 
 /// The traffic for a trace.
 const TRAFFIC: &str = "download-pages-call";
+/// The same for the heading.
+const TRAFFIC_IN_WORDS: &str = "a download, pages and a call (download-pages-call)";
 /// What is compared in a gNB in one piece.
 const WHOLE: [&str; 8] =
     ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull"];
@@ -28,7 +32,7 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     let display = Display::new(args.quiet, args.jobs.progress);
     let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
     display.announce((seconds * 1e3) as u64);
-    let found = compare(&scenario, threads(&args.jobs.threads), &display.watch, &[])
+    let mut found = compare(&scenario, threads(&args.jobs.threads), &display.watch, &[])
         .map_err(|e| Failure::usage(&e))?;
     let speed = display.speed();
     drop(display);
@@ -38,6 +42,11 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
             "interrupted, {} of the runs are missing: nothing is recommended",
             found.missing.len()
         )));
+    }
+    if !is_scenario(&args.input) {
+        // The heading says it.
+        let parts = scenario.parts().map_err(|e| Failure::usage(&e))?;
+        found.notes.retain(|note| Some(note) != parts.as_ref());
     }
     for group in &found.groups {
         tell(group, &not_run, &found.notes, args.json)?;
@@ -66,15 +75,17 @@ fn tell(
         seeds.sort_unstable();
         seeds.dedup();
         let scenario = group.heading();
-        let answer = Answer { scenario, choices, not_run, seeds, version: VERSION };
+        let settings = &group.settings;
+        let answer = Answer { scenario, choices, not_run, seeds, settings, version: VERSION };
         return print_exact(&answer.json());
     }
     let style = table::Style::detect();
-    let grid = table::choices(&choices);
+    let mut grid = table::choices(&choices);
+    grid.notes.extend(table::settings(group));
     let notes: String = notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
     print(&format!(
         "{notes}\n{}\n{}\n{}",
-        table::printable(&group.heading()),
+        table::line(&group.heading(), style),
         table::terminal(&grid, style),
         table::notes([&grid], style)
     ))
@@ -118,12 +129,28 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
             Err(error) => return Err(Failure::usage(&error)),
         }
     }
-    let scenario = with(&sound, false).map_err(|error| {
+    let mut scenario = with(&sound, false).map_err(|error| {
         // A setting that the others lack may be wrong where it is.
         let of_user = not_run.iter().map(|(_, error)| error).find(|e| e.set_by == "--set");
         Failure::usage(of_user.unwrap_or(&error))
     })?;
+    if !is_scenario(&args.input) {
+        scenario.base.title = heading(&scenario, &args.input)?;
+    }
     Ok((scenario, not_run.into_iter().map(|(method, error)| (method, error.to_string())).collect()))
+}
+
+/// What is run on the trace that was named `input`, and on which part of it.
+fn heading(scenario: &Scenario, input: &Path) -> Result<String, Failure> {
+    let input = input.display();
+    let parts = scenario.parts().map_err(|e| Failure::usage(&e))?;
+    let parts = parts.unwrap_or_else(|| format!("{} of {input}", scenario.base.duration));
+    // It is shown as the user calls it.
+    let named = match &scenario.base.channel {
+        ChannelFile::Trace(trace) => parts.replace(&trace.file, &input.to_string()),
+        _ => parts,
+    };
+    Ok(format!("{TRAFFIC_IN_WORDS}; {named}"))
 }
 
 /// Builds the first run, so that what a method needs of the scenario is known before all are run.
@@ -149,7 +176,13 @@ fn trace(file: &Path) -> Result<Value, Failure> {
     let name = file
         .to_str()
         .ok_or_else(|| Failure::Usage(format!("{}: allowed is a name in UTF-8", file.display())))?;
-    let settings = [("kind", "trace"), ("format", "auto"), ("unit", "bytes"), ("file", name)];
+    let settings = [
+        ("kind", "trace"),
+        ("format", "auto"),
+        ("unit", "bytes"),
+        ("file", name),
+        ("start", "spread"),
+    ];
     let entry = |(key, value): (&str, &str)| (key.to_string(), Value::String(value.into()));
     Ok(Value::Table(Table::from_iter(settings.map(entry))))
 }

@@ -211,7 +211,35 @@ fn a_trace_carries_a_download_pages_and_a_call() {
     assert_eq!(found.len(), 1);
     let goodput = found[0]["choices"][0]["goodput_mbit_s"]["mean"].as_f64().expect("a number");
     assert!((10.0..12.0).contains(&goodput), "of 12 Mbit/s: {goodput}");
-    assert!(found[0]["scenario"].as_str().is_some_and(|s| s.contains("walk.trace")));
+    let heading = found[0]["scenario"].as_str().expect("text");
+    let said = "a download, pages and a call (download-pages-call); 4 s of 5 s of walk.trace: the \
+                part beginning at 0 s (seed 1)";
+    assert_eq!(heading, said);
+    let settings = found[0]["settings"][1]["settings"].as_str().expect("text");
+    assert!(settings.contains("fq_codel (ways 8,"), "{settings}");
+}
+
+#[test]
+fn seeds_play_parts_that_are_spread_over_the_trace_and_the_heading_says_which() {
+    let folder = folder();
+    // 12 Mbit/s, and in the last 12 s of 20 s a third of it.
+    let lines = (1..=20_000).filter(|ms| *ms <= 8_000 || ms % 3 == 0);
+    let text: String = lines.map(|ms| format!("{ms}\n")).collect();
+    std::fs::write(folder.path().join("fall.trace"), text).expect("a file can be written");
+    let time = ["--set", "duration=4s", "--set", "warmup=1s", "--runs", "3"];
+    let args = [&["fall.trace"], &time[..], &["--method", "Vanilla"]].concat();
+    let answer = &answers(folder.path(), &args)[0];
+    let heading = answer["scenario"].as_str().expect("text");
+    let parts = "4 s of 20 s of fall.trace: parts beginning at 0 s (seed 1), 12.4 s (seed 2), 4.7 s \
+                 (seed 3)";
+    assert!(heading.ends_with(parts), "{heading}");
+    let goodput = &answer["choices"][0]["goodput_mbit_s"];
+    let (least, most) = (goodput["min"].as_f64(), goodput["max"].as_f64());
+    let [least, most] = [least, most].map(|value| value.expect("a number"));
+    assert!(least < 5.0 && most > 9.0, "the fall is in one part: {least} to {most}");
+    let table = recommend(folder.path(), &args);
+    let text = String::from_utf8(table.stdout).expect("UTF-8");
+    assert!(text.replace("\n  ", " ").contains(parts), "{text}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn world(
         let own = ue
             .channel
             .as_ref()
-            .map(|c| channel(c, slot, traces, &format!("ue[{i}].channel"), locator))
+            .map(|c| channel(c, (job.seed, slot), traces, &format!("ue[{i}].channel"), locator))
             .transpose()?;
         let config = UeConfig {
             drbs: ue.drbs,
@@ -71,7 +71,7 @@ pub(super) fn world(
             rlc: file.rlc.clone(),
             pdcp: file.pdcp.clone(),
             mac: file.mac.clone(),
-            channel: channel(&file.channel, slot, traces, "channel", locator)?,
+            channel: channel(&file.channel, (job.seed, slot), traces, "channel", locator)?,
             ues: shared(ues),
             slices: file.slice.iter().map(|slice| slice.share).collect(),
             tie_order: file.tie_order,
@@ -305,7 +305,7 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
 
 fn channel(
     file: &ChannelFile,
-    slot: Duration,
+    (seed, slot): (u64, Duration),
     traces: &TracePaths,
     field: &str,
     locator: &Locator,
@@ -314,7 +314,7 @@ fn channel(
         ChannelSource::Here(channel) => channel,
         ChannelSource::Trace(t) => ChannelConfig::Rows(trace_channel::rows(
             t,
-            slot,
+            (seed, slot),
             traces,
             &format!("{field}.file"),
             locator,

@@ -6,6 +6,7 @@ use super::error::{Locator, ScenarioError};
 use super::method::Settings;
 use super::preset;
 use super::sweep::SweepFile;
+use super::trace_start::TraceStart;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
 use justfull_ran::channel::{
     AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig,
@@ -228,6 +229,11 @@ table! {
         /// How many rows are used, from the first on; all when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rows: Option<usize> = None, stated("1 to the rows of the trace");
+        /// Where a run begins, rounded down to a row: a time after the beginning, or `spread`, by
+        /// which each seed begins elsewhere and all are spread over the whole trace.
+        #[serde(default, skip_serializing_if = "is_default")]
+        start: TraceStart = Default::default(),
+            stated("a time below the trace's length, or spread with at_end = loop");
         /// How long a row of `packets` or `bytes` is in force: a time, or a number of slots; 1 s
         /// when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -343,12 +343,15 @@ methods = {methods:?}
         format!(
             "# What the cell can carry, from a file (`justfull trace info FILE`); UEs share its \
              slots by time.
+# Each seed plays another part of it: `spread` lets them begin at places that are spread over the
+# whole trace, which begins again at its end. `start = \"0s\"` plays its head under every seed.
 [channel]
 kind = \"trace\"
 file = {}
 format = \"auto\"
 unit = \"bytes\"
 at_end = \"loop\"
+start = \"spread\"
 
 [mac]
 slot = {{ period = \"{period}\" }}

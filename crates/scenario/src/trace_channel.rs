@@ -2,10 +2,12 @@
 
 use super::error::{Locator, ScenarioError};
 use super::file::{AmountFormat, McsTraceFile, TraceFile};
+use super::trace_start::TraceStart;
+use justfull_base::param::Param;
 use justfull_base::{Bytes, ConfigError, Duration};
 use justfull_phy::cqi::{self, CqiToMcs};
 use justfull_phy::lte;
-use justfull_ran::channel::{CapacityUnit, McsConfig, RowLength, RowsConfig};
+use justfull_ran::channel::{AtEnd, CapacityUnit, McsConfig, RowLength, RowsConfig};
 use justfull_trace::{
     self, FileFormat, Format, Loaded, ReadOptions, Repairs, Timeline, Trace, TracePaths, Values,
 };
@@ -19,8 +21,57 @@ const FULL_PACKET: u64 = 1500;
 /// Maximum extra rows for the first row of MCSs.
 const MAX_LEAD: u16 = 3600;
 
-/// The rows of `file` for slots of nominal length `slot`; `field` names the file in messages.
+/// The rows of `file` for slots of nominal length `slot`, from where the run with `seed` begins;
+/// `field` names the file in messages.
 pub(super) fn rows(
+    file: &TraceFile,
+    (seed, slot): (u64, Duration),
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<RowsConfig, ScenarioError> {
+    let mut rows = all_rows(file, slot, traces, field, locator)?;
+    begin(&mut rows, file, (seed, slot), (field, locator))?;
+    Ok(rows)
+}
+
+/// How long a row is in force in slots of length `slot`.
+pub(super) fn length(row: RowLength, slot: Duration) -> Duration {
+    match row {
+        RowLength::Time(time) => time,
+        RowLength::Slots(slots) => slot.times(u64::from(slots)),
+    }
+}
+
+/// Lets `rows`, those of `file`, begin where the run with `seed` does.
+fn begin(
+    rows: &mut RowsConfig,
+    file: &TraceFile,
+    (seed, slot): (u64, Duration),
+    (field, locator): (&str, &Locator),
+) -> Result<(), ScenarioError> {
+    let refused = |allowed: &str| {
+        locator.plain(&field.replace(".file", ".start"), &file.start.written(), allowed)
+    };
+    if file.start == TraceStart::Spread && rows.at_end != AtEnd::Loop {
+        return Err(refused(
+            "a time: only a trace with at_end = \"loop\" is spread over the seeds",
+        ));
+    }
+    let row = length(rows.row, slot);
+    let count = rows.amounts.len();
+    let first = file.start.row(seed, count, row).ok_or_else(|| {
+        refused(&format!("below {}, the length of the trace", row.times(count as u64)))
+    })?;
+    match rows.at_end {
+        AtEnd::Loop => rows.amounts.rotate_left(first),
+        AtEnd::Hold | AtEnd::Stop => drop(rows.amounts.drain(..first)),
+    }
+    Ok(())
+}
+
+/// The rows of `file` from its first on.
+fn all_rows(
     file: &TraceFile,
     slot: Duration,
     traces: &TracePaths,
@@ -299,7 +350,8 @@ mod tests {
                     [(125, true), (500, true), (1000, true), (10_000, true), (700, false)]
                 {
                     let slot = Duration::from_micros(slot_us);
-                    let rows = rows(&file, slot, &traces, "channel.file", &locator).expect("rows");
+                    let rows =
+                        rows(&file, (1, slot), &traces, "channel.file", &locator).expect("rows");
                     let got = offered(&rows, slot, 7_000_000 / slot_us);
                     let want = times.len() as u64 * worth;
                     let off = got.abs_diff(want);

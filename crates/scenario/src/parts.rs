@@ -1,0 +1,153 @@
+//! Which parts of its trace a scenario's runs play, in words.
+
+use super::file::{ChannelFile, TraceFile};
+use super::trace_start::TraceStart;
+use super::{Scenario, ScenarioError, trace_channel};
+use justfull_base::Duration;
+
+impl Scenario {
+    /// Which parts of the cell's trace the runs play, in words; none where they begin at its
+    /// beginning, or no trace says what the cell can carry.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
+    pub fn parts(&self) -> Result<Option<String>, ScenarioError> {
+        const NAMED: usize = 10;
+        let ChannelFile::Trace(file) = &self.base.channel else { return Ok(None) };
+        if file.start == TraceStart::default() {
+            return Ok(None);
+        }
+        let slot = self.base.mac.slot.period;
+        let from_start = TraceFile { start: TraceStart::default(), ..file.clone() };
+        let field = "channel.file";
+        let rows = trace_channel::rows(&from_start, (0, slot), &self.traces, field, &self.locator)?;
+        let (row, count) = (trace_channel::length(rows.row, slot), rows.amounts.len());
+        let begin = |seed: u64| {
+            let first = file.start.row(seed, count, row).unwrap_or(0);
+            (row.times(first as u64), seed)
+        };
+        let seeds = self.seeds();
+        let mut begins: Vec<String> = match file.start {
+            TraceStart::At(_) => vec![in_words(begin(0).0)],
+            TraceStart::Spread => seeds
+                .iter()
+                .take(NAMED)
+                .map(|seed| begin(*seed))
+                .map(|(time, seed)| format!("{} (seed {seed})", in_words(time)))
+                .collect(),
+        };
+        if seeds.len() > NAMED && file.start == TraceStart::Spread {
+            begins.push(format!("and {} more", seeds.len() - NAMED));
+        }
+        let parts = if begins.len() == 1 { "the part" } else { "parts" };
+        Ok(Some(format!(
+            "{} of {} of {}: {parts} beginning at {}",
+            in_words(self.base.duration),
+            in_words(row.times(count as u64)),
+            file.file,
+            begins.join(", ")
+        )))
+    }
+}
+
+/// A time in seconds to a tenth.
+fn in_words(time: Duration) -> String {
+    let tenths = (time.as_secs_f64() * 10.0).round() / 10.0;
+    format!("{tenths} s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Overrides, starter};
+    use justfull_ran::channel::ChannelConfig;
+    use std::path::Path;
+
+    /// A folder with a trace whose row k, of a second, carries k packets in 10 ms.
+    fn scenario(channel: &str, runs: u32) -> Result<Scenario, ScenarioError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows: String = (0..100).map(|k| format!("{k}\n")).collect();
+        std::fs::write(folder.path().join("p.csv"), format!("packets_per_10ms\n{rows}"))
+            .expect("a file");
+        let text = format!(
+            "title = \"t\"\nduration = \"20s\"\nruns = {runs}\nmethods = [\"Vanilla\"]\n[mac]\n\
+             slot = {{ period = \"10ms\" }}\n[channel]\nkind = \"trace\"\nfile = \
+             \"p.csv\"\n{channel}\n[[flow]]\nname = \"f\"\ntcp = {{}}\n"
+        );
+        let file = folder.path().join("s.toml");
+        let read = Scenario::parse(&text, &file, None, Overrides::default())?;
+        // What is read of the trace is read here.
+        let jobs = read.jobs();
+        assert!(jobs.iter().all(|job| read.world(job).is_ok()));
+        let first: Vec<u64> = jobs.iter().map(|job| first_row(&read, job)).collect();
+        let expected: Vec<u64> = match channel {
+            text if text.contains("spread") => {
+                read.seeds().iter().map(|seed| begins(*seed)).collect()
+            }
+            text if text.contains("start") => vec![30; jobs.len()],
+            _ => vec![0; jobs.len()],
+        };
+        assert_eq!(first, expected);
+        let said = read.parts()?;
+        assert_eq!(said.is_some(), channel.contains("start"), "{said:?}");
+        if channel.contains("spread") {
+            let text = said.unwrap_or_default();
+            let starts = "20 s of 100 s of p.csv: parts beginning at 0 s (seed 1), 61 s (seed 2)";
+            assert!(text.starts_with(starts), "{text}");
+        }
+        Ok(read)
+    }
+
+    fn begins(seed: u64) -> u64 {
+        (100.0 * ((seed - 1) as f64 * 0.618_033_988_75).fract()) as u64
+    }
+
+    fn first_row(scenario: &Scenario, job: &crate::Job) -> u64 {
+        match scenario.world(job).expect("it is sound").stack.channel {
+            ChannelConfig::Rows(rows) => rows.amounts[0],
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_seed_plays_another_part_and_a_time_skips_what_is_before_it() {
+        scenario("", 2).expect("it is sound");
+        scenario("start = \"30s\"", 2).expect("it is sound");
+        scenario("start = \"30s\"\nat_end = \"hold\"", 2).expect("it is sound");
+        let spread = scenario("start = \"spread\"", 4).expect("it is sound");
+        let text = spread.job_toml(&spread.jobs()[0]);
+        assert!(text.expect("TOML").contains("start = \"spread\""));
+    }
+
+    #[test]
+    fn a_start_behind_the_end_and_one_that_cannot_be_spread_are_refused() {
+        for (channel, said) in [
+            ("start = \"100s\"", "channel.start: found 100s, allowed is below 100s"),
+            ("start = \"spread\"\nat_end = \"stop\"", "found spread, allowed is a time"),
+            ("start = \"evenly\"", "\"spread\" or a time"),
+        ] {
+            let error = scenario(channel, 1).expect_err("refused").to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_new_scenario_with_a_trace_spreads_its_parts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("p.csv"), "packets_per_10ms\n5\n7\n").expect("a file");
+        let new = starter::Starter {
+            cell: starter::Cell::Lte,
+            ues: 1,
+            traffic: vec![starter::Traffic::Download],
+            methods: Vec::new(),
+            runs: 3,
+            trace: Some("p.csv".into()),
+        };
+        let text = new.text("my.toml");
+        assert!(text.contains("start = \"spread\""), "{text}");
+        let file = folder.path().join(Path::new("my.toml"));
+        let read = Scenario::parse(&text, &file, None, Overrides::default()).expect("it is sound");
+        let parts = read.parts().expect("it is read").expect("it says");
+        assert!(parts.starts_with("30 s of "), "{parts}");
+    }
+}
