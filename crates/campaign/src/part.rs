@@ -66,6 +66,7 @@ pub(crate) fn write(
             x: scenario.x(point),
             grid: scenario.grid(point),
             runs,
+            settings: Vec::new(),
         });
     }
     // How long it took differs from time to time.

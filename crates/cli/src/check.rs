@@ -42,6 +42,9 @@ struct Runs {
     seeds: Vec<u64>,
     /// A picture of its chain in text.
     chain: String,
+    /// Which parts of its trace the runs play.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<String>,
 }
 
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -79,7 +82,9 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
 /// A line about a sound scenario and a picture of its chain.
 fn in_words(name: &str, found: &Runs) -> String {
     let (runs, methods, points) = (found.runs, found.methods.len(), found.points.len());
-    format!("{name}: sound; {runs} runs ({methods} methods, {points} points)\n\n{}", found.chain)
+    let parts = found.parts.as_ref().map(|parts| format!("  {parts}\n")).unwrap_or_default();
+    let chain = &found.chain;
+    format!("{name}: sound; {runs} runs ({methods} methods, {points} points)\n{parts}\n{chain}")
 }
 
 /// The mistakes that standard error shows.
@@ -123,6 +128,7 @@ fn examined(name: &Path, overrides: &Overrides) -> Result<(Runs, Vec<String>), V
         points: (0..scenario.points().len()).map(|point| scenario.point(point)).collect(),
         seeds: scenario.seeds(),
         chain: scenario.chain().map_err(one)?,
+        parts: scenario.parts().map_err(one)?,
     };
     Ok((runs, warnings))
 }

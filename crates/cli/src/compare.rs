@@ -181,6 +181,7 @@ fn run_all(
         whole.title =
             if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
         whole.notes.extend(part.notes);
+        whole.live |= part.live;
         whole.groups.extend(part.groups);
         whole.scenario_toml.push_str(&part.scenario_toml);
         whole.missing.extend(part.missing);
@@ -263,7 +264,8 @@ pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     }
     let mut grids = Vec::new();
     for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
-        let grid = if wide { table::wide(&group.runs) } else { table::methods(&group.runs) };
+        let mut grid = if wide { table::wide(&group.runs) } else { table::methods(&group.runs) };
+        grid.notes.extend(table::settings(group));
         text.push_str(&format!(
             "\n{}\n{}\n",
             table::line(&group.heading(), style),

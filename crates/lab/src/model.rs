@@ -17,6 +17,7 @@ pub use claims::{
 pub use fit::{FitRow, FitTable, SensitivityRow};
 pub use grouped::{Grouped, GroupedRow};
 
+use justfull_scenario::MethodSettings;
 use justfull_sim::results::RunResult;
 use serde::Serialize;
 
@@ -35,6 +36,9 @@ pub struct Comparison {
     pub version: String,
     /// Command line that made it.
     pub command: String,
+    /// Its runs took real time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub live: bool,
     /// A paper's claims against the results.
     pub claims: Option<ClaimTable>,
     /// Runs that were requested but are missing, e.g. after an interruption.
@@ -57,6 +61,9 @@ pub struct Group {
     pub grid: String,
     /// All methods and seeds.
     pub runs: Vec<RunResult>,
+    /// What tells the methods apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<MethodSettings>,
 }
 
 impl Group {

@@ -151,7 +151,8 @@ impl Results {
                 };
                 (row.cells, kind, row.note)
             });
-            (group.heading(), grid.header, rows.collect(), grid.notes)
+            let notes = grid.notes.into_iter().chain(table::settings(group)).collect();
+            (group.heading(), grid.header, rows.collect(), notes)
         };
         self.comparison.groups.iter().map(of_group).collect()
     }
@@ -212,4 +213,14 @@ pub(crate) fn half_width(values: Vec<f64>) -> Option<f64> {
 pub(crate) fn colours(methods: Vec<String>) -> Vec<String> {
     let palette = Palette::of_methods(methods.clone());
     methods.iter().map(|method| palette.colour(method)).collect()
+}
+
+/// The column of `runs.csv` of this name or short name; none and what is like it, as text to
+/// append, where there is none.
+#[pyfunction]
+pub(crate) fn column(name: &str) -> (Option<&'static str>, String) {
+    match justfull_report::read::column_of(name) {
+        Ok(column) => (Some(column.name), String::new()),
+        Err(why) => (None, why.find("; ").map_or_else(String::new, |at| why[at..].to_owned())),
+    }
 }

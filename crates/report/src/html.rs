@@ -86,7 +86,7 @@ fn facts(comparison: &Comparison) -> String {
         ("Version", Some(escape(&comparison.version))),
         ("Runs", Some(runs.to_string())),
         ("Seeds", Some(seeds.join(", "))),
-        ("Simulated time", time),
+        (if comparison.live { "Real time" } else { "Simulated time" }, time),
     ];
     terms(facts.into_iter().filter_map(|(term, text)| text.map(|text| (term, text))))
 }
@@ -162,7 +162,7 @@ fn group_tables(group: &Group, notes: &mut Vec<String>) -> String {
         None => String::new(),
     };
     let (shown, more) = (grid(&first), grid(&rest));
-    notes.extend(first.notes.into_iter().chain(rest.notes));
+    notes.extend(first.notes.into_iter().chain(rest.notes).chain(table::settings(group)));
     format!("{heading}{shown}<details class=\"more\"><summary>{MORE}</summary>{more}</details>\n")
 }
 
@@ -340,6 +340,29 @@ mod tests {
             assert!(page.contains(word), "{word}");
         }
         assert!(!page.contains("{{"), "the template is filled");
+    }
+
+    #[test]
+    fn the_page_says_what_tells_methods_apart_and_whether_its_time_was_real() {
+        let mut comparison = example::comparison(1);
+        let page = html(&comparison);
+        let settings = "<li>CoDel: rlc.queue.aqm = codel (target 15ms, interval 300ms)</li>";
+        assert_eq!(page.matches(settings).count(), 1, "once for all points of a sweep");
+        assert!(page.contains("Simulated time") && !page.contains("Real time"));
+        comparison.live = true;
+        let page = html(&comparison);
+        assert!(page.contains("Real time") && !page.contains("Simulated time"));
+    }
+
+    #[test]
+    fn a_sweep_begins_with_what_it_asks_and_all_its_figures_have_colours_for_dark_screens() {
+        let comparison = example::comparison(1);
+        let page = html(&comparison);
+        let first = page.split("<figure id=\"").nth(1).and_then(|rest| rest.split('"').next());
+        assert_eq!(first, Some("sweep-1"));
+        let dark = "@media screen and (prefers-color-scheme:dark){.jf";
+        assert_eq!(page.matches(dark).count(), page.matches("<svg class=\"jf\"").count());
+        assert_eq!(page.matches("<svg ").count(), figure::all(&comparison).len());
     }
 
     #[test]

@@ -22,8 +22,10 @@ pub use terminal::{line, notes, printable, printable_in_colour, terminal};
 pub use traces::traces;
 
 use comfy_table::Table;
+use justfull_lab::model::Group;
 use justfull_lab::model::claims::Verdict;
 use justfull_lab::stats::Summary;
+use justfull_scenario::MethodSettings;
 use std::io::IsTerminal;
 
 /// Name of the row that holds the bound.
@@ -98,6 +100,13 @@ impl Style {
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         Self { colour: !no_color && !dumb, width: Table::new().width() }
     }
+}
+
+/// The notes of the table of `group` that say what tells its methods apart.
+#[must_use]
+pub fn settings(group: &Group) -> Vec<String> {
+    let line = |of: &MethodSettings| format!("{}: {}", of.method, of.settings);
+    group.settings.iter().map(line).collect()
 }
 
 /// Explains the sign in every table that has one.

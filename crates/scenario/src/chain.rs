@@ -1,6 +1,7 @@
 //! The chain of a scenario as a picture in text: layers, polls, limits, rates, and what its methods
 //! change.
 
+use crate::settings::{self, PLAIN};
 use crate::{Job, Scenario, ScenarioError, ScenarioFile};
 use justfull_base::param::Param;
 use justfull_base::rng::stream_key;
@@ -62,7 +63,9 @@ fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
         let line = format!("  {name:<WIDTH$}{}", parts.join("; "));
         let _ = writeln!(out, "{}", line.trim_end());
     };
-    let kind = |path: &str| get(tree, path).map_or_else(|| "none".into(), in_words);
+    let kind = |path: &str| {
+        get(tree, path).map_or_else(|| "none".into(), |v| settings::in_words(path, v, &[]))
+    };
     let (core, air, uplink) = (&file.core, &file.air, &file.uplink);
     let flows: Vec<String> = file.flow.iter().map(|flow| flow.name.clone()).collect();
     layer("servers", &[flows.join(", ")]);
@@ -70,22 +73,22 @@ fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
     if core.loss.0 > 0.0 {
         way.push(format!("random loss of {} %", 100.0 * core.loss.0));
     }
-    if let Some(control) = get(tree, "proxy.control") {
-        way.push(format!("proxy {}", in_words(control)));
+    if get(tree, "proxy.control").is_some() {
+        way.push(format!("proxy {}", kind("proxy.control")));
     }
     layer("  |", &way);
-    layer("UPF", &[poll(&file.upf.poll), queue(get(tree, "upf.queue"))]);
+    layer("UPF", &[poll(&file.upf.poll), queue(tree, "upf.queue")]);
     layer("  |", &[]);
     let sdap = [
         poll(&file.sdap.poll),
-        format!("a QoS flow: {}", queue(get(tree, "sdap.queue"))),
+        format!("a QoS flow: {}", queue(tree, "sdap.queue")),
         format!("scheduler {}", kind("sdap.scheduler")),
         format!("pacer {}", kind("sdap.pacer")),
     ];
     layer("SDAP", &sdap);
     layer("  |", &[]);
     let mut rlc = vec![
-        format!("a bearer: {}", queue(get(tree, "rlc.queue"))),
+        format!("a bearer: {}", queue(tree, "rlc.queue")),
         format!("limiter {}", kind("rlc.limiter")),
     ];
     if file.mac.carrier.is_some() || file.mac.dch.is_some() || file.mac.hsdpa.is_some() {
@@ -142,14 +145,12 @@ fn poll(poll: &PollConfig) -> String {
 }
 
 /// A queue: its limit, and AQM and discipline where they are not the plain ones.
-fn queue(queue: Option<&Value>) -> String {
-    let Some(queue) = queue else { return "no queue".into() };
+fn queue(tree: &Value, path: &str) -> String {
+    let Some(queue) = get(tree, path) else { return "no queue".into() };
     let mut parts = vec![get(queue, "limit").map_or_else(|| "unlimited".into(), in_words)];
     for key in ["aqm", "discipline"] {
-        let kind = get(queue, key).map(in_words).unwrap_or_default();
-        if !["", "none", "fifo", "drop_tail"].contains(&&*kind) {
-            parts.push(kind);
-        }
+        let found = get(queue, key).filter(|kind| !PLAIN.contains(&&*in_words(kind)));
+        parts.extend(found.map(|kind| settings::in_words(&format!("{path}.{key}"), kind, &[])));
     }
     parts.join(", ")
 }
@@ -283,7 +284,9 @@ fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<String>) 
                 differences(a, b, &below(name.unwrap_or(&i.to_string())), found);
             }
         }
-        (a, b) if a != b => found.push(format!("{path} = {}", in_words(b))),
+        (a, b) if a != b => {
+            found.push(format!("{path} = {}", settings::in_words(path, b, &[])));
+        }
         _ => {}
     }
 }

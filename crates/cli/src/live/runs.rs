@@ -125,14 +125,18 @@ impl Runs {
             scenario_toml: scenario.resolved_toml(None).map_err(|e| Failure::usage(&e))?,
             version: crate::VERSION.into(),
             command: command(),
+            live: true,
             ..Comparison::default()
         };
+        let settings = scenario.method_settings().map_err(|e| Failure::usage(&e))?;
+        whole.notes.extend(scenario.parts().map_err(|e| Failure::usage(&e))?);
         whole.groups = (0..=plan.jobs.last().map_or(0, |job| job.point))
             .map(|point| Group {
                 label: format!("{}: live", scenario.label(point)),
                 x: scenario.x(point),
                 grid: scenario.grid(point),
                 runs: Vec::new(),
+                settings: settings.clone(),
             })
             .collect();
         for done in &self.done {

@@ -162,6 +162,7 @@ impl Runs {
                     x: scenario.x(point),
                     grid: String::new(),
                     runs,
+                    settings: scenario.method_settings()?,
                 });
             }
             comparison.scenario_toml.push_str(&format!(

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::stats::Summary;
 use justfull_base::Rng;
+use justfull_scenario::MethodSettings;
 use justfull_sim::results::{
     CellResult, Conservation, Distribution, FlowResult, FlowSeries, LayerResult, ReportsResult,
     RlcResult, RunResult, Series, TogetherResult, UplinkResult,
@@ -35,6 +36,10 @@ pub fn comparison(seeds: u64) -> Comparison {
         x: Some(("interval_ms".into(), interval)),
         grid: String::new(),
         runs: (1..=seeds).flat_map(|seed| METHODS.map(|m| run(m, interval, seed))).collect(),
+        settings: vec![MethodSettings {
+            method: "CoDel".into(),
+            settings: "rlc.queue.aqm = codel (target 15ms, interval 300ms)".into(),
+        }],
     };
     Comparison {
         title: "Delay & utilisation <of eight policies>".into(),
@@ -43,6 +48,7 @@ pub fn comparison(seeds: u64) -> Comparison {
         scenario_toml: "[channel]\nkind = \"synthetic\" # \"a\" < \"b\" & c\n".into(),
         version: "0.1.0".into(),
         command: "justfull compare scenarios/t20.toml --seeds 3".into(),
+        live: false,
         claims: Some(claims()),
         missing: Vec::new(),
         broken: Vec::new(),

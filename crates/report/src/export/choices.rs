@@ -1,6 +1,7 @@
 //! What `recommend` says, as JSON.
 
 use justfull_lab::recommend::Choice;
+use justfull_scenario::MethodSettings;
 use serde::Serialize;
 
 /// The answer for one scenario, or for one point of its sweep.
@@ -14,6 +15,8 @@ pub struct Answer<'a> {
     pub not_run: &'a [(String, String)],
     /// The runs' seeds.
     pub seeds: Vec<u64>,
+    /// What tells the methods apart.
+    pub settings: &'a [MethodSettings],
     /// Version of the program.
     pub version: &'a str,
 }
