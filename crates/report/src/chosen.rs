@@ -2,7 +2,7 @@
 //! distribution, from folders of results.
 
 use crate::export::{Column, Runs};
-use crate::figure::{self, Curve, Figure, Range, Span, Stroke};
+use crate::figure::{self, Curve, Figure, Palette, Range, Span, Stroke};
 use crate::read::{Folder, Key};
 
 /// Most points of a distribution's line.
@@ -53,7 +53,7 @@ pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, 
     };
     let (x_range, y_range, stroke) = match kind {
         Kind::Line { .. } => (Range::Around, Range::Amounts, Stroke::Joined),
-        Kind::Points { .. } => (Range::Amounts, Range::Amounts, Stroke::Marks),
+        Kind::Points { .. } => (Range::Around, Range::Amounts, Stroke::Marks),
         Kind::Cdf => (Range::Times, Range::Shares, Stroke::Lines),
         Kind::Ccdf => (Range::Times, Range::Tail, Stroke::Lines),
     };
@@ -65,7 +65,8 @@ pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, 
         Kind::Cdf | Kind::Ccdf => "All seeds together, each with the same weight.",
     };
     let axes = ((&*x_label, x_range), (&*y_label, y_range));
-    Ok(figure::curves((title, caption), axes, &curves, stroke))
+    let palette = Palette::of_methods(folders.iter().flat_map(Folder::all_methods));
+    Ok(figure::curves((title, caption), axes, &curves, (stroke, &palette)))
 }
 
 /// Calls `add` for every flow under every method with the curve it belongs to.

@@ -7,6 +7,7 @@ mod boxes;
 mod cdf;
 mod curves;
 mod layers;
+mod over_sweep;
 mod over_time;
 mod palette;
 mod panel;
@@ -55,6 +56,7 @@ impl Figure {
 #[must_use]
 pub fn of_family(family: &Family<'_>, number: usize, palette: &Palette) -> Vec<Figure> {
     let figures = [
+        over_sweep::over_sweep(family, number, palette),
         scatter::delay_against_utilisation(family, number, palette),
         scatter::delay_against_backlog(family, number, palette),
         quantum::quantum_boxes(family, number),
@@ -70,7 +72,7 @@ pub fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> 
         over_time::goodput_over_time(group, number, palette),
         boxes::delay_boxes(group, number, palette),
         cdf::sojourn_cdfs(group, number, palette),
-        cdf::delay_tails(group, number),
+        cdf::delay_tails(group, number, palette),
         backlog::backlog_over_time(group, number, palette),
         layers::backlog_by_layer(group, number, palette),
     ];
@@ -142,7 +144,7 @@ mod tests {
     fn every_figure_is_drawn_once_and_names_every_method() {
         let comparison = example::comparison(2);
         let figures = all(&comparison);
-        assert_eq!(figures.len(), 2 + 7 * comparison.groups.len());
+        assert_eq!(figures.len(), 3 + 7 * comparison.groups.len());
         let mut ids: Vec<&str> = figures.iter().map(|f| f.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -92,6 +92,8 @@ pub struct Folder {
     /// Of a paper's claims.
     claims: bool,
     order: Vec<Key>,
+    /// The methods of all rows, those that are not kept too.
+    methods: Vec<String>,
     rows: BTreeMap<Key, Vec<Map<String, Value>>>,
     /// What of the swept is across, if it was chosen.
     over: Option<String>,
@@ -131,6 +133,7 @@ impl Folder {
             version: manifest.origin.version.clone(),
             scenario_toml: manifest.origin.scenario_toml.clone(),
             order: Vec::new(),
+            methods: Vec::new(),
             rows: BTreeMap::new(),
             over: None,
         };
@@ -163,6 +166,7 @@ impl Folder {
             version: version.into(),
             scenario_toml: String::new(),
             order: Vec::new(),
+            methods: Vec::new(),
             rows: BTreeMap::new(),
             over: None,
         }
@@ -171,6 +175,9 @@ impl Folder {
     /// Adds a row by the names of the columns of `runs.csv`.
     pub fn add(&mut self, row: Map<String, Value>) {
         let key = Key::of(&row, self.claims);
+        if !self.methods.contains(&key.method) {
+            self.methods.push(key.method.clone());
+        }
         let rows = self.rows.entry(key.clone()).or_default();
         let row = if rows.is_empty() {
             self.order.push(key);
@@ -201,6 +208,12 @@ impl Folder {
             }
         }
         Ok(())
+    }
+
+    /// The methods of the whole folder in the order of its rows: those whose colours a report
+    /// chooses together.
+    pub(crate) fn all_methods(&self) -> impl Iterator<Item = String> {
+        self.methods.iter().cloned()
     }
 
     /// The names of the flows, in the order of the rows.

@@ -3,6 +3,10 @@
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops::Range;
 
+/// Least room beside the values of an axis, as a part of the greatest: values that differ by a
+/// thousandth do not span a figure.
+const LEAST_PAD: f64 = 0.02;
+
 /// One axis: its range, linear or logarithmic, and the positions of its labels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
@@ -41,7 +45,11 @@ impl Axis {
                 Self::logarithmic(label, lo / 1.25, hi * 1.25)
             }
             Some((lo, hi)) => {
-                let pad = if hi > lo { 0.08 * (hi - lo) } else { hi.abs().max(1.0) * 0.1 };
+                let most = lo.abs().max(hi.abs());
+                let pad = match hi > lo {
+                    true => (0.08 * (hi - lo)).max(LEAST_PAD * most),
+                    false => 0.1 * most.max(1.0),
+                };
                 Self::linear(label, lo - pad, hi + pad)
             }
         }
@@ -82,6 +90,12 @@ impl Axis {
     pub(super) fn unlabelled(mut self) -> Self {
         self.label.clear();
         self
+    }
+
+    /// The label, which says when the axis is logarithmic.
+    pub(super) fn name(&self) -> String {
+        let told = self.log && !self.label.is_empty();
+        if told { format!("{} (log)", self.label) } else { self.label.clone() }
     }
 
     /// The position of `value` in the coordinate that is linear on the canvas; clamped to the axis.
@@ -165,6 +179,8 @@ mod tests {
             !Axis::around_from("", 0.1, &[0.0, 0.9]).log
                 && !Axis::around_from("", 0.1, &[20.0, 80.0]).log
         );
+        let close = Axis::around("", [0.9998, 1.0]);
+        assert!(close.lo < 0.981 && close.hi > 1.019, "{close:?}");
         assert!(!Axis::around("", [5.0]).log && !Axis::around("", [f64::NAN]).log);
     }
 }

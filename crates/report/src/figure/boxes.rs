@@ -87,11 +87,8 @@ pub(super) fn delay_boxes(group: &Group, number: usize, palette: &Palette) -> Op
         for (i, b) in boxes.iter().enumerate() {
             let y = f64::from(rows) - i as f64 - 0.5;
             let is_bound = b.name == BOUND_NAME;
-            let look = if is_bound {
-                Look { colour: BOUND, shape: Shape::Circle }
-            } else {
-                palette.look(&b.name)
-            };
+            let look =
+                if is_bound { Look::new(BOUND, Shape::Circle) } else { palette.look(&b.name) };
             panel.boxed(b.min, [b.p25, b.p50, b.p75], b.p99, y, look.colour);
             panel.mark(b.mean, y, look, 9);
             sheet.text_to((names - 12, panel.at(0.0, y).1), &b.name);

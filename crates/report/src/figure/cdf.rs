@@ -88,7 +88,7 @@ pub(crate) fn tail(cdf: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// The share of packets above each delay, one line for each method, on logarithmic axes.
-pub(super) fn delay_tails(group: &Group, number: usize) -> Option<Figure> {
+pub(super) fn delay_tails(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     let subject = Subject::of(&group.runs);
     let tail_of = |method: &String| {
         let runs = group.runs.iter().filter(|run| run.method == *method);
@@ -111,7 +111,7 @@ pub(super) fn delay_tails(group: &Group, number: usize) -> Option<Figure> {
     );
     let title = format!("Tail of the delay: {}", group.heading());
     let axes = (("delay, ms", Range::Times), ("share above", Range::Tail));
-    let figure = curves((title, &caption), axes, &lines, Stroke::Lines);
+    let figure = curves((title, &caption), axes, &lines, (Stroke::Lines, palette));
     Some(Figure { id: format!("tail-{number}"), ..figure })
 }
 
@@ -197,7 +197,8 @@ mod tests {
         assert!((LEAST_SHARE..1.2 * LEAST_SHARE).contains(&least), "{least}");
         assert!((x / 1e5 - (1.0 - least)).abs() < 1e-9);
         let comparison = example::comparison(2);
-        let figure = delay_tails(&comparison.groups[0], 3).expect("flows");
+        let figure =
+            delay_tails(&comparison.groups[0], 3, &Palette::of(&comparison)).expect("flows");
         assert!(figure.id == "tail-3" && figure.svg.contains("share above"));
         assert!(!figure.svg.contains("NaN"));
     }

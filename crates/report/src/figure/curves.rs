@@ -68,7 +68,7 @@ pub(crate) fn curves(
     (title, caption): (String, &str),
     (x, y): ((&str, Range), (&str, Range)),
     curves: &[Curve],
-    stroke: Stroke,
+    (stroke, palette): (Stroke, &Palette),
 ) -> Figure {
     let axis = |of: usize, (label, range): (&str, Range)| {
         let points = curves.iter().flat_map(|curve| &curve.points);
@@ -81,7 +81,7 @@ pub(crate) fn curves(
             Range::Tail => Axis::logarithmic(label, LEAST_SHARE, 1.0),
         }
     };
-    let picture = draw(curves, stroke, axis(0, x), axis(1, y));
+    let picture = draw(curves, (stroke, palette), axis(0, x), axis(1, y));
     Figure::new("chosen".into(), title, caption.into(), &picture)
 }
 
@@ -96,25 +96,24 @@ fn amounts(label: &str, values: Vec<f64>) -> Axis {
     }
 }
 
-fn draw(curves: &[Curve], stroke: Stroke, x: Axis, y: Axis) -> String {
-    let look = looks(curves);
+fn draw(curves: &[Curve], (stroke, palette): (Stroke, &Palette), x: Axis, y: Axis) -> String {
+    let looks = looks(curves, palette);
     let glyph = |look: Look| match stroke {
         Stroke::Joined => Glyph::LineMark(look),
         Stroke::Marks => Glyph::Mark(look),
-        Stroke::Lines => Glyph::Line(look.colour),
+        Stroke::Lines => Glyph::Stroke(look),
     };
     let entries: Vec<(String, Glyph)> =
-        curves.iter().map(|curve| (curve.name.clone(), glyph(look(curve)))).collect();
+        curves.iter().zip(&looks).map(|(curve, look)| (curve.name.clone(), glyph(*look))).collect();
     let head = legend_height(&entries) + LINE / 2;
     picture(head + HEIGHT, |sheet| {
         sheet.legend(6, &entries);
         let panel = Panel::new(sheet, (0, head), (WIDTH, HEIGHT), "", x, y);
-        for curve in curves {
-            let look = look(curve);
+        for (curve, look) in curves.iter().zip(looks) {
             if stroke != Stroke::Marks {
                 let mids: Vec<(f64, f64)> =
                     curve.points.iter().map(|[x, y]| (x.mid, y.mid)).collect();
-                panel.line(&mids, look.colour, 4);
+                panel.stroke(&mids, look, 4);
             }
             if stroke == Stroke::Lines {
                 continue;
@@ -128,14 +127,32 @@ fn draw(curves: &[Curve], stroke: Stroke, x: Axis, y: Axis) -> String {
     })
 }
 
-/// A method's own look where each has one curve, and a look for each curve otherwise.
-fn looks(curves: &[Curve]) -> impl Fn(&Curve) -> Look + '_ {
-    let methods: Vec<String> = curves.iter().map(|curve| curve.method.clone()).collect();
-    let alone = methods.iter().enumerate().all(|(i, method)| !methods[..i].contains(method));
-    let palette = if alone {
-        Palette::of_methods(methods)
-    } else {
-        Palette::of_names(curves.iter().map(|curve| curve.name.clone()).collect())
-    };
-    move |curve| palette.look(if alone { &curve.method } else { &curve.name })
+/// The look of each curve: its method's, where a method has several with other marks and dashes.
+fn looks(curves: &[Curve], palette: &Palette) -> Vec<Look> {
+    let before = |i: usize| curves[..i].iter().filter(|c| c.method == curves[i].method).count();
+    let look = |(i, curve): (usize, &Curve)| palette.look(&curve.method).series(before(i));
+    curves.iter().enumerate().map(look).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_has_its_colour_in_every_curve_and_its_curves_differ() {
+        let curve = |method: &str, of: &str| Curve {
+            name: format!("{method}, {of}"),
+            method: method.into(),
+            points: Vec::new(),
+        };
+        let methods = ["Justfull", "FQ-CoDel", "Vanilla"];
+        let curves: Vec<Curve> =
+            methods.iter().flat_map(|m| ["call", "bulk", "game"].map(|of| curve(m, of))).collect();
+        let palette = Palette::of_methods(methods.map(str::to_owned));
+        let looks = looks(&curves, &palette);
+        for (i, (a, curve)) in looks.iter().zip(&curves).enumerate() {
+            assert_eq!(a.colour, palette.look(&curve.method).colour);
+            assert!(looks[..i].iter().all(|b| b != a), "{}", curve.name);
+        }
+    }
 }

@@ -28,12 +28,13 @@ pub(super) enum Shape {
     TriangleDown,
     Plus,
     Pentagon,
+    Cross,
     Star,
 }
 
-/// Seven shapes for eight colours, so that 56 methods differ in at least one; the star is the
+/// Eight shapes for eight colours, so that 64 methods differ in at least one; the star is the
 /// clairvoyant policy's.
-const SHAPES: [Shape; 7] = [
+const SHAPES: [Shape; 8] = [
     Shape::Circle,
     Shape::Square,
     Shape::Triangle,
@@ -41,6 +42,7 @@ const SHAPES: [Shape; 7] = [
     Shape::TriangleDown,
     Shape::Plus,
     Shape::Pentagon,
+    Shape::Cross,
 ];
 
 /// How a method looks.
@@ -48,45 +50,63 @@ const SHAPES: [Shape; 7] = [
 pub(super) struct Look {
     pub(super) colour: RGBColor,
     pub(super) shape: Shape,
+    /// Which of the patterns of dashes its lines have; 0 for none.
+    pub(super) dash: usize,
+}
+
+impl Look {
+    pub(super) const fn new(colour: RGBColor, shape: Shape) -> Self {
+        Self { colour, shape, dash: 0 }
+    }
+
+    /// The look of the `n`-th further series of what looks like this: its colour, with other dashes
+    /// and another mark.
+    pub(super) fn series(self, n: usize) -> Self {
+        let own = SHAPES.iter().position(|shape| *shape == self.shape).unwrap_or(0);
+        let shape = if n == 0 { self.shape } else { SHAPES[(own + n) % SHAPES.len()] };
+        Self { shape, dash: self.dash + n, ..self }
+    }
 }
 
 /// Colour and shape indexes of the shipped methods: those of one shipped scenario differ in colour
-/// as far as there are enough.
-const SHIPPED: [(&str, usize, usize); 39] = [
+/// as far as there are enough, and those that `recommend` compares in shape too.
+const SHIPPED: [(&str, usize, usize); 41] = [
     ("Vanilla", 0, 0),
-    ("BBR", 1, 1),
+    ("BBR", 1, 6),
     ("CoDel", 2, 2),
-    ("DynRLC", 3, 3),
+    ("CoDel-RFC8289", 6, 1),
+    ("DynRLC", 3, 1),
     ("DRQL", 4, 4),
     ("5G-BDP", 5, 5),
     ("e5G-BDP", 6, 6),
-    ("LastPoll", 7, 0),
-    ("Justfull", 1, 5),
-    ("Justfull-split", 3, 5),
+    ("LastPoll", 7, 1),
+    ("Justfull", 1, 3),
+    ("Justfull-split", 3, 3),
     ("CoDel@DynRLC", 3, 0),
     ("CoDel@DRQL", 4, 1),
-    ("CoDel@5G-BDP", 5, 2),
+    ("CoDel@5G-BDP", 5, 0),
     ("USP@DynRLC", 6, 3),
     ("USP@DRQL", 7, 4),
     ("USP@5G-BDP", 2, 5),
     ("Limit10", 1, 2),
-    ("Limit20", 3, 1),
+    ("Limit20", 3, 2),
     ("Limit30", 4, 3),
-    ("CoDel@Limit10", 5, 0),
-    ("CoDel@Limit20", 6, 1),
+    ("CoDel@Limit10", 5, 1),
+    ("CoDel@Limit20", 6, 0),
     ("CoDel@Limit30", 7, 2),
-    ("FQ-CoDel", 3, 6),
-    ("FQ-CoDel@5G-BDP", 6, 0),
+    ("FQ-CoDel", 3, 7),
+    ("FQ-CoDel-RFC8290", 7, 6),
+    ("FQ-CoDel@5G-BDP", 6, 2),
     ("PIE", 4, 2),
     ("AdaptiveRED", 6, 4),
-    ("RED", 1, 3),
-    ("ARED", 5, 1),
+    ("RED", 1, 1),
+    ("ARED", 5, 2),
     ("PDPC", 6, 5),
     ("TTLRED1", 7, 3),
-    ("TTLRED2", 2, 0),
+    ("TTLRED2", 2, 4),
     ("Discard", 3, 4),
     ("DQL", 4, 5),
-    ("FQ-CoDel@DQL", 7, 1),
+    ("FQ-CoDel@DQL", 7, 0),
     ("FP", 1, 0),
     ("EQP", 2, 1),
     ("Split", 1, 4),
@@ -147,7 +167,7 @@ impl Palette {
 
     pub(super) fn look(&self, method: &str) -> Look {
         if is_clairvoyant(method) {
-            return Look { colour: RGBColor(0, 0, 0), shape: Shape::Star };
+            return Look::new(RGBColor(0, 0, 0), Shape::Star);
         }
         let own = self.looks.iter().find(|(name, _)| name == method);
         own.map_or_else(|| shipped(method).unwrap_or(nth(self.looks.len())), |(_, look)| *look)
@@ -157,12 +177,12 @@ impl Palette {
 /// The look of the shipped method called `name`.
 fn shipped(name: &str) -> Option<Look> {
     let (_, colour, shape) = SHIPPED.iter().find(|(own, ..)| *own == name)?;
-    Some(Look { colour: COLOURS[*colour], shape: SHAPES[*shape] })
+    Some(Look::new(COLOURS[*colour], SHAPES[*shape]))
 }
 
 /// The `i`-th look.
 pub(super) fn nth(i: usize) -> Look {
-    Look { colour: COLOURS[i % COLOURS.len()], shape: SHAPES[i % SHAPES.len()] }
+    Look::new(COLOURS[i % COLOURS.len()], SHAPES[(i + i / COLOURS.len()) % SHAPES.len()])
 }
 
 #[cfg(test)]
@@ -173,8 +193,42 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn fifty_six_methods_and_the_clairvoyant_policy_all_look_different() {
-        let mut methods: Vec<String> = (0..56).map(|i| format!("m{i}")).collect();
+    fn methods_that_are_often_compared_differ_in_their_marks_too() {
+        let recommended =
+            ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull"];
+        let codels = [
+            "Vanilla",
+            "CoDel",
+            "CoDel-RFC8289",
+            "FQ-CoDel",
+            "FQ-CoDel-RFC8290",
+            "5G-BDP",
+            "Justfull",
+        ];
+        for methods in [&recommended[..], &codels[..]] {
+            for (i, a) in methods.iter().enumerate() {
+                let (a, others) = (shipped(a).expect("it ships"), &methods[..i]);
+                for b in others.iter().filter_map(|b| shipped(b)) {
+                    assert!(a.shape != b.shape && a.colour != b.colour, "{}", methods[i]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn series_of_one_method_have_its_colour_and_differ_in_mark_and_dashes() {
+        let own = shipped("Justfull").expect("it ships");
+        let all: Vec<Look> = (0..SHAPES.len()).map(|n| own.series(n)).collect();
+        assert_eq!(all[0], own);
+        for (i, a) in all.iter().enumerate() {
+            assert_eq!(a.colour, own.colour);
+            assert!(all[..i].iter().all(|b| b.shape != a.shape && b.dash != a.dash));
+        }
+    }
+
+    #[test]
+    fn sixty_four_methods_and_the_clairvoyant_policy_all_look_different() {
+        let mut methods: Vec<String> = (0..64).map(|i| format!("m{i}")).collect();
         let palette = Palette::of_methods(methods.clone());
         methods.push("Clairvoyant".into());
         let looks: Vec<Look> = methods.iter().map(|m| palette.look(m)).collect();
@@ -189,9 +243,8 @@ mod tests {
         }
     }
 
-    /// U8: a method's colour changed from report to report.
     #[test]
-    fn u8_a_shipped_method_looks_the_same_whatever_it_is_compared_with() {
+    fn a_shipped_method_looks_the_same_whatever_it_is_compared_with() {
         let palette =
             |names: &[&str]| Palette::of_methods(names.iter().map(|name| (*name).to_owned()));
         let (alone, among) = (palette(&["DRQL"]), palette(&["mine", "CoDel", "DRQL"]));
@@ -201,9 +254,8 @@ mod tests {
         );
     }
 
-    /// U8: and methods that ship together can be told apart by colour alone where eight suffice.
     #[test]
-    fn u8_every_shipped_method_has_a_look_and_those_of_a_scenario_differ_in_colour() {
+    fn every_shipped_method_has_a_look_and_those_of_a_scenario_differ_in_colour() {
         for method in MethodLibrary::shipped().names() {
             assert!(shipped(method).is_some() || is_clairvoyant(method), "{method} has no look");
         }

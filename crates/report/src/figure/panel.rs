@@ -31,6 +31,14 @@ const AXIS: RGBColor = RGBColor(0x76, 0x76, 0x76);
 pub(super) const BOUND: RGBColor = RGBColor(0x44, 0x44, 0x44);
 /// The capacity's colour; no method has it.
 pub(super) const CAPACITY: RGBColor = RGBColor(0xc0, 0x00, 0x20);
+/// The style of a picture on a dark screen: ground, text, grid and axes, the clairvoyant policy,
+/// bound and capacity have other colours, methods keep theirs.
+const DARK: &str = "@media screen and (prefers-color-scheme:dark){.jf [fill='#FFFFFF']{fill:#17191c}\
+                    .jf [stroke='#FFFFFF']{stroke:#17191c}.jf [fill='#222222']{fill:#e4e6e8}\
+                    .jf [stroke='#DDDDDD']{stroke:#34383d}.jf [stroke='#767676']{stroke:#8d949b}\
+                    .jf [fill='#000000']{fill:#fff}.jf [stroke='#000000']{stroke:#fff}\
+                    .jf [fill='#444444']{fill:#c4c8cc}.jf [stroke='#444444']{stroke:#c4c8cc}\
+                    .jf [fill='#C00020']{fill:#ff6b7d}.jf [stroke='#C00020']{stroke:#ff6b7d}}";
 const FONT: f64 = 28.0;
 /// Mean width of a character of the font, rounded up.
 const CHARACTER: f64 = 0.56 * FONT;
@@ -75,9 +83,9 @@ pub(super) fn finish(svg: &str, title: &str) -> String {
     let title = super::escape(title);
     let body = relative(&body.replace(" opacity=\"1\"", "").replace(">\n", ">"));
     format!(
-        "<svg viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" \
-         role=\"img\"><title>{title}</title><rect width=\"100%\" height=\"100%\" \
-         fill=\"#FFFFFF\"/>{body}\n"
+        "<svg class=\"jf\" viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         role=\"img\"><title>{title}</title><style>{DARK}</style><rect width=\"100%\" \
+         height=\"100%\" fill=\"#FFFFFF\"/>{body}\n"
     )
 }
 
@@ -153,6 +161,16 @@ impl Sheet<'_> {
         }
     }
 
+    /// A line through `points` with the dashes of `look`.
+    fn stroke(&self, points: &[Pixel], look: Look, width: u32) {
+        match PATTERNS[look.dash % PATTERNS.len()] {
+            [] => self.line(points.to_vec(), look.colour, width),
+            pattern => dashed(points, pattern)
+                .into_iter()
+                .for_each(|piece| self.line(piece, look.colour, width)),
+        }
+    }
+
     /// A straight line in dashes.
     pub(super) fn dashes(&self, from: Pixel, to: Pixel, colour: RGBColor) {
         const DASH: i32 = 22;
@@ -215,10 +233,12 @@ impl Sheet<'_> {
                     .map(|i| (36.0 * f64::from(i), if i % 2 == 0 { 1.5 } else { 0.6 }))
                     .collect::<Vec<_>>(),
             ),
-            Shape::Plus => {
+            Shape::Plus | Shape::Cross => {
+                let first = if look.shape == Shape::Plus { 0.0 } else { 45.0 };
                 let arm =
                     |turn: f64| [(turn - 17.0, 1.25), (turn + 17.0, 1.25), (turn + 45.0, 0.52)];
-                around(&[0.0, 90.0, 180.0, 270.0].into_iter().flat_map(arm).collect::<Vec<_>>())
+                let turns = [0.0, 90.0, 180.0, 270.0].map(|turn| turn + first);
+                around(&turns.into_iter().flat_map(arm).collect::<Vec<_>>())
             }
         };
         let mut closed = outline.clone();
@@ -235,9 +255,10 @@ impl Sheet<'_> {
             match glyph {
                 Glyph::Mark(look) => self.mark(middle, *look, 11),
                 Glyph::LineMark(look) => {
-                    self.line(vec![(x, y), (x + GLYPH, y)], look.colour, 5);
+                    self.stroke(&[(x, y), (x + GLYPH, y)], *look, 5);
                     self.mark(middle, *look, 10);
                 }
+                Glyph::Stroke(look) => self.stroke(&[(x, y), (x + GLYPH, y)], *look, 4),
                 Glyph::Line(colour) => self.line(vec![(x, y), (x + GLYPH, y)], *colour, 4),
                 Glyph::Dashes(colour) => self.dashes((x, y), (x + GLYPH, y), *colour),
                 Glyph::Area(colour) => self.bar((x, y - 10), (x + GLYPH, y + 10), *colour, 0.35),
@@ -248,12 +269,49 @@ impl Sheet<'_> {
     }
 }
 
+/// Lengths of dashes and gaps in turn; the first is a whole line.
+const PATTERNS: [&[f64]; 5] =
+    [&[], &[20.0, 11.0], &[6.0, 9.0], &[20.0, 8.0, 6.0, 8.0], &[34.0, 7.0]];
+
+/// The pieces of the line through `points` that `pattern` draws.
+fn dashed(points: &[Pixel], pattern: &[f64]) -> Vec<Vec<Pixel>> {
+    let (mut pieces, mut turn, mut left) = (Vec::new(), 0, pattern[0]);
+    let mut piece: Vec<Pixel> = points.first().copied().into_iter().collect();
+    for ends in points.windows(2) {
+        let (from, to) = (ends[0], ends[1]);
+        let (across, down) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
+        let (length, mut gone) = (across.hypot(down), 0.0);
+        while length - gone > left {
+            gone += left;
+            let share = gone / length;
+            let at =
+                (from.0 + (across * share).round() as i32, from.1 + (down * share).round() as i32);
+            if turn % 2 == 0 {
+                piece.push(at);
+                pieces.push(std::mem::take(&mut piece));
+            } else {
+                piece = vec![at];
+            }
+            turn = (turn + 1) % pattern.len();
+            left = pattern[turn];
+        }
+        left -= length - gone;
+        if turn % 2 == 0 {
+            piece.push(to);
+        }
+    }
+    pieces.push(piece);
+    pieces
+}
+
 /// The symbol before a text in a legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Glyph {
     Mark(Look),
     LineMark(Look),
     Line(RGBColor),
+    /// A line with a method's dashes.
+    Stroke(Look),
     Dashes(RGBColor),
     Area(RGBColor),
     /// An area that hides what is below it.
@@ -325,8 +383,8 @@ impl<'a, 'b> Panel<'a, 'b> {
             .axis_style(AXIS.stroke_width(2))
             .label_style(small())
             .axis_desc_style(small())
-            .x_desc(x.label.as_str())
-            .y_desc(y.label.as_str())
+            .x_desc(x.name())
+            .y_desc(y.name())
             .x_label_formatter(&|value| x.tick_text(*value))
             .y_label_formatter(&|value| y.tick_text(*value))
             .draw()
@@ -349,6 +407,13 @@ impl<'a, 'b> Panel<'a, 'b> {
         let mut pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
         pixels.dedup();
         self.sheet.line(pixels, colour, width);
+    }
+
+    /// A line through `points` with the dashes of `look`.
+    pub(super) fn stroke(&self, points: &[(f64, f64)], look: Look, width: u32) {
+        let mut pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
+        pixels.dedup();
+        self.sheet.stroke(&pixels, look, width);
     }
 
     /// The area between `points` and the bottom of the frame, with its upper edge.
@@ -428,6 +493,22 @@ mod tests {
         let expected = "<g><path fill=\"none\" d=\"M1,2l3,4 0-1-1,0\"/><path fill=\"#000000\" \
                         d=\"M0,0l9,0 0,9z\"/></g>";
         assert_eq!(relative(svg), expected);
+    }
+
+    #[test]
+    fn a_dashed_line_is_drawn_in_the_shares_of_its_pattern_across_corners() {
+        let length = |pieces: &[Vec<Pixel>]| -> f64 {
+            let of = |p: &[Pixel]| f64::from(p[1].0 - p[0].0).hypot(f64::from(p[1].1 - p[0].1));
+            pieces.iter().flat_map(|piece| piece.windows(2)).map(of).sum()
+        };
+        let corner = [(0, 0), (300, 0), (300, 310)];
+        for pattern in &PATTERNS[1..] {
+            let pieces = dashed(&corner, pattern);
+            let drawn = pattern.iter().step_by(2).sum::<f64>() / pattern.iter().sum::<f64>();
+            let share = length(&pieces) / 610.0;
+            assert!((share - drawn).abs() < 0.06, "{pattern:?}: {share} for {drawn}");
+            assert!(pieces.len() > 10 && pieces[0][0] == (0, 0));
+        }
     }
 
     #[test]

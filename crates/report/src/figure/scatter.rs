@@ -196,8 +196,9 @@ pub(super) fn delay_against_backlog(
         title: format!("Delay against the RLC queue: {}", family.label),
         x: Metric::RlcAtEntry,
         x_label: "mean RLC queue at entry, packets",
-        says: "The queue that a packet finds in the RLC is what it waits for; where the axis is \
-               logarithmic, queues below 0.1 packets are drawn at 0.1.",
+        says: "How much a packet finds in the RLC. A packet waits for all of it where packets leave \
+               in the order in which they came, and for less where flows have lanes of their own. \
+               Where the axis is logarithmic, queues below 0.1 packets are drawn at 0.1.",
     };
     scatter(family, palette, kind)
 }
