@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Ack", "Aqm", "ArgumentError", "BrokenRunError", "CongestionControl", "Demand",
     "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Scenario",
-    "ScenarioError", "SlotReport", "Table", "TraceError", "__version__", "methods", "plot",
-    "scenario", "scenarios", "sensitivity", "testing", "traces",
+    "ScenarioError", "SlotReport", "Table", "TraceError", "__version__", "campaign", "campaigns",
+    "methods", "plot", "scenario", "scenarios", "sensitivity", "testing", "traces",
 ]
 
 _LATER = ("campaigns", "plot", "sensitivity", "testing", "traces")
@@ -58,3 +58,7 @@ def __getattr__(name: str) -> Any:
     if name == "campaign":
         return importlib.import_module("justfull.campaigns").campaign
     raise AttributeError(f"module 'justfull' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

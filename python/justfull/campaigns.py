@@ -14,6 +14,7 @@ from typing import Any
 
 from justfull import _native
 from justfull._apart import Maker, Place
+from justfull._columns import column
 from justfull._progress import Progress, Tell, shown
 from justfull.errors import ArgumentError, JustfullError
 
@@ -64,13 +65,15 @@ class Dataset:
 
     def table(self, metric: str, flow: str, against: str | None = None) -> Any:
         """A frame of polars with a row for each case: n, mean, and half the width of the 95 %
-        interval of the mean (null with fewer than three seeds).
+        interval of the mean (null with fewer than three seeds). `metric` is a column, or its short
+        name such as `delay.p99`.
 
         With the name of a method in `against`, the values are differences to that method, seed by
         seed at the same point.
         """
         import polars
 
+        metric = column("metric", metric, self.scan().collect_schema().names())
         rows = self._values([metric], flow)
         if against is not None:
             methods = rows["method"].unique().to_list()
@@ -98,6 +101,9 @@ class Dataset:
         `least`, much in `most`."""
         import polars
 
+        there = self.scan().collect_schema().names()
+        least = [column("least", name, there) for name in least]
+        most = [column("most", name, there) for name in most]
         names = [*least, *most]
         if len(names) < 2:
             raise ArgumentError("least, most: found fewer than two columns, allowed are two or "
@@ -119,8 +125,6 @@ class Dataset:
         import polars
 
         scan = self.scan()
-        for column in columns:
-            _one_of("metric", column, scan.collect_schema().names())
         rows = scan.filter(polars.col("flow") == flow).select(*_CASE, "seed", *columns).collect()
         if rows.is_empty():
             _one_of("flow", flow, scan.select("flow").unique().collect()["flow"].to_list())

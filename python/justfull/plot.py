@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from justfull._columns import column
 from justfull._native import colours, half_width
 from justfull.errors import ArgumentError
 
@@ -192,10 +193,10 @@ def line(
     flow: str | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """A column of `runs` over the swept setting: mean over the seeds, with its 95 % interval from
-    three seeds on."""
+    """A column of `runs`, by its name or short name such as `delay.p99`, over the swept setting:
+    mean over the seeds, with its 95 % interval from three seeds on."""
     axes, table, flow = _axes(ax), results.runs, _asked(results, flow)
-    _chosen("y", y, table.columns)
+    y = column("y", y, table.columns)
     names = [name for name in table["x_name"] if name is not None]
     if not names:
         raise ArgumentError("results: found no swept setting, allowed are those of a sweep or grid",
@@ -249,7 +250,8 @@ def front(
 ) -> Any:
     """The cases of a campaign by two columns, and a line through those that no other beats: little
     is good in the column `least`, much in `most`."""
-    axes = _axes(ax)
+    axes, names = _axes(ax), dataset.scan().collect_schema().names()
+    least, most = column("least", least, names), column("most", most, names)
     rows = dataset.pareto(flow, least=[least], most=[most]).to_dicts()
     for method, colour in _looks(row["method"] for row in rows).items():
         own = [row for row in rows if row["method"] == method]

@@ -152,6 +152,9 @@ def test_tables_differences_and_fronts(tmp_path: Path) -> None:
     assert best["front"] and not all(row["front"] for row in front)
     with pytest.raises(jf.ArgumentError, match="against: found X, allowed is one of DRQL, Vanilla"):
         dataset.table("delay_ms_mean", "voip", against="X")
+    assert dataset.table("delay.mean", "voip").to_dicts() == table
+    with pytest.raises(jf.ArgumentError, match="metric: found delay.p98, .*did you mean"):
+        dataset.table("delay.p98", "voip")
     with pytest.raises(jf.ArgumentError, match="metric: found nothing"):
         dataset.table("nothing", "voip")
     with pytest.raises(jf.ArgumentError, match="flow: found nobody"):

@@ -38,14 +38,26 @@ def test_a_line_over_a_swept_setting(results: jf.Results) -> None:
     cell = jf.scenario("voip-over-lte").set(duration="15s", warmup="5s")
     swept = cell.grid({"rlc.queue.limit": ["50kB", "200kB"]})
     _, axes = pyplot.subplots()
-    jf.plot.line(swept.run(["Vanilla"], seeds=3, progress=False), "delay_ms_p99", ax=axes)
+    found = swept.run(["Vanilla"], seeds=3, progress=False)
+    jf.plot.line(found, "delay_ms_p99", ax=axes)
     x, y = axes.get_lines()[0].get_data()
     assert list(x) == [50.0, 200.0] and y[0] < y[1]
+    jf.plot.line(found, "delay.p99", ax=axes)
+    assert list(axes.get_lines()[-1].get_data()[1]) == list(y), "by its short name"
+    assert axes.get_ylabel() == "delay_ms_p99 of voip"
     pyplot.close()
+    with pytest.raises(jf.ArgumentError, match="y: found dely.p99, .* did you mean .*delay.p99"):
+        jf.plot.line(found, "dely.p99")
     with pytest.raises(jf.ArgumentError, match="a sweep or grid"):
         jf.plot.line(results)
     with pytest.raises(jf.ArgumentError, match="flow: found nobody"):
         jf.plot.cdf(results, "nobody")
+
+
+def test_the_package_lists_what_it_has_and_nothing_else() -> None:
+    assert {"campaign", "campaigns", "plot", "sensitivity", "testing", "traces"} <= set(dir(jf))
+    assert not {"Any", "TYPE_CHECKING", "importlib", "annotations"} & set(dir(jf))
+    assert all(hasattr(jf, name) for name in dir(jf))
 
 
 CAMPAIGN = """

@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use super::own::rb_scheduler::{Demand, UeDemand};
     #[pymodule_export]
-    use super::results::{Results, colours, half_width};
+    use super::results::{Results, colours, column, half_width};
     #[pymodule_export]
     use super::scenario::{Scenario, scenario_text, shipped_methods, shipped_scenarios};
     #[pymodule_export]
