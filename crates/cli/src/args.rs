@@ -286,7 +286,7 @@ pub(crate) struct ScenarioArgs {
     /// like a number: flow.NAME.tcp.sender.kernel=4.15.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seed of the first run
+    /// Seed of the first run [default: the scenario's]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
 }
@@ -394,6 +394,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Number of runs, each with the next seed; three or more give 95 % confidence intervals
+    /// [default: the scenario's]
     #[arg(long)]
     pub(crate) runs: Option<u32>,
     #[command(flatten)]

@@ -33,6 +33,7 @@ mod run_files;
 mod screen;
 mod terminal;
 mod trace;
+mod unknown;
 mod validate;
 
 use args::{Cli, Command};
@@ -92,7 +93,7 @@ fn main() -> ExitCode {
     complete::answer();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&unknown::with_tip(error)),
     };
     let outcome = match &cli.command {
         Command::Run(args) => compare::run(args),

@@ -51,6 +51,9 @@ fn check(config: &ProxyConfig) -> Result<(), Failure> {
             lacking.push(capability.name);
         }
     }
+    if lacking.is_empty() {
+        text.push_str("the proxy can run\n");
+    }
     print(&text)?;
     if lacking.is_empty() {
         return Ok(());

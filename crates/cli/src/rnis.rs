@@ -93,8 +93,8 @@ fn choose(file: &Path, args: &RnisArgs) -> Result<WorldConfig, Failure> {
     match &config.proxy.control {
         None => Ok(config),
         Some(control) => Err(Failure::Usage(format!(
-            "{}: field `proxy.control` (method {}): found {}, allowed is nothing: the cell reports \
-             to that proxy; choose a method without one",
+            "{}: field `proxy.control` (method {}): found {}, allowed is a method without a proxy: \
+             the cell would report to that one",
             file.display(),
             job.method,
             control.name()

@@ -635,13 +635,13 @@ fn a_live_run_refuses_a_scenario_and_a_method_with_a_proxy() {
     };
     refused(
         &of(&["my.toml"]),
-        "my.toml: field `proxy.control` (method Vanilla): found equal_share, allowed is nothing \
-         without a proxy, which `justfull live --proxy FILE` puts *",
+        "my.toml: field `proxy.control` (method Vanilla): found equal_share, which needs a \
+         proxy; allowed is a method without one, or `--proxy FILE`, *",
     );
     refused(
         &of(&["live-lte", "--method", "RAPID"]),
-        "live-lte: field `proxy.control` (method RAPID): found rapid, allowed is nothing without \
-         a proxy, *",
+        "live-lte: field `proxy.control` (method RAPID): found rapid, which needs a proxy; \
+         allowed is a method without one, *",
     );
 }
 

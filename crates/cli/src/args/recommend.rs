@@ -8,7 +8,10 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(crate) struct RecommendArgs {
     /// A scenario file, the name of a shipped one, or a trace of any format that `justfull trace`
-    /// reads
+    /// reads.
+    ///
+    /// Of a trace each seed plays 60 s from another place, spread over the whole trace; `--set
+    /// duration=180s` makes it more. A scenario has its own duration.
     #[arg(value_name = "SCENARIO|TRACE")]
     pub(crate) input: PathBuf,
     /// Method to compare instead of the usual ones; may be given several times
@@ -21,6 +24,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long, value_name = "DELAY")]
     pub(crate) split: Option<Duration>,
     /// Number of runs, each with the next seed; three or more give 95 % confidence intervals
+    /// [default: the scenario's; 3 for a trace]
     #[arg(long)]
     pub(crate) runs: Option<u32>,
     #[command(flatten)]

@@ -92,9 +92,9 @@ impl Plan {
             let Chosen { job, config, .. } = chosen?;
             if let Some(control) = config.proxy.control.as_ref().filter(|_| !proxied) {
                 return Err(Failure::Usage(format!(
-                    "{}: field `proxy.control` (method {}): found {}, allowed is nothing without \
-                     a proxy, which `justfull live --proxy FILE` puts between the servers and the \
-                     stack",
+                    "{}: field `proxy.control` (method {}): found {}, which needs a proxy; allowed \
+                     is a method without one, or `--proxy FILE`, which puts a proxy between the \
+                     servers and the stack",
                     self.file.display(),
                     job.method,
                     control.name()

@@ -1,0 +1,77 @@
+//! An option that does not exist but is the name of a setting of scenarios: says how to set it.
+
+use crate::args::Cli;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Error};
+use justfull_scenario::keys;
+
+/// `error` with the tip to use `--set`, where that would do what was meant.
+pub(crate) fn with_tip(mut error: Error) -> Error {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(tip) = tip(&error, &words) {
+        let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+    error
+}
+
+/// What to do instead of an unknown option among the words of the command line.
+fn tip(error: &Error, words: &[String]) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let cli = Cli::command();
+    let command = cli.find_subcommand(words.first()?)?;
+    if !command.get_arguments().any(|argument| argument.get_long() == Some("set")) {
+        return None;
+    }
+    let key = option.strip_prefix("--")?.split('=').next()?.replace('-', "_");
+    if keys::keys(&key).is_empty() {
+        return None;
+    }
+    let at = words.iter().position(|word| word.split('=').next() == option.split('=').next())?;
+    let value = match words[at].split_once('=') {
+        Some((_, value)) => value,
+        None => words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-'))?,
+    };
+    Some(format!("`{key}` is a setting of the scenario: use '--set {key}={value}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn told(words: &[&str]) -> Option<String> {
+        let error = Cli::try_parse_from([&["justfull"], words].concat()).err()?;
+        tip(&error, &words.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_option_that_is_a_setting_says_how_to_set_it_and_others_do_not() {
+        for words in [
+            &["run", "demo", "--duration", "20s"][..],
+            &["run", "--duration=20s", "demo"],
+            &["check", "demo", "--duration", "20s"],
+            &["recommend", "demo", "--duration", "20s"],
+        ] {
+            let tip = told(words).unwrap_or_else(|| panic!("{words:?}"));
+            assert!(tip.ends_with("use '--set duration=20s'"), "{tip}");
+        }
+        assert!(
+            told(&["run", "demo", "--tie-order", "x"]).is_some_and(|t| t.contains("tie_order=x"))
+        );
+        for words in [
+            &["run", "demo", "--no-such", "1"][..],
+            &["explain", "--duration", "20s"],
+            &["run", "demo", "--duration"],
+        ] {
+            assert_eq!(told(words), None, "{words:?}");
+        }
+    }
+}
