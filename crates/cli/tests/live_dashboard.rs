@@ -130,6 +130,13 @@ impl Prometheus {
 }
 
 #[test]
+fn what_another_program_takes_away_is_not_left_and_what_a_test_adds_is() {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert!(room::new_in(&words("lo"), &words("lo mount")).is_empty());
+    assert_eq!(room::new_in(&words("lo lo run"), &words("lo mount")), ["lo", "run"]);
+}
+
+#[test]
 fn every_query_of_the_dashboard_is_of_what_a_run_serves_and_prometheus_answers_it() {
     let test = "every_query_of_the_dashboard_is_of_what_a_run_serves_and_prometheus_answers_it";
     room(test, |folder| {
