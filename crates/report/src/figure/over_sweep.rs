@@ -49,7 +49,7 @@ pub(super) fn over_sweep(family: &Family<'_>, number: usize, palette: &Palette) 
         .iter()
         .filter_map(|(_, group)| Some((place(group)?, GroupSummary::of(&group.runs))))
         .collect();
-    if !at.windows(2).any(|pair| pair[0].0 < pair[1].0 || pair[0].0 > pair[1].0) {
+    if !at.windows(2).any(|pair| pair[0].0.total_cmp(&pair[1].0).is_ne()) {
         return None;
     }
     let (name, _) = family.groups[0].1.x.as_ref()?;
