@@ -182,6 +182,7 @@ impl FlowResult {
             .or_else(|| self.delay.below(&self.bound, &self.name))
             .or_else(|| within("goodput", self.goodput_mbit_s, 0.0, f64::MAX))
             .or_else(|| within("PDV", self.ipdv_mean_ms.unwrap_or_default(), 0.0, f64::MAX))
+            .or_else(|| within("jitter", self.jitter_mean_ms.unwrap_or_default(), 0.0, f64::MAX))
             .or_else(|| within("Jain's index", self.jain_index.unwrap_or(1.0), 0.0, 1.0 + ROUNDING))
             .or_else(|| within("goodput together", self.together_mbit_s, 0.0, f64::MAX))
             .or_else(|| within("R", voip.map_or(0.0, |voip| voip.rating), 0.0, 100.0))
@@ -350,6 +351,7 @@ mod tests {
             "delay >= bound, flow call",
         );
         names(broken(|r| r.flows[0].ipdv_mean_ms = Some(-13e-6)), "0 <= PDV of flow call");
+        names(broken(|r| r.flows[0].jitter_mean_ms = Some(-1.0)), "0 <= jitter of flow call");
         names(
             broken(|r| r.flows[0].voip.as_mut().expect("a call").rating = -64.0),
             "0 <= R of flow call <= 100",

@@ -130,6 +130,7 @@ impl Recorder {
     /// counts stay in the results of its class.
     pub(crate) fn reopen(&mut self, flow: u32, class: u32) {
         let before = std::mem::replace(&mut self.singles[flow as usize], Single::new(class));
+        self.together.end(flow);
         let closed = &mut self.classes[before.class as usize].closed;
         let bytes = before.goodput_bytes as f64;
         *closed = Closed {
@@ -244,7 +245,7 @@ impl Recorder {
         self.beats_bound.clone()
     }
 
-    /// Budgets and IPDV cover the packet's path to the UE, everything else its path to the pull at
+    /// Budgets, IPDV and jitter cover the packet's path to the UE, everything else its path to the pull at
     /// `left`; from there to the UE it took `to_ue`, if that is known.
     #[inline(always)]
     fn count_delivered(
@@ -271,8 +272,10 @@ impl Recorder {
         }
         class.result.late_packets += u64::from(delay > class.budget);
         if last > 0 {
-            class.variation.0 += (delay.as_nanos() + 1).abs_diff(last);
+            let difference = (delay.as_nanos() + 1).abs_diff(last);
+            class.variation.0 += difference;
             class.variation.1 += 1;
+            class.jitter_sum += single.jitter(difference);
         }
         if bound.is_some() {
             if let (Some(times), Some(bound)) = (&mut class.bound, bound) {
@@ -403,9 +406,11 @@ impl Recorder {
     pub(crate) fn flows(&self) -> Vec<FlowResult> {
         let window_s = self.end.since(self.warmup).as_secs_f64();
         let finish = |(i, class): (usize, &Class)| {
+            let (variation, pairs) = class.variation;
+            let of_pairs = |sum_ns: f64| (pairs > 0).then(|| sum_ns / pairs as f64 * 1e-6);
             let mut result = FlowResult {
-                ipdv_mean_ms: (class.variation.1 > 0)
-                    .then(|| class.variation.0 as f64 / class.variation.1 as f64 * 1e-6),
+                ipdv_mean_ms: of_pairs(variation as f64),
+                jitter_mean_ms: of_pairs(class.jitter_sum),
                 jain_index: self.jain(i),
                 goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
                 delay: class.delay.finish(),

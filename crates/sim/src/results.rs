@@ -130,6 +130,9 @@ pub struct FlowResult {
     /// after the other within a flow (IPDV, RFC 5481 section 4.1; packets lost between two are
     /// passed over), in ms; none without such a pair.
     pub ipdv_mean_ms: Option<f64>,
+    /// Interarrival jitter of a flow (RFC 3550 section 6.4.1, as iperf prints it) after each of
+    /// these packets, mean, in ms: the same differences, smoothed by a sixteenth from 0 on.
+    pub jitter_mean_ms: Option<f64>,
     /// Jain's index over the goodputs of the flows of this name; none for a single flow or without
     /// any goodput.
     pub jain_index: Option<f64>,

@@ -131,6 +131,31 @@ fn a_tracked_packet_that_beats_its_bound_breaks_the_run_by_name() {
     }
 }
 
+/// RFC 3550 section 6.4.1 by hand: delays of 10, 26, 10 and 10 ms differ by 16, 16 and 0 ms, and a
+/// sixteenth of the distance gives 1, then 1.9375, then 1.81640625 ms. Lost packets are passed over.
+#[test]
+fn the_jitter_of_a_flow_goes_a_sixteenth_of_the_way_to_each_difference() {
+    let config = config();
+    let stack = Stack::new(&config.stack).expect("a valid cell");
+    let mut record = LiveRecorder::new(&config).expect("sound settings");
+    record.open(0, &tuple(Protocol::Udp, 2112, 40_000), Dscp::default());
+    record.open(0, &tuple(Protocol::Tcp, 5201, 40_001), Dscp::default());
+    for (entered, delay) in [(500, 10), (520, 26), (580, 10), (600, 10)] {
+        let entered = Instant::ZERO + ms(entered);
+        let packet = Packet { entered, ..Packet::default() };
+        record.delivered(entered + ms(delay), &packet, None);
+        // Of another flow, whose delays are not mixed in.
+        record.delivered(entered + ms(3), &Packet { flow: 1, ..packet }, None);
+    }
+    let end = Instant::ZERO + config.duration;
+    let result = record.finish(end, &stack, UplinkResult::default());
+    let near = |found: Option<f64>, ms: f64| found.is_some_and(|found| (found - ms).abs() < 1e-6);
+    let [call, bulk] = &result.flows[..] else { panic!("two names: {:?}", result.flows) };
+    assert!(near(call.jitter_mean_ms, (1.0 + 1.9375 + 1.81640625) / 3.0), "{call:?}");
+    assert!(near(call.ipdv_mean_ms, 32.0 / 3.0), "{call:?}");
+    assert!(near(bulk.jitter_mean_ms, 0.0), "{bulk:?}");
+}
+
 #[test]
 fn in_a_cell_of_several_ues_a_foreign_name_says_whose_it_is() {
     let mut config = config();

@@ -31,6 +31,8 @@ pub enum Metric {
     PdvP99,
     /// Mean difference between the delays of neighbours in the subject flows, in ms.
     Ipdv,
+    /// Mean interarrival jitter (RFC 3550) of the subject flows, in ms.
+    Jitter,
     /// Packets of the subject flows that were delivered after their delay budget, in percent of
     /// those delivered.
     Late,
@@ -165,7 +167,7 @@ pub enum Metric {
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 65] = [
+    pub const ALL: [Self; 66] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -173,6 +175,7 @@ impl Metric {
         Self::DelayP999,
         Self::PdvP99,
         Self::Ipdv,
+        Self::Jitter,
         Self::Late,
         Self::Jain,
         Self::Utilisation,
@@ -260,6 +263,7 @@ impl Metric {
             Self::DelayP999 => "delay_ms_p999",
             Self::PdvP99 => "pdv_ms_p99",
             Self::Ipdv => "ipdv_ms_mean",
+            Self::Jitter => "jitter_ms_mean",
             Self::Late => "late_percent",
             Self::Jain => "jain_index",
             Self::Utilisation => "utilisation",
@@ -338,6 +342,7 @@ impl Metric {
             | Self::DelayP999
             | Self::PdvP99
             | Self::Ipdv
+            | Self::Jitter
             | Self::Late
             | Self::Drops
             | Self::RlcAtEntry
@@ -433,9 +438,8 @@ impl Metric {
             Self::DelayP99 => worst(flows, |d| d.p99_ms),
             Self::DelayP999 => worst(flows, |d| d.p999_ms),
             Self::PdvP99 => worst(flows, |d| pdv(d, d.p99_ms)),
-            Self::Ipdv => weighted(each(), |f| {
-                (f.ipdv_mean_ms.map_or(0, |_| f.delivered_packets), f.ipdv_mean_ms.unwrap_or(0.0))
-            }),
+            Self::Ipdv => weighted(each(), |f| of_delivered(f, f.ipdv_mean_ms)),
+            Self::Jitter => weighted(each(), |f| of_delivered(f, f.jitter_mean_ms)),
             Self::Late => weighted(each(), |f| {
                 let delivered = f.delay_budget_ms.map_or(0, |_| f.delivered_packets);
                 (delivered, 100.0 * f.late_packets as f64 / f.delivered_packets as f64)
@@ -589,6 +593,11 @@ fn of_pages(of: impl Fn(&PageResult) -> &Distribution) -> impl Fn(&FlowResult) -
 
 fn mean_of(d: &Distribution) -> (u64, f64) {
     (d.count, d.mean_ms)
+}
+
+/// A mean over the delivered packets of `flow`, which may have none.
+fn of_delivered(flow: &FlowResult, mean: Option<f64>) -> (u64, f64) {
+    (mean.map_or(0, |_| flow.delivered_packets), mean.unwrap_or(0.0))
 }
 
 /// By how much `quantile` of `d` exceeds the minimum (PDV, RFC 5481). Never below 0: a percentile

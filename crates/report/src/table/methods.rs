@@ -43,6 +43,7 @@ pub(super) const fn decimals(metric: Metric) -> usize {
         Metric::DelayMean
         | Metric::DelaySd
         | Metric::Ipdv
+        | Metric::Jitter
         | Metric::Late
         | Metric::Goodput
         | Metric::Drops

@@ -36,6 +36,8 @@ pub(super) struct Class {
     pub(super) app: AppStats,
     /// Sum in ns and number of the differences between delays of neighbours.
     pub(super) variation: (u64, u64),
+    /// Sum over these differences of the flow's jitter after each, in ns.
+    pub(super) jitter_sum: f64,
     /// Longest time in the chain that keeps the delay budget.
     pub(super) budget: Duration,
     pub(super) rlc_backlog_sum: u64,
@@ -61,6 +63,7 @@ impl Class {
             proxy: None,
             app: info.app,
             variation: (0, 0),
+            jitter_sum: 0.0,
             budget: info
                 .delay_budget
                 .map_or(Duration::MAX, |budget| budget.saturating_sub(air_delay)),
@@ -140,14 +143,22 @@ pub(super) struct Single {
     pub(super) last_delay: u64,
     /// Bytes that its receiver still lacks of a transfer; out of reach if that has no size.
     pub(super) left: u64,
-    /// True for a transfer: one of those that share the capacity.
-    pub(super) transfer: bool,
+    /// Interarrival jitter in ns (RFC 3550 section 6.4.1).
+    jitter: f32,
 }
 
 const _: () = assert!(size_of::<Single>() == 32);
 
 impl Single {
     pub(super) fn new(class: u32) -> Self {
-        Self { class, goodput_bytes: 0, last_delay: 0, left: u64::MAX, transfer: false }
+        Self { class, goodput_bytes: 0, last_delay: 0, left: u64::MAX, jitter: 0.0 }
+    }
+
+    /// Its jitter in ns once a packet's delay differs by `difference` ns from that of the packet
+    /// before.
+    #[inline(always)]
+    pub(super) fn jitter(&mut self, difference: u64) -> f64 {
+        self.jitter += (difference as f32 - self.jitter) / 16.0;
+        f64::from(self.jitter)
     }
 }

@@ -11,13 +11,31 @@ pub(super) struct Together {
     until: Option<Instant>,
     /// What each flow had got in the window by then, in bytes.
     bytes: Vec<u64>,
+    /// By flow, up to the last transfer: it is one of those that share the capacity.
+    transfers: Vec<bool>,
+}
+
+impl Together {
+    /// Flow `flow` is a transfer.
+    fn admit(&mut self, flow: u32) {
+        let flow = flow as usize;
+        self.transfers.resize(self.transfers.len().max(flow + 1), false);
+        self.transfers[flow] = true;
+    }
+
+    /// Flow `flow` is over.
+    pub(super) fn end(&mut self, flow: u32) {
+        if let Some(transfer) = self.transfers.get_mut(flow as usize) {
+            *transfer = false;
+        }
+    }
 }
 
 impl Recorder {
     /// Flow `flow` is a transfer of `size` bytes, or without end.
     pub(crate) fn transfer(&mut self, flow: u32, size: Option<u64>) {
         let single = &mut self.singles[flow as usize];
-        single.transfer = true;
+        self.together.admit(flow);
         if let Some(size) = size.filter(|size| *size > 0) {
             single.left = size;
             self.classes[single.class as usize].result.sized += 1;
@@ -58,7 +76,8 @@ impl Recorder {
     pub(crate) fn together(&self) -> TogetherResult {
         let at_end = |i: usize| self.singles[i].goodput_bytes;
         let then = |i: usize| self.together.bytes.get(i).copied().unwrap_or_else(|| at_end(i));
-        let all = || (0..self.singles.len()).filter(|i| self.singles[*i].transfer);
+        let transfers = self.together.transfers.iter().enumerate();
+        let all = || transfers.clone().filter_map(|(i, transfer)| transfer.then_some(i));
         let (mut count, mut sum, mut squares) = (0, 0.0, 0.0);
         for bytes in all().map(|i| then(i) as f64) {
             (count, sum, squares) = (count + 1, sum + bytes, squares + bytes * bytes);

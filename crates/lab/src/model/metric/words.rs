@@ -14,6 +14,7 @@ impl Metric {
             Self::DelayP999 => "99.9th percentile of the delay",
             Self::PdvP99 => "99th percentile of the delay beyond the least",
             Self::Ipdv => "difference between neighbouring delays",
+            Self::Jitter => "jitter by RFC 3550",
             Self::Late => "packets late for their 5QI",
             Self::Jain => "fairness of the bulk flows",
             Self::Utilisation => "utilisation",
@@ -86,6 +87,7 @@ impl Metric {
             | Self::DelayP999
             | Self::PdvP99
             | Self::Ipdv
+            | Self::Jitter
             | Self::Rtt
             | Self::Bound
             | Self::PingRtt
@@ -169,6 +171,10 @@ impl Metric {
             Self::Ipdv => {
                 "Difference between the delays of neighbouring packets (IPDV, RFC 5481), mean \
                  without sign."
+            }
+            Self::Jitter => {
+                "Interarrival jitter (RFC 3550, as iperf prints it): those differences, smoothed by \
+                 a sixteenth, mean over packets."
             }
             Self::Late => {
                 "Packets delivered after the delay budget of their 5QI, in percent of those \

@@ -34,7 +34,7 @@ fn backlog(run: &RunResult, layer: &str) -> Value {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 150] = in_runs![
+pub static COLUMNS: [Column<Runs>; 151] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -198,6 +198,13 @@ pub static COLUMNS: [Column<Runs>; 150] = in_runs![
         "Difference between the delays up to the UE of a flow's packets delivered one after the \
          other (RFC 5481 section 4.1), mean without sign.",
         |r| Value::real(r.flow.ipdv_mean_ms)
+    ),
+    column!(
+        "jitter_ms_mean",
+        "ms",
+        "Interarrival jitter (RFC 3550 section 6.4.1, as iperf prints it): those differences, \
+         smoothed by a sixteenth from 0 on; mean over packets.",
+        |r| Value::real(r.flow.jitter_mean_ms)
     ),
     column!(
         "jain_index",
