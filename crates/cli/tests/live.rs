@@ -207,6 +207,34 @@ fn the_scenarios_own_flows_end_without_complaint() {
     });
 }
 
+/// A bare 20 kB would take three round trips of some 50 ms; SSH's handshake takes at least five more
+/// of at least 36 ms.
+#[test]
+fn a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing() {
+    room("a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing", |folder| {
+        let mut run = vec!["live", "r22-live-short-flow", "--method", "Vanilla", "--time", "5s"];
+        for set in [
+            "warmup=0s",
+            "flow.session.start=1s",
+            "flow.session.tcp.size=20kB",
+            "flow.cubic.tcp.size=10kB",
+            "flow.cubic2.tcp.size=10kB",
+        ] {
+            run.extend(["--set", set]);
+        }
+        run.extend(["--out", "out"]);
+        let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &run).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(!done.stderr.contains("flow session"), "{}", done.stderr);
+        let result = json(folder.join("out").join("result.json"));
+        let flows = result["groups"][0]["runs"][0]["flows"].as_array().expect("flows").clone();
+        let session = flows.iter().find(|flow| flow["name"] == "session").expect("a session");
+        let took = session["received_s"].as_f64().zip(session["started_s"].as_f64());
+        let took = took.map(|(whole, start)| whole - start).expect("it came whole");
+        assert!(took > 8.0 * 0.036 && took < 4.0, "{took} s");
+    });
+}
+
 /// What the simulated run does too: `run_files.rs`.
 #[test]
 fn a_slow_bearer_under_ttlred2_drops_what_has_waited_out_its_lifetime() {

@@ -3,7 +3,7 @@
 //!
 //! Every flow has the ports that it has in the simulator, so that the same packet detection rules
 //! find its QFI. Downloads and uploads are TCP connections that the UE opens, with the congestion
-//! control that the scenario names; datagrams leave the server when the simulator's would, drawn by
+//! control that the scenario names, or that an `ssh` and an `sshd` have between them; datagrams leave the server when the simulator's would, drawn by
 //! the same law from the same seed, and are counted at the UE; echo requests are answered by the
 //! kernel on the UE's side, and the answers are counted. Each end of a flow has a thread, so that a
 //! scenario of hundreds of flows is refused. Threads that send datagrams have real-time priority,
@@ -20,9 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use justfull_base::Dscp;
-#[cfg(feature = "quic")]
-use justfull_sim::Transport;
-use justfull_sim::{Departures, FlowConfig, Traffic};
+use justfull_sim::{Departures, FlowConfig, Traffic, Transport};
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -37,6 +35,7 @@ use refused::simulated_only;
 pub use report::ApplicationReport;
 pub use samples::RttSample;
 use samples::Senders;
+use ssh::Ssh;
 
 mod echo;
 #[cfg(feature = "quic")]
@@ -44,6 +43,7 @@ mod quic;
 mod refused;
 mod report;
 mod samples;
+mod ssh;
 mod window;
 
 /// Most flows of a scenario: two threads each.
@@ -235,6 +235,8 @@ struct Expected {
     dscp: Dscp,
     /// Bytes of the receive window; none where it is the kernel's affair.
     window: Option<u32>,
+    /// What fetches a download over SSH.
+    ssh: Option<Arc<Ssh>>,
 }
 
 impl Expected {
@@ -245,7 +247,10 @@ impl Expected {
         }
         self.window.map_or(Ok(()), |window| window::make_room(&stream, window))?;
         setsockopt(&stream, sockopt::TcpCongestion, &self.control.into())?;
-        self.flow.pour(stream, self.size)
+        match &self.ssh {
+            Some(ssh) => ssh.serve(&self.flow, stream),
+            None => self.flow.pour(stream, self.size),
+        }
     }
 
     fn open(&self, socket: Socket, server: SocketAddr) -> io::Result<()> {
@@ -259,10 +264,10 @@ impl Expected {
         if !self.flow.connect(&socket, server)? {
             return Ok(());
         }
-        if self.upload {
-            self.flow.pour(socket.into(), self.size)
-        } else {
-            self.flow.sink(socket.into(), self.window)
+        match &self.ssh {
+            Some(ssh) => ssh.fetch(&self.flow, socket.into(), self.window),
+            None if self.upload => self.flow.pour(socket.into(), self.size),
+            None => self.flow.sink(socket.into(), self.window),
         }
     }
 }
@@ -289,7 +294,9 @@ impl Applications {
             let found = simulated_only(&flow.traffic)?;
             Some(SystemError::new(format!("start flow {:?}", flow.name), found.to_owned()))
         };
-        flows.iter().find_map(simulated).map_or(Ok(()), Err)
+        flows.iter().find_map(simulated).map_or(Ok(()), Err)?;
+        let ssh = flows.iter().find(|flow| is_ssh(&flow.traffic));
+        ssh.map_or(Ok(()), |flow| Ssh::check().map_err(|error| failed(&flow.name, error)))
     }
 
     /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The
@@ -305,6 +312,8 @@ impl Applications {
         Self::check(flows)?;
         let mut all = Self { flows: Vec::new(), threads: Vec::new(), stop: Arc::default() };
         let mut doors: BTreeMap<SocketAddr, BTreeMap<SocketAddr, Expected>> = BTreeMap::new();
+        let ssh = flows.iter().any(|flow| is_ssh(&flow.traffic));
+        let ssh = ssh.then(|| Ssh::prepare(network).map(Arc::new)).transpose()?;
         for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
             match &*flow.traffic {
@@ -322,6 +331,7 @@ impl Applications {
                         size: size.map(|bytes| bytes.0),
                         dscp: flow.dscp,
                         window: window::fixed(&receiver.window),
+                        ssh: ssh.clone().filter(|_| is_ssh(&flow.traffic)),
                     };
                     let (server, ue) = flow_ends(flow);
                     doors.entry(server).or_default().insert(ue, expected);
@@ -518,6 +528,10 @@ impl Drop for Applications {
     }
 }
 
+fn is_ssh(traffic: &Traffic) -> bool {
+    matches!(traffic, Traffic::Tcp { transport: Transport::Ssh, .. })
+}
+
 /// The IPv4 addresses and ports of a flow: the server's, the UE's.
 pub(crate) fn flow_ends(flow: &FlowConfig) -> (SocketAddr, SocketAddr) {
     let v4 = |side: Side| {
@@ -586,7 +600,7 @@ fn waits(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use justfull_base::{BitRate, Bytes, Duration};
-    use justfull_sim::{Interval, PingConfig, Transport, TurnConfig};
+    use justfull_sim::{Interval, PingConfig, TurnConfig};
 
     #[test]
     fn pages_paced_transfers_and_transfers_over_udp_are_refused_by_name() {
@@ -594,9 +608,9 @@ mod tests {
             let (sender, receiver) = Default::default();
             Traffic::Tcp { sender, receiver, size: None, rate, transport }
         };
-        let upload = || {
+        let upload = |transport| {
             let (sender, receiver) = Default::default();
-            Traffic::Upload { sender, receiver, size: None, rate: None, transport: Transport::Udp }
+            Traffic::Upload { sender, receiver, size: None, rate: None, transport }
         };
         let asks = || {
             let interval = Interval::Constant(Duration::from_millis(20));
@@ -604,11 +618,13 @@ mod tests {
             Traffic::Ping(PingConfig { payload: Bytes(172), interval, from_ue })
         };
         assert_eq!(simulated_only(&transfer(None, Transport::Tcp)), None);
+        assert_eq!(simulated_only(&transfer(None, Transport::Ssh)), None);
         let over_quic = simulated_only(&transfer(None, Transport::Udp));
         assert_eq!(over_quic.is_none(), cfg!(feature = "quic"));
         for (traffic, name) in [
             (transfer(Some(BitRate(1_000_000)), Transport::Tcp), "`tcp.rate`"),
-            (upload(), "`tcp.protocol = \"udp\"`"),
+            (upload(Transport::Udp), "`tcp.protocol = \"udp\"`"),
+            (upload(Transport::Ssh), "`tcp.protocol = \"ssh\"`"),
             (Traffic::Page(Box::default()), "`page`"),
             (asks(), "`ping.from_ue`"),
         ] {

@@ -479,7 +479,9 @@ table! {
         #[serde(skip_serializing_if = "Option::is_none")]
         rate: Option<BitRate> = None, stated("1bit/s to a segment per 1us");
         /// What its packets say they are: with `udp` a flow like QUIC (RFC 9000), whose ends do as
-        /// TCP's and which a rule, a queue or a proxy takes for datagrams.
+        /// TCP's and which a rule, a queue or a proxy takes for datagrams. With `ssh` the bytes are
+        /// of a session over SSH: live, an `ssh` fetches them from an `sshd`; the simulator sends
+        /// them alone, without SSH's handshake.
         #[serde(skip_serializing_if = "is_default")]
         protocol: Transport = Default::default();
         /// The end that sends: the server's, or the UE's where it goes up.

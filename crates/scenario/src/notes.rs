@@ -1,7 +1,7 @@
 //! What can be said of a scenario before a run: settings that are sound and have no effect.
 
 use super::error::Locator;
-use super::file::{ChannelFile, ChannelSource, ScenarioFile};
+use super::file::{ChannelFile, ChannelSource, ScenarioFile, TcpFile};
 use super::resolve::Resolved;
 use super::unread::{self, Unread};
 use super::{Scenario, ScenarioError};
@@ -9,6 +9,7 @@ use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::PacerConfig;
+use justfull_sim::Transport;
 use std::collections::BTreeMap;
 use toml::Table;
 
@@ -80,7 +81,7 @@ impl Scenario {
 
 /// The settings of `file` that have no effect, each with the reason.
 fn without_effect(file: &ScenarioFile) -> Vec<String> {
-    let notes = [channel_unit(file), limiter(file), upf_aqm(file), sdap_aqm(file)];
+    let notes = [channel_unit(file), limiter(file), upf_aqm(file), sdap_aqm(file), ssh(file)];
     notes.into_iter().flatten().collect()
 }
 
@@ -148,6 +149,17 @@ fn upf_aqm(file: &ScenarioFile) -> Option<String> {
          through the UPF at once"
             .into()
     })
+}
+
+/// The simulator has no SSH.
+fn ssh(file: &ScenarioFile) -> Option<String> {
+    let is_ssh = |tcp: &TcpFile| tcp.protocol == Transport::Ssh;
+    let flow = file.flow.iter().find(|flow| flow.tcp.as_ref().is_some_and(is_ssh))?;
+    Some(format!(
+        "flow.{}.tcp.protocol = \"ssh\" has an effect in live runs only: the simulator sends the \
+         bytes without SSH's handshake",
+        flow.name
+    ))
 }
 
 /// An SDAP that is not polled, above a bearer that takes everything, holds nothing.

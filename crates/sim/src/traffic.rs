@@ -190,6 +190,9 @@ choice! {
         /// UDP: a flow like QUIC (RFC 9000), whose ends do as TCP's and whose packets show nothing
         /// of it to what is between them.
         Udp = "udp",
+        /// TCP under SSH (RFC 4253). Live, an `ssh` fetches the bytes from an `sshd`; the simulator
+        /// sends them alone, without SSH's handshake.
+        Ssh = "ssh",
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
                 Some("`tcp.rate` is simulated only; live, a transfer writes all at once")
             } else if *transport == Transport::Udp && !is_quic(traffic) {
                 Some(NO_QUIC)
+            } else if *transport == Transport::Ssh && matches!(traffic, Traffic::Upload { .. }) {
+                Some("`tcp.protocol = \"ssh\"` of an upload is simulated only; live, it downloads")
             } else {
                 None
             }
