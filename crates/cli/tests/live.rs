@@ -207,8 +207,8 @@ fn the_scenarios_own_flows_end_without_complaint() {
     });
 }
 
-/// A bare 20 kB would take three round trips of some 50 ms; SSH's handshake takes at least five more
-/// of at least 36 ms.
+/// A bare 20 kB would take three round trips of some 50 ms; SSH's handshake takes at least five
+/// more of at least 36 ms.
 #[test]
 fn a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing() {
     room("a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing", |folder| {

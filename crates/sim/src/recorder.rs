@@ -245,8 +245,8 @@ impl Recorder {
         self.beats_bound.clone()
     }
 
-    /// Budgets, IPDV and jitter cover the packet's path to the UE, everything else its path to the pull at
-    /// `left`; from there to the UE it took `to_ue`, if that is known.
+    /// Budgets, IPDV and jitter cover the packet's path to the UE, everything else its path to the
+    /// pull at `left`; from there to the UE it took `to_ue`, if that is known.
     #[inline(always)]
     fn count_delivered(
         &mut self,

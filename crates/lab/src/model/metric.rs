@@ -1,13 +1,13 @@
 //! The metrics of a run: names, meanings and scopes.
 
+mod flows;
 mod radio;
 mod transfers;
 mod words;
 
+use self::flows::{drop_percent, mean_of, of_delivered, of_pages, weighted, within, worst};
 use super::subject::Subject;
-use justfull_sim::results::{
-    Distribution, FlowResult, LayerResult, PageResult, RunResult, SliceResult,
-};
+use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult, SliceResult};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One number that a run yields.
@@ -586,20 +586,6 @@ impl<'de> Deserialize<'de> for Metric {
     }
 }
 
-/// Number and mean of one of the distributions of a flow's pages.
-fn of_pages(of: impl Fn(&PageResult) -> &Distribution) -> impl Fn(&FlowResult) -> (u64, f64) {
-    move |flow| flow.pages.as_ref().map_or((0, 0.0), |pages| mean_of(of(pages)))
-}
-
-fn mean_of(d: &Distribution) -> (u64, f64) {
-    (d.count, d.mean_ms)
-}
-
-/// A mean over the delivered packets of `flow`, which may have none.
-fn of_delivered(flow: &FlowResult, mean: Option<f64>) -> (u64, f64) {
-    (mean.map_or(0, |_| flow.delivered_packets), mean.unwrap_or(0.0))
-}
-
 /// By how much `quantile` of `d` exceeds the minimum (PDV, RFC 5481). Never below 0: a percentile
 /// is read from a histogram with cells coarser than the exact minimum.
 #[must_use]
@@ -607,34 +593,8 @@ pub fn pdv(d: &Distribution, quantile: f64) -> f64 {
     (quantile - d.min_ms).max(0.0)
 }
 
-/// Entry `i` of [`FlowResult::within_percent`] over `flows`.
-fn within(flows: &[&FlowResult], i: usize) -> Option<f64> {
-    weighted(flows.iter().copied(), |f| (f.delivered_packets, f.within_percent[i]))
-}
-
-fn drop_percent(flow: &FlowResult) -> (u64, f64) {
-    (flow.entered_packets, 100.0 * flow.dropped_packets as f64 / flow.entered_packets as f64)
-}
-
 fn layer<'a>(run: &'a RunResult, name: &str) -> Option<&'a LayerResult> {
     run.layers.iter().find(|l| l.layer == name)
-}
-
-/// Mean of `value` over `flows`, each weighted by its count; none when all counts are 0.
-fn weighted<'a>(
-    flows: impl Iterator<Item = &'a FlowResult>,
-    value: impl Fn(&FlowResult) -> (u64, f64),
-) -> Option<f64> {
-    let (mut total, mut sum) = (0.0, 0.0);
-    for (count, mean) in flows.map(value).filter(|(count, _)| *count > 0) {
-        total += count as f64;
-        sum += count as f64 * mean;
-    }
-    (total > 0.0).then(|| sum / total)
-}
-
-fn worst(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -> Option<f64> {
-    flows.iter().filter(|f| f.delay.count > 0).map(|f| percentile(&f.delay)).reduce(f64::max)
 }
 
 /// The least time of `d` that a share of its values is at or below, from its CDF.

@@ -33,8 +33,8 @@ const HOST: &str = "justfull";
 const SERVE: &str = "mount -t tmpfs -o mode=755 tmpfs /run && mkdir -m 755 /run/sshd \
                      && cp host user.pub sshd_config /run && exec \"$0\" -i -e -f /run/sshd_config";
 
-/// Settings of the server. Without `IPQoS none` it would set a DSCP of its own; with the user's home
-/// the shell would first do what `.bashrc` says.
+/// Settings of the server. Without `IPQoS none` it would set a DSCP of its own; with the user's
+/// home the shell would first do what `.bashrc` says.
 const SERVER: &str = "HostKey /run/host
 AuthorizedKeysFile /run/user.pub
 StrictModes no

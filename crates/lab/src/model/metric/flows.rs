@@ -1,0 +1,48 @@
+//! Means and percentiles over the flows that a metric is about.
+
+use justfull_sim::results::{Distribution, FlowResult, PageResult};
+
+/// Number and mean of one of the distributions of a flow's pages.
+pub(super) fn of_pages(
+    of: impl Fn(&PageResult) -> &Distribution,
+) -> impl Fn(&FlowResult) -> (u64, f64) {
+    move |flow| flow.pages.as_ref().map_or((0, 0.0), |pages| mean_of(of(pages)))
+}
+
+pub(super) fn mean_of(d: &Distribution) -> (u64, f64) {
+    (d.count, d.mean_ms)
+}
+
+/// A mean over the delivered packets of `flow`, which may have none.
+pub(super) fn of_delivered(flow: &FlowResult, mean: Option<f64>) -> (u64, f64) {
+    (mean.map_or(0, |_| flow.delivered_packets), mean.unwrap_or(0.0))
+}
+
+/// Entry `i` of [`FlowResult::within_percent`] over `flows`.
+pub(super) fn within(flows: &[&FlowResult], i: usize) -> Option<f64> {
+    weighted(flows.iter().copied(), |f| (f.delivered_packets, f.within_percent[i]))
+}
+
+pub(super) fn drop_percent(flow: &FlowResult) -> (u64, f64) {
+    (flow.entered_packets, 100.0 * flow.dropped_packets as f64 / flow.entered_packets as f64)
+}
+
+/// Mean of `value` over `flows`, each weighted by its count; none when all counts are 0.
+pub(super) fn weighted<'a>(
+    flows: impl Iterator<Item = &'a FlowResult>,
+    value: impl Fn(&FlowResult) -> (u64, f64),
+) -> Option<f64> {
+    let (mut total, mut sum) = (0.0, 0.0);
+    for (count, mean) in flows.map(value).filter(|(count, _)| *count > 0) {
+        total += count as f64;
+        sum += count as f64 * mean;
+    }
+    (total > 0.0).then(|| sum / total)
+}
+
+pub(super) fn worst(
+    flows: &[&FlowResult],
+    percentile: impl Fn(&Distribution) -> f64,
+) -> Option<f64> {
+    flows.iter().filter(|f| f.delay.count > 0).map(|f| percentile(&f.delay)).reduce(f64::max)
+}
