@@ -156,8 +156,8 @@ fn ssh(file: &ScenarioFile) -> Option<String> {
     let is_ssh = |tcp: &TcpFile| tcp.protocol == Transport::Ssh;
     let flow = file.flow.iter().find(|flow| flow.tcp.as_ref().is_some_and(is_ssh))?;
     Some(format!(
-        "flow.{}.tcp.protocol = \"ssh\" has an effect in live runs only: the simulator sends the \
-         bytes without SSH's handshake",
+        "flow.{}.tcp.protocol is `ssh` in live runs only: the simulator sends the bytes alone, \
+         without SSH's handshake",
         flow.name
     ))
 }
