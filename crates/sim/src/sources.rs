@@ -298,8 +298,17 @@ mod tests {
         let interval = Interval::Exponential { exponential: Duration::from_millis(2) };
         let traffic = Traffic::Udp { payload: Bytes(200), interval };
         let (protocol, stop) = (traffic.protocol(), Instant::NEVER);
-        let route =
-            Route { flow: 0, ue: 0, wire: 0, tracked: false, protocol, up: false, header: 0, stop };
+        let route = Route {
+            flow: 0,
+            ue: 0,
+            wire: 0,
+            tracked: false,
+            protocol,
+            up: false,
+            header: 0,
+            ack: 0,
+            stop,
+        };
         let (mut source, first) = Source::new(route, &traffic, Instant::ZERO, seed).expect("one");
         let mut last = first;
         let mut gap = || {
