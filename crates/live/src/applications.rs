@@ -6,9 +6,9 @@
 //! control that the scenario names; a session over SSH is that of an `ssh` and an `sshd`. Datagrams
 //! leave the server when the simulator's would, drawn by the same law from the same seed, and are
 //! counted at the UE; echo requests are answered by the kernel on the UE's side, and the answers
-//! are counted. Each end of a flow has a thread, so that a scenario of hundreds of flows is refused.
-//! Threads that send datagrams have real-time priority, below that of the stack, where the kernel
-//! allows it: a late datagram would be the machine's jitter in the scenario's traffic.
+//! are counted. Each end of a flow has a thread, so that a scenario of hundreds of flows is
+//! refused. Threads that send datagrams have real-time priority, below that of the stack, where the
+//! kernel allows it: a late datagram would be the machine's jitter in the scenario's traffic.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
