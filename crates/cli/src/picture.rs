@@ -38,7 +38,7 @@ impl Form {
     /// Writes `figure` to `out`, `-` for standard output.
     pub(crate) fn write(self, figure: Figure, out: &Path) -> Result<(), Failure> {
         let bytes = match self {
-            Self::Svg => figure.svg.into_bytes(),
+            Self::Svg => figure.standalone().into_bytes(),
             Self::Png => figure::png(&figure.svg).map_err(Failure::Failed)?,
             Self::Pdf => figure::pdf(&figure.svg).map_err(Failure::Failed)?,
         };

@@ -165,7 +165,11 @@ impl Results {
     /// The figures of the report: identifier, caption, SVG.
     fn figures(&self, py: Python<'_>) -> Vec<(String, String, String)> {
         let figures = py.detach(|| figure::all(&self.comparison));
-        figures.into_iter().map(|f| (f.id, f.caption, f.svg)).collect()
+        figures
+            .into_iter()
+            .map(|f| (f.standalone(), f))
+            .map(|(svg, f)| (f.id, f.caption, svg))
+            .collect()
     }
 
     /// Writes the results folder of the command line to `path`. Returns what was said on the way.

@@ -134,7 +134,7 @@ pub fn write_figures(
 ) -> Result<(), ExportError> {
     for figure in figures {
         folder.write(&format!("figures/{}.svg", figure.id), |out| {
-            out.write_all(figure.svg.as_bytes())
+            out.write_all(figure.standalone().as_bytes())
         })?;
         if png {
             let picture = crate::figure::png(&figure.svg).map_err(io::Error::other);

@@ -41,11 +41,20 @@ pub struct Figure {
     /// What is shown and how to read it.
     pub caption: String,
     /// The picture: a complete SVG document without a fixed size, which scales to its container's
-    /// width.
+    /// width. The page around it has the colours for dark screens.
     pub svg: String,
 }
 
+/// The style of figures on a dark screen.
+pub(crate) const DARK: &str = include_str!("figure/dark.css");
+
 impl Figure {
+    /// The picture as a document of its own, with its colours for dark screens.
+    #[must_use]
+    pub fn standalone(&self) -> String {
+        self.svg.replacen("</title>", &format!("</title><style>{DARK}</style>"), 1)
+    }
+
     fn new(id: String, title: String, caption: String, picture: &str) -> Self {
         let svg = panel::finish(picture, &title);
         Self { id, title, caption, svg }

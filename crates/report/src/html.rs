@@ -13,7 +13,7 @@ use justfull_lab::model::{ClaimTable, Comparison, Family, Group, Verdict};
 use std::fmt::Write;
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = concat!(include_str!("style.css"), include_str!("figure/dark.css"));
 
 /// The page of `comparison`. All text of the comparison is escaped.
 #[must_use]
@@ -348,10 +348,10 @@ mod tests {
         let page = html(&comparison);
         let settings = "<li>CoDel: rlc.queue.aqm = codel (target 15ms, interval 300ms)</li>";
         assert_eq!(page.matches(settings).count(), 1, "once for all points of a sweep");
-        assert!(page.contains("Simulated time") && !page.contains("Real time"));
+        assert!(page.contains("<dt>Simulated time") && !page.contains("<dt>Real time"));
         comparison.live = true;
         let page = html(&comparison);
-        assert!(page.contains("Real time") && !page.contains("Simulated time"));
+        assert!(page.contains("<dt>Real time") && !page.contains("<dt>Simulated time"));
     }
 
     #[test]
@@ -360,9 +360,10 @@ mod tests {
         let page = html(&comparison);
         let first = page.split("<figure id=\"").nth(1).and_then(|rest| rest.split('"').next());
         assert_eq!(first, Some("sweep-1"));
-        let dark = "@media screen and (prefers-color-scheme:dark){.jf";
-        assert_eq!(page.matches(dark).count(), page.matches("<svg class=\"jf\"").count());
-        assert_eq!(page.matches("<svg ").count(), figure::all(&comparison).len());
+        let figures = figure::all(&comparison);
+        assert_eq!(page.matches(figure::DARK).count(), 1);
+        assert_eq!(page.matches("<svg class=\"jf\"").count(), figures.len());
+        assert!(figures.iter().all(|figure| figure.standalone().contains(figure::DARK)));
     }
 
     #[test]

@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn u3_a_method_is_explained_by_its_settings_and_where_a_scenario_has_others() {
         let codel = explain("CoDel").expect("it is there");
-        assert!(codel.starts_with("CoDel: CoDel on the RLC queue (15 ms"), "{codel}");
+        assert!(codel.starts_with("CoDel: CoDel on the RLC queue with T20's 15 ms"), "{codel}");
         assert!(
             codel.contains("  rlc.queue.aqm = { kind = \"codel\", target = \"15ms\""),
             "{codel}"

@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_start_behind_the_end_and_one_that_cannot_be_spread_are_refused() {
         for (channel, said) in [
-            ("start = \"100s\"", "channel.start: found 100s, allowed is below 100s"),
+            ("start = \"100s\"", "`channel.start`: found 100s, allowed is below 100s"),
             ("start = \"spread\"\nat_end = \"stop\"", "found spread, allowed is a time"),
             ("start = \"evenly\"", "\"spread\" or a time"),
         ] {

@@ -216,12 +216,13 @@ mod tests {
     #[test]
     fn what_is_swept_is_told_as_swept() {
         let text = library::scenario("e19-one-qfi").expect("it ships");
-        let methods = Some(vec!["CoDel".to_string(), "Limit10".into()]);
-        let sweep = "rlc.queue.aqm.target=5ms,10ms".parse().expect("an axis");
+        let methods = Some(vec!["CoDel".to_string(), "CoDel-RFC8289".into()]);
+        let sweep = "rlc.queue.aqm.target=[5ms, 10ms]".parse().expect("an axis");
         let overrides = Overrides { methods, grid: vec![sweep], ..Overrides::default() };
         let read = Scenario::parse(text, Path::new("e"), None, overrides).expect("it is sound");
         let settings = read.method_settings().expect("it is sound");
-        assert!(settings[0].settings.contains("target swept"), "{settings:?}");
+        let expected = "rlc.queue.aqm = codel (target swept, interval 300ms)";
+        assert_eq!(settings[0].settings, expected);
     }
 
     /// Every shipped method says by which settings it differs from Vanilla, and no two say the

@@ -31,14 +31,6 @@ const AXIS: RGBColor = RGBColor(0x76, 0x76, 0x76);
 pub(super) const BOUND: RGBColor = RGBColor(0x44, 0x44, 0x44);
 /// The capacity's colour; no method has it.
 pub(super) const CAPACITY: RGBColor = RGBColor(0xc0, 0x00, 0x20);
-/// The style of a picture on a dark screen: ground, text, grid and axes, the clairvoyant policy,
-/// bound and capacity have other colours, methods keep theirs.
-const DARK: &str = "@media screen and (prefers-color-scheme:dark){.jf [fill='#FFFFFF']{fill:#17191c}\
-                    .jf [stroke='#FFFFFF']{stroke:#17191c}.jf [fill='#222222']{fill:#e4e6e8}\
-                    .jf [stroke='#DDDDDD']{stroke:#34383d}.jf [stroke='#767676']{stroke:#8d949b}\
-                    .jf [fill='#000000']{fill:#fff}.jf [stroke='#000000']{stroke:#fff}\
-                    .jf [fill='#444444']{fill:#c4c8cc}.jf [stroke='#444444']{stroke:#c4c8cc}\
-                    .jf [fill='#C00020']{fill:#ff6b7d}.jf [stroke='#C00020']{stroke:#ff6b7d}}";
 const FONT: f64 = 28.0;
 /// Mean width of a character of the font, rounded up.
 const CHARACTER: f64 = 0.56 * FONT;
@@ -81,10 +73,11 @@ pub(super) fn finish(svg: &str, title: &str) -> String {
         .and_then(|(_, rest)| rest.split_once('"'))
         .map_or("", |(view, _)| view);
     let title = super::escape(title);
-    let body = relative(&body.replace(" opacity=\"1\"", "").replace(">\n", ">"));
+    let body = body.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
+    let body = relative(&body.replace(">\n", ">"));
     format!(
         "<svg class=\"jf\" viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" \
-         role=\"img\"><title>{title}</title><style>{DARK}</style><rect width=\"100%\" \
+         font-family=\"sans-serif\" role=\"img\"><title>{title}</title><rect width=\"100%\" \
          height=\"100%\" fill=\"#FFFFFF\"/>{body}\n"
     )
 }
