@@ -67,6 +67,7 @@ pub(crate) fn write(
             grid: scenario.grid(point),
             runs,
             settings: Vec::new(),
+            parts: None,
         });
     }
     // How long it took differs from time to time.

@@ -45,8 +45,7 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     }
     if !is_scenario(&args.input) {
         // The heading says it.
-        let parts = scenario.parts().map_err(|e| Failure::usage(&e))?;
-        found.notes.retain(|note| Some(note) != parts.as_ref());
+        found.groups.iter_mut().for_each(|group| group.parts = None);
     }
     for group in &found.groups {
         tell(group, &not_run, &found.notes, args.json)?;

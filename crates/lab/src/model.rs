@@ -64,6 +64,9 @@ pub struct Group {
     /// What tells the methods apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<MethodSettings>,
+    /// Which parts of its trace the runs play, where these are not its head.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<String>,
 }
 
 impl Group {

@@ -193,12 +193,12 @@ fn gathered(
         version: env!("CARGO_PKG_VERSION").into(),
         ..Comparison::default()
     };
-    comparison.notes.extend(scenario.parts()?);
+    let parts = scenario.parts()?;
     let settings = scenario.method_settings()?;
     for point in 0..scenario.points().len() {
         let (label, x, grid) = (scenario.label(point), scenario.x(point), scenario.grid(point));
-        let settings = settings.clone();
-        comparison.groups.push(Group { label, x, grid, runs: Vec::new(), settings });
+        let (settings, parts) = (settings.clone(), parts.clone());
+        comparison.groups.push(Group { label, x, grid, runs: Vec::new(), settings, parts });
     }
     for (job, outcome) in jobs.iter().zip(outcomes) {
         match outcome {

@@ -102,11 +102,12 @@ impl Style {
     }
 }
 
-/// The notes of the table of `group` that say what tells its methods apart.
+/// The notes of the table of `group` that say what was run: which parts of a trace, and what tells
+/// the methods apart.
 #[must_use]
 pub fn settings(group: &Group) -> Vec<String> {
     let line = |of: &MethodSettings| format!("{}: {}", of.method, of.settings);
-    group.settings.iter().map(line).collect()
+    group.parts.iter().cloned().chain(group.settings.iter().map(line)).collect()
 }
 
 /// Explains the sign in every table that has one.

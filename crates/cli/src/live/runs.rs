@@ -129,7 +129,7 @@ impl Runs {
             ..Comparison::default()
         };
         let settings = scenario.method_settings().map_err(|e| Failure::usage(&e))?;
-        whole.notes.extend(scenario.parts().map_err(|e| Failure::usage(&e))?);
+        let parts = scenario.parts().map_err(|e| Failure::usage(&e))?;
         whole.groups = (0..=plan.jobs.last().map_or(0, |job| job.point))
             .map(|point| Group {
                 label: format!("{}: live", scenario.label(point)),
@@ -137,6 +137,7 @@ impl Runs {
                 grid: scenario.grid(point),
                 runs: Vec::new(),
                 settings: settings.clone(),
+                parts: parts.clone(),
             })
             .collect();
         for done in &self.done {

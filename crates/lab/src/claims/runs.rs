@@ -163,6 +163,7 @@ impl Runs {
                     grid: String::new(),
                     runs,
                     settings: scenario.method_settings()?,
+                    parts: scenario.parts()?,
                 });
             }
             comparison.scenario_toml.push_str(&format!(

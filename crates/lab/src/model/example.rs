@@ -40,6 +40,7 @@ pub fn comparison(seeds: u64) -> Comparison {
             method: "CoDel".into(),
             settings: "rlc.queue.aqm = codel (target 15ms, interval 300ms)".into(),
         }],
+        parts: None,
     };
     Comparison {
         title: "Delay & utilisation <of eight policies>".into(),
