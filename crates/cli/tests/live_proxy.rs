@@ -127,7 +127,7 @@ fn a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused() {
         }
         let words = ["live", "r22-live-fast", "--method", "RAPID", "--no-files"];
         let done = Run::of(JUSTFULL, folder, &words).end();
-        assert!(done.code == 2 && done.error().contains("`justfull live --proxy FILE`"));
+        assert!(done.code == 2 && done.error().contains("or `--proxy FILE`"));
     });
 }
 
