@@ -1,10 +1,10 @@
-//! Validation of the TCP controls and of figures: what formulas and papers state, what ours do, and
-//! the verdict.
+//! Validation of the TCP controls and of figures: what formulas and papers state, what ours do,
+//! and the verdict.
 //!
 //! The cases with their bands are data (`claims/validation`), committed before the first run. The
 //! measurements of controls are code, one file for each, and run in dumbbells
-//! ([`justfull_sim::dumbbell`]); those of the figures worked out by hand are data too, and run whole
-//! scenarios. Everything gives the same bytes on every machine.
+//! ([`justfull_sim::dumbbell`]); those of the figures worked out by hand are data too, and run
+//! whole scenarios. Everything gives the same bytes on every machine.
 
 mod bbr;
 mod by_hand;

@@ -81,8 +81,8 @@ fn geometric(a: f64, p: f64) -> f64 {
     (2.0 - a) / (2.0 * (p - a)) - 0.5
 }
 
-/// The share that a queue of `n` packets drops where a slot serves one and sees `rho` arrivals: from
-/// the stationary law of the queue before a slot, found by repeated steps.
+/// The share that a queue of `n` packets drops where a slot serves one and sees `rho` arrivals:
+/// from the stationary law of the queue before a slot, found by repeated steps.
 fn lost(n: usize, rho: f64) -> f64 {
     let mut law = vec![1.0 / (n + 1) as f64; n + 1];
     for _ in 0..2_000 {
