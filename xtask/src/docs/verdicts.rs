@@ -75,7 +75,8 @@ struct Outcomes {
     explained: usize,
     missed: usize,
     not_run: usize,
-    undecided: usize,
+    /// None in a table that does not say.
+    undecided: Option<usize>,
     /// Name of the TCP of the paper's time, where the table has one.
     period: Option<String>,
     /// Claims that are met in each world by its name, where there are several.
@@ -90,6 +91,8 @@ pub(super) fn run_with(root: &Path, mode: Mode) -> Outcome {
         pages.insert(page.to_owned(), filled_in(page, &old, name, text)?);
         Ok(())
     };
+    // A stale table of one paper keeps no other's page from being made.
+    let mut wrong: Vec<String> = Vec::new();
     let mut rows = String::from(
         "| paper | claims | met | explained | missed | undecided | seeds |\n\
          |---|---|---|---|---|---|---|\n",
@@ -97,9 +100,11 @@ pub(super) fn run_with(root: &Path, mode: Mode) -> Outcome {
     for paper in &PAPERS {
         let found = outcomes(root, paper.name)?;
         let of_file = of_file(paper.claims, &read(&root.join(paper.claims))?)?;
-        let sentence = sentence(paper.name, &found, &of_file)?;
         let page = format!("docs/reproduction/{}.md", paper.name);
-        fill(&page, &format!("verdict {}", paper.name), &format!("{sentence}\n"))?;
+        match sentence(paper.name, &found, &of_file) {
+            Ok(text) => fill(&page, &format!("verdict {}", paper.name), &format!("{text}\n"))?,
+            Err(stale) => wrong.push(stale),
+        }
         rows += &readme_row(paper, &found);
     }
     fill(README, "claims", &rows)?;
@@ -118,7 +123,11 @@ pub(super) fn run_with(root: &Path, mode: Mode) -> Outcome {
             line.contains(&table)
         })?;
     }
-    pages.iter().try_for_each(|(page, text)| settle(&root.join(page), text, mode))
+    pages.iter().try_for_each(|(page, text)| settle(&root.join(page), text, mode))?;
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Check(wrong.join("\n  "))),
+    }
 }
 
 fn outcomes(root: &Path, name: &str) -> Outcome<Outcomes> {
@@ -155,7 +164,7 @@ fn of_table(file: &str, text: &str) -> Outcome<Outcomes> {
             "explained" => found.explained = count,
             "missed" => found.missed = count,
             "not run" => found.not_run = count,
-            "undecided" => found.undecided = count,
+            "undecided" => found.undecided = Some(count),
             _ => {}
         }
     }
@@ -190,14 +199,15 @@ fn of_file(file: &str, text: &str) -> Outcome<OfFile> {
     Ok(OfFile { claims, seeds, live: value("live") == Some("true") })
 }
 
-/// One sentence that is true of the table of the paper called `name`.
-fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Outcome<String> {
+/// One sentence that is true of the table of the paper called `name`, or why the table is not that
+/// of its file.
+fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Result<String, String> {
     let again = format!("run `justfull reproduce` for {name} whole and commit its table");
     if found.claims != of_file.claims {
-        return Err(Failure::Check(format!(
+        return Err(format!(
             "docs/reproduction/{name}-table.md: found {} claims, its file has {}; {again}",
             found.claims, of_file.claims
-        )));
+        ));
     }
     let (runs, whole) = match (of_file.live, found.seeds == of_file.seeds) {
         (false, true) => (format!("over {} seeds", found.seeds), String::new()),
@@ -208,10 +218,10 @@ fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Outcome<String> {
             format!(" (the command makes {} unless told otherwise)", of_file.seeds),
         ),
         (false, false) => {
-            return Err(Failure::Check(format!(
+            return Err(format!(
                 "docs/reproduction/{name}-table.md: found {} seeds, its file has {}; {again}",
                 found.seeds, of_file.seeds
-            )));
+            ));
         }
     };
     let not_run = match found.not_run {
@@ -232,18 +242,21 @@ fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Outcome<String> {
         false => format!("; one world for all, met are {}", worlds.join(", ")),
     };
     let undecided = match found.undecided {
-        0 => "the seeds decide all of these verdicts".into(),
-        1 => "one of these verdicts is undecided, since a 95 % interval crosses an edge of its \
-              band"
-            .into(),
-        count => format!(
-            "{count} of these verdicts are undecided, since a 95 % interval crosses an edge of \
+        None => String::new(),
+        Some(0) => "; the seeds decide all of these verdicts".into(),
+        Some(1) => {
+            "; one of these verdicts is undecided, since a 95 % interval crosses an edge of \
+                    its band"
+                .into()
+        }
+        Some(count) => format!(
+            "; {count} of these verdicts are undecided, since a 95 % interval crosses an edge of \
              their band"
         ),
     };
     Ok(format!(
-        "**Of {} claims {} are met, {} are explained by a switch and {} are missed{not_run}, \
-         {runs}{whole}{judged}{worlds}; {undecided} ([table]({name}-table.md)).**",
+        "**Of {} claims {} are met, {} explained by a switch and {} missed{not_run}, \
+         {runs}{whole}{judged}{worlds}{undecided} ([table]({name}-table.md)).**",
         found.claims, found.met, found.explained, found.missed
     ))
 }
@@ -258,7 +271,7 @@ fn readme_row(paper: &Paper, found: &Outcomes) -> String {
         found.met,
         found.explained,
         found.missed,
-        found.undecided,
+        found.undecided.map_or_else(|| "–".into(), |count| count.to_string()),
         found.seeds
     )
 }
@@ -339,11 +352,11 @@ mod tests {
     fn the_sentence_has_the_counts_and_seeds_of_the_table() {
         let found = of_table("t", TABLE).unwrap();
         let worlds = vec![("today".to_owned(), 4), ("Linux 4.15".to_owned(), 5)];
-        assert_eq!((found.seeds, found.met, found.undecided), (5, 5, 2));
+        assert_eq!((found.seeds, found.met, found.undecided), (5, 5, Some(2)));
         assert_eq!((found.period.as_deref(), &found.worlds), (Some("Linux 4.15"), &worlds));
         let text = sentence("X", &found, &FILE).unwrap();
         for part in [
-            "Of 9 claims 5 are met, 1 are explained by a switch and 3 are missed, over 5 seeds",
+            "Of 9 claims 5 are met, 1 explained by a switch and 3 missed, over 5 seeds",
             "under Linux 4.15, the TCP of the paper's time",
             "met are 4 under *today*, 5 under *Linux 4.15*",
             "2 of these verdicts are undecided",
@@ -358,12 +371,14 @@ mod tests {
         let old = "note: 3 seeds\n\n2 claims: 1 met, 0 explained, 1 missed, 0 not run\n";
         let found = of_table("t", old).unwrap();
         assert_eq!((found.seeds, found.met, found.missed, found.worlds.len()), (3, 1, 1, 0));
+        let text = sentence("X", &found, &OfFile { claims: 2, seeds: 3, live: false }).unwrap();
+        assert!(!text.contains("decide"), "the table does not say: {text}");
     }
 
     #[test]
     fn a_table_of_other_seeds_or_claims_than_its_file_or_of_a_short_run_is_refused() {
         let found = of_table("t", TABLE).unwrap();
-        let with = |of_file| said(sentence("X", &found, &of_file));
+        let with = |of_file| sentence("X", &found, &of_file).unwrap_err();
         assert!(with(OfFile { seeds: 10, ..FILE }).contains("found 5 seeds, its file has 10"));
         assert!(with(OfFile { claims: 8, ..FILE }).contains("found 9 claims, its file has 8"));
         let live = sentence("X", &found, &OfFile { seeds: 10, live: true, ..FILE }).unwrap();
