@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,23 @@ __all__ = ["Fit", "Moments", "Trace", "fit", "read"]
 
 @dataclass(frozen=True)
 class Moments:
-    """Of a rate over the steps of a chain."""
+    """Of a rate over the steps of a chain: what a queue sees of it."""
 
     mean_mbit_s: float
     sd_mbit_s: float
-    lag1: float
-    """Autocorrelation at one step."""
+    autocorrelation: tuple[float | None, ...]
+    """After 1, 10 and 100 steps; None where the trace is too short to tell."""
+
+    percentiles_mbit_s: tuple[float, ...]
+    """The 5th, 50th and 95th."""
+
+    silences: tuple[float, ...]
+    """Share of steps in which nothing passes, mean and longest such time in seconds."""
+
+    @property
+    def lag1(self) -> float:
+        """Autocorrelation after one step; 0 when the rate never changes."""
+        return self.autocorrelation[0] or 0.0
 
 
 @dataclass(frozen=True)
@@ -105,13 +117,18 @@ class Trace:
         `map`, `prbs` and `layers` say how a CQI becomes a rate.
         """
         toml, told = self._native.fit(over, step, _texts(quality))
-        trace, quantised, chain = (Moments(*moments) for moments in told)
+        trace, quantised, chain = (_moments(*found) for found in told)
         return Fit(toml, trace, quantised, chain)
 
     def __repr__(self) -> str:
         info = self.info()
         return (f"<justfull.traces.Trace {info['file']}: {self.duration_s:g} s, "
                 f"{info['rate_mbit_s_mean']:.3g} Mbit/s>")
+
+
+def _moments(mean: float, sd: float, *rest: Sequence[float | None]) -> Moments:
+    memory, percentiles, silences = (tuple(part) for part in rest)
+    return Moments(mean, sd, memory, percentiles, silences)  # type: ignore[arg-type]
 
 
 def _texts(options: dict[str, str | int]) -> dict[str, str]:
@@ -122,8 +139,9 @@ def read(file: str | os.PathLike[str], **options: str | int) -> Trace:
     """The trace in `file`, as `justfull trace` reads it.
 
     Options have the names of the command line's: `format` (its `--from`), `packet`, `row`,
-    `rate_column` with `unit` and `time_column`, `column`, `repeated`, `gaps`, `idle`, `map`,
-    `prbs`, `layers`. Raises TraceError for a file that is no trace.
+    `rate_column` or `amount_column` with `time_column`, `unit`, `time_unit`, `separator`,
+    `decimal`; `rnti`, `link`; `column`, `repeated`, `gaps`, `idle`; `map`, `prbs`, `layers`.
+    Raises TraceError for a file that is no trace, and for an option that it does not read.
     """
     return Trace(_native.Trace(file, _texts(options)))
 

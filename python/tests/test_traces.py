@@ -67,6 +67,13 @@ def test_a_part_and_a_table_of_rates(tmp_path: Path, walk: Path) -> None:
     table.write_text("time_ms,rate\n0,8\n1000,16\n2000,8\n")
     drive = jf.traces.read(table, rate_column="rate", unit="Mbit/s", time_column="time_ms")
     assert drive.rates("1s")[1][:2] == pytest.approx([8, 16])
+    table.write_text("zeit;DL (kbps)\n0,0;8000\n0,5;16000\n")
+    tram = jf.traces.read(table, rate_column=2, time_column="zeit")
+    assert tram.rates("500ms")[1] == pytest.approx([8, 16])
+    assert any("decimal comma" in note for note in tram.notes)
+    with pytest.raises(jf.TraceError, match="without effect") as told:
+        jf.traces.read(walk, gaps="zero")
+    assert told.value.field == "gaps"
 
 
 def test_what_is_wrong_is_named(tmp_path: Path, walk: Path) -> None:
@@ -81,8 +88,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, walk: Path) -> None:
     for field, call in (
         ("options", lambda: jf.traces.read(walk, colour="red")),
         ("format", lambda: jf.traces.read(walk, format="mahi")),
-        ("unit", lambda: jf.traces.read(walk, rate_column="rate")),
-        ("rate_column", lambda: jf.traces.read(walk, unit="Mbit/s")),
+        ("unit", lambda: jf.traces.read(walk, rate_column="1", unit="furlong")),
+        ("time_unit", lambda: jf.traces.read(walk, time_unit="min")),
+        ("rnti", lambda: jf.traces.read(walk, rnti="all")),
         ("prbs", lambda: trace.fit(prbs="many")),
         ("prbs", lambda: trace.fit(prbs=0)),
         ("step", lambda: trace.fit(step="2s")),

@@ -10,8 +10,9 @@ use justfull_trace::fit::{self, Over};
 use justfull_trace::info::{self, Info};
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 use justfull_trace::{
-    self as trace, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle,
-    Loaded, Output, RateTable, RateUnit, ReadOptions, Repairs, Repeated, Timeline,
+    self as trace, BitRate, Bytes, Column, ConfigError, DecimalSign, Duration, Factor, FileFormat,
+    Gaps, Idle, Link, Loaded, Output, ReadOptions, Repairs, Repeated, Rnti, Separator, TimeUnit,
+    Timeline, Unit,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
     /// Say what traces are like: length, rates, outages, coherence, repairs
-    #[command(after_help = "Examples:\n  justfull trace info downlink.trace\n  justfull trace \
-                            info *.csv --bin 1s --json")]
+    #[command(after_help = INFO_EXAMPLES)]
     Info(InfoArgs),
     /// Convert a trace to another format, whole or in part; every byte is kept or told
     #[command(after_help = CONVERT_EXAMPLES)]
@@ -37,14 +37,24 @@ pub(crate) enum TraceCommand {
     Plot(PlotArgs),
 }
 
+const INFO_EXAMPLES: &str = "\
+Examples:
+  justfull trace info downlink.trace
+  justfull trace info *.csv --bin 1s --json
+  justfull trace info drive.csv --time-column 'Time(ms)' --rate-column 'DL (kbps)'";
+
 const CONVERT_EXAMPLES: &str = "\
 Examples:
   justfull trace convert phone-log.csv --to mahimahi -o downlink.trace
   justfull trace convert --cbr 12Mbit/s --duration 60s --to mahimahi -o 12mbit.trace
-  justfull trace convert downlink.trace --from-time 10s --to-time 70s --scale 0.5 --to parquet -o \
-                                part.parquet
+  justfull trace convert downlink.trace --from-time 10s --to-time 70s --scale 0.5 --to csv -o \
+                                part.csv
   justfull trace convert drive.csv --time-column time --rate-column throughput --unit Mbit/s \
                                 --to csv -o drive.trace.csv
+  justfull trace convert rates.txt --time-column 1 --rate-column 2 --unit Mbit/s --gaps zero --to \
+                                csv
+  justfull trace convert log.csv --time-column time --amount-column rx_bytes --to csv
+  justfull trace convert nrscope.csv --rnti 17921 --to mahimahi -o ue.trace
   justfull trace convert log.csv --column cqi --map oai --prbs 50 --to csv -o -";
 
 const FIT_EXAMPLES: &str = "\
@@ -68,31 +78,54 @@ pub(crate) struct ReadArgs {
     /// 1460B]
     #[arg(long, value_name = "SIZE")]
     packet: Option<Bytes>,
-    /// Length of a row of the formats bytes and cqi, and of tables of rates [default: 1s for cqi]
+    /// Length of a row of the formats bytes and cqi, and of tables without times; of the intervals
+    /// that rows with times become [default: 1s for cqi; what fits the rows]
     #[arg(long, value_name = "TIME")]
     row: Option<Duration>,
-    /// Column of the rates in a table with a header line, with --unit
-    #[arg(long, value_name = "NAME", requires = "unit", conflicts_with = "from")]
+    /// Column of the rates of a table, by name or by number from 1
+    #[arg(long, value_name = "COLUMN")]
     rate_column: Option<String>,
-    /// Unit of the rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s
-    #[arg(long, requires = "rate_column")]
-    unit: Option<RateUnit>,
-    /// Column of their times, in s or in what its name ends in (_ms, _us, _ns); the first becomes 0
-    /// [default: rows as long as --row]
-    #[arg(long, value_name = "NAME", requires = "rate_column")]
+    /// Column of amounts at instants of a table; those of one instant are added
+    #[arg(long, value_name = "COLUMN", conflicts_with = "rate_column")]
+    amount_column: Option<String>,
+    /// Column of their times, which may be epochs or dates; the first becomes 0 [default: rows as
+    /// long as --row]
+    #[arg(long, value_name = "COLUMN")]
     time_column: Option<String>,
-    /// Column of a phone log: dl_bitrate, ul_bitrate, cqi
-    #[arg(long, default_value = "dl_bitrate")]
-    column: Column,
-    /// Rows of a phone log that share a second: last, first, mean, error
-    #[arg(long, value_name = "REPAIR", default_value = "last")]
-    repeated: Repeated,
-    /// Missing seconds and values: hold, zero, skip (compresses time), error
-    #[arg(long, value_name = "REPAIR", default_value = "hold")]
-    gaps: Gaps,
-    /// Idle rows of a phone log (state I): cut (compresses time), keep
-    #[arg(long, value_name = "REPAIR", default_value = "cut")]
-    idle: Idle,
+    /// Unit of the rates or amounts, such as kbit/s, Mbps, MB/s, B: b is bits, B bytes [default:
+    /// that in the column's name]
+    #[arg(long)]
+    unit: Option<Unit>,
+    /// Unit of the times: s, ms, us, ns [default: that in the column's name, or what an epoch
+    /// shows, or s]
+    #[arg(long)]
+    time_unit: Option<TimeUnit>,
+    /// What separates fields: comma, semicolon, tab, blank [default: found from the file]
+    #[arg(long)]
+    separator: Option<Separator>,
+    /// Sign before a fraction: point, comma [default: found from the file]
+    #[arg(long)]
+    decimal: Option<DecimalSign>,
+    /// Terminal of NR-Scope's log: its RNTI, or sum [default: sum]
+    #[arg(long, value_name = "RNTI")]
+    rnti: Option<Rnti>,
+    /// Direction of NR-Scope's log: dl, ul [default: dl]
+    #[arg(long)]
+    link: Option<Link>,
+    /// Column of a phone log: dl_bitrate, ul_bitrate, cqi [default: dl_bitrate]
+    #[arg(long)]
+    column: Option<Column>,
+    /// Rows of one time: last, first, mean, sum, error [default: last in phone logs, mean of rates,
+    /// sum of amounts]
+    #[arg(long, value_name = "REPAIR")]
+    repeated: Option<Repeated>,
+    /// Times without a row, and rows without a value: hold, zero, skip (compresses time), error
+    /// [default: hold; a table with empty fields is refused]
+    #[arg(long, value_name = "REPAIR")]
+    gaps: Option<Gaps>,
+    /// Idle rows of a phone log (state I): cut (compresses time), keep [default: cut]
+    #[arg(long, value_name = "REPAIR")]
+    idle: Option<Idle>,
     /// Map from CQI to MCS: tmc, oai, oai_2013, ns3_lteamc, nr_t1, nr_t2, nr_t3 [default: tmc]
     #[arg(long, value_name = "NAME")]
     map: Option<String>,
@@ -110,11 +143,15 @@ impl ReadArgs {
             format: self.from,
             packet: self.packet,
             interval: self.row,
-            rates: self.rate_column.as_ref().map(|rate| RateTable {
-                time: self.time_column.clone(),
-                rate: rate.clone(),
-                unit: self.unit.unwrap_or_default(),
-            }),
+            rate_column: self.rate_column.clone(),
+            amount_column: self.amount_column.clone(),
+            time_column: self.time_column.clone(),
+            unit: self.unit,
+            time_unit: self.time_unit,
+            separator: self.separator,
+            decimal: self.decimal,
+            rnti: self.rnti,
+            link: self.link,
             column: self.column,
             repairs: Repairs { repeated: self.repeated, gaps: self.gaps, idle: self.idle },
             ..ReadOptions::default()
@@ -125,16 +162,20 @@ impl ReadArgs {
         Ok(options)
     }
 
-    /// Reads `file`, `-` for standard input, and says what was repaired.
+    /// Reads `file`, `-` for standard input.
     fn load(&self, file: &Path) -> Result<Loaded, Failure> {
-        let options = self.options()?;
-        let loaded = if file == Path::new("-") {
-            trace::load_from(io::stdin().lock(), Path::new("<stdin>"), &options)
-        } else {
-            trace::load(file, &options)
-        };
-        loaded.map_err(|e| Failure::usage(&e))
+        read_with(&self.options()?, file)
     }
+}
+
+/// Reads `file`, `-` for standard input.
+fn read_with(options: &ReadOptions, file: &Path) -> Result<Loaded, Failure> {
+    let loaded = if file == Path::new("-") {
+        trace::load_from(io::stdin().lock(), Path::new("<stdin>"), options)
+    } else {
+        trace::load(file, options)
+    };
+    loaded.map_err(|e| Failure::usage(&e))
 }
 
 /// Says what was repaired in `file`, or what its format cannot hold.
@@ -178,7 +219,7 @@ pub(crate) struct ConvertArgs {
     /// A constant rate instead of a file; --duration says how long
     #[arg(long, value_name = "RATE", requires = "duration")]
     cbr: Option<BitRate>,
-    /// Format to write: mahimahi, cellreplay, t20, cqi, bytes, csv, parquet
+    /// Format to write: mahimahi, cellreplay, t20, cqi, bytes, csv
     #[arg(long, value_name = "FORMAT")]
     to: FileFormat,
     /// File to write; - is standard output
@@ -199,8 +240,7 @@ pub(crate) struct ConvertArgs {
     /// Loop or cut to this length
     #[arg(long, value_name = "TIME")]
     duration: Option<Duration>,
-    /// Length of the intervals to write, for bytes, csv and parquet [default: as read; 1ms for
-    /// --cbr]
+    /// Length of the intervals to write, for bytes and csv [default: as read; 1ms for --cbr]
     #[arg(long, value_name = "TIME")]
     interval: Option<Duration>,
     /// Size of the packets to write [default: mahimahi 1500B, cellreplay 1400B, t20 1460B]
@@ -240,7 +280,7 @@ pub(crate) struct SynthArgs {
     /// Seed: the same gives the same trace
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Format to write: mahimahi, cellreplay, t20, cqi, bytes, csv, parquet
+    /// Format to write: mahimahi, cellreplay, t20, cqi, bytes, csv
     #[arg(long, value_name = "FORMAT")]
     to: FileFormat,
     /// Size of the packets to write [default: mahimahi 1500B, cellreplay 1400B, t20 1460B]
@@ -364,11 +404,12 @@ fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 }
 
 fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
-    let loaded = args.read.load(&args.file)?;
+    let options = args.read.options()?;
+    let quality = options.quality.clone();
+    let loaded = read_with(&options.used_elsewhere(&["map", "prbs", "layers"]), &args.file)?;
     tell(&args.file, &loaded.notes);
     let over =
         args.over.unwrap_or(if loaded.timeline.cqi().is_some() { Over::Cqi } else { Over::Rate });
-    let quality = args.read.options()?.quality;
     let sized = args.read.prbs.is_some();
     let fitted =
         fit::fit(&loaded.timeline, over, args.step, &quality, sized).map_err(|e| refused(&e))?;
@@ -381,6 +422,9 @@ fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
             quality.n_prb
         );
         tell(&args.file, &[assumed]);
+    }
+    for line in fitted.table() {
+        say(&line);
     }
     let text = fitted.toml(&args.file.display().to_string());
     put(&args.out, &mut |file| file.write_all(text.as_bytes()))

@@ -150,7 +150,7 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
             file("fall.trace"),
             "fall.trace:2: column `time_ms`: found 4 after 5, allowed is times that do not fall",
         ),
-        (file("empty"), "empty: found an empty file, allowed is one of mahimahi"),
+        (file("empty"), "empty: found an empty file, allowed is a trace"),
         (file("cut.gz"), "cut.gz: found a read error"),
         (file("dir"), "dir: found a directory, allowed is a regular file"),
         (file("none"), "none: found No such file"),
@@ -162,6 +162,8 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
         (more(&["--loop", "0"]), "--loop: found 0, allowed is at least 1"),
         (more(&["--interval", "0s"]), "--interval: found 0s, allowed is above 0s, at most 1h"),
         (more(&["--prbs", "0"]), "--prbs: found 0, allowed is 1 to 110"),
+        (more(&["--prbs", "50"]), "m.trace: --prbs: found an option without effect on the format"),
+        (more(&["--gaps", "error"]), "m.trace: --gaps: found an option without effect"),
         (more(&["--map", "none"]), "--map: found none, allowed is one of tmc, oai"),
         (
             vec!["convert", "m.trace", "--to", "ucc", "-o", "out"],
@@ -185,6 +187,63 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
         assert!(!folder.path().join("out").exists(), "{args:?}");
         assert!(!std::fs::read_dir(&folder).expect("a folder").any(hidden), "{args:?}");
     }
+}
+
+#[test]
+fn a_table_is_told_by_its_columns_its_units_and_the_options_that_read_it() {
+    let folder = folder();
+    put(
+        folder.path(),
+        "drive.csv",
+        "Time(ms),cell,DL (kbps)\n0,7,12500\n100,7,11000\n200,8,9000\n",
+    );
+    let unplaced = refused(folder.path(), &["info", "drive.csv"]);
+    assert!(
+        unplaced.contains(
+            "columns `Time(ms)`, `cell`, `DL (kbps)`, allowed is the names of two of them: \
+             justfull trace info drive.csv --time-column 'Time(ms)' --rate-column 'DL (kbps)'"
+        ),
+        "{unplaced}"
+    );
+    let read = ["--time-column", "Time(ms)", "--rate-column", "3"];
+    let (table, notes) =
+        sound(folder.path(), &[&["convert", "drive.csv"], &read[..], &["--to", "csv"]].concat());
+    assert_eq!(table, "start_ms,end_ms,bytes\n0,100,156250\n100,200,137500\n200,300,112500\n");
+    assert!(
+        notes.contains("note: drive.csv: rates of `DL (kbps)` in kbit/s, by its name"),
+        "{notes}"
+    );
+    assert!(notes.contains("note: drive.csv: times of `Time(ms)` in ms, by its name"), "{notes}");
+    let (_, notes) = sound(folder.path(), &[&["info", "drive.csv"], &read[..]].concat());
+    assert!(notes.contains("in kbit/s, by its name"), "{notes}");
+    let parts = ["--interval", "70ms", "--from-time", "35ms", "--to-time", "265ms", "--to", "csv"];
+    let (table, _) = sound(folder.path(), &[&["convert", "drive.csv"], &read[..], &parts].concat());
+    let last = table.lines().last().expect("a row");
+    assert!(last.starts_with("210,230,"), "a part of 230 ms ends there: {table}");
+    let total: u64 =
+        table.lines().skip(1).filter_map(|row| row.split(',').nth(2)?.parse::<u64>().ok()).sum();
+    // 65 ms of 12.5, 100 ms of 11 and 65 ms of 9 Mbit/s: 312 187.5 B.
+    assert_eq!(total, 312_188);
+    put(folder.path(), "t.parquet", "PAR1....PAR1");
+    let parquet = refused(folder.path(), &["info", "t.parquet"]);
+    assert!(parquet.contains("found a Parquet file") && parquet.contains("duckdb"), "{parquet}");
+}
+
+#[test]
+fn a_fit_prints_what_a_queue_sees_of_trace_and_chain() {
+    let folder = folder();
+    put(folder.path(), "b.csv", format!("bytes\n{}", "90000\n50000\n0\n0\n70000\n".repeat(60)));
+    let (toml, told) = sound(folder.path(), &["fit", "b.csv", "--row", "100ms"]);
+    for line in
+        ["mean, Mbit/s", "autocorrelation after 10 steps", "share of silence", "longest silence, s"]
+    {
+        assert!(told.contains(line) && toml.contains(&format!("# {line}")), "{told}");
+    }
+    assert!(toml.contains("states = [0,") || toml.contains(", 0"), "{toml}");
+    put(folder.path(), "walk.toml", toml);
+    let (made, _) =
+        sound(folder.path(), &["synth", "walk.toml", "--duration", "20s", "--to", "csv"]);
+    assert!(made.lines().any(|row| row.split(',').nth(2) == Some("0")), "it is silent at times");
 }
 
 #[test]
@@ -263,12 +322,7 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
         at,
         &["synth", "train-like", "--duration", "20s", "--seed", "4", "--to", "csv", "-o", "t.csv"],
     );
-    for (format, file) in [
-        ("mahimahi", "t.mahi"),
-        ("cellreplay", "t.cell"),
-        ("parquet", "t.parquet"),
-        ("t20", "t.t20"),
-    ] {
+    for (format, file) in [("mahimahi", "t.mahi"), ("cellreplay", "t.cell"), ("t20", "t.t20")] {
         sound(at, &["convert", "t.csv", "--to", format, "-o", file]);
     }
     put(at, "t.train", "0 20 0 1 2 3\n100 21 0 2 4\n200 20 0 1\n");
@@ -295,7 +349,6 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
         ("csv", "t.csv"),
         ("auto", "t.mahi"),
         ("cellreplay", "t.cell"),
-        ("auto", "t.parquet"),
         ("auto", "t.t20"),
         ("auto", "t.train"),
         ("auto", "t.ucc"),
@@ -303,16 +356,24 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
         let done = check(&format!("file = \"{file}\"\nformat = \"{format}\"\nunit = \"bytes\""));
         assert!(done.status.success(), "{file}: {}", String::from_utf8_lossy(&done.stderr));
     }
+    put(at, "t.table", "zeit;DL (kbps)\n0,0;8000\n0,5;16000\n");
+    let table = check(
+        "file = \"t.table\"\nunit = \"bytes\"\ntime_column = \"zeit\"\nrate_column = \"DL (kbps)\"",
+    );
+    let text = String::from_utf8_lossy(&table.stderr);
+    assert!(table.status.success() && text.contains("in kbit/s, by its name"), "{text}");
     let warned = check("file = \"t.ucc\"\nformat = \"ucc\"\nunit = \"bytes\"");
     let text = String::from_utf8_lossy(&warned.stderr);
     assert!(text.contains("warning: t.ucc: line 3: 1 seconds are missing in 1 places"), "{text}");
     for (more, error) in [
         (
             "row = \"1s\"",
-            "field `channel.row`: found a length, allowed is no such setting: the format mahimahi \
-             says",
+            "field `channel.row`: found a length, allowed is no such setting: the format says",
         ),
-        ("interval = \"10ms\"", "field `channel.interval`: found 10ms, allowed is no such setting"),
+        ("interval = \"10ms\"", "field `channel.interval`: found a key without effect"),
+        ("gaps = \"zero\"", "field `channel.gaps`: found a key without effect, allowed is"),
+        ("rate_column = \"2\"", "field `channel.format`: found a key without effect"),
+        ("rate_unit = \"furlong\"", "field `channel.rate_unit`: found furlong, allowed is a rate"),
         ("rows = 0", "field `channel.rows`: found 0, allowed is 1 to the"),
     ] {
         let done =
@@ -330,12 +391,12 @@ fn a_table_of_rates_is_read_by_the_names_of_its_columns() {
     let all = |words: &[&'static str]| [words, &names[..]].concat();
     let (csv, said) = sound(folder.path(), &all(&["convert", "t.csv", "--to", "csv"]));
     assert_eq!(csv.lines().last(), Some("1,2,2000000"), "{csv}");
-    assert!(said.contains("the first row is at 1700000000 s, which became 0"), "{said}");
+    assert!(said.contains("the first row is at 1700000000, which became 0"), "{said}");
     sound(folder.path(), &all(&["plot", "t.csv", "-o", "p.svg", "--from-time", "1s"]));
     let row = ["info", "t.csv", "--rate-column"];
     for (args, why) in [
         (&["sped", "--unit", "bit/s", "--row", "1s"][..], "speed"),
-        (&["speed", "--unit", "Mb/s", "--row", "1s"], "Mbit/s"),
+        (&["speed", "--unit", "furlong", "--row", "1s"], "Mbit/s"),
         (&["speed", "--unit", "bit/s"], "no length of a row"),
         (&["speed"], "--unit"),
     ] {

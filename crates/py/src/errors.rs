@@ -85,12 +85,15 @@ pub(crate) fn trace(py: Python<'_>, file: &Path, error: &TraceError) -> PyErr {
     let attributes = PyDict::new(py);
     let (line, column, found, allowed) = match error {
         TraceError::Malformed { line, column, found, allowed, .. } => {
-            (Some(*line), *column, found.as_str(), allowed.as_str())
+            (Some(*line), column.clone(), found.as_str(), allowed.as_str())
+        }
+        TraceError::Useless { option, .. } => {
+            (None, option.replace('-', "_"), "an option without effect", "an option of the format")
         }
         TraceError::Unusable { found, allowed, .. } => {
-            (None, "file", found.as_str(), allowed.as_str())
+            (None, "file".into(), found.as_str(), allowed.as_str())
         }
-        _ => (None, "file", "no file", "a file that is there"),
+        _ => (None, "file".to_string(), "no file", "a file that is there"),
     };
     let fill = || -> PyResult<()> {
         attributes.set_item("file", file.display().to_string())?;

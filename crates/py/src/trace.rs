@@ -5,7 +5,7 @@ use justfull_base::{Bytes, ConfigError, Duration};
 use justfull_report::export;
 use justfull_trace::fit::{self, Over, Statistics};
 use justfull_trace::info::{self, Info};
-use justfull_trace::{self as trace, FileFormat, Loaded, Output, RateTable, ReadOptions, Timeline};
+use justfull_trace::{self as trace, FileFormat, Loaded, Output, ReadOptions, Timeline};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -13,8 +13,10 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Mean and standard deviation of the rate in Mbit/s, and its autocorrelation at one step.
-type Moments = (f64, f64, f64);
+/// The mean and the standard deviation of the rate in Mbit/s, its autocorrelation after 1, 10 and
+/// 100 steps, its 5th, 50th and 95th percentile, the share of silence, and the mean and the longest
+/// silence in seconds.
+type Moments = (f64, f64, [Option<f64>; 3], [f64; 3], [f64; 3]);
 
 /// A trace in memory.
 #[pyclass(frozen, module = "justfull._native")]
@@ -51,19 +53,28 @@ fn options(py: Python<'_>, given: &BTreeMap<String, String>) -> PyResult<ReadOpt
             "format" => options.format = Some(told(py, name, text)?),
             "packet" => options.packet = Some(told(py, name, text)?),
             "row" => options.interval = Some(told(py, name, text)?),
-            "column" => options.column = told(py, name, text)?,
-            "repeated" => options.repairs.repeated = told(py, name, text)?,
-            "gaps" => options.repairs.gaps = told(py, name, text)?,
-            "idle" => options.repairs.idle = told(py, name, text)?,
-            "rate_column" | "time_column" | "unit" | "map" | "prbs" | "layers" => {}
+            "rate_column" => options.rate_column = Some(text.clone()),
+            "amount_column" => options.amount_column = Some(text.clone()),
+            "time_column" => options.time_column = Some(text.clone()),
+            "unit" => options.unit = Some(told(py, name, text)?),
+            "time_unit" => options.time_unit = Some(told(py, name, text)?),
+            "separator" => options.separator = Some(told(py, name, text)?),
+            "decimal" => options.decimal = Some(told(py, name, text)?),
+            "rnti" => options.rnti = Some(told(py, name, text)?),
+            "link" => options.link = Some(told(py, name, text)?),
+            "column" => options.column = Some(told(py, name, text)?),
+            "repeated" => options.repairs.repeated = Some(told(py, name, text)?),
+            "gaps" => options.repairs.gaps = Some(told(py, name, text)?),
+            "idle" => options.repairs.idle = Some(told(py, name, text)?),
+            "map" | "prbs" | "layers" => {}
             _ => {
-                let allowed = "one of column, format, gaps, idle, layers, map, packet, prbs, \
-                               rate_column, repeated, row, time_column, unit";
+                let allowed = "one of amount_column, column, decimal, format, gaps, idle, layers, \
+                               link, map, packet, prbs, rate_column, repeated, rnti, row, \
+                               separator, time_column, time_unit, unit";
                 return Err(errors::argument(py, "options", name, allowed));
             }
         }
     }
-    options.rates = rate_table(py, given)?;
     options
         .set_quality(
             given.get("map").map(String::as_str),
@@ -85,25 +96,9 @@ fn whole<T: FromStr>(
     given.get(field).map(read).transpose()
 }
 
-fn rate_table(py: Python<'_>, given: &BTreeMap<String, String>) -> PyResult<Option<RateTable>> {
-    let of = |name: &str| given.get(name);
-    match (of("rate_column"), of("unit"), of("time_column")) {
-        (Some(rate), Some(unit), time) => Ok(Some(RateTable {
-            time: time.cloned(),
-            rate: rate.clone(),
-            unit: told(py, "unit", unit)?,
-        })),
-        (None, None, None) => Ok(None),
-        (rate, ..) => {
-            let field = if rate.is_some() { "unit" } else { "rate_column" };
-            let allowed = "both rate_column and unit for a table of rates";
-            Err(errors::argument(py, field, "none", allowed))
-        }
-    }
-}
-
 fn moments(of: &Statistics) -> Moments {
-    (of.mean_mbit_s, of.sd_mbit_s, of.lag1)
+    let silences = [of.silent, of.silence_s, of.longest_silence_s];
+    (of.mean_mbit_s, of.sd_mbit_s, of.autocorrelation, of.percentiles, silences)
 }
 
 impl Trace {

@@ -5,7 +5,7 @@ use super::error::{Locator, ScenarioError};
 use super::file::{
     ChannelFile, ChannelSource, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile,
 };
-use super::trace_channel;
+use super::trace_channel::{self, Run};
 use justfull_base::Duration;
 use justfull_base::packet::Protocol;
 use justfull_phy::five_qi::{TABLE, five_qi};
@@ -35,12 +35,12 @@ pub(super) fn world(
     locator: &Locator,
 ) -> Result<WorldConfig, ScenarioError> {
     let mut ues = Vec::new();
-    let slot = file.mac.slot.period;
+    let run = Run { seed: job.seed, slot: file.mac.slot.period, length: file.duration };
     for (i, ue) in file.ue.iter().enumerate() {
         let own = ue
             .channel
             .as_ref()
-            .map(|c| channel(c, (job.seed, slot), traces, &format!("ue[{i}].channel"), locator))
+            .map(|c| channel(c, run, traces, &format!("ue[{i}].channel"), locator))
             .transpose()?;
         let config = UeConfig {
             drbs: ue.drbs,
@@ -71,7 +71,7 @@ pub(super) fn world(
             rlc: file.rlc.clone(),
             pdcp: file.pdcp.clone(),
             mac: file.mac.clone(),
-            channel: channel(&file.channel, (job.seed, slot), traces, "channel", locator)?,
+            channel: channel(&file.channel, run, traces, "channel", locator)?,
             ues: shared(ues),
             slices: file.slice.iter().map(|slice| slice.share).collect(),
             tie_order: file.tie_order,
@@ -305,7 +305,7 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
 
 fn channel(
     file: &ChannelFile,
-    (seed, slot): (u64, Duration),
+    run: Run,
     traces: &TracePaths,
     field: &str,
     locator: &Locator,
@@ -314,7 +314,7 @@ fn channel(
         ChannelSource::Here(channel) => channel,
         ChannelSource::Trace(t) => ChannelConfig::Rows(trace_channel::rows(
             t,
-            (seed, slot),
+            run,
             traces,
             &format!("{field}.file"),
             locator,

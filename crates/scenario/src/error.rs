@@ -365,6 +365,18 @@ impl Locator {
 
     /// A trace cannot be read.
     pub(super) fn trace(&self, field: &str, error: &TraceError) -> ScenarioError {
+        if let TraceError::Useless { option, format, .. } = error {
+            let key = match *option {
+                "from" => "format".to_string(),
+                "packet" => "packet_bytes".into(),
+                "row" => "interval".into(),
+                "unit" => "rate_unit".into(),
+                other => other.replace('-', "_"),
+            };
+            let found = "a key without effect";
+            let allowed = format!("a key that the format {format} reads");
+            return self.plain(&field.replace(".file", &format!(".{key}")), found, &allowed);
+        }
         let needs_data = matches!(error, TraceError::NoDataDir { .. });
         ScenarioError { needs_data, ..self.plain(field, &error.to_string(), "") }
     }

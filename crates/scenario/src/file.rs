@@ -20,7 +20,9 @@ use justfull_ran::{
 use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_sim::{GrantConfig, Interval, PingConfig, ProxyConfig, Transport, UplinkConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
-use justfull_trace::{Column, Gaps, Idle, MissingCqi, Repeated};
+use justfull_trace::{
+    Column, DecimalSign, Gaps, Idle, Link, MissingCqi, Repeated, Separator, TimeUnit,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -239,10 +241,12 @@ table! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         row: Option<RowLength> = None,
             stated("a time above 0s, or a number of slots above 0; packets and bytes only");
-        /// The time in which a row's amount of `packets` or `bytes` is carried; 10 ms when left
-        /// out.
+        /// The time in which a row's amount of `packets` or `bytes` is carried, 10 ms when left
+        /// out; for tables of rates and amounts the length of a row without a time, or of the
+        /// intervals that rows become.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        interval: Option<Duration> = None, stated("above 0s, at most 1h; packets and bytes only");
+        interval: Option<Duration> = None,
+            stated("above 0s, at most 1h; packets, bytes, rates, amounts, nr-scope only");
         /// What follows the last row.
         #[serde(default)]
         at_end: AtEnd = Default::default();
@@ -253,18 +257,47 @@ table! {
         /// Unit of the MAC's grants.
         #[serde(default)]
         unit: CapacityUnit = Default::default();
-        /// Column of a phone log.
-        #[serde(default)]
-        column: Column = Default::default(), stated("dl_bitrate, ul_bitrate, cqi; ucc only");
-        /// Rows of a phone log that share a second.
-        #[serde(default)]
-        repeated: Repeated = Default::default(), stated("last, first, mean, error; ucc only");
-        /// Seconds that a phone log lacks, and rows without a value.
-        #[serde(default)]
-        gaps: Gaps = Default::default(), stated("hold, zero, skip, error; ucc only");
-        /// Idle rows of a phone log.
-        #[serde(default)]
-        idle: Idle = Default::default(), stated("cut, keep; ucc only");
+        /// Column of the rates of a table, which the file then is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate_column: Option<String> = None, stated("a name, or a number from 1");
+        /// Column of amounts at instants of a table, which the file then is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        amount_column: Option<String> = None, stated("a name, or a number from 1");
+        /// Column of their times; rows as long as `interval` when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_column: Option<String> = None, stated("a name, or a number from 1; rates and amounts only");
+        /// Unit of the rates or amounts; that in the column's name when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate_unit: Option<String> = None, stated("such as Mbit/s, MB/s, bit, B; rates and amounts only");
+        /// Unit of the times; that in the column's name, or what an epoch shows, when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_unit: Option<TimeUnit> = None, stated("s, ms, us, ns; rates and amounts only");
+        /// What separates the fields of a table; found from the file when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        separator: Option<Separator> = None, stated("comma, semicolon, tab, blank; tables only");
+        /// The sign before a fraction; found from the file when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decimal: Option<DecimalSign> = None, stated("point, comma; tables only");
+        /// Terminal of NR-Scope's log; all added up when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rnti: Option<String> = None, stated("sum, or a number from 0 to 65535; nr-scope only");
+        /// Direction of NR-Scope's log; downlink when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        link: Option<Link> = None, stated("dl, ul; nr-scope only");
+        /// Column of a phone log; dl_bitrate when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        column: Option<Column> = None, stated("dl_bitrate, ul_bitrate, cqi; ucc only");
+        /// Rows of one time; the last of a phone log, the mean of rates, the sum of amounts when
+        /// left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repeated: Option<Repeated> = None, stated("last, first, mean, sum, error; ucc, rates, amounts only");
+        /// Times without a row, and rows without a value; held when left out, but a table with
+        /// empty fields is refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gaps: Option<Gaps> = None, stated("hold, zero, skip, error; ucc, rates, amounts only");
+        /// Idle rows of a phone log; cut when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle: Option<Idle> = None, stated("cut, keep; ucc only");
     }
 }
 
@@ -289,8 +322,12 @@ choice! {
         Ucc = "ucc",
         /// justfull's own text.
         Csv = "csv",
-        /// justfull's own columns in Parquet.
-        Parquet = "parquet",
+        /// NR-Scope's log of grants.
+        NrScope = "nr-scope",
+        /// A table of rates; `rate_column` names them.
+        Rates = "rates",
+        /// A table of amounts; `amount_column` names them.
+        Amounts = "amounts",
     }
 }
 
@@ -302,8 +339,8 @@ table! {
         /// Name of the trace, plain or gzip; looked up beside the scenario, then in the folder that
         /// `JUSTFULL_DATA` names.
         file: String;
-        /// What becomes of rows without a CQI: refused, the CQI before it, or left out, which
-        /// compresses time.
+        /// What becomes of rows without a CQI: refused, the CQI before it, nothing carried, or left
+        /// out, which compresses time.
         #[serde(default)]
         missing: MissingCqi = Default::default();
         /// How many rows are used, from the first on; all when left out.

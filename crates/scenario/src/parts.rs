@@ -1,8 +1,9 @@
 //! Which parts of its trace a scenario's runs play, in words.
 
 use super::file::{ChannelFile, TraceFile};
+use super::trace_channel::{self, Run};
 use super::trace_start::TraceStart;
-use super::{Scenario, ScenarioError, trace_channel};
+use super::{Scenario, ScenarioError};
 use justfull_base::Duration;
 
 impl Scenario {
@@ -20,7 +21,8 @@ impl Scenario {
         let slot = self.base.mac.slot.period;
         let from_start = TraceFile { start: TraceStart::default(), ..file.clone() };
         let field = "channel.file";
-        let rows = trace_channel::rows(&from_start, (0, slot), &self.traces, field, &self.locator)?;
+        let run = Run { seed: 0, slot, length: Duration::ZERO };
+        let rows = trace_channel::rows(&from_start, run, &self.traces, field, &self.locator)?;
         let (row, count) = (trace_channel::length(rows.row, slot), rows.amounts.len());
         let begin = |seed: u64| {
             let first = file.start.row(seed, count, row).unwrap_or(0);

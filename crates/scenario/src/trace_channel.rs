@@ -21,18 +21,50 @@ const FULL_PACKET: u64 = 1500;
 /// Maximum extra rows for the first row of MCSs.
 const MAX_LEAD: u16 = 3600;
 
-/// The rows of `file` for slots of nominal length `slot`, from where the run with `seed` begins;
-/// `field` names the file in messages.
+/// A run that replays a trace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) seed: u64,
+    /// Nominal length of its slots.
+    pub(super) slot: Duration,
+    pub(super) length: Duration,
+}
+
+/// The rows of `file` from where `run` begins; `field` names the file in messages.
 pub(super) fn rows(
     file: &TraceFile,
-    (seed, slot): (u64, Duration),
+    run: Run,
     traces: &TracePaths,
     field: &str,
     locator: &Locator,
 ) -> Result<RowsConfig, ScenarioError> {
-    let mut rows = all_rows(file, slot, traces, field, locator)?;
-    begin(&mut rows, file, (seed, slot), (field, locator))?;
-    Ok(rows)
+    let format = match (file.format, is_table(file)) {
+        (AmountFormat::Packets, false) => Format::Packets,
+        (AmountFormat::Bytes, false) => Format::Bytes,
+        _ => return of_timeline(file, run, traces, field, locator),
+    };
+    let options = ReadOptions { packet: None, interval: None, ..options(file, field, locator)? };
+    let named = options.format.unwrap_or(FileFormat::T20);
+    options.ensure_read(named, file.file.as_ref()).map_err(|e| locator.trace(field, &e))?;
+    let Values::Amounts(mut amounts) =
+        read(file.file.as_ref(), traces, format, file.rows, field, locator)?.values
+    else {
+        return Err(locator.plain(field, "channel qualities", "capacities"));
+    };
+    let row = file.row.unwrap_or_default();
+    let first = first(file, run.seed, (amounts.len(), length(row, run.slot)), (field, locator))?;
+    match file.at_end {
+        AtEnd::Loop => amounts.rotate_left(first),
+        AtEnd::Hold | AtEnd::Stop => drop(amounts.drain(..first)),
+    }
+    Ok(RowsConfig {
+        amounts,
+        row,
+        interval: file.interval.unwrap_or(T20.1),
+        at_end: file.at_end,
+        packet_bytes: file.packet_bytes.unwrap_or(T20.0),
+        unit: file.unit,
+    })
 }
 
 /// How long a row is in force in slots of length `slot`.
@@ -43,58 +75,23 @@ pub(super) fn length(row: RowLength, slot: Duration) -> Duration {
     }
 }
 
-/// Lets `rows`, those of `file`, begin where the run with `seed` does.
-fn begin(
-    rows: &mut RowsConfig,
+/// The row of `count` of length `row` with which the run with `seed` begins.
+fn first(
     file: &TraceFile,
-    (seed, slot): (u64, Duration),
+    seed: u64,
+    (count, row): (usize, Duration),
     (field, locator): (&str, &Locator),
-) -> Result<(), ScenarioError> {
+) -> Result<usize, ScenarioError> {
     let refused = |allowed: &str| {
         locator.plain(&field.replace(".file", ".start"), &file.start.written(), allowed)
     };
-    if file.start == TraceStart::Spread && rows.at_end != AtEnd::Loop {
+    if file.start == TraceStart::Spread && file.at_end != AtEnd::Loop {
         return Err(refused(
             "a time: only a trace with at_end = \"loop\" is spread over the seeds",
         ));
     }
-    let row = length(rows.row, slot);
-    let count = rows.amounts.len();
-    let first = file.start.row(seed, count, row).ok_or_else(|| {
+    file.start.row(seed, count, row).ok_or_else(|| {
         refused(&format!("below {}, the length of the trace", row.times(count as u64)))
-    })?;
-    match rows.at_end {
-        AtEnd::Loop => rows.amounts.rotate_left(first),
-        AtEnd::Hold | AtEnd::Stop => drop(rows.amounts.drain(..first)),
-    }
-    Ok(())
-}
-
-/// The rows of `file` from its first on.
-fn all_rows(
-    file: &TraceFile,
-    slot: Duration,
-    traces: &TracePaths,
-    field: &str,
-    locator: &Locator,
-) -> Result<RowsConfig, ScenarioError> {
-    let format = match file.format {
-        AmountFormat::Packets => Format::Packets,
-        AmountFormat::Bytes => Format::Bytes,
-        _ => return of_timeline(file, slot, traces, field, locator),
-    };
-    let Values::Amounts(amounts) =
-        read(file.file.as_ref(), traces, format, file.rows, field, locator)?.values
-    else {
-        return Err(locator.plain(field, "channel qualities", "capacities"));
-    };
-    Ok(RowsConfig {
-        amounts,
-        row: file.row.unwrap_or_default(),
-        interval: file.interval.unwrap_or(T20.1),
-        at_end: file.at_end,
-        packet_bytes: file.packet_bytes.unwrap_or(T20.0),
-        unit: file.unit,
     })
 }
 
@@ -190,7 +187,7 @@ pub(super) fn notes(
     field: &str,
     locator: &Locator,
 ) -> Result<Vec<String>, ScenarioError> {
-    if matches!(file.format, AmountFormat::Packets | AmountFormat::Bytes) {
+    if matches!(file.format, AmountFormat::Packets | AmountFormat::Bytes) && !is_table(file) {
         return Ok(Vec::new());
     }
     let name = &file.file;
@@ -201,6 +198,61 @@ pub(super) fn notes(
         .collect())
 }
 
+/// True where columns of a table are named.
+const fn is_table(file: &TraceFile) -> bool {
+    file.rate_column.is_some() || file.amount_column.is_some()
+}
+
+/// How `file` is read.
+fn options(file: &TraceFile, field: &str, locator: &Locator) -> Result<ReadOptions, ScenarioError> {
+    let format = match file.format {
+        AmountFormat::Mahimahi => Some(FileFormat::Mahimahi),
+        AmountFormat::Cellreplay => Some(FileFormat::Cellreplay),
+        AmountFormat::CellreplayTrain => Some(FileFormat::CellreplayTrain),
+        AmountFormat::Ucc => Some(FileFormat::Ucc),
+        AmountFormat::Csv => Some(FileFormat::Csv),
+        AmountFormat::NrScope => Some(FileFormat::NrScope),
+        AmountFormat::Rates => Some(FileFormat::Rates),
+        AmountFormat::Amounts => Some(FileFormat::Amounts),
+        AmountFormat::Auto => None,
+        // The default where nothing is said.
+        AmountFormat::Packets if is_table(file) => None,
+        AmountFormat::Packets => Some(FileFormat::T20),
+        AmountFormat::Bytes => Some(FileFormat::Bytes),
+    };
+    Ok(ReadOptions {
+        format,
+        packet: file.packet_bytes,
+        interval: file.interval,
+        rate_column: file.rate_column.clone(),
+        amount_column: file.amount_column.clone(),
+        time_column: file.time_column.clone(),
+        unit: told(file.rate_unit.as_ref(), &field.replace(".file", ".rate_unit"), locator)?,
+        time_unit: file.time_unit,
+        separator: file.separator,
+        decimal: file.decimal,
+        rnti: told(file.rnti.as_ref(), &field.replace(".file", ".rnti"), locator)?,
+        link: file.link,
+        column: file.column,
+        repairs: Repairs { repeated: file.repeated, gaps: file.gaps, idle: file.idle },
+        ..ReadOptions::default()
+    })
+}
+
+/// The value that `text` is.
+fn told<T: std::str::FromStr<Err = String>>(
+    text: Option<&String>,
+    field: &str,
+    locator: &Locator,
+) -> Result<Option<T>, ScenarioError> {
+    let Some(text) = text else { return Ok(None) };
+    let refused = |why: String| {
+        let allowed = why.split_once("allowed is ").map_or(why.as_str(), |(_, allowed)| allowed);
+        locator.plain(field, text, allowed)
+    };
+    text.parse().map(Some).map_err(refused)
+}
+
 /// Reads a file of any format.
 fn load(
     file: &TraceFile,
@@ -208,48 +260,24 @@ fn load(
     field: &str,
     locator: &Locator,
 ) -> Result<Loaded, ScenarioError> {
-    let format = match file.format {
-        AmountFormat::Mahimahi => Some(FileFormat::Mahimahi),
-        AmountFormat::Cellreplay => Some(FileFormat::Cellreplay),
-        AmountFormat::CellreplayTrain => Some(FileFormat::CellreplayTrain),
-        AmountFormat::Ucc => Some(FileFormat::Ucc),
-        AmountFormat::Csv => Some(FileFormat::Csv),
-        AmountFormat::Parquet => Some(FileFormat::Parquet),
-        AmountFormat::Packets => Some(FileFormat::T20),
-        AmountFormat::Bytes => Some(FileFormat::Bytes),
-        AmountFormat::Auto => None,
-    };
-    let options = ReadOptions {
-        format,
-        packet: file.packet_bytes,
-        interval: file.interval,
-        column: file.column,
-        repairs: Repairs { repeated: file.repeated, gaps: file.gaps, idle: file.idle },
-        ..ReadOptions::default()
-    };
+    let mut options = options(file, field, locator)?;
+    if file.unit == CapacityUnit::Packets {
+        // The MAC counts its packets by it.
+        options = options.used_elsewhere(&["packet"]);
+    }
+    if file.row.is_some() {
+        let allowed = "no such setting: the format says how long an amount is in force";
+        return Err(locator.plain(&field.replace(".file", ".row"), "a length", allowed));
+    }
     let loaded =
         traces.resolve(file.file.as_ref()).and_then(|path| justfull_trace::load(&path, &options));
-    let loaded = loaded.map_err(|e| locator.trace(field, &e))?;
-    let says = |key: &str, found: &dyn std::fmt::Display| {
-        let allowed = format!(
-            "no such setting: the format {} says how long an amount is in force",
-            loaded.format
-        );
-        Err(locator.plain(&field.replace(".file", key), &found.to_string(), &allowed))
-    };
-    match (file.row, file.interval) {
-        (Some(_), _) => says(".row", &"a length"),
-        (None, Some(interval)) if !matches!(loaded.format, FileFormat::Bytes | FileFormat::Cqi) => {
-            says(".interval", &interval)
-        }
-        _ => Ok(loaded),
-    }
+    loaded.map_err(|e| locator.trace(field, &e))
 }
 
 /// The rows of a file that states the length of its rows.
 fn of_timeline(
     file: &TraceFile,
-    slot: Duration,
+    run: Run,
     traces: &TracePaths,
     field: &str,
     locator: &Locator,
@@ -259,30 +287,62 @@ fn of_timeline(
         |e: ConfigError| locator.plain(field, &format!("{} of {}", e.field, e.value), &e.bound);
     if let Some(rows) = file.rows {
         ensure_rows(rows, timeline.bytes().len(), field, locator)?;
-        let part = timeline.slice(Duration::ZERO, timeline.interval().times(rows as u64));
+        let end = timeline.interval().times(rows as u64).min(timeline.duration());
+        timeline = timeline.slice(Duration::ZERO, end).map_err(refused)?;
+    }
+    if file.start != TraceStart::default() {
+        let once = Run { length: Duration::ZERO, ..run };
+        let rows = in_slots(timeline.clone(), once, file.at_end).map_err(refused)?;
+        let (count, row) = (rows.bytes().len(), rows.interval());
+        let begin = row.times(first(file, run.seed, (count, row), (field, locator))? as u64);
+        let part = match file.at_end {
+            AtEnd::Loop => timeline.beginning_at(begin),
+            AtEnd::Hold | AtEnd::Stop => timeline.slice(begin, timeline.duration()),
+        };
         timeline = part.map_err(refused)?;
     }
-    let timeline = in_slots(timeline, slot).map_err(refused)?;
+    let timeline = in_slots(timeline, run, file.at_end).map_err(refused)?;
     let interval = timeline.interval();
     let usual = if format.packet_bytes() > 1 { format.packet_bytes() } else { FULL_PACKET };
     let packet = file.packet_bytes.unwrap_or(Bytes(usual));
-    let (amounts, packet_bytes) = match file.unit {
+    let (mut amounts, packet_bytes): (Vec<u64>, Bytes) = match file.unit {
         CapacityUnit::Bytes => {
             (timeline.bytes().iter().map(|&bytes| bytes.into()).collect(), Bytes(1))
         }
         CapacityUnit::Packets => (timeline.packets(packet.0.max(1)).collect(), packet),
     };
+    // A rate that is held goes on for whole intervals.
+    if let (AtEnd::Hold, Some(last)) = (file.at_end, amounts.last_mut()) {
+        *last = *last * interval.as_nanos() / timeline.last().as_nanos();
+    }
     let row = RowLength::Time(interval);
     Ok(RowsConfig { amounts, row, interval, at_end: file.at_end, packet_bytes, unit: file.unit })
 }
 
 /// A channel looks up one row per slot. Intervals shorter than a slot, or not a multiple of it, are
-/// first gathered into slots, so that no opportunity is skipped.
-fn in_slots(timeline: Timeline, slot: Duration) -> Result<Timeline, ConfigError> {
-    if slot.is_zero() || timeline.interval().as_nanos().is_multiple_of(slot.as_nanos()) {
+/// first gathered into slots, so that no opportunity is skipped. A trace that begins again is laid
+/// out until it ends with a slot, or until the run does, so that it keeps its length.
+fn in_slots(timeline: Timeline, run: Run, at_end: AtEnd) -> Result<Timeline, ConfigError> {
+    let (length, step) = (timeline.interval().as_nanos(), run.slot.as_nanos());
+    if step == 0 || (length.is_multiple_of(step) && timeline.last() == timeline.interval()) {
         return Ok(timeline);
     }
-    timeline.resample(slot)
+    let last = timeline.last().as_nanos();
+    let even = length.is_multiple_of(step) && last.is_multiple_of(step);
+    let step = if even { gcd(length, last) } else { step };
+    let all = timeline.duration().as_nanos();
+    let times = if at_end == AtEnd::Loop { step / gcd(step, all) } else { 1 };
+    let times = times.min(run.length.as_nanos().div_ceil(all).max(1));
+    let times = u32::try_from(times).unwrap_or(u32::MAX);
+    let laid = if times > 1 { timeline.repeat(times)? } else { timeline };
+    laid.resample(Duration::from_nanos(step))
+}
+
+const fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 #[cfg(test)]
@@ -350,8 +410,8 @@ mod tests {
                     [(125, true), (500, true), (1000, true), (10_000, true), (700, false)]
                 {
                     let slot = Duration::from_micros(slot_us);
-                    let rows =
-                        rows(&file, (1, slot), &traces, "channel.file", &locator).expect("rows");
+                    let run = Run { seed: 1, slot, length: Duration::from_secs(7) };
+                    let rows = rows(&file, run, &traces, "channel.file", &locator).expect("rows");
                     let got = offered(&rows, slot, 7_000_000 / slot_us);
                     let want = times.len() as u64 * worth;
                     let off = got.abs_diff(want);
@@ -363,5 +423,38 @@ mod tests {
             }
         }
         std::fs::remove_dir_all(folder).expect("cleaned up");
+    }
+
+    #[test]
+    fn a_trace_that_begins_again_keeps_its_length_and_bytes_whatever_the_slot() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // 7003 ms, which no slot but 1 ms and its parts divides, with silence near the end.
+        let text: String = (0..4001_u64).map(|k| format!("{}\n", 1 + k * 6900 / 4000)).collect();
+        std::fs::write(folder.path().join("m.trace"), format!("{text}7003\n")).expect("a file");
+        // 1.7 s in rows of 0.5 and 0.2 s.
+        let table = "t_s,rate\n0,8\n0.5,16\n1.0,0\n1.5,24\n1.7,24\n";
+        std::fs::write(folder.path().join("t.csv"), table).expect("a file");
+        let traces = TracePaths { scenario_dir: folder.path().into(), data_dir: None };
+        let locator = Locator::new("", Path::new("x.toml"));
+        for (file, length, bytes) in [
+            ("file = \"m.trace\"\nformat = \"auto\"", 7003, 4002 * 1500),
+            (
+                "file = \"t.csv\"\ntime_column = \"t_s\"\nrate_column = \"rate\"\nrate_unit = \
+                 \"Mbit/s\"",
+                1900,
+                500_000 + 1_000_000 + 600_000 + 600_000,
+            ),
+        ] {
+            for start in ["0s", "1s"] {
+                let file = trace_file(&format!("{file}\nunit = \"bytes\"\nstart = \"{start}\""));
+                for slot_ms in [1, 10, 100] {
+                    let slot = Duration::from_millis(slot_ms);
+                    let run = Run { seed: 1, slot, length: slot.times(100 * length) };
+                    let rows = rows(&file, run, &traces, "channel.file", &locator).expect("rows");
+                    let got = offered(&rows, slot, 100 * length / slot_ms);
+                    assert_eq!(got, 100 * bytes, "{length} ms in slots of {slot_ms} ms");
+                }
+            }
+        }
     }
 }

@@ -33,6 +33,17 @@ pub enum TraceError {
         /// What is allowed.
         allowed: String,
     },
+    /// An option has no effect on the file.
+    Useless {
+        /// File.
+        path: PathBuf,
+        /// The option's name on the command line, without dashes.
+        option: &'static str,
+        /// Format of the file.
+        format: &'static str,
+        /// Options that this format reads.
+        read: Vec<&'static str>,
+    },
     /// A line is wrong.
     Malformed {
         /// File.
@@ -40,7 +51,7 @@ pub enum TraceError {
         /// Line, from 1.
         line: u64,
         /// Column.
-        column: &'static str,
+        column: String,
         /// What was found.
         found: String,
         /// What is allowed.
@@ -93,6 +104,16 @@ impl fmt::Display for TraceError {
             }
             Self::Unusable { path, found, allowed } => {
                 write!(f, "{}: found {found}, allowed is {allowed}", path.display())
+            }
+            Self::Useless { path, option, format, read } => {
+                let read: Vec<String> = read.iter().map(|name| format!("--{name}")).collect();
+                write!(
+                    f,
+                    "{}: --{option}: found an option without effect on the format {format}, \
+                     allowed is {}",
+                    path.display(),
+                    read.join(", ")
+                )
             }
             Self::Malformed { path, line, column, found, allowed } => {
                 write!(

@@ -1,17 +1,20 @@
 //! A Markov chain fitted to a trace, and traces made by such a chain.
 //!
-//! The chain is that of the channel kind `markov`: one step per interval between CQI 1 to 15, with
-//! the trace's own counts as weights (the maximum-likelihood estimate of a first-order chain,
-//! Anderson and Goodman 1957). A trace without CQI is quantised first: each interval gets the CQI
-//! whose transport blocks carry the nearest amount, on the fewest resource blocks whose highest
-//! rate reaches the trace's. So a fit is a channel that any scenario can use, and the quantisation
-//! loss is reported with it.
+//! The chain is that of the channel kind `markov`: one step per interval between states, each a CQI
+//! (0 for silence), with the trace's own counts as weights (the maximum-likelihood estimate of a
+//! first-order chain, Anderson and Goodman 1957); the last state is followed by the first. A trace
+//! without CQI is quantised: each interval gets the CQI whose transport blocks carry the nearest
+//! amount, on a number of resource blocks whose highest rate reaches the trace's; that number is
+//! taken which keeps mean and spread best. So a fit is a channel that any scenario can use.
 //!
-//! Weaknesses: a chain forgets geometrically and has no runs of minutes; silence becomes CQI 1, the
-//! lowest rate.
+//! A first-order chain over CQIs forgets too soon. So a state may be a CQI within a regime, a part
+//! of the trace by its mean over some seconds around; and silence has a state for each doubling of
+//! its length. Of the chains with one, two, three and five regimes, the one is taken that keeps most
+//! of what a queue sees: mean, spread, memory, silences. The comparison is part of the result.
 
-use super::info::Moments;
-use super::read::capacity_of_cqi;
+mod statistics;
+
+use super::quality::capacity_of_cqi;
 use super::timeline::Timeline;
 use justfull_base::error::ensure;
 use justfull_base::rng::stream_key;
@@ -21,14 +24,23 @@ use justfull_ran::channel::{
 };
 use std::fmt::Write;
 
-/// States of the chain.
-const STATES: usize = 15;
+pub use statistics::Statistics;
+
+/// CQIs, 0 included.
+const CQIS: usize = 16;
 /// Largest weight that the channel accepts.
 const MOST: u64 = 1_000_000;
 /// Longest step for which a CQI is assumed to hold.
 const LONGEST_STEP: Duration = Duration::from_secs(1);
-/// Steps after which a chain is assumed to be stationary.
-const SETTLED: usize = 10_000;
+/// Regimes that are tried, the fewest first.
+const REGIMES: [usize; 4] = [1, 2, 3, 5];
+/// Fewest steps for each state of a chain with regimes.
+const STEPS_OF_STATE: usize = 20;
+/// Runs as long as the trace by which a chain is judged, and bounds on their steps in all.
+const RUNS: usize = 20;
+const STEPS: (usize, usize) = (20_000, 400_000);
+/// Amounts by which a number of resource blocks is judged.
+const SAMPLES: usize = 1000;
 
 /// What a chain is fitted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,26 +60,6 @@ impl std::str::FromStr for Over {
             "rate" => Ok(Self::Rate),
             _ => Err(format!("found `{text}`, allowed is one of cqi, rate")),
         }
-    }
-}
-
-/// Mean, standard deviation and autocorrelation at one step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Statistics {
-    /// Mean rate in Mbit/s.
-    pub mean_mbit_s: f64,
-    /// Standard deviation in Mbit/s.
-    pub sd_mbit_s: f64,
-    /// Autocorrelation of the rate at one step; 0 when it never changes.
-    pub lag1: f64,
-}
-
-impl Statistics {
-    fn of(bytes: &[u32], step: Duration) -> Self {
-        let to_mbit = 8e-6 / step.as_secs_f64();
-        let rates: Vec<f64> = bytes.iter().map(|&b| f64::from(b) * to_mbit).collect();
-        let Moments { mean, sd, lag1 } = Moments::of(&rates);
-        Self { mean_mbit_s: mean, sd_mbit_s: sd, lag1: lag1.unwrap_or(0.0) }
     }
 }
 
@@ -108,10 +100,10 @@ pub fn fit(
         "at most 1s",
         "a CQI is taken to hold for a second",
     )?;
-    let timeline = timeline.resample(step)?;
+    let timeline = whole_steps(timeline, step)?;
     let mut quality = quality.clone();
-    let states: Vec<u8> = match (over, timeline.cqi()) {
-        (Over::Cqi, Some(cqi)) => cqi.iter().map(|&cqi| cqi.max(1)).collect(),
+    let cqi: Vec<u8> = match (over, timeline.cqi()) {
+        (Over::Cqi, Some(cqi)) => cqi.to_vec(),
         (Over::Cqi, None) => {
             return Err(ConfigError::new(
                 "over",
@@ -122,23 +114,129 @@ pub fn fit(
         }
         (Over::Rate, _) => {
             if !sized {
-                quality.n_prb = enough(&timeline, &quality)?;
+                quality.n_prb = blocks(&timeline, &quality)?;
             }
-            let levels = capacity_of_cqi(&(1..=15).collect::<Vec<u8>>(), step, &quality)?;
+            let levels = levels(step, &quality)?;
             timeline.bytes().iter().map(|&bytes| nearest(&levels, bytes)).collect()
         }
     };
-    ensure(
-        states.len() > 1,
-        "duration",
-        &timeline.duration(),
-        "two steps or more",
-        "a chain steps",
-    )?;
-    let matrix = weights(&states);
-    let channel = MarkovConfig {
+    ensure(cqi.len() > 1, "duration", &timeline.duration(), "two steps or more", "a chain steps")?;
+    let levels = levels(step, &quality)?;
+    let bytes: Vec<u32> = cqi.iter().map(|&cqi| levels[usize::from(cqi)]).collect();
+    let quantised = Statistics::of(&bytes, step, cqi.len());
+    // Fits over CQIs are judged by the rates that the map gives these.
+    let trace = match over {
+        Over::Cqi => quantised.clone(),
+        Over::Rate => Statistics::of(timeline.bytes(), step, cqi.len()),
+    };
+    let mut best: Option<(f64, MarkovConfig, Statistics)> = None;
+    for regimes in REGIMES {
+        let Some(channel) = chain(&cqi, &bytes, regimes, step, &quality) else { continue };
+        let steps = (RUNS * cqi.len()).clamp(STEPS.0, STEPS.1.max(2 * cqi.len()));
+        let made = synthesise(&channel, 1, step.times(steps as u64))?;
+        let made = Statistics::of(made.bytes(), step, cqi.len());
+        let distance = made.distance(&trace);
+        if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
+            best = Some((distance, channel, made));
+        }
+    }
+    let nothing = || ConfigError::new("duration", &step, "a trace that carries", "a chain steps");
+    let (_, channel, chain) = best.ok_or_else(nothing)?;
+    Ok(Fitted { channel, trace, quantised, chain, steps: cqi.len() })
+}
+
+/// The trace in steps, without a shorter one at its end.
+fn whole_steps(timeline: &Timeline, step: Duration) -> Result<Timeline, ConfigError> {
+    let whole = timeline.duration().as_nanos() / step.as_nanos().max(1);
+    if whole < 2 {
+        return timeline.resample(step);
+    }
+    timeline.slice(Duration::ZERO, step.times(whole))?.resample(step)
+}
+
+/// Bytes that each CQI carries in a step; 0 for CQI 0.
+fn levels(step: Duration, quality: &CqiRowsConfig) -> Result<Vec<u32>, ConfigError> {
+    capacity_of_cqi(&(0..=15).collect::<Vec<u8>>(), step, quality)
+}
+
+/// The number of resource blocks, of those on which CQI 15 carries the trace's highest amount and
+/// up to half as many more, whose levels keep mean and spread best.
+fn blocks(timeline: &Timeline, quality: &CqiRowsConfig) -> Result<u16, ConfigError> {
+    let step = timeline.interval();
+    let with = |n_prb: u16| levels(step, &CqiRowsConfig { n_prb, ..quality.clone() });
+    let mut sorted = timeline.bytes().to_vec();
+    sorted.sort_unstable();
+    let highest = sorted.last().copied().unwrap_or(0);
+    let least = (1..=275).find(|n| with(*n).is_ok_and(|levels| levels[15] >= highest));
+    let least = least.ok_or_else(|| {
+        let mbit = |bytes: u32| f64::from(bytes) * 8e-6 / step.as_secs_f64();
+        let most = (1..=275).map_while(|n| with(n).ok()).last().map_or(0.0, |all| mbit(all[15]));
+        let bound = format!(
+            "at most {most:.1} Mbit/s with the map {} and {} layers; maps nr_t1 to nr_t3 and more \
+             layers carry more",
+            quality.map.name(),
+            quality.layers
+        );
+        let found = format!("a rate of {:.1} Mbit/s", mbit(highest));
+        ConfigError::new("map", &found, &bound, "TS 36.213 and TS 38.214")
+    })?;
+    let every = sorted.len().div_ceil(SAMPLES);
+    let sample: Vec<u32> = sorted.into_iter().step_by(every).collect();
+    let want = Statistics::of(&sample, step, sample.len());
+    let mut best = (f64::INFINITY, least);
+    for n in least..=least + least / 2 + 2 {
+        let Ok(levels) = with(n) else { break };
+        let taken: Vec<u32> =
+            sample.iter().map(|&b| levels[usize::from(nearest(&levels, b))]).collect();
+        let distance = Statistics::of(&taken, step, taken.len()).distance_of_rates(&want);
+        if distance < best.0 {
+            best = (distance, n);
+        }
+    }
+    Ok(best.1)
+}
+
+/// The CQI whose level is nearest to `bytes`, the lower one of a tie; 0 for silence alone.
+fn nearest(levels: &[u32], bytes: u32) -> u8 {
+    let distance = |cqi: &u8| levels[usize::from(*cqi)].abs_diff(bytes);
+    if bytes == 0 { 0 } else { (1..=15).min_by_key(distance).unwrap_or(1) }
+}
+
+/// The chain over the CQIs of `cqi` within `regimes`; none where the trace is too short for so
+/// many, or carries nothing.
+fn chain(
+    cqi: &[u8],
+    bytes: &[u32],
+    regimes: usize,
+    step: Duration,
+    quality: &CqiRowsConfig,
+) -> Option<MarkovConfig> {
+    let regime = regime_of(bytes, regimes);
+    let mut silent = 0_u32;
+    let state = |(&cqi, &regime): (&u8, &usize)| {
+        silent = if cqi == 0 { silent + 1 } else { 0 };
+        // Silence goes by how long it has lasted, so that short and long ones keep their lengths.
+        let group = silent.checked_ilog2().map_or(regime, |age| regimes + age as usize);
+        group * CQIS + usize::from(cqi)
+    };
+    let whole: Vec<usize> = cqi.iter().zip(&regime).map(state).collect();
+    let mut states = whole.clone();
+    states.sort_unstable();
+    states.dedup();
+    if cqi.iter().all(|&cqi| cqi == 0) || regimes > 1 && cqi.len() < STEPS_OF_STATE * states.len() {
+        return None;
+    }
+    let place = |state: &usize| states.binary_search(state).unwrap_or(0);
+    let places: Vec<usize> = whole.iter().map(place).collect();
+    let mut counts = vec![vec![0_u64; states.len()]; states.len()];
+    let ends = (places[places.len() - 1], places[0]);
+    for (from, to) in places.windows(2).map(|two| (two[0], two[1])).chain([ends]) {
+        counts[from][to] += 1;
+    }
+    Some(MarkovConfig {
         fit: Fit::Custom,
-        matrix: matrix.iter().map(|row| row.to_vec()).collect(),
+        matrix: counts.iter().map(|row| weights(row)).collect(),
+        states: states.iter().map(|state| (state % CQIS) as u8).collect(),
         step,
         map: quality.map,
         n_prb: quality.n_prb,
@@ -146,135 +244,78 @@ pub fn fit(
         layers: quality.layers,
         unit: CapacityUnit::Bytes,
         ..MarkovConfig::default()
-    };
-    let levels = capacity_of_cqi(&(1..=15).collect::<Vec<u8>>(), step, &quality)?;
-    let quantised: Vec<u32> = states.iter().map(|&cqi| levels[usize::from(cqi) - 1]).collect();
-    Ok(Fitted {
-        chain: stationary(&matrix, &levels, step),
-        trace: Statistics::of(timeline.bytes(), step),
-        quantised: Statistics::of(&quantised, step),
-        steps: states.len(),
-        channel,
     })
 }
 
-/// The fewest resource blocks on which CQI 15 carries the trace's highest amount; the most in the
-/// map's tables if that comes close.
-fn enough(timeline: &Timeline, quality: &CqiRowsConfig) -> Result<u16, ConfigError> {
-    let highest = timeline.bytes().iter().copied().max().unwrap_or(0);
-    let top = |n_prb: u16| {
-        capacity_of_cqi(&[15], timeline.interval(), &CqiRowsConfig { n_prb, ..quality.clone() })
+/// Counts as weights that the channel accepts; one never rounds to 0, however large the others are.
+fn weights(counts: &[u64]) -> Vec<u32> {
+    let largest = counts.iter().copied().max().unwrap_or(0);
+    let weight = |&count: &u64| {
+        if largest > MOST { (count * MOST).div_ceil(largest) as u32 } else { count as u32 }
     };
-    let sizes: Vec<(u16, u32)> =
-        (1..=275).map_while(|n| top(n).ok().map(|bytes| (n, bytes[0]))).collect();
-    let found = sizes.iter().find(|(_, bytes)| *bytes >= highest).map(|(n, _)| *n);
-    found.ok_or_else(|| {
-        let mbit = f64::from(highest) * 8e-6 / timeline.interval().as_secs_f64();
-        let most = sizes
-            .last()
-            .map_or(0.0, |(_, b)| f64::from(*b) * 8e-6 / timeline.interval().as_secs_f64());
-        let bound = format!(
-            "at most {most:.1} Mbit/s with the map {} and {} layers; maps nr_t1 to nr_t3 and more \
-             layers carry more",
-            quality.map.name(),
-            quality.layers
-        );
-        ConfigError::new(
-            "map",
-            &format!("a rate of {mbit:.1} Mbit/s"),
-            &bound,
-            "TS 36.213 and TS 38.214",
-        )
-    })
+    counts.iter().map(weight).collect()
 }
 
-/// The CQI whose level is nearest to `bytes`; the lower one of a tie.
-fn nearest(levels: &[u32], bytes: u32) -> u8 {
-    let distance = |cqi: &u8| levels[usize::from(*cqi) - 1].abs_diff(bytes);
-    (1..=15).min_by_key(distance).unwrap_or(1)
-}
-
-/// Counts of steps from each state to each. States that the trace never leaves go to the nearest
-/// one that it does.
-fn weights(states: &[u8]) -> [[u32; STATES]; STATES] {
-    let mut counts = [[0_u64; STATES]; STATES];
-    for two in states.windows(2) {
-        counts[usize::from(two[0]) - 1][usize::from(two[1]) - 1] += 1;
+/// The regime of each step: which of `regimes` equal parts of all steps it belongs to by the mean
+/// over the steps around it.
+fn regime_of(bytes: &[u32], regimes: usize) -> Vec<usize> {
+    if regimes == 1 {
+        return vec![0; bytes.len()];
     }
-    let known: Vec<usize> =
-        (0..STATES).filter(|&i| counts[i].iter().any(|&count| count > 0)).collect();
-    let mut matrix = [[0; STATES]; STATES];
-    for (i, (row, out)) in counts.iter().zip(&mut matrix).enumerate() {
-        let largest = row.iter().copied().max().unwrap_or(0);
-        if largest == 0 {
-            let home = known.iter().copied().min_by_key(|k| k.abs_diff(i)).unwrap_or(i);
-            out[home] = 1;
-            continue;
-        }
-        // A count never rounds to 0, however large the others are.
-        for (count, weight) in row.iter().zip(out) {
-            *weight = if largest > MOST { (count * MOST).div_ceil(largest) } else { *count } as u32;
-        }
-    }
-    matrix
-}
-
-/// Statistics of the chain in its stationary state, reached from CQI 8 as the channel starts.
-fn stationary(matrix: &[[u32; STATES]; STATES], levels: &[u32], step: Duration) -> Statistics {
-    let rows = matrix.map(|row| {
-        let sum: f64 = row.iter().map(|&w| f64::from(w)).sum();
-        row.map(|w| f64::from(w) / sum)
-    });
-    let forward = |p: &[f64; STATES]| -> [f64; STATES] {
-        std::array::from_fn(|j| (0..STATES).map(|i| p[i] * rows[i][j]).sum())
+    let half = (bytes.len() / 60).clamp(2, 25);
+    let sums: Vec<u64> = std::iter::once(0)
+        .chain(bytes.iter().scan(0, |sum, &bytes| {
+            *sum += u64::from(bytes);
+            Some(*sum)
+        }))
+        .collect();
+    let around = |k: usize| {
+        let (from, to) = (k.saturating_sub(half), (k + half + 1).min(bytes.len()));
+        (sums[to] - sums[from]) / (to - from) as u64
     };
-    let mut p = [0.0; STATES];
-    p[7] = 1.0;
-    for _ in 0..SETTLED {
-        // Mixing in half a step at rest keeps a periodic chain from oscillating and has the same
-        // stationary state.
-        let next = forward(&p);
-        p = std::array::from_fn(|i| (p[i] + next[i]) / 2.0);
-    }
-    let to_mbit = 8e-6 / step.as_secs_f64();
-    let rates: [f64; STATES] = std::array::from_fn(|i| f64::from(levels[i]) * to_mbit);
-    let mean: f64 = p.iter().zip(&rates).map(|(p, r)| p * r).sum();
-    let variance: f64 = p.iter().zip(&rates).map(|(p, r)| p * (r - mean) * (r - mean)).sum();
-    let joint = |i: usize| {
-        (0..STATES).map(|j| rows[i][j] * (rates[j] - mean)).sum::<f64>() * (rates[i] - mean)
-    };
-    let covariance: f64 = (0..STATES).map(|i| p[i] * joint(i)).sum();
-    let lag1 = if variance > 0.0 { covariance / variance } else { 0.0 };
-    Statistics { mean_mbit_s: mean, sd_mbit_s: variance.sqrt(), lag1 }
+    let means: Vec<u64> = (0..bytes.len()).map(around).collect();
+    let mut sorted = means.clone();
+    sorted.sort_unstable();
+    let edges: Vec<u64> = (1..regimes).map(|r| sorted[r * sorted.len() / regimes]).collect();
+    means.iter().map(|mean| edges.partition_point(|edge| edge <= mean)).collect()
 }
 
 impl Fitted {
+    /// What a queue sees of the trace, of the trace in the states of the chain, and of the chain in
+    /// runs as long as the trace, as lines of a table.
+    #[must_use]
+    pub fn table(&self) -> Vec<String> {
+        let mut lines =
+            vec![format!("{:<34} {:>10} {:>10} {:>10}", "", "trace", "quantised", "chain")];
+        let all = [&self.trace, &self.quantised, &self.chain].map(Statistics::lines);
+        for (k, (name, trace)) in all[0].iter().enumerate() {
+            let (quantised, chain) = (&all[1][k].1, &all[2][k].1);
+            lines.push(format!("{name:<34} {trace:>10} {quantised:>10} {chain:>10}"));
+        }
+        lines
+    }
+
     /// The fit as a part of a scenario, with its statistics as comments; `title` names what it was
     /// fitted to.
     #[must_use]
     pub fn toml(&self, title: &str) -> String {
         let mut out =
             format!("# Markov chain fitted to {}, {} steps.\n", one_line(title), self.steps);
-        out.push_str("# Rates in Mbit/s:     mean         sd  autocorrelation at one step\n");
-        for (name, s) in
-            [("trace", &self.trace), ("quantised", &self.quantised), ("chain", &self.chain)]
-        {
-            let _ = writeln!(
-                out,
-                "# {name:<12} {:>12.4} {:>10.4} {:>10.4}",
-                s.mean_mbit_s, s.sd_mbit_s, s.lag1
-            );
+        for line in self.table() {
+            let _ = writeln!(out, "# {line}");
         }
         let c = &self.channel;
+        let states: Vec<String> = c.states.iter().map(u8::to_string).collect();
         let _ = write!(
             out,
             "[channel]\nkind = \"markov\"\nfit = \"custom\"\nstep = \"{}\"\nmap = \"{}\"\nn_prb = \
-             {}\nnumerology = {}\nlayers = {}\nunit = \"bytes\"\nmatrix = [\n",
+             {}\nnumerology = {}\nlayers = {}\nunit = \"bytes\"\nstates = [{}]\nmatrix = [\n",
             c.step,
             c.map.name(),
             c.n_prb,
             c.numerology,
-            c.layers
+            c.layers,
+            states.join(", ")
         );
         for row in &c.matrix {
             let weights: Vec<String> = row.iter().map(u32::to_string).collect();
@@ -396,7 +437,7 @@ mod tests {
     }
 
     fn statistics(timeline: &Timeline) -> Statistics {
-        Statistics::of(timeline.bytes(), timeline.interval())
+        Statistics::of(timeline.bytes(), timeline.interval(), timeline.bytes().len())
     }
 
     #[test]
@@ -410,17 +451,58 @@ mod tests {
             assert_eq!(again, fitted.channel);
             let made =
                 statistics(&synthesise(&again, 8, Duration::from_secs(100_000)).expect("a trace"));
+            let memory = |s: &Statistics| s.autocorrelation[0].expect("it is long");
             for (a, b) in [
                 (made.mean_mbit_s, fitted.chain.mean_mbit_s),
                 (made.sd_mbit_s, fitted.chain.sd_mbit_s),
-                (made.lag1, fitted.chain.lag1),
+                (memory(&made), memory(&fitted.chain)),
                 (fitted.quantised.mean_mbit_s, fitted.chain.mean_mbit_s),
                 (fitted.quantised.sd_mbit_s, fitted.chain.sd_mbit_s),
-                (fitted.quantised.lag1, fitted.chain.lag1),
+                (memory(&fitted.quantised), memory(&fitted.chain)),
             ] {
                 assert!(close(a, b), "{name}: {a} for {b}");
             }
         }
+    }
+
+    /// A drive of half an hour in steps of 100 ms: slow changes between four levels of some twenty
+    /// seconds, noise on them, and outages of some seconds in the lowest.
+    fn drive() -> Timeline {
+        let mut rng = justfull_base::Rng::stream(3, "drive");
+        let (mut level, mut outage) = (2_u32, 0);
+        let bytes = (0..18_000).map(|_| {
+            if rng.unit() < 0.005 {
+                level = (rng.unit() * 4.0) as u32;
+            }
+            if outage == 0 && level == 0 && rng.unit() < 0.02 {
+                outage = 5 + (rng.unit() * 50.0) as u32;
+            }
+            outage = outage.saturating_sub(1);
+            let noise = (rng.unit() * 60_000.0) as u32;
+            if outage > 0 { 0 } else { 40_000 + level * 120_000 + noise }
+        });
+        Timeline::new(Duration::from_millis(100), bytes.collect(), None).expect("a trace")
+    }
+
+    #[test]
+    fn a_fit_keeps_mean_spread_memory_and_silences_of_a_drive() {
+        let quality = CqiRowsConfig::default();
+        let fitted = fit(&drive(), Over::Rate, None, &quality, false).expect("a fit");
+        let (trace, chain) = (&fitted.trace, &fitted.chain);
+        let table = fitted.table().join("\n");
+        let near = |a: f64, b: f64, share: f64| (a - b).abs() <= share * b;
+        assert!(near(chain.mean_mbit_s, trace.mean_mbit_s, 0.05), "{table}");
+        assert!(near(chain.sd_mbit_s, trace.sd_mbit_s, 0.1), "{table}");
+        for (a, b) in chain.autocorrelation.iter().zip(&trace.autocorrelation) {
+            let (a, b) = (a.expect("it is long"), b.expect("it is long"));
+            assert!((a - b).abs() < 0.12, "{table}");
+        }
+        assert!(trace.silent > 0.01 && near(chain.silent, trace.silent, 0.3), "{table}");
+        assert!(near(chain.silence_s, trace.silence_s, 0.3), "{table}");
+        assert!(near(chain.longest_silence_s, trace.longest_silence_s, 0.7), "{table}");
+        assert!(fitted.channel.states.contains(&0), "silence is a state");
+        let again = fit(&drive(), Over::Rate, None, &quality, false).expect("a fit");
+        assert_eq!(fitted, again);
     }
 
     #[test]
@@ -438,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_quantised_to_the_nearest_level_on_as_few_blocks_as_reach_them() {
+    fn rates_are_quantised_to_the_nearest_level_on_blocks_that_reach_them() {
         let step = Duration::from_millis(100);
         let rates: Vec<u32> = (0..3000).map(|k| 20_000 + 30_000 * (k / 7 % 4)).collect();
         let trace = Timeline::new(step, rates, None).expect("a trace");
@@ -449,13 +531,13 @@ mod tests {
             (fitted.quantised.mean_mbit_s / fitted.trace.mean_mbit_s - 1.0).abs() < 0.1,
             "{fitted:?}"
         );
-        assert!((fitted.chain.lag1 - fitted.trace.lag1).abs() < 0.05, "{fitted:?}");
-        let blocks = fitted.channel.n_prb;
+        let memory = |s: &Statistics| s.autocorrelation[0].expect("it is long");
+        assert!((memory(&fitted.chain) - memory(&fitted.trace)).abs() < 0.05, "{fitted:?}");
         let top = |n_prb| {
             let quality = CqiRowsConfig { n_prb, ..CqiRowsConfig::default() };
             capacity_of_cqi(&[15], step, &quality).expect("LTE has them")[0]
         };
-        assert!(top(blocks) >= 110_000 && top(blocks - 1) < 110_000);
+        assert!(top(fitted.channel.n_prb) >= 110_000);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The formats of trace files, and how to detect them from content.
 
+use super::table::{Dialect, Splitter};
 use std::fmt;
 use std::str::FromStr;
 
@@ -27,15 +28,18 @@ pub enum FileFormat {
     Bytes,
     /// justfull's own text: columns `start_UNIT`, `end_UNIT`, `bytes`, and `cqi` if known.
     Csv,
-    /// The same columns as Parquet.
-    Parquet,
+    /// NR-Scope's log of grants (Wan et al. 2024): a row per DCI with the bits of its transport
+    /// block.
+    NrScope,
     /// Any table of rates, whose columns the caller names.
     Rates,
+    /// Any table of amounts at instants, whose columns the caller names.
+    Amounts,
 }
 
 impl FileFormat {
     /// All formats.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Mahimahi,
         Self::Cellreplay,
         Self::CellreplayTrain,
@@ -44,21 +48,15 @@ impl FileFormat {
         Self::Cqi,
         Self::Bytes,
         Self::Csv,
-        Self::Parquet,
+        Self::NrScope,
         Self::Rates,
+        Self::Amounts,
     ];
 
     /// Formats that can be written. Phone logs and packet trains are measurements; a capacity
     /// cannot be converted back to them.
-    pub const WRITTEN: [Self; 7] = [
-        Self::Mahimahi,
-        Self::Cellreplay,
-        Self::T20,
-        Self::Cqi,
-        Self::Bytes,
-        Self::Csv,
-        Self::Parquet,
-    ];
+    pub const WRITTEN: [Self; 6] =
+        [Self::Mahimahi, Self::Cellreplay, Self::T20, Self::Cqi, Self::Bytes, Self::Csv];
 
     /// Name on the command line and in scenarios.
     #[must_use]
@@ -72,8 +70,9 @@ impl FileFormat {
             Self::Cqi => "cqi",
             Self::Bytes => "bytes",
             Self::Csv => "csv",
-            Self::Parquet => "parquet",
+            Self::NrScope => "nr-scope",
             Self::Rates => "rates",
+            Self::Amounts => "amounts",
         }
     }
 
@@ -102,11 +101,19 @@ impl FileFormat {
             Self::Csv => {
                 "justfull's own text: columns start_UNIT, end_UNIT, bytes, and cqi if known"
             }
-            Self::Rates => {
-                "any table with a header line: --rate-column and --unit name the rates, \
-                 --time-column their times in s, or in what its name ends in"
+            Self::NrScope => {
+                "NR-Scope (Wan et al. 2024): its log of grants, a row per DCI with timestamp, rnti, \
+                 dci_format and the bits of the transport block; --rnti takes one terminal, --link \
+                 the direction"
             }
-            Self::Parquet => "justfull's own columns as Parquet: start_ns, end_ns, bytes, cqi",
+            Self::Rates => {
+                "any table of rates: --rate-column and --time-column by name or number, units in \
+                 their names or by --unit and --time-unit"
+            }
+            Self::Amounts => {
+                "any table of amounts at instants: --amount-column and --time-column likewise; \
+                 amounts of one instant are added"
+            }
         }
     }
 
@@ -120,7 +127,13 @@ impl FileFormat {
             Self::Mahimahi => 1500,
             Self::Cellreplay | Self::CellreplayTrain => 1400,
             Self::T20 => 1460,
-            Self::Ucc | Self::Cqi | Self::Bytes | Self::Csv | Self::Parquet | Self::Rates => 1,
+            Self::Ucc
+            | Self::Cqi
+            | Self::Bytes
+            | Self::Csv
+            | Self::NrScope
+            | Self::Rates
+            | Self::Amounts => 1,
         }
     }
 }
@@ -148,29 +161,29 @@ impl FromStr for FileFormat {
 /// must be named.
 #[must_use]
 pub fn guess(head: &[u8]) -> Option<FileFormat> {
-    if head.starts_with(b"PAR1") {
-        return Some(FileFormat::Parquet);
-    }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let text = |line| std::str::from_utf8(line).ok().map(str::trim_ascii);
     let mut lines = head.split(|&byte| byte == b'\n').filter_map(text);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
-    let numbers = |separator| {
-        first.split(separator).all(|w| !w.is_empty() && w.bytes().all(|b| b.is_ascii_digit()))
-    };
-    if numbers(',') {
-        return Some(FileFormat::Mahimahi);
+    let numbers = first.split(' ').filter(|word| !word.is_empty()).map(|word| {
+        let digits = word.bytes().all(|b| b.is_ascii_digit());
+        digits.then_some(())
+    });
+    if let Some(numbers) = numbers.collect::<Option<Vec<()>>>() {
+        match numbers.len() {
+            1 => return Some(FileFormat::Mahimahi),
+            2 => {}
+            _ => return Some(FileFormat::CellreplayTrain),
+        }
     }
-    if numbers(' ') {
-        return Some(FileFormat::CellreplayTrain);
-    }
-    let columns: Vec<String> =
-        first.split(',').map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
+    let mut splitter = Splitter::new(Dialect::find(head, None, None).separator);
+    let columns: Vec<String> = splitter.split(first)?.iter().map(str::to_ascii_lowercase).collect();
     let has = |name: &str| columns.iter().any(|column| column == name);
     let begins = |start: &str| columns.iter().any(|column| column.starts_with(start));
     match () {
         () if has("packets_per_10ms") => Some(FileFormat::T20),
         () if begins("start_") && begins("end_") && has("bytes") => Some(FileFormat::Csv),
+        () if has("rnti") && has("transport_block_size") => Some(FileFormat::NrScope),
         () if has("dl_bitrate") || has("dl_kbps") => Some(FileFormat::Ucc),
         () if has("cqi") => Some(FileFormat::Cqi),
         () if has("bytes") => Some(FileFormat::Bytes),
@@ -191,7 +204,7 @@ mod tests {
         let refused = "pcap".parse::<FileFormat>().expect_err("no trace");
         assert!(refused.ends_with(
             "allowed is one of mahimahi, cellreplay, cellreplay-train, ucc, t20, cqi, bytes, csv, \
-             parquet, rates"
+             nr-scope, rates, amounts"
         ));
     }
 
@@ -207,7 +220,11 @@ mod tests {
             ("t_s,CQI\n", Some(FileFormat::Cqi)),
             ("bytes\n5\n", Some(FileFormat::Bytes)),
             ("start_ms,end_ms,bytes\n", Some(FileFormat::Csv)),
-            ("PAR1\u{15}", Some(FileFormat::Parquet)),
+            ("start_ms;end_ms;bytes\n0;1;2\n", Some(FileFormat::Csv)),
+            ("\"Timestamp\",\"DL_bitrate\"\n", Some(FileFormat::Ucc)),
+            ("timestamp,rnti,dci_format,transport_block_size\n", Some(FileFormat::NrScope)),
+            ("0,5\n1,6\n", None),
+            ("0 5\n1 6\n", None),
             ("", None),
             ("# only\n", None),
             ("hello world\n", None),

@@ -41,9 +41,9 @@ pub struct Info {
     pub rate_mbit_s_percentiles: Vec<(u8, f64)>,
     /// Highest rate of a bin.
     pub rate_mbit_s_max: f64,
-    /// Time in bins that carry nothing.
+    /// Time in outages: in which nothing passes for 100 ms or more.
     pub outage_s: f64,
-    /// Longest time in intervals that carry nothing.
+    /// Longest outage; 0 without one.
     pub longest_outage_s: f64,
     /// Time after which the autocorrelation of the bins' rates has fallen to 1/e. None when it
     /// does not within half of the trace or within the examined lags (a note then says so), or
@@ -108,6 +108,7 @@ impl Info {
         rates.sort_unstable_by(f64::total_cmp);
         let at = |p: u8| quantile(&rates, f64::from(p) / 100.0).unwrap_or(0.0);
         let seconds = timeline.duration().as_secs_f64();
+        let outages = outages(timeline);
         Ok(Self {
             file: file.into(),
             format: loaded.format.to_string(),
@@ -120,8 +121,8 @@ impl Info {
             rate_mbit_s_min: at(0),
             rate_mbit_s_percentiles: PERCENTILES.map(|p| (p, at(p))).to_vec(),
             rate_mbit_s_max: at(100),
-            outage_s: rates.iter().filter(|rate| **rate <= 0.0).count() as f64 * bin.as_secs_f64(),
-            longest_outage_s: longest_outage(timeline).as_secs_f64(),
+            outage_s: outages.iter().map(|outage| outage.as_secs_f64()).sum(),
+            longest_outage_s: outages.iter().max().map_or(0.0, |outage| outage.as_secs_f64()),
             coherence_s: coherence.map(|bins| bins * bin.as_secs_f64()),
             cqi: timeline.cqi().map(CqiInfo::of),
             notes,
@@ -141,10 +142,12 @@ pub fn default_bin(timeline: &Timeline) -> Duration {
     timeline.interval().max(SHORTEST_BIN)
 }
 
-fn longest_outage(timeline: &Timeline) -> Duration {
-    let runs = timeline.bytes().chunk_by(|a, b| (*a == 0) == (*b == 0));
-    let longest = runs.filter(|run| run[0] == 0).map(<[u32]>::len).max();
-    timeline.interval().times(longest.unwrap_or(0) as u64)
+/// Lengths of the times in which nothing passes, of [`SHORTEST_BIN`] or more: less is between two
+/// packets.
+pub(crate) fn outages(timeline: &Timeline) -> Vec<Duration> {
+    let mut all = timeline.silences();
+    all.retain(|silence| *silence >= SHORTEST_BIN);
+    all
 }
 
 /// Mean, spread and autocorrelation of a series.
@@ -164,6 +167,13 @@ impl Moments {
         let lag1 = (variance > 0.0).then(|| covariance(values, centre, 1) / variance);
         Self { mean: centre, sd: variance.sqrt(), lag1 }
     }
+}
+
+/// Autocorrelation at `lag`; none when the series never changes.
+pub(crate) fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
+    let centre = mean(values);
+    let variance = covariance(values, centre, 0);
+    (variance > 0.0).then(|| covariance(values, centre, lag) / variance)
 }
 
 /// Arithmetic mean; 0 without values.
@@ -224,6 +234,20 @@ mod tests {
         assert_eq!(info.rate_mbit_s_percentiles[3], (50, 0.5));
         let cqi = info.cqi.expect("CQI");
         assert_eq!((cqi.mean, cqi.min, cqi.max, cqi.changes), (3.0, 0, 9, 2));
+    }
+
+    #[test]
+    fn an_outage_lasts_100_ms_or_more_and_the_longest_is_within_all() {
+        let mut bytes = vec![1; 10];
+        bytes.extend([0; 99]);
+        bytes.push(1);
+        bytes.extend([0; 150]);
+        bytes.push(1);
+        let trace = loaded(Duration::from_millis(1), bytes, None);
+        for bin in [1, 7, 100, 200] {
+            let info = Info::of("x", &trace, Some(Duration::from_millis(bin))).expect("told");
+            assert_eq!((info.outage_s, info.longest_outage_s), (0.15, 0.15), "{bin}");
+        }
     }
 
     #[test]

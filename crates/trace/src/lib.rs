@@ -1,27 +1,32 @@
-//! Trace files: measured capacities and channel qualities, read from comma-separated text.
+//! Trace files: measured capacities and channel qualities, read from text.
 //!
-//! Three formats, each a header line and one row per line: `packets_per_10ms` (T20), `cqi` (phone
-//! logs) and `bytes` (any interval, stated in the scenario). Other columns are skipped; lines that
-//! begin with `#` are comments. Gzip, CRLF and a UTF-8 byte order mark are accepted. Anything else
-//! that is not plainly right is one [`TraceError`] that names file, line, column, what was found
-//! and what is allowed. Nothing is guessed: the only repair, for rows without a CQI, is chosen by
-//! the caller and reported in [`Trace::repair`].
+//! Lines that begin with `#` are comments. Gzip, CRLF and a UTF-8 byte order mark are accepted.
+//! Anything else that is not plainly right is one [`TraceError`] that names file, line, column,
+//! what was found and what is allowed. What was repaired, and which unit and rule was taken, is in
+//! [`Loaded::notes`] or [`Trace::repair`].
 //!
 //! Reading is streaming; memory holds the values and one block of the file. Time is linear in the
 //! bytes and lines of the file, limited to [`MAX_BYTES`] and [`MAX_LINES`] unpacked. Pipes and
 //! devices are refused: read a pipe as standard input.
 #![forbid(unsafe_code)]
 
+mod clock;
 mod error;
 pub mod fit;
 mod format;
 pub mod info;
 pub mod input;
 mod lines;
+mod number;
+mod options;
 mod parse;
+mod pieces;
+mod quality;
 mod read;
 mod rows;
+mod table;
 mod timeline;
+mod unit;
 mod unpack;
 mod write;
 
@@ -30,27 +35,26 @@ mod tests;
 
 use std::fmt;
 use std::fs::{File, metadata};
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use crate::input::open_regular;
 
+pub use clock::TimeUnit;
 pub use error::TraceError;
 pub use format::{FileFormat, guess};
 use justfull_base::choice;
 pub use justfull_base::{BitRate, Bytes, ConfigError, Duration};
-pub use read::{
-    Column, Gaps, Idle, Loaded, RateTable, RateUnit, ReadOptions, Repairs, Repeated, load,
-    load_from,
-};
+pub use options::{Column, Gaps, Idle, Link, ReadOptions, Repairs, Repeated, Rnti};
+pub use read::{Loaded, load, load_from};
+pub use table::{DecimalSign, Separator};
 pub use timeline::{Factor, MAX_INTERVALS, Timeline};
+pub use unit::Unit;
 pub use unpack::{MAX_BYTES, MAX_LINES, MAX_MEMBERS};
 pub use write::Output;
 
-use unpack::{Limits, Unpacked};
-
-/// The message of a build without the feature `parquet`.
-const NO_PARQUET: &str = "this build has no Parquet; build with --features parquet";
+use table::Dialect;
+use unpack::{Limits, Unpacked, read_error};
 
 /// Most rows of a trace: a year of one-second rows, and a bound on memory (320 MB).
 pub const MAX_ROWS: u64 = MAX_INTERVALS as u64;
@@ -84,6 +88,8 @@ choice! {
         Error = "error",
         /// The row takes the CQI before it; rows before the first CQI take that one.
         Hold = "hold",
+        /// The row has CQI 0, out of range: nothing is carried.
+        Zero = "zero",
         /// The row is left out, as T20's script does; the trace gets shorter and time in it is
         /// compressed.
         Skip = "skip",
@@ -181,6 +187,7 @@ impl Repair {
     fn what(&self) -> String {
         let how = match self.how {
             MissingCqi::Skip => "they are left out and time is compressed",
+            MissingCqi::Zero => "each carries nothing",
             MissingCqi::Hold | MissingCqi::Error => "each holds the CQI before it",
         };
         format!("{} of {} rows have no CQI; {how}", self.rows, self.of)
@@ -258,6 +265,12 @@ fn read_from<R: Read>(
     format: Format,
     max_rows: u64,
 ) -> Result<Trace, TraceError> {
-    let reader = Unpacked::new(reader, path, Limits::ALL)?;
-    parse::parse(reader, path, format, max_rows).map(|(trace, _)| trace)
+    let mut reader = Unpacked::new(reader, path, Limits::ALL)?;
+    let mut head = Vec::new();
+    let peeked = reader.by_ref().take(read::HEAD).read_to_end(&mut head);
+    let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    peeked.map_err(|error| read_error(path, Some(lines), &error))?;
+    let dialect = Dialect::find(&head, None, None);
+    let whole = Cursor::new(head).chain(reader);
+    parse::parse(whole, path, dialect, format, max_rows).map(|(trace, _)| trace)
 }

@@ -2,7 +2,9 @@
 
 use super::error::quote;
 use super::lines::{Lines, Marks, Next};
-use super::rows::{digits, is_control};
+use super::number::is_missing;
+use super::rows::{digits, is_control, whole};
+use super::table::{Dialect, Record, Splitter};
 use super::unpack::read_error;
 use super::{Format, MAX_LINE, MissingCqi, Repair, Trace, TraceError, Values};
 use std::io::Read;
@@ -12,14 +14,17 @@ use std::path::Path;
 pub(super) fn parse<R: Read>(
     reader: R,
     path: &Path,
+    dialect: Dialect,
     format: Format,
     max_rows: u64,
 ) -> Result<(Trace, Marks), TraceError> {
     let mut lines = Lines::new(reader);
     let mut rows = Rows::new(path, format, max_rows);
+    let mut splitter = Splitter::new(dialect.separator);
+    rows.comma = dialect.comma;
     while let Some(line) = next_line(&mut lines, &mut rows)? {
         if !rows.take_bare_number(line) {
-            rows.take(line)?;
+            rows.take(line, &mut splitter)?;
         }
     }
     rows.finish().map(|trace| (trace, lines.marks()))
@@ -55,6 +60,8 @@ struct Rows<'a> {
     max_rows: u64,
     /// Number of the current line.
     line: u64,
+    /// Numbers have a decimal comma.
+    comma: bool,
     /// Known once the header has been read.
     place: Option<Place>,
     /// An empty line, which is an error if a row follows.
@@ -74,6 +81,7 @@ impl<'a> Rows<'a> {
             format,
             max_rows,
             line: 0,
+            comma: false,
             place: None,
             gap: None,
             amounts: Vec::new(),
@@ -94,7 +102,7 @@ impl<'a> Rows<'a> {
         TraceError::Malformed {
             path: self.path.into(),
             line,
-            column: self.format.column(),
+            column: self.format.column().into(),
             found: found.into(),
             allowed: allowed.into(),
         }
@@ -120,7 +128,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Any other line of the file.
-    fn take(&mut self, line: &[u8]) -> Result<(), TraceError> {
+    fn take(&mut self, line: &[u8], splitter: &mut Splitter) -> Result<(), TraceError> {
         let Ok(text) = std::str::from_utf8(line) else {
             return Err(self.malformed(quote(&String::from_utf8_lossy(line)), "text in UTF-8"));
         };
@@ -130,11 +138,14 @@ impl<'a> Rows<'a> {
         if line.iter().any(is_control) {
             return Err(self.malformed(quote(text), "text without control characters"));
         }
-        let Some(place) = self.place else { return self.header(text) };
         if text.trim_ascii().is_empty() {
-            self.gap = self.gap.or(Some(self.line));
+            self.gap = self.gap.or(Some(self.line).filter(|_| self.place.is_some()));
             return Ok(());
         }
+        let Some(record) = splitter.split(text) else {
+            return Err(self.malformed(quote(text), "quotes that end on their line"));
+        };
+        let Some(place) = self.place else { return self.header(text, &record) };
         if let Some(line) = self.gap {
             return Err(self.malformed_at(
                 line,
@@ -147,9 +158,9 @@ impl<'a> Rows<'a> {
             return Err(self.malformed("one row more", allowed));
         }
         self.rows += 1;
-        let field = self.field(text, place)?;
+        let field = self.field(&record, place)?;
         if let Format::Cqi { missing } = self.format
-            && (field.is_empty() || field == "-")
+            && is_missing(field)
         {
             return self.without_cqi(missing);
         }
@@ -177,14 +188,11 @@ impl<'a> Rows<'a> {
     }
 
     /// The header: finds the column.
-    fn header(&mut self, text: &str) -> Result<(), TraceError> {
-        if text.trim_ascii().is_empty() {
-            return Ok(());
-        }
+    fn header(&mut self, text: &str, record: &Record<'_>) -> Result<(), TraceError> {
         let wanted = self.format.column();
-        let is_it = |field: &str| field.trim_ascii().eq_ignore_ascii_case(wanted);
-        let fields = text.split(',').count();
-        let mut places = text.split(',').enumerate().filter(|(_, field)| is_it(field));
+        let fields = record.len();
+        let is_it = |field: &str| field.eq_ignore_ascii_case(wanted);
+        let mut places = record.iter().enumerate().filter(|(_, field)| is_it(field));
         match (places.next(), places.next()) {
             (Some((index, _)), None) => {
                 self.place = Some(Place { index, fields });
@@ -201,18 +209,17 @@ impl<'a> Rows<'a> {
     }
 
     /// The value's field of a row, trimmed.
-    fn field<'t>(&self, text: &'t str, place: Place) -> Result<&'t str, TraceError> {
-        let fields = 1 + text.bytes().filter(|&byte| byte == b',').count();
-        if fields != place.fields {
+    fn field<'t>(&self, record: &Record<'t>, place: Place) -> Result<&'t str, TraceError> {
+        if record.len() != place.fields {
             let allowed = format!("{} fields as in the header", place.fields);
-            return Err(self.malformed(format!("{fields} fields"), allowed));
+            return Err(self.malformed(format!("{} fields", record.len()), allowed));
         }
-        Ok(text.split(',').nth(place.index).unwrap_or_default().trim_ascii())
+        Ok(record.get(place.index))
     }
 
     /// The number in `field`.
     fn value(&self, field: &str) -> Result<u64, TraceError> {
-        let value = digits(field.as_bytes()).filter(|&value| value <= self.format.largest());
+        let value = whole(field, self.comma).filter(|&value| value <= self.format.largest());
         value.ok_or_else(|| {
             let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
             self.malformed(found, self.format.allowed())
@@ -223,7 +230,7 @@ impl<'a> Rows<'a> {
     fn without_cqi(&mut self, how: MissingCqi) -> Result<(), TraceError> {
         if how == MissingCqi::Error {
             let allowed = format!(
-                "{}, or a stated repair of rows without one (hold, skip)",
+                "{}, or a stated repair of rows without one (hold, zero, skip)",
                 self.format.allowed()
             );
             return Err(self.malformed("no CQI", allowed));
@@ -232,8 +239,10 @@ impl<'a> Rows<'a> {
             self.first_missing = self.line;
         }
         self.missing += 1;
-        if let (MissingCqi::Hold, Some(&before)) = (how, self.cqi.last()) {
-            self.cqi.push(before);
+        match (how, self.cqi.last()) {
+            (MissingCqi::Hold, Some(&before)) => self.cqi.push(before),
+            (MissingCqi::Zero, _) => self.cqi.push(0),
+            _ => {}
         }
         Ok(())
     }

@@ -1,17 +1,12 @@
 //! Trace files of every format, read into one [`Timeline`].
 
-#[cfg(feature = "parquet")]
-mod caught;
 mod cellreplay;
+mod columns;
 mod intervals;
 mod mahimahi;
-#[cfg(feature = "parquet")]
-mod pages;
-#[cfg(feature = "parquet")]
-mod parquet;
-mod rates;
-#[cfg(feature = "parquet")]
-mod thrift;
+mod nr_scope;
+mod series;
+mod suggest;
 mod ucc;
 
 #[cfg(test)]
@@ -21,255 +16,19 @@ pub(crate) use intervals::UNITS;
 
 use super::format::{FileFormat, guess};
 use super::lines::Marks;
+use super::options::ReadOptions;
 use super::parse::parse;
-use super::timeline::{MAX_INTERVALS, Timeline};
+use super::quality::capacity_of_cqi;
+use super::table::Dialect;
+use super::timeline::Timeline;
 use super::unpack::{Limits, Unpacked, read_error};
-use super::{Format, MissingCqi, TraceError, Values, open};
-use justfull_base::{Bytes, ConfigError, Duration, Instant, choice};
-use justfull_phy::CqiToMcs;
-use justfull_ran::channel::{
-    AtEnd, CapacityUnit, Channel, ChannelConfig, ChannelContext, CqiRowsConfig, RowLength,
-};
+use super::{Format, Gaps, MissingCqi, TraceError, Values, open};
+use justfull_base::{ConfigError, Duration};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
 /// Bytes of a file used to detect its format.
-const HEAD: u64 = 64 * 1024;
-
-choice! {
-    serde;
-    /// Which column of a phone log is the capacity.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Column {
-        /// `DL_bitrate`.
-        #[default]
-        DlBitrate = "dl_bitrate",
-        /// `UL_bitrate`.
-        UlBitrate = "ul_bitrate",
-        /// `CQI`, by the transport blocks that answer it.
-        Cqi = "cqi",
-    }
-}
-
-impl Column {
-    /// Its name in the log.
-    #[must_use]
-    pub const fn in_log(self) -> &'static str {
-        match self {
-            Self::DlBitrate => "DL_bitrate",
-            Self::UlBitrate => "UL_bitrate",
-            Self::Cqi => "CQI",
-        }
-    }
-
-    const fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::DlBitrate => &["dl_bitrate", "dl_kbps"],
-            Self::UlBitrate => &["ul_bitrate", "ul_kbps"],
-            Self::Cqi => &["cqi"],
-        }
-    }
-}
-
-choice! {
-    serde;
-    /// What becomes of rows of a phone log that share a second.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Repeated {
-        /// The last is kept: time stamps jitter, and the last row is the most recent.
-        #[default]
-        Last = "last",
-        /// The first is kept.
-        First = "first",
-        /// The second takes the mean of their rates.
-        Mean = "mean",
-        /// The log is refused.
-        Error = "error",
-    }
-}
-
-choice! {
-    serde;
-    /// What becomes of seconds that a phone log lacks, and of rows without a value.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Gaps {
-        /// Each holds the value before it; those before the first value take that one.
-        #[default]
-        Hold = "hold",
-        /// Nothing is carried.
-        Zero = "zero",
-        /// They are left out: time is compressed.
-        Skip = "skip",
-        /// The log is refused.
-        Error = "error",
-    }
-}
-
-choice! {
-    serde;
-    /// What becomes of rows in which the phone was idle (state `I`).
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Idle {
-        /// They are left out, since their rate says nothing of the link: time is compressed.
-        #[default]
-        Cut = "cut",
-        /// They count as any other.
-        Keep = "keep",
-    }
-}
-
-/// Repairs of phone logs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Repairs {
-    /// Rows that share a second.
-    pub repeated: Repeated,
-    /// Missing seconds and values.
-    pub gaps: Gaps,
-    /// Idle rows.
-    pub idle: Idle,
-}
-
-choice! {
-    serde;
-    /// Unit of a column of rates.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum RateUnit {
-        /// bit/s.
-        Bit = "bit/s",
-        /// 1000 bit/s.
-        Kbit = "kbit/s",
-        /// 10^6 bit/s.
-        #[default]
-        Mbit = "Mbit/s",
-        /// 10^9 bit/s.
-        Gbit = "Gbit/s",
-        /// Bytes per second.
-        Byte = "B/s",
-        /// 1000 bytes per second.
-        Kbyte = "kB/s",
-        /// 10^6 bytes per second.
-        Mbyte = "MB/s",
-    }
-}
-
-impl RateUnit {
-    /// Its bytes per second.
-    const fn bytes(self) -> f64 {
-        match self {
-            Self::Bit => 0.125,
-            Self::Kbit => 125.0,
-            Self::Mbit => 125e3,
-            Self::Gbit => 125e6,
-            Self::Byte => 1.0,
-            Self::Kbyte => 1e3,
-            Self::Mbyte => 1e6,
-        }
-    }
-}
-
-/// Columns of a table of rates.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RateTable {
-    /// Column of the times, in seconds or in what its name ends in (`_ms`, `_us`, `_ns`); without
-    /// one, [`ReadOptions::interval`] is the length of a row.
-    pub time: Option<String>,
-    /// Column of the rates.
-    pub rate: String,
-    /// Their unit.
-    pub unit: RateUnit,
-}
-
-/// How to read a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReadOptions {
-    /// Its format; detected from content by default.
-    pub format: Option<FileFormat>,
-    /// Size of the packets that the file counts, 1 to 65 535 B; the format's own by default.
-    pub packet: Option<Bytes>,
-    /// Length of a row in formats that do not state it: `bytes` needs it, `cqi` has 1 s.
-    pub interval: Option<Duration>,
-    /// Columns of a table of rates, which the file then is.
-    pub rates: Option<RateTable>,
-    /// Column of a phone log.
-    pub column: Column,
-    /// Repairs of a phone log; for the format `cqi`, `gaps` says what to do with rows without one.
-    pub repairs: Repairs,
-    /// How to convert a CQI to a capacity: uses `map`, `n_prb`, `numerology` and `layers` only.
-    pub quality: CqiRowsConfig,
-    /// Maximum number of intervals, at most [`MAX_INTERVALS`]; bounds the memory for a hostile
-    /// file.
-    pub max_intervals: usize,
-}
-
-/// Reads a choice by its name in scenarios and on the command line.
-macro_rules! by_name {
-    ($choice:ident: $($name:literal => $variant:ident),+) => {
-        impl std::str::FromStr for $choice {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($name => Ok(Self::$variant),)+
-                    _ => Err(format!("found `{text}`, allowed is one of {}",
-                        [$($name),+].join(", "))),
-                }
-            }
-        }
-    };
-}
-
-by_name!(Column: "dl_bitrate" => DlBitrate, "ul_bitrate" => UlBitrate, "cqi" => Cqi);
-by_name!(RateUnit: "bit/s" => Bit, "kbit/s" => Kbit, "Mbit/s" => Mbit, "Gbit/s" => Gbit,
-    "B/s" => Byte, "kB/s" => Kbyte, "MB/s" => Mbyte);
-by_name!(Repeated: "last" => Last, "first" => First, "mean" => Mean, "error" => Error);
-by_name!(Gaps: "hold" => Hold, "zero" => Zero, "skip" => Skip, "error" => Error);
-by_name!(Idle: "cut" => Cut, "keep" => Keep);
-
-impl ReadOptions {
-    /// Sets how to convert a CQI to a capacity, as far as given: the map from CQI to MCS, the
-    /// resource blocks, the layers.
-    ///
-    /// # Errors
-    /// When there is no such map, or the tables have no such number of resource blocks or layers.
-    pub fn set_quality(
-        &mut self,
-        map: Option<&str>,
-        n_prb: Option<u16>,
-        layers: Option<u8>,
-    ) -> Result<(), ConfigError> {
-        if let Some(name) = map {
-            let found = CqiToMcs::ALL.into_iter().find(|map| map.name() == name);
-            let allowed = format!("one of {}", CqiToMcs::ALL.map(CqiToMcs::name).join(", "));
-            let unknown = || {
-                ConfigError::new(
-                    "map",
-                    &name,
-                    &allowed,
-                    "TS 36.213 and TS 38.214 leave the map open",
-                )
-            };
-            self.quality.map = found.ok_or_else(unknown)?;
-        }
-        self.quality.n_prb = n_prb.unwrap_or(self.quality.n_prb);
-        self.quality.layers = layers.unwrap_or(self.quality.layers);
-        capacity_of_cqi(&[], Duration::from_millis(1), &self.quality).map(|_| ())
-    }
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            format: None,
-            packet: None,
-            interval: None,
-            rates: None,
-            column: Column::default(),
-            repairs: Repairs::default(),
-            quality: CqiRowsConfig::default(),
-            max_intervals: MAX_INTERVALS,
-        }
-    }
-}
+pub(super) const HEAD: u64 = 64 * 1024;
 
 /// A trace that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -300,42 +59,38 @@ pub fn load_from<R: Read>(
     path: &Path,
     options: &ReadOptions,
 ) -> Result<Loaded, TraceError> {
-    let source = Source { path, options };
     let mut reader = Unpacked::new(reader, path, Limits::ALL)?;
     let gzip = reader.is_gzip();
     let mut head = Vec::new();
     let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
     peeked.map_err(|error| read_error(path, None, &error))?;
-    let named = options.rates.as_ref().map(|_| FileFormat::Rates).or(options.format);
-    let format = named.or_else(|| guess(&head)).ok_or_else(|| {
-        let found = if head.is_empty() {
-            "an empty file"
-        } else {
-            "no format that is known by its first line"
-        };
-        let names = FileFormat::ALL.map(FileFormat::name).join(", ");
-        source.unusable(found, &format!("one of {names}; if it is one of them, name it"))
-    })?;
+    let dialect = Dialect::find(&head, options.separator, options.decimal);
+    let source = Source { path, options, dialect };
+    let format = source.format(&head)?;
+    options.ensure_read(format, path)?;
     let whole = Cursor::new(head).chain(reader);
-    let parsed = match format {
-        FileFormat::Mahimahi | FileFormat::Cellreplay => mahimahi::read(whole, &source, format),
-        FileFormat::CellreplayTrain => cellreplay::read(whole, &source),
-        FileFormat::Ucc => ucc::read(whole, &source),
-        FileFormat::Csv => intervals::read(whole, &source),
-        FileFormat::Rates => match &options.rates {
-            Some(table) => rates::read(whole, &source, table),
-            None => {
-                Err(source.unusable("no column of rates", "the name of the column (--rate-column)"))
-            }
-        },
-        #[cfg(feature = "parquet")]
-        FileFormat::Parquet => parquet::read(whole, &source),
-        #[cfg(not(feature = "parquet"))]
-        FileFormat::Parquet => {
-            Err(source
-                .unusable("a Parquet file", &format!("another format: {}", super::NO_PARQUET)))
+    let column = options.rate_column.as_ref().or(options.amount_column.as_ref());
+    let parsed = match (format, column) {
+        (FileFormat::Mahimahi | FileFormat::Cellreplay, _) => {
+            mahimahi::read(whole, &source, format)
         }
-        FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes => source.column(whole, format),
+        (FileFormat::CellreplayTrain, _) => cellreplay::read(whole, &source),
+        (FileFormat::Ucc, _) => ucc::read(whole, &source),
+        (FileFormat::Csv, _) => intervals::read(whole, &source),
+        (FileFormat::NrScope, _) => nr_scope::read(whole, &source),
+        (FileFormat::Rates, Some(name)) => {
+            columns::read(whole, &source, columns::What::Rates, name)
+        }
+        (FileFormat::Amounts, Some(name)) => {
+            columns::read(whole, &source, columns::What::Amounts, name)
+        }
+        (FileFormat::Rates, None) => Err(source
+            .unusable("no column of rates", "the name or number of the column (--rate-column)")),
+        (FileFormat::Amounts, None) => Err(source.unusable(
+            "no column of amounts",
+            "the name or number of the column (--amount-column)",
+        )),
+        (FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes, _) => source.column(whole, format),
     }?;
     let mut notes = parsed.notes;
     if gzip {
@@ -359,11 +114,36 @@ struct Parsed {
 struct Source<'a> {
     path: &'a Path,
     options: &'a ReadOptions,
+    dialect: Dialect,
 }
 
 impl Source<'_> {
     fn unusable(&self, found: &str, allowed: &str) -> TraceError {
         TraceError::unusable(self.path, found, allowed)
+    }
+
+    fn refused(&self, error: &ConfigError) -> TraceError {
+        self.unusable(&format!("{} of {}", error.field, error.value), &error.bound)
+    }
+
+    /// The format that is named, or that `head` shows.
+    fn format(&self, head: &[u8]) -> Result<FileFormat, TraceError> {
+        if head.starts_with(b"PAR1") {
+            let allowed = "a table as text, which `duckdb -c \"copy (from 'x.parquet') to \
+                           'x.csv'\"` makes";
+            return Err(self.unusable("a Parquet file", allowed));
+        }
+        if self.options.rate_column.is_some() && self.options.amount_column.is_some() {
+            let found = "both a column of rates and one of amounts";
+            return Err(self.unusable(found, "--rate-column or --amount-column"));
+        }
+        if let Some(format) = self.options.named().or_else(|| guess(head)) {
+            return Ok(format);
+        }
+        if head.is_empty() {
+            return Err(self.unusable("an empty file", "a trace"));
+        }
+        Err(suggest::unplaced(self, head))
     }
 
     /// Size of the packets that the file counts.
@@ -384,25 +164,28 @@ impl Source<'_> {
         Err(self.unusable(&format!("{intervals} intervals"), &format!("at most {most}")))
     }
 
-    /// The timeline of checked rows.
+    /// The timeline of checked rows of one length.
     fn finish(
         &self,
         interval: Duration,
         bytes: Vec<u32>,
         cqi: Option<Vec<u8>>,
         marks: Marks,
-        mut notes: Vec<String>,
+        notes: Vec<String>,
     ) -> Result<Parsed, TraceError> {
+        let timeline = Timeline::new(interval, bytes, cqi).map_err(|e| self.refused(&e))?;
+        Ok(self.marked(timeline, marks, notes))
+    }
+
+    /// The result, with what was skipped.
+    fn marked(&self, timeline: Timeline, marks: Marks, mut notes: Vec<String>) -> Parsed {
         if marks.bom {
             notes.push("a byte order mark was skipped".into());
         }
         if marks.crlf {
             notes.push("lines end in CRLF".into());
         }
-        let timeline = Timeline::new(interval, bytes, cqi);
-        let timeline = timeline
-            .map_err(|e| self.unusable(&format!("{} of {}", e.field, e.value), &e.bound))?;
-        Ok(Parsed { timeline, notes })
+        Parsed { timeline, notes }
     }
 
     /// The timeline of CQIs, by what their transport blocks carry.
@@ -418,8 +201,7 @@ impl Source<'_> {
         }
         let quality = &self.options.quality;
         let capacity = capacity_of_cqi(&cqi, interval, quality);
-        let bytes = capacity
-            .map_err(|e| self.unusable(&format!("{} of {}", e.field, e.value), &e.bound))?;
+        let bytes = capacity.map_err(|e| self.refused(&e))?;
         notes.push(format!(
             "the capacity is that of the transport blocks by the map {} on {} resource blocks",
             quality.map.name(),
@@ -430,10 +212,11 @@ impl Source<'_> {
 
     /// The formats of one column.
     fn column<R: Read>(&self, reader: R, format: FileFormat) -> Result<Parsed, TraceError> {
-        let missing = match self.options.repairs.gaps {
+        let missing = match self.options.repairs.gaps.unwrap_or_default() {
             Gaps::Hold => MissingCqi::Hold,
             Gaps::Skip => MissingCqi::Skip,
-            Gaps::Zero | Gaps::Error => MissingCqi::Error,
+            Gaps::Zero => MissingCqi::Zero,
+            Gaps::Error => MissingCqi::Error,
         };
         let (read_as, row) = match format {
             FileFormat::T20 => (Format::Packets, Duration::from_secs(1)),
@@ -441,13 +224,15 @@ impl Source<'_> {
                 (Format::Cqi { missing }, self.options.interval.unwrap_or(Duration::from_secs(1)))
             }
             _ => {
-                let allowed = "the length of a row, which the format bytes does not say (interval)";
+                let allowed = "the length of a row, which the format bytes does not say (--row); \
+                               --amount-column bytes --time-column NAME reads a table with times";
                 let interval =
                     self.options.interval.ok_or_else(|| self.unusable("no interval", allowed))?;
                 (Format::Bytes, interval)
             }
         };
-        let (trace, marks) = parse(reader, self.path, read_as, self.options.max_intervals as u64)?;
+        let most = self.options.max_intervals as u64;
+        let (trace, marks) = parse(reader, self.path, self.dialect, read_as, most)?;
         let notes = trace.repair.iter().map(|repair| repair.sentence()).collect();
         let amounts = match trace.values {
             Values::Cqi(cqi) => return self.of_cqi(row, cqi, marks, notes),
@@ -468,34 +253,4 @@ impl Source<'_> {
         };
         self.finish(row, bytes.ok_or_else(too_large)?, None, marks, notes)
     }
-}
-
-/// Bytes that the transport blocks of each CQI carry in `interval`.
-///
-/// # Errors
-/// When `quality` has no transport block for a CQI, or the interval is above 1 s, the longest a CQI
-/// is taken to hold.
-pub(crate) fn capacity_of_cqi(
-    cqi: &[u8],
-    interval: Duration,
-    quality: &CqiRowsConfig,
-) -> Result<Vec<u32>, ConfigError> {
-    let rows = CqiRowsConfig {
-        cqi: (0..=15).collect(),
-        row: RowLength::Slots(1),
-        at_end: AtEnd::Hold,
-        unit: CapacityUnit::Bytes,
-        ..quality.clone()
-    };
-    let channel = Channel::new(
-        &ChannelConfig::CqiRows(rows),
-        &ChannelContext { key: 0, slot: interval, bandwidth: None },
-    );
-    let channel = channel.map_err(|e| ConfigError {
-        field: if e.field == "slot" { "interval".into() } else { e.field },
-        ..e
-    })?;
-    // Row q of the channel is CQI q: its bytes in an interval, whole ones.
-    let bytes: Vec<u32> = (0..=15).map(|q| channel.peek(q, Instant::ZERO) as u32).collect();
-    Ok(cqi.iter().map(|&q| bytes[usize::from(q.min(15))]).collect())
 }

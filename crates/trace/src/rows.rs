@@ -2,6 +2,7 @@
 
 use super::error::quote;
 use super::lines::{Lines, Marks, Next};
+use super::number::Decimal;
 use super::unpack::read_error;
 use super::{MAX_LINE, TraceError};
 use std::io::Read;
@@ -13,42 +14,42 @@ pub(super) struct At<'a> {
     pub(super) path: &'a Path,
     /// From 1.
     pub(super) line: u64,
+    /// Numbers have a decimal comma.
+    pub(super) comma: bool,
 }
 
 impl At<'_> {
     pub(super) fn malformed(
         &self,
-        column: &'static str,
+        column: impl Into<String>,
         found: impl Into<String>,
         allowed: impl Into<String>,
     ) -> TraceError {
-        let (found, allowed) = (found.into(), allowed.into());
+        let (column, found, allowed) = (column.into(), found.into(), allowed.into());
         TraceError::Malformed { path: self.path.into(), line: self.line, column, found, allowed }
     }
 
     /// The row as text.
-    pub(super) fn text<'t>(
-        &self,
-        column: &'static str,
-        row: &'t [u8],
-    ) -> Result<&'t str, TraceError> {
+    pub(super) fn text<'t>(&self, column: &str, row: &'t [u8]) -> Result<&'t str, TraceError> {
         std::str::from_utf8(row).map_err(|_| {
             self.malformed(column, quote(&String::from_utf8_lossy(row)), "text in UTF-8")
         })
     }
 
-    /// The whole number in `field`, at most `most`.
-    pub(super) fn number(
-        &self,
-        column: &'static str,
-        field: &str,
-        most: u64,
-    ) -> Result<u64, TraceError> {
-        digits(field.as_bytes()).filter(|&value| value <= most).ok_or_else(|| {
+    /// The whole number in `field`, at most `most`; `7.0` is one.
+    pub(super) fn number(&self, column: &str, field: &str, most: u64) -> Result<u64, TraceError> {
+        whole(field, self.comma).filter(|&value| value <= most).ok_or_else(|| {
             let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
             self.malformed(column, found, format!("a whole number from 0 to {most}"))
         })
     }
+}
+
+/// The whole number that `text` is, as digits or with a fraction of zeros.
+#[inline]
+pub(super) fn whole(text: &str, comma: bool) -> Option<u64> {
+    let signed = text.starts_with('+');
+    digits(text.as_bytes()).or_else(|| Decimal::parse(text, comma).filter(|_| !signed)?.whole())
 }
 
 /// The number that `text` holds in decimal digits, at least one and nothing else; none above 64
@@ -67,17 +68,24 @@ pub(super) const fn is_control(byte: &u8) -> bool {
     byte.is_ascii_control() && *byte != b'\t'
 }
 
-/// Calls `take` with each line that is neither empty nor a comment, trimmed. Empty lines are
-/// allowed only before the first row and after the last. `column` names the subject of an error
-/// about the line itself.
+/// What empty lines between rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Empty {
+    Refused,
+    Skipped,
+}
+
+/// Calls `take` with each line that is neither empty nor a comment. `column` names the subject of
+/// an error about the line itself.
 pub(super) fn each<'p, R: Read>(
     reader: R,
     path: &'p Path,
-    column: &'static str,
+    column: &str,
+    empty: Empty,
     mut take: impl FnMut(At<'p>, &[u8]) -> Result<(), TraceError>,
 ) -> Result<Marks, TraceError> {
     let mut lines = Lines::new(reader);
-    let mut at = At { path, line: 0 };
+    let mut at = At { path, line: 0, comma: false };
     let mut begun = false;
     let mut gap = None;
     loop {
@@ -94,14 +102,13 @@ pub(super) fn each<'p, R: Read>(
             }
             Err(error) => return Err(read_error(path, Some(at.line - 1), &error)),
         };
-        if row.first() != Some(&b'#') && row.iter().any(is_control) {
+        if row.trim_ascii_start().first() != Some(&b'#') && row.iter().any(is_control) {
             let found = quote(&String::from_utf8_lossy(row));
             return Err(at.malformed(column, found, "text without control characters"));
         }
-        let row = row.trim_ascii();
-        match row.first() {
+        match row.trim_ascii_start().first() {
             Some(b'#') => {}
-            None if begun => gap = gap.or(Some(at)),
+            None if begun && empty == Empty::Refused => gap = gap.or(Some(at)),
             None => {}
             Some(_) => {
                 if let Some(gap) = gap {

@@ -1,5 +1,6 @@
 //! The one in-memory form of a trace: bytes per interval, and the CQI of each interval if known.
 
+use super::pieces::{Pieces, RowMeter};
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, ConfigError, Duration};
 
@@ -12,12 +13,17 @@ const LONGEST: Duration = Duration::from_secs(3600);
 const LONGEST_ALL: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// What a link could carry over time: whole bytes in intervals of one length, the first beginning
-/// at zero.
+/// at zero; the last one may be shorter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
     interval: Duration,
+    /// Length of the last interval, above 0 and at most `interval`.
+    last: Duration,
     bytes: Vec<u32>,
     cqi: Option<Vec<u8>>,
+    /// The rows that the intervals were made of, where some row is not of whole intervals and whole
+    /// bytes: parts and other intervals are cut from these.
+    rows: Option<Pieces>,
 }
 
 impl Timeline {
@@ -49,7 +55,32 @@ impl Timeline {
                 "TS 36.213 section 7.2.3: four bits",
             )?;
         }
-        Ok(Self { interval, bytes, cqi })
+        Ok(Self { interval, last: interval, bytes, cqi, rows: None })
+    }
+
+    /// The timeline of rows of any lengths, at least one, in intervals of length `interval`; a
+    /// fraction of a byte is carried to the next interval.
+    ///
+    /// # Errors
+    /// As [`Timeline::new`], or when an interval would carry 4 GB.
+    pub(crate) fn of_rows(rows: Pieces, interval: Duration) -> Result<Self, ConfigError> {
+        ensure_interval(interval)?;
+        let end = rows.duration();
+        let bytes = metered(Meter::Rows(RowMeter::new(&rows)), 0, end, interval)?;
+        let made = Self::new(interval, bytes, None)?.ending(rest(end, interval.as_nanos()))?;
+        let rows = (!rows.are_whole(interval)).then_some(rows);
+        Ok(Self { rows, ..made })
+    }
+
+    /// The same with a last interval of length `last`, in which all its bytes pass.
+    ///
+    /// # Errors
+    /// When `last` is zero or above an interval.
+    pub fn ending(self, last: Duration) -> Result<Self, ConfigError> {
+        let allowed = format!("above 0s, at most {}", self.interval);
+        let source = "the last interval is at most as long as the others";
+        ensure(!last.is_zero() && last <= self.interval, "last interval", &last, &allowed, source)?;
+        Ok(Self { last, ..self })
     }
 
     /// A link of constant `rate`, for `duration`; fractions of a byte are carried over to the next
@@ -70,7 +101,7 @@ impl Timeline {
             u128::from(rate.0) * ns / 8_000_000_000
         };
         let bytes: Result<_, _> = (0..count).map(|k| narrow(until(k + 1) - until(k))).collect();
-        Self::new(interval, bytes?, None)
+        Self::new(interval, bytes?, None)?.ending(rest(duration.as_nanos(), interval.as_nanos()))
     }
 
     /// Length of an interval; above 0, at most 1 h.
@@ -91,10 +122,29 @@ impl Timeline {
         self.cqi.as_deref()
     }
 
+    /// Length of the last interval, above 0 and at most that of the others.
+    #[must_use]
+    pub const fn last(&self) -> Duration {
+        self.last
+    }
+
     /// Total length.
     #[must_use]
     pub const fn duration(&self) -> Duration {
-        Duration::from_nanos(self.interval.as_nanos() * self.bytes.len() as u64)
+        let before = self.bytes.len() as u64 - 1;
+        Duration::from_nanos(self.interval.as_nanos() * before + self.last.as_nanos())
+    }
+
+    /// Lengths of the times in which nothing passes, one after another.
+    pub(crate) fn silences(&self) -> Vec<Duration> {
+        let end = self.bytes.len() - 1;
+        let length = |k: usize| if k == end { self.last } else { self.interval }.as_nanos();
+        let even = || self.bytes.iter().enumerate().map(|(k, &b)| (length(k), b == 0)).collect();
+        let rows =
+            |rows: &Pieces| rows.rows().map(|(length, amount)| (length, amount == 0)).collect();
+        let all: Vec<(u64, bool)> = self.rows.as_ref().map_or_else(even, rows);
+        let runs = all.chunk_by(|a, b| a.1 == b.1).filter(|run| run[0].1);
+        runs.map(|run| Duration::from_nanos(run.iter().map(|row| row.0).sum())).collect()
     }
 
     /// Total bytes that it can carry.
@@ -104,8 +154,8 @@ impl Timeline {
     }
 
     /// The same bytes in intervals of another length. Within an interval bytes pass evenly;
-    /// fractions of a byte are carried over, so the total is kept. The last interval is padded with
-    /// silence.
+    /// fractions of a byte are carried over, so the total is kept. The length is kept too: the last
+    /// interval is as long as what is left.
     ///
     /// # Errors
     /// As [`Timeline::new`], or when an interval would carry 4 GB.
@@ -133,6 +183,17 @@ impl Timeline {
         self.cut(from, to, self.interval)
     }
 
+    /// The whole from `start` on, followed by what is before it.
+    ///
+    /// # Errors
+    /// When `start` is not before the end.
+    pub fn beginning_at(&self, start: Duration) -> Result<Self, ConfigError> {
+        let source = "a trace begins within it";
+        let allowed = format!("below {}", self.duration());
+        ensure(start < self.duration(), "start", &start, &allowed, source)?;
+        self.cut(start, start + self.duration(), self.interval)
+    }
+
     /// All amounts times `factor`; fractions of a byte are carried over.
     ///
     /// # Errors
@@ -146,7 +207,8 @@ impl Timeline {
             narrow(scaled(before) - from)
         });
         let bytes: Result<Vec<u32>, ConfigError> = bytes.collect();
-        Self::new(self.interval, bytes?, self.cqi.clone())
+        let rows = self.rows.as_ref().map(|rows| rows.scale(factor.numerator, factor.denominator));
+        Ok(Self { bytes: bytes?, rows, ..self.clone() })
     }
 
     /// The whole `times` times in a row.
@@ -156,12 +218,7 @@ impl Timeline {
     pub fn repeat(&self, times: u32) -> Result<Self, ConfigError> {
         ensure(times > 0, "loop", &times, "at least 1", "a trace is there at least once")?;
         ensure_length(self.bytes.len() as u128 * u128::from(times))?;
-        let times = times as usize;
-        Self::new(
-            self.interval,
-            self.bytes.repeat(times),
-            self.cqi.as_ref().map(|cqi| cqi.repeat(times)),
-        )
+        self.cut(Duration::ZERO, self.duration().times(times.into()), self.interval)
     }
 
     /// Looped or cut to `duration`.
@@ -171,9 +228,7 @@ impl Timeline {
     pub fn lasting(&self, duration: Duration) -> Result<Self, ConfigError> {
         let source = "a trace lasts a while";
         ensure(!duration.is_zero(), "duration", &duration, "above 0s", source)?;
-        let times = duration.as_nanos().div_ceil(self.duration().as_nanos());
-        ensure_length(self.bytes.len() as u128 * u128::from(times))?;
-        self.repeat(u32::try_from(times).unwrap_or(u32::MAX))?.slice(Duration::ZERO, duration)
+        self.cut(Duration::ZERO, duration, self.interval)
     }
 
     /// Rate of each whole bin of length `bin` in Mbit/s; a shorter rest at the end is left out
@@ -185,7 +240,7 @@ impl Timeline {
         ensure_interval(bin).map_err(|e| ConfigError { field: "bin".into(), ..e })?;
         let whole = self.duration().as_nanos() / bin.as_nanos();
         ensure_length(u128::from(whole.max(1)))?;
-        let mut meter = Meter::new(self);
+        let mut meter = self.meter();
         let mut before = 0;
         let bins = (1..=whole.max(1)).map(|k| {
             let end = (k * bin.as_nanos()).min(self.duration().as_nanos());
@@ -209,27 +264,62 @@ impl Timeline {
         })
     }
 
-    /// What passes from `from` to `to` in intervals of length `interval`.
+    /// What passes from `from` to `to` in intervals of length `interval`; beyond its end the trace
+    /// begins again.
     fn cut(&self, from: Duration, to: Duration, interval: Duration) -> Result<Self, ConfigError> {
         ensure_interval(interval)?;
         let (from, to, step) = (from.as_nanos(), to.as_nanos(), interval.as_nanos());
-        let count = (to - from).div_ceil(step);
-        ensure_length(u128::from(count))?;
-        let mut meter = Meter::new(self);
-        let mut before = meter.until(from);
-        let bytes: Result<_, _> = (1..=count)
-            .map(|k| {
-                let until = meter.until((from + k * step).min(to));
-                let amount = until - before;
-                before = until;
-                narrow(u128::from(amount))
-            })
-            .collect();
+        let bytes = metered(self.meter(), from, to, interval)?;
+        let (all, own) = (self.duration().as_nanos(), self.interval.as_nanos());
         let cqi = self.cqi.as_ref().map(|cqi| {
-            let at = |k: u64| cqi[((from + k * step) / self.interval.as_nanos()) as usize];
-            (0..count).map(at).collect()
+            let at = |k: u64| cqi[((from + k * step) % all / own) as usize];
+            (0..bytes.len() as u64).map(at).collect()
         });
-        Self::new(interval, bytes?, cqi)
+        let rows = match &self.rows {
+            Some(rows) => {
+                let loops = to.div_ceil(all) - from / all;
+                ensure_length(rows.len() as u128 * u128::from(loops))?;
+                Some(rows.between(from, to)).filter(|rows| !rows.are_whole(interval))
+            }
+            None => None,
+        };
+        let made = Self::new(interval, bytes, cqi)?.ending(rest(to - from, step))?;
+        Ok(Self { rows, ..made })
+    }
+
+    fn meter(&self) -> Meter<'_> {
+        match &self.rows {
+            Some(rows) => Meter::Rows(RowMeter::new(rows)),
+            None => Meter::Even(EvenMeter::new(self)),
+        }
+    }
+}
+
+/// Bytes of the intervals from `from` to `to` ns, the last as long as what is left.
+fn metered(
+    mut meter: Meter<'_>,
+    from: u64,
+    to: u64,
+    interval: Duration,
+) -> Result<Vec<u32>, ConfigError> {
+    let step = interval.as_nanos();
+    let count = (to - from).div_ceil(step);
+    ensure_length(u128::from(count))?;
+    let mut before = meter.until(from);
+    let amounts = (1..=count).map(|k| {
+        let until = meter.until((from + k * step).min(to));
+        let amount = until - before;
+        before = until;
+        narrow(u128::from(amount))
+    });
+    amounts.collect()
+}
+
+/// Length of the last of the steps of `step` that cover `length`, in ns.
+const fn rest(length: u64, step: u64) -> Duration {
+    match length % step {
+        0 => Duration::from_nanos(step),
+        rest => Duration::from_nanos(rest),
     }
 }
 
@@ -264,35 +354,54 @@ impl std::str::FromStr for Factor {
     }
 }
 
-/// Counts what has passed up to non-decreasing instants.
+/// Counts what has passed up to non-decreasing instants of a trace that begins again at its end.
 #[derive(Debug)]
-pub(crate) struct Meter<'a> {
-    bytes: &'a [u32],
-    interval: u64,
-    index: usize,
-    before: u64,
+enum Meter<'a> {
+    Even(EvenMeter<'a>),
+    Rows(RowMeter<'a>),
 }
 
-impl<'a> Meter<'a> {
-    pub(crate) fn new(timeline: &'a Timeline) -> Self {
-        Self { bytes: &timeline.bytes, interval: timeline.interval.as_nanos(), index: 0, before: 0 }
+impl Meter<'_> {
+    /// Whole bytes that have passed up to `ns` after the start.
+    fn until(&mut self, ns: u64) -> u64 {
+        match self {
+            Self::Even(meter) => meter.until(ns),
+            Self::Rows(meter) => meter.until(ns),
+        }
+    }
+}
+
+/// A meter of intervals.
+#[derive(Debug)]
+struct EvenMeter<'a> {
+    timeline: &'a Timeline,
+    /// Interval that the last instant was in.
+    index: usize,
+    /// Bytes before that interval, and when it began, in ns.
+    before: u64,
+    start: u64,
+}
+
+impl<'a> EvenMeter<'a> {
+    const fn new(timeline: &'a Timeline) -> Self {
+        Self { timeline, index: 0, before: 0, start: 0 }
     }
 
-    /// Whole bytes that have passed up to `ns` after the start.
-    pub(crate) fn until(&mut self, ns: u64) -> u64 {
-        let reached = (ns / self.interval) as usize;
-        while self.index < reached.min(self.bytes.len()) {
-            self.before += u64::from(self.bytes[self.index]);
-            self.index += 1;
-        }
-        let offset = ns % self.interval;
-        match self.bytes.get(self.index) {
-            Some(&bytes) if offset > 0 => {
+    fn until(&mut self, ns: u64) -> u64 {
+        let bytes = &self.timeline.bytes;
+        let end = bytes.len() - 1;
+        loop {
+            let last = self.index == end;
+            let length = if last { self.timeline.last } else { self.timeline.interval }.as_nanos();
+            let (amount, offset) = (u64::from(bytes[self.index]), ns - self.start);
+            if offset < length {
                 // An interval has at most 2^42 ns and 2^32 bytes.
-                let part = u128::from(bytes) * u128::from(offset) / u128::from(self.interval);
-                self.before + part as u64
+                let part = u128::from(amount) * u128::from(offset) / u128::from(length);
+                return self.before + part as u64;
             }
-            _ => self.before,
+            self.before += amount;
+            self.start += length;
+            self.index = if last { 0 } else { self.index + 1 };
         }
     }
 }
@@ -409,9 +518,9 @@ mod tests {
             let before = timeline(Duration::from_micros(from_us), &bytes);
             let after = before.resample(Duration::from_micros(to_us)).expect("resampled");
             prop_assert_eq!(after.total(), before.total());
-            prop_assert!(after.duration() >= before.duration());
-            let mut one = Meter::new(&before);
-            let mut other = Meter::new(&after);
+            prop_assert_eq!(after.duration(), before.duration());
+            let mut one = before.meter();
+            let mut other = after.meter();
             for k in 0..after.bytes().len() as u64 {
                 let at = k * to_us * 1000;
                 prop_assert_eq!(one.until(at), other.until(at));

@@ -4,8 +4,6 @@
 //! and a note reports what is left at the end. A Mahimahi trace ends at its last opportunity, so
 //! silence at the end is lost, and reported.
 
-#[cfg(feature = "parquet")]
-mod parquet;
 #[cfg(test)]
 mod tests;
 
@@ -58,13 +56,12 @@ impl<'a> Output<'a> {
             FileFormat::Cqi if timeline.cqi().is_none() => {
                 return refused("a format that needs no CQI: the trace has none");
             }
-            FileFormat::Parquet if cfg!(not(feature = "parquet")) => {
-                return refused(&format!("another format: {}", super::NO_PARQUET));
-            }
-            FileFormat::Cqi | FileFormat::Bytes | FileFormat::Csv | FileFormat::Parquet => {
-                (timeline.interval(), 1)
-            }
-            FileFormat::Ucc | FileFormat::CellreplayTrain | FileFormat::Rates => {
+            FileFormat::Cqi | FileFormat::Bytes | FileFormat::Csv => (timeline.interval(), 1),
+            FileFormat::Ucc
+            | FileFormat::CellreplayTrain
+            | FileFormat::NrScope
+            | FileFormat::Rates
+            | FileFormat::Amounts => {
                 let names = FileFormat::WRITTEN.map(FileFormat::name).join(", ");
                 return refused(&format!("one of {names}"));
             }
@@ -115,10 +112,6 @@ impl<'a> Output<'a> {
                     self.timeline.cqi().unwrap_or_default().iter().map(|&cqi| cqi.into()),
                 )
             }
-            #[cfg(feature = "parquet")]
-            FileFormat::Parquet => {
-                out.write_all(&parquet::file(&self.timeline).map_err(io::Error::other)?)
-            }
             // `new` refuses formats that cannot be written.
             _ => self.csv(out),
         }
@@ -155,18 +148,19 @@ impl<'a> Output<'a> {
     }
 
     fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let interval = self.timeline.interval().as_nanos();
-        let (unit, length) =
-            UNITS.into_iter().find(|(_, ns)| interval.is_multiple_of(*ns)).unwrap_or(("ns", 1));
+        let (interval, end) =
+            (self.timeline.interval().as_nanos(), self.timeline.duration().as_nanos());
+        let whole = |(_, ns): &(&str, u64)| interval.is_multiple_of(*ns) && end.is_multiple_of(*ns);
+        let (unit, length) = UNITS.into_iter().find(whole).unwrap_or(("ns", 1));
         let cqi = self.timeline.cqi();
         writeln!(out, "start_{unit},end_{unit},bytes{}", if cqi.is_some() { ",cqi" } else { "" })?;
-        let step = interval / length;
+        let (step, end) = (interval / length, end / length);
         let mut piece = Vec::with_capacity(PIECE + 128);
         for (index, &bytes) in self.timeline.bytes().iter().enumerate() {
             let start = index as u64 * step;
-            for (value, end) in [(start, b','), (start + step, b',')] {
+            for value in [start, (start + step).min(end)] {
                 push_decimal(&mut piece, value);
-                piece.push(end);
+                piece.push(b',');
             }
             push_decimal(&mut piece, bytes.into());
             if let Some(cqi) = cqi {
@@ -193,6 +187,13 @@ fn notes(timeline: &Timeline, format: FileFormat, unit: u64) -> Vec<String> {
     }
     if format == FileFormat::Cqi {
         notes.push("a CQI says nothing of bytes: the reader's map makes them".into());
+    }
+    if timeline.last() < timeline.interval() && format != FileFormat::Csv {
+        notes.push(format!(
+            "the last row stands for {} of {}: {format} has rows of one length",
+            timeline.last(),
+            timeline.interval()
+        ));
     }
     let rest = timeline.total() % unit;
     if rest > 0 {

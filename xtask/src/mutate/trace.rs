@@ -16,10 +16,21 @@ use super::{Case, cannot};
 use crate::{Outcome, process};
 
 /// Formats that the program writes, from a trace that it makes.
-const WRITTEN: [&str; 7] = ["mahimahi", "cellreplay", "t20", "cqi", "bytes", "csv", "parquet"];
+const WRITTEN: [&str; 6] = ["mahimahi", "cellreplay", "t20", "cqi", "bytes", "csv"];
 /// Formats by which a file may be read.
-const READ: [&str; 9] =
-    ["mahimahi", "cellreplay", "cellreplay-train", "ucc", "t20", "cqi", "bytes", "csv", "parquet"];
+const READ: [&str; 11] = [
+    "mahimahi",
+    "cellreplay",
+    "cellreplay-train",
+    "ucc",
+    "t20",
+    "cqi",
+    "bytes",
+    "csv",
+    "nr-scope",
+    "rates",
+    "amounts",
+];
 
 /// Fields in place of others.
 const FIELDS: [&str; 24] = [
@@ -50,7 +61,7 @@ const FIELDS: [&str; 24] = [
 ];
 
 /// Options of reading, of which some are named.
-const OPTIONS: [&[&str]; 14] = [
+const OPTIONS: [&[&str]; 22] = [
     &["--packet", "1B"],
     &["--packet", "65535B"],
     &["--row", "1ms"],
@@ -65,6 +76,14 @@ const OPTIONS: [&[&str]; 14] = [
     &["--map", "nr_t3"],
     &["--prbs", "1"],
     &["--layers", "4"],
+    &["--rate-column", "2", "--unit", "kbit/s", "--row", "1s"],
+    &["--rate-column", "2", "--unit", "Mbit/s", "--time-column", "1"],
+    &["--amount-column", "2", "--unit", "B", "--time-column", "1", "--gaps", "zero"],
+    &["--time-unit", "ms"],
+    &["--separator", "blank"],
+    &["--decimal", "comma"],
+    &["--rnti", "17921"],
+    &["--link", "ul"],
 ];
 
 /// What is done with a trace beside reading it.
@@ -96,7 +115,7 @@ pub(super) fn seeds(root: &Path, justfull: &Path, folder: &Path) -> Outcome<Seed
         process::stdout_of(make.stderr(std::process::Stdio::null()))?;
         files.push((format.to_owned(), fs::read(&file).map_err(|error| cannot(&file, &error))?));
     }
-    for kind in ["formats", "trace", "parquet"] {
+    for kind in ["formats", "trace"] {
         let seeds = root.join("fuzz").join("seeds").join(kind);
         for entry in fs::read_dir(&seeds).map_err(|error| cannot(&seeds, &error))? {
             let path = entry.map_err(|error| cannot(&seeds, &error))?.path();
@@ -254,7 +273,7 @@ mod tests {
         assert!(cases.iter().any(|case| case.bytes.starts_with(&[0x1f, 0x8b])));
         let commands: Vec<String> =
             cases.iter().flat_map(|case| &case.commands).map(|words| words.join(" ")).collect();
-        for part in ["trace info FILE --from", "--to parquet -o /dev/null", "--bin 1h", "--gaps"] {
+        for part in ["trace info FILE --from", "--to csv -o /dev/null", "--bin 1h", "--gaps"] {
             assert!(commands.iter().any(|command| command.contains(part)), "no command has {part}");
         }
     }

@@ -1,4 +1,4 @@
-//! Channel quality by chance: a Markov chain over CQI 1 to 15.
+//! Channel quality by chance: a Markov chain over CQI 1 to 15, or over listed states.
 //!
 //! Source: a first-order chain is the usual summary of a fading channel (Wang and Moayeri 1995,
 //! "Finite-state Markov channel"). The two shipped fits stand in for the traces of T20, which
@@ -24,10 +24,11 @@
 //!
 //! Each draw is a hash of the key and the step's number, so the same seed gives the same channel
 //! whatever is asked of it and when. The first state is where the chain is after 256 steps from CQI
-//! 8, hence nearly stationary.
+//! 8 (65 536 steps where the states are listed), hence nearly stationary.
 //!
-//! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes); nothing
-//! changes within a step. Deviations from T20: chance in place of a trace.
+//! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes), unless
+//! several states of a CQI remember more; nothing changes within a step. Deviations from T20: chance
+//! in place of a trace.
 
 use super::quality::{Levels, quality_params};
 use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings};
@@ -39,14 +40,19 @@ use justfull_base::error::ensure;
 use justfull_base::rng::mix;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, choice};
 use justfull_phy::CqiToMcs;
+use justfull_phy::cqi::MAX_CQI;
 
-/// States of the chain: CQI 1 to 15.
+/// States of a chain whose states are not listed: CQI 1 to 15.
 const STATES: usize = 15;
-/// Weights of the step from each state to each.
-type Matrix = [[u32; STATES]; STATES];
+/// Most states of a chain.
+const MAX_STATES: usize = 128;
+/// Weights of the step from each state to each, a row after another.
+type Matrix = Vec<u32>;
 
-/// Steps before time zero, for the first state.
+/// Steps before time zero, for the first state: of a chain over CQIs, and of one whose states are
+/// listed, since several states of one CQI are there to remember longer.
 const WARM_UP: u64 = 256;
+const LONG_WARM_UP: u64 = 1 << 16;
 /// Largest weight of a custom matrix.
 const MAX_WEIGHT: u32 = 1_000_000;
 
@@ -70,9 +76,14 @@ quality_params! {
     pub struct MarkovConfig: "a chain over CQI 1 to 15 steps from each to one of them" {
         /// Which transition matrix drives the chain.
         fit: Fit = Fit::PedestrianLike;
-        /// Row i, column j: the weight of the step from CQI i to CQI j, counted from 1.
-        matrix: Vec<Vec<u32>> as "15 lists of 15 weights" = Vec::new(), stated(
+        /// Row i, column j: the weight of the step from state i to state j, counted from 1.
+        matrix: Vec<Vec<u32>> as "a list of weights for each state" = Vec::new(), stated(
                 "with custom: weights of 0 to 1000000, each row's sum above 0; empty otherwise",
+            );
+        /// CQI of each state of `matrix`, 0 for silence; several states may have the same. CQI 1 to
+        /// 15 in order when empty.
+        states: Vec<u8> as "list of CQI" = Vec::new(), stated(
+                "with custom: up to 128 of 0 to 15, one above 0; empty otherwise",
             );
         /// How long a state lasts.
         step: Duration = Duration::from_secs(1),
@@ -84,34 +95,46 @@ quality_params! {
 impl MarkovConfig {
     /// The matrix in use.
     fn weights(&self) -> Result<Matrix, ConfigError> {
-        const SOURCE: &str = "a chain over CQI 1 to 15 steps from each to one of them";
+        const SOURCE: &str = "a chain steps from each of its states to one of them";
         let shipped = match self.fit {
             Fit::PedestrianLike => PEDESTRIAN_LIKE,
             Fit::TrainLike => TRAIN_LIKE,
-            Fit::Custom => return custom(&self.matrix),
+            Fit::Custom => return custom(&self.matrix, &self.states),
         };
-        let found = format!("{} rows", self.matrix.len());
-        ensure(self.matrix.is_empty(), "matrix", &found, "no rows unless fit is custom", SOURCE)?;
-        Ok(shipped.map(|row| row.map(u32::from)))
+        for (field, found) in [("matrix", self.matrix.len()), ("states", self.states.len())] {
+            let found_rows = format!("{found} rows");
+            ensure(found == 0, field, &found_rows, "no rows unless fit is custom", SOURCE)?;
+        }
+        Ok(shipped.iter().flatten().map(|&weight| u32::from(weight)).collect())
+    }
+
+    /// CQI of each state.
+    fn qualities(&self) -> Vec<u8> {
+        if self.states.is_empty() { (1..=STATES as u8).collect() } else { self.states.clone() }
     }
 }
 
 /// A user's matrix, checked.
-fn custom(rows: &[Vec<u32>]) -> Result<Matrix, ConfigError> {
-    const SOURCE: &str = "a chain over CQI 1 to 15 steps from each to one of them";
+fn custom(rows: &[Vec<u32>], states: &[u8]) -> Result<Matrix, ConfigError> {
+    const SOURCE: &str = "a chain steps from each of its states to one of them";
+    let found = format!("{} states", states.len());
+    ensure(states.len() <= MAX_STATES, "states", &found, "at most 128", SOURCE)?;
+    let sound = states.is_empty()
+        || states.iter().any(|cqi| *cqi > 0) && states.iter().all(|cqi| *cqi <= MAX_CQI);
+    ensure(sound, "states", &found, "CQIs of 0 to 15, one above 0", SOURCE)?;
+    let count = if states.is_empty() { STATES } else { states.len() };
     let found = format!("{} rows", rows.len());
-    ensure(rows.len() == STATES, "matrix", &found, "15 rows of 15 weights", SOURCE)?;
-    let mut matrix = [[0; STATES]; STATES];
-    for (i, (row, out)) in rows.iter().zip(&mut matrix).enumerate() {
+    let allowed = format!("{count} rows of {count} weights");
+    ensure(rows.len() == count, "matrix", &found, &allowed, SOURCE)?;
+    for (i, row) in rows.iter().enumerate() {
         let field = format!("matrix[{i}]");
         let found = format!("{} weights", row.len());
-        ensure(row.len() == STATES, &field, &found, "15 weights", SOURCE)?;
+        ensure(row.len() == count, &field, &found, &format!("{count} weights"), SOURCE)?;
         let largest = row.iter().copied().max().unwrap_or(0);
         ensure(largest > 0, &field, &"only zeros", "some weight above 0", SOURCE)?;
         ensure(largest <= MAX_WEIGHT, &field, &largest, "weights of at most 1000000", SOURCE)?;
-        out.copy_from_slice(row);
     }
-    Ok(matrix)
+    Ok(rows.concat())
 }
 
 impl ChannelSettings for MarkovConfig {
@@ -128,13 +151,16 @@ impl ChannelSettings for MarkovConfig {
 #[derive(Clone, Debug)]
 pub struct Markov {
     /// Running sums of each row of weights; shared between clones.
-    cumulative: Arc<Matrix>,
+    cumulative: Arc<[u32]>,
+    /// CQI of each state.
+    states: Arc<[u8]>,
     levels: Levels,
     key: u64,
     step: Duration,
+    warm_up: u64,
     /// Number of the current step, counted from the start of the warm-up.
     at_step: u64,
-    /// Current state, CQI - 1.
+    /// Current state.
     state: usize,
 }
 
@@ -153,7 +179,8 @@ impl Markov {
             "the MAC asks once per slot",
         )?;
         let mut cumulative = config.weights()?;
-        for row in &mut cumulative {
+        let states = config.qualities();
+        for row in cumulative.chunks_exact_mut(states.len()) {
             let mut sum = 0;
             for weight in row {
                 sum += *weight;
@@ -161,8 +188,19 @@ impl Markov {
             }
         }
         let levels = Levels::new(&config.quality(), slot)?;
-        let cumulative = Arc::new(cumulative);
-        let mut markov = Self { cumulative, levels, key, step: config.step, at_step: 0, state: 7 };
+        // The start is at CQI 8 or the next one above it.
+        let above = states.iter().enumerate().filter(|(_, cqi)| **cqi >= 8);
+        let state = above.min_by_key(|(_, cqi)| **cqi).map_or(states.len() - 1, |(state, _)| state);
+        let mut markov = Self {
+            cumulative: cumulative.into(),
+            states: states.into(),
+            levels,
+            key,
+            step: config.step,
+            warm_up: if config.states.is_empty() { WARM_UP } else { LONG_WARM_UP },
+            at_step: 0,
+            state,
+        };
         markov.advance(0, Instant::ZERO);
         Ok(markov)
     }
@@ -170,11 +208,11 @@ impl Markov {
     /// The CQI at `at`.
     #[inline]
     fn cqi_at(&self, at: Instant) -> u8 {
-        self.state_at(self.step_at(at)) as u8 + 1
+        self.states[self.state_at(self.step_at(at))]
     }
 
     fn step_at(&self, at: Instant) -> u64 {
-        WARM_UP + at.as_nanos() / self.step.as_nanos()
+        self.warm_up + at.as_nanos() / self.step.as_nanos()
     }
 
     /// The state in step number `step`, not before the current one.
@@ -186,9 +224,10 @@ impl Markov {
 
     /// Draws the state of step `number` after `state`.
     fn next(&self, state: usize, number: u64) -> usize {
-        let row = &self.cumulative[state];
+        let count = self.states.len();
+        let row = &self.cumulative[state * count..(state + 1) * count];
         let draw = mix(self.key ^ mix(number));
-        let position = ((u128::from(draw) * u128::from(row[STATES - 1])) >> 64) as u32;
+        let position = ((u128::from(draw) * u128::from(row[count - 1])) >> 64) as u32;
         row.partition_point(|&sum| sum <= position)
     }
 }

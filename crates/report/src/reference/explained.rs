@@ -92,10 +92,15 @@ pub(super) fn format(name: &str) -> Option<String> {
         let _ = writeln!(out, "\nA packet of it has {} B.", format.packet_bytes());
     }
     let way = if written { "reads and writes it" } else { "reads it" };
-    if format == FileFormat::Rates {
-        out.push_str(
-            "\n`justfull trace convert FILE --rate-column NAME --unit Mbit/s --time-column NAME --to \
-             csv -o OUT` reads it; a scenario takes what that writes.\n",
+    if matches!(format, FileFormat::Rates | FileFormat::Amounts) {
+        let value = name.trim_end_matches('s');
+        let unit = if format == FileFormat::Rates { "Mbit/s" } else { "B" };
+        let _ = writeln!(
+            out,
+            "\n`justfull trace convert FILE --{value}-column NAME --unit {unit} --time-column NAME \
+             --to csv -o OUT` reads it. In a scenario: channel = {{ kind = \"trace\", file = \
+             \"FILE\", {value}_column = \"NAME\", rate_unit = \"{unit}\", time_column = \"NAME\" }}; \
+             see `justfull explain trace`."
         );
         return Some(out);
     }

@@ -10,7 +10,7 @@
 //!
 //! The base delay is not part of a capacity; a note reports its range.
 
-use super::super::rows::{self, At, Tally};
+use super::super::rows::{self, At, Empty, Tally};
 use super::super::{Duration, FileFormat, TraceError};
 use super::{Parsed, Source};
 use std::io::Read;
@@ -126,8 +126,9 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     let packet = u64::from(source.packet(FileFormat::CellreplayTrain)?);
     let most = source.options.max_intervals as u64;
     let mut trains = Trains::default();
-    let marks =
-        rows::each(reader, source.path, COLUMN, |at, row| trains.take(at, row, packet, most))?;
+    let marks = rows::each(reader, source.path, COLUMN, Empty::Refused, |at, row| {
+        trains.take(at, row, packet, most)
+    })?;
     let bytes = trains.finish(source)?;
     let mut notes = vec![
         "the capacity is estimated from the dispersion of the trains, each in force until the next"

@@ -7,7 +7,7 @@
 //! those at time 0 coincide with the end of the previous loop and count as the first millisecond.
 
 use super::super::error::quote;
-use super::super::rows::{self, At, digits};
+use super::super::rows::{self, At, Empty, digits, whole};
 use super::super::{Duration, FileFormat, TraceError};
 use super::{Parsed, Source};
 use std::io::Read;
@@ -23,8 +23,10 @@ pub(super) fn read<R: Read>(
     let packet = source.packet(format)?;
     let mut bytes: Vec<u32> = Vec::new();
     let (mut last, mut at_zero, mut lines) = (0, 0_u64, 0_u64);
-    let marks = rows::each(reader, source.path, COLUMN, |at, row| {
-        let time = match digits(row) {
+    let marks = rows::each(reader, source.path, COLUMN, Empty::Refused, |at, row| {
+        let row = row.trim_ascii();
+        let time = digits(row).or_else(|| whole(std::str::from_utf8(row).ok()?, false));
+        let time = match time {
             Some(time) if time <= most => time,
             _ => return Err(refused(&at, row, most)),
         };

@@ -2,11 +2,8 @@
 
 use super::super::tests::gzip;
 use super::*;
-use crate::Output;
+use crate::{Bytes, Column, Idle, Repairs, Repeated};
 use proptest::prelude::*;
-
-#[cfg(feature = "parquet")]
-mod parquet;
 
 fn read(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded, String> {
     load_from(text.as_ref(), Path::new("t"), options).map_err(|error| error.to_string())
@@ -88,8 +85,11 @@ fn marks_of_other_systems_are_skipped_and_told() {
 
 #[test]
 fn what_is_no_trace_at_all_is_refused_in_words() {
+    assert_eq!(message(""), "t: found an empty file, allowed is a trace");
+    let parquet = message("PAR1\x15");
     assert!(
-        message("").starts_with("t: found an empty file, allowed is one of mahimahi, cellreplay")
+        parquet.starts_with("t: found a Parquet file, allowed is a table as text"),
+        "{parquet}"
     );
     assert!(message("hello\n").starts_with("t: found no format that is known by its first line"));
     let archive = gzip(b"1\n2\n3\n");
@@ -177,24 +177,28 @@ fn a_phone_log_is_repaired_as_stated_and_told() {
         [
             "line 3: 1 of 6 rows share a second with the row before; the last is kept",
             "line 4: 2 seconds are missing in 1 places; each holds the value before it",
-            "line 4: 1 of 6 rows have no DL_bitrate; each holds the value before it",
+            "line 4: 1 of 6 rows have no measured DL_bitrate; each holds the value before it",
             "line 6: 1 of 6 rows are idle (state I); they are left out and time is compressed",
         ]
     );
     let bytes = |repairs| log(repairs).timeline.bytes().to_vec();
-    let of = |repeated, gaps, idle| Repairs { repeated, gaps, idle };
+    let of = |repeated, gaps, idle| Repairs {
+        repeated: Some(repeated),
+        gaps: Some(gaps),
+        idle: Some(idle),
+    };
     assert_eq!(bytes(of(Repeated::First, Gaps::Zero, Idle::Cut)), [1000, 0, 0, 0, 3000, 4000]);
     assert_eq!(bytes(of(Repeated::Mean, Gaps::Skip, Idle::Cut)), [1500, 3000, 4000]);
     let kept = bytes(of(Repeated::Last, Gaps::Hold, Idle::Keep));
     assert_eq!(kept, [2000, 2000, 2000, 2000, 3000, 0, 0, 0, 0, 0, 0, 4000]);
-    let uplink = ReadOptions { column: Column::UlBitrate, ..ReadOptions::default() };
+    let uplink = ReadOptions { column: Some(Column::UlBitrate), ..ReadOptions::default() };
     assert_eq!(read(LOG, &uplink).expect("a log").timeline.bytes(), [125, 125, 125, 125, 250, 250]);
 }
 
 #[test]
 fn a_phone_log_can_be_refused_instead_of_repaired() {
     let refused = |repeated, gaps| {
-        let repairs = Repairs { repeated, gaps, idle: Idle::Cut };
+        let repairs = Repairs { repeated: Some(repeated), gaps: Some(gaps), idle: None };
         read(LOG, &ReadOptions { repairs, ..ReadOptions::default() }).expect_err("refused")
     };
     assert!(
@@ -209,7 +213,7 @@ fn a_phone_log_can_be_refused_instead_of_repaired() {
 
 #[test]
 fn the_cqi_of_a_phone_log_becomes_transport_blocks() {
-    let options = ReadOptions { column: Column::Cqi, ..ReadOptions::default() };
+    let options = ReadOptions { column: Some(Column::Cqi), ..ReadOptions::default() };
     let loaded = read(LOG, &options).expect("a log");
     assert_eq!(loaded.timeline.cqi(), Some(&[11, 11, 11, 11, 12, 12][..]));
     // TS 36.213 Table 7.1.7.2.1-1, 25 PRBs: CQI 11 is MCS 19 and I_TBS 17, 9144 bit in a subframe,
@@ -234,7 +238,7 @@ fn the_cqi_of_a_phone_log_becomes_transport_blocks() {
 fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
     let header = "Timestamp,DL_bitrate\n";
     let row = |text: &str| message(format!("{header}{text}\n"));
-    for bad in ["2019.12.16 13:40:04", "2019.13.16_13.40.04", "x", "", "2019.12.16_13.40.0\u{e9}"] {
+    for bad in ["2019.13.16_13.40.04", "x", "", "2019.12.16_13.40.0\u{e9}"] {
         let got = row(&format!("{bad},1"));
         assert!(
             got.starts_with("t:2: column `Timestamp`: found `")
@@ -244,12 +248,12 @@ fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
     }
     assert_eq!(
         row("2019.12.16_13.40.04,fast"),
-        "t:2: column `DL_bitrate`: found `fast`, allowed is a whole number from 0 to 34359738"
+        "t:2: column `DL_bitrate`: found `fast`, allowed is a number from 0 to 34359738 kbit/s"
     );
     assert_eq!(
         row("2019.12.16_13.40.04,99999999999"),
-        "t:2: column `DL_bitrate`: found `99999999999`, allowed is a whole number from 0 to \
-         34359738"
+        "t:2: column `DL_bitrate`: found `99999999999`, allowed is a number from 0 to 34359738 \
+         kbit/s"
     );
     assert!(
         row("2019.12.16_13.40.04,1,2")
@@ -269,7 +273,7 @@ fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
             .starts_with("t: found no rows, allowed is a header line with columns Timestamp")
     );
     let lost = message("DL_bitrate,State\n1,D\n");
-    assert!(lost.starts_with("t:1: column `Timestamp`: found `DL_bitrate,State`"), "{lost}");
+    assert!(lost.starts_with("t:1: column `Timestamp`: found `dl_bitrate,state`"), "{lost}");
     let idle = message("Timestamp,DL_bitrate,State\n2019.12.16_13.40.04,1,I\n");
     assert!(
         idle.contains(
@@ -281,22 +285,15 @@ fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
 }
 
 #[test]
-fn rows_of_own_text_follow_each_other_and_are_equally_long() {
+fn rows_of_own_text_follow_each_other_and_keep_their_length() {
     let loaded = told("start_us,end_us,bytes,cqi\n500,1000,7,3\n1000,1500,0,0\n");
     assert_eq!((loaded.timeline.bytes(), loaded.timeline.cqi()), (&[7, 0][..], Some(&[3, 0][..])));
     assert_eq!(loaded.timeline.interval(), Duration::from_micros(500));
     let rows = |text: &str| message(format!("start_ms,end_ms,bytes\n{text}\n"));
     for (text, error) in [
-        ("0,0,5", "t:2: column `end`: found 0, allowed is an end after the start, 0"),
-        ("0,1,5\n2,3,5", "t:3: column `start`: found 2, allowed is 1, where the row before ends"),
-        (
-            "0,1,5\n1,3,5",
-            "t:3: column `end`: found 3, allowed is 2: all rows are as long as the first",
-        ),
-        (
-            "0,1,5\n1,0,5",
-            "t:3: column `end`: found 0, allowed is 2: all rows are as long as the first",
-        ),
+        ("0,0,5", "t:2: column `end`: found `0`, allowed is an end after the start, 0"),
+        ("0,1,5\n2,3,5", "t:3: column `start`: found `2`, allowed is the end of the row before"),
+        ("0,1,5\n1,0,5", "t:3: column `end`: found `0`, allowed is an end after the start, 1"),
         ("0,1,x", "t:2: column `bytes`: found `x`, allowed is a whole number from 0 to 4294967295"),
         (
             "0,1,",
@@ -308,15 +305,23 @@ fn rows_of_own_text_follow_each_other_and_are_equally_long() {
             "t:2: column `bytes`: found `4294967296`, allowed is a whole number from 0 to \
              4294967295",
         ),
-        ("0,1", "t:2: column `bytes`: found 2 fields, allowed is 3 fields as in the header"),
+        ("0,1", "t:2: column `bytes`: found 2 fields, allowed is 3 fields as in the first line"),
         (
             "0,18446744073709551615,1",
-            "t:2: column `end`: found 18446744073709551615, allowed is a time of this age",
+            "t:2: column `end`: found `18446744073709551615`, allowed is a number from 0 on, at \
+             most 292 years",
         ),
         ("0,3600001,1", "t: found interval of 3600.001s, allowed is above 0s, at most 1h"),
     ] {
         assert_eq!(rows(text), error, "{text:?}");
     }
+    let uneven = told("start_s,end_s,bytes\n0,0.1,1000\n0.1,0.25,3000\n0.25,0.35,500\n");
+    assert_eq!(uneven.timeline.bytes(), [500, 500, 1000, 1000, 1000, 250, 250]);
+    let said = "rows of 100ms to 150ms became intervals of 50ms; every byte is kept";
+    assert_eq!(uneven.notes, [said]);
+    let shorter = told("start_ms;end_ms;bytes\n0.0;100.0;125000.0\n100.0;130.0;5\n").timeline;
+    assert_eq!(shorter.bytes(), [125_000, 5]);
+    assert_eq!(shorter.duration(), Duration::from_millis(130));
     let header = read("a,b\n1,2\n", &named(FileFormat::Csv)).expect_err("no header");
     assert!(
         header
@@ -389,17 +394,6 @@ fn f6_a_phone_log_is_at_most_46_days_long_with_its_gaps() {
     assert_eq!(got, "t: found 4003200 seconds, allowed is at most 4000000 seconds");
 }
 
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn a_build_without_parquet_says_how_to_get_it() {
-    let how = "another format: this build has no Parquet; build with --features parquet";
-    assert_eq!(message("PAR1"), format!("t: found a Parquet file, allowed is {how}"));
-    let timeline = Timeline::new(Duration::from_secs(1), vec![5], None).expect("a timeline");
-    let error =
-        Output::new(&timeline, FileFormat::Parquet, None).map(|_| ()).expect_err("it has none");
-    assert_eq!((error.field.as_str(), error.bound.as_str()), ("to", how));
-}
-
 proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(
@@ -414,11 +408,24 @@ proptest! {
 
     #[test]
     fn lists_of_numbers_are_read_or_refused_by_a_line_that_exists(
-        rows in proptest::collection::vec("[0-9 ,.\\-\r#]{0,7}", 0..30),
+        rows in proptest::collection::vec("[0-9 ,.\\-\r#;\"\tae]{0,7}", 0..30),
         format in proptest::sample::select(FileFormat::ALL.to_vec()),
+        gaps in proptest::option::of(proptest::sample::select(Gaps::ALL.to_vec())),
     ) {
-        let options =
+        let mut options =
             ReadOptions { format: Some(format), max_intervals: 10_000, ..ReadOptions::default() };
+        let column = Some("2".to_string());
+        match format {
+            FileFormat::Rates => options.rate_column = column,
+            FileFormat::Amounts => options.amount_column = column,
+            _ => {}
+        }
+        if matches!(format, FileFormat::Rates | FileFormat::Amounts) {
+            options.time_column = Some("1".into());
+            let unit = if format == FileFormat::Rates { "kbit/s" } else { "B" };
+            options.unit = unit.parse().ok();
+            options.repairs.gaps = gaps;
+        }
         if let Err(TraceError::Malformed { line, .. }) =
             load_from(rows.join("\n").as_bytes(), Path::new("t"), &options)
         {

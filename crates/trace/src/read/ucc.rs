@@ -2,16 +2,20 @@
 //! second.
 //!
 //! Columns are found by name: `Timestamp` (`2019.12.16_13.40.04`; also `t_s`, whole seconds, as in
-//! excerpts), `DL_bitrate` and `UL_bitrate` in kbit/s (also `dl_kbps`, `ul_kbps`), `CQI`, `State`.
+//! excerpts), `DL_bitrate` and `UL_bitrate` in kbit/s (also `dl_kbps`, `ul_kbps`), `CQI`, `State`,
+//! and `meas`, which is 0 in rows that an excerpt filled in: nothing was measured there.
 //! The logs have faults: seconds are missing or appear twice, fields are `-`, and in rows with
-//! state `I` the phone was idle, so their rate says nothing about the link. [`Repairs`] decides how
-//! to handle each; notes report what was repaired. A rate is that of one phone's download: the link
-//! may have been able to carry more.
+//! state `I` the phone was idle, so their rate says nothing about the link. `Repairs` says how to
+//! handle each; notes report what was repaired. A rate is that of one phone's download: the link may
+//! have been able to carry more.
 
+use super::super::clock::{days, iso};
 use super::super::error::quote;
-use super::super::rows::{self, At, Tally};
-use super::super::{Duration, TraceError};
-use super::{Column, Gaps, Idle, Parsed, Repairs, Repeated, Source};
+use super::super::number::{Decimal, is_missing};
+use super::super::rows::{At, Tally, digits};
+use super::super::table::{self, Record};
+use super::super::{Column, Duration, Gaps, Idle, Repeated, TraceError};
+use super::{Parsed, Source};
 use std::io::Read;
 
 /// Longest gap that is filled, in seconds; a longer one starts another measurement.
@@ -20,14 +24,16 @@ const LONGEST_GAP: u64 = 3600;
 /// known.
 const LONGEST_LOG: u64 = 4_000_000;
 /// Largest rate in kbit/s, so that a second stays below 4 GB.
-const MOST_KBIT_S: u64 = u32::MAX as u64 / 125;
+const MOST_KBIT_S: u64 = u32::MAX as u64 / BYTES_PER_KBIT;
 /// Bytes of a second at 1 kbit/s.
-const BYTES_PER_KBIT: u32 = 125;
+const BYTES_PER_KBIT: u64 = 125;
 
 /// Names of each column, the log's own first; compared without case.
 const TIME: [&str; 2] = ["timestamp", "t_s"];
 const CQI: &str = "cqi";
 const STATE: &str = "state";
+/// 0 in a row in which nothing was measured, as excerpts say it; 1 in others.
+const MEASURED: &str = "meas";
 
 /// Positions of the columns.
 struct Places {
@@ -36,19 +42,19 @@ struct Places {
     value: usize,
     cqi: Option<usize>,
     state: Option<usize>,
+    measured: Option<usize>,
     fields: usize,
 }
 
 impl Places {
-    fn find(at: &At<'_>, header: &str, column: Column) -> Result<Self, TraceError> {
-        let names: Vec<String> =
-            header.split(',').map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
+    fn find(at: &At<'_>, header: &Record<'_>, column: Column) -> Result<Self, TraceError> {
+        let names: Vec<String> = header.iter().map(str::to_ascii_lowercase).collect();
         let place = |name: &str| names.iter().position(|column| column == name);
         let first = |names: &[&str]| names.iter().find_map(|name| place(name));
         let missing = |name: &'static str| {
             at.malformed(
                 name,
-                quote(header),
+                quote(&names.join(",")),
                 format!("a header line with columns Timestamp and {name}"),
             )
         };
@@ -58,6 +64,7 @@ impl Places {
             value: first(column.names()).ok_or_else(|| missing(column.in_log()))?,
             cqi: place(CQI),
             state: place(STATE),
+            measured: place(MEASURED),
             fields: names.len(),
         })
     }
@@ -90,35 +97,37 @@ struct Tallies {
     idle: Tally,
 }
 
-struct Log<'a> {
+struct Log {
     column: Column,
-    repairs: &'a Repairs,
+    repeated: Repeated,
+    gaps: Gaps,
+    idle: Idle,
     most: u64,
     places: Option<Places>,
     seconds: Vec<Second>,
     found: Tallies,
 }
 
-impl Log<'_> {
-    fn take(&mut self, at: At<'_>, row: &[u8]) -> Result<(), TraceError> {
+impl Log {
+    fn take(&mut self, at: At<'_>, record: &Record<'_>) -> Result<(), TraceError> {
         let column = self.column.in_log();
-        let text = at.text(column, row)?;
         let Some(places) = &self.places else {
-            self.places = Some(Places::find(&at, text, self.column)?);
+            self.places = Some(Places::find(&at, record, self.column)?);
             return Ok(());
         };
         self.found.rows += 1;
-        let fields = 1 + text.bytes().filter(|&byte| byte == b',').count();
-        if fields != places.fields {
-            let allowed = format!("{} fields as in the header", places.fields);
-            return Err(at.malformed(column, format!("{fields} fields"), allowed));
-        }
-        let field = |index: usize| text.split(',').nth(index).unwrap_or_default().trim_ascii();
+        record.ensure_fields(&at, column, places.fields)?;
+        let field = |index: usize| record.get(index);
         let time = time(&at, field(places.time), places.dated)?;
         let cqi = places.cqi.map(|index| cqi(&at, field(index))).transpose()?.flatten();
+        let measured = match places.measured {
+            Some(index) => at.number(MEASURED, field(index), 1)? == 1,
+            None => true,
+        };
+        let cqi = cqi.filter(|_| measured);
         let value = match self.column {
             Column::Cqi => cqi.map(u32::from),
-            _ => rate(&at, column, field(places.value))?,
+            _ => rate(&at, column, field(places.value))?.filter(|_| measured),
         };
         let idle = places.state.is_some_and(|index| field(index) == "I");
         if value.is_none() {
@@ -136,7 +145,7 @@ impl Log<'_> {
     }
 
     fn refuse_gap(&self, at: &At<'_>, found: &str) -> Result<(), TraceError> {
-        if self.repairs.gaps == Gaps::Error {
+        if self.gaps == Gaps::Error {
             return Err(at.malformed(
                 self.column.in_log(),
                 found,
@@ -177,8 +186,8 @@ impl Log<'_> {
             ));
         }
         self.found.repeated.add(at.line);
-        match self.repairs.repeated {
-            Repeated::Error => {
+        match self.repeated {
+            Repeated::Error | Repeated::Sum => {
                 return Err(at.malformed(
                     "Timestamp",
                     "a second that is already there",
@@ -204,14 +213,14 @@ impl Log<'_> {
         let (mut values, mut cqis) = (Vec::new(), Vec::new());
         let mut before: Option<Second> = None;
         for &second in &self.seconds {
-            let cut = |row: &Second| row.idle && self.repairs.idle == Idle::Cut;
+            let cut = |row: &Second| row.idle && self.idle == Idle::Cut;
             let gap = before.map_or(0, |row| second.time - row.time - 1);
             if gap > 0 && !cut(&second) && !before.as_ref().is_some_and(cut) {
                 self.found.gaps.add(second.line);
                 self.found.seconds += gap;
-                let at = At { path: source.path, line: second.line };
+                let at = At { path: source.path, line: second.line, comma: false };
                 self.refuse_gap(&at, &format!("{gap} seconds missing before it"))?;
-                if self.repairs.gaps != Gaps::Skip {
+                if self.gaps != Gaps::Skip {
                     let seconds = values.len() as u64 + gap;
                     if seconds > self.most {
                         let most = format!("at most {} seconds", self.most);
@@ -221,7 +230,7 @@ impl Log<'_> {
                     cqis.resize(values.len(), None);
                 }
             }
-            if !cut(&second) && (second.value.is_some() || self.repairs.gaps != Gaps::Skip) {
+            if !cut(&second) && (second.value.is_some() || self.gaps != Gaps::Skip) {
                 values.push(second.value);
                 cqis.push(second.cqi);
             }
@@ -232,15 +241,15 @@ impl Log<'_> {
 
     fn notes(&self) -> Vec<String> {
         let column = self.column.in_log();
-        let gap = match self.repairs.gaps {
+        let gap = match self.gaps {
             Gaps::Zero => "each carries nothing",
             Gaps::Skip => "they are left out and time is compressed",
             Gaps::Hold | Gaps::Error => "each holds the value before it",
         };
-        let repeated = match self.repairs.repeated {
+        let repeated = match self.repeated {
             Repeated::First => "the first is kept",
             Repeated::Mean => "their mean is taken",
-            Repeated::Last | Repeated::Error => "the last is kept",
+            _ => "the last is kept",
         };
         let Tallies { rows: all, repeated: twice, gaps, seconds, absent, idle } = &self.found;
         let mut notes = Vec::new();
@@ -254,8 +263,8 @@ impl Log<'_> {
             format!("{} of {all} rows share a second with the row before; {repeated}", twice.rows),
         );
         note(gaps, format!("{seconds} seconds are missing in {} places; {gap}", gaps.rows));
-        note(absent, format!("{} of {all} rows have no {column}; {gap}", absent.rows));
-        if self.repairs.idle == Idle::Cut {
+        note(absent, format!("{} of {all} rows have no measured {column}; {gap}", absent.rows));
+        if self.idle == Idle::Cut {
             note(
                 idle,
                 format!(
@@ -286,11 +295,23 @@ fn filled<T: Copy + Default>(values: &[Option<T>], gaps: Gaps) -> Vec<T> {
 }
 
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
-    let (column, repairs) = (source.options.column, &source.options.repairs);
+    let column = source.options.column.unwrap_or_default();
+    let repairs = source.options.repairs;
     let most = LONGEST_LOG.min(source.options.max_intervals as u64);
-    let mut log =
-        Log { column, repairs, most, places: None, seconds: Vec::new(), found: Tallies::default() };
-    let marks = rows::each(reader, source.path, column.in_log(), |at, row| log.take(at, row))?;
+    let (repeated, gaps, idle) = (
+        repairs.repeated.unwrap_or_default(),
+        repairs.gaps.unwrap_or_default(),
+        repairs.idle.unwrap_or_default(),
+    );
+    if repeated == Repeated::Sum {
+        let allowed = "last, first, mean or error: a second of a phone log has one rate";
+        return Err(source.unusable("repeated rows to be added up", allowed));
+    }
+    let (seconds, found) = (Vec::new(), Tallies::default());
+    let mut log = Log { column, repeated, gaps, idle, most, places: None, seconds, found };
+    let marks = table::each(reader, source.path, source.dialect, column.in_log(), |at, record| {
+        log.take(at, record)
+    })?;
     if log.seconds.is_empty() {
         let found = if log.places.is_some() { "no rows" } else { "no header line" };
         return Err(source.unusable(
@@ -308,32 +329,31 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     }
     let notes = log.notes();
     let second = Duration::from_secs(1);
-    let cqi = cqis.iter().any(Option::is_some).then(|| filled(&cqis, repairs.gaps));
-    let values = filled(&values, repairs.gaps);
+    let cqi = cqis.iter().any(Option::is_some).then(|| filled(&cqis, gaps));
+    let values = filled(&values, gaps);
     if column == Column::Cqi {
         let cqi = values.into_iter().map(|value| value as u8).collect();
         return source.of_cqi(second, cqi, marks, notes);
     }
-    let bytes = values.into_iter().map(|kbit| kbit * BYTES_PER_KBIT).collect();
-    source.finish(second, bytes, cqi, marks, notes)
+    source.finish(second, values, cqi, marks, notes)
 }
 
-/// True for what the logging program writes for unknown values.
-fn is_absent(field: &str) -> bool {
-    field.is_empty() || field == "-"
-}
-
-fn rate(at: &At<'_>, column: &'static str, field: &str) -> Result<Option<u32>, TraceError> {
-    if is_absent(field) {
-        Ok(None)
-    } else {
-        at.number(column, field, MOST_KBIT_S).map(|kbit| Some(kbit as u32))
+/// Bytes of a second at the rate in kbit/s in `field`.
+fn rate(at: &At<'_>, column: &str, field: &str) -> Result<Option<u32>, TraceError> {
+    if is_missing(field) {
+        return Ok(None);
     }
+    let number = Decimal::parse(field, at.comma).filter(|number| !number.negative);
+    let bytes = number.and_then(|number| number.scaled(BYTES_PER_KBIT, 0));
+    let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok());
+    bytes.map(Some).ok_or_else(|| {
+        at.malformed(column, quote(field), format!("a number from 0 to {MOST_KBIT_S} kbit/s"))
+    })
 }
 
 /// A CQI of LTE or NR; 3G counts to 30, a different quantity that is ignored.
 fn cqi(at: &At<'_>, field: &str) -> Result<Option<u8>, TraceError> {
-    if is_absent(field) {
+    if is_missing(field) {
         return Ok(None);
     }
     at.number("CQI", field, 30).map(|cqi| (cqi <= 15).then_some(cqi as u8))
@@ -345,7 +365,7 @@ fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
         return at.number("t_s", field, 1 << 40);
     }
     let part =
-        |from: usize, to: usize| field.get(from..to).and_then(|text| rows::digits(text.as_bytes()));
+        |from: usize, to: usize| field.get(from..to).and_then(|text| digits(text.as_bytes()));
     let parse = || {
         let shape: Vec<u8> = field.bytes().filter(|byte| !byte.is_ascii_digit()).collect();
         if field.len() != 19 || shape != b".._.." {
@@ -360,35 +380,8 @@ fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
             && second < 61;
         sound.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
     };
-    parse().ok_or_else(|| {
+    let iso = || u64::try_from(iso(field)? / 1_000_000_000).ok();
+    parse().or_else(iso).ok_or_else(|| {
         at.malformed("Timestamp", quote(field), "a time such as 2019.12.16_13.40.04")
     })
-}
-
-/// Days since 1 March of the year 0 in the Gregorian calendar: if years begin in March, the varying
-/// day comes last.
-const fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) =
-        if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };
-    year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_follow_each_other_over_the_ends_of_months_and_leap_years() {
-        for (before, after) in [
-            ((2019, 12, 31), (2020, 1, 1)),
-            ((2020, 2, 28), (2020, 2, 29)),
-            ((2020, 2, 29), (2020, 3, 1)),
-            ((2019, 2, 28), (2019, 3, 1)),
-            ((1900, 2, 28), (1900, 3, 1)),
-            ((2000, 2, 29), (2000, 3, 1)),
-        ] {
-            let of = |(year, month, day)| days(year, month, day);
-            assert_eq!(of(before) + 1, of(after), "{before:?}");
-        }
-    }
 }

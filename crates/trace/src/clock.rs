@@ -1,0 +1,400 @@
+//! Times of a table: numbers in a stated unit, epochs, ISO 8601.
+//!
+//! A number counts in the unit that the caller or the name of its column states. Without one, an
+//! epoch shows its unit by its size: 10^8 to 10^11 are seconds (1973 to 5138), a thousand times as
+//! much are milliseconds, and so on; smaller numbers are seconds. The first row decides, and all
+//! others must be of its kind.
+
+use super::TraceError;
+use super::error::quote;
+use super::number::Decimal;
+use super::rows::{At, digits};
+use super::unit::{in_brackets, words};
+use justfull_base::choice;
+
+choice! {
+    serde;
+    /// Unit of a column of times.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum TimeUnit {
+        /// Seconds.
+        #[default]
+        S = "s",
+        /// Milliseconds.
+        Ms = "ms",
+        /// Microseconds.
+        Us = "us",
+        /// Nanoseconds.
+        Ns = "ns",
+    }
+}
+
+impl TimeUnit {
+    /// The power of ten of ns that it is.
+    const fn power(self) -> i32 {
+        match self {
+            Self::S => 9,
+            Self::Ms => 6,
+            Self::Us => 3,
+            Self::Ns => 0,
+        }
+    }
+
+    /// The unit that a word spells.
+    fn spelled(word: &str) -> Option<Self> {
+        let word = word.trim().to_lowercase();
+        match word.trim_end_matches('.') {
+            "s" | "sec" | "secs" | "second" | "seconds" => Some(Self::S),
+            "ms" | "msec" | "msecs" | "milli" | "millis" | "millisecond" | "milliseconds" => {
+                Some(Self::Ms)
+            }
+            "us" | "µs" | "μs" | "usec" | "usecs" | "micro" | "micros" | "microsecond"
+            | "microseconds" => Some(Self::Us),
+            "ns" | "nsec" | "nsecs" | "nano" | "nanos" | "nanosecond" | "nanoseconds" => {
+                Some(Self::Ns)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Words in brackets after the name of a column of times that are no unit.
+const NO_UNIT: [&str; 7] = ["utc", "gmt", "local", "unix", "epoch", "iso", "iso8601"];
+/// Words for a time, to which a unit may be joined without a sign between.
+const TIMES: [&str; 7] = ["timestamp", "elapsed", "epoch", "time", "ts", "tm", "t"];
+
+/// What the name of a column says of its unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    Unit(TimeUnit),
+    /// A unit that is none of the known ones, or several.
+    Unknown(String),
+    Nothing,
+}
+
+/// The unit that the name of a column of times states.
+pub(super) fn in_name(name: &str) -> Named {
+    if let Some(inner) = in_brackets(name) {
+        return match TimeUnit::spelled(inner) {
+            Some(unit) => Named::Unit(unit),
+            None if NO_UNIT.contains(&inner.to_lowercase().as_str()) => Named::Nothing,
+            None => Named::Unknown(inner.into()),
+        };
+    }
+    let starts = words(name);
+    let ends = starts.iter().skip(1).copied().chain([name.len()]);
+    let alone = starts.iter().zip(ends).map(|(&from, to)| {
+        name[from..to].trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_lowercase()
+    });
+    let mut found: Vec<TimeUnit> = Vec::new();
+    for word in alone {
+        // `timestamps` is many of them.
+        let rest = |time: &&str| word.strip_prefix(*time).filter(|rest| *rest != "s");
+        let joined = || TIMES.iter().find_map(|time| TimeUnit::spelled(rest(time)?));
+        let unit = TimeUnit::spelled(&word)
+            .or_else(|| if TIMES.contains(&word.as_str()) { None } else { joined() });
+        found.extend(unit.filter(|unit| !found.contains(unit)));
+    }
+    match found[..] {
+        [] => Named::Nothing,
+        [unit] => Named::Unit(unit),
+        _ => Named::Unknown(name.into()),
+    }
+}
+
+/// How the times of a file are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Numbers of a unit; of an epoch whose size shows it.
+    Number { unit: TimeUnit, epoch: bool },
+    /// Dates with a time, or times of a day.
+    Iso,
+}
+
+/// Reads the times of a column.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    given: Option<TimeUnit>,
+    column: String,
+    /// Known from the first row on, with its line.
+    kind: Option<(Kind, u64)>,
+}
+
+impl Clock {
+    pub(super) fn new(given: Option<TimeUnit>, column: &str) -> Self {
+        Self { given, column: column.into(), kind: None }
+    }
+
+    /// The name of the column.
+    pub(super) fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// Gives the column the name that it has in the file.
+    pub(super) fn rename(&mut self, column: &str) {
+        self.column = column.into();
+    }
+
+    /// The time in `field`, in ns from an instant that is the same for all rows.
+    pub(super) fn read(&mut self, at: &At<'_>, field: &str) -> Result<i128, TraceError> {
+        let number = Decimal::parse(field, at.comma);
+        let kind = match self.kind {
+            Some((kind, _)) => kind,
+            None => {
+                let kind = self.first(at, field, number)?;
+                self.kind = Some((kind, at.line));
+                kind
+            }
+        };
+        let refused = || {
+            let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
+            at.malformed(&self.column, found, self.allowed())
+        };
+        match kind {
+            Kind::Iso => iso(field).ok_or_else(refused),
+            Kind::Number { unit, epoch } => {
+                let number = number.filter(|number| !epoch || by_size(*number) == Some(unit));
+                let ns = number.and_then(|number| number.scaled(1, unit.power()));
+                // A hundred thousand years are as good as any bound.
+                let ns = ns.filter(|ns| *ns < 1 << 92).ok_or_else(refused)?;
+                let negative = number.is_some_and(|number| number.negative);
+                Ok(if negative { -ns.cast_signed() } else { ns.cast_signed() })
+            }
+        }
+    }
+
+    /// What the first time shows.
+    fn first(&self, at: &At<'_>, field: &str, number: Option<Decimal>) -> Result<Kind, TraceError> {
+        let Some(number) = number else {
+            return if self.given.is_none() && iso(field).is_some() {
+                Ok(Kind::Iso)
+            } else {
+                let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
+                Err(at.malformed(&self.column, found, self.allowed()))
+            };
+        };
+        if let Some(unit) = self.given {
+            return Ok(Kind::Number { unit, epoch: false });
+        }
+        match in_name(&self.column) {
+            Named::Unit(unit) => Ok(Kind::Number { unit, epoch: false }),
+            Named::Unknown(unit) => Err(at.malformed(
+                &self.column,
+                format!("times in {}", quote(&unit)),
+                "s, ms, us or ns in its name, or by the option --time-unit",
+            )),
+            Named::Nothing => {
+                let epoch = by_size(number);
+                Ok(Kind::Number { unit: epoch.unwrap_or_default(), epoch: epoch.is_some() })
+            }
+        }
+    }
+
+    /// What is allowed in the column, in words.
+    fn allowed(&self) -> String {
+        match (self.kind, self.given) {
+            (Some((Kind::Number { unit, epoch: true }, line)), _) => {
+                format!("an epoch in {unit}, as line {line} has")
+            }
+            (Some((Kind::Number { unit, .. }, _)), _) | (None, Some(unit)) => {
+                format!("a number of {unit}")
+            }
+            (Some((Kind::Iso, line)), _) => format!("a date and a time, as line {line} has"),
+            (None, None) => "a number, or a date and a time such as 2024-05-14T09:31:02.5Z".into(),
+        }
+    }
+
+    /// True when no option, no name and no size stated the unit.
+    pub(super) fn is_assumed(&self) -> bool {
+        self.given.is_none()
+            && in_name(&self.column) == Named::Nothing
+            && matches!(self.kind, Some((Kind::Number { epoch: false, .. }, _)))
+    }
+
+    /// How the times were taken.
+    pub(super) fn told(&self) -> String {
+        match (self.kind, self.given) {
+            (Some((Kind::Iso, _)), _) => "dates and times".into(),
+            (Some((Kind::Number { unit, epoch: true }, _)), _) => {
+                format!("an epoch in {unit}, by its size")
+            }
+            (Some((Kind::Number { unit, .. }, _)), Some(_)) => format!("{unit}, by --time-unit"),
+            (Some((Kind::Number { unit, .. }, _)), None) if self.is_assumed() => {
+                format!("{unit}, since nothing says another unit (--time-unit)")
+            }
+            (Some((Kind::Number { unit, .. }, _)), None) => format!("{unit}, by its name"),
+            (None, _) => "nothing".into(),
+        }
+    }
+}
+
+/// The unit that an epoch of this size counts.
+fn by_size(number: Decimal) -> Option<TimeUnit> {
+    let size = number.scaled(1, 0).filter(|_| !number.negative)?;
+    match size {
+        0..100_000_000 => None,
+        100_000_000..100_000_000_000 => Some(TimeUnit::S),
+        100_000_000_000..100_000_000_000_000 => Some(TimeUnit::Ms),
+        100_000_000_000_000..100_000_000_000_000_000 => Some(TimeUnit::Us),
+        _ => Some(TimeUnit::Ns),
+    }
+}
+
+/// The instant of an ISO 8601 date and time, in ns since the first day of the year 0; of a time
+/// alone, since midnight. Between date and time stands `T`, a blank or `_`; a zone is `Z` or an
+/// offset.
+pub(super) fn iso(text: &str) -> Option<i128> {
+    let (day, clock) = match text.split_once(['T', 't', ' ', '_']) {
+        Some((date, clock)) => (self::date(date)?, clock.trim_start()),
+        None => (0, text),
+    };
+    let (clock, offset) = zone(clock)?;
+    let (whole, fraction) = clock.split_once([',', '.']).unwrap_or((clock, "0"));
+    let (hour, minute, second) = match whole.split(':').collect::<Vec<_>>()[..] {
+        [hour, minute, second] => (hour, minute, second),
+        [hour, minute] => (hour, minute, "00"),
+        [packed] if day > 0 && packed.len() == 6 && packed.is_ascii() => {
+            (&packed[..2], &packed[2..4], &packed[4..])
+        }
+        _ => return None,
+    };
+    let part = |text: &str, below: u64| {
+        digits(text.as_bytes()).filter(|value| text.len() <= 2 && *value < below)
+    };
+    let seconds = part(hour, 24)? * 3600 + part(minute, 60)? * 60 + part(second, 61)?;
+    let nines: String = fraction.chars().chain("000000000".chars()).take(9).collect();
+    let ns = digits(nines.as_bytes())?;
+    digits(fraction.as_bytes().get(..fraction.len().min(18))?)?;
+    Some((i128::from(day * 86_400 + seconds) - i128::from(offset)) * 1_000_000_000 + i128::from(ns))
+}
+
+/// Days of a date such as 2024-05-14, 2024/05/14 or 20240514.
+fn date(text: &str) -> Option<u64> {
+    let (year, month, day) = match text.split(['-', '/', '.']).collect::<Vec<_>>()[..] {
+        [year, month, day] => (year, month, day),
+        [packed] if packed.len() == 8 && packed.is_ascii() => {
+            (&packed[..4], &packed[4..6], &packed[6..])
+        }
+        _ => return None,
+    };
+    let part = |text: &str, most: usize| digits(text.as_bytes()).filter(|_| text.len() <= most);
+    let (year, month, day) = (part(year, 4)?, part(month, 2)?, part(day, 2)?);
+    let sound = year >= 1000 && (1..=12).contains(&month) && (1..=31).contains(&day);
+    sound.then(|| days(year, month, day))
+}
+
+/// A time of the day without its zone, and the zone's offset in seconds.
+fn zone(clock: &str) -> Option<(&str, i64)> {
+    if let Some(clock) = clock.strip_suffix(['Z', 'z']) {
+        return Some((clock.trim_end(), 0));
+    }
+    let Some(place) = clock.rfind(['+', '-']) else { return Some((clock, 0)) };
+    let (sign, offset) =
+        (if clock[place..].starts_with('-') { -1 } else { 1 }, &clock[place + 1..]);
+    let offset: String = offset.chars().filter(|c| *c != ':').collect();
+    let number = digits(offset.as_bytes())?.cast_signed();
+    let seconds = match offset.len() {
+        2 => number * 3600,
+        4 => number / 100 * 3600 + number % 100 * 60,
+        _ => return None,
+    };
+    Some((clock[..place].trim_end(), sign * seconds))
+}
+
+/// Days since 1 March of the year 0 in the Gregorian calendar: if years begin in March, the varying
+/// day comes last.
+pub(super) const fn days(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month) =
+        if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };
+    year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn at(line: u64) -> At<'static> {
+        At { path: Path::new("t.csv"), line, comma: false }
+    }
+
+    #[test]
+    fn days_follow_each_other_over_the_ends_of_months_and_leap_years() {
+        for (before, after) in [
+            ((2019, 12, 31), (2020, 1, 1)),
+            ((2020, 2, 28), (2020, 2, 29)),
+            ((2020, 2, 29), (2020, 3, 1)),
+            ((2019, 2, 28), (2019, 3, 1)),
+            ((1900, 2, 28), (1900, 3, 1)),
+            ((2000, 2, 29), (2000, 3, 1)),
+        ] {
+            let of = |(year, month, day)| days(year, month, day);
+            assert_eq!(of(before) + 1, of(after), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_columns_state_their_unit() {
+        use TimeUnit::{Ms, Ns, S, Us};
+        for (names, unit) in [
+            ("Time(ms)|time [ms]|timeMs|time-ms|t_msec|ms|Time (msec)|time_ms|timems|tms", Ms),
+            ("timestamp_us|time [µs]|t (us)|TimeUs|usec|elapsed_us", Us),
+            ("time_ns|start_nanos|t(ns)|timestampNs", Ns),
+            ("time_s|t [s]|sec|Time (seconds)|elapsed_sec", S),
+        ] {
+            for name in names.split('|') {
+                assert_eq!(in_name(name), Named::Unit(unit), "{name}");
+            }
+        }
+        for name in ["time", "t", "ts", "Timestamp", "zeit", "Time (UTC)", "date", "status"] {
+            assert_eq!(in_name(name), Named::Nothing, "{name}");
+        }
+        for name in ["Time (min)", "t[h]", "ms_or_us"] {
+            assert!(matches!(in_name(name), Named::Unknown(_)), "{name}");
+        }
+    }
+
+    #[test]
+    fn dates_and_times_are_read_with_zone_and_fraction() {
+        let noon = iso("2024-05-14T12:00:00Z").expect("a date");
+        for text in [
+            "2024-05-14 12:00:00",
+            "2024-05-14T14:00:00+02:00",
+            "2024-05-14 14:00:00+0200",
+            "2024-05-14T07:00:00-05",
+            "2024/05/14 12:00",
+            "20240514T120000Z",
+            "2024-05-14T12:00:00.000000000Z",
+        ] {
+            assert_eq!(iso(text), Some(noon), "{text}");
+        }
+        assert_eq!(iso("2024-05-14 12:00:00.113"), Some(noon + 113_000_000));
+        assert_eq!(iso("2024-05-14 12:00:00,5"), Some(noon + 500_000_000));
+        assert_eq!(iso("00:01:00.25"), Some(60_250_000_000));
+        for text in ["", "12", "2024-05-14", "2024-13-14 12:00:00", "2024-05-14 25:00:00", "x:y:z"]
+        {
+            assert_eq!(iso(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_epoch_shows_its_unit_by_its_size_and_keeps_it() {
+        for (text, unit) in [
+            ("1700000000.5", "s"),
+            ("1700000000500", "ms"),
+            ("1700000000500000", "us"),
+            ("1700000000500000000", "ns"),
+        ] {
+            let mut clock = Clock::new(None, "timestamp");
+            assert_eq!(clock.read(&at(2), text), Ok(1_700_000_000_500_000_000), "{text}");
+            assert_eq!(clock.told(), format!("an epoch in {unit}, by its size"));
+            assert!(clock.read(&at(3), "17").is_err());
+        }
+        let mut clock = Clock::new(None, "timestamp");
+        clock.read(&at(2), "1700000000").expect("seconds");
+        let error = clock.read(&at(3), "1700000001000").expect_err("milliseconds").to_string();
+        assert!(error.contains("allowed is an epoch in s, as line 2 has"), "{error}");
+        let mut clock = Clock::new(Some(TimeUnit::Ms), "t");
+        assert_eq!(clock.read(&at(2), "-1.5"), Ok(-1_500_000));
+    }
+}

@@ -1,0 +1,266 @@
+//! Tables whose columns the caller names: rates that hold until the next row, and amounts at
+//! instants.
+//!
+//! A rate holds from its row's time to the next row's; the last one as long as the row before it.
+//! An amount passes in the interval that its time is in; intervals begin at the first row and are
+//! as long as the shortest step between times, in whole milliseconds, unless the caller says.
+
+use super::super::clock::Clock;
+use super::super::error::quote;
+use super::super::number::{Decimal, is_missing};
+use super::super::pieces::PER_BIT;
+use super::super::rows::At;
+use super::super::table::{self, Record, is_value, nearest, place};
+use super::super::unit::{Spelled, Unit, capitals, in_name};
+use super::super::{Repeated, TraceError};
+use super::series::{Fill, Series};
+use super::{Parsed, Source};
+use std::io::Read;
+
+/// Largest rate in bit/s and largest amount in bits, as a power of ten.
+const MOST: u32 = 15;
+
+/// What the values of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Rates,
+    Amounts,
+}
+
+impl What {
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Rates => "--rate-column",
+            Self::Amounts => "--amount-column",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Rates => "rates",
+            Self::Amounts => "amounts",
+        }
+    }
+}
+
+/// The first line of a table, and where the wanted columns are.
+#[derive(Debug)]
+struct Layout {
+    /// Names of the columns; numbers from 1 where the table has none.
+    names: Vec<String>,
+    /// Line of the names, if the table has any.
+    header: Option<u64>,
+    time: Option<usize>,
+    value: usize,
+    unit: Unit,
+    /// What said the unit.
+    said_by: &'static str,
+}
+
+/// A table being read.
+struct Table<'a> {
+    source: &'a Source<'a>,
+    what: What,
+    wanted: &'a str,
+    layout: Option<Layout>,
+    series: Series,
+    headers: u64,
+}
+
+pub(super) fn read<R: Read>(
+    reader: R,
+    source: &Source<'_>,
+    what: What,
+    wanted: &str,
+) -> Result<Parsed, TraceError> {
+    let options = source.options;
+    let repeated = options.repairs.repeated.unwrap_or(match what {
+        What::Rates => Repeated::Mean,
+        What::Amounts => Repeated::Sum,
+    });
+    let clock = options.time_column.as_ref().map(|name| Clock::new(options.time_unit, name));
+    let series = Series::new(clock, repeated, options.repairs.gaps, options.max_intervals);
+    let mut table = Table { source, what, wanted, layout: None, series, headers: 0 };
+    let marks = table::each(reader, source.path, source.dialect, wanted, |at, record| {
+        table.take(&at, record)
+    })?;
+    let Table { layout, series, headers, .. } = table;
+    let Some(layout) = layout.filter(|_| series.len() > 0) else {
+        return Err(source.unusable("no rows", "a table with at least two rows"));
+    };
+    let mut notes = layout.told(what, &series);
+    notes.extend(source.dialect.told());
+    if headers > 0 {
+        notes.push(format!("{headers} lines that repeat the header are left out"));
+    }
+    let row = options.interval.filter(|row| !row.is_zero());
+    let fill = Fill { source, row };
+    let timeline = match what {
+        What::Rates => series.rates(&fill, &mut notes)?,
+        What::Amounts => series.amounts(&fill, &mut notes)?,
+    };
+    Ok(source.marked(timeline, marks, notes))
+}
+
+impl Table<'_> {
+    fn take(&mut self, at: &At<'_>, record: &Record<'_>) -> Result<(), TraceError> {
+        if self.layout.is_none() {
+            let layout = Layout::find(self.source, self.what, self.wanted, at, record)?;
+            if let Some(place) = layout.time {
+                self.series.name_times(&layout.names[place]);
+            }
+            let headed = layout.header.is_some();
+            self.layout = Some(layout);
+            if headed {
+                return Ok(());
+            }
+        }
+        let Some(layout) = &self.layout else { return Ok(()) };
+        let column = &layout.names[layout.value];
+        if layout.is_header(at, record)? {
+            self.headers += 1;
+            return Ok(());
+        }
+        record.ensure_fields(at, column, layout.names.len())?;
+        let time = layout.time.map(|place| record.get(place));
+        let field = record.get(layout.value);
+        let value = layout.value(at, field, self.what)?;
+        self.series.push(at, time, (column, field), value)
+    }
+}
+
+impl Layout {
+    fn find(
+        source: &Source<'_>,
+        what: What,
+        wanted: &str,
+        at: &At<'_>,
+        record: &Record<'_>,
+    ) -> Result<Self, TraceError> {
+        let own: Vec<String> = record.iter().map(str::to_string).collect();
+        let numbers: Vec<String> = (1..=own.len()).map(|number| number.to_string()).collect();
+        let time = source.options.time_column.as_deref();
+        // A line of names has one in each column that is read.
+        let by_number = |name: &str| place(&numbers, name);
+        let chosen: Option<Vec<usize>> =
+            [Some(wanted), time].into_iter().flatten().map(by_number).collect();
+        let headed = match &chosen {
+            Some(places) => !places.iter().any(|&index| is_value(record.get(index), at.comma)),
+            None => record.iter().any(|field| !is_value(field, at.comma)),
+        };
+        let names = if headed { own } else { numbers };
+        let find = |option: &str, name: &str| {
+            place(&names, name).ok_or_else(|| {
+                let found = format!("no such column ({option})");
+                let near = nearest(&names, name);
+                let allowed = if headed {
+                    near
+                } else {
+                    format!("a number from 1 to {}: the first line has no names", names.len())
+                };
+                at.malformed(name, found, allowed)
+            })
+        };
+        let value = find(what.option(), wanted)?;
+        let time = time.map(|name| find("--time-column", name)).transpose()?;
+        let (unit, said_by) = unit(source, what, at, &names[value])?;
+        let header = headed.then_some(at.line);
+        Ok(Self { names, header, time, value, unit, said_by })
+    }
+
+    /// True for a line that repeats the header; one with other names is refused.
+    fn is_header(&self, at: &At<'_>, record: &Record<'_>) -> Result<bool, TraceError> {
+        let Some(line) = self.header else { return Ok(false) };
+        let is_text = |field: &str| !is_value(field, at.comma);
+        if !is_text(record.get(self.value)) {
+            return Ok(false);
+        }
+        if record.iter().eq(self.names.iter().map(String::as_str)) {
+            return Ok(true);
+        }
+        if record.iter().all(is_text) {
+            let names: Vec<&str> = record.iter().collect();
+            let found = format!("another header, {}", quote(&names.join(",")));
+            let allowed = format!("a row, or the header of line {line} again");
+            return Err(at.malformed(&self.names[self.value], found, allowed));
+        }
+        Ok(false)
+    }
+
+    /// The value in `field`: 10^-6 bit/s of a rate, parts of a bit of an amount; none where it is
+    /// missing.
+    fn value(&self, at: &At<'_>, field: &str, what: What) -> Result<Option<u128>, TraceError> {
+        if is_missing(field) {
+            return Ok(None);
+        }
+        let (power, one) = match what {
+            What::Rates => (6, 1_000_000),
+            What::Amounts => (15, PER_BIT),
+        };
+        let number = Decimal::parse(field, at.comma).filter(|number| !number.negative);
+        let value = number.and_then(|number| number.scaled(self.unit.bits, power));
+        let most = 10_u128.pow(MOST) * one;
+        value.filter(|value| *value <= most).map(Some).ok_or_else(|| {
+            let most = (most / one / u128::from(self.unit.bits)).max(1);
+            let hint = match Decimal::parse(field, !at.comma) {
+                Some(_) if at.comma => " with a decimal comma (--decimal)",
+                Some(_) if number.is_none() => " with a decimal point (--decimal)",
+                _ if starts_as_number(field) => {
+                    " alone; the unit is that of the whole column (--unit)"
+                }
+                _ => "",
+            };
+            let allowed = format!("a number from 0 to {most} {}{hint}", self.unit);
+            at.malformed(&self.names[self.value], quote(field), allowed)
+        })
+    }
+
+    /// What was taken for what.
+    fn told(&self, what: What, series: &Series) -> Vec<String> {
+        let column = |place: usize| match self.header {
+            Some(_) => quote(&self.names[place]),
+            None => format!("column {}", place + 1),
+        };
+        let (what, value) = (what.name(), column(self.value));
+        let mut notes = vec![format!("{what} of {value} in {}, by {}", self.unit, self.said_by)];
+        if let (Some(place), Some(clock)) = (self.time, series.clock()) {
+            notes.push(format!("times of {} in {}", column(place), clock.told()));
+        }
+        notes.extend(series.begun());
+        notes
+    }
+}
+
+/// True for a number with something behind it.
+fn starts_as_number(field: &str) -> bool {
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
+    let rest = field.trim_start_matches(is_number);
+    rest.len() < field.len() && rest.trim().starts_with(char::is_alphabetic)
+}
+
+/// The unit of a column and what said it.
+fn unit(
+    source: &Source<'_>,
+    what: What,
+    at: &At<'_>,
+    name: &str,
+) -> Result<(Unit, &'static str), TraceError> {
+    let examples = match what {
+        What::Rates => {
+            "--unit with a unit of rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s"
+        }
+        What::Amounts => "--unit with a unit of amounts: bit, kbit, Mbit, B, kB, MB",
+    };
+    let rates = what == What::Rates;
+    match (source.options.unit, in_name(name, rates)) {
+        (Some(unit), _) if unit.per_second == rates => Ok((unit, "--unit")),
+        (Some(unit), _) => Err(at.malformed(name, format!("the unit {unit}"), examples)),
+        (None, Some(Spelled::Unit(unit))) => Ok((unit, "its name")),
+        (None, Some(Spelled::Capitals)) => Err(at.malformed(
+            name,
+            "a unit in capitals",
+            format!("{examples} ({})", capitals(name)),
+        )),
+        (None, None) => Err(at.malformed(name, "no unit in the name of the column", examples)),
+    }
+}

@@ -1,0 +1,111 @@
+//! What to say of a table whose columns nobody named: the columns it has and the options that would
+//! read it.
+
+use super::super::clock::{self, Named, iso};
+use super::super::error::quote;
+use super::super::number::Decimal;
+use super::super::table::{Splitter, is_value};
+use super::super::unit::{Spelled, in_name};
+use super::super::{FileFormat, TraceError};
+use super::Source;
+use std::path::Path;
+
+/// Most columns that are listed.
+const LISTED: usize = 40;
+
+/// The refusal of a file that is in no format that its first line shows.
+pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
+    let text = String::from_utf8_lossy(head);
+    let mut lines = text.lines().map(|line| line.trim_start_matches('\u{feff}'));
+    let mut rows = lines
+        .by_ref()
+        .filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    let mut splitter = Splitter::new(source.dialect.separator);
+    let mut row = || -> Option<Vec<String>> {
+        Some(splitter.split(rows.next()?)?.iter().map(str::to_string).collect())
+    };
+    let (first, second) = (row().unwrap_or_default(), row().unwrap_or_default());
+    let comma = source.dialect.comma;
+    let values = |row: &[String]| row.iter().filter(|field| is_value(field, comma)).count();
+    // A table has numbers, in its first line or below the names of its columns.
+    let has_names = values(&first) < first.len();
+    let sample = if has_names { &second } else { &first };
+    if first.len() < 2 || sample.len() != first.len() || values(sample) == 0 {
+        let names = FileFormat::ALL.map(FileFormat::name).join(", ");
+        let allowed = format!("one of {names}; if it is one of them, name it (--from)");
+        return source.unusable("no format that is known by its first line", &allowed);
+    }
+    let names: Vec<String> = if has_names {
+        first.clone()
+    } else {
+        (1..=first.len()).map(|number| number.to_string()).collect()
+    };
+    let found = format!("a table with the columns {}", listed(&names));
+    source.unusable(
+        &found,
+        &format!("the names of two of them: {}", command(source.path, &names, sample, comma)),
+    )
+}
+
+fn listed(names: &[String]) -> String {
+    let mut all: Vec<String> = names.iter().take(LISTED).map(|name| quote(name)).collect();
+    if names.len() > LISTED {
+        all.push(format!("{} more", names.len() - LISTED));
+    }
+    all.join(", ")
+}
+
+/// A command that reads the table, with the columns that look right.
+fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> String {
+    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    let is_number = |at: &usize| Decimal::parse(&sample[*at], comma).is_some();
+    let all = || 0..names.len();
+    let has = |at: usize, words: &[&str]| words.iter().any(|word| lower[at].contains(word));
+    let time = all()
+        .find(|&at| iso(&sample[at]).is_some())
+        .or_else(|| all().find(|&at| has(at, &["time", "date", "zeit"]) || is_time(&names[at])))
+        .or_else(|| all().find(is_number))
+        .unwrap_or(0);
+    let others = || all().filter(|&at| at != time).filter(is_number);
+    let is_rate = |at: &usize| {
+        matches!(in_name(&names[*at], true), Some(Spelled::Unit(_)))
+            || has(*at, &["rate", "throughput", "tput", "bandwidth", "capacity", "bps"])
+    };
+    let is_amount = |at: &usize| {
+        matches!(in_name(&names[*at], false), Some(Spelled::Unit(_)))
+            || has(*at, &["bytes", "bits", "size", "tbs"])
+    };
+    let down = |at: &usize| has(*at, &["dl", "down", "rx"]);
+    let rate = others().filter(is_rate).find(down).or_else(|| others().find(is_rate));
+    let amount = others().filter(is_amount).find(down).or_else(|| others().find(is_amount));
+    let (option, value, rates, unit) = match (rate, amount) {
+        (None, Some(amount)) => ("--amount-column", amount, false, "B"),
+        (rate, _) => {
+            ("--rate-column", rate.or_else(|| others().next()).unwrap_or(0), true, "Mbit/s")
+        }
+    };
+    let mut text = format!(
+        "justfull trace info {} --time-column {} {option} {}",
+        shell(&path.display().to_string()),
+        shell(&names[time]),
+        shell(&names[value])
+    );
+    if !matches!(in_name(&names[value], rates), Some(Spelled::Unit(_))) {
+        text.push_str(&format!(" --unit {unit} (or the unit that it has)"));
+    }
+    text
+}
+
+fn is_time(name: &str) -> bool {
+    matches!(clock::in_name(name), Named::Unit(_)) || ["t", "ts"].contains(&&*name.to_lowercase())
+}
+
+/// `text` as one word of a shell.
+fn shell(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+:@%<>".contains(c);
+    if !text.is_empty() && text.chars().all(plain) && !text.contains(['<', '>']) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,412 @@
+//! Tables as people have them, through the public interface: read right, or refused with the option
+//! that helps. The files are in `tables`.
+
+use justfull_trace::{
+    Column, DecimalSign, Duration, FileFormat, Gaps, Link, Loaded, ReadOptions, Repeated, Rnti,
+    Separator, TimeUnit, load, load_from,
+};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tables").join(name)
+}
+
+/// Options by the names of the command line.
+fn options(given: &[(&str, &str)]) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    for &(name, text) in given {
+        let own = || Some(text.to_string());
+        match name {
+            "time" => options.time_column = own(),
+            "rate" => options.rate_column = own(),
+            "amount" => options.amount_column = own(),
+            "unit" => options.unit = Some(text.parse().expect("a unit")),
+            "time-unit" => options.time_unit = Some(text.parse::<TimeUnit>().expect("a unit")),
+            "row" => options.interval = Some(text.parse().expect("a time")),
+            "gaps" => options.repairs.gaps = Some(text.parse::<Gaps>().expect("a repair")),
+            "repeated" => {
+                options.repairs.repeated = Some(text.parse::<Repeated>().expect("a repair"));
+            }
+            "separator" => options.separator = Some(text.parse::<Separator>().expect("one")),
+            "decimal" => options.decimal = Some(text.parse::<DecimalSign>().expect("a sign")),
+            "rnti" => options.rnti = Some(text.parse::<Rnti>().expect("a number")),
+            "link" => options.link = Some(text.parse::<Link>().expect("a direction")),
+            "column" => options.column = Some(text.parse::<Column>().expect("a column")),
+            "format" => options.format = Some(text.parse::<FileFormat>().expect("a format")),
+            other => unreachable!("{other}"),
+        }
+    }
+    options
+}
+
+fn read(name: &str, given: &[(&str, &str)]) -> Result<Loaded, String> {
+    load(&file(name), &options(given))
+        .map_err(|error| error.to_string().replace(&file("").display().to_string(), ""))
+}
+
+fn text(text: &str, given: &[(&str, &str)]) -> Result<Loaded, String> {
+    load_from(text.as_bytes(), Path::new("t"), &options(given)).map_err(|error| error.to_string())
+}
+
+fn bytes(loaded: Result<Loaded, String>) -> Vec<u32> {
+    loaded.expect("it is read").timeline.bytes().to_vec()
+}
+
+const RATES: [(&str, &str); 3] = [("time", "time"), ("rate", "rate"), ("unit", "Mbit/s")];
+
+fn rates<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    RATES.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn a_table_without_header_is_read_by_numbers_of_columns_whatever_separates_them() {
+    let by_number = [("time", "1"), ("rate", "2"), ("unit", "Mbit/s")];
+    for name in ["abr.txt", "abr-tab.txt"] {
+        let loaded = read(name, &by_number).expect("it is read");
+        assert_eq!(loaded.timeline.interval(), Duration::from_millis(500));
+        // 1.580195 and 3.356530 Mbit/s over half a second.
+        assert_eq!(loaded.timeline.bytes()[..2], [98_762, 209_783]);
+        assert!(loaded.notes.iter().any(|note| note.contains("times of column 1 in s, since")));
+        let refused = read(name, &[]).expect_err("nothing names its columns");
+        assert!(refused.contains("columns `1`, `2`") && refused.contains("--time-column 1"));
+        let named = read(name, &RATES).expect_err("it has no names");
+        assert!(named.contains("a number from 1 to 2: the first line has no names"), "{named}");
+    }
+}
+
+#[test]
+fn semicolons_decimal_commas_and_trailers_are_found_from_the_file() {
+    let german = [("time", "zeit"), ("rate", "rate"), ("unit", "Mbit/s")];
+    let loaded = read("de.csv", &german).expect("it is read");
+    assert_eq!(loaded.timeline.bytes(), [781_250, 703_125, 562_500]);
+    let told = "fields are separated by semicolons and numbers have a decimal comma";
+    assert!(loaded.notes.iter().any(|note| note == told), "{:?}", loaded.notes);
+    let station = [("time", "time"), ("rate", "dl_brate"), ("unit", "bit/s")];
+    assert_eq!(bytes(read("enb.csv", &station)), [1_500_000, 1_543_209, 0, 1_312_500]);
+    assert_eq!(bytes(read("qc.csv", &RATES)), [1_562_500, 1_375_000, 1_125_000]);
+    let refused = read("de.csv", &[]).expect_err("nothing names its columns");
+    assert_eq!(
+        refused,
+        "de.csv: found a table with the columns `zeit`, `rate`, allowed is the names of two of \
+         them: justfull trace info de.csv --time-column zeit --rate-column rate --unit Mbit/s (or \
+         the unit that it has)"
+    );
+}
+
+#[test]
+fn rows_without_a_value_are_refused_with_the_option_that_reads_them() {
+    let refused = read("em.csv", &RATES).expect_err("a field is empty");
+    assert_eq!(
+        refused,
+        "em.csv:3: column `rate`: found an empty field, allowed is a number; --gaps hold, zero or \
+         skip reads rows without one"
+    );
+    for (gaps, want) in [
+        ("hold", vec![1_562_500, 1_562_500, 1_625_000, 625_000]),
+        ("zero", vec![1_562_500, 0, 1_625_000, 625_000]),
+        ("skip", vec![1_562_500, 1_625_000, 625_000]),
+    ] {
+        let loaded = read("em.csv", &rates(&[("gaps", gaps)])).expect("it is read");
+        assert_eq!(loaded.timeline.bytes(), want, "{gaps}");
+        let told = "line 3: 1 of 4 rows have no value; ";
+        assert!(loaded.notes.iter().any(|note| note.starts_with(told)), "{:?}", loaded.notes);
+    }
+    for field in ["nan", "NaN", "NA", "-"] {
+        let table = format!("time,rate\n0,8\n1,{field}\n2,8\n");
+        let refused = text(&table, &RATES).expect_err("a value is missing");
+        assert!(refused.starts_with("t:3: column `rate`: found `"), "{refused}");
+        assert_eq!(bytes(text(&table, &rates(&[("gaps", "zero")]))), [1_000_000, 0, 1_000_000]);
+    }
+}
+
+#[test]
+fn rows_of_one_time_are_one_row_by_a_rule_that_is_told() {
+    for (rule, second) in
+        [("mean", 1_500_000), ("sum", 3_000_000), ("last", 1_625_000), ("first", 1_375_000)]
+    {
+        let loaded = read("dup.csv", &rates(&[("repeated", rule)])).expect("it is read");
+        assert_eq!(loaded.timeline.bytes(), [1_562_500, second, 625_000], "{rule}");
+    }
+    let own = read("dup.csv", &RATES).expect("it is read");
+    assert_eq!(own.timeline.bytes()[1], 1_500_000);
+    let told =
+        "line 4: 1 of 4 rows have the time of the row before; their mean is taken (--repeated)";
+    assert!(own.notes.iter().any(|note| note == told), "{:?}", own.notes);
+    let refused = read("dup.csv", &rates(&[("repeated", "error")])).expect_err("refused");
+    assert!(refused.starts_with("dup.csv:4: column `rate`: found the time of the row before"));
+}
+
+#[test]
+fn a_gap_between_rows_is_held_emptied_left_out_or_refused_and_told() {
+    for (gaps, seconds, total) in [
+        ("hold", 64, 1_562_500 + 1_375_000 + 60 * 1_625_000 + 625_000 + 750_000),
+        ("zero", 64, 1_562_500 + 1_375_000 + 1_625_000 + 625_000 + 750_000),
+        ("skip", 5, 1_562_500 + 1_375_000 + 1_625_000 + 625_000 + 750_000),
+    ] {
+        let loaded = read("gap.csv", &rates(&[("gaps", gaps)])).expect("it is read");
+        assert_eq!(loaded.timeline.duration(), Duration::from_secs(seconds), "{gaps}");
+        assert_eq!(loaded.timeline.total(), total, "{gaps}");
+        let told = "line 5: 1 of 5 rows come after more than twice the usual step of 1s";
+        assert!(loaded.notes.iter().any(|note| note.starts_with(told)), "{:?}", loaded.notes);
+    }
+    let refused = read("gap.csv", &rates(&[("gaps", "error")])).expect_err("refused");
+    assert!(refused.starts_with("gap.csv:5: column `time`: found a row 60s after"), "{refused}");
+}
+
+#[test]
+fn an_option_without_effect_is_refused_by_every_format() {
+    for option in [
+        ("gaps", "error"),
+        ("repeated", "error"),
+        ("column", "ul_bitrate"),
+        ("row", "1s"),
+        ("time-unit", "ms"),
+        ("unit", "Mbit/s"),
+        ("separator", "comma"),
+        ("decimal", "point"),
+        ("rnti", "5"),
+        ("link", "ul"),
+    ] {
+        let refused = read("m.trace", &[option]).expect_err("no effect");
+        let said = format!(
+            "m.trace: --{}: found an option without effect on the format mahimahi, allowed is \
+             --packet",
+            option.0
+        );
+        assert_eq!(refused, said);
+    }
+    let mut quality = ReadOptions::default();
+    quality.set_quality(Some("oai"), Some(50), None).expect("LTE has them");
+    let refused = load(&file("m.trace"), &quality).expect_err("no effect").to_string();
+    assert!(refused.contains("--map: found an option without effect"), "{refused}");
+    for (table, given, option) in [
+        ("time,rate\n0,1\n1,2\n", rates(&[("column", "cqi")]), "--column"),
+        ("time,rate\n0,1\n1,2\n", rates(&[("format", "ucc")]), "--from"),
+        (
+            "rate\n1\n2\n",
+            vec![("rate", "rate"), ("unit", "B/s"), ("row", "1s"), ("repeated", "sum")],
+            "--repeated",
+        ),
+        ("start_s,end_s,bytes\n0,1,2\n", vec![("gaps", "zero")], "--gaps"),
+        ("Timestamp,DL_bitrate\n2019.12.16_13.40.04,1\n", vec![("row", "1s")], "--row"),
+    ] {
+        let refused = text(table, &given).expect_err("no effect");
+        assert!(refused.starts_with(&format!("t: {option}: found an option without")), "{refused}");
+    }
+}
+
+#[test]
+fn units_stand_in_the_name_of_a_column_or_in_an_option_and_are_told() {
+    let named = [("time", "Time(ms)"), ("rate", "DL Throughput (kbps)")];
+    let loaded = read("unit-in-header.csv", &named).expect("it is read");
+    assert_eq!(loaded.timeline.interval(), Duration::from_millis(100));
+    assert_eq!(loaded.timeline.total(), 568_750);
+    assert_eq!(
+        loaded.notes,
+        [
+            "rates of `DL Throughput (kbps)` in kbit/s, by its name",
+            "times of `Time(ms)` in ms, by its name",
+        ]
+    );
+    for name in ["time [ms]", "ms", "timeMs", "time-ms", "t_msec", "time_ms"] {
+        let table = format!("{name},rate\n0,8\n100,16\n");
+        let given = [("time", name), ("rate", "rate"), ("unit", "Mbps")];
+        assert_eq!(bytes(text(&table, &given)), [100_000, 200_000], "{name}");
+    }
+    let table = "time,rate\n0,8\n100,16\n";
+    let doubted = text(table, &RATES).expect_err("100 s or 100 ms");
+    assert!(doubted.contains("--time-unit ms"), "{doubted}");
+    assert_eq!(bytes(text(table, &rates(&[("time-unit", "ms")]))), [100_000, 200_000]);
+    for (name, why) in [
+        ("rate", "no unit in the name of the column"),
+        ("rate (MBPS)", "capitals"),
+        ("rate (pkts/s)", "no unit in the name"),
+    ] {
+        let table = format!("time,{name}\n0,8\n1,16\n");
+        let refused = text(&table, &[("time", "time"), ("rate", name)]).expect_err("no unit");
+        assert!(refused.contains(why) && refused.contains("--unit"), "{refused}");
+    }
+    let minutes =
+        text("Time (min),rate\n0,8\n1,16\n", &[("time", "1"), ("rate", "2"), ("unit", "bps")]);
+    assert!(minutes.expect_err("minutes").contains("found times in `min`"));
+}
+
+#[test]
+fn epochs_and_dates_are_times() {
+    for (rows, step) in [
+        (["1700000000", "1700000001"], 1000),
+        (["1700000000.25", "1700000000.75"], 500),
+        (["1.7e9", "1.7000000015e9"], 1500),
+        (["1700000000000", "1700000000100"], 100),
+        (["1700000000000000", "1700000000020000"], 20),
+        (["1700000000000000000", "1700000000005000000"], 5),
+        (["2024-05-14T09:31:02.113Z", "2024-05-14T09:31:02.213Z"], 100),
+        (["2024-05-14 09:31:02", "2024-05-14 09:31:04"], 2000),
+        (["2024-02-28T23:59:59+01:00", "2024-02-29T00:00:00+01:00"], 1000),
+    ] {
+        let table = format!("when,rate\n{},8\n{},8\n", rows[0], rows[1]);
+        let given = [("time", "when"), ("rate", "rate"), ("unit", "Mbit/s")];
+        let loaded = text(&table, &given).expect("it is read");
+        assert_eq!(loaded.timeline.interval(), Duration::from_millis(step), "{rows:?}");
+        assert_eq!(loaded.timeline.total(), 2 * step * 1000, "{rows:?}");
+    }
+}
+
+#[test]
+fn amounts_pass_at_their_times_and_those_of_one_time_are_added() {
+    let table = "time_ms,tbs\n0,8000\n0,800\n1,80\n7,1600\n";
+    let given = [("time", "time_ms"), ("amount", "tbs"), ("unit", "bit")];
+    assert_eq!(bytes(text(table, &given)), [1100, 10, 0, 0, 0, 0, 0, 200]);
+    let wider = [&given[..], &[("row", "4ms")]].concat();
+    assert_eq!(bytes(text(table, &wider)), [1110, 200]);
+    let named =
+        text("t_s,rx_bytes\n0,125000\n1,250000\n", &[("time", "t_s"), ("amount", "rx_bytes")]);
+    let named = named.expect("it is read");
+    assert_eq!(named.timeline.bytes(), [125_000, 250_000]);
+    assert_eq!(named.timeline.interval(), Duration::from_secs(1));
+    assert_eq!(named.notes[0], "amounts of `rx_bytes` in B, by its name");
+}
+
+#[test]
+fn the_log_of_nr_scope_is_read_by_terminal_and_direction() {
+    let all = read("nr-scope.csv", &[]).expect("it is read");
+    assert_eq!(all.format, FileFormat::NrScope);
+    // 8000 bit, then 16000 and 4000 half a millisecond later, 2000 after 10 ms.
+    assert_eq!(all.timeline.bytes(), [3500, 0, 0, 0, 0, 0, 0, 0, 0, 0, 250]);
+    let told = "2 terminals are added up, rnti 17921, 17922 (--rnti)";
+    assert!(all.notes.iter().any(|note| note == told), "{:?}", all.notes);
+    let one = read("nr-scope.csv", &[("rnti", "17922")]).expect("it is read").timeline;
+    assert_eq!((one.total(), one.duration()), (500, all.timeline.duration()));
+    assert_eq!(bytes(read("nr-scope.csv", &[("rnti", "0x4601"), ("link", "dl")]))[0], 3000);
+    assert!(
+        read("nr-scope.csv", &[("link", "ul"), ("rnti", "17922")])
+            .is_err_and(|e| e.contains("one row alone"))
+    );
+    let none = read("nr-scope.csv", &[("rnti", "5")]).expect_err("no such terminal");
+    assert_eq!(none, "nr-scope.csv: found no rnti 5, allowed is one of 17921, 17922");
+}
+
+#[test]
+fn a_whole_number_may_be_written_with_a_fraction_of_zeros() {
+    assert_eq!(bytes(read("flt.csv", &[])), [125_000, 250_000]);
+    assert_eq!(bytes(read("flt2.csv", &[])), [125_000, 250_000]);
+    let tenths = read("flt3.csv", &[]).expect("it is read").timeline;
+    assert_eq!((tenths.interval(), tenths.total()), (Duration::from_millis(100), 375_000));
+    assert_eq!(bytes(read("b.csv", &[("row", "100ms")])), [125_000, 250_000]);
+    let cqi = |name, given: &[_]| read(name, given).map(|l| l.timeline.cqi().map(<[u8]>::to_vec));
+    assert_eq!(cqi("c.csv", &[]), Ok(Some(vec![7, 12])));
+    assert_eq!(cqi("c4.csv", &[]), Ok(Some(vec![7, 7, 12])));
+    assert_eq!(cqi("c4.csv", &[("gaps", "zero")]), Ok(Some(vec![7, 0, 12])));
+    assert_eq!(cqi("c4.csv", &[("gaps", "skip")]), Ok(Some(vec![7, 12])));
+    assert!(cqi("c4.csv", &[("gaps", "error")]).expect_err("refused").contains("c4.csv:3"));
+}
+
+#[test]
+fn rows_of_a_phone_log_in_which_nothing_was_measured_have_no_rate() {
+    let log = "t_s,dl_kbps,state,meas\n0,8,D,1\n1,8,D,0\n2,16,D,1\n";
+    assert_eq!(bytes(text(log, &[])), [1000, 1000, 2000]);
+    assert_eq!(bytes(text(log, &[("gaps", "zero")])), [1000, 0, 2000]);
+    assert_eq!(bytes(text(log, &[("gaps", "skip")])), [1000, 2000]);
+    let told = text(log, &[]).expect("it is read").notes;
+    assert!(told[0].starts_with("line 3: 1 of 3 rows have no measured DL_bitrate"), "{told:?}");
+}
+
+#[test]
+fn bad_input_is_one_error_with_line_value_and_what_is_allowed() {
+    for (table, start, allowed) in [
+        ("time,rate\n0,12.5 Mbps\n1,900 kbps\n", "t:2: column `rate`: found `12.5 Mbps`", "--unit"),
+        (
+            "time,rate\n0,1\ntime,speed\n1,2\n",
+            "t:3: column `rate`: found another header",
+            "the header of line 1 again",
+        ),
+        ("time,rate\n1,1\n0,2\n", "t:3: column `time`: found `0`", "not before"),
+        ("time,rate\n0,5\n", "t:2: column `time`: found one row alone", "--row"),
+        ("time,rate\n0,inf\n1,2\n", "t:2: column `rate`: found `inf`", "a number from 0 to"),
+        ("time,rate\n0,1e400\n1,2\n", "t:2: column `rate`: found `1e400`", "a number from 0 to"),
+        ("time,rate\n0,-1\n1,2\n", "t:2: column `rate`: found `-1`", "a number from 0 to"),
+        ("time,rate\n1e400,1\n1,2\n", "t:2: column `time`: found `1e400`", "a number of s"),
+        ("time,rate\nnan,1\n1,2\n", "t:2: column `time`: found `nan`", "a number"),
+        (
+            "time,rate\n0,1\n2024-05-14 09:31:02,2\n",
+            "t:3: column `time`: found `2024",
+            "a number of s",
+        ),
+        (
+            "time,rate\n1700000000,1\n1700000001000,2\n",
+            "t:3: column `time`: found `17",
+            "an epoch in s",
+        ),
+        ("time,rate\n0,1\n1\n", "t:3: column `rate`: found 1 fields", "2 fields"),
+        ("time,rate\n0,\"1\n1,2\n", "t:2: column `rate`: found `0,", "quotes that end"),
+        ("", "t: found no rows", "rows"),
+        ("time,rate\n", "t: found no rows", "rows"),
+    ] {
+        let error = text(table, &RATES).expect_err(table);
+        assert!(error.starts_with(start) && error.contains(allowed), "{table:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    let table = "time,dl_rate,ul_rate,cell,rsrp\n0,1,2,3,4\n";
+    let near = text(table, &[("time", "time"), ("rate", "dlrate"), ("unit", "bit/s")]);
+    assert_eq!(
+        near.expect_err("no such column"),
+        "t:1: column `dlrate`: found no such column (--rate-column), allowed is one of 5 columns, \
+         such as `dl_rate`, `ul_rate`, `time`"
+    );
+    let again = "time,rate\n0,8\ntime,rate\n1,16\n";
+    assert_eq!(bytes(text(again, &RATES)), [1_000_000, 2_000_000], "a header that repeats");
+}
+
+/// A decimal number of nanoseconds in seconds.
+fn seconds(ns: u64) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_table_of_any_rows_and_its_parts_have_exact_length_and_bytes(
+        rows in proptest::collection::vec((1_000u64..2_000_000_000, 0u64..200_000_000), 2..30),
+        row in proptest::option::of(1_000_000u64..2_000_000_000),
+        (a, b) in (0.0f64..1.0, 0.0f64..1.0),
+        interval in 1_000_000u64..2_000_000_000,
+    ) {
+        let mut at = 0;
+        let mut table = "t_s,rate\n".to_string();
+        for (length, rate) in &rows {
+            table.push_str(&format!("{},{rate}\n", seconds(at)));
+            at += length;
+        }
+        // The last row is as long as the one before it.
+        let mut rows = rows;
+        let last = rows.len() - 1;
+        at = at - rows[last].0 + rows[last - 1].0;
+        rows[last].0 = rows[last - 1].0;
+        prop_assume!(rows.iter().any(|row| row.1 > 1000));
+        let mut options = options(&[("time", "t_s"), ("rate", "rate"), ("unit", "bit/s")]);
+        options.interval = row.map(Duration::from_nanos);
+        let Ok(loaded) = load_from(table.as_bytes(), Path::new("t"), &options) else {
+            return Err(TestCaseError::reject("it carries no byte"));
+        };
+        let link = loaded.timeline;
+        let until = |ns: u64| {
+            let (mut start, mut sum) = (0, 0.0);
+            for &(length, rate) in &rows {
+                let end = (start + length).min(ns);
+                sum += end.saturating_sub(start) as f64 * 1e-9 * rate as f64 / 8.0;
+                start += length;
+            }
+            sum
+        };
+        prop_assert_eq!(link.duration().as_nanos(), at);
+        prop_assert!((link.total() as f64 - until(at)).abs() < 1.0);
+        let (from, to) = ((a.min(b) * at as f64) as u64, (a.max(b) * at as f64) as u64);
+        prop_assume!(from < to);
+        let part = link.slice(Duration::from_nanos(from), Duration::from_nanos(to)).expect("a part");
+        let part = part.resample(Duration::from_nanos(interval)).expect("it fits");
+        prop_assert_eq!(part.duration().as_nanos(), to - from);
+        prop_assert!((part.total() as f64 - (until(to) - until(from))).abs() < 1.0);
+    }
+}
