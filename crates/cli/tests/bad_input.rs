@@ -266,7 +266,8 @@ fn wrong_units_bare_numbers_and_negative_times_are_refused() {
     let interval = |value: &str| Trial::change("\"20ms\"", value);
     interval("20").refused(
         "my.toml:28:27: field `flow[1].udp.interval`: found integer `20`, allowed is a time with \
-         its unit such as \"20ms\", { mean = \"20ms\", sd = \"5ms\" } or { exponential = \"20ms\" }",
+         its unit such as \"20ms\", { mean = \"20ms\", sd = \"5ms\" } or \
+         { exponential = \"20ms\" }",
     );
     interval("{ exponential = \"-2ms\" }").refused(&format!(
         "my.toml:28:40: field `flow[1].udp.interval.exponential`: found string \"-2ms\", {TIME}"
