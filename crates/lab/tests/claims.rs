@@ -20,6 +20,8 @@ fn every_band_follows_from_what_it_rests_on() {
         let least = basis.iter().copied().fold(f64::INFINITY, f64::min);
         let most = basis.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (expected_low, expected_high) = match (claim.kind, claim.metric) {
+            // "Worse than the previous scenario": a sign.
+            (Kind::Ratio, _) if claim.strictly => (1.0, 1e6),
             (Kind::Ratio, _) => (least * 0.8, most * 1.2),
             // The paper's own words for the train's utilisations are a range: [0.97, 1.0].
             (_, Metric::Utilisation) if claim.figure == "Fig. 8" => (0.97, 1.0),
@@ -43,8 +45,12 @@ fn the_bands_of_words_are_the_same_everywhere() {
         let expected = match (claim.kind, claim.metric, claim.paper.as_slice()) {
             (Kind::Order | Kind::Trend, _, []) => None,
             (Kind::Ratio, _, [factor]) => Some([factor / 1.2, factor / 0.8]),
+            // "Direct consequences for the bandwidth": below what counts as equal.
+            (Kind::Ratio, Metric::Goodput, []) if claim.strictly => Some([0.0, 0.96]),
             (Kind::Ratio, Metric::Goodput, []) => Some([0.96, 1.04]),
             (Kind::Ratio, Metric::PingRtt | Metric::Backlog, []) => Some([0.9, 1.1]),
+            // "All the packets": from half of all on.
+            (Kind::Range, Metric::DropsOfAll, [100.0]) => Some([50.0, 100.0]),
             (Kind::Range, Metric::Drops | Metric::DropsOfAll, [share]) => Some([0.0, share + 1.0]),
             _ => panic!("{}: no rule for it", claim.id),
         };
@@ -66,10 +72,13 @@ fn the_bands_of_a21_follow_from_its_numbers() {
             DelayP99, Goodput, PingRttLeast, Unused, Within1, Within2, Within3, Within4, Within50,
         };
         use Metric::{QuantumMedian, QuantumMedianDistance, QuantumMost};
+        use Metric::{Rlc500, Rlc750, RlcAfterFall, RlcDrains};
         let most = claim.paper.iter().copied().reduce(f64::max);
         let expected = match (claim.kind, claim.metric, most) {
             (Kind::Order | Kind::Trend, _, None) => None,
             (Kind::Range, Within1 | Within2 | Within3, Some(95.0)) => Some([90.0, 100.0]),
+            // Not all: below what counts as 100 %.
+            (Kind::Range, Within1, Some(100.0)) if claim.strictly => Some([0.0, 95.0]),
             (Kind::Range, Within1 | Within2 | Within3 | Within4 | Within50, Some(share)) => {
                 Some([share - 5.0, f64::min(share + 5.0, 100.0)])
             }
@@ -88,6 +97,11 @@ fn the_bands_of_a21_follow_from_its_numbers() {
             (Kind::Range, QuantumMedian, None) => Some([0.01, 500.0]),
             (Kind::Range, QuantumMedianDistance, Some(0.0)) => Some([0.0, 25.0]),
             (Kind::Range, QuantumMost, Some(limit)) => Some([0.0, limit]),
+            // "Most": a sign. "Several times" in 60 s, each 10 s. A fall, and "no specific change".
+            (Kind::Range, Rlc750 | Rlc500, None) if claim.strictly => Some([50.0, 100.0]),
+            (Kind::Range, RlcDrains, Some(6.0)) => Some([3.0, 7.0]),
+            (Kind::Range, RlcAfterFall, None) if claim.strictly => Some([0.0, 1.0]),
+            (Kind::Range, RlcAfterFall, Some(1.0)) => Some([0.9, 1.1]),
             _ => panic!("{}: no rule for it", claim.id),
         };
         let same = match (claim.band, expected) {
