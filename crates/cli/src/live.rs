@@ -156,6 +156,7 @@ fn session(args: &LiveArgs) -> Result<Session, Failure> {
         congestion_control: args.congestion_control.clone(),
         attach,
         receive_buffer: None,
+        acknowledge_each: false,
     })
 }
 

@@ -48,6 +48,8 @@ pub struct Session {
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.
     pub receive_buffer: Option<u32>,
+    /// The kernel's receivers acknowledge each segment behind a hole at once, as simulated ones do.
+    pub acknowledge_each: bool,
 }
 
 /// Who else sees a run.
@@ -150,9 +152,14 @@ impl Session {
         let congestion_control = congestion_controls(&networks);
         let Taps { recorder, reports, mut middle } = taps;
         let (mtu, proxy) = (config.stack.mtu, middle.is_some());
-        let receive_buffer = self.receive_buffer;
-        let settings =
-            NetworkConfig { ues: networks, mtu, proxy, receive_buffer, ..NetworkConfig::new(0) };
+        let settings = NetworkConfig {
+            ues: networks,
+            mtu,
+            proxy,
+            receive_buffer: self.receive_buffer,
+            acknowledge_each: self.acknowledge_each,
+            ..NetworkConfig::new(0)
+        };
         let mut network = Network::build(&settings)?;
         // Owned here and lent to the driver: what runs beside it must be ended before its interface
         // goes.

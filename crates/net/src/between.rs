@@ -12,7 +12,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::chain::{CORE, RAN};
-use crate::memory::set_receive_buffer;
+use crate::memory::{acknowledge_each, set_receive_buffer};
 use crate::namespace::Namespace;
 use crate::netlink::{LinkName, Netlink, Prefix, index_of, settle};
 use crate::tun::Tun;
@@ -40,6 +40,7 @@ pub(super) struct Plan {
     pub(super) server: [IpAddr; 2],
     /// As of [`NetworkConfig`](crate::NetworkConfig).
     pub(super) receive_buffer: Option<u32>,
+    pub(super) acknowledge_each: bool,
 }
 
 impl Between {
@@ -53,6 +54,9 @@ impl Between {
         fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
         fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
         plan.receive_buffer.map_or(Ok(()), set_receive_buffer)?;
+        if plan.acknowledge_each {
+            acknowledge_each()?;
+        }
         let mut netlink = Netlink::open()?;
         netlink.up(index_of(&name("lo")?)?)?;
         link(&mut netlink, ran, (plan.shape, plan.own), (plan.ue, Some(CONTROL)))?;

@@ -40,6 +40,13 @@ pub(crate) fn set_receive_buffer(most: u32) -> io::Result<()> {
     fs::write(RECEIVE_BUFFERS, format!("{least} {first} {most}"))
 }
 
+/// Has receivers in the network namespace of the calling thread acknowledge each segment behind a
+/// hole at once (RFC 5681 section 4.2). Linux itself lets up to 44 of them wait for a millisecond
+/// (ip-sysctl.rst, `tcp_comp_sack_nr`).
+pub(crate) fn acknowledge_each() -> io::Result<()> {
+    fs::write("/proc/sys/net/ipv4/tcp_comp_sack_nr", "0")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

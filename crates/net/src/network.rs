@@ -28,7 +28,7 @@ use nix::unistd::mkfifo;
 
 use crate::between::{Between, Plan};
 use crate::command::{self, Running};
-use crate::memory::set_receive_buffer;
+use crate::memory::{acknowledge_each, set_receive_buffer};
 use crate::namespace::{Namespace, NamespaceId};
 use crate::netlink::{self, LinkName, Netlink, Prefix};
 use crate::state::RunFolder;
@@ -129,6 +129,9 @@ pub struct NetworkConfig {
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.
     pub receive_buffer: Option<u32>,
+    /// Receivers acknowledge each segment behind a hole at once, as RFC 5681 has it; otherwise the
+    /// kernel lets some of these acknowledgements wait for each other.
+    pub acknowledge_each: bool,
 }
 
 /// One UE's network.
@@ -151,6 +154,7 @@ impl NetworkConfig {
             queue_packets: DEFAULT_QUEUE_PACKETS,
             proxy: false,
             receive_buffer: None,
+            acknowledge_each: false,
         }
     }
 
@@ -391,6 +395,7 @@ fn build_between(config: &NetworkConfig) -> Result<Between, SystemError> {
             ue: Side::Ue(0).addresses(),
             server: Side::Server.addresses(),
             receive_buffer: config.receive_buffer,
+            acknowledge_each: config.acknowledge_each,
         };
         let work = builder.spawn_scoped(scope, move || Between::build(plan))?;
         work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -432,6 +437,9 @@ fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<
     // earlier ones.
     fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
     config.receive_buffer.map_or(Ok(()), set_receive_buffer)?;
+    if config.acknowledge_each {
+        acknowledge_each()?;
+    }
     for own in side.addresses() {
         netlink.add_address(link, own)?;
         match side {

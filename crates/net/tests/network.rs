@@ -202,6 +202,22 @@ fn receive_buffers_grow_to_what_the_configuration_says_on_every_host() {
 }
 
 #[test]
+fn each_segment_behind_a_hole_is_acknowledged_where_the_configuration_says_so() {
+    if !can_build() {
+        return;
+    }
+    let waiting = |acknowledge_each| {
+        let config = NetworkConfig { proxy: true, acknowledge_each, ..NetworkConfig::new(1) };
+        let network = Network::build(&config).expect("a network");
+        [Side::Server, UE, Side::Proxy].map(|side| {
+            output(&network, side, "cat /proc/sys/net/ipv4/tcp_comp_sack_nr").0.trim().to_owned()
+        })
+    };
+    assert_eq!(waiting(true), ["0", "0", "0"]);
+    assert!(waiting(false).iter().all(|most| most != "0"), "the kernel's default");
+}
+
+#[test]
 fn a_network_says_nothing_by_itself() {
     if !can_build() {
         return;

@@ -133,7 +133,7 @@ fn compared(
 /// A live run, which is repeated while it cannot be compared. But for the last, a try is given up
 /// once that is settled: all together take no longer than as many whole ones as there may be tries.
 fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Outcome, Failure> {
-    let session = Session { own_flows: true, ..Session::default() };
+    let session = Session { own_flows: true, acknowledge_each: true, ..Session::default() };
     let whole = chosen.config.duration;
     let mut left = whole.times(u64::from(args.tries));
     let outcome = loop {
