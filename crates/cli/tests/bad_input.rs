@@ -820,7 +820,7 @@ fn an_unknown_kernel_is_refused_with_the_known_ones() {
     };
     sender("\"5.4\"").refused(
         "my.toml:24:12: field `flow[0].tcp.sender.kernel`: found `5.4`, allowed is one of `rfc`, \
-         `4.15`, `5.3`, `5.18`, `6.18`",
+         `4.15`, `5.3`, `5.18`, `6.18`; did you mean `5.3`?",
     );
     sender("\"4.15\"").accepted();
     sender("4.15").refused(

@@ -160,7 +160,10 @@ fn wrong_use_is_refused_and_garbage_is_told() {
         (&["--lines", "-", "--ca", text(&empty)], &["--ca", "no certificate"]),
         (&["--lines", "-", "--mcc", "12"], &["field `mcc`", "found 12", "three digits"]),
         (&["--lines", "-", "--cell-id", "x"], &["field `cell_id`", "seven hexadecimal digits"]),
-        (&["live-lte", "--method", "RAPID"], &["proxy.control", "RAPID", "a method without one"]),
+        (
+            &["live-lte", "--method", "RAPID"],
+            &["proxy.control", "RAPID", "a method without a proxy"],
+        ),
         (&[], &["required"]),
     ] {
         let out = Command::new(env!("CARGO_BIN_EXE_justfull")).arg("rnis").args(args).output();

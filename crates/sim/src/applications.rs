@@ -98,7 +98,8 @@ impl Applications {
         links: &mut Links<T>,
     ) {
         let source = &mut self.sources[i as usize];
-        let Route { flow, ue, wire, tracked, .. } = source.route;
+        let Route { flow, ue, wire, .. } = source.route;
+        let tracked = source.route.tracked();
         if let (Kind::Asked(_), Some((size, _))) = (&source.kind, source.datagram(now)) {
             let recorder = &mut links.monitor.recorder;
             recorder.app_event(flow, now, AppEvent::Sent);
@@ -182,7 +183,8 @@ impl Applications {
         links: &mut Links<T>,
     ) {
         let source = &mut self.sources[i as usize];
-        let Route { flow, wire, tracked, protocol, .. } = source.route;
+        let Route { flow, wire, protocol, .. } = source.route;
+        let tracked = source.route.tracked();
         links.monitor.asked(now, flow, sent);
         let reply = source.datagram(sent);
         if let (Kind::Asked(turn), Some((size, payload))) = (&mut source.kind, reply) {

@@ -45,7 +45,7 @@ impl<T: Listener> SegmentLink for Links<T> {
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment) {
         let size = segment.len + route.header();
         let payload = self.monitor.segments.put(Sent { segment, flow: route.flow });
-        if route.up {
+        if route.up() {
             // One that finds the UE's queue full is lost.
             let item = Up::Segment(i, payload);
             if !self.uplink.push(now, (route.ue, route.wire), size, item) {
@@ -59,7 +59,7 @@ impl<T: Listener> SegmentLink for Links<T> {
             size,
             ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
             protocol: route.protocol,
-            tracked: route.tracked,
+            tracked: route.tracked(),
             ..Packet::default()
         };
         self.core.push(now, route.wire, size, packet);
@@ -69,7 +69,7 @@ impl<T: Listener> SegmentLink for Links<T> {
 impl<T: Listener> AckLink for Links<T> {
     #[inline(always)]
     fn send_ack(&mut self, now: Instant, i: u32, route: &Route, ack: Ack) {
-        if route.up {
+        if route.up() {
             return self.send_ack_down(now, route, ack);
         }
         self.uplink.push(now, (route.ue, route.wire), route.ack(), Up::Ack(i, ack));
@@ -85,7 +85,7 @@ impl<T: Listener> Links<T> {
             flow: route.flow,
             size: route.ack(),
             protocol: route.protocol,
-            tracked: route.tracked,
+            tracked: route.tracked(),
             ..Packet::default()
         };
         self.core.push(now, route.wire, route.ack(), packet);

@@ -160,7 +160,7 @@ impl Proxy {
             delayed_ack: receiver.delayed_ack && self.steering.is_none(),
             ..(**receiver).clone()
         };
-        let wired = Route { tracked: false, ..route };
+        let wired = Route { marks: route.marks.tracked(false), ..route };
         let (mut at_server, at_proxy) = tcp(wired, sender, &own, seed)?;
         at_server.on_ack(Instant::ZERO, &self.wan.open(window));
         self.servers.add(wired, at_server, (size.map(|size| size.0), *rate), start);

@@ -12,21 +12,54 @@ pub(crate) struct Route {
     pub(crate) ue: u32,
     /// Number of its wire in the core and of the one back.
     pub(crate) wire: u32,
-    /// Its packets' delays are compared with the bound.
-    pub(crate) tracked: bool,
     /// What its packets say they are.
     pub(crate) protocol: Protocol,
     /// Bytes of headers of its segments, at most 120.
     pub(crate) header: u8,
     /// Bytes of its acknowledgements, at most 120.
     pub(crate) ack: u8,
-    /// Data goes from the UE to the server.
-    pub(crate) up: bool,
+    pub(crate) marks: Marks,
     /// It sends no new data from here on.
     pub(crate) stop: Instant,
 }
 
+/// What is true of a flow, a bit each, so that a source of datagrams is a line of the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    pub(crate) const NONE: Self = Self(0);
+    const TRACKED: u8 = 1;
+    const UP: u8 = 2;
+
+    /// The delays of its packets are compared with the bound.
+    pub(crate) const fn tracked(self, yes: bool) -> Self {
+        self.with(Self::TRACKED, yes)
+    }
+
+    /// Data goes from the UE to the server.
+    pub(crate) const fn up(self, yes: bool) -> Self {
+        self.with(Self::UP, yes)
+    }
+
+    const fn with(self, bit: u8, yes: bool) -> Self {
+        Self(if yes { self.0 | bit } else { self.0 & !bit })
+    }
+}
+
 impl Route {
+    /// The delays of its packets are compared with the bound.
+    #[inline(always)]
+    pub(crate) const fn tracked(&self) -> bool {
+        self.marks.0 & Marks::TRACKED != 0
+    }
+
+    /// Data goes from the UE to the server.
+    #[inline(always)]
+    pub(crate) const fn up(&self) -> bool {
+        self.marks.0 & Marks::UP != 0
+    }
+
     /// Bytes of the headers of a segment.
     #[inline(always)]
     pub(crate) const fn header(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! Sources of datagrams: when each sends, and what happens to a datagram at its UE.
 
-use crate::route::Route;
+use crate::route::{Marks, Route};
 use crate::traffic::{
     FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, PingConfig, Span, Traffic, TurnConfig,
     UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
@@ -211,9 +211,8 @@ impl Departures {
             flow: number,
             ue: flow.ue,
             wire: 0,
-            tracked: flow.low_latency,
+            marks: Marks::NONE.tracked(flow.low_latency),
             protocol: flow.traffic.protocol(),
-            up: false,
             header: 0,
             ack: 0,
             stop,
@@ -254,9 +253,8 @@ mod tests {
             flow: 0,
             ue: 0,
             wire: 0,
-            tracked: false,
+            marks: Marks::NONE,
             protocol,
-            up: false,
             header: 0,
             ack: 0,
             stop,
@@ -302,9 +300,8 @@ mod tests {
             flow: 0,
             ue: 0,
             wire: 0,
-            tracked: false,
+            marks: Marks::NONE,
             protocol,
-            up: false,
             header: 0,
             ack: 0,
             stop,

@@ -146,6 +146,7 @@ impl AckLink for Wan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::route::Marks;
     use justfull_base::packet::Protocol;
 
     fn wan(buffer: u64, window: u64) -> Wan {
@@ -163,8 +164,7 @@ mod tests {
         ue: 0,
         wire: 0,
         protocol: Protocol::Tcp,
-        tracked: false,
-        up: false,
+        marks: Marks::NONE,
         header: 52,
         ack: 52,
         stop: Instant::NEVER,

@@ -11,7 +11,7 @@ use crate::monitor::Monitor;
 use crate::proxy::{Place, Proxy};
 use crate::receivers::Receivers;
 use crate::recorder::Recorder;
-use crate::route::Route;
+use crate::route::{Marks, Route};
 use crate::senders::{Reconnects, Senders};
 use crate::sources::Source;
 use crate::tap::Listener;
@@ -98,9 +98,10 @@ impl<T: Listener> World<T> {
                 flow: hosts.ends.len() as u32,
                 ue: flow.ue,
                 wire: delays.iter().position(|d| *d == flow.extra_delay).unwrap_or(0) as u32,
-                tracked: flow.low_latency,
                 protocol: flow.traffic.protocol(),
-                up: matches!(&*flow.traffic, Traffic::Upload { .. }),
+                marks: Marks::NONE
+                    .tracked(flow.low_latency)
+                    .up(matches!(&*flow.traffic, Traffic::Upload { .. })),
                 header: flow.traffic.sender().map_or(0, |sender| sender.header as u8),
                 ack: flow.traffic.sender().map_or(0, |sender| sender.ack_size() as u8),
                 stop: flow.stop_instant(),
@@ -187,7 +188,7 @@ fn add_flow(
         Traffic::Tcp { sender, receiver, size, rate, .. }
         | Traffic::Upload { sender, receiver, size, rate, .. } => {
             let (sender, receiver) = tcp(route, sender, receiver, seed)?;
-            hosts.ends.push(if route.up { End::Upload(number) } else { End::Download(number) });
+            hosts.ends.push(if route.up() { End::Upload(number) } else { End::Download(number) });
             hosts.senders.add(route, sender, (size.map(|size| size.0), *rate), start);
             hosts.receivers.add(route, receiver);
         }

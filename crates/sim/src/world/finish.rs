@@ -65,7 +65,7 @@ impl<T: Listener> World<T> {
         let Some(most) = self.plan.uplink_most else { return Vec::new() };
         let recorder = &self.links.monitor.recorder;
         let mut goodput = vec![0; self.plan.ues];
-        for flow in self.hosts.senders.all().iter().filter(|flow| flow.route.up) {
+        for flow in self.hosts.senders.all().iter().filter(|flow| flow.route.up()) {
             goodput[flow.route.ue as usize] += recorder.goodput_bytes(flow.route.flow as usize);
         }
         goodput.into_iter().map(|goodput| Carried { goodput, most }).collect()
