@@ -40,8 +40,8 @@ fn switches_on(scenario: &Scenario) -> Vec<&'static str> {
     marks.into_iter().filter(|(_, mark)| text.contains(mark)).map(|(name, _)| name).collect()
 }
 
-/// Reproduces `file` where a run's utilisation is what `value` says of the switches that are on, the
-/// method and the seed.
+/// Reproduces `file` where a run's utilisation is what `value` says of the switches that are on,
+/// the method and the seed.
 fn reproduced(
     file: &ClaimsFile,
     options: &Options,
