@@ -1,9 +1,10 @@
 //! One scenario simulated and live, side by side: does the kernel's TCP behind real packets see the
 //! cell that the simulator shows?
 //!
-//! Four kinds of figures are compared: each flow's delay distribution, by the distance of Kolmogorov
-//! and Smirnov; each flow's goodput; the median, the 95th and the 99th percentile of the round-trip
-//! times of each transfer, and of both legs of one that a proxy splits; the cell's utilisation. A
+//! Four kinds of figures are compared: each flow's delay distribution, by the distance of
+//! Kolmogorov and Smirnov; each flow's goodput; the median, the 95th and the 99th percentile of the
+//! round-trip times of each transfer, and of both legs of one that a proxy splits; the cell's
+//! utilisation. A
 //! live run is one draw of chance and of a machine, so they need not be equal; the bands were fixed
 //! before the first run.
 //!

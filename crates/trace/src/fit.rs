@@ -9,8 +9,8 @@
 //!
 //! A first-order chain over CQIs forgets too soon. So a state may be a CQI within a regime, a part
 //! of the trace by its mean over some seconds around; and silence has a state for each doubling of
-//! its length. Of the chains with one, two, three and five regimes, the one is taken that keeps most
-//! of what a queue sees: mean, spread, memory, silences. The comparison is part of the result.
+//! its length. Of the chains with one, two, three and five regimes, the one is taken that keeps
+//! most of what a queue sees: mean, spread, memory, silences. The comparison is part of the result.
 
 mod statistics;
 

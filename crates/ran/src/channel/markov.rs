@@ -27,8 +27,8 @@
 //! 8 (65 536 steps where the states are listed), hence nearly stationary.
 //!
 //! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes), unless
-//! several states of a CQI remember more; nothing changes within a step. Deviations from T20: chance
-//! in place of a trace.
+//! several states of a CQI remember more; nothing changes within a step. Deviations from T20:
+//! chance in place of a trace.
 
 use super::quality::{Levels, quality_params};
 use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings};

@@ -14,8 +14,9 @@ fn in_words(measure: Measure, value: f64) -> String {
 
 /// How to read the table.
 const APART: &str = "apart: of utilisation the difference, of goodput and round trips (RTT) the \
-                     difference in percent of the simulated ones, of delay KS, the distance of Kolmogorov and Smirnov \
-                     between the two distributions, 0 to 1: the greatest difference between the \
+                     difference in percent of the simulated ones, of delay KS, the distance of \
+                     Kolmogorov and Smirnov between the two distributions, 0 to 1: the greatest \
+                     difference between the \
                      shares of packets that waited no longer than some time. Of delay the medians \
                      are shown.";
 

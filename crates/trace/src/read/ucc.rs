@@ -6,8 +6,8 @@
 //! and `meas`, which is 0 in rows that an excerpt filled in: nothing was measured there.
 //! The logs have faults: seconds are missing or appear twice, fields are `-`, and in rows with
 //! state `I` the phone was idle, so their rate says nothing about the link. `Repairs` says how to
-//! handle each; notes report what was repaired. A rate is that of one phone's download: the link may
-//! have been able to carry more.
+//! handle each; notes report what was repaired. A rate is that of one phone's download: the link
+//! may have been able to carry more.
 
 use super::super::clock::{days, iso};
 use super::super::error::quote;
