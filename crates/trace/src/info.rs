@@ -121,7 +121,7 @@ impl Info {
             rate_mbit_s_min: at(0),
             rate_mbit_s_percentiles: PERCENTILES.map(|p| (p, at(p))).to_vec(),
             rate_mbit_s_max: at(100),
-            outage_s: outages.iter().map(|outage| outage.as_secs_f64()).sum(),
+            outage_s: outages.iter().fold(0.0, |sum, outage| sum + outage.as_secs_f64()),
             longest_outage_s: outages.iter().max().map_or(0.0, |outage| outage.as_secs_f64()),
             coherence_s: coherence.map(|bins| bins * bin.as_secs_f64()),
             cqi: timeline.cqi().map(CqiInfo::of),
@@ -234,6 +234,13 @@ mod tests {
         assert_eq!(info.rate_mbit_s_percentiles[3], (50, 0.5));
         let cqi = info.cqi.expect("CQI");
         assert_eq!((cqi.mean, cqi.min, cqi.max, cqi.changes), (3.0, 0, 9, 2));
+    }
+
+    #[test]
+    fn a_trace_without_outages_has_none_of_any_sign() {
+        let info = Info::of("x", &loaded(Duration::from_secs(1), vec![5, 6], None), None);
+        let info = info.expect("told");
+        assert!(info.json().contains("\"outage_s\":0.0,\"longest_outage_s\":0.0"), "{}", info.json());
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn rows_of_one_time_are_one_row_by_a_rule_that_is_told() {
     let own = read("dup.csv", &RATES).expect("it is read");
     assert_eq!(own.timeline.bytes()[1], 1_500_000);
     let told =
-        "line 4: 1 of 4 rows have the time of the row before; their mean is taken (--repeated)";
+        "line 4: 1 of 4 rows have the time of the row before; their mean is taken";
     assert!(own.notes.iter().any(|note| note == told), "{:?}", own.notes);
     let refused = read("dup.csv", &rates(&[("repeated", "error")])).expect_err("refused");
     assert!(refused.starts_with("dup.csv:4: column `rate`: found the time of the row before"));
@@ -214,6 +214,9 @@ fn units_stand_in_the_name_of_a_column_or_in_an_option_and_are_told() {
         let given = [("time", name), ("rate", "rate"), ("unit", "Mbps")];
         assert_eq!(bytes(text(&table, &given)), [100_000, 200_000], "{name}");
     }
+    let other = [("time", "Time(ms)"), ("rate", "DL Throughput (kbps)"), ("unit", "Mbit/s")];
+    let told = read("unit-in-header.csv", &other).expect("it is read").notes;
+    assert!(told[0].ends_with("in Mbit/s, by --unit, though its name says kbit/s"), "{told:?}");
     let table = "time,rate\n0,8\n100,16\n";
     let doubted = text(table, &RATES).expect_err("100 s or 100 ms");
     assert!(doubted.contains("--time-unit ms"), "{doubted}");

@@ -54,7 +54,7 @@ struct Layout {
     value: usize,
     unit: Unit,
     /// What said the unit.
-    said_by: &'static str,
+    said_by: String,
 }
 
 /// A table being read.
@@ -244,7 +244,7 @@ fn unit(
     what: What,
     at: &At<'_>,
     name: &str,
-) -> Result<(Unit, &'static str), TraceError> {
+) -> Result<(Unit, String), TraceError> {
     let examples = match what {
         What::Rates => {
             "--unit with a unit of rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s"
@@ -253,9 +253,12 @@ fn unit(
     };
     let rates = what == What::Rates;
     match (source.options.unit, in_name(name, rates)) {
-        (Some(unit), _) if unit.per_second == rates => Ok((unit, "--unit")),
+        (Some(unit), Some(Spelled::Unit(other))) if unit.per_second == rates && unit != other => {
+            Ok((unit, format!("--unit, though its name says {other}")))
+        }
+        (Some(unit), _) if unit.per_second == rates => Ok((unit, "--unit".into())),
         (Some(unit), _) => Err(at.malformed(name, format!("the unit {unit}"), examples)),
-        (None, Some(Spelled::Unit(unit))) => Ok((unit, "its name")),
+        (None, Some(Spelled::Unit(unit))) => Ok((unit, "its name".into())),
         (None, Some(Spelled::Capitals)) => Err(at.malformed(
             name,
             "a unit in capitals",

@@ -323,7 +323,7 @@ impl Series {
             };
             let (rows, line) = (self.shared.rows, self.shared.first);
             notes.push(format!(
-                "line {line}: {rows} of {} rows have the time of the row before; {how} (--repeated)",
+                "line {line}: {rows} of {} rows have the time of the row before; {how}",
                 self.rows
             ));
         }
