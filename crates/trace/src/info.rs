@@ -240,7 +240,11 @@ mod tests {
     fn a_trace_without_outages_has_none_of_any_sign() {
         let info = Info::of("x", &loaded(Duration::from_secs(1), vec![5, 6], None), None);
         let info = info.expect("told");
-        assert!(info.json().contains("\"outage_s\":0.0,\"longest_outage_s\":0.0"), "{}", info.json());
+        assert!(
+            info.json().contains("\"outage_s\":0.0,\"longest_outage_s\":0.0"),
+            "{}",
+            info.json()
+        );
     }
 
     #[test]

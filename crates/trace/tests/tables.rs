@@ -130,8 +130,7 @@ fn rows_of_one_time_are_one_row_by_a_rule_that_is_told() {
     }
     let own = read("dup.csv", &RATES).expect("it is read");
     assert_eq!(own.timeline.bytes()[1], 1_500_000);
-    let told =
-        "line 4: 1 of 4 rows have the time of the row before; their mean is taken";
+    let told = "line 4: 1 of 4 rows have the time of the row before; their mean is taken";
     assert!(own.notes.iter().any(|note| note == told), "{:?}", own.notes);
     let refused = read("dup.csv", &rates(&[("repeated", "error")])).expect_err("refused");
     assert!(refused.starts_with("dup.csv:4: column `rate`: found the time of the row before"));
