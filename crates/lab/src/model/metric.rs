@@ -160,7 +160,7 @@ pub enum Metric {
     /// thousandth of the run unless the scenario says otherwise), fell to half of their mean or
     /// below.
     RlcDrains,
-    /// RLC's bytes in the 5 s after the greatest fall of the capacity in the window over those in
+    /// RLC's bytes in the 5 s after the greatest fall of the goodput in the window over those in
     /// the 5 s before; the fall is that of the means over these times.
     RlcAfterFall,
 }

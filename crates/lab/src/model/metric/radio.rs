@@ -3,7 +3,7 @@
 use super::{Metric, layer};
 use justfull_sim::results::{Distribution, RunResult};
 
-/// Over how long the capacity and the queue are averaged on each side of a fall, in s.
+/// Over how long the goodput and the queue are averaged on each side of a fall, in s.
 const SIDE_S: f64 = 5.0;
 
 /// The value of `metric` in `run`; none for a metric of something else.
@@ -44,16 +44,17 @@ fn drains(run: &RunResult) -> Option<f64> {
     Some(falls as f64 + f64::from(u8::from(is_low.first() == Some(&true))))
 }
 
-/// The RLC's bytes in the 5 s after the greatest fall of the capacity in the window, over those in
-/// the 5 s before it; none for a capacity that never falls, or a window below 10 s.
+/// The RLC's bytes in the 5 s after the greatest fall of the goodput of all flows in the window,
+/// over those in the 5 s before it; none for a goodput that never falls, or a window below 10 s.
+/// The goodput tells a fall of the MCS too, which a capacity in resource blocks does not see.
 fn after_fall(run: &RunResult) -> Option<f64> {
     let (series, first) = (&run.series, first_bin(run));
     let side = (SIDE_S / series.bin_s).round() as usize;
     let fall = |i: &usize| {
-        let of = |from: usize, to: usize| average(&series.capacity_per_slot[from..to]);
+        let of = |from: usize, to: usize| average(&series.delivered_mbit_s[from..to]);
         Some(of(i - side, *i)? - of(*i, i + side)?)
     };
-    let last = series.capacity_per_slot.len().min(series.rlc_bytes.len()).checked_sub(side)?;
+    let last = series.delivered_mbit_s.len().min(series.rlc_bytes.len()).checked_sub(side)?;
     let falls = (first + side..=last).filter_map(|i| Some((i, fall(&i)?)));
     let (at, _) = falls.filter(|(_, by)| *by > 0.0).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let bytes = |from: usize, to: usize| average(&series.rlc_bytes[from..to]);
@@ -103,11 +104,12 @@ mod tests {
     }
 
     /// Twenty seconds in bins of half a second.
-    fn over_time(capacity: &dyn Fn(usize) -> f64, bytes: &dyn Fn(usize) -> f64) -> RunResult {
+    fn over_time(mbit_s: &dyn Fn(usize) -> f64, bytes: &dyn Fn(usize) -> f64) -> RunResult {
         let of = |f: &dyn Fn(usize) -> f64| (0..40).map(f).collect();
         let series = Series {
             bin_s: 0.5,
-            capacity_per_slot: of(capacity),
+            capacity_per_slot: vec![25.0; 40],
+            delivered_mbit_s: of(mbit_s),
             rlc_bytes: of(bytes),
             ..Series::default()
         };
@@ -127,15 +129,15 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_compared_on_both_sides_of_the_greatest_fall_of_the_capacity() {
+    fn a_queue_is_compared_on_both_sides_of_the_greatest_fall_of_the_goodput() {
         // A small fall after 8 s, a great one after 12.5 s.
-        let capacity = |i: usize| match i {
+        let goodput = |i: usize| match i {
             0..16 => 10.0,
             16..25 => 9.0,
             _ => 2.0,
         };
         let ratio =
-            |bytes: &dyn Fn(usize) -> f64| Metric::RlcAfterFall.of(&over_time(&capacity, bytes));
+            |bytes: &dyn Fn(usize) -> f64| Metric::RlcAfterFall.of(&over_time(&goodput, bytes));
         assert_eq!(ratio(&|i| if i < 25 { 800.0 } else { 200.0 }), Some(0.25));
         assert_eq!(ratio(&|_| 300.0), Some(1.0));
         assert_eq!(ratio(&|_| 0.0), None, "nothing to compare with");

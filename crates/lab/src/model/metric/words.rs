@@ -72,7 +72,7 @@ impl Metric {
             Self::Rlc500 => "packets that wait 0.5 to 1 ms in the RLC",
             Self::SdapWait => "mean wait in SDAP",
             Self::RlcDrains => "times that the RLC drains",
-            Self::RlcAfterFall => "RLC's bytes after the greatest fall of the capacity / before",
+            Self::RlcAfterFall => "RLC's bytes after the greatest fall of the goodput / before",
         }
     }
 
@@ -332,7 +332,7 @@ impl Metric {
                  their mean or below."
             }
             Self::RlcAfterFall => {
-                "RLC's bytes in the 5 s after the greatest fall of the capacity over those in the \
+                "RLC's bytes in the 5 s after the greatest fall of the goodput over those in the \
                  5 s before."
             }
         }
