@@ -95,6 +95,12 @@ fn semicolons_decimal_commas_and_trailers_are_found_from_the_file() {
 }
 
 #[test]
+fn a_rate_whose_first_value_is_missing_is_suggested_by_its_name() {
+    let refused = text("time,cell,rate_kbps\n0,a,NaN\n1,b,20\n", &[]).expect_err("no names");
+    assert!(refused.ends_with("--time-column time --rate-column rate_kbps"), "{refused}");
+}
+
+#[test]
 fn rows_without_a_value_are_refused_with_the_option_that_reads_them() {
     let refused = read("em.csv", &RATES).expect_err("a field is empty");
     assert_eq!(

@@ -199,8 +199,8 @@ fn of_file(file: &str, text: &str) -> Outcome<OfFile> {
     Ok(OfFile { claims, seeds, live: value("live") == Some("true") })
 }
 
-/// One sentence that is true of the table of the paper called `name`, or why the table is not that
-/// of its file.
+/// The counts of the table of the paper called `name` in a sentence, and its terms in further ones,
+/// or why the table is not of its file.
 fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Result<String, String> {
     let again = format!("run `justfull reproduce` for {name} whole and commit its table");
     if found.claims != of_file.claims {
@@ -210,12 +210,12 @@ fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Result<String, St
         ));
     }
     let (runs, whole) = match (of_file.live, found.seeds == of_file.seeds) {
-        (false, true) => (format!("over {} seeds", found.seeds), String::new()),
-        (true, true) => (format!("over {} live runs", found.seeds), String::new()),
+        (false, true) => (format!("{} seeds", found.seeds), String::new()),
+        (true, true) => (format!("{} live runs", found.seeds), String::new()),
         // A live run of all takes hours of real time.
         (true, false) => (
-            format!("over {} live runs", found.seeds),
-            format!(" (the command makes {} unless told otherwise)", of_file.seeds),
+            format!("{} live runs", found.seeds),
+            format!("; the command makes {} unless told otherwise", of_file.seeds),
         ),
         (false, false) => {
             return Err(format!(
@@ -228,37 +228,33 @@ fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Result<String, St
         0 => String::new(),
         count => format!(", {count} not run"),
     };
-    let judged = match &found.period {
-        None => String::new(),
-        Some(period) => format!(
-            ", each judged under {period}, the TCP of the paper's time, or with today's settings \
-             where its band is that of the authors' program"
-        ),
-    };
+    let judged = found.period.as_ref().map(|period| {
+        format!(
+            "Claims of the paper are judged under {period}, the TCP of its time, and claims of \
+             the authors' program under today's settings."
+        )
+    });
     let worlds: Vec<String> =
         found.worlds.iter().map(|(world, met)| format!("{met} under *{world}*")).collect();
-    let worlds = match worlds.is_empty() {
-        true => String::new(),
-        false => format!("; one world for all, met are {}", worlds.join(", ")),
-    };
+    let worlds = (!worlds.is_empty())
+        .then(|| format!("With one setting for all claims {} are met.", worlds.join(" and ")));
     let undecided = match found.undecided {
-        None => String::new(),
-        Some(0) => "; the seeds decide all of these verdicts".into(),
-        Some(1) => {
-            "; one of these verdicts is undecided, since a 95 % interval crosses an edge of \
-                    its band"
-                .into()
-        }
-        Some(count) => format!(
-            "; {count} of these verdicts are undecided, since a 95 % interval crosses an edge of \
-             their band"
+        None => None,
+        Some(0) => Some("The seeds decide all of these verdicts.".into()),
+        Some(1) => Some(
+            "One verdict is undecided: a 95 % interval crosses an edge of its band.".to_owned(),
         ),
+        Some(count) => Some(format!(
+            "{count} verdicts are undecided: a 95 % interval crosses an edge of their band."
+        )),
     };
-    Ok(format!(
-        "**Of {} claims {} are met, {} explained by a switch and {} missed{not_run}, \
-         {runs}{whole}{judged}{worlds}{undecided} ([table]({name}-table.md)).**",
+    let counts = format!(
+        "**Of {} claims {} are met, {} explained by a switch and {} missed{not_run} \
+         ({runs}{whole}; [table]({name}-table.md)).**",
         found.claims, found.met, found.explained, found.missed
-    ))
+    );
+    let parts = [Some(counts), judged, worlds, undecided];
+    Ok(parts.into_iter().flatten().collect::<Vec<String>>().join("\n"))
 }
 
 fn readme_row(paper: &Paper, found: &Outcomes) -> String {
@@ -356,10 +352,10 @@ mod tests {
         assert_eq!((found.period.as_deref(), &found.worlds), (Some("Linux 4.15"), &worlds));
         let text = sentence("X", &found, &FILE).unwrap();
         for part in [
-            "Of 9 claims 5 are met, 1 explained by a switch and 3 missed, over 5 seeds",
+            "Of 9 claims 5 are met, 1 explained by a switch and 3 missed (5 seeds",
             "under Linux 4.15, the TCP of the paper's time",
-            "met are 4 under *today*, 5 under *Linux 4.15*",
-            "2 of these verdicts are undecided",
+            "With one setting for all claims 4 under *today* and 5 under *Linux 4.15* are met",
+            "2 verdicts are undecided",
             "[table](X-table.md)",
         ] {
             assert!(text.contains(part), "{text}");
@@ -382,7 +378,7 @@ mod tests {
         assert!(with(OfFile { seeds: 10, ..FILE }).contains("found 5 seeds, its file has 10"));
         assert!(with(OfFile { claims: 8, ..FILE }).contains("found 9 claims, its file has 8"));
         let live = sentence("X", &found, &OfFile { seeds: 10, live: true, ..FILE }).unwrap();
-        assert!(live.contains("over 5 live runs (the command makes 10"), "{live}");
+        assert!(live.contains("5 live runs; the command makes 10"), "{live}");
         let short = TABLE.replace("note: 5 seeds", "note: 5 seeds\nnote: short: intervals");
         assert!(said(of_table("t", &short)).contains("short run"));
         let fresh = TABLE.replace("5 seeds", "5 seeds from 101 on");

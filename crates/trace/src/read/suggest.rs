@@ -66,7 +66,9 @@ fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> Str
         .or_else(|| all().find(|&at| has(at, &["time", "date", "zeit"]) || is_time(&names[at])))
         .or_else(|| all().find(is_number))
         .unwrap_or(0);
-    let others = || all().filter(|&at| at != time).filter(is_number);
+    // Numbers first; a rate whose first value is missing still has its name.
+    let texts = || all().filter(|&at| at != time && !is_number(&at));
+    let others = || all().filter(|&at| at != time).filter(is_number).chain(texts());
     let is_rate = |at: &usize| {
         matches!(in_name(&names[*at], true), Some(Spelled::Unit(_)))
             || has(*at, &["rate", "throughput", "tput", "bandwidth", "capacity", "bps"])
@@ -81,7 +83,7 @@ fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> Str
     let (option, value, rates, unit) = match (rate, amount) {
         (None, Some(amount)) => ("--amount-column", amount, false, "B"),
         (rate, _) => {
-            ("--rate-column", rate.or_else(|| others().next()).unwrap_or(0), true, "Mbit/s")
+            ("--rate-column", rate.or_else(|| others().next()).unwrap_or(time), true, "Mbit/s")
         }
     };
     let mut text = format!(
