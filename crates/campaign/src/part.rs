@@ -1,7 +1,7 @@
 //! Parts: Parquet files with the rows of jobs of one scenario under one method.
 
 use crate::failure::Failure;
-use crate::ledger::{Part, Stretch};
+use crate::ledger::{METHOD, PARTS, Part, SCENARIO, Stretch};
 use crate::plan::{Campaign, Id};
 use crate::{SOURCE, VERSION};
 use justfull_lab::model::{Comparison, Group};
@@ -28,7 +28,8 @@ fn place(campaign: &Campaign, jobs: &[Stretch]) -> Option<(String, Id)> {
     for Stretch { case, from, to } in jobs {
         hash.update(format!("{case} {from} {to}\n").as_bytes());
     }
-    let folder = format!("parts/scenario={scenario}/method={}", as_file_name(&case.method));
+    let method = as_file_name(&case.method);
+    let folder = format!("{PARTS}/{SCENARIO}{scenario}/{METHOD}{method}");
     Some((folder, Id::of(hash)))
 }
 
