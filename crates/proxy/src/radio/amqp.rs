@@ -10,6 +10,7 @@ use amqprs::connection::{Connection, OpenConnectionArguments};
 use amqprs::tls::TlsAdaptor;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_rnis::{UeTable, flexran, tls_client};
+use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::io;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -106,7 +107,8 @@ async fn open(config: &AmqpConfig, tls: Option<&TlsConnector>) -> Result<Consume
     let password = match config.password_file.as_str() {
         "" => "guest".to_owned(),
         file => {
-            let read = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
+            let read = read_text(file.as_ref(), SETTINGS_LIMIT);
+            let read = read.map_err(|e| format!("{file}: {e}"))?;
             read.trim_end_matches(['\r', '\n']).to_owned()
         }
     };

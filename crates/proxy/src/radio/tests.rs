@@ -1,7 +1,7 @@
 //! Sources against services of this process.
 
 use super::*;
-use justfull_rnis::{CellIdentity, Listening, Service, Tokens, serve};
+use justfull_rnis::{Callbacks, CellIdentity, Listening, Service, Tokens, serve};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
@@ -34,7 +34,8 @@ fn report(ue: &str, at_us: u64) -> Report {
 }
 
 fn served(tokens: Tokens) -> (Arc<Service>, Listening) {
-    let service = Service::new(CellIdentity::default(), None).expect("a service");
+    let callbacks = Callbacks::allowing(vec![report_ue("127.0.0.0/8")]);
+    let service = Service::new(CellIdentity::default(), None, callbacks).expect("a service");
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = serve(address, None, tokens, Arc::clone(&service)).expect("it listens");
     (service, server)
@@ -113,6 +114,60 @@ fn a_subscription_is_renewed_before_it_ends() {
     assert_eq!(account.connections(), 1);
 }
 
+/// Subscriptions of this host at the service at `address`.
+fn subscriptions(address: SocketAddr) -> usize {
+    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let list = client.get(format!("http://{address}/rni/v2/subscriptions")).call();
+    let (_, list) = justfull_rnis::bounded(list).expect("an answer");
+    String::from_utf8_lossy(&list).matches("JustfullRanReportSubscription").count()
+}
+
+#[test]
+fn a_proxy_that_may_not_subscribe_goes_on_by_asking() {
+    let (service, server) = served(Tokens::default());
+    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let body = r#"{"subscriptionType": "RabEstSubscription",
+        "callbackReference": "http://127.0.0.1:1/", "filterCriteriaQci": {"qci": 9}}"#;
+    let subscribe = || {
+        let uri = format!("http://{}/rni/v2/subscriptions", server.address());
+        let request = client.post(uri).content_type("application/json");
+        justfull_rnis::bounded(request.send(body)).expect("an answer").0
+    };
+    while subscribe() == 201 {}
+    let (reports, account) = started(&format!(
+        "kind = \"rnis\"\nurl = \"http://{}\"\ncallback = \"127.0.0.1:0\"\n",
+        server.address()
+    ));
+    until(
+        "it is told why",
+        || matches!(account.state(), State::Asking(why) if why.contains("HTTP 429")),
+    );
+    // Reports come, one after the other, over one connection.
+    for at in 1..=20 {
+        service.report(&report("10.45.0.1", at));
+        assert_eq!(reports.recv_timeout(SOON), Ok(report("10.45.0.1", at)));
+    }
+    assert_eq!(account.connections(), 1);
+    assert!(account.state().to_string().starts_with("connected, asking: a subscription: HTTP 429"));
+}
+
+#[test]
+fn a_proxy_that_ends_leaves_no_subscription() {
+    let (_service, server) = served(Tokens::default());
+    let (_reports, account) = started(&format!(
+        "kind = \"rnis\"\nurl = \"http://{}\"\ncallback = \"127.0.0.1:0\"\n",
+        server.address()
+    ));
+    until("it has subscribed", || subscriptions(server.address()) == 1);
+    until("it knows", || account.holds.load(Ordering::Relaxed));
+    account.end();
+    assert_eq!(subscriptions(server.address()), 0);
+    // Nothing to give back is nothing to wait for.
+    let began = now();
+    account.end();
+    assert!(now().duration_since(began) < END);
+}
+
 #[test]
 fn a_service_that_is_gone_silent_wrong_or_closed_changes_nothing_but_the_state() {
     let (_reports, account) = started(&format!("kind = \"rnis\"\nurl = \"http://{}\"", closed()));
@@ -127,6 +182,7 @@ fn a_service_that_is_gone_silent_wrong_or_closed_changes_nothing_but_the_state()
         SocketAddr::from(([127, 0, 0, 1], 0)),
         None,
         axum::Router::new().fallback(async || "{\"reports\": [7, {}]}"),
+        8,
     )
     .expect("it listens");
     let url = format!("http://{}", garbage.address());
@@ -134,7 +190,7 @@ fn a_service_that_is_gone_silent_wrong_or_closed_changes_nothing_but_the_state()
     until("garbage is counted", || account.garbled() > 2);
     assert_eq!((account.state(), reports.try_iter().count()), (State::Connected, 0));
     let empty = axum::Router::new().fallback(async || axum::http::StatusCode::NOT_FOUND);
-    let server = justfull_rnis::listen(SocketAddr::from(([127, 0, 0, 1], 0)), None, empty);
+    let server = justfull_rnis::listen(SocketAddr::from(([127, 0, 0, 1], 0)), None, empty, 8);
     let server = server.expect("it listens");
     let (_reports, account) =
         started(&format!("kind = \"rnis\"\nurl = \"http://{}\"", server.address()));
