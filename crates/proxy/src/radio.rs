@@ -8,6 +8,7 @@ mod amqp;
 mod config;
 mod json_lines;
 mod rnis;
+mod stream;
 mod websocket;
 
 pub use config::{
