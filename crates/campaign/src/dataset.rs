@@ -69,7 +69,7 @@ pub struct Dataset {
     damaged: usize,
     /// True when the folder has a ledger.
     begun: bool,
-    /// What was mended when it was opened, in words.
+    /// What was mended when it was opened, or is to be mended, in words.
     pub mended: Vec<String>,
 }
 
@@ -110,6 +110,9 @@ impl Dataset {
         let (lines, damaged) = Ledger::look(path)?;
         let mut dataset = Self::of(path, campaign, lines);
         dataset.damaged = damaged;
+        dataset.mended.extend(dataset.damage().map(|lines| {
+            format!("the ledger has {lines}: what it tells is not counted; run it again")
+        }));
         dataset.parts.values().for_each(|part| count(&mut dataset.known, part));
         dataset.read_values();
         Ok(dataset)
@@ -256,7 +259,7 @@ impl Dataset {
         let Some((metric, flow)) = &self.target else { return };
         let values = match part.target == self.target {
             true => part.values.clone(),
-            false => part::values(&self.path, &part.file, (metric, flow)).unwrap_or_default(),
+            false => part::values(&self.path, part, (metric, flow)).unwrap_or_default(),
         };
         for ((case, seed), value) in with_rows(part).zip(values) {
             self.known.entry(case).or_default().values.extend(value.map(|value| (seed, value)));
@@ -332,21 +335,19 @@ impl Dataset {
     /// of those called `columns`.
     ///
     /// # Errors
-    /// A part cannot be read.
+    /// A part is not what was written, or a line of the ledger is damaged.
     pub fn rows(&self, campaign: &Campaign, columns: &[&str]) -> Result<Folder, Failure> {
+        self.check_ledger()?;
         let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
         let mut rows = Vec::new();
         for part in self.parts.values() {
             let jobs: Vec<(Id, u64)> = with_rows(part).collect();
-            let read = part::rows(&self.path, &part.file, &wanted, |job, fields| {
+            let read = part::rows(&self.path, part, &wanted, |job, fields| {
                 let of =
                     jobs.get(job).and_then(|&(case, seed)| Some((campaign.index(case)?, seed)));
                 rows.extend(of.map(|of| (of, fields.into_iter().map(json).collect())));
             });
-            if read.is_none() {
-                let (file, allowed) = (self.path.join(&part.file), "a whole part; run it again");
-                return Err(Failure::wrong(&file, "", "what cannot be read", allowed));
-            }
+            read.ok_or_else(|| self.damaged_part(part))?;
         }
         // Parts have no order; the flows of a job do.
         rows.sort_by_key(|(of, _)| *of);
@@ -355,13 +356,47 @@ impl Dataset {
         Ok(folder)
     }
 
+    /// The damaged lines of the ledger in words, if there are any.
+    fn damage(&self) -> Option<String> {
+        match self.damaged {
+            0 => None,
+            1 => Some("a line that is damaged".into()),
+            lines => Some(format!("{lines} lines that are damaged")),
+        }
+    }
+
+    /// Refuses a ledger of which lines are damaged: nobody knows what is missing.
+    fn check_ledger(&self) -> Result<(), Failure> {
+        let Some(lines) = self.damage() else { return Ok(()) };
+        let (file, allowed) = (self.path.join(ledger::NAME), "a whole ledger; run it again");
+        Err(Failure::wrong(&file, "", &lines, allowed))
+    }
+
+    fn damaged_part(&self, part: &Part) -> Failure {
+        let (file, allowed) = (self.path.join(&part.file), "a whole part; run it again");
+        Failure::wrong(&file, "", "not what was written", allowed)
+    }
+
+    /// The files of all parts, each of which is what was written.
+    ///
+    /// # Errors
+    /// One is not, or a line of the ledger is damaged.
+    pub fn files(&self) -> Result<Vec<PathBuf>, Failure> {
+        self.check_ledger()?;
+        let whole = |part: &Part| match part::is_whole(&self.path, part) {
+            true => Ok(self.path.join(&part.file)),
+            false => Err(self.damaged_part(part)),
+        };
+        self.parts.values().map(whole).collect()
+    }
+
     /// How far `campaign` is.
     #[must_use]
     pub fn tally(&self, campaign: &Campaign) -> Tally {
         let mut tally = Tally {
             cases: campaign.cases.len(),
             parts: self.parts.len(),
-            bytes: self.parts.values().map(|part| part.bytes).sum(),
+            bytes: self.parts.values().fold(0, |sum, part| sum.saturating_add(part.bytes)),
             // From zero: the sum of nothing would be -0.
             cpu_s: self.parts.values().fold(0.0, |sum, part| sum + part.cpu_s),
             ..Tally::default()

@@ -108,7 +108,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// False for what no process of this program writes: the checksum of a line has no key.
-    fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         let jobs = |stretch: &Stretch| stretch.to.checked_sub(stretch.from)?.checked_add(1);
         let all = self.jobs.iter().try_fold(0_u64, |all, one| all.checked_add(jobs(one)?));
         all.is_some_and(|all| (1..=MOST).contains(&all) && self.failed.len() as u64 <= all)

@@ -277,7 +277,8 @@ fn a_folder_that_is_no_dataset_is_refused_and_stays_as_it_is() {
         }),
         ("an empty folder of another name", |f| fs::create_dir(f.join("x")).expect("a folder")),
         ("parts that is a link", |f| {
-            std::os::unix::fs::symlink(f.parent().expect("above"), f.join("parts")).expect("a link");
+            std::os::unix::fs::symlink(f.parent().expect("above"), f.join("parts"))
+                .expect("a link");
         }),
         ("parts that is a file", |f| fs::write(f.join("parts"), "a").expect("written")),
         ("a link", |f| {
@@ -369,6 +370,88 @@ fn what_was_put_aside_is_not_overwritten() {
     }
 }
 
+#[test]
+fn no_number_of_a_damaged_part_or_of_a_damaged_ledger_is_shown() {
+    let place = Place::new();
+    let text = TEXT.replace("seeds = 4", "seeds = 2");
+    let campaign = place.campaign(&text).expect("it is sound");
+    let out = place.out("out");
+    made(&campaign, &out, 2);
+    let rows = || Dataset::look(&out, &campaign).and_then(|it| it.rows(&campaign, &["goodput"]));
+    let files = || Dataset::look(&out, &campaign).and_then(|it| it.files());
+    assert!(rows().is_ok());
+    assert_eq!(files().expect("they are whole"), parts(&out));
+    let part = &parts(&out)[0];
+    let whole = fs::read(part).expect("a part");
+    for at in (0..whole.len()).step_by(whole.len() / 50) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1;
+        fs::write(part, flipped).expect("written");
+        for error in [rows().map(drop), files().map(drop)] {
+            let error = error.expect_err("a bit differs").to_string();
+            assert!(error.contains("found not what was written"), "{error}");
+        }
+    }
+    // Longer, another kind of file, and none.
+    fs::write(part, [&whole[..], b"x"].concat()).expect("written");
+    assert!(rows().is_err());
+    fs::remove_file(part).expect("removed");
+    assert!(rows().is_err());
+    pipe(part);
+    assert!(rows().is_err() && files().is_err());
+    fs::remove_file(part).expect("removed");
+    fs::write(part, &whole).expect("written");
+    assert!(rows().is_ok());
+    let ledger = out.join("ledger.jsonl");
+    let text = fs::read_to_string(&ledger).expect("a ledger");
+    fs::write(&ledger, text.replacen("\"to\":", "\"to\":1", 1)).expect("written");
+    for error in [rows().map(drop), files().map(drop)] {
+        let error = error.expect_err("a line is damaged").to_string();
+        assert!(error.contains("ledger.jsonl: found a line that is damaged"), "{error}");
+    }
+}
+
+#[test]
+fn a_line_that_no_process_writes_is_a_damaged_one() {
+    let place = Place::new();
+    let campaign = place.campaign(TEXT).expect("it is sound");
+    let out = place.out("out");
+    let tally = made(&campaign, &out, 2);
+    let secret = place.out("secret");
+    fs::write(&secret, "mine").expect("written");
+    let ledger = out.join("ledger.jsonl");
+    let text = fs::read_to_string(&ledger).expect("a ledger");
+    let line = text.lines().nth(1).expect("a part").to_owned();
+    let case = campaign.cases[0].id;
+    let of = |to: &str| {
+        let jobs = line.find("\"jobs\":[").expect("jobs") + 7;
+        let end = jobs + line[jobs..].find(']').expect("an end") + 1;
+        let one = format!("[{{\"case\":\"{case}\",\"from\":1,\"to\":{to}}}]");
+        summed(&format!("{}{one}{}", &line[..jobs], &line[end..]))
+    };
+    let at = |file: &str| {
+        let from = line.find("\"file\":\"").expect("a file") + 8;
+        let end = from + line[from..].find('"').expect("an end");
+        summed(&format!("{}{file}{}", &line[..from], &line[end..]))
+    };
+    for wrong in [
+        of("4611686018427387904"),
+        of("18446744073709551615"),
+        of("1002"),
+        of("0"),
+        at("../secret"),
+        at("parts/scenario=a/method=b/../../../../secret"),
+        at("parts/mine.parquet"),
+    ] {
+        fs::write(&ledger, format!("{text}{wrong}")).expect("written");
+        let looked = Dataset::look(&out, &campaign).expect("it reads");
+        assert_eq!(looked.tally(&campaign), tally, "{wrong}");
+        assert!(looked.rows(&campaign, &[]).is_err(), "{wrong}");
+        assert_eq!(made(&campaign, &out, 2), tally, "{wrong}");
+    }
+    assert_eq!(fs::read_to_string(&secret).expect("it is there"), "mine");
+}
+
 fn names(campaign: &Campaign) -> BTreeSet<String> {
     campaign.jobs().map(|(_, _, job)| job.to_string()).collect()
 }
@@ -410,6 +493,21 @@ fn what_is_wrong_in_the_file_is_named_with_what_is_allowed() {
         let error = place.campaign(&text).map(drop).expect_err(expected).to_string();
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+#[test]
+fn a_name_that_no_folder_can_have_is_refused_before_the_work() {
+    let place = Place::new();
+    let method = |name: &str| {
+        let scenario =
+            justfull_scenario::library::scenario("voip-over-lte").expect("it is shipped");
+        let method = format!("\n[[method]]\nname = \"{name}\"\ntitle = \"t\"\n[method.set]\n");
+        fs::write(place.out("own.toml"), format!("{scenario}{method}")).expect("written");
+        place.campaign(&TEXT.replace("voip-over-lte", "own.toml").replace("DRQL", name))
+    };
+    assert!(method(&"x".repeat(200)).is_ok());
+    let error = method(&"x".repeat(300)).map(drop).expect_err("it is too long").to_string();
+    assert!(error.contains("methods: found xxx") && error.contains("allowed is at most 200"));
 }
 
 #[test]
