@@ -1,12 +1,9 @@
 //! Which jobs are made together: short ones of a scenario and a method share a part.
 
 use crate::dataset::Dataset;
-use crate::ledger::Stretch;
+use crate::ledger::{MOST, Stretch};
 use crate::plan::{Campaign, Case};
 use std::collections::BTreeMap;
-
-/// Most jobs of a part; a bound on memory and on what a fault costs.
-pub const MOST: u64 = 1000;
 
 /// Which cases are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

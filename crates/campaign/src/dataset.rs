@@ -8,22 +8,18 @@
 
 use crate::VERSION;
 use crate::failure::Failure;
-use crate::ledger::{self, FailedJob, Ledger, Line, Part, Stretch};
+use crate::folder;
+pub use crate::folder::campaign_of;
+use crate::ledger::{self, FailedJob, Ledger, Line, PARTS, Part, Stretch};
 use crate::part;
 use crate::plan::{Campaign, Case, Id};
 use justfull_lab::stats::Summary;
-use justfull_report::export::Sink;
 use justfull_report::read::{Folder, OF_ROW};
 use parquet::record::Field;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-
-/// Where a dataset says whose it is.
-const ORIGIN: &str = "campaign.json";
 
 /// What is known of one case.
 #[derive(Clone, Debug, Default)]
@@ -69,34 +65,28 @@ pub struct Dataset {
     target: Option<(String, String)>,
     known: BTreeMap<Id, Known>,
     parts: BTreeMap<String, Part>,
-    /// What was mended when it was opened, in words.
+    /// Lines of the ledger that are damaged and stay so, for it is only looked at.
+    damaged: usize,
+    /// True when the folder has a ledger.
+    begun: bool,
+    /// What was mended when it was opened, or is to be mended, in words.
     pub mended: Vec<String>,
-}
-
-/// What the folder knows of the campaign that made it, for those who name the folder.
-#[derive(Serialize, Deserialize)]
-struct Origin {
-    /// Its file.
-    file: PathBuf,
-}
-
-/// The file of the campaign that made the dataset in `folder`; none if `folder` is no dataset.
-#[must_use]
-pub fn campaign_of(folder: &Path) -> Option<PathBuf> {
-    let text = fs::read(folder.join(ORIGIN)).ok()?;
-    serde_json::from_slice::<Origin>(&text).ok().map(|origin| origin.file)
 }
 
 impl Dataset {
     /// Opens the folder at `path` for writing, or makes it. Parts that a killed process left
     /// without a line in the ledger are taken; those whose files are missing or damaged are put
-    /// aside, and their jobs are made again.
+    /// aside, and their jobs are made again. Files that are none of the dataset's stay as they are.
     ///
     /// # Errors
-    /// When another process writes it, another version has made it, or the disk fails.
+    /// When it has other files and is no dataset, another process writes it, another version has
+    /// made it, or the disk fails.
     pub fn open(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
-        fs::create_dir_all(path.join("parts")).map_err(|what| Failure::disk(path, what))?;
+        folder::admit(path)?;
+        fs::create_dir_all(path).map_err(|what| Failure::disk(path, what))?;
+        // The ledger is first: with it the folder is known as a dataset.
         let (ledger, lines, damaged) = Ledger::open(path)?;
+        fs::create_dir_all(path.join(PARTS)).map_err(|what| Failure::disk(path, what))?;
         let mut dataset = Self::of(path, campaign, lines);
         dataset.ledger = Some(ledger);
         if damaged > 0 {
@@ -108,7 +98,7 @@ impl Dataset {
         dataset.mend()?;
         dataset.parts.values().for_each(|part| count(&mut dataset.known, part));
         dataset.read_values();
-        dataset.name(campaign)?;
+        folder::name(path, campaign)?;
         Ok(dataset)
     }
 
@@ -117,7 +107,12 @@ impl Dataset {
     /// # Errors
     /// When another version has made it, or it cannot be read.
     pub fn look(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
-        let mut dataset = Self::of(path, campaign, Ledger::look(path)?);
+        let (lines, damaged) = Ledger::look(path)?;
+        let mut dataset = Self::of(path, campaign, lines);
+        dataset.damaged = damaged;
+        dataset.mended.extend(dataset.damage().map(|lines| {
+            format!("the ledger has {lines}: what it tells is not counted; run it again")
+        }));
         dataset.parts.values().for_each(|part| count(&mut dataset.known, part));
         dataset.read_values();
         Ok(dataset)
@@ -132,6 +127,8 @@ impl Dataset {
             target: target.map(|target| (target.metric.clone(), target.flow.clone())),
             known: BTreeMap::new(),
             parts: BTreeMap::new(),
+            damaged: 0,
+            begun: !lines.is_empty(),
             mended: Vec::new(),
         };
         for line in lines {
@@ -158,7 +155,7 @@ impl Dataset {
 
     /// Compares the files with the ledger.
     fn mend(&mut self) -> Result<(), Failure> {
-        let found = files(&self.path)?;
+        let found = folder::files(&self.path)?;
         let (mut lost, mut left) = (Vec::new(), Vec::new());
         for (name, part) in &self.parts {
             if found.get(name) != Some(&part.bytes) || !part::is_whole(&self.path, part) {
@@ -171,7 +168,7 @@ impl Dataset {
         let mut lines = Vec::new();
         for name in lost {
             if found.contains_key(&name) {
-                self.put_aside(&name, "damaged")?;
+                folder::put_aside(&self.path, &name, "damaged")?;
             }
             self.mended.push(format!("{name} is missing or damaged: its jobs are made again"));
             self.parts.remove(&name);
@@ -179,14 +176,9 @@ impl Dataset {
         }
         let mut jobs: BTreeSet<(Id, u64)> = self.parts.values().flat_map(with_rows).collect();
         for name in left {
-            let place = self.path.join(&name);
-            if name.rsplit('/').next().is_some_and(|file| file.starts_with('.')) {
-                fs::remove_file(&place).map_err(|what| Failure::disk(&place, what))?;
-            } else if !name.ends_with(".parquet") {
-                continue;
-            } else if let Some(part) = part::read(&self.path, &name) {
+            if let Some(part) = part::read(&self.path, &name) {
                 if with_rows(&part).any(|job| jobs.contains(&job)) {
-                    self.put_aside(&name, "double")?;
+                    folder::put_aside(&self.path, &name, "double")?;
                     self.mended.push(format!("{name} has jobs of other parts: put aside"));
                     continue;
                 }
@@ -195,32 +187,13 @@ impl Dataset {
                 lines.push(Line::Part(part.clone()));
                 self.parts.insert(name, part);
             } else {
-                self.put_aside(&name, "damaged")?;
-                self.mended.push(format!("{name} is no whole part: put aside"));
+                self.mended.push(format!("{name} is no part of this dataset: left as it is"));
             }
         }
         match &mut self.ledger {
             Some(ledger) if !lines.is_empty() => ledger.append(&lines),
             _ => Ok(()),
         }
-    }
-
-    fn put_aside(&self, name: &str, why: &str) -> Result<(), Failure> {
-        let place = self.path.join(name);
-        fs::rename(&place, place.with_extension(format!("parquet.{why}")))
-            .map_err(|what| Failure::disk(&place, what))
-    }
-
-    /// Notes whose dataset it is.
-    fn name(&self, campaign: &Campaign) -> Result<(), Failure> {
-        let file = std::path::absolute(&campaign.file).unwrap_or_else(|_| campaign.file.clone());
-        if campaign_of(&self.path).as_ref() == Some(&file) {
-            return Ok(());
-        }
-        let text = serde_json::to_string(&Origin { file }).unwrap_or_default();
-        let mut sink = Sink::create(&self.path.join(ORIGIN))?;
-        sink.write_all(text.as_bytes()).map_err(|what| sink.error(what))?;
-        Ok(sink.commit()?)
     }
 
     /// Writes `lines` to the ledger and counts them.
@@ -253,7 +226,7 @@ impl Dataset {
             match ledger::line(text) {
                 Some(Line::Part(part)) if self.parts.contains_key(&part.file) => {}
                 Some(Line::Part(part)) if with_rows(&part).any(|job| self.is_done(job)) => {
-                    self.put_aside(&part.file, "double")?;
+                    folder::put_aside(&self.path, &part.file, "double")?;
                 }
                 Some(line @ (Line::Part(_) | Line::Failed(_))) => kept.push(line),
                 _ => {
@@ -286,7 +259,7 @@ impl Dataset {
         let Some((metric, flow)) = &self.target else { return };
         let values = match part.target == self.target {
             true => part.values.clone(),
-            false => part::values(&self.path, &part.file, (metric, flow)).unwrap_or_default(),
+            false => part::values(&self.path, part, (metric, flow)).unwrap_or_default(),
         };
         for ((case, seed), value) in with_rows(part).zip(values) {
             self.known.entry(case).or_default().values.extend(value.map(|value| (seed, value)));
@@ -296,6 +269,11 @@ impl Dataset {
     /// Jobs that were made together, and the seconds of CPU that they took.
     pub(crate) fn costs(&self) -> impl Iterator<Item = (&[Stretch], f64)> {
         self.parts.values().map(|part| (&*part.jobs, part.cpu_s))
+    }
+
+    /// True when the folder is a dataset, though perhaps one without a part.
+    pub(crate) const fn is_begun(&self) -> bool {
+        self.begun
     }
 
     /// The folder.
@@ -357,21 +335,19 @@ impl Dataset {
     /// of those called `columns`.
     ///
     /// # Errors
-    /// A part cannot be read.
+    /// A part is not what was written, or a line of the ledger is damaged.
     pub fn rows(&self, campaign: &Campaign, columns: &[&str]) -> Result<Folder, Failure> {
+        self.check_ledger()?;
         let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
         let mut rows = Vec::new();
         for part in self.parts.values() {
             let jobs: Vec<(Id, u64)> = with_rows(part).collect();
-            let read = part::rows(&self.path, &part.file, &wanted, |job, fields| {
+            let read = part::rows(&self.path, part, &wanted, |job, fields| {
                 let of =
                     jobs.get(job).and_then(|&(case, seed)| Some((campaign.index(case)?, seed)));
                 rows.extend(of.map(|of| (of, fields.into_iter().map(json).collect())));
             });
-            if read.is_none() {
-                let (file, allowed) = (self.path.join(&part.file), "a whole part; run it again");
-                return Err(Failure::wrong(&file, "", "what cannot be read", allowed));
-            }
+            read.ok_or_else(|| self.damaged_part(part))?;
         }
         // Parts have no order; the flows of a job do.
         rows.sort_by_key(|(of, _)| *of);
@@ -380,13 +356,47 @@ impl Dataset {
         Ok(folder)
     }
 
+    /// The damaged lines of the ledger in words, if there are any.
+    fn damage(&self) -> Option<String> {
+        match self.damaged {
+            0 => None,
+            1 => Some("a line that is damaged".into()),
+            lines => Some(format!("{lines} lines that are damaged")),
+        }
+    }
+
+    /// Refuses a ledger of which lines are damaged: nobody knows what is missing.
+    fn check_ledger(&self) -> Result<(), Failure> {
+        let Some(lines) = self.damage() else { return Ok(()) };
+        let (file, allowed) = (self.path.join(ledger::NAME), "a whole ledger; run it again");
+        Err(Failure::wrong(&file, "", &lines, allowed))
+    }
+
+    fn damaged_part(&self, part: &Part) -> Failure {
+        let (file, allowed) = (self.path.join(&part.file), "a whole part; run it again");
+        Failure::wrong(&file, "", "not what was written", allowed)
+    }
+
+    /// The files of all parts, each of which is what was written.
+    ///
+    /// # Errors
+    /// One is not, or a line of the ledger is damaged.
+    pub fn files(&self) -> Result<Vec<PathBuf>, Failure> {
+        self.check_ledger()?;
+        let whole = |part: &Part| match part::is_whole(&self.path, part) {
+            true => Ok(self.path.join(&part.file)),
+            false => Err(self.damaged_part(part)),
+        };
+        self.parts.values().map(whole).collect()
+    }
+
     /// How far `campaign` is.
     #[must_use]
     pub fn tally(&self, campaign: &Campaign) -> Tally {
         let mut tally = Tally {
             cases: campaign.cases.len(),
             parts: self.parts.len(),
-            bytes: self.parts.values().map(|part| part.bytes).sum(),
+            bytes: self.parts.values().fold(0, |sum, part| sum.saturating_add(part.bytes)),
             // From zero: the sum of nothing would be -0.
             cpu_s: self.parts.values().fold(0.0, |sum, part| sum + part.cpu_s),
             ..Tally::default()
@@ -445,23 +455,4 @@ fn half_width(values: &[f64]) -> f64 {
         Some((half, mean)) if mean > 0.0 => half / mean,
         _ => f64::INFINITY,
     }
-}
-
-/// Files below `parts` with their sizes, by their names from the dataset's folder.
-fn files(path: &Path) -> Result<BTreeMap<String, u64>, Failure> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![path.join("parts")];
-    while let Some(folder) = folders.pop() {
-        let disk = |what| Failure::disk(&folder, what);
-        for entry in fs::read_dir(&folder).map_err(disk)? {
-            let entry = entry.map_err(disk)?;
-            let about = entry.metadata().map_err(disk)?;
-            if about.is_dir() {
-                folders.push(entry.path());
-            } else if let Ok(name) = entry.path().strip_prefix(path) {
-                found.insert(name.to_string_lossy().into_owned(), about.len());
-            }
-        }
-    }
-    Ok(found)
 }

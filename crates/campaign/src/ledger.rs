@@ -8,12 +8,26 @@
 use crate::failure::Failure;
 use crate::plan::Id;
 use crate::{SOURCE, VERSION};
+use justfull_scenario::input::open_regular;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// Its name in the dataset's folder.
+pub(crate) const NAME: &str = "ledger.jsonl";
+
+/// Folder of all parts in the dataset's.
+pub(crate) const PARTS: &str = "parts";
+
+/// Most jobs of a part; a bound on memory and on what a fault costs.
+pub(crate) const MOST: u64 = 1000;
+
+/// Bytes of a first line, and more.
+const LONGEST_BEGIN: u64 = 4096;
 
 /// Version of its format.
 const FORMAT: u32 = 2;
@@ -93,6 +107,14 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// False for what no process of this program writes: the checksum of a line has no key.
+    pub(crate) fn is_sound(&self) -> bool {
+        let jobs = |stretch: &Stretch| stretch.to.checked_sub(stretch.from)?.checked_add(1);
+        let all = self.jobs.iter().try_fold(0_u64, |all, one| all.checked_add(jobs(one)?));
+        all.is_some_and(|all| (1..=MOST).contains(&all) && self.failed.len() as u64 <= all)
+            && is_place(&self.file)
+    }
+
     /// Case and seed of each job, and whether it has rows.
     pub(crate) fn each(&self) -> impl Iterator<Item = (Id, u64, bool)> {
         let has_rows =
@@ -101,6 +123,22 @@ impl Part {
             (from..=to).map(move |seed| (case, seed, has_rows(case, seed)))
         })
     }
+}
+
+/// True if a part's file may have this name, from the dataset's folder.
+fn is_place(name: &str) -> bool {
+    let steps: Vec<&str> = name.split('/').collect();
+    let [PARTS, scenario, method, file] = steps[..] else { return false };
+    scenario.starts_with(SCENARIO) && method.starts_with(METHOD) && is_part(file)
+}
+
+/// What the names of folders in [`PARTS`] begin with, and of those in them.
+pub(crate) const SCENARIO: &str = "scenario=";
+pub(crate) const METHOD: &str = "method=";
+
+/// True if a part's file may have this name, from its own folder.
+pub(crate) fn is_part(name: &str) -> bool {
+    name.strip_suffix(".parquet").is_some_and(|id| id.parse::<Id>().is_ok())
 }
 
 /// The file, open for appending.
@@ -112,10 +150,14 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Opens the ledger in `folder`, or begins it, and returns its lines and how many are left out.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Vec<Line>, usize), Failure> {
-        let path = folder.join("ledger.jsonl");
+        let path = folder.join(NAME);
         let disk = |what| Failure::disk(&path, what);
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).append(true).create(true).open(&path).map_err(disk)?;
+        options.read(true).append(true).create(true).custom_flags(own_flags());
+        let mut file = options.open(&path).map_err(disk)?;
+        if !file.metadata().map_err(disk)?.is_file() {
+            return Err(Failure::wrong(&path, "", "no regular file", "the ledger of a dataset"));
+        }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -133,25 +175,49 @@ impl Ledger {
         blank(&path, &content.damaged).map_err(disk)?;
         let mut ledger = Self { file, path };
         if content.lines.is_empty() {
-            let (version, source) = (VERSION.into(), SOURCE.into());
-            ledger.append(&[Line::Begin { ledger: FORMAT, version, source }])?;
+            ledger.write(&begin())?;
         }
         Ok((ledger, content.lines, content.damaged.len()))
     }
 
-    /// The lines of the ledger in `folder`, for reading alone; none when there is none.
-    pub(crate) fn look(folder: &Path) -> Result<Vec<Line>, Failure> {
-        let path = folder.join("ledger.jsonl");
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(Content::of(&bytes, &path)?.lines),
-            Err(what) if what.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(what) => Err(Failure::disk(&path, what)),
-        }
+    /// True when the folder has a ledger whose first line says so, of whatever version. One that is
+    /// empty, or cut within that line, says of no folder what it is.
+    pub(crate) fn is_begun(folder: &Path) -> Result<bool, Failure> {
+        let path = folder.join(NAME);
+        let mut start = Vec::new();
+        match open_regular(&path) {
+            Ok(file) => file
+                .take(LONGEST_BEGIN)
+                .read_to_end(&mut start)
+                .map_err(|what| Failure::disk(&path, what))?,
+            Err(error) if error.kind == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(Failure::wrong(&path, "", &error.found, &error.allowed)),
+        };
+        let first = start.iter().position(|byte| *byte == b'\n').map(|end| &start[..end]);
+        Ok(first.is_some_and(|first| format_of(first).is_some()))
+    }
+
+    /// The lines of the ledger in `folder` and how many are damaged, for reading alone; none when
+    /// there is none.
+    pub(crate) fn look(folder: &Path) -> Result<(Vec<Line>, usize), Failure> {
+        let path = folder.join(NAME);
+        let mut bytes = Vec::new();
+        match open_regular(&path) {
+            Ok(mut file) => {
+                file.read_to_end(&mut bytes).map_err(|what| Failure::disk(&path, what))?
+            }
+            Err(error) if error.kind == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+            Err(error) => return Err(Failure::wrong(&path, "", &error.found, &error.allowed)),
+        };
+        Content::of(&bytes, &path).map(|content| (content.lines, content.damaged.len()))
     }
 
     /// Appends `lines` and waits until they are on the disk.
     pub(crate) fn append(&mut self, lines: &[Line]) -> Result<(), Failure> {
-        let text = text(lines);
+        self.write(&text(lines))
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
         let before = self.file.metadata().map(|found| found.len());
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|what| {
@@ -162,16 +228,27 @@ impl Ledger {
     }
 }
 
+/// A ledger is a file of the folder itself: no link is followed, and no pipe waited for.
+fn own_flags() -> i32 {
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
+}
+
 /// Writes blanks in the place of each of `lines`, the offset and length of a damaged one.
 fn blank(path: &Path, lines: &[(usize, usize)]) -> io::Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
-    let file = OpenOptions::new().write(true).open(path)?;
+    let file = OpenOptions::new().write(true).custom_flags(own_flags()).open(path)?;
     for (at, length) in lines {
         file.write_all_at(&vec![b' '; *length], *at as u64)?;
     }
     file.sync_data()
+}
+
+/// The first line of a new ledger.
+fn begin() -> String {
+    let (version, source) = (VERSION.into(), SOURCE.into());
+    text(&[Line::Begin { ledger: FORMAT, version, source }])
 }
 
 /// `lines` as the ledger holds them.
@@ -194,7 +271,15 @@ fn sum(body: &str) -> String {
 pub(crate) fn line(text: &str) -> Option<Line> {
     let (body, end) = text.rsplit_once(SUM)?;
     let whole = end.strip_suffix("\"}")? == sum(body);
-    serde_json::from_str(&format!("{body}}}")).ok().filter(|_| whole)
+    serde_json::from_str(&format!("{body}}}")).ok().filter(|line| whole && is_sound(line))
+}
+
+fn is_sound(line: &Line) -> bool {
+    match line {
+        Line::Begin { .. } | Line::Failed(_) => true,
+        Line::Part(part) => part.is_sound(),
+        Line::Lost { file } => is_place(file),
+    }
 }
 
 /// What a ledger holds.
@@ -221,6 +306,11 @@ impl Content {
                 None => content.damaged.push((at, one.len())),
             }
         }
+        let cut = &bytes[content.whole..];
+        // Before its first line is whole, nothing else says whose a file is.
+        if content.whole == 0 && !begin().starts_with(&String::from_utf8_lossy(cut).into_owned()) {
+            return Err(no_beginning(cut, path));
+        }
         match content.lines.first() {
             Some(Line::Begin { ledger, .. }) if *ledger != FORMAT => {
                 Err(other_format(&ledger.to_string(), path))
@@ -242,9 +332,7 @@ impl Content {
 
 /// The first line, `found`, says of no format that this program writes.
 fn no_beginning(found: &[u8], path: &Path) -> Failure {
-    let first: Option<serde_json::Value> = serde_json::from_slice(found).ok();
-    let format = first.as_ref().and_then(|first| first.get("ledger"));
-    match format.filter(|format| **format != FORMAT) {
+    match format_of(found).filter(|format| *format != FORMAT) {
         Some(format) => other_format(&format.to_string(), path),
         None => {
             let allowed =
@@ -252,6 +340,12 @@ fn no_beginning(found: &[u8], path: &Path) -> Failure {
             Failure::wrong(path, "line 1", "what is damaged or no ledger", allowed)
         }
     }
+}
+
+/// The format that the first line of a ledger says.
+fn format_of(line: &[u8]) -> Option<serde_json::Value> {
+    let first: serde_json::Value = serde_json::from_slice(line).ok()?;
+    first.get("ledger").cloned()
 }
 
 fn other_format(format: &str, path: &Path) -> Failure {

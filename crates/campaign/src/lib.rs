@@ -13,6 +13,7 @@ pub mod dataset;
 pub mod edit;
 mod failure;
 mod file;
+mod folder;
 mod ledger;
 mod part;
 pub mod plan;

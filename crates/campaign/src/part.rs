@@ -1,21 +1,27 @@
 //! Parts: Parquet files with the rows of jobs of one scenario under one method.
 
 use crate::failure::Failure;
-use crate::ledger::{Part, Stretch};
+use crate::ledger::{METHOD, PARTS, Part, SCENARIO, Stretch};
 use crate::plan::{Campaign, Id};
 use crate::{SOURCE, VERSION};
+use bytes::Bytes;
+use justfull_base::Bytes as Limit;
 use justfull_lab::model::{Comparison, Group};
 use justfull_report::export::outputs::as_file_name;
 use justfull_report::export::{Sink, part_parquet};
 use justfull_report::read;
+use justfull_scenario::input::read_capped;
 use justfull_sim::results::RunResult;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::Type;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
+
+/// Largest file that may be a part.
+const LARGEST: Limit = Limit(1 << 30);
 
 /// Key of a part's description in its metadata.
 const KEY: &str = "justfull.part";
@@ -28,7 +34,8 @@ fn place(campaign: &Campaign, jobs: &[Stretch]) -> Option<(String, Id)> {
     for Stretch { case, from, to } in jobs {
         hash.update(format!("{case} {from} {to}\n").as_bytes());
     }
-    let folder = format!("parts/scenario={scenario}/method={}", as_file_name(&case.method));
+    let method = as_file_name(&case.method);
+    let folder = format!("{PARTS}/{SCENARIO}{scenario}/{METHOD}{method}");
     Some((folder, Id::of(hash)))
 }
 
@@ -90,14 +97,20 @@ fn hash(bytes: &[u8]) -> String {
 
 /// True when the file of `part` in `dataset` is what was written.
 pub(crate) fn is_whole(dataset: &Path, part: &Part) -> bool {
-    fs::read(dataset.join(&part.file)).is_ok_and(|bytes| hash(&bytes) == part.sha256)
+    content(dataset, part).is_some()
+}
+
+/// The file of `part` in `dataset`; none unless it is what was written.
+fn content(dataset: &Path, part: &Part) -> Option<Bytes> {
+    let bytes = read_capped(&dataset.join(&part.file), Limit(part.bytes)).ok()?;
+    (hash(&bytes) == part.sha256).then(|| bytes.into())
 }
 
 /// The part in the file `name` of `dataset`, which has no line in the ledger; none if it is no
 /// whole part of this program's. Every row is read.
 pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
-    let path = dataset.join(name);
-    let reader = SerializedFileReader::new(File::open(&path).ok()?).ok()?;
+    let bytes = Bytes::from(read_capped(&dataset.join(name), LARGEST).ok()?);
+    let reader = SerializedFileReader::new(bytes.clone()).ok()?;
     let pairs = reader.metadata().file_metadata().key_value_metadata()?;
     let facts: BTreeMap<&str, &str> =
         pairs.iter().filter_map(|pair| Some((pair.key.as_str(), pair.value.as_deref()?))).collect();
@@ -106,22 +119,22 @@ pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
         return None;
     }
     let part: Part = serde_json::from_str(facts.get(KEY)?).ok()?;
-    if part.file != name || !reader.get_row_iter(None).ok()?.all(|row| row.is_ok()) {
+    let sound = part.file == name && part.is_sound();
+    if !sound || !reader.get_row_iter(None).ok()?.all(|row| row.is_ok()) {
         return None;
     }
-    let bytes = fs::read(&path).ok()?;
     Some(Part { bytes: bytes.len() as u64, sha256: hash(&bytes), ..part })
 }
 
-/// Calls `each` for every row of the file `name` of `dataset`, with the number of its job in the
-/// part and its fields in `columns`; none when the file cannot be read.
+/// Calls `each` for every row of `part` in `dataset`, with the number of its job in the part and
+/// its fields in `columns`; none when its file is not what was written.
 pub(crate) fn rows(
     dataset: &Path,
-    name: &str,
+    part: &Part,
     columns: &[&str],
     mut each: impl FnMut(usize, BTreeMap<&str, &Field>),
 ) -> Option<()> {
-    let reader = SerializedFileReader::new(File::open(dataset.join(name)).ok()?).ok()?;
+    let reader = SerializedFileReader::new(content(dataset, part)?).ok()?;
     let schema = reader.metadata().file_metadata().schema();
     let wanted = |name: &str| name == "job" || columns.contains(&name);
     let fields = schema.get_fields().iter().filter(|field| wanted(field.name()));
@@ -141,16 +154,16 @@ pub(crate) fn rows(
     Some(())
 }
 
-/// `metric` of `flow` in each job with rows in the file `name` of `dataset`, in the order of the
-/// rows; none when the file cannot be read.
+/// `metric` of `flow` in each job with rows of `part` in `dataset`, in the order of the rows; none
+/// when its file is not what was written.
 pub(crate) fn values(
     dataset: &Path,
-    name: &str,
+    part: &Part,
     (metric, flow): (&str, &str),
 ) -> Option<Vec<Option<f64>>> {
     let metric = read::column_of(metric).ok()?.name;
     let mut values = Vec::new();
-    rows(dataset, name, &["flow", metric], |job, fields| {
+    rows(dataset, part, &["flow", metric], |job, fields| {
         values.resize((job + 1).max(values.len()), None);
         if let (Some(Field::Str(of)), Some(Field::Double(value))) =
             (fields.get("flow"), fields.get(metric))

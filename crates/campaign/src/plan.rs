@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::file::{CampaignFile, PythonMethod, Target};
 use crate::{SOURCE, VERSION};
 use justfull_base::Duration;
+use justfull_report::export::outputs::as_file_name;
 use justfull_scenario::{Derived, Job, Overrides, Scenario, Setting, library};
 use justfull_sim::WorldConfig;
 use serde::{Deserialize, Serialize};
@@ -247,7 +248,9 @@ impl Campaign {
         let (mut cases, mut indices) = (Vec::new(), BTreeMap::new());
         let python = self.texts_of_python(file)?;
         for (index, scenario) in self.scenarios.iter().enumerate() {
+            short_enough(file, "scenarios", &scenario.name)?;
             for job in scenario.jobs() {
+                short_enough(file, "methods", &job.method)?;
                 // The seed is the job's; all else of the world is the case's, traces included.
                 let world = scenario.world(&Job { seed: 0, ..job.clone() })?;
                 self.target_fits(file, &world)?;
@@ -273,6 +276,20 @@ impl Campaign {
         (self.cases, self.indices) = (cases, indices);
         Ok(())
     }
+}
+
+/// Most bytes of a name that a folder of parts has.
+const LONGEST_NAME: usize = 200;
+
+/// Refuses a name that no folder can have, before anything is made.
+fn short_enough(file: &Path, field: &str, name: &str) -> Result<(), Failure> {
+    let bytes = as_file_name(name).len();
+    if bytes <= LONGEST_NAME {
+        return Ok(());
+    }
+    let start: String = name.chars().take(20).collect();
+    let found = format!("{start}..., a name of {bytes} bytes");
+    Err(Failure::wrong(file, field, &found, &format!("at most {LONGEST_NAME}")))
 }
 
 /// The scenario `name` as `file` wants it.

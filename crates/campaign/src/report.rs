@@ -39,7 +39,7 @@ pub fn columns(
 /// `folder`, its rows. Returns the file.
 ///
 /// # Errors
-/// There is no method `against`, or the failure of the disk.
+/// The folder is no dataset, there is no method `against`, or the failure of the disk.
 pub fn write(
     dataset: &Dataset,
     campaign: &Campaign,
@@ -47,6 +47,10 @@ pub fn write(
     columns: &[&'static Column<Runs>],
     against: Option<&str>,
 ) -> Result<PathBuf, Failure> {
+    if !dataset.is_begun() {
+        let allowed = "the folder of a campaign that was run";
+        return Err(Failure::wrong(dataset.path(), "", "no dataset", allowed));
+    }
     let tally = dataset.tally(campaign);
     let Tally { cases, jobs, done, cpu_s, .. } = &tally;
     let facts = [

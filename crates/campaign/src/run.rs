@@ -1,9 +1,9 @@
 //! Makes the jobs that a dataset lacks, on several threads.
 
-use crate::batch::{Batches, MOST, Which};
+use crate::batch::{Batches, Which};
 use crate::dataset::{Dataset, Tally};
 use crate::failure::Failure;
-use crate::ledger::{self, FailedJob, Line, Part, Stretch};
+use crate::ledger::{self, FailedJob, Line, MOST, Part, Stretch};
 use crate::part;
 use crate::plan::Campaign;
 use justfull_base::Instant;

@@ -37,7 +37,9 @@ pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
             let (file, folder) = named(args)?;
             let campaign = load(&file)?;
             let dataset = Dataset::look(&place(folder, &campaign), &campaign);
-            tell(&dataset.map_err(|e| Failure::usage(&e))?.tally(&campaign), args.json)
+            let dataset = dataset.map_err(|e| Failure::usage(&e))?;
+            dataset.mended.iter().for_each(|line| say(line));
+            tell(&dataset.tally(&campaign), args.json)
         }
         CampaignCommand::Table(args) => table(args),
         CampaignCommand::Report(args) => page(args),

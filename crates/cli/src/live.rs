@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::args::LiveArgs;
 use crate::compare;
+use crate::period::check_period;
 use crate::results;
 use crate::terminal::{print, say};
 use justfull_base::Duration;
@@ -81,8 +82,13 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let plan = Plan::of(file, given, &args.methods, args.runs)?;
     plan.check(args.proxy.is_some())?;
     let folder = results::open_live(&args.output, &plan.scenario.name)?;
+    let reports = args.reports.is_some() || args.rnis.is_some() || args.proxy.is_some();
     for chosen in plan.firsts() {
-        proxy_of(args, &chosen?)?;
+        let chosen = chosen?;
+        proxy_of(args, &chosen)?;
+        if reports {
+            check_period(args.report_period, chosen.config.duration)?;
+        }
     }
     let session = session(args)?;
     if plan.is_of_several() {
@@ -102,12 +108,9 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     if let Some(server) = &metrics {
         say(&format!("metrics at http://{}/metrics", server.address()));
     }
-    let rnis = args.rnis.as_deref().map(Rnis::start).transpose()?;
+    let rnis = args.rnis.as_deref().map(|at| Rnis::start(at, &args.allow_callbacks)).transpose()?;
     if let Some(rnis) = &rnis {
         say(&format!("radio information at http://{}/rni/v2", rnis.address()));
-    }
-    if args.report_period.is_zero() {
-        return Err(Failure::Usage("--report-period: found 0s, allowed is more".into()));
     }
     let mut beside = Beside {
         report_period: args.report_period,

@@ -18,6 +18,8 @@ mod folders;
 #[cfg(feature = "live")]
 mod live;
 mod new;
+#[cfg(any(feature = "live", feature = "proxy"))]
+mod period;
 mod picture;
 mod plot;
 mod progress;

@@ -3,13 +3,15 @@
 use crate::Failure;
 use crate::args::RnisArgs;
 use crate::compare::{self, load};
+use crate::period::check_period;
 use crate::terminal::{print_exact, say};
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
 use justfull_net::clock::{Clock, SlotClock, unix_time};
 use justfull_net::{Prefix, Side};
 use justfull_rnis::{
-    CellIdentity, Line, Listening, Report, Service, Tls, Tokens, open_lines, read_lines, serve,
+    Callbacks, CellIdentity, Line, Listening, Report, Service, Tls, TlsError, Tokens, open_lines,
+    read_lines, serve,
 };
 use justfull_sim::{Progress, World, WorldConfig};
 use std::fmt::Display;
@@ -21,9 +23,6 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
     if args.openapi {
         return print_exact(&justfull_rnis::document());
     }
-    if args.report_period.is_zero() {
-        return Err(Failure::Usage("--report-period: found 0s, allowed is more".into()));
-    }
     let cell = CellIdentity {
         mcc: args.mcc.clone(),
         mnc: args.mnc.clone(),
@@ -33,6 +32,9 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
     cell.validate().map_err(|e| Failure::usage(&e))?;
     // All that may be wrong is found before anything is served.
     let world = args.file.as_deref().map(|file| choose(file, args)).transpose()?;
+    if let Some(world) = &world {
+        check_period(args.report_period, world.duration)?;
+    }
     let named = |what: &str, file: &Path, e: &dyn Display| {
         Failure::Usage(format!("{what} {}: {e}", file.display()))
     };
@@ -45,14 +47,15 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
         None => Tokens::default(),
     };
     let tls = match (&args.tls_cert, &args.tls_key) {
-        (Some(cert), Some(key)) => {
-            Some(Tls::read(cert, key).map_err(|e| Failure::Usage(format!("--tls-cert: {e}")))?)
-        }
+        (Some(cert), Some(key)) => Some(Tls::read(cert, key).map_err(|e| match e {
+            TlsError::Certificates(why) => Failure::Usage(format!("--tls-cert: {why}")),
+            TlsError::Key(why) => Failure::Usage(format!("--tls-key: {why}")),
+        })?),
         _ => None,
     };
     let scheme = if tls.is_some() { "https" } else { "http" };
     let ca = args.ca.as_deref();
-    let service = Service::new(cell, ca)
+    let service = Service::new(cell, ca, callbacks(&args.allow_callbacks)?)
         .map_err(|e| named("--ca", ca.unwrap_or_else(|| Path::new("")), &e))?;
     let server = listen("--listen", &args.listen, (tls, tokens), &service)?;
     say(&format!("serving {scheme}://{}/rni/v2; /openapi.json describes it", server.address()));
@@ -61,6 +64,17 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
         (None, Some(file)) => feed(file, true, &service),
         (None, None) => feed(std::io::stdin().lock(), false, &service),
     }
+}
+
+/// Where notifications may be sent besides other hosts: `allowed` are networks.
+pub(crate) fn callbacks(allowed: &[String]) -> Result<Callbacks, Failure> {
+    let prefix = |text: &String| {
+        text.parse().map_err(|()| {
+            let allowed = "an address, or a network such as 127.0.0.0/8 or fd45::/64";
+            Failure::Usage(format!("--allow-callbacks: found {text}, allowed is {allowed}"))
+        })
+    };
+    Ok(Callbacks::allowing(allowed.iter().map(prefix).collect::<Result<_, _>>()?))
 }
 
 /// Listens at a port of 127.0.0.1, or at an address with a port.

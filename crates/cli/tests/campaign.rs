@@ -122,6 +122,24 @@ fn a_full_disk_ends_it_with_status_2_and_keeps_what_is_made() {
 }
 
 #[test]
+fn a_folder_that_is_no_dataset_is_refused_with_status_2() {
+    let folder = folder();
+    let parts = folder.path().join("mine/parts/sub");
+    fs::create_dir_all(&parts).expect("a folder");
+    fs::write(parts.join(".gitkeep"), "").expect("it is written");
+    fs::write(folder.path().join("mine/report.html"), "mine").expect("it is written");
+    for args in [&["run", "study.toml", "-q"][..], &["report", "study.toml"]] {
+        let refused = campaign(folder.path(), &[args, &["--out", "mine"]].concat());
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("mine: found") && said.contains("dataset"), "{said}");
+        assert!(parts.join(".gitkeep").exists());
+        assert_eq!(fs::read(folder.path().join("mine/report.html")).expect("it is there"), b"mine");
+        assert_eq!(fs::read_dir(folder.path().join("mine")).expect("a folder").count(), 2);
+    }
+}
+
+#[test]
 fn jobs_are_listed_and_mistakes_told() {
     let folder = folder();
     let listed = campaign(folder.path(), &["list", "study.toml", "--json"]);

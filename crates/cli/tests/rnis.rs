@@ -152,11 +152,29 @@ fn a_scenario_is_served_in_real_time() {
 fn wrong_use_is_refused_and_garbage_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let empty = write(&folder, "empty", "");
+    let [cert, key] = certificate(&folder);
     for (args, parts) in [
         (&["--lines", "/none"][..], &["--lines /none", "No such file"][..]),
         (&["--lines", "-", "--listen", "x"], &["--listen x", "allowed is a port of 127.0.0.1"]),
         (&["--lines", "-", "--tokens", text(&empty)], &["--tokens", "found 0 tokens"]),
         (&["--lines", "-", "--tls-cert", text(&empty), "--tls-key", text(&empty)], &["--tls-cert"]),
+        (&["--lines", "-", "--tls-cert", text(&cert), "--tls-key", text(&empty)], &["--tls-key"]),
+        (&["--lines", "-", "--tls-cert", text(&key), "--tls-key", text(&key)], &["--tls-cert"]),
+        (&["--lines", "-", "--tokens", "/dev/zero"], &["--tokens", "found a device"]),
+        (&["--lines", "-", "--ca", "/dev/zero"], &["--ca", "found a device"]),
+        (&["--lines", "/dev/zero"], &["--lines /dev/zero", "allowed is a file or a named pipe"]),
+        (
+            &["--lines", "-", "--allow-callbacks", "here"],
+            &["--allow-callbacks: found here", "allowed is an address, or a network"],
+        ),
+        (
+            &["live-lte", "--method", "Vanilla", "--report-period", "1h"],
+            &["--report-period: found 3600s", "allowed is 1ms to"],
+        ),
+        (
+            &["live-lte", "--method", "Vanilla", "--report-period", "1ns"],
+            &["--report-period: found 1ns", "allowed is 1ms to"],
+        ),
         (&["--lines", "-", "--ca", text(&empty)], &["--ca", "no certificate"]),
         (&["--lines", "-", "--mcc", "12"], &["field `mcc`", "found 12", "three digits"]),
         (&["--lines", "-", "--cell-id", "x"], &["field `cell_id`", "seven hexadecimal digits"]),

@@ -4,9 +4,12 @@
 //! is bounded: a head of [`HEAD_BYTES`], [`CONNECTIONS`] connections at a time, [`PATIENCE`] to
 //! send a request and as long again to read the response. Bodies are never read into memory, and a
 //! connection carries one request (RFC 9112, section 9.6: `Connection: close`). When all
-//! connections are in use, a new client replaces the one that has kept the server waiting longest.
+//! connections are in use, a new client takes the place of one that has kept the server waiting, of
+//! the client that has the most of them. What waits in the kernel is bounded too.
 
+use crate::clients::{bounded_listener, client, victim};
 use crate::clock::now;
+use crate::prefix::Prefix;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -160,7 +163,7 @@ impl Server {
         address: SocketAddr,
         page: impl FnMut(&str) -> Option<(&'static str, String)> + Send + 'static,
     ) -> io::Result<Self> {
-        Self::with_listener(TcpListener::bind(address)?, page)
+        Self::with_listener(bounded_listener(address)?, page)
     }
 
     /// As [`Server::start`], with a listener that is there already.
@@ -215,6 +218,7 @@ enum Stage {
 #[derive(Debug)]
 struct Connection {
     stream: TcpStream,
+    client: Prefix,
     stage: Stage,
     deadline: Instant,
 }
@@ -375,8 +379,8 @@ fn accept(
     page: &mut impl FnMut(&str) -> Option<(&'static str, String)>,
 ) -> bool {
     for _ in 0..ACCEPTED_AT_ONCE {
-        let stream = match listener.accept() {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match listener.accept() {
+            Ok(accepted) => accepted,
             Err(error) => {
                 let passes = matches!(
                     error.kind(),
@@ -392,7 +396,8 @@ fn accept(
             continue;
         }
         let stage = Stage::Reading(Vec::new());
-        let mut connection = Connection { stream, stage, deadline: now() + PATIENCE };
+        let (client, deadline) = (client(from.ip()), now() + PATIENCE);
+        let mut connection = Connection { stream, client, stage, deadline };
         if connection.go_on(page) {
             make_room(open);
             open.push_back(connection);
@@ -401,15 +406,19 @@ fn accept(
     true
 }
 
-/// Closes the connection that has been open longest; prefers one that has its response or no
-/// request over one that is reading its response.
+/// Closes a connection of the client that has the most: one that has its response goes before one
+/// without a request, that before one that is reading its response, and of these the oldest.
 fn make_room(open: &mut VecDeque<Connection>) {
     if open.len() < CONNECTIONS {
         return;
     }
-    let drains = open.iter().position(|c| matches!(c.stage, Stage::Draining(_)));
-    let reads = || open.iter().position(|c| matches!(c.stage, Stage::Reading(_)));
-    open.remove(drains.or_else(reads).unwrap_or(0));
+    let rank = |connection: &Connection| match connection.stage {
+        Stage::Draining(_) => 0,
+        Stage::Reading(_) => 1,
+        Stage::Writing { .. } => 2,
+    };
+    let ranked = open.iter().enumerate().map(|(age, c)| (c.client, (rank(c), age)));
+    open.remove(victim(ranked).unwrap_or(0));
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod attach;
 mod between;
 mod cgroup;
 pub mod chain;
+mod clients;
 pub mod clock;
 mod command;
 mod error;
@@ -26,6 +27,7 @@ mod stop;
 mod tun;
 
 pub use attach::{Attached, Attachment, attach};
+pub use clients::{bounded_listener, client, victim};
 pub use command::Running;
 pub use error::SystemError;
 pub use host::Host;

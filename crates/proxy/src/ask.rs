@@ -2,7 +2,7 @@
 //! for their askers; the loop of the proxy waits for nobody.
 
 use crate::config::OperationConfig;
-use justfull_net::{SystemError, http};
+use justfull_net::{SystemError, bounded_listener, http};
 use nix::sys::eventfd::EventFd;
 use nix::sys::stat::{Mode, umask};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -109,7 +109,7 @@ impl Servers {
                     SystemError::new(format!("serve metrics at {}", config.metrics), e)
                 };
                 let old = outside.metrics.filter(|old| old.local_addr().ok() == Some(address));
-                let listener = old.map_or_else(|| TcpListener::bind(address), Ok);
+                let listener = old.map_or_else(|| bounded_listener(address), Ok);
                 let listener = listener.map_err(failed)?;
                 let kept = listener.try_clone().map_err(failed)?;
                 let server = http::Server::with_listener(listener, page).map_err(failed)?;

@@ -7,6 +7,7 @@ use justfull_base::{Bytes, ConfigError, Duration, table};
 use justfull_net::PolicyRoute;
 use justfull_net::{Ports, Prefix};
 use justfull_rapid::ControlConfig;
+use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
@@ -189,7 +190,7 @@ impl ProxyConfig {
     pub fn read(file: &Path) -> Result<Self, FileError> {
         let name = file.display().to_string();
         let failed = |what: String| FileError { file: name.clone(), what };
-        let text = std::fs::read_to_string(file).map_err(|e| failed(e.to_string()))?;
+        let text = read_text(file, SETTINGS_LIMIT).map_err(|e| failed(e.to_string()))?;
         Self::parse(&text).map_err(failed)
     }
 
@@ -329,6 +330,38 @@ mod tests {
     use super::*;
 
     const LEAST: &str = "[select]\ninterfaces = [\"eth1\"]\n";
+
+    #[test]
+    fn a_configuration_that_is_no_file_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it starts");
+        assert!(made.success());
+        let long = folder.path().join("long");
+        std::fs::write(&long, "#".repeat(5_000_000)).expect("a file");
+        for (file, part) in [
+            (pipe.as_path(), "found a pipe, allowed is a regular file"),
+            (Path::new("/dev/zero"), "found a device, allowed is a regular file"),
+            (long.as_path(), "found more than 4MB"),
+        ] {
+            let error = ProxyConfig::read(file).expect_err(part).to_string();
+            assert!(error.contains(part) && error.starts_with(&*file.to_string_lossy()), "{error}");
+        }
+        // The files that it names, too.
+        for (name, rest) in [
+            ("kind = \"rnis\"\nurl = \"http://192.0.2.1\"\ntoken_file", ""),
+            ("kind = \"amqp\"\nqueues = [\"a\"]\nues", ""),
+            ("kind = \"amqp\"\nqueues = [\"a\"]\npassword_file", "ues = \"/dev/null\"\n"),
+            ("kind = \"websocket\"\nurl = \"ws://192.0.2.1\"\nues", ""),
+            ("kind = \"rnis\"\nurl = \"https://192.0.2.1\"\nca_file", ""),
+        ] {
+            for file in [&*pipe.to_string_lossy(), "/dev/zero", &*long.to_string_lossy()] {
+                let text = format!("{LEAST}[radio]\n{rest}{name} = {file:?}\n");
+                let error = ProxyConfig::parse(&text).expect_err(name);
+                assert!(error.contains("found") && error.contains("allowed is a file"), "{error}");
+            }
+        }
+    }
 
     #[test]
     fn the_least_file_is_valid_and_one_without_interfaces_is_not() {

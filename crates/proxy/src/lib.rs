@@ -94,6 +94,7 @@ fn begin(
     };
     engine.outside = servers.outside();
     ready();
+    let radio = Arc::clone(&engine.radio);
     match engine.run()? {
         Ended::HandedOver => {
             engine.leave();
@@ -104,5 +105,6 @@ fn begin(
             drop(servers);
         }
     }
+    radio.end();
     Ok(())
 }

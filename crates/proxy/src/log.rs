@@ -1,4 +1,5 @@
-//! The log: one line of JSON for each connection when it has ended.
+//! The log: one line of JSON for each connection when it has ended. A thread writes it, so that a
+//! pipe that nobody reads, or a disk that hangs, costs lines and no connection.
 
 use crate::config::OperationConfig;
 use crate::flow::{Flow, Outcome};
@@ -9,31 +10,105 @@ use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// Lines that wait to be written; one that comes when so many wait is lost.
+const WAITING: usize = 65_536;
+/// How long the end waits for lines that are not written yet.
+const END: Duration = Duration::from_secs(1);
+/// Who may read it: it says who was connected to whom.
+const MODE: u32 = 0o640;
 
 /// Bits of an address that are written when addresses are hidden: an operator's network.
 const SHOWN_BITS: [u8; 2] = [16, 32];
 
 /// See the module's page. A disk that is full loses lines and nothing else.
 pub(crate) struct Log {
-    to: Option<BufWriter<Box<dyn Write>>>,
+    to: Option<Writer>,
     hide: bool,
-    /// Lines that could not be written.
+    /// Lines that could not be written, as of the last [`Log::flush`].
     pub(crate) lost: u64,
+}
+
+/// The thread that writes.
+struct Writer {
+    lines: Option<SyncSender<String>>,
+    lost: Arc<AtomicU64>,
+    ended: Receiver<()>,
+}
+
+impl Writer {
+    fn start(to: Box<dyn Write + Send>) -> io::Result<Self> {
+        let (lines, waiting) = sync_channel::<String>(WAITING);
+        let (alive, ended) = channel();
+        let lost = Arc::<AtomicU64>::default();
+        let mut file = File { to: BufWriter::new(to), lost: Arc::clone(&lost) };
+        let work = move || {
+            while let Ok(line) = waiting.recv() {
+                file.write(&line);
+                waiting.try_iter().for_each(|line| file.write(&line));
+                file.flush();
+            }
+            drop(alive);
+        };
+        thread::Builder::new().name("log".into()).spawn(work)?;
+        Ok(Self { lines: Some(lines), lost, ended })
+    }
+
+    fn write(&self, line: String) {
+        if self.lines.as_ref().is_some_and(|lines| lines.try_send(line).is_err()) {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.lines.take());
+        // The channel closes when all is written. What is not by then is lost.
+        let _ended = self.ended.recv_timeout(END);
+    }
+}
+
+struct File {
+    to: BufWriter<Box<dyn Write + Send>>,
+    lost: Arc<AtomicU64>,
+}
+
+impl File {
+    fn write(&mut self, line: &str) {
+        // Whole or not at all: what a full disk refuses leaves no half of a line.
+        if self.to.write_all(line.as_bytes()).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.to.flush().is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Log {
     pub(crate) fn open(config: &OperationConfig) -> Result<Self, SystemError> {
-        let to: Option<Box<dyn Write>> = match config.log.as_str() {
+        let failed = |e| SystemError::new(format!("open the log {}", config.log), e);
+        let to: Option<Box<dyn Write + Send>> = match config.log.as_str() {
             "" => None,
             "-" => Some(Box::new(io::stdout())),
             path => {
-                let file = OpenOptions::new().create(true).append(true).open(path);
-                Some(Box::new(
-                    file.map_err(|e| SystemError::new(format!("open the log {path}"), e))?,
-                ))
+                let mut options = OpenOptions::new();
+                options.create(true).append(true).mode(MODE);
+                Some(Box::new(options.open(path).map_err(failed)?))
             }
         };
-        Ok(Self { to: to.map(BufWriter::new), hide: config.hide_addresses, lost: 0 })
+        let to = to.map(Writer::start).transpose().map_err(failed)?;
+        Ok(Self { to, hide: config.hide_addresses, lost: 0 })
     }
 
     fn address(&self, at: SocketAddr) -> String {
@@ -44,16 +119,14 @@ impl Log {
         }
     }
 
-    fn write(&mut self, line: &serde_json::Value) {
-        let Some(to) = &mut self.to else { return };
-        // Whole or not at all: what a full disk refuses leaves no half of a line.
-        if to.write_all(format!("{line}\n").as_bytes()).is_err() {
-            self.lost += 1;
+    fn write(&self, line: &serde_json::Value) {
+        if let Some(to) = &self.to {
+            to.write(format!("{line}\n"));
         }
     }
 
     /// A connection has ended.
-    pub(crate) fn ended(&mut self, flow: &Flow, now: Instant, outcome: Outcome) {
+    pub(crate) fn ended(&self, flow: &Flow, now: Instant, outcome: Outcome) {
         if self.to.is_none() {
             return;
         }
@@ -72,7 +145,7 @@ impl Log {
     }
 
     /// A connection that never began has ended.
-    pub(crate) fn refused(&mut self, client: SocketAddr, server: SocketAddr, outcome: Outcome) {
+    pub(crate) fn refused(&self, client: SocketAddr, server: SocketAddr, outcome: Outcome) {
         if self.to.is_none() {
             return;
         }
@@ -87,18 +160,21 @@ impl Log {
     }
 
     /// Something else has happened.
-    pub(crate) fn note(&mut self, event: &str, what: &str) {
+    pub(crate) fn note(&self, event: &str, what: &str) {
         let line = json!({ "time": unix_seconds(), "event": event, "what": what });
         self.write(&line);
-        self.flush();
     }
 
-    /// Writes what waits.
+    /// Waits a moment until all is written, and writes no more.
+    pub(crate) fn end(&mut self) {
+        self.flush();
+        self.to = None;
+    }
+
+    /// Counts what was lost. What waits is written at once, by the thread.
     pub(crate) fn flush(&mut self) {
-        if let Some(to) = &mut self.to
-            && to.flush().is_err()
-        {
-            self.lost += 1;
+        if let Some(to) = &self.to {
+            self.lost = to.lost.load(Ordering::Relaxed);
         }
     }
 }
@@ -108,4 +184,59 @@ impl Log {
 fn unix_seconds() -> f64 {
     let now = std::time::SystemTime::now();
     now.duration_since(std::time::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_net::clock::now;
+
+    /// A reader that has stopped reading.
+    struct Hung(Receiver<()>);
+
+    impl Write for Hung {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // Until the test is over.
+            let _over = self.0.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_hangs_costs_lines_and_no_time() {
+        let (over, hangs) = channel();
+        let to = Writer::start(Box::new(Hung(hangs))).expect("a thread");
+        let mut log = Log { to: Some(to), hide: false, lost: 0 };
+        for _ in 0..WAITING + 10_000 {
+            log.note("test", "a line");
+        }
+        log.flush();
+        // The thread has taken what fits its buffer, and one more.
+        assert!((9_000..=10_000).contains(&log.lost), "{}", log.lost);
+        let began = now();
+        drop(log);
+        let took = now().duration_since(began);
+        assert!((END..3 * END).contains(&took), "the end waits a moment: {took:?}");
+        drop(over);
+    }
+
+    #[test]
+    fn the_file_is_closed_to_strangers_and_whole_at_the_end() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let config =
+            OperationConfig { log: path.display().to_string(), ..OperationConfig::default() };
+        let log = Log::open(&config).expect("it opens");
+        log.note("test", "a line");
+        drop(log);
+        let mode = path.metadata().expect("a file").permissions().mode();
+        assert_eq!(mode & 0o137, 0, "{mode:o}");
+        let text = std::fs::read_to_string(&path).expect("it reads");
+        assert!(text.ends_with("\"a line\"}\n"), "all is written at the end: {text}");
+    }
 }

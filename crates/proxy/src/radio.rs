@@ -8,6 +8,7 @@ mod amqp;
 mod config;
 mod json_lines;
 mod rnis;
+mod stream;
 mod websocket;
 
 pub use config::{
@@ -20,7 +21,7 @@ use justfull_rnis::Report;
 use nix::sys::eventfd::EventFd;
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -39,6 +40,8 @@ pub(crate) enum State {
     Connecting,
     /// It can be read.
     Connected,
+    /// It can be read, and what is better is refused, and why.
+    Asking(String),
     /// It cannot be read, and why.
     Refused(String),
 }
@@ -49,6 +52,7 @@ impl fmt::Display for State {
             Self::None => f.write_str("none"),
             Self::Connecting => f.write_str("connecting"),
             Self::Connected => f.write_str("connected"),
+            Self::Asking(why) => write!(f, "connected, asking: {why}"),
             Self::Refused(why) => write!(f, "refused: {why}"),
         }
     }
@@ -66,7 +70,16 @@ pub(crate) struct Account {
     /// Connections that were made.
     connections: AtomicU64,
     state: Mutex<State>,
+    /// The proxy ends: what the source has of others is to be given back.
+    ends: AtomicBool,
+    /// It has something of others.
+    holds: AtomicBool,
 }
+
+/// How long the end waits for a source that has something of others.
+const END: Duration = Duration::from_secs(1);
+/// How often it looks.
+const LOOK: Duration = Duration::from_millis(5);
 
 impl Account {
     pub(crate) fn garbled(&self) -> u64 {
@@ -83,6 +96,15 @@ impl Account {
 
     pub(crate) fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Lets the source give back what it has of others, and waits a moment for that.
+    pub(crate) fn end(&self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let began = now();
+        while self.holds.load(Ordering::Relaxed) && now().duration_since(began) < END {
+            thread::sleep(LOOK);
+        }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -133,10 +155,22 @@ impl Sink {
     }
 
     fn state(&self, state: State) {
-        if state == State::Connected {
+        let mut now = self.account.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let was = matches!(*now, State::Connected | State::Asking(_));
+        if state == State::Connected && !was {
             self.account.connections.fetch_add(1, Ordering::Relaxed);
         }
-        *self.account.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *now = state;
+    }
+
+    /// True when the proxy ends.
+    fn ends(&self) -> bool {
+        self.account.ends.load(Ordering::Relaxed)
+    }
+
+    /// The source has something of others that it gives back at the end, or not any more.
+    fn holds(&self, holds: bool) {
+        self.account.holds.store(holds, Ordering::Relaxed);
     }
 }
 

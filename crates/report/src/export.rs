@@ -32,7 +32,7 @@ pub use columns::{
 pub use folder::ResultsFolder;
 
 pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
-pub use sink::{ExportError, Sink, write_whole};
+pub use sink::{ExportError, Sink, remove_left, write_whole};
 #[cfg(feature = "parquet")]
 use summary::long_parquet;
 #[cfg(feature = "parquet")]

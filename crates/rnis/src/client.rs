@@ -1,5 +1,7 @@
 //! A client of HTTP that waits for nobody long.
 
+use crate::callback::{Callbacks, Open};
+use justfull_trace::input::{SETTINGS_LIMIT, read_capped};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +10,14 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use ureq::Agent;
+use ureq::config::Config;
 use ureq::http::Response;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Body, Error};
 
-/// Longest answer that is read.
-const LONGEST_ANSWER: u64 = 16 << 20;
+/// Longest answer that a service gives and a client reads: 65 536 UEs of two addresses have 22 MB.
+pub(crate) const LONGEST_ANSWER: usize = 32 << 20;
 /// How long an open connection may wait for its next request: less than a server keeps it.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -23,8 +27,22 @@ const IDLE: Duration = Duration::from_secs(1);
 /// # Errors
 /// The file cannot be read or has no certificate.
 pub fn agent(ca: Option<&Path>, patience: Duration) -> io::Result<Agent> {
+    Ok(config(ca, patience)?.into())
+}
+
+/// As [`agent`], for notifications, which go only where `callbacks` says.
+pub(crate) fn notifier(
+    ca: Option<&Path>,
+    patience: Duration,
+    callbacks: Callbacks,
+) -> io::Result<Agent> {
+    let config = config(ca, patience)?;
+    Ok(Agent::with_parts(config, DefaultConnector::default(), Open(callbacks)))
+}
+
+fn config(ca: Option<&Path>, patience: Duration) -> io::Result<Config> {
     let roots = match ca {
-        Some(file) => certificates(&std::fs::read(file)?)?,
+        Some(file) => certificates(&read_capped(file, SETTINGS_LIMIT)?)?,
         None => Vec::new(),
     };
     let tls = TlsConfig::builder()
@@ -41,7 +59,7 @@ pub fn agent(ca: Option<&Path>, patience: Duration) -> io::Result<Agent> {
         .proxy(None)
         .user_agent("justfull")
         .build();
-    Ok(config.into())
+    Ok(config)
 }
 
 /// TLS of a client that trusts the certificates of `ca`, a file of PEM, for protocols other than
@@ -50,7 +68,7 @@ pub fn agent(ca: Option<&Path>, patience: Duration) -> io::Result<Agent> {
 /// # Errors
 /// The file cannot be read or has no certificate.
 pub fn tls_client(ca: &Path) -> io::Result<Arc<ClientConfig>> {
-    let trusted = certificates(&std::fs::read(ca)?)?;
+    let trusted = certificates(&read_capped(ca, SETTINGS_LIMIT)?)?;
     let mut roots = RootCertStore::empty();
     // As for HTTPS: one of a system's collection that cannot be used vouches for nobody.
     roots.add_parsable_certificates(trusted.iter().map(|one| CertificateDer::from(one.der())));
@@ -71,13 +89,13 @@ fn certificates(pem: &[u8]) -> io::Result<Vec<Certificate<'static>>> {
     if found.is_empty() { Err(invalid("it has no certificate in PEM".into())) } else { Ok(found) }
 }
 
-/// The status of an answer and its body, if that is no longer than 16 MiB.
+/// The status of an answer and its body, if that is no longer than 32 MiB.
 ///
 /// # Errors
 /// There was no answer in time, or it is longer.
 pub fn bounded(answer: Result<Response<Body>, Error>) -> Result<(u16, Vec<u8>), String> {
     let mut answer = answer.map_err(|e| e.to_string())?;
     let status = answer.status().as_u16();
-    let body = answer.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
+    let body = answer.body_mut().with_config().limit(LONGEST_ANSWER as u64).read_to_vec();
     Ok((status, body.map_err(|e| e.to_string())?))
 }

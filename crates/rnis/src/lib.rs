@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod associate;
+mod callback;
 mod client;
 mod document;
 mod formats;
@@ -18,15 +19,17 @@ mod query;
 mod report;
 mod routes;
 mod service;
+mod share;
 mod subscription;
 mod token;
 pub mod types;
 
+pub use callback::Callbacks;
 pub use client::{agent, bounded, tls_client};
 pub use document::document;
 pub use formats::{Notification, SrsranCell, UeTable, flexran, notification, reports, srsran};
 pub use lines::{Line, open_lines, read_lines};
-pub use listen::{Listening, Tls, listen};
+pub use listen::{Listening, Tls, TlsError, listen};
 pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport};
 pub use routes::serve;
 pub use service::{CellIdentity, Service};

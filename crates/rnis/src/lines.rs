@@ -27,7 +27,12 @@ pub enum Line {
 /// # Errors
 /// It is not there, or may not be read.
 pub fn open_lines(path: &Path) -> io::Result<File> {
-    let pipe = path.metadata()?.file_type().is_fifo();
+    let found = path.metadata()?.file_type();
+    let pipe = found.is_fifo();
+    if !pipe && !found.is_file() {
+        let what = "found what is neither, allowed is a file or a named pipe";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
     OpenOptions::new().read(true).write(pipe).open(path)
 }
 

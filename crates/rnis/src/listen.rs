@@ -1,13 +1,21 @@
-//! A server of HTTP/1.1 whose clients cannot hold it: a thread with tokio's and hyper's limits.
+//! A server of HTTP/1.1 whose clients cannot hold it: a thread with tokio's and hyper's limits, a
+//! time in which an answer must be read, and for each client a share of places and bytes.
 
+use crate::client::LONGEST_ANSWER;
+use crate::share::{Held, Open, Places, Reader};
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use justfull_net::{bounded_listener, client};
+use justfull_trace::input::{SETTINGS_LIMIT, read_capped};
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,17 +23,17 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{self, ServerConfig};
 
-/// Connections at a time; more wait.
-const CONNECTIONS: usize = 256;
 /// For a request's head, for a handshake, and for a request as a whole.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Names that are looked up at a time.
+const LOOKUPS: usize = 16;
 /// Bytes of a request's head, and of what is read ahead.
 const BUFFER: usize = 16 * 1024;
 
@@ -38,21 +46,38 @@ impl Tls {
     ///
     /// # Errors
     /// A file cannot be read or does not have them, or they do not belong together.
-    pub fn read(certificates: &Path, key: &Path) -> Result<Self, String> {
-        let named = |file: &Path, e: String| format!("{}: {e}", file.display());
-        let chain: Vec<CertificateDer> = CertificateDer::pem_file_iter(certificates)
-            .and_then(Iterator::collect)
-            .map_err(|e| named(certificates, e.to_string()))?;
+    pub fn read(certificates: &Path, key: &Path) -> Result<Self, TlsError> {
+        let of_chain = |e: &dyn fmt::Display| {
+            TlsError::Certificates(format!("{}: {e}", certificates.display()))
+        };
+        let of_key = |e: &dyn fmt::Display| TlsError::Key(format!("{}: {e}", key.display()));
+        let bytes = read_capped(certificates, SETTINGS_LIMIT).map_err(|e| of_chain(&e))?;
+        let chain: Result<Vec<CertificateDer>, _> =
+            CertificateDer::pem_slice_iter(&bytes).collect();
+        let chain = chain.map_err(|e| of_chain(&e))?;
         if chain.is_empty() {
-            return Err(named(certificates, "it has no certificate in PEM".into()));
+            return Err(of_chain(&"it has no certificate in PEM"));
         }
-        let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| named(key, e.to_string()))?;
+        let bytes = read_capped(key, SETTINGS_LIMIT).map_err(|e| of_key(&e))?;
+        let secret = PrivateKeyDer::from_pem_slice(&bytes).map_err(|e| of_key(&e))?;
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
-            .map_err(|e| named(key, e.to_string()))?;
+            .map_err(|e| match e {
+                rustls::Error::InvalidCertificate(_) => of_chain(&e),
+                _ => of_key(&e),
+            })?;
         Ok(Self(Arc::new(config)))
     }
+}
+
+/// Which file of a server of HTTPS is wrong, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TlsError {
+    /// That of the certificates.
+    Certificates(String),
+    /// That of the key, which may be another certificate's.
+    Key(String),
 }
 
 /// A server that runs until it is dropped.
@@ -81,41 +106,67 @@ impl Drop for Listening {
     }
 }
 
-/// Serves `router` at `address`. A request that takes longer than 5 s is answered with 408.
+/// Serves `router` at `address`, to at most `connections` at a time: half of them for one client,
+/// and a new one takes the place of the one that has been silent longest. A request that takes
+/// longer than 5 s is answered with 408, and a client that does not read its answer is let go.
 ///
 /// # Errors
 /// The address cannot be bound, or the thread cannot be started.
-pub fn listen(address: SocketAddr, tls: Option<Tls>, router: Router) -> io::Result<Listening> {
-    let listener = std::net::TcpListener::bind(address)?;
+pub fn listen(
+    address: SocketAddr,
+    tls: Option<Tls>,
+    router: Router,
+    connections: usize,
+) -> io::Result<Listening> {
+    let listener = bounded_listener(address)?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(LOOKUPS)
+        .enable_all()
+        .build()?;
     let router = router.layer(from_fn(patient));
     let (stop, stopped) = oneshot::channel::<()>();
+    let places = Places::new(connections);
     let work = move || {
         runtime.block_on(async {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
             tokio::select! {
-                () = accept(listener, tls, router) => {}
+                () = accept(listener, tls, router, places) => {}
                 _stopped = stopped => {}
             }
         });
+        // Whoever still looks a name up is not waited for.
+        runtime.shutdown_background();
     };
     let thread = thread::Builder::new().name("http".into()).spawn(work)?;
     Ok(Listening { address, stop: Some(stop), thread: Some(thread) })
 }
 
+/// Answers a request in time, with a body that counts as its client's until it has been sent.
 async fn patient(request: Request, next: Next) -> Response {
+    let open = request.extensions().get::<Open>().cloned();
     let answer = tokio::time::timeout(PATIENCE, next.run(request)).await;
-    answer.unwrap_or_else(|_late| StatusCode::REQUEST_TIMEOUT.into_response())
+    let answer = answer.unwrap_or_else(|_late| StatusCode::REQUEST_TIMEOUT.into_response());
+    let (head, body) = answer.into_parts();
+    let Ok(bytes) = to_bytes(body, LONGEST_ANSWER).await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    match open {
+        Some(open) => Response::from_parts(head, Body::new(Held::new(open, bytes))),
+        None => Response::from_parts(head, bytes.into()),
+    }
 }
 
-async fn accept(listener: tokio::net::TcpListener, tls: Option<Tls>, router: Router) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+async fn accept(
+    listener: tokio::net::TcpListener,
+    tls: Option<Tls>,
+    router: Router,
+    places: Places,
+) {
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(_) => {
                 // No descriptors, perhaps: they come back.
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -123,19 +174,32 @@ async fn accept(listener: tokio::net::TcpListener, tls: Option<Tls>, router: Rou
             }
         };
         let (tls, router) = (tls.clone(), router.clone());
-        tokio::spawn(async move {
-            // Whatever ends a connection is its client's.
-            let _ended = connection(stream, tls, router).await;
-            drop(place);
+        places.enter(client(from.ip()), |open| {
+            tokio::spawn(async move {
+                // Whatever ends a connection is its client's.
+                let _ended = connection(stream, tls, router, &open).await;
+                open.leave();
+            })
+            .abort_handle()
         });
     }
 }
 
-async fn connection(stream: TcpStream, tls: Option<Tls>, router: Router) -> io::Result<()> {
+async fn connection(
+    stream: TcpStream,
+    tls: Option<Tls>,
+    router: Router,
+    open: &Open,
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    let stream = Reader::new(stream, open.clone());
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(BUFFER);
-    let service = TowerToHyperService::new(router);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(open.clone());
+        router.call(request)
+    });
     let ended = match tls {
         None => http.serve_connection(TokioIo::new(stream), service).await,
         Some(Tls(config)) => {

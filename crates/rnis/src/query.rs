@@ -1,10 +1,12 @@
 //! The parameters of queries, and what is wrong with a request.
 
+use crate::client::LONGEST_ANSWER;
 use crate::types::ProblemDetails;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use justfull_net::Prefix;
 use serde::Serialize;
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// What a parameter may be.
@@ -197,11 +199,35 @@ impl IntoResponse for Problem {
     }
 }
 
-/// An answer of JSON.
+/// An answer of JSON, if it is no longer than a client reads.
 pub(crate) fn written(status: StatusCode, value: &impl Serialize) -> Response {
-    // The types that are answered with can always be written.
-    let text = serde_json::to_string(value).unwrap_or_default();
-    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
+    let mut text = Text(Vec::new());
+    // The types that are answered with can always be written, so it is their length.
+    match serde_json::to_writer(&mut text, value) {
+        Ok(()) => (status, [(header::CONTENT_TYPE, "application/json")], text.0).into_response(),
+        Err(_) => {
+            let most = LONGEST_ANSWER >> 20;
+            Problem::new(400, format!("the answer has more than {most} MiB: ask for fewer UEs"))
+                .into_response()
+        }
+    }
+}
+
+/// A text that is no longer than an answer may be.
+struct Text(Vec<u8>);
+
+impl io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > LONGEST_ANSWER {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

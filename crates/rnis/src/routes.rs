@@ -4,7 +4,8 @@ use crate::document::document;
 use crate::listen::{Listening, Tls, listen};
 use crate::query::{self, Asked, Parameter, Problem, written};
 use crate::service::Service;
-use crate::token::{Tokens, User};
+use crate::share::Open;
+use crate::token::{Share, Tokens, User};
 use crate::types::{
     DOCUMENT, LinkType, REPORTS, ROOT, SubscriptionLink, SubscriptionLinkList, SubscriptionLinks,
     WrittenSubscription,
@@ -17,10 +18,16 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use justfull_net::Prefix;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
+/// Connections at a time.
+const CONNECTIONS: usize = 256;
+/// How long the name of a receiver may be looked up.
+const NAMES: Duration = Duration::from_secs(1);
 /// Longest body of a request.
 const LONGEST_BODY: usize = 256 * 1024;
 
@@ -67,7 +74,7 @@ pub fn serve(
         .layer(from_fn_with_state(app.clone(), admit))
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .with_state(app);
-    listen(address, tls, router)
+    listen(address, tls, router, CONNECTIONS)
 }
 
 /// Lets in who may.
@@ -78,7 +85,11 @@ async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Resp
     let writes = !matches!(*request.method(), Method::GET | Method::HEAD);
     match app.tokens.user(request.headers(), writes) {
         Ok(user) => {
+            let client = request.extensions().get::<Open>().map(Open::client);
+            let client = client.unwrap_or(Prefix::of(Ipv4Addr::UNSPECIFIED.into(), 32));
+            let share = app.tokens.share(user, client);
             request.extensions_mut().insert(user);
+            request.extensions_mut().insert(share);
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
@@ -86,7 +97,9 @@ async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Resp
 }
 
 async fn describe() -> Response {
-    (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], document()).into_response()
+    // Everybody may ask, so it is made once.
+    static TEXT: LazyLock<String> = LazyLock::new(document);
+    (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
 }
 
 /// What a query asks for, of which `known` are the parameters.
@@ -161,14 +174,29 @@ fn posted(
     WrittenSubscription::parse(&body)
 }
 
+/// Refuses a receiver to which nothing may be sent.
+async fn reachable(app: &App, subscription: &WrittenSubscription) -> Result<(), Problem> {
+    let (callbacks, callback) =
+        (app.service.callbacks().clone(), subscription.callback().to_owned());
+    let look = tokio::task::spawn_blocking(move || callbacks.refusal(&callback));
+    match tokio::time::timeout(NAMES, look).await {
+        Ok(Ok(Some(why))) => Err(Problem::new(422, why)),
+        // Who sends looks again.
+        _ => Ok(()),
+    }
+}
+
 async fn subscribe(
     State(app): State<App>,
     Extension(user): Extension<User>,
+    Extension(share): Extension<Share>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
     let subscription = posted(&headers, body)?;
-    let (href, made) = app.service.subscribe(user, subscription, &root(&app, &headers))?;
+    reachable(&app, &subscription).await?;
+    let root = root(&app, &headers);
+    let (href, made) = app.service.subscribe((user, share), subscription, &root)?;
     let mut answer = written(StatusCode::CREATED, &made);
     if let Ok(href) = HeaderValue::from_str(&href) {
         answer.headers_mut().insert(header::LOCATION, href);
@@ -194,6 +222,7 @@ async fn resubscribe(
     // Who asks for another's learns nothing else of it.
     app.service.subscription((user, &id))?;
     let subscription = posted(&headers, body)?;
+    reachable(&app, &subscription).await?;
     Ok(written(StatusCode::OK, &app.service.resubscribe((user, &id), subscription)?))
 }
 

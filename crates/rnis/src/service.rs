@@ -1,9 +1,11 @@
 //! What is known of the UEs, and who is told of it.
 
+use crate::callback::Callbacks;
+use crate::client::notifier;
 use crate::notify::{self, Item, Mailbox};
 use crate::query::{Asked, Problem};
 use crate::report::Report;
-use crate::token::User;
+use crate::token::{Share, User};
 use crate::types::{
     AssociateId, CellInfo, CellUeInfo, CellUserInfo, Ecgi, ErabInfo, ErabQosParameters,
     ErabReleaseInfo, FilterCriteriaQci, L2Meas, Plmn, PlmnInfo, RabEstNotification, RabInfo,
@@ -22,8 +24,9 @@ use ureq::Agent;
 
 /// UEs that are known at a time; reports of more are dropped.
 const MOST_UES: usize = 65_536;
-/// Subscriptions at a time. Each has a thread.
+/// Subscriptions at a time, and those of one user. Each has a thread.
 const MOST_SUBSCRIPTIONS: usize = 64;
+const SHARE: usize = 16;
 /// A UE without a report for this long is gone, and its bearer with it.
 const GONE: Duration = Duration::from_secs(10);
 /// How often those are looked for.
@@ -95,6 +98,8 @@ struct Known {
 #[derive(Debug)]
 struct Entry {
     user: User,
+    /// Of whose share it is.
+    of: Share,
     written: WrittenSubscription,
     /// UEs that reports are sent of; none: all.
     ues: Vec<Prefix>,
@@ -116,25 +121,36 @@ pub struct Service {
     own: Weak<Self>,
     cell: CellIdentity,
     agent: Agent,
+    callbacks: Callbacks,
     inner: Mutex<Inner>,
     requests: AtomicU64,
 }
 
 impl Service {
-    /// A service that knows nothing yet. Notifications over HTTPS go to those whose certificate one
-    /// of `ca`, a file of PEM, has signed.
+    /// A service that knows nothing yet. Notifications go where `callbacks` says, and over HTTPS to
+    /// those whose certificate one of `ca`, a file of PEM, has signed.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn new(cell: CellIdentity, ca: Option<&Path>) -> io::Result<Arc<Self>> {
-        let agent = crate::agent(ca, PATIENCE)?;
+    pub fn new(
+        cell: CellIdentity,
+        ca: Option<&Path>,
+        callbacks: Callbacks,
+    ) -> io::Result<Arc<Self>> {
+        let agent = notifier(ca, PATIENCE, callbacks.clone())?;
         Ok(Arc::new_cyclic(|own| Self {
             own: own.clone(),
             cell,
             agent,
+            callbacks,
             inner: Mutex::default(),
             requests: AtomicU64::new(0),
         }))
+    }
+
+    /// Where notifications may be sent.
+    pub(crate) const fn callbacks(&self) -> &Callbacks {
+        &self.callbacks
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -323,7 +339,7 @@ impl Service {
     /// Adds a subscription of `user`; `root` is the address of the list of subscriptions.
     pub(crate) fn subscribe(
         &self,
-        user: User,
+        (user, of): (User, Share),
         mut written: WrittenSubscription,
         root: &str,
     ) -> Result<(String, WrittenSubscription), Problem> {
@@ -335,6 +351,10 @@ impl Service {
                 429,
                 format!("there are {MOST_SUBSCRIPTIONS} subscriptions already"),
             ));
+        }
+        if inner.subscriptions.values().filter(|entry| entry.of == of).count() >= SHARE {
+            let detail = format!("you have {SHARE} subscriptions already, allowed are no more");
+            return Err(Problem::new(429, detail));
         }
         inner.next += 1;
         let number = inner.next;
@@ -350,7 +370,7 @@ impl Service {
         if let Err(error) = notify::start(Arc::clone(&mailbox), self.agent.clone(), ended) {
             return Err(Problem::new(429, format!("no thread for it: {error}")));
         }
-        let entry = Entry { user, written: written.clone(), ues, mailbox };
+        let entry = Entry { user, of, written: written.clone(), ues, mailbox };
         inner.subscriptions.insert(number, entry);
         Ok((href, written))
     }

@@ -3,7 +3,8 @@
 use crate::query::Problem;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use std::fs;
+use justfull_net::Prefix;
+use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::io;
 use std::path::Path;
 
@@ -22,14 +23,29 @@ pub struct Tokens {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User(pub(crate) usize);
 
+/// Whose share of what is bounded: a user's, or an address's where users are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Share {
+    User(usize),
+    Address(Prefix),
+}
+
 impl Tokens {
+    /// Whose share it is that `user` at `address` takes.
+    pub(crate) const fn share(&self, user: User, address: Prefix) -> Share {
+        match self.known {
+            Some(_) => Share::User(user.0),
+            None => Share::Address(address),
+        }
+    }
+
     /// Reads a file with a token on each line; after a blank, `read` lets it only query. Lines
     /// that begin with `#` are left out.
     ///
     /// # Errors
     /// The file cannot be read, or a line of it is no token.
     pub fn read(file: &Path) -> io::Result<Self> {
-        let text = fs::read_to_string(file)?;
+        let text = read_text(file, SETTINGS_LIMIT)?;
         let mut known = Vec::new();
         for (number, line) in (1..).zip(text.lines().map(str::trim)) {
             if line.is_empty() || line.starts_with('#') {
@@ -95,7 +111,7 @@ fn same(a: &str, b: &str) -> bool {
 /// # Errors
 /// The file cannot be read or has no token.
 pub fn read_token(file: &Path) -> io::Result<String> {
-    let text = fs::read_to_string(file)?;
+    let text = read_text(file, SETTINGS_LIMIT)?;
     let token = text.trim();
     if is_token(token) {
         return Ok(token.to_owned());
@@ -106,6 +122,7 @@ pub fn read_token(file: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn asks(tokens: &Tokens, value: &str, writes: bool) -> Result<usize, u16> {
         let mut headers = HeaderMap::new();
@@ -136,5 +153,29 @@ mod tests {
         assert_eq!(read_token(&file).expect("a token"), "abc");
         fs::write(&file, "two tokens\n").expect("a file");
         assert!(read_token(&file).is_err());
+    }
+
+    #[test]
+    fn what_is_no_file_of_tokens_is_refused_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it starts");
+        assert!(made.success());
+        let long = folder.path().join("long");
+        fs::write(&long, vec![b'a'; 5 << 20]).expect("a file");
+        for (file, part) in [
+            (pipe.as_path(), "found a pipe, allowed is a regular file"),
+            (Path::new("/dev/zero"), "found a device, allowed is a regular file"),
+            (long.as_path(), "found more than 4MB"),
+        ] {
+            for error in [Tokens::read(file).map(drop), read_token(file).map(drop)] {
+                let error = error.expect_err(part).to_string();
+                assert!(error.contains(part), "{error}");
+            }
+            let ca = crate::tls_client(file).map(drop).expect_err(part).to_string();
+            assert!(ca.contains(part), "{ca}");
+            let ues = crate::UeTable::read(file).map(drop).expect_err(part).to_string();
+            assert!(ues.contains(part), "{ues}");
+        }
     }
 }

@@ -6,9 +6,12 @@ use axum::extract::State;
 use axum::routing::post;
 use justfull_rnis::types::{REPORTS, TimeStamp};
 use justfull_rnis::{
-    CellIdentity, Listening, Report, Service, Tokens, agent, bounded, listen, serve,
+    Callbacks, CellIdentity, Listening, Report, Service, Tokens, agent, bounded, listen, serve,
 };
 use serde_json::{Value, json};
+use socket2::{Domain, Socket, Type};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -30,7 +33,12 @@ struct Served {
 }
 
 fn served(tokens: Tokens) -> Served {
-    let service = Service::new(CellIdentity::default(), None).expect("a service");
+    served_by(tokens, "127.0.0.0/8")
+}
+
+fn served_by(tokens: Tokens, allowed: &str) -> Served {
+    let callbacks = Callbacks::allowing(vec![allowed.parse().expect("a prefix")]);
+    let service = Service::new(CellIdentity::default(), None, callbacks).expect("a service");
     let address = "127.0.0.1:0".parse().expect("an address");
     let server = serve(address, None, tokens, Arc::clone(&service)).expect("it listens");
     Served { service, at: format!("http://{}", server.address()), _server: server }
@@ -66,7 +74,7 @@ fn receiver() -> (Receiver<Value>, String, Listening) {
     }
     let (to, got) = channel();
     let router = Router::new().route("/here", post(take)).with_state(to);
-    let server = listen("127.0.0.1:0".parse().expect("an address"), None, router);
+    let server = listen("127.0.0.1:0".parse().expect("an address"), None, router, 8);
     let server = server.expect("it listens");
     (got, format!("http://{}/here", server.address()), server)
 }
@@ -225,7 +233,164 @@ fn what_cannot_be_served_is_refused_with_its_reason() {
     while served.ask("POST", "/rni/v2/subscriptions", Some(&good)).0 == 201 {
         most += 1;
     }
-    assert_eq!(most, 64, "subscriptions are bounded");
+    assert_eq!(most, 16, "those of one address are bounded");
+}
+
+#[test]
+fn each_user_has_a_share_of_the_subscriptions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tokens");
+    let names: Vec<String> = (0..6).map(|n| format!("user{n}")).collect();
+    std::fs::write(&file, names.join("\n")).expect("a file");
+    let served = served(Tokens::read(&file).expect("tokens"));
+    let agent = agent(None, SOON).expect("a client");
+    let subscribe = |token: &str| {
+        let body = json!({
+            "subscriptionType": "RabEstSubscription",
+            "callbackReference": "http://127.0.0.1:1/",
+            "filterCriteriaQci": {"qci": 9},
+        });
+        let uri = format!("{}/rni/v2/subscriptions", served.at);
+        let request = agent.post(uri).header("Authorization", format!("Bearer {token}"));
+        let answer = request.content_type("application/json").send(body.to_string());
+        bounded(answer).expect("an answer").0
+    };
+    let taken = names.iter().map(|name| (0..20).filter(|_| subscribe(name) == 201).count());
+    assert_eq!(taken.collect::<Vec<_>>(), [16, 16, 16, 16, 0, 0], "64 in all");
+    assert_eq!(subscribe("user0"), 429);
+}
+
+#[test]
+fn notifications_go_to_no_closed_address_whatever_its_name() {
+    let served = served_by(Tokens::default(), "127.0.0.7/32");
+    let with = |callback: &str| {
+        let body = json!({
+            "subscriptionType": "RabEstSubscription",
+            "callbackReference": callback,
+            "filterCriteriaQci": {"qci": 9},
+        });
+        served.ask("POST", "/rni/v2/subscriptions", Some(&body))
+    };
+    for host in ["127.0.0.1", "localhost", "2130706433", "0177.1", "169.254.169.254", "[::1]"] {
+        let (status, problem) = with(&format!("http://{host}:9103/here"));
+        let detail = problem["detail"].as_str().unwrap_or_default();
+        assert!(status == 422 && detail.contains("callbackReference"), "{host}: {problem}");
+        assert!(detail.contains("allowed is another host"), "{problem}");
+    }
+    let (status, made) = with("http://127.0.0.7:9103/here");
+    assert_eq!(status, 201, "{made}");
+    let href = made["_links"]["self"]["href"].as_str().expect("a link");
+    let path = href.strip_prefix(&served.at).expect("its own address");
+    let mut other = made.clone();
+    other["callbackReference"] = json!("http://localhost:9103/");
+    assert_eq!(served.ask("PUT", path, Some(&other)).0, 422, "nor by a change");
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let served = served(Tokens::default());
+    let (got, secret, _receiver) = receiver();
+    let (to, asked) = channel();
+    let redirect = post(move || {
+        let _gone = to.send(());
+        let there = [("location", secret.clone())];
+        async move { (axum::http::StatusCode::TEMPORARY_REDIRECT, there) }
+    });
+    let router = Router::new().route("/", redirect);
+    let server = listen("127.0.0.1:0".parse().expect("an address"), None, router, 8);
+    let server = server.expect("it listens");
+    let body = json!({
+        "subscriptionType": "RabEstSubscription",
+        "callbackReference": format!("http://{}/", server.address()),
+        "filterCriteriaQci": {"qci": 9},
+    });
+    assert_eq!(served.ask("POST", "/rni/v2/subscriptions", Some(&body)).0, 201);
+    served.service.report(&report("\"10.45.0.1\"", 1));
+    asked.recv_timeout(SOON).expect("it is notified");
+    assert!(got.recv_timeout(Duration::from_millis(300)).is_err(), "nobody else is");
+}
+
+/// A client that reads nothing, of the address `from`.
+fn deaf(served: &Served, from: &str, path: &str, requests: usize) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.set_recv_buffer_size(2_048).expect("a size");
+    let from: SocketAddr = format!("{from}:0").parse().expect("an address");
+    socket.bind(&from.into()).expect("it is bound");
+    let at: SocketAddr = served.at["http://".len()..].parse().expect("an address");
+    socket.connect(&at.into()).expect("it connects");
+    let stream = TcpStream::from(socket);
+    stream.set_write_timeout(Some(Duration::from_millis(100))).expect("a time");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+    let _full = (&stream).write_all(request.repeat(requests).as_bytes());
+    stream
+}
+
+#[test]
+fn readers_that_do_not_read_hold_nobody_and_are_let_go() {
+    let served = served(Tokens::default());
+    let mut first = deaf(&served, "127.0.0.1", "/openapi.json", 400);
+    let all: Vec<TcpStream> =
+        (0..300).map(|_| deaf(&served, "127.0.0.1", "/openapi.json", 100)).collect();
+    // With its 300 connections open, the same client is served, and so are others.
+    assert_eq!(served.get("/rni/v2/queries/rab_info").0, 200);
+    let request = b"GET /rni/v2/queries/rab_info HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let other = deaf(&served, "127.0.0.2", "/openapi.json", 0);
+    (&other).write_all(request).expect("it is sent");
+    let mut answer = String::new();
+    (&other).read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    drop(all);
+    // The first had its time, and read nothing: it has what was on its way, and the end.
+    first.set_read_timeout(Some(SOON)).expect("a time");
+    let mut got = Vec::new();
+    let _reset = first.read_to_end(&mut got);
+    let answers = String::from_utf8_lossy(&got).matches("HTTP/1.1 200 OK").count();
+    assert!(answers < 400, "it was let go: {answers}");
+}
+
+#[test]
+fn a_reader_that_is_too_slow_is_let_go() {
+    let served = served(Tokens::default());
+    let mut slow = deaf(&served, "127.0.0.1", "/openapi.json", 400);
+    slow.set_read_timeout(Some(SOON)).expect("a time");
+    // 10 kB a second: less than it must read.
+    let mut bytes = vec![0; 1_000];
+    for _ in 0..600 {
+        match slow.read(&mut bytes) {
+            Ok(0) => return,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return,
+            Ok(_) => std::thread::sleep(Duration::from_millis(100)),
+            Err(error) => panic!("it is served or let go: {error}"),
+        }
+    }
+    panic!("it reads for ever");
+}
+
+#[test]
+fn answers_of_all_ues_are_read_and_longer_ones_are_refused() {
+    let served = served(Tokens::default());
+    for ue in 0..65_536_u32 {
+        let [_, _, high, low] = ue.to_be_bytes();
+        let both = format!("[\"10.45.{high}.{low}\", \"fd45:0:0:{ue:x}::/64\"]");
+        assert!(served.service.report(&report(&both, 1)), "{ue}");
+    }
+    let agent = agent(None, SOON).expect("a client");
+    let ask = || bounded(agent.get(format!("{}{REPORTS}", served.at)).call()).expect("an answer");
+    let (status, body) = ask();
+    assert_eq!(status, 200);
+    assert!(body.len() > 16 << 20, "{}", body.len());
+    let told: Value = serde_json::from_slice(&body).expect("JSON");
+    assert_eq!(told["reports"].as_array().map(Vec::len), Some(65_536));
+    for ue in 0..65_536_u32 {
+        let [_, _, high, low] = ue.to_be_bytes();
+        let more: Vec<String> =
+            (0..15).map(|n| format!("\"fd45:{n:x}:ffff:{ue:x}:ffff:ffff:ffff:ffff\"")).collect();
+        let all = format!("[\"10.45.{high}.{low}\", {}]", more.join(", "));
+        served.service.report(&report(&all, 2));
+    }
+    let (status, body) = ask();
+    let body = String::from_utf8_lossy(&body).into_owned();
+    assert!(status == 400 && body.contains("more than 32 MiB: ask for fewer UEs"), "{body}");
 }
 
 #[test]

@@ -53,6 +53,7 @@ use findings::{Findings, Full};
 use justfull_base::ConfigError;
 use justfull_sim::{Tap, World, WorldConfig};
 use justfull_trace::TracePaths;
+pub use justfull_trace::input;
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -9,6 +9,9 @@ use std::path::Path;
 /// Most bytes of a scenario file, of methods and of claims.
 pub const SCENARIO_LIMIT: Bytes = Bytes(16_000_000);
 
+/// Most bytes of a file of settings, tokens, names of UEs, or certificates.
+pub const SETTINGS_LIMIT: Bytes = Bytes(4_000_000);
+
 /// Why a file was not read.
 #[derive(Debug)]
 pub struct InputError {
@@ -37,6 +40,12 @@ impl fmt::Display for InputError {
 }
 
 impl std::error::Error for InputError {}
+
+impl From<InputError> for io::Error {
+    fn from(error: InputError) -> Self {
+        Self::new(error.kind, error)
+    }
+}
 
 /// Opens `path`, following links, if it is a regular file. A pipe or a device is refused before
 /// opening: opening one can block for ever, and reading one need not end.
@@ -69,6 +78,15 @@ pub fn read_capped(path: &Path, limit: Bytes) -> Result<Vec<u8>, InputError> {
         ));
     }
     Ok(bytes)
+}
+
+/// As [`read_capped`], of a file of text.
+///
+/// # Errors
+/// As those, and when it is no UTF-8.
+pub fn read_text(path: &Path, limit: Bytes) -> Result<String, InputError> {
+    let bytes = read_capped(path, limit)?;
+    String::from_utf8(bytes).map_err(|_| InputError::refused("what is no UTF-8", "a file of text"))
 }
 
 fn regular(found: &Metadata) -> Result<(), InputError> {
@@ -139,6 +157,12 @@ mod tests {
         ] {
             let error = read_capped(path, SCENARIO_LIMIT).expect_err(what);
             assert_eq!((error.found.as_str(), error.allowed.as_str()), (what, "a regular file"));
+            let error = io::Error::from(read_text(path, SETTINGS_LIMIT).expect_err(what));
+            assert_eq!(error.to_string(), format!("found {what}, allowed is a regular file"));
         }
+        let bytes = folder.path().join("bytes");
+        std::fs::write(&bytes, [0xff]).expect("the folder can be written");
+        let error = read_text(&bytes, SETTINGS_LIMIT).expect_err("no text").to_string();
+        assert_eq!(error, "found what is no UTF-8, allowed is a file of text");
     }
 }

@@ -85,6 +85,10 @@ pub(crate) struct LiveArgs {
     /// Serve them at this port of 127.0.0.1, or at this address, as `justfull rnis` does
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub(crate) rnis: Option<String>,
+    /// Let `--rnis` send notifications also to this address or network, though it is this host's,
+    /// link-local or a cloud's metadata; may be given several times
+    #[arg(long, value_name = "NETWORK", requires = "rnis")]
+    pub(crate) allow_callbacks: Vec<String>,
     /// Time between two reports about a UE
     #[arg(long, value_name = "TIME", default_value = "10ms")]
     pub(crate) report_period: justfull_base::Duration,

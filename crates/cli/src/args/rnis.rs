@@ -38,6 +38,10 @@ pub(crate) struct RnisArgs {
     /// Certificates that may vouch for receivers of notifications over HTTPS, a file of PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
+    /// Send notifications also to this address or network, though it is this host's, link-local or
+    /// a cloud's metadata; may be given several times
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) allow_callbacks: Vec<String>,
     /// Mobile country code of the cell
     #[arg(long, default_value = "001")]
     pub(crate) mcc: String,

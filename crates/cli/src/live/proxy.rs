@@ -8,6 +8,7 @@ use justfull_live::reports::{Reports, open};
 use justfull_net::chain::RAN;
 use justfull_net::{Network, Running, Side, SystemError};
 use justfull_proxy::{ControlConfig, Place, ProxyConfig, RadioConfig, ask};
+use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -46,7 +47,7 @@ impl Proxy {
     /// That of `file`, with `control` where it names none.
     pub(super) fn of(file: &Path, control: Option<&ControlConfig>) -> Result<Self, Failure> {
         let wrong = |what: String| Failure::Usage(format!("{}: {what}", file.display()));
-        let text = fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
+        let text = read_text(file, SETTINGS_LIMIT).map_err(|e| wrong(e.to_string()))?;
         Self::of_text(text, control).map_err(wrong)
     }
 

@@ -1,7 +1,7 @@
 //! `--rnis`: what the cell reports of its UEs, as a radio network information service.
 
 use crate::Failure;
-use crate::rnis::{epoch, listen, reported};
+use crate::rnis::{callbacks, epoch, listen, reported};
 use justfull_live::reports::Reports;
 use justfull_rnis::{CellIdentity, Listening, Service, Tokens};
 use std::net::SocketAddr;
@@ -14,9 +14,11 @@ pub(super) struct Rnis {
 }
 
 impl Rnis {
-    /// Listens at `address`: a port of 127.0.0.1, or an address with a port.
-    pub(super) fn start(address: &str) -> Result<Self, Failure> {
-        let service = Service::new(CellIdentity::default(), None);
+    /// Listens at `address`: a port of 127.0.0.1, or an address with a port. Notifications go to
+    /// other hosts and to the networks that are `allowed`.
+    pub(super) fn start(address: &str, allowed: &[String]) -> Result<Self, Failure> {
+        let callbacks = callbacks(allowed)?;
+        let service = Service::new(CellIdentity::default(), None, callbacks);
         let service = service.map_err(|e| Failure::Usage(format!("--rnis {address}: {e}")))?;
         let server = listen("--rnis", address, (None, Tokens::default()), &service)?;
         Ok(Self { service, server })

@@ -60,7 +60,7 @@ impl Middle for Proxy {
 pub(super) enum Rnis {}
 
 impl Rnis {
-    pub(super) fn start(_address: &str) -> Result<Self, Failure> {
+    pub(super) fn start(_address: &str, _allowed: &[String]) -> Result<Self, Failure> {
         Err(Failure::lacks("rnis", "proxy"))
     }
 

@@ -78,6 +78,27 @@ fn f1_a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
 }
 
 #[test]
+fn a_client_that_takes_all_connections_takes_none_of_anothers() {
+    let server = server();
+    let from = |address: &str| {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+        let socket = socket.expect("a socket");
+        let address: SocketAddr = format!("{address}:0").parse().expect("an address");
+        socket.bind(&address.into()).expect("it is bound");
+        socket.connect(&server.address().into()).expect("it connects");
+        TcpStream::from(socket)
+    };
+    let mut first = from("127.0.0.2");
+    first.write_all(b"GET /page HTTP/1.1\r\n").expect("sent");
+    let _many: Vec<TcpStream> = (0..3 * CONNECTIONS).map(|_| from("127.0.0.1")).collect();
+    assert!(ask(&server, b"GET /page HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200"));
+    first.write_all(b"\r\n").expect("it is still open");
+    let mut answer = String::new();
+    first.read_to_string(&mut answer).expect("an answer and its end");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
 fn f1_a_head_without_end_is_refused_and_a_client_that_does_not_read_is_let_go() {
     let server = server();
     let mut endless = connect(&server);

@@ -141,6 +141,7 @@ impl Engine {
     /// Lets go of what now belongs to another process.
     pub(crate) fn leave(mut self) {
         self.host.delivery.leave();
+        self.log.end();
         // No connection is ended, no descriptor is closed but by the end of the process.
         std::mem::forget(self);
     }
@@ -208,6 +209,6 @@ impl Engine {
         if let Err(error) = self.host.table.select(Some(&self.config.select)) {
             self.log.note("takeover", &crate::table::explain(&error));
         }
-        Log::note(&mut self.log, "takeover", &format!("{} connections", self.open));
+        Log::note(&self.log, "takeover", &format!("{} connections", self.open));
     }
 }

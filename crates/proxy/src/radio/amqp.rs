@@ -1,139 +1,299 @@
 //! R22's radio information over AMQP 0.9.1 (section 5.1): messages of text, whose routing key says
 //! which UE they are about.
+//!
+//! A client for these few methods, which keeps no message: what comes is read at once and dropped
+//! where the loop is behind, so that memory is bounded whatever a broker sends, and the time of a
+//! report is when it came.
+
+mod wire;
 
 use super::config::{AmqpConfig, host_port};
-use super::{Sink, State, connect};
-use amqprs::channel::{
-    BasicConsumeArguments, Channel, ConsumerMessage, QueueBindArguments, QueueDeclareArguments,
-};
-use amqprs::connection::{Connection, OpenConnectionArguments};
-use amqprs::tls::TlsAdaptor;
-use justfull_net::clock::{Clock, SlotClock};
+use super::{Sink, State, connect, stream};
+use justfull_net::clock::{Clock, SlotClock, now};
 use justfull_rnis::{UeTable, flexran, tls_client};
+use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::io;
-use std::time::Duration;
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_rustls::TlsConnector;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_rustls::rustls::ClientConfig;
+use wire::{Arguments, BODY, Fields, HEADER, Id, LONGEST_FRAME, Wire};
 
 /// For a connection and all that follows until messages come.
 const PATIENCE: Duration = Duration::from_millis(900);
-/// Seconds between two signs of life.
+/// Seconds between two signs of life of the broker, and time between two of the proxy.
 const HEARTBEAT: u16 = 5;
-/// How often a connection without messages is looked at.
+const SIGN: Duration = Duration::from_secs(2);
+/// Silence after which the broker is given up.
+const GONE: Duration = Duration::from_secs(2 * HEARTBEAT as u64);
+/// How long a read waits before the connection is looked after.
 const LOOK: Duration = Duration::from_millis(250);
+/// Longest message that is looked at.
+const LONGEST: u64 = 1_024;
+/// The one channel.
+const CHANNEL: u16 = 1;
+
+const START: Id = [10, 10];
+const START_OK: Id = [10, 11];
+const TUNE: Id = [10, 30];
+const TUNE_OK: Id = [10, 31];
+const OPEN: Id = [10, 40];
+const OPEN_OK: Id = [10, 41];
+const CLOSE: Id = [10, 50];
+const CHANNEL_OPEN: Id = [20, 10];
+const CHANNEL_OPEN_OK: Id = [20, 11];
+const CHANNEL_CLOSE: Id = [20, 40];
+const DECLARE: Id = [50, 10];
+const DECLARE_OK: Id = [50, 11];
+const BIND: Id = [50, 20];
+const BIND_OK: Id = [50, 21];
+const CONSUME: Id = [60, 20];
+const CONSUME_OK: Id = [60, 21];
+const CANCEL: Id = [60, 30];
+const DELIVER: Id = [60, 60];
 
 pub(super) fn start(config: AmqpConfig, sink: Sink) -> io::Result<()> {
     let mut table = UeTable::read(config.ues.as_ref())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let clock = SlotClock::start().map_err(io::Error::other)?;
-    let ca = config.tls.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
-    let tls = ca.map(TlsConnector::from);
+    let tls = config.tls.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
     connect(sink, move |sink| {
-        runtime.block_on(session((&config, tls.as_ref()), sink, clock, &mut table))
-    })
-}
-
-/// The connection with all that must not be dropped while messages are read.
-struct Consumer {
-    connection: Connection,
-    channel: Channel,
-    messages: Vec<UnboundedReceiver<ConsumerMessage>>,
-}
-
-async fn session(
-    (config, tls): (&AmqpConfig, Option<&TlsConnector>),
-    sink: &Sink,
-    mut clock: SlotClock,
-    table: &mut UeTable,
-) -> Option<String> {
-    let opened = tokio::time::timeout(PATIENCE, open(config, tls)).await;
-    let mut consumer = match opened {
-        Ok(Ok(consumer)) => consumer,
-        Ok(Err(why)) => return Some(why),
-        Err(_) => return Some("no answer in time".into()),
-    };
-    sink.state(State::Connected);
-    let why = loop {
-        let Some(message) = next(&mut consumer).await else {
-            break Some("the connection ended".to_owned());
+        let mut session = match open(&config, tls.as_ref()) {
+            Ok(session) => session,
+            Err(why) => return Some(why),
         };
-        let key = message.deliver.as_ref().map_or("", |deliver| deliver.routing_key());
-        // What was known stays; a wrong file is told where it is written.
-        let _kept = table.refresh();
-        let ue = table.addresses(key);
-        if ue.is_empty() {
-            sink.unknown(1);
-        } else if !sink.take(flexran(
-            message.content.as_deref().unwrap_or_default(),
-            ue,
-            clock.now(),
-        )) {
-            break None;
-        }
-        sink.wake();
-    };
-    let Consumer { connection, channel, .. } = consumer;
-    // They may have ended by themselves.
-    let _ended = tokio::time::timeout(PATIENCE, async {
-        let _channel = channel.close().await;
-        connection.close().await
+        session.follow(sink, clock, &mut table)
     })
-    .await;
-    why
 }
 
-/// The next message of any queue; none when the connection has ended.
-async fn next(consumer: &mut Consumer) -> Option<ConsumerMessage> {
-    loop {
-        let first = std::future::poll_fn(|context| {
-            for messages in &mut consumer.messages {
-                if let std::task::Poll::Ready(message) = messages.poll_recv(context) {
-                    return std::task::Poll::Ready(message);
-                }
-            }
-            std::task::Poll::Pending
-        });
-        match tokio::time::timeout(LOOK, first).await {
-            Ok(message) => return message,
-            Err(_) if consumer.connection.is_open() && consumer.channel.is_open() => {}
-            Err(_) => return None,
-        }
-    }
+/// A connection.
+struct Session {
+    wire: Wire,
+    /// Until when messages must come.
+    until: Instant,
+    /// Queues of which it is not confirmed yet that they are read.
+    waits: usize,
 }
 
-async fn open(config: &AmqpConfig, tls: Option<&TlsConnector>) -> Result<Consumer, String> {
+/// A message that comes: its routing key, its text if it is not too long, and bytes to come.
+enum Coming {
+    Nothing,
+    Header(String),
+    Body(String, Option<Vec<u8>>, u64),
+}
+
+/// Connects, and asks for the messages.
+fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session, String> {
     let (host, port) = host_port(&config.address).ok_or("the address has no port")?;
     let password = match config.password_file.as_str() {
         "" => "guest".to_owned(),
         file => {
-            let read = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
+            let read = read_text(file.as_ref(), SETTINGS_LIMIT);
+            let read = read.map_err(|e| format!("{file}: {e}"))?;
             read.trim_end_matches(['\r', '\n']).to_owned()
         }
     };
-    let mut how = OpenConnectionArguments::new(host, port, &config.user, &password);
-    how.virtual_host(&config.virtual_host).heartbeat(HEARTBEAT);
-    if let Some(tls) = tls {
-        how.tls_adaptor(TlsAdaptor::new(tls.clone(), host.to_owned()));
-    }
-    let connection = Connection::open(&how).await.map_err(|e| e.to_string())?;
-    let channel = connection.open_channel(None).await.map_err(|e| e.to_string())?;
+    let until = now() + PATIENCE;
+    let (tcp, stream) = stream::open((host, port), tls)?;
+    tcp.set_read_timeout(Some(LOOK)).map_err(|e| e.to_string())?;
+    let mut session = Session { wire: Wire::new(stream), until, waits: 0 };
+    session.wire.greet()?;
+    session.expect(START, |_| Some(()))?;
+    session.wire.call(0, &start_ok(&config.user, &password))?;
+    // What is 0 has no bound.
+    let least = |offered: u32, own: u32| if offered == 0 { own } else { own.min(offered) };
+    let [frame, heartbeat] = session.expect(TUNE, |fields| {
+        fields.skip(2)?;
+        Some([fields.u32()?, fields.u16()?.into()])
+    })?;
+    let heartbeat = least(heartbeat, HEARTBEAT.into()) as u16;
+    let tune_ok = Arguments::of(TUNE_OK).u16(CHANNEL).u32(least(frame, LONGEST_FRAME));
+    session.wire.call(0, &tune_ok.u16(heartbeat))?;
+    session.wire.call(0, &Arguments::of(OPEN).short(&config.virtual_host).short("").u8(0))?;
+    session.expect(OPEN_OK, |_| Some(()))?;
+    session.wire.call(CHANNEL, &Arguments::of(CHANNEL_OPEN).short(""))?;
+    session.expect(CHANNEL_OPEN_OK, |_| Some(()))?;
     let mut queues = config.queues.clone();
     if !config.exchange.is_empty() {
-        let own = channel.queue_declare(QueueDeclareArguments::exclusive_server_named()).await;
-        let own = own.map_err(|e| e.to_string())?.map(|(name, ..)| name);
-        let own = own.ok_or("the broker named no queue")?;
-        for key in &config.queues {
-            let bind = QueueBindArguments::new(&own, &config.exchange, key);
-            channel.queue_bind(bind).await.map_err(|e| e.to_string())?;
-        }
-        queues = vec![own];
+        queues = vec![session.own_queue(&config.exchange, &config.queues)?];
     }
-    let mut messages = Vec::with_capacity(queues.len());
     for queue in &queues {
-        let mut how = BasicConsumeArguments::new(queue, "");
-        how.manual_ack(false);
-        let (_, receiver) = channel.basic_consume_rx(how).await.map_err(|e| e.to_string())?;
-        messages.push(receiver);
+        // Without acknowledgements, which a reader of the newest has no use for.
+        let consume = Arguments::of(CONSUME).u16(0).short(queue).short("").u8(NO_ACK).u32(0);
+        session.wire.call(CHANNEL, &consume)?;
     }
-    Ok(Consumer { connection, channel, messages })
+    session.waits = queues.len();
+    Ok(session)
+}
+
+/// Bits of `CONSUME` and `DECLARE`.
+const NO_ACK: u8 = 2;
+const EXCLUSIVE: u8 = 4;
+const AUTO_DELETE: u8 = 8;
+
+/// Who this is. A broker that refuses that is to say so.
+fn start_ok(user: &str, password: &str) -> Arguments {
+    let flag = |name: &str| [&[name.len() as u8], name.as_bytes(), b"t\x01"].concat();
+    let inner = flag("authentication_failure_close");
+    let mut properties =
+        [&[12], &b"capabilitiesF"[..], &(inner.len() as u32).to_be_bytes()].concat();
+    properties.extend_from_slice(&inner);
+    let secret = format!("\0{user}\0{password}");
+    let who = Arguments::of(START_OK).long(&properties).short("PLAIN");
+    who.long(secret.as_bytes()).short("en_US")
+}
+
+/// Why the other end closed.
+fn reason(mut fields: Fields<'_>) -> String {
+    let code = fields.u16().unwrap_or(0);
+    let text = fields.short().unwrap_or("no reason given");
+    let text: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+    format!("the broker says {code}, {text}")
+}
+
+impl Session {
+    /// Waits for the method `id`, of whose arguments `read` takes what matters.
+    fn expect<T>(
+        &mut self,
+        id: Id,
+        read: impl FnOnce(&mut Fields<'_>) -> Option<T>,
+    ) -> Result<T, String> {
+        while now() < self.until {
+            let Some(frame) = self.wire.next()? else { continue };
+            match frame.method() {
+                Some((found, mut fields)) if found == id => {
+                    return read(&mut fields).ok_or_else(|| "a frame without its fields".into());
+                }
+                Some((CLOSE | CHANNEL_CLOSE, fields)) => return Err(reason(fields)),
+                // Heartbeats.
+                _ => {}
+            }
+        }
+        Err("no answer in time".into())
+    }
+
+    /// Declares a queue, and binds it to `exchange` by `keys`. Returns its name.
+    fn own_queue(&mut self, exchange: &str, keys: &[String]) -> Result<String, String> {
+        let declare = Arguments::of(DECLARE).u16(0).short("").u8(EXCLUSIVE | AUTO_DELETE).u32(0);
+        self.wire.call(CHANNEL, &declare)?;
+        let own = self.expect(DECLARE_OK, |fields| fields.short().map(str::to_owned))?;
+        for key in keys {
+            let bind = Arguments::of(BIND).u16(0).short(&own).short(exchange).short(key);
+            self.wire.call(CHANNEL, &bind.u8(0).u32(0))?;
+            self.expect(BIND_OK, |_| Some(()))?;
+        }
+        Ok(own)
+    }
+
+    /// Reads until the connection ends, and returns why; none when nobody receives reports.
+    fn follow(&mut self, sink: &Sink, mut clock: SlotClock, table: &mut UeTable) -> Option<String> {
+        let (mut heard, mut signed, mut refreshed) = (now(), now(), now());
+        let mut coming = Coming::Nothing;
+        loop {
+            let frame = match self.wire.next() {
+                Ok(frame) => frame,
+                Err(why) => return Some(why),
+            };
+            let came = frame.is_some();
+            match frame {
+                None => {}
+                Some(frame) if frame.kind == HEADER => coming = coming.begin(frame.payload),
+                Some(frame) if frame.kind == BODY => coming = coming.with(frame.payload),
+                Some(frame) => match frame.method() {
+                    Some((DELIVER, mut fields)) => coming = Coming::of(&mut fields),
+                    Some((CONSUME_OK, _)) => {
+                        self.waits = self.waits.saturating_sub(1);
+                        if self.waits == 0 {
+                            sink.state(State::Connected);
+                        }
+                    }
+                    Some((CLOSE | CHANNEL_CLOSE, fields)) => return Some(reason(fields)),
+                    Some((CANCEL, _)) => return Some("the broker has removed the queue".into()),
+                    _ => {}
+                },
+            }
+            if let Coming::Body(key, text, 0) = &coming {
+                if !deliver(sink, (key, text.as_deref()), &mut clock, table) {
+                    return None;
+                }
+                coming = Coming::Nothing;
+            }
+            if self.wire.has_frame() {
+                continue;
+            }
+            // All that has come is read: now there is time for all else.
+            sink.wake();
+            let at = now();
+            heard = if came { at } else { heard };
+            if at.duration_since(heard) >= GONE {
+                return Some("the broker is silent".into());
+            }
+            if self.waits > 0 && at >= self.until {
+                return Some("no answer in time".into());
+            }
+            if at.duration_since(refreshed) >= LOOK {
+                refreshed = at;
+                // What was known stays; a wrong file is told where it is written.
+                let _kept = table.refresh();
+            }
+            if at.duration_since(signed) >= SIGN {
+                signed = at;
+                if let Err(why) = self.wire.heartbeat() {
+                    return Some(why);
+                }
+            }
+        }
+    }
+}
+
+/// Passes a message on; false when nobody receives reports any more.
+fn deliver(
+    sink: &Sink,
+    (key, text): (&str, Option<&[u8]>),
+    clock: &mut SlotClock,
+    table: &mut UeTable,
+) -> bool {
+    if table.addresses(key).is_empty() {
+        // It may be new.
+        let _kept = table.refresh();
+    }
+    let ue = table.addresses(key);
+    if ue.is_empty() {
+        sink.unknown(1);
+        return true;
+    }
+    match text {
+        Some(text) => sink.take(flexran(text, ue, clock.now())),
+        None => sink.take(Err("it is too long".into())),
+    }
+}
+
+impl Coming {
+    /// What `DELIVER` tells of it.
+    fn of(fields: &mut Fields<'_>) -> Self {
+        let mut key = || {
+            fields.short()?;
+            fields.skip(9)?;
+            fields.short()?;
+            fields.short().map(str::to_owned)
+        };
+        // A key that cannot be read is nobody's.
+        Self::Header(key().unwrap_or_default())
+    }
+
+    /// With what its header tells of it.
+    fn begin(self, payload: &[u8]) -> Self {
+        let Self::Header(key) = self else { return Self::Nothing };
+        let mut fields = Fields(payload);
+        let left = fields.skip(4).and_then(|()| fields.u64()).unwrap_or(0);
+        Self::Body(key, (left <= LONGEST).then(Vec::new), left)
+    }
+
+    /// With a part of its text.
+    fn with(self, payload: &[u8]) -> Self {
+        let Self::Body(key, mut text, left) = self else { return Self::Nothing };
+        let taken = left.min(payload.len() as u64);
+        if let Some(text) = &mut text {
+            text.extend_from_slice(&payload[..taken as usize]);
+        }
+        Self::Body(key, text, left - taken)
+    }
 }

@@ -3,6 +3,7 @@
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, kinds_config, table};
 use justfull_rnis::{UeTable, agent, read_token};
+use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use ureq::http::Uri;
@@ -148,7 +149,7 @@ fn certificates(file: &str) -> bool {
 }
 
 fn readable(file: &str) -> bool {
-    std::fs::read_to_string(file).is_ok()
+    read_text(file.as_ref(), SETTINGS_LIMIT).is_ok()
 }
 
 fn uri(text: &str) -> Option<Uri> {

@@ -30,6 +30,10 @@ const MISSED: Duration = Duration::from_secs(1);
 /// The shortest time between two questions, and between two looks at what is due.
 const LEAST: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_millis(100);
+/// How long a subscription that was refused is not asked for again.
+const REFUSED: Duration = Duration::from_secs(5);
+/// Connections of the service that sends notifications.
+const CONNECTIONS: usize = 16;
 /// UEs whose last report is remembered.
 const MOST_UES: usize = 65_536;
 
@@ -101,6 +105,8 @@ pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
         ends: AtomicBool::new(false),
     });
     let receiver = receiver(&config, &seen)?;
+    // It outlives a connection.
+    let mut subscribed = None;
     connect(sink, move |_sink| {
         let token = match config.token_file.as_str() {
             "" => None,
@@ -110,7 +116,7 @@ pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
             },
         };
         let client = Client { config: &config, agent: &agent, token, seen: &seen };
-        client.session(receiver.as_ref().map(|(_, callback)| callback.as_str()))
+        client.session(receiver.as_ref().map(|(_, callback)| callback.as_str()), &mut subscribed)
     })
 }
 
@@ -125,7 +131,8 @@ fn receiver(config: &RnisConfig, seen: &Arc<Seen>) -> io::Result<Option<(Listeni
     let path = format!("/notifications/{:032x}", u128::from_ne_bytes(secret));
     let seen = Arc::clone(seen);
     let take = post(move |body: Bytes| async move { seen.notification(&body) });
-    let server = listen(address, None, Router::new().route(&path, take))?;
+    let router = Router::new().route(&path, take);
+    let server = listen(address, None, router, CONNECTIONS)?;
     let root = match config.callback_url.trim_end_matches('/') {
         "" => format!("http://{}", server.address()),
         root => root.to_owned(),
@@ -148,14 +155,22 @@ struct Subscribed {
 
 impl Client<'_> {
     /// Gets reports until that fails, and returns why.
-    fn session(&self, callback: Option<&str>) -> Option<String> {
+    fn session(
+        &self,
+        callback: Option<&str>,
+        subscribed: &mut Option<Subscribed>,
+    ) -> Option<String> {
         // Asking tells whether the service is there and may be used, before it is subscribed to.
         let mut connected = false;
-        let mut subscribed: Option<Subscribed> = None;
+        let mut subscribe_at = clock::now();
         let period = Duration::from_nanos(self.config.period.as_nanos()).max(LEAST);
         let missed = MISSED.max(3 * period);
         let mut ask_at = clock::now();
         loop {
+            if self.seen.sink.ends() {
+                self.unsubscribe(subscribed.take());
+                return None;
+            }
             let now = clock::now();
             if now >= ask_at && (!connected || self.seen.silent_for(missed)) {
                 match self.ask() {
@@ -169,13 +184,28 @@ impl Client<'_> {
                     self.seen.sink.state(State::Connected);
                 }
             }
-            let ends = self.seen.ends.swap(false, Ordering::Relaxed);
+            if self.seen.ends.swap(false, Ordering::Relaxed)
+                && let Some(subscribed) = subscribed
+            {
+                subscribed.renew_at = now;
+            }
             if let Some(callback) = callback
-                && subscribed.as_ref().is_none_or(|s| ends || s.renew_at <= now)
+                && subscribe_at <= now
+                && subscribed.as_ref().is_none_or(|s| s.renew_at <= now)
             {
                 match self.subscribe(callback, subscribed.as_ref()) {
-                    Ok(new) => subscribed = Some(new),
-                    Err(why) => return Some(why),
+                    Ok(new) => {
+                        *subscribed = Some(new);
+                        self.seen.sink.holds(true);
+                        self.seen.sink.state(State::Connected);
+                    }
+                    // Another token may be needed, which is read again.
+                    Err(Refused { status: Some(401), why }) => return Some(why),
+                    // Who may not subscribe goes on asking.
+                    Err(Refused { why, .. }) => {
+                        subscribe_at = now + REFUSED;
+                        self.seen.sink.state(State::Asking(why));
+                    }
                 }
             }
             let next = if self.seen.silent_for(missed) { ask_at } else { now + LOOK };
@@ -189,7 +219,8 @@ impl Client<'_> {
         if let Some(token) = &self.token {
             request = request.header("Authorization", token);
         }
-        let body = good(bounded(request.call()), "its reports (the extension of justfull rnis)")?;
+        let body = good(bounded(request.call()), "its reports (the extension of justfull rnis)")
+            .map_err(|refused| refused.why)?;
         match reports(&body) {
             Ok((reports, garbled)) => {
                 self.seen.sink.garbled(garbled);
@@ -206,8 +237,21 @@ impl Client<'_> {
         format!("{}{path}", self.config.url.trim_end_matches('/'))
     }
 
+    /// Gives a subscription back.
+    fn unsubscribe(&self, old: Option<Subscribed>) {
+        if let Some(old) = old {
+            let mut request = self.agent.delete(&old.href);
+            if let Some(token) = &self.token {
+                request = request.header("Authorization", token);
+            }
+            // It ends by itself where nobody answers.
+            let _answer = bounded(request.call());
+        }
+        self.seen.sink.holds(false);
+    }
+
     /// Subscribes, or renews what is.
-    fn subscribe(&self, callback: &str, old: Option<&Subscribed>) -> Result<Subscribed, String> {
+    fn subscribe(&self, callback: &str, old: Option<&Subscribed>) -> Result<Subscribed, Refused> {
         let expiry = Duration::from_nanos(self.config.expiry.as_nanos());
         let now = TimeStamp::now();
         let seconds = u64::from(now.seconds).saturating_add(expiry.as_secs());
@@ -236,11 +280,12 @@ impl Client<'_> {
             return self.subscribe(callback, None);
         }
         let body = good(answer, "a subscription")?;
+        let wrong = |why: String| Refused { status: None, why };
         let made: Value =
-            serde_json::from_slice(&body).map_err(|e| format!("the subscription: {e}"))?;
+            serde_json::from_slice(&body).map_err(|e| wrong(format!("the subscription: {e}")))?;
         let href = made["_links"]["self"]["href"].as_str();
         let path = href.and_then(|href| href.find(ROOT).map(|at| &href[at..]));
-        let path = path.ok_or("the subscription has no address")?;
+        let path = path.ok_or_else(|| wrong("the subscription has no address".into()))?;
         // The service may have granted less.
         let deadline = made["expiryDeadline"]["seconds"].as_u64().unwrap_or(seconds);
         let granted = Duration::from_secs(deadline.saturating_sub(now.seconds.into()));
@@ -250,14 +295,20 @@ impl Client<'_> {
     }
 }
 
+/// Why something was not had, and the status that came instead.
+struct Refused {
+    status: Option<u16>,
+    why: String,
+}
+
 /// The body of a good answer about `what`.
-fn good(answer: Result<(u16, Vec<u8>), String>, what: &str) -> Result<Vec<u8>, String> {
-    let (status, body) = answer?;
+fn good(answer: Result<(u16, Vec<u8>), String>, what: &str) -> Result<Vec<u8>, Refused> {
+    let (status, body) = answer.map_err(|why| Refused { status: None, why })?;
     if (200..300).contains(&status) {
         return Ok(body);
     }
     let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
     let detail = problem["detail"].as_str().unwrap_or("no reason given");
     let detail: String = detail.chars().filter(|c| !c.is_control()).take(200).collect();
-    Err(format!("{what}: HTTP {status}, {detail}"))
+    Err(Refused { status: Some(status), why: format!("{what}: HTTP {status}, {detail}") })
 }

@@ -1,7 +1,7 @@
 //! Sources against services of this process.
 
 use super::*;
-use justfull_rnis::{CellIdentity, Listening, Service, Tokens, serve};
+use justfull_rnis::{Callbacks, CellIdentity, Listening, Service, Tokens, serve};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
@@ -34,7 +34,8 @@ fn report(ue: &str, at_us: u64) -> Report {
 }
 
 fn served(tokens: Tokens) -> (Arc<Service>, Listening) {
-    let service = Service::new(CellIdentity::default(), None).expect("a service");
+    let callbacks = Callbacks::allowing(vec![report_ue("127.0.0.0/8")]);
+    let service = Service::new(CellIdentity::default(), None, callbacks).expect("a service");
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = serve(address, None, tokens, Arc::clone(&service)).expect("it listens");
     (service, server)
@@ -113,6 +114,60 @@ fn a_subscription_is_renewed_before_it_ends() {
     assert_eq!(account.connections(), 1);
 }
 
+/// Subscriptions of this host at the service at `address`.
+fn subscriptions(address: SocketAddr) -> usize {
+    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let list = client.get(format!("http://{address}/rni/v2/subscriptions")).call();
+    let (_, list) = justfull_rnis::bounded(list).expect("an answer");
+    String::from_utf8_lossy(&list).matches("JustfullRanReportSubscription").count()
+}
+
+#[test]
+fn a_proxy_that_may_not_subscribe_goes_on_by_asking() {
+    let (service, server) = served(Tokens::default());
+    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let body = r#"{"subscriptionType": "RabEstSubscription",
+        "callbackReference": "http://127.0.0.1:1/", "filterCriteriaQci": {"qci": 9}}"#;
+    let subscribe = || {
+        let uri = format!("http://{}/rni/v2/subscriptions", server.address());
+        let request = client.post(uri).content_type("application/json");
+        justfull_rnis::bounded(request.send(body)).expect("an answer").0
+    };
+    while subscribe() == 201 {}
+    let (reports, account) = started(&format!(
+        "kind = \"rnis\"\nurl = \"http://{}\"\ncallback = \"127.0.0.1:0\"\n",
+        server.address()
+    ));
+    until(
+        "it is told why",
+        || matches!(account.state(), State::Asking(why) if why.contains("HTTP 429")),
+    );
+    // Reports come, one after the other, over one connection.
+    for at in 1..=20 {
+        service.report(&report("10.45.0.1", at));
+        assert_eq!(reports.recv_timeout(SOON), Ok(report("10.45.0.1", at)));
+    }
+    assert_eq!(account.connections(), 1);
+    assert!(account.state().to_string().starts_with("connected, asking: a subscription: HTTP 429"));
+}
+
+#[test]
+fn a_proxy_that_ends_leaves_no_subscription() {
+    let (_service, server) = served(Tokens::default());
+    let (_reports, account) = started(&format!(
+        "kind = \"rnis\"\nurl = \"http://{}\"\ncallback = \"127.0.0.1:0\"\n",
+        server.address()
+    ));
+    until("it has subscribed", || subscriptions(server.address()) == 1);
+    until("it knows", || account.holds.load(Ordering::Relaxed));
+    account.end();
+    assert_eq!(subscriptions(server.address()), 0);
+    // Nothing to give back is nothing to wait for.
+    let began = now();
+    account.end();
+    assert!(now().duration_since(began) < END);
+}
+
 #[test]
 fn a_service_that_is_gone_silent_wrong_or_closed_changes_nothing_but_the_state() {
     let (_reports, account) = started(&format!("kind = \"rnis\"\nurl = \"http://{}\"", closed()));
@@ -127,6 +182,7 @@ fn a_service_that_is_gone_silent_wrong_or_closed_changes_nothing_but_the_state()
         SocketAddr::from(([127, 0, 0, 1], 0)),
         None,
         axum::Router::new().fallback(async || "{\"reports\": [7, {}]}"),
+        8,
     )
     .expect("it listens");
     let url = format!("http://{}", garbage.address());
@@ -134,7 +190,7 @@ fn a_service_that_is_gone_silent_wrong_or_closed_changes_nothing_but_the_state()
     until("garbage is counted", || account.garbled() > 2);
     assert_eq!((account.state(), reports.try_iter().count()), (State::Connected, 0));
     let empty = axum::Router::new().fallback(async || axum::http::StatusCode::NOT_FOUND);
-    let server = justfull_rnis::listen(SocketAddr::from(([127, 0, 0, 1], 0)), None, empty);
+    let server = justfull_rnis::listen(SocketAddr::from(([127, 0, 0, 1], 0)), None, empty, 8);
     let server = server.expect("it listens");
     let (_reports, account) =
         started(&format!("kind = \"rnis\"\nurl = \"http://{}\"", server.address()));
@@ -429,4 +485,119 @@ fn a_real_broker_brings_the_papers_text_and_its_end_is_noticed() {
     drop(broker);
     until("it is gone", || matches!(account_of_tls.state(), State::Refused(_)));
     until("it is gone", || matches!(account.state(), State::Refused(_)));
+}
+
+/// A broker that shakes hands, then sends what `then` writes. It tells what it was asked.
+fn broker(then: impl FnOnce(&mut std::net::TcpStream) + Send + 'static) -> SocketAddr {
+    use std::io::{Read, Write};
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut greeting = [0; 8];
+        stream.read_exact(&mut greeting).expect("a greeting");
+        assert_eq!(&greeting, b"AMQP\0\0\x09\x01");
+        let start = b"\0\x0a\0\x0a\0\x09\0\0\0\0\0\0\0\x05PLAIN\0\0\0\x05en_US";
+        for (channel, method, answers) in [
+            (0, &start[..], 1),
+            // Any frame, and a sign of life every minute.
+            (0, b"\0\x0a\0\x1e\xff\xff\0\x02\0\0\0\x3c", 2),
+            (0, b"\0\x0a\0\x29\0", 1),
+            (1, b"\0\x14\0\x0b\0\0\0\0", 1),
+            (1, b"\0\x3c\0\x15\0", 0),
+        ] {
+            stream.write_all(&frame(1, channel, method)).expect("it reads");
+            for _ in 0..answers {
+                let mut head = [0; 7];
+                stream.read_exact(&mut head).expect("a frame");
+                let size = u32::from_be_bytes([head[3], head[4], head[5], head[6]]);
+                let mut rest = vec![0; size as usize + 1];
+                stream.read_exact(&mut rest).expect("all of it");
+            }
+        }
+        then(&mut stream);
+        // Until the other end goes.
+        let _end = io::copy(&mut stream, &mut io::sink());
+    });
+    address
+}
+
+fn frame(kind: u8, channel: u16, payload: &[u8]) -> Vec<u8> {
+    let size = (payload.len() as u32).to_be_bytes();
+    [&[kind], &channel.to_be_bytes()[..], &size, payload, &[0xce]].concat()
+}
+
+/// The frames of a message of `length` bytes up to its text.
+fn head_of(length: u64) -> Vec<u8> {
+    let deliver = frame(1, 1, b"\0\x3c\0\x3c\x01t\0\0\0\0\0\0\0\x01\0\0\x05hello");
+    let header = [b"\0\x3c\0\0", &length.to_be_bytes()[..], b"\0\0"].concat();
+    [deliver, frame(2, 1, &header)].concat()
+}
+
+/// Bytes of memory that this process has.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.expect("a number") * 4_096
+}
+
+#[test]
+fn a_flood_of_messages_and_an_endless_one_take_no_memory() {
+    use std::io::Write;
+    const FLOOD: u64 = 300_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let ues = folder.path().join("ues");
+    std::fs::write(&ues, "hello 10.45.0.1\n").expect("a file");
+    let at = broker(|stream| {
+        let one = [head_of(10), frame(3, 1, b"15,0,100,1")].concat();
+        for _ in 0..FLOOD / 1_000 {
+            stream.write_all(&one.repeat(1_000)).expect("it reads");
+        }
+        stream.write_all(&head_of(400 << 20)).expect("it reads");
+        let part = frame(3, 1, &[b'1'; 8_192]);
+        for _ in 0..(400 << 20) / 8_192 {
+            stream.write_all(&part).expect("it reads");
+        }
+        stream.write_all(&one).expect("it reads");
+    });
+    let before = memory();
+    let (reports, account) = started(&format!(
+        "kind = \"amqp\"\naddress = \"{at}\"\nqueues = [\"hello\"]\nues = {ues:?}"
+    ));
+    until("it has connected", || account.state() == State::Connected);
+    // Nobody takes the reports meanwhile.
+    let mut most = 0;
+    let mut taken = 0;
+    until("the long one is counted", || {
+        most = most.max(memory().saturating_sub(before));
+        account.garbled() == 1
+    });
+    assert!(most < 64 << 20, "{most} bytes");
+    until("the last has come", || {
+        taken += reports.try_iter().count() as u64;
+        taken + account.dropped() == FLOOD + 1
+    });
+    assert_eq!((account.garbled(), account.connections()), (1, 1));
+}
+
+#[test]
+fn a_broker_that_sends_too_long_a_frame_or_refuses_is_told() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().expect("a folder");
+    let ues = folder.path().join("ues");
+    std::fs::write(&ues, "hello 10.45.0.1\n").expect("a file");
+    let long = || [&b"\x03\0\x01\x7f\xff\xff\xff"[..], &[0; 100]].concat();
+    let close = || frame(1, 1, b"\0\x14\0\x28\x01\x94\x09NOT_FOUND\0\x3c\0\x14");
+    let ends: [(fn() -> Vec<u8>, &str); 3] = [
+        (long, "a frame of 2147483647 bytes, allowed are 8192"),
+        (close, "the broker says 404, NOT_FOUND"),
+        (|| vec![1, 0, 0, 0, 0, 0, 0, 7], "a frame without an end"),
+    ];
+    for (bytes, why) in ends {
+        let at = broker(move |stream| stream.write_all(&bytes()).expect("it reads"));
+        let (_reports, account) = started(&format!(
+            "kind = \"amqp\"\naddress = \"{at}\"\nqueues = [\"hello\"]\nues = {ues:?}"
+        ));
+        until(why, || refused(&account, why));
+    }
 }

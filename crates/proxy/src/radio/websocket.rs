@@ -2,23 +2,20 @@
 //! (`metrics_subscribe`), and each message is read as it comes. TLS as RFC 2818 has it for HTTP.
 
 use super::config::WebsocketConfig;
+use super::stream::{self, Stream};
 use super::{Sink, State, connect};
 use justfull_net::clock::{Clock, SlotClock, now};
 use justfull_rnis::{SrsranCell, UeTable, srsran, tls_client};
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
+use tokio_rustls::rustls::ClientConfig;
 use tungstenite::client::client_with_config;
 use tungstenite::error::Error;
 use tungstenite::http::Uri;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{HandshakeError, Message, WebSocket};
 
-/// For each step of connecting.
-const PATIENCE: Duration = Duration::from_millis(800);
 /// How long a read waits before the connection is looked after.
 const LOOK: Duration = Duration::from_millis(500);
 /// Silence after which the other end is asked for a sign, and after which it is given up.
@@ -29,11 +26,6 @@ const LONGEST: usize = 4 << 20;
 const SUBSCRIBE: &str = r#"{"cmd": "metrics_subscribe"}"#;
 /// Where there is none in the URL, without TLS and with it.
 const PORTS: [u16; 2] = [80, 443];
-
-/// A connection, with TLS or without.
-trait Stream: Read + Write {}
-
-impl<T: Read + Write> Stream for T {}
 
 type Socket = WebSocket<Box<dyn Stream>>;
 
@@ -64,19 +56,8 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
     let uri: Uri = url.parse().map_err(|_| format!("{url} is no URI"))?;
     let host = uri.host().unwrap_or_default();
     let host = host.trim_matches(['[', ']']);
-    let at = (host, uri.port_u16().unwrap_or(PORTS[usize::from(tls.is_some())]));
-    let address = at.to_socket_addrs().map_err(|e| e.to_string())?.next();
-    let address = address.ok_or_else(|| format!("{host} has no address"))?;
-    let failed = |e: io::Error| e.to_string();
-    let tcp = TcpStream::connect_timeout(&address, PATIENCE).map_err(failed)?;
-    tcp.set_nodelay(true).map_err(failed)?;
-    tcp.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    tcp.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
-    let own = tcp.try_clone().map_err(failed)?;
-    let stream: Box<dyn Stream> = match tls {
-        None => Box::new(own),
-        Some(config) => Box::new(secured(own, host, config)?),
-    };
+    let port = uri.port_u16().unwrap_or(PORTS[usize::from(tls.is_some())]);
+    let (tcp, stream) = stream::open((host, port), tls)?;
     let limits =
         WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
     let shaken = client_with_config(url, stream, Some(limits));
@@ -85,25 +66,8 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
         HandshakeError::Interrupted(_) => "no answer to the handshake".into(),
     })?;
     socket.send(Message::text(SUBSCRIBE)).map_err(|e| e.to_string())?;
-    tcp.set_read_timeout(Some(LOOK)).map_err(failed)?;
+    tcp.set_read_timeout(Some(LOOK)).map_err(|e| e.to_string())?;
     Ok(socket)
-}
-
-/// Shakes hands with a server that shows a certificate for `host`.
-fn secured(
-    mut tcp: TcpStream,
-    host: &str,
-    config: &Arc<ClientConfig>,
-) -> Result<StreamOwned<ClientConnection, TcpStream>, String> {
-    let name = ServerName::try_from(host.to_owned()).map_err(|e| format!("{host}: {e}"))?;
-    let mut tls = ClientConnection::new(Arc::clone(config), name).map_err(|e| e.to_string())?;
-    while tls.is_handshaking() {
-        tls.complete_io(&mut tcp).map_err(|e| match e.kind() {
-            io::ErrorKind::WouldBlock => "no answer to the TLS handshake".to_owned(),
-            _ => e.to_string(),
-        })?;
-    }
-    Ok(StreamOwned::new(tls, tcp))
 }
 
 /// Reads until the connection ends.

@@ -133,7 +133,7 @@ impl Part {
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        sweep(&folder, name);
+        sweep(&folder, |of| of == name);
         loop {
             let part = disk::beside(name);
             let file = folder.create(&part)?;
@@ -157,10 +157,21 @@ impl Part {
     }
 }
 
-/// Removes the parts of `name` that killed processes left in `folder`: nobody holds their locks.
-fn sweep(folder: &Dir, name: &OsStr) {
+/// Removes from `folder` what killed processes left of files whose names are `ours`, and nothing
+/// else.
+///
+/// # Errors
+/// The folder cannot be opened.
+pub fn remove_left(folder: &Path, ours: impl Fn(&OsStr) -> bool) -> io::Result<()> {
+    sweep(&Dir::open(folder)?, ours);
+    Ok(())
+}
+
+/// Removes the parts of names that are `ours` and that killed processes left in `folder`: nobody
+/// holds their locks.
+fn sweep(folder: &Dir, ours: impl Fn(&OsStr) -> bool) {
     let mut parts = folder.names().unwrap_or_default();
-    parts.retain(|part| Beside::parse(part).is_some_and(|beside| !beside.old && beside.of == name));
+    parts.retain(|part| Beside::parse(part).is_some_and(|beside| !beside.old && ours(beside.of)));
     for part in parts {
         let Ok(file) = folder.read(&part) else { continue };
         if file.try_lock().is_ok() {

@@ -3,13 +3,11 @@
 
 use crate::report::MOST_ADDRESSES;
 use justfull_net::Prefix;
+use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// Largest file.
-const LARGEST: u64 = 4 << 20;
 
 /// Addresses of UEs by a source's names for them.
 #[derive(Clone, Debug)]
@@ -41,10 +39,7 @@ impl UeTable {
         if self.changed == Some(state) {
             return Ok(());
         }
-        if found.len() > LARGEST {
-            return Err(invalid(format!("it has {} bytes, at most {LARGEST}", found.len())));
-        }
-        self.known = parse(&std::fs::read_to_string(&self.path)?)?;
+        self.known = parse(&read_text(&self.path, SETTINGS_LIMIT)?)?;
         self.changed = Some(state);
         Ok(())
     }
