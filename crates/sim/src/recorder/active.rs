@@ -82,6 +82,8 @@ impl Shares {
     pub(super) fn finish(&self, bytes: u64, end: Instant, result: &mut FlowResult) {
         let active = self.span(end).map(|at| at.map(Instant::as_secs_f64));
         result.set_goodput(bytes as f64, active);
+        // Without the rounding of both instants.
+        result.goodput_mbit_s = self.goodput(bytes, end);
         result.jain_index = self.jain();
     }
 
