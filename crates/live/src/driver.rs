@@ -37,7 +37,7 @@ use justfull_sim::live_recorder::LiveRecorder;
 use justfull_sim::results::{ReportsResult, RunResult};
 use justfull_sim::uplink::Uplink;
 use justfull_sim::wire::Wires;
-use justfull_sim::{CoreLoss, UplinkConfig, WorldConfig};
+use justfull_sim::{CoreLoss, FlowConfig, UplinkConfig, WorldConfig};
 use ports::{Read, receive, send};
 use side::{Arrival, Side};
 use std::collections::BTreeMap;
@@ -49,6 +49,7 @@ mod names;
 mod ports;
 mod side;
 mod sojourn;
+mod upload;
 mod waiting;
 mod wan;
 
@@ -62,7 +63,7 @@ use wan::Wan;
 /// longer gap means that the process was stopped.
 pub const CATCH_UP: Duration = Duration::from_millis(100);
 
-/// Marks a STATUS PDU on the uplink: buffers have smaller numbers.
+/// Marks a STATUS PDU on the uplink: buffers and flows have smaller numbers.
 const STATUS: u64 = 1 << 63;
 
 /// Most datagrams read from one interface per wake-up; the rest waits for the next.
@@ -165,10 +166,13 @@ pub struct Live<P> {
     core: Wires<Packet>,
     /// What the way to the UPF loses, if the scenario asks for any.
     loss: Option<Box<CoreLoss>>,
-    /// Packets on their way up, by buffer, and STATUS PDUs, by handle and [`STATUS`].
+    /// Packets on their way up, by buffer and, of uploads, flow, and STATUS PDUs, by handle and
+    /// [`STATUS`].
     uplink: Uplink<u64>,
     /// STATUS PDUs among them.
     statuses: u64,
+    /// The scenario has uploads.
+    uploads: bool,
     down: Account,
     up: Account,
     mtu: u32,
@@ -240,6 +244,7 @@ impl<P: Port> Live<P> {
             loss: CoreLoss::new(config.core_loss, config.stack.seed),
             uplink,
             statuses: 0,
+            uploads: config.flows.iter().any(FlowConfig::is_upload),
             server: ends.server,
             flows: FlowTable::new(options.flows),
             fragments_down: FragmentPorts::new(),
@@ -366,8 +371,12 @@ impl<P: Port> Live<P> {
                 continue;
             };
             let members = (&mut self.stack, &mut self.side.record, &self.side.on_their_way);
-            let flow =
-                self.flows.find((ue, &(datagram.tuple, datagram.dscp)), &self.delays, members);
+            let flow = self.flows.find(
+                stamp,
+                (ue, &(datagram.tuple, datagram.dscp)),
+                &self.delays,
+                members,
+            );
             let packet = Packet {
                 payload: handle | u64::from(datagram.payload) << 32,
                 flow: flow.number,
@@ -386,11 +395,12 @@ impl<P: Port> Live<P> {
     fn read_ues(&mut self, stamp: Instant) -> Result<(), SystemError> {
         let found =
             self.waiting.look().map_err(|e| SystemError::new("watch the UEs' interfaces", e))?;
-        for &of_port in found {
-            let port = &mut self.ues[of_port as usize];
+        for number in 0..found.len() {
+            let of_port = self.waiting.found(number);
             for _ in 0..READ_AT_ONCE {
+                let port = &mut self.ues[of_port as usize];
                 let read = receive(port, &mut self.side.arena, self.mtu, &mut self.up);
-                let (handle, mut datagram) = match read
+                let (handle, datagram) = match read
                     .map_err(|e| SystemError::new(format!("read from UE {of_port}'s side"), e))?
                 {
                     Read::Nothing => break,
@@ -400,19 +410,7 @@ impl<P: Port> Live<P> {
                 let by_source =
                     self.behind_one.then(|| self.ue_of.get(&datagram.tuple.source)).flatten();
                 let ue = by_source.copied().unwrap_or(of_port);
-                let pipe = if self.delays.len() == 1 {
-                    0
-                } else {
-                    self.fragments_up.complete(&mut datagram);
-                    self.flows.pipe_up(&datagram.tuple)
-                };
-                if !self.uplink.push(stamp, (ue, pipe), datagram.size, handle) {
-                    self.up.dropped += 1;
-                    if let Some(capture) = &mut self.side.capture {
-                        capture.refused(stamp, ue, self.side.arena.bytes(handle));
-                    }
-                    self.side.arena.give_back(handle);
-                }
+                self.send_up(stamp, ue, datagram, handle);
             }
         }
         Ok(())
@@ -457,17 +455,22 @@ impl<P: Port> Live<P> {
         let mut wrote = false;
         while self.uplink.next() <= now {
             let due = self.uplink.next();
-            while let Some(handle) = self.uplink.pop(due) {
-                if handle & STATUS != 0 {
+            let Self { uplink, side, .. } = self;
+            while let Some(item) =
+                uplink.pop(due, |entered, item| side.left_up(due, *item, entered))
+            {
+                if item & STATUS != 0 {
                     self.statuses -= 1;
-                    self.stack.hear_status(now, handle as u32, &mut self.side);
+                    self.stack.hear_status(now, item as u32, side);
                     continue;
                 }
                 wrote = true;
-                if let Some(capture) = &mut self.side.capture {
-                    capture.arrived(due, self.side.arena.bytes(handle));
+                side.arrived_up(due, item);
+                let handle = upload::buffer_of(item);
+                if let Some(capture) = &mut side.capture {
+                    capture.arrived(due, side.arena.bytes(handle));
                 }
-                let sent = send(&mut self.server, &mut self.side.arena, handle, &mut self.up);
+                let sent = send(&mut self.server, &mut side.arena, handle, &mut self.up);
                 sent.map_err(|e| SystemError::new("write to the server's side", e))?;
             }
         }

@@ -64,10 +64,14 @@ pub(crate) fn fill(
         if whole.len() == flow.sized as usize {
             flow.received_s = whole.iter().max().copied().map(seconds);
         }
+        let end = flow.received_s.filter(|_| own().all(|application| application.sized));
         let mut server: Vec<RttSample> = own().flat_map(|of| of.rtts.iter().copied()).collect();
         server.sort_unstable_by_key(|sample| sample.at_ns);
         let radio = legs.iter().filter(|(name, _)| *name == flow.name).map(|(_, sample)| *sample);
         round_trips(flow, window, &server, &radio.collect::<Vec<_>>());
+        if let Some(end) = end {
+            flow.ends(end);
+        }
     }
     together(result, applications, window);
 }
@@ -77,23 +81,24 @@ fn together(result: &mut RunResult, applications: &[ApplicationReport], [from, t
     let transfers = || applications.iter().filter(|application| !application.progress.is_empty());
     let ends = transfers().filter_map(|of| of.whole_ns).filter(|end| *end >= from);
     let until = ends.min().unwrap_or(to).min(to);
-    let seconds = until.saturating_sub(from) as f64 * 1e-9;
-    if seconds <= 0.0 || transfers().next().is_none() {
+    if until <= from || transfers().next().is_none() {
         return;
     }
+    // None for what begins only after that time.
     let mbit_s = |application: &ApplicationReport| {
         let at = |ns: u64| {
             let before = application.progress.partition_point(|(at, _)| *at <= ns);
             before.checked_sub(1).map_or(0, |last| application.progress[last].1)
         };
-        (at(until) - at(from)) as f64 * 8e-6 / seconds
+        let active = until.checked_sub(from.max(application.start_ns)).filter(|ns| *ns > 0)?;
+        Some((at(until) - at(from)) as f64 * 8e3 / active as f64)
     };
     for flow in &mut result.flows {
         let own = transfers().filter(|application| application.flow == flow.name);
-        flow.together_mbit_s = own.map(mbit_s).sum();
+        flow.together_mbit_s = own.filter_map(mbit_s).sum();
     }
     result.together.until_s = until as f64 * 1e-9;
-    let all: Vec<f64> = transfers().map(mbit_s).collect();
+    let all: Vec<f64> = transfers().filter_map(mbit_s).collect();
     let (sum, squares) = all.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     result.together.jain_index =
         (all.len() > 1 && squares > 0.0).then(|| sum * sum / (all.len() as f64 * squares));
@@ -137,7 +142,8 @@ mod tests {
     }
 
     fn result() -> RunResult {
-        let flow = FlowResult { name: "bulk".into(), ..FlowResult::default() };
+        let mut flow = FlowResult { name: "bulk".into(), ..FlowResult::default() };
+        flow.set_goodput(4_000_000.0, Some([1.0, 3.0]));
         RunResult { warmup_s: 1.0, duration_s: 3.0, flows: vec![flow], ..RunResult::default() }
     }
 
@@ -165,11 +171,23 @@ mod tests {
         assert_eq!((flow.started_s, flow.received_s, flow.sized), (Some(0.5), Some(2.5), 1));
         assert_eq!((flow.rtt.count, flow.rtt.mean_ms), (4, 15.0), "the first is of the warm-up");
         assert_eq!(flow.proxy, None);
+        // 4 MB in the 1.5 s until it was whole.
+        assert_eq!((flow.goodput_mbit_s.round(), flow.active_to_s), (21.0, Some(2.5)));
         // 3 MB in the 1.5 s from the start of the window to the end of the transfer.
         assert_eq!((flow.together_mbit_s.round(), result.together.until_s), (16.0, 2.5));
+        let late = ApplicationReport { start_ns: 2_000_000_000, ..application() };
+        let mut result = self::result();
+        fill(&mut result, &[late], &[]);
+        assert_eq!(result.flows[0].together_mbit_s.round(), 48.0, "of the 0.5 s since its start");
+        let mut result = self::result();
+        fill(&mut result, &[application()], &[]);
         let late = ApplicationReport { whole_ns: None, ..application() };
         fill(&mut result, &[application(), late], &[]);
         assert_eq!((result.flows[0].sized, result.flows[0].first_received_s), (2, Some(2.5)));
+        let greedy = ApplicationReport { sized: false, whole_ns: None, ..application() };
+        let mut result = self::result();
+        fill(&mut result, &[application(), greedy], &[]);
+        assert_eq!(result.flows[0].active_to_s, Some(3.0), "another goes on");
     }
 
     #[test]

@@ -60,6 +60,7 @@ extern crate alloc;
 extern crate std;
 
 mod bearer;
+mod carried;
 pub mod carrier;
 pub mod channel;
 pub mod config;

@@ -1,5 +1,6 @@
 //! The next tick of a layer; skips ticks with nothing to do.
 
+use crate::carried::Carried;
 use crate::timeouts::{QueueId, Timeouts};
 use justfull_base::{Instant, Ticker};
 
@@ -59,6 +60,11 @@ impl Poll {
         self.ticker.as_ref().map_or((0, t), |ticker| ticker.first(0, t, strictly))
     }
 
+    /// When tick `k` happens; none when it is missed, or when event-driven.
+    fn at(&self, k: u64) -> Option<Instant> {
+        self.ticker.as_ref().and_then(|ticker| ticker.at(k))
+    }
+
     /// Number of ticks strictly between two instants, at most `most`; 0 when event-driven.
     pub(crate) fn count_between(&self, after: Instant, before: Instant, most: u32) -> u32 {
         self.ticker.as_ref().map_or(0, |ticker| ticker.count_between(after, before, most))
@@ -80,20 +86,23 @@ pub(crate) struct Clocks {
     next: Instant,
     /// The two slots served last, the earlier first.
     slots: [Instant; 2],
+    carried: Carried,
 }
 
 impl Clocks {
-    /// Only the clock of the slots is running; with `timeouts`, AQMs may have timeouts.
+    /// Only the clock of the slots is running; with `timeouts`, AQMs may have timeouts. `carried`
+    /// takes what slots could carry.
     pub(crate) fn new(
         [upf, sdap, mac]: [Option<Ticker>; 3],
         top_down: bool,
         timeouts: bool,
+        carried: Carried,
     ) -> Self {
         let [upf, sdap, mut mac] = [Poll::new(upf), Poll::new(sdap), Poll::new(mac)];
         mac.arm(Instant::ZERO, false);
         let next = mac.due();
         let timeouts = Timeouts::new(timeouts);
-        Self { upf, sdap, mac, top_down, timeouts, next, slots: [Instant::NEVER; 2] }
+        Self { upf, sdap, mac, top_down, timeouts, next, slots: [Instant::NEVER; 2], carried }
     }
 
     /// The UPF has something to do from `now` on, or strictly after.
@@ -176,10 +185,25 @@ impl Clocks {
         polls.min(self.mac.due()).min(self.timeouts.due())
     }
 
-    /// The first slot after the first SDAP poll after the first UPF poll after `entered`; no policy
-    /// can beat it.
+    /// Slot `k` is over and could carry `capacity`.
+    #[inline]
+    pub(crate) fn slot_carried(&mut self, k: u64, capacity: u64) {
+        self.carried.record(k, capacity);
+    }
+
+    /// The first slot after the first SDAP poll after the first UPF poll after `entered`: its
+    /// number and instant.
+    pub(crate) fn first_slot(&self, entered: Instant) -> (u64, Instant) {
+        let strictly = !self.top_down;
+        let at = self.sdap.first(self.upf.first(entered, strictly).1, strictly).1;
+        self.mac.first(at, strictly)
+    }
+
+    /// When a packet of `size` bytes that entered at `entered`, and leaves with the slot that is
+    /// served, would have left if it had all slots to itself from [`Self::first_slot`] on; no
+    /// policy can beat it.
     #[inline(always)]
-    pub(crate) fn bound(&self, entered: Instant) -> Instant {
+    pub(crate) fn bound(&self, entered: Instant, size: u32) -> Instant {
         let strictly = !self.top_down;
         let at = self.sdap.first(self.upf.first(entered, strictly).1, strictly).1;
         // A packet that meets no queue leaves in the current slot: no need to compute its number.
@@ -191,6 +215,15 @@ impl Clocks {
             "{entered:?} in {:?}",
             self.slots
         );
-        if meets { served } else { self.mac.first(at, strictly).1 }
+        if meets { served } else { self.through(self.mac.first(at, strictly), size) }
+    }
+    /// When `size` bytes are through that have all slots to themselves from this `first` on.
+    #[inline(never)]
+    fn through(&self, (first, begins): (u64, Instant), size: u32) -> Instant {
+        match self.carried.through(first, size) {
+            Some(k) if k == first => begins,
+            Some(k) => self.mac.at(k).unwrap_or(begins),
+            None => self.slots[1].max(begins),
+        }
     }
 }

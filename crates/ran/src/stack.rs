@@ -288,12 +288,11 @@ impl Stack {
         self.clocks.mac.first(at, false).1
     }
 
-    /// The earliest instant at which any policy could deliver a packet that arrives at `entered`:
-    /// the first slot after the first SDAP poll after the first opportunity of the UPF, with no
-    /// queue anywhere.
+    /// The first slot that can carry anything of a packet that arrives at `entered`: after the
+    /// first SDAP poll after the first opportunity of the UPF, with no queue anywhere.
     #[must_use]
-    pub fn bound(&self, entered: Instant) -> Instant {
-        self.clocks.bound(entered)
+    pub fn first_slot(&self, entered: Instant) -> Instant {
+        self.clocks.first_slot(entered).1
     }
 
     /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) so far; none
@@ -604,6 +603,8 @@ impl Stack {
             cell.count_slot(slot, slot_use, matches!(service, AnyService::Rb(_)));
         }
         let SlotUse { capacity, used } = slot_use;
+        self.clocks.slot_carried(k, capacity);
+        let cell = &mut self.cell;
         if cell.wants_reports {
             cell.report(slot);
         }

@@ -356,6 +356,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_terminal_of_80_columns_shows_goodput_and_drops_before_utilisation() {
+        for colour in [false, true] {
+            let text = terminal(&methods(&group()), Style { colour, width: Some(80) });
+            let (shown, left_out) = text.split_once("Too narrow for:").expect("not all fit");
+            assert!(shown.contains("goodput") && shown.contains("drops"), "{text}");
+            assert!(left_out.contains("RLC backlog"), "{text}");
+        }
+        let header = methods(&group()).header;
+        let place = |name: &str| header.iter().position(|h| h.starts_with(name)).expect(name);
+        assert!(place("goodput") < place("drops") && place("drops") < place("utilisation"));
+    }
+
     /// A name as long as the line left no number on it, or made the line longer.
     #[test]
     fn names_are_wrapped_where_no_number_would_fit_beside_them() {

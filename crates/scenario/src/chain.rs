@@ -1,6 +1,7 @@
 //! The chain of a scenario as a picture in text: layers, polls, limits, rates, and what its methods
 //! change.
 
+use crate::base_rtt::{self, PAYLOAD};
 use crate::settings::{self, PLAIN};
 use crate::{Job, Scenario, ScenarioError, ScenarioFile};
 use justfull_base::param::Param;
@@ -9,6 +10,7 @@ use justfull_base::{Duration, Instant};
 use justfull_ran::carrier::Carrier;
 use justfull_ran::channel::{CapacityUnit, Channel, ChannelContext};
 use justfull_ran::config::{PollConfig, StackConfig};
+use justfull_sim::{FlowConfig, WorldConfig};
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -32,6 +34,7 @@ impl Scenario {
         let world = self.world(&job(first))?;
         let tree = tree(&file);
         let mut out = picture(&file, &tree, &world.stack);
+        let _ = write!(out, "\n{}", round_trips(&file, &world));
         let _ = writeln!(out, "\n  {first:<24} as drawn");
         for method in others {
             let (other, _) = self.of_job(&job(method))?;
@@ -109,31 +112,32 @@ fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
     }
     layer("  |", &back);
     layer("servers", &[]);
-    let _ = write!(out, "\n{}", round_trips(file));
     out
 }
 
-/// The delays of the ways there and back; waits for polls, slots and grants come on top.
-fn round_trips(file: &ScenarioFile) -> String {
-    let mut out = String::new();
-    let mut seen: Vec<(Duration, Vec<&str>)> = Vec::new();
-    for flow in &file.flow {
-        let sum = file.core.delay + flow.extra_delay + file.air.delay + file.uplink.delay;
-        match seen.iter_mut().find(|(other, _)| *other == sum) {
+/// The base round trips of the flows ([`base_rtt::BaseRtt`]), a line for those that have the same.
+fn round_trips(file: &ScenarioFile, world: &WorldConfig) -> String {
+    let first = |name: &str| world.flows.iter().find(|flow| &*flow.name == name);
+    let flows: Vec<&FlowConfig> = file.flow.iter().filter_map(|flow| first(&flow.name)).collect();
+    let mut seen: Vec<(String, Vec<&str>)> = Vec::new();
+    for (flow, found) in flows.iter().zip(base_rtt::of_flows(world, &flows)) {
+        let text = found.map_or_else(
+            || "unknown: no echo comes back alone".into(),
+            |of| format!("{:.2} ms, from {:.2} to {:.2}", of.mean_ms, of.min_ms, of.max_ms),
+        );
+        match seen.iter_mut().find(|(other, _)| *other == text) {
             Some((_, names)) => names.push(&flow.name),
-            None => seen.push((sum, vec![&flow.name])),
+            None => seen.push((text, vec![&flow.name])),
         }
     }
-    let waits = [file.upf.poll.period, file.sdap.poll.period, file.mac.slot.period];
-    let waits = waits.into_iter().fold(Duration::ZERO, |sum, period| sum + period);
-    for (sum, names) in seen {
-        let _ = writeln!(
-            out,
-            "  base RTT {sum} ({}), and at most {waits} for polls and slots",
-            names.join(", ")
-        );
-    }
-    out
+    let lines = seen.into_iter().map(|(text, names)| {
+        let names: Vec<&str> = names;
+        format!("  base RTT {text} ({})\n", names.join(", "))
+    });
+    let note = format!(
+        "  base RTT: mean, least and greatest round trip of echoes of {PAYLOAD} through empty queues\n"
+    );
+    lines.chain([note]).collect()
 }
 
 fn rate(bits: u64, written: &str) -> String {
@@ -315,7 +319,8 @@ mod tests {
             "RLC      a bearer: 500kB; limiter unlimited",
             "MAC      slots of 1ms; channel constant: 20.00 Mbit/s, the mean of 20 s",
             "UE       1 UE, QFI 1, 9",
-            "base RTT 20ms (bulk, call), and at most 1.5ms for polls and slots",
+            "\n  base RTT 20.7",
+            " (bulk, call)\n  base RTT: mean, least and greatest round trip of echoes of 56B through",
             "Vanilla                  as drawn",
             "DRQL                     rlc.limiter = drql",
         ] {
@@ -347,7 +352,8 @@ mod tests {
         for (name, text) in library::SCENARIOS {
             let read = Scenario::parse(text, Path::new(name), None, Overrides::default());
             let Some(Ok(text)) = read.ok().map(|scenario| scenario.chain()) else { continue };
-            assert!(text.contains("  MAC  ") && text.contains("base RTT"), "{name}: {text}");
+            assert!(text.contains("  MAC  ") && text.contains("base RTT "), "{name}: {text}");
+            assert!(!text.contains("base RTT unknown"), "{name}: {text}");
             assert!(!text.contains("resource blocks; channel mcs: "), "{name}: {text}");
         }
         assert!(chain("nr-100mhz", &["Vanilla"]).contains("nr, 273 resource blocks"));

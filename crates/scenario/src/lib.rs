@@ -10,6 +10,7 @@
 //! A door: it parses, checks and builds. No algorithm lives here.
 #![forbid(unsafe_code)]
 
+mod base_rtt;
 mod build;
 mod chain;
 mod check;

@@ -46,12 +46,7 @@ impl<T: Listener> SegmentLink for Links<T> {
         let size = segment.len + route.header();
         let payload = self.monitor.segments.put(Sent { segment, flow: route.flow });
         if route.up() {
-            // One that finds the UE's queue full is lost.
-            let item = Up::Segment(i, payload);
-            if !self.uplink.push(now, (route.ue, route.wire), size, item) {
-                self.monitor.lose(payload);
-            }
-            return;
+            return self.send_up(now, (i, route), size, payload);
         }
         let packet = Packet {
             payload,
@@ -77,6 +72,31 @@ impl<T: Listener> AckLink for Links<T> {
 }
 
 impl<T: Listener> Links<T> {
+    /// The segment of `payload`, of sender `i`, goes to a server. One that finds the UE's queue
+    /// full is lost.
+    fn send_up(&mut self, now: Instant, (i, route): (u32, &Route), size: u32, payload: u64) {
+        let recorder = &mut self.monitor.recorder;
+        recorder.upload_entered(now, route.flow);
+        if !self.uplink.push(now, (route.ue, route.wire), size, Up::Segment(i, payload)) {
+            recorder.upload_dropped(now, route.flow);
+            self.monitor.lose(payload);
+        } else if self.uplink.is_free() {
+            recorder.upload_left(now, route.flow, now);
+        }
+    }
+
+    /// Copies to `place` what has come up by `now`. False when there is nothing.
+    #[inline(always)]
+    pub(crate) fn pop_up(&mut self, now: Instant, place: &mut Up) -> bool {
+        let Self { uplink, monitor, .. } = self;
+        uplink.pop_into(now, place, |entered, item| {
+            if let Up::Segment(_, payload) = item {
+                let flow = monitor.segments.peek(*payload).flow;
+                monitor.recorder.upload_left(now, flow, entered);
+            }
+        })
+    }
+
     /// An upload's acknowledgement goes down the chain as a packet. Most worlds have no uploads.
     #[cold]
     fn send_ack_down(&mut self, now: Instant, route: &Route, ack: Ack) {

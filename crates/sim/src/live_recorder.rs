@@ -11,7 +11,7 @@
 use crate::app_stats::AppStats;
 use crate::backlog::Backlogs;
 use crate::invariants::Evidence;
-use crate::recorder::{ClassInfo, Recorder, conservation};
+use crate::recorder::{ClassInfo, Opening, Recorder, conservation};
 use crate::results::{FlowResult, ReportsResult, RunResult, UplinkResult};
 use crate::world::{MOST_NAMES, WorldConfig, classes, protocol_name, validate};
 use justfull_base::packet::Protocol;
@@ -26,7 +26,7 @@ struct Stand {
     /// The server's and the UE's.
     ports: [u16; 2],
     qfi: u8,
-    class: u32,
+    opening: Opening,
     low_latency: bool,
     extra_delay: Duration,
 }
@@ -62,7 +62,18 @@ fn unnamed(
     low_latency: bool,
 ) -> ClassInfo {
     let (app, control, qfi) = (AppStats::Plain, String::new(), qfi.unwrap_or_default());
-    ClassInfo { name, protocol, app, control, ue, qfi, low_latency, delay_budget: None, flows: 0 }
+    ClassInfo {
+        name,
+        protocol,
+        app,
+        control,
+        ue,
+        qfi,
+        low_latency,
+        up: false,
+        delay_budget: None,
+        flows: 0,
+    }
 }
 
 /// What a new flow is to be treated as.
@@ -103,7 +114,7 @@ impl LiveRecorder {
     /// The first field that is out of bounds.
     pub fn new(config: &WorldConfig) -> Result<Self, ConfigError> {
         validate(config)?;
-        let (mut infos, class_of_flow) = classes(config)?;
+        let (mut infos, openings) = classes(config)?;
         for info in &mut infos {
             info.app = AppStats::Plain;
             info.control.clear();
@@ -111,7 +122,7 @@ impl LiveRecorder {
         }
         let mut first = 0;
         let stands = config.flows.iter().map(|flow| {
-            let class = class_of_flow[first];
+            let opening = openings[first];
             first += flow.traffic.connections() as usize;
             let rules = &config.stack.ues[flow.ue as usize].rules;
             Stand {
@@ -119,7 +130,7 @@ impl LiveRecorder {
                 protocol: flow.traffic.protocol(),
                 ports: [flow.tuple.source_port, flow.tuple.destination_port],
                 qfi: detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get),
-                class,
+                opening,
                 low_latency: flow.low_latency,
                 extra_delay: flow.extra_delay,
             }
@@ -133,7 +144,7 @@ impl LiveRecorder {
             method: config.method.clone(),
             seed: config.stack.seed,
             warmup,
-            recorder: Recorder::new([warmup, end], bins, config.air_delay, infos, Vec::new()),
+            recorder: Recorder::new([warmup, end], bins, config.air_delay, infos, &[]),
             backlogs: config.entity_backlog.then(|| Box::new(Backlogs::new(ues, warmup))),
             rules: ues.iter().map(|ue| ue.rules.clone()).collect(),
             stands,
@@ -155,13 +166,13 @@ impl LiveRecorder {
         detect(&self.rules[ue as usize], tuple, dscp).map(justfull_base::Qfi::get)
     }
 
-    /// The next flow of [`Stack::open_flow`], to `ue`.
+    /// The next flow of [`Stack::open_flow`], to `ue`, whose first packet comes at `now`.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell.
-    pub fn open(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
-        let (class, opened) = self.classify(ue, tuple, dscp);
-        self.recorder.open(class);
+    pub fn open(&mut self, now: Instant, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
+        let (opening, opened) = self.classify(now, ue, tuple, dscp);
+        self.recorder.open(&opening);
         opened
     }
 
@@ -171,9 +182,14 @@ impl LiveRecorder {
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell, or `flow` was not opened.
-    pub fn reopen(&mut self, flow: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
-        let (class, opened) = self.classify(ue, tuple, dscp);
-        self.recorder.reopen(flow, class);
+    pub fn reopen(
+        &mut self,
+        now: Instant,
+        flow: u32,
+        (ue, tuple, dscp): (u32, &FiveTuple, Dscp),
+    ) -> Opened {
+        let (opening, opened) = self.classify(now, ue, tuple, dscp);
+        self.recorder.reopen(flow, &opening);
         opened
     }
 
@@ -187,7 +203,15 @@ impl LiveRecorder {
         own.or_else(|| here.next()).map_or(Duration::ZERO, |stand| stand.extra_delay)
     }
 
-    fn classify(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> (u32, Opened) {
+    /// The scenario's own flows are active when it says, others from their first packet, at `now`,
+    /// until their last payload.
+    fn classify(
+        &mut self,
+        now: Instant,
+        ue: u32,
+        tuple: &FiveTuple,
+        dscp: Dscp,
+    ) -> (Opening, Opened) {
         let qfi = self.qfi(ue, tuple, dscp);
         let ports = [tuple.source_port, tuple.destination_port];
         let mut here = self.stands.iter().filter(|s| s.ue == ue);
@@ -197,11 +221,14 @@ impl LiveRecorder {
             low_latency: like.is_some_and(|s| s.low_latency),
             extra_delay: like.map_or(Duration::ZERO, |s| s.extra_delay),
         };
-        let class = match own {
-            Some(own) => own.class,
-            None => self.foreign(ue, Kind::of(tuple, qfi), opened.low_latency),
+        let opening = match own {
+            Some(own) => own.opening,
+            None => {
+                let class = self.foreign(ue, Kind::of(tuple, qfi), opened.low_latency);
+                Opening { class, start: now, stop: now }
+            }
         };
-        (class, opened)
+        (opening, opened)
     }
 
     /// The class of flows of `kind` to `ue`, which are not the scenario's.
@@ -275,10 +302,43 @@ impl LiveRecorder {
         self.recorder.delivered_from_air(now, left, packet, bound);
     }
 
-    /// `bytes` of payload of `flow` reached its UE.
+    /// `bytes` of payload of `flow` reached its UE. Those of an upload are no goodput.
     #[inline]
     pub fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
+        if !self.recorder.is_upload(flow) {
+            self.recorder.goodput(now, flow, bytes);
+        }
+    }
+
+    /// `bytes` of payload of `flow`, an upload, reached its server.
+    pub fn upload_reached(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.recorder.goodput(now, flow, bytes);
+    }
+
+    /// The data of `flow` goes from its UE to a server.
+    ///
+    /// # Panics
+    /// When `flow` was not opened.
+    #[must_use]
+    pub fn is_upload(&self, flow: u32) -> bool {
+        self.recorder.is_upload(flow)
+    }
+
+    /// Data of `flow`, an upload, is about to enter the queue of its UE.
+    pub fn upload_entered(&mut self, now: Instant, flow: u32) {
+        self.calls += 1;
+        self.recorder.upload_entered(now, flow);
+    }
+
+    /// Data of `flow`, an upload, found that queue full.
+    pub fn upload_dropped(&mut self, now: Instant, flow: u32) {
+        self.recorder.upload_dropped(now, flow);
+    }
+
+    /// Data of `flow`, an upload, that `entered` that queue then has been sent whole.
+    pub fn upload_left(&mut self, now: Instant, flow: u32, entered: Instant) {
+        self.calls += 1;
+        self.recorder.upload_left(now, flow, entered);
     }
 
     /// The number of the name that `flow` is counted under, from 0 in the order in which names

@@ -1,13 +1,17 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
+mod active;
 mod class;
 mod over_time;
 mod proxied;
 mod together;
+mod upload;
 
+use self::active::Active;
+pub(crate) use self::active::Opening;
 pub(crate) use self::class::ClassInfo;
-use self::class::{Class, Closed, Single};
-use self::over_time::{Bins, MOST_NAMES, OverTime};
+use self::class::{Class, Single};
+use self::over_time::{Bins, MOST_NAMES};
 use self::together::Together;
 use crate::app_stats::{AppEvent, sent_at};
 use crate::results::{
@@ -44,6 +48,8 @@ pub(crate) struct Recorder {
     air_delay: Duration,
     classes: Vec<Class>,
     singles: Vec<Single>,
+    /// By flow, apart from what each packet reads.
+    active: Vec<Active>,
     /// By flow: the last round trip of its server leg, if a proxy splits it.
     wired: Vec<Option<Duration>>,
     together: Together,
@@ -75,12 +81,9 @@ impl Recorder {
         bins: usize,
         air_delay: Duration,
         classes: Vec<ClassInfo>,
-        class_of_flow: Vec<u32>,
+        flows: &[Opening],
     ) -> Self {
-        let new = |(i, info)| {
-            let over_time = (i < MOST_NAMES).then(OverTime::default);
-            Class { over_time, ..Class::new(info, air_delay) }
-        };
+        let new = |(i, info)| Class::new(info, i < MOST_NAMES, (warmup, air_delay));
         let classes = classes.into_iter().enumerate().map(new);
         let layer = || LayerCount {
             low_latency: Times::new(),
@@ -95,7 +98,8 @@ impl Recorder {
             end,
             air_delay,
             classes: classes.collect(),
-            singles: class_of_flow.into_iter().map(Single::new).collect(),
+            singles: flows.iter().map(Single::new).collect(),
+            active: flows.iter().map(Active::new).collect(),
             wired: Vec::new(),
             together: Together::default(),
             layers: [layer(), layer(), layer()],
@@ -115,30 +119,26 @@ impl Recorder {
 
     /// Adds a class without flows, and returns its number.
     pub(crate) fn add_class(&mut self, info: ClassInfo) -> u32 {
-        let over_time = (self.classes.len() < MOST_NAMES).then(OverTime::default);
-        self.classes.push(Class { over_time, ..Class::new(info, self.air_delay) });
+        let followed = self.classes.len() < MOST_NAMES;
+        self.classes.push(Class::new(info, followed, (self.warmup, self.air_delay)));
         (self.classes.len() - 1) as u32
     }
 
-    /// The next flow number belongs to `class`.
-    pub(crate) fn open(&mut self, class: u32) {
-        self.singles.push(Single::new(class));
-        self.classes[class as usize].result.flows += 1;
+    /// The next flow number is that of `opening`.
+    pub(crate) fn open(&mut self, opening: &Opening) {
+        self.singles.push(Single::new(opening));
+        self.active.push(Active::new(opening));
+        self.classes[opening.class as usize].result.flows += 1;
     }
 
-    /// Flow `flow` has ended, and its number belongs to a new flow of `class` from now on. Its own
+    /// Flow `flow` has ended, and its number belongs to that of `opening` from now on. Its own
     /// counts stay in the results of its class.
-    pub(crate) fn reopen(&mut self, flow: u32, class: u32) {
-        let before = std::mem::replace(&mut self.singles[flow as usize], Single::new(class));
+    pub(crate) fn reopen(&mut self, flow: u32, opening: &Opening) {
+        self.close(flow);
         self.together.end(flow);
-        let closed = &mut self.classes[before.class as usize].closed;
-        let bytes = before.goodput_bytes as f64;
-        *closed = Closed {
-            flows: closed.flows + 1,
-            bytes: closed.bytes + bytes,
-            squares: closed.squares + bytes * bytes,
-        };
-        self.classes[class as usize].result.flows += 1;
+        self.singles[flow as usize] = Single::new(opening);
+        self.active[flow as usize] = Active::new(opening);
+        self.classes[opening.class as usize].result.flows += 1;
     }
 
     /// The class of `flow`.
@@ -183,8 +183,9 @@ impl Recorder {
         self.bins.turn(now);
         let bin = self.bins.current() / self.bins.in_one_of_flows();
         for class in &mut self.classes {
-            if let Some(over_time) = &mut class.over_time {
-                over_time.turn(bin, class.received_bytes);
+            let received = class.received_bytes;
+            if let Some(over_time) = class.followed_mut() {
+                over_time.turn(bin, received);
             }
         }
     }
@@ -192,8 +193,9 @@ impl Recorder {
     /// A packet is about to enter the UPF.
     #[inline]
     pub(crate) fn entered(&mut self, now: Instant, flow: u32) {
-        if now >= self.warmup {
-            self.class_of(flow).result.entered_packets += 1;
+        let class = self.class_of(flow);
+        if now >= class.from {
+            class.result.entered_packets += 1;
         }
     }
 
@@ -260,22 +262,12 @@ impl Recorder {
         if let Some(over_time) = &mut class.over_time {
             over_time.delivered(left.since(packet.entered));
         }
-        if packet.entered < self.warmup {
+        if packet.entered < class.from {
             return self.hold_to_bound(left, packet, bound);
         }
-        let delay = now.since(packet.entered);
-        let last = std::mem::replace(&mut single.last_delay, delay.as_nanos() + 1);
-        class.result.delivered_packets += 1;
-        class.delay.record(left.since(packet.entered));
+        class.count(single, packet.entered, [left, now]);
         if let Some(time) = to_ue {
             class.to_ue.get_or_insert_with(Times::new).record(time);
-        }
-        class.result.late_packets += u64::from(delay > class.budget);
-        if last > 0 {
-            let difference = (delay.as_nanos() + 1).abs_diff(last);
-            class.variation.0 += difference;
-            class.variation.1 += 1;
-            class.jitter_sum += single.jitter(difference);
         }
         if bound.is_some() {
             if let (Some(times), Some(bound)) = (&mut class.bound, bound) {
@@ -290,16 +282,16 @@ impl Recorder {
     pub(crate) fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.bin_at(now).delivered_bytes += bytes;
         let single = &mut self.singles[flow as usize];
-        single.left -= bytes;
-        let whole = single.left == 0;
+        let noted = bytes >= single.left;
+        single.left -= if noted { 0 } else { bytes };
         let class = &mut self.classes[single.class as usize];
         class.received_bytes += bytes;
         if now >= self.warmup {
             single.goodput_bytes += bytes;
             class.goodput_bytes += bytes;
         }
-        if whole {
-            self.transfer_whole(now, flow);
+        if noted {
+            self.note_last(now, flow, bytes);
         }
     }
 
@@ -404,15 +396,13 @@ impl Recorder {
 
     /// The flows' results.
     pub(crate) fn flows(&self) -> Vec<FlowResult> {
-        let window_s = self.end.since(self.warmup).as_secs_f64();
+        let shares = self.shares();
         let finish = |(i, class): (usize, &Class)| {
             let (variation, pairs) = class.variation;
             let of_pairs = |sum_ns: f64| (pairs > 0).then(|| sum_ns / pairs as f64 * 1e-6);
             let mut result = FlowResult {
                 ipdv_mean_ms: of_pairs(variation as f64),
                 jitter_mean_ms: of_pairs(class.jitter_sum),
-                jain_index: self.jain(i),
-                goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
                 delay: class.delay.finish(),
                 within_percent: WITHIN_MS.map(|ms| {
                     100.0 * class.delay.within(ms) as f64
@@ -427,23 +417,11 @@ impl Recorder {
                 ..class.result.clone()
             };
             class.app.finish(&mut result);
+            shares[i].finish(class.goodput_bytes, self.end, &mut result);
             self.finish_transfers(i, &mut result);
             result
         };
         self.classes.iter().enumerate().map(finish).collect()
-    }
-
-    /// Jain's index (Jain, Chiu, Hawe 1984) over the goodputs of the flows of class `i`.
-    fn jain(&self, i: usize) -> Option<f64> {
-        let own = || self.singles.iter().filter(|single| single.class as usize == i);
-        let bytes = || own().map(|single| single.goodput_bytes as f64);
-        let closed = self.classes[i].closed;
-        let count = own().count() as u64 + closed.flows;
-        let (sum, squares) = (
-            closed.bytes + bytes().sum::<f64>(),
-            closed.squares + bytes().map(|b| b * b).sum::<f64>(),
-        );
-        (count > 1 && squares > 0.0).then(|| sum * sum / (count as f64 * squares))
     }
 
     /// The layers' results.
@@ -515,7 +493,7 @@ impl Recorder {
         let (width, count) = (self.bins.width.times(in_one as u64), bins.len().div_ceil(in_one));
         let flow = |class: &Class| {
             let of_class = (&*class.result.name, class.received_bytes);
-            Some(class.over_time.as_ref()?.finish(of_class, width, count))
+            Some(class.followed()?.finish(of_class, width, count))
         };
         Series {
             bin_s,
@@ -555,8 +533,9 @@ impl Probe for Recorder {
                 if *layer == Layer::Sdap && packet.entered >= self.warmup {
                     let below = self.layers[Layer::Rlc as usize].backlog;
                     let class = self.class(packet);
-                    class.sdap_entries += 1;
-                    class.rlc_backlog_sum += below;
+                    let counts = u64::from(packet.entered >= class.from);
+                    class.sdap_entries += counts;
+                    class.rlc_backlog_sum += below * counts;
                 }
             }
             Event::Departed { layer, packet, sojourn } => {
@@ -570,7 +549,8 @@ impl Probe for Recorder {
             Event::Marked { layer, packet } => {
                 if packet.entered >= self.warmup {
                     self.layers[*layer as usize].marks += 1;
-                    self.class(packet).result.marked_packets += 1;
+                    let class = self.class(packet);
+                    class.result.marked_packets += u64::from(packet.entered >= class.from);
                 }
             }
             Event::Dropped { layer, packet, reason } => {
@@ -578,7 +558,8 @@ impl Probe for Recorder {
                 count.backlog -= u64::from(reason.waited());
                 if packet.entered >= self.warmup {
                     count.drops[*reason as usize] += 1;
-                    self.class(packet).result.dropped_packets += 1;
+                    let class = self.class(packet);
+                    class.result.dropped_packets += u64::from(packet.entered >= class.from);
                 }
             }
             Event::Quantum { slice, rbs } => self.quantum(now, *slice, *rbs),

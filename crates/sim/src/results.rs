@@ -102,20 +102,35 @@ pub struct FlowResult {
     pub qfi: u8,
     /// The scenario asks for its delay.
     pub low_latency: bool,
-    /// Packets that entered the UPF.
+    /// Which way its data goes: `down`, to UEs, or `up`. All counts and times of packets are of
+    /// data: those of uploads are of its packets on the uplink, and acknowledgements on the
+    /// downlink count for the layers and for the fate of all packets alone.
+    pub direction: String,
+    /// Packets that entered the UPF or, upwards, that the UE had to send.
     pub entered_packets: u64,
     /// Packets whose last byte left the RLC and, if the MAC allocates resource blocks, that the UE
-    /// has whole and in order.
+    /// has whole and in order; upwards, whose last byte left the UE.
     pub delivered_packets: u64,
-    /// Packets dropped anywhere.
+    /// Packets dropped anywhere; upwards, those that found the UE's queue full.
     pub dropped_packets: u64,
-    /// Packets marked congestion experienced.
+    /// Packets marked congestion experienced; the uplink marks none.
     pub marked_packets: u64,
     /// Payload bytes that reached the receiver for the first time within the window, in order or
-    /// not, per second, in Mbit/s. Data that waited at the receiver for an earlier segment counts
-    /// when it arrived, not when the gap was closed.
+    /// not, over the time from `active_from_s` to `active_to_s`, in Mbit/s. Data that waited at the
+    /// receiver for an earlier segment counts when it arrived, not when the gap was closed. 0
+    /// without such a time.
     pub goodput_mbit_s: f64,
-    /// UPF entry to the pull that took the last byte.
+    /// When the first flow of this name begins to be active in the measured window, in seconds
+    /// since the start of the run: at its `start`, whenever its first byte comes. None if no flow
+    /// is active in the window. Pauses in between count.
+    pub active_from_s: Option<f64>,
+    /// When the last flow of this name ceases to be active in the measured window: at its end, or
+    /// before it when the receiver has a sized transfer whole, or else at the flow's `stop` or when
+    /// its last byte comes after that. A live flow that the scenario does not name is active from
+    /// its first packet until its last payload comes.
+    pub active_to_s: Option<f64>,
+    /// UPF entry to the pull that took the last byte; upwards, entry into the UE's queue to the
+    /// transmission that took the last byte.
     pub delay: Distribution,
     /// From that pull until the UE had the packet whole and in order: the air's own delay, HARQ
     /// rounds, and the waits of RLC for reassembly and of PDCP for reordering. Empty unless the
@@ -124,7 +139,11 @@ pub struct FlowResult {
     /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of those delivered; zeros
     /// without any.
     pub within_percent: [f64; WITHIN_MS.len()],
-    /// The smallest delay that any policy could have given the same packets (tracked flows only).
+    /// A lower bound of the delay that any policy could have given the same packets (tracked flows
+    /// to UEs only). In slots of bytes or of packets that all UEs share it is the delay of each
+    /// packet through empty queues, its own transmission included; with resource blocks, PDUs of
+    /// one size or UEs' own channels it ends with the first slot after the polls, which may be too
+    /// short for the packet.
     pub bound: Distribution,
     /// Mean difference, without its sign, between the delays up to the UE of packets delivered one
     /// after the other within a flow (IPDV, RFC 5481 section 4.1; packets lost between two are
@@ -133,8 +152,8 @@ pub struct FlowResult {
     /// Interarrival jitter of a flow (RFC 3550 section 6.4.1, as iperf prints it) after each of
     /// these packets, mean, in ms: the same differences, smoothed by a sixteenth from 0 on.
     pub jitter_mean_ms: Option<f64>,
-    /// Jain's index over the goodputs of the flows of this name; none for a single flow or without
-    /// any goodput.
+    /// Jain's index over the goodputs of the flows of this name, each over its own active time;
+    /// flows that are never active do not count. None for a single flow or without any goodput.
     pub jain_index: Option<f64>,
     /// Packet delay budget of the flow's 5QI in ms; none when the scenario names none.
     pub delay_budget_ms: Option<f64>,
@@ -168,7 +187,7 @@ pub struct FlowResult {
     pub received_s: Option<f64>,
     /// When the first receiver of a sized transfer of this name had it whole.
     pub first_received_s: Option<f64>,
-    /// Goodput within [`TogetherResult::until_s`], in Mbit/s.
+    /// Goodput within [`TogetherResult::until_s`], over the active time in it, in Mbit/s.
     pub together_mbit_s: f64,
     /// What a proxy does to the flow, if it splits it.
     pub proxy: Option<ProxyResult>,
@@ -182,6 +201,30 @@ pub struct FlowResult {
     pub pages: Option<PageResult>,
 }
 
+impl FlowResult {
+    /// Sets its goodput: `bytes` of new payload in its active time `active`, in seconds.
+    pub fn set_goodput(&mut self, bytes: f64, active: Option<[f64; 2]>) {
+        let active = active.filter(|[from, to]| from < to);
+        self.goodput_mbit_s = active.map_or(0.0, |[from, to]| bytes * 8e-6 / (to - from));
+        (self.active_from_s, self.active_to_s) = (active.map(|at| at[0]), active.map(|at| at[1]));
+    }
+
+    /// Its last flow is over at `end`, in seconds since the start of the run: it was active until
+    /// then at most.
+    pub fn ends(&mut self, end: f64) {
+        if let Some((from, to)) = self.active_from_s.zip(self.active_to_s) {
+            self.set_goodput(self.goodput_bytes(), Some([from, to.min(end)]));
+        }
+    }
+
+    /// Bytes of new payload in its active time.
+    #[must_use]
+    pub fn goodput_bytes(&self) -> f64 {
+        let time = self.active_from_s.zip(self.active_to_s).map_or(0.0, |(from, to)| to - from);
+        self.goodput_mbit_s * time * 1e6 / 8.0
+    }
+}
+
 /// From the start of the measured window until the first sized transfer that ends in it is whole at
 /// its receiver, or to the end of the window: all transfers still compete, so that their goodputs
 /// are shares.
@@ -189,8 +232,8 @@ pub struct FlowResult {
 pub struct TogetherResult {
     /// Its end, in seconds since the start of the run.
     pub until_s: f64,
-    /// Jain's index over the goodputs of all transfers, of whatever name; none for a single one or
-    /// without any goodput.
+    /// Jain's index over the goodputs of all transfers, of whatever name, each over its active time
+    /// until then; none for a single one or without any goodput.
     pub jain_index: Option<f64>,
 }
 

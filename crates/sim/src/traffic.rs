@@ -440,6 +440,12 @@ impl FlowConfig {
         self.proxied.unwrap_or(true) && self.can_be_proxied()
     }
 
+    /// Its data goes from the UE to a server.
+    #[must_use]
+    pub fn is_upload(&self) -> bool {
+        matches!(&*self.traffic, Traffic::Upload { .. })
+    }
+
     /// Addresses and ports of its packets on `connection`: each connection of a page has a server
     /// of its own.
     #[must_use]

@@ -280,9 +280,17 @@ impl<T: Copy> Uplink<T> {
         true
     }
 
-    /// An item that has reached its server by `now`.
-    pub fn pop(&mut self, now: Instant) -> Option<T> {
-        self.take_opportunities(now);
+    /// True where the uplink is no bottleneck: what a UE sends is on the wire at once.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.buffers.is_empty()
+    }
+
+    /// An item that has reached its server by `now`. `sent` hears of each that a UE has sent whole
+    /// by then, with the instant at which it entered the UE's queue, unless the uplink
+    /// [is free](Self::is_free).
+    pub fn pop(&mut self, now: Instant, mut sent: impl FnMut(Instant, &T)) -> Option<T> {
+        self.take_opportunities(now, &mut sent);
         let item = self.wires.pop(now);
         self.counts.delivered += u64::from(item.is_some());
         item
@@ -290,9 +298,14 @@ impl<T: Copy> Uplink<T> {
 
     /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
     #[inline(always)]
-    pub(crate) fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
+    pub(crate) fn pop_into(
+        &mut self,
+        now: Instant,
+        place: &mut T,
+        mut sent: impl FnMut(Instant, &T),
+    ) -> bool {
         if self.opportunities.next() <= now {
-            self.take_opportunities(now);
+            self.take_opportunities(now, &mut sent);
         }
         let popped = self.wires.pop_into(now, place);
         self.counts.delivered += u64::from(popped);
@@ -300,15 +313,15 @@ impl<T: Copy> Uplink<T> {
     }
 
     #[inline(never)]
-    fn take_opportunities(&mut self, now: Instant) {
+    fn take_opportunities(&mut self, now: Instant, sent: &mut dyn FnMut(Instant, &T)) {
         while let Some(ue) = self.opportunities.pop(now) {
-            self.transmit(now, ue);
+            self.transmit(now, ue, sent);
         }
     }
 
     /// A UE's opportunity: puts what it carries on the wire, and finds the next if something is
     /// left.
-    fn transmit(&mut self, now: Instant, ue: u32) {
+    fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T)) {
         let buffer = &mut self.buffers[ue as usize];
         let mut room = match &self.grants {
             None => u64::from(buffer.queue.front().map_or(0, |first| first.size)),
@@ -326,6 +339,7 @@ impl<T: Copy> Uplink<T> {
             if first.entered >= self.warmup {
                 self.waits.record(now.since(first.entered));
             }
+            told(first.entered, &first.item);
             self.wires.push(now, first.wire, first.size, first.item);
             buffer.head_sent = 0;
             buffer.queue.pop_front();

@@ -175,7 +175,7 @@ impl<T: Listener> World<T> {
             return self.reach_servers_or_proxy(now);
         }
         let mut item = Up::nothing();
-        while self.links.uplink.pop_into(now, &mut item) {
+        while self.links.pop_up(now, &mut item) {
             self.links.monitor.calls += 1;
             match item {
                 Up::Status(handle) => self.hear_status(now, handle),
@@ -217,7 +217,7 @@ impl<T: Listener> World<T> {
     #[inline(never)]
     fn reach_servers_or_proxy(&mut self, now: Instant) {
         let mut item = Up::nothing();
-        while self.links.uplink.pop_into(now, &mut item) {
+        while self.links.pop_up(now, &mut item) {
             match item {
                 Up::Status(handle) => {
                     self.hear_status(now, handle);

@@ -73,7 +73,8 @@ fn whatever_is_lost_is_accounted_for() {
     config.entity_backlog = true;
     (config.uplink.rate, config.uplink.limit) = (BitRate(5_000_000), justfull_base::Bytes(20_000));
     let result = run(&config);
-    for flow in &result.flows {
+    // The data of the upload goes by the uplink, which loses nothing at random.
+    for flow in result.flows.iter().filter(|flow| flow.direction == "down") {
         let lost = flow.dropped_packets as f64 / flow.entered_packets as f64;
         assert!((0.06..0.25).contains(&lost), "{}: {lost}", flow.name);
     }

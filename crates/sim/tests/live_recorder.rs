@@ -32,7 +32,8 @@ fn tuple(protocol: Protocol, source_port: u16, destination_port: u16) -> FiveTup
 /// treated as.
 fn names(config: &WorldConfig, tuples: &[FiveTuple]) -> (Vec<(String, u32)>, Option<Opened>) {
     let mut record = LiveRecorder::new(config).expect("sound settings");
-    let opened = tuples.iter().map(|tuple| record.open(0, tuple, Dscp::default())).last();
+    let opened =
+        tuples.iter().map(|tuple| record.open(Instant::ZERO, 0, tuple, Dscp::default())).last();
     let stack = Stack::new(&config.stack).expect("a valid cell");
     let result = record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default());
     (result.flows.into_iter().map(|flow| (flow.name, flow.flows)).collect(), opened)
@@ -98,7 +99,7 @@ fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
     let mut record = LiveRecorder::new(&config).expect("sound settings");
     for ue in 0..100 {
         (1..=30).for_each(|port| {
-            _ = record.open(ue, &tuple(Protocol::Tcp, port, 60_000), Dscp::default())
+            _ = record.open(Instant::ZERO, ue, &tuple(Protocol::Tcp, port, 60_000), Dscp::default())
         });
     }
     let stack = Stack::new(&config.stack).expect("a valid cell");
@@ -119,7 +120,7 @@ fn a_tracked_packet_that_beats_its_bound_breaks_the_run_by_name() {
     let at = |ms| Instant::ZERO + common::ms(ms);
     let broken = |entered, left, bound| {
         let mut record = LiveRecorder::new(&config).expect("sound settings");
-        record.open(0, &tuple(Protocol::Udp, 2112, 40_000), Dscp::default());
+        record.open(Instant::ZERO, 0, &tuple(Protocol::Udp, 2112, 40_000), Dscp::default());
         let packet = Packet { entered, tracked: true, ..Packet::default() };
         record.delivered(left, &packet, Some(bound));
         record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default()).broken
@@ -138,8 +139,8 @@ fn the_jitter_of_a_flow_goes_a_sixteenth_of_the_way_to_each_difference() {
     let config = config();
     let stack = Stack::new(&config.stack).expect("a valid cell");
     let mut record = LiveRecorder::new(&config).expect("sound settings");
-    record.open(0, &tuple(Protocol::Udp, 2112, 40_000), Dscp::default());
-    record.open(0, &tuple(Protocol::Tcp, 5201, 40_001), Dscp::default());
+    record.open(Instant::ZERO, 0, &tuple(Protocol::Udp, 2112, 40_000), Dscp::default());
+    record.open(Instant::ZERO, 0, &tuple(Protocol::Tcp, 5201, 40_001), Dscp::default());
     for (entered, delay) in [(500, 10), (520, 26), (580, 10), (600, 10)] {
         let entered = Instant::ZERO + ms(entered);
         let packet = Packet { entered, ..Packet::default() };
@@ -177,4 +178,32 @@ fn w7_the_series_of_a_run_that_ends_early_end_with_it() {
     assert_eq!(whole.rlc_packets.len(), config.series_bins as usize);
     let reached = (0.255 / early.bin_s).ceil() as usize;
     assert_eq!((early.rlc_packets.len(), early.delivered_mbit_s.len()), (reached, reached));
+}
+
+#[test]
+fn a_foreign_flow_is_active_from_its_first_packet_to_its_last_payload_and_a_closed_one_still_counts()
+ {
+    let config = config();
+    let stack = Stack::new(&config.stack).expect("a valid cell");
+    let at = |n| Instant::ZERO + ms(n);
+    let mut record = LiveRecorder::new(&config).expect("sound settings");
+    let foreign = tuple(Protocol::Tcp, 80, 60_000);
+    record.open(at(250), 0, &foreign, Dscp::default());
+    record.goodput(at(300), 0, 50_000);
+    record.goodput(at(450), 0, 50_000);
+    record.goodput(at(500), 0, 0);
+    record.reopen(at(600), 0, (0, &foreign, Dscp::default()));
+    record.goodput(at(650), 0, 25_000);
+    let own = tuple(Protocol::Udp, 2112, 40_000);
+    record.open(at(700), 0, &own, Dscp::default());
+    record.goodput(at(800), 1, 10_000);
+    let end = Instant::ZERO + config.duration;
+    let result = record.finish(end, &stack, UplinkResult::default());
+    let [call, _, http] = &result.flows[..] else { panic!("three names: {:?}", result.flows) };
+    assert_eq!((http.active_from_s, http.active_to_s), (Some(0.25), Some(0.65)));
+    assert!((http.goodput_bytes() - 125_000.0).abs() < 1e-6, "{http:?}");
+    // 100 kB in 200 ms and 25 kB in 50 ms.
+    assert!(http.jain_index.is_some_and(|jain| (jain - 1.0).abs() < 1e-9), "{http:?}");
+    let window = (Some(config.warmup.as_secs_f64()), Some(1.0));
+    assert_eq!((call.active_from_s, call.active_to_s), window, "as the scenario says");
 }

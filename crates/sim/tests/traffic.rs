@@ -6,6 +6,7 @@ use common::{app, cell, ms, ping, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
+use justfull_sim::results::RunResult;
 use justfull_sim::traffic::{
     Http, ObjectCount, ObjectSize, PageConfig, Span, VideoConfig, VoipConfig,
 };
@@ -74,13 +75,16 @@ fn a_sized_upload_completes_and_its_acknowledgements_are_packets_of_the_cell() {
     config.warmup = Duration::ZERO;
     // At a rate segments arrive one by one: what arrives together is acknowledged together.
     config.uplink.rate = BitRate(50_000_000);
-    let flow = run(&config).flows.remove(0);
-    close(flow.goodput_mbit_s, 300_000.0 * 8e-6 / 5.0, 1e-9, "all bytes arrive once");
+    let RunResult { mut flows, conservation, .. } = run(&config);
+    let flow = flows.remove(0);
+    close(flow.goodput_bytes(), 300_000.0, 1e-9, "all bytes arrive once");
+    assert_eq!(flow.active_to_s, flow.received_s);
     assert!(flow.completed_s.is_some_and(|t| t < 1.0), "{:?}", flow.completed_s);
+    assert_eq!((flow.direction.as_str(), flow.delivered_packets), ("up", 208), "its segments");
     assert!(
-        (100..=230).contains(&flow.delivered_packets),
+        (100..=230).contains(&conservation.delivered),
         "every second segment: {}",
-        flow.delivered_packets
+        conservation.delivered
     );
 }
 
@@ -141,7 +145,9 @@ fn lost_acknowledgements_of_an_upload_leave_no_trace_in_the_arena() {
     let mut config = world(stack, flows, ms(10_000));
     config.uplink.rate = BitRate(50_000_000);
     let result = run(&config);
-    assert!(result.flows[0].dropped_packets > 10, "{}", result.flows[0].dropped_packets);
+    let drops = result.layers.iter().flat_map(|layer| &layer.drops);
+    let acks = drops.map(|(_, n)| n).sum::<u64>() - result.flows[1].dropped_packets;
+    assert!(acks > 10, "{acks}");
     assert!(result.flows[0].goodput_mbit_s > 0.0);
 }
 
@@ -325,7 +331,9 @@ fn a_paced_transfer_of_a_size_ends_when_its_application_has_written_all() {
     let mut config = over(10, vec![flow.clone()], 4);
     config.warmup = Duration::ZERO;
     let result = run(&config).flows.remove(0);
-    close(result.goodput_mbit_s, 2.0, 1e-9, "a megabyte in 4 s");
+    close(result.goodput_bytes(), 1e6, 1e-9, "a megabyte");
+    let took = result.received_s.expect("it is whole") - 0.5;
+    close(result.goodput_mbit_s, 8.0 / took, 1e-9, "from its start until it is whole");
     // The last write comes after 690 whole segments; then a round trip and the delayed
     // acknowledgement of one.
     let written = 0.5 + 690.0 * 1448.0 * 8.0 / 8e6;
@@ -335,7 +343,9 @@ fn a_paced_transfer_of_a_size_ends_when_its_application_has_written_all() {
     let mut config = over(10, vec![flow], 4);
     config.warmup = Duration::ZERO;
     let stopped = run(&config).flows.remove(0);
-    close(stopped.goodput_mbit_s, 0.5 * 8.0 / 4.0, 0.005, "half a second of 8 Mbit/s");
+    close(stopped.goodput_bytes(), 0.5e6, 0.005, "half a second of 8 Mbit/s");
+    let to = stopped.active_to_s.expect("it is active");
+    assert!((1.009..1.02).contains(&to), "its last byte comes 10 ms after its end: {to}");
     assert_eq!(stopped.completed_s, None);
 }
 

@@ -7,10 +7,14 @@ use crate::stats::Summary;
 use justfull_sim::results::{FlowResult, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What follows the name of a flow whose data goes up.
+pub const UPLINK: &str = " (uplink)";
+
 /// Several flows pooled, or the flows of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name in rows: `all low-latency`, `call`, `call x4` if four flows have the name.
+    /// Its name in rows: `all low-latency`, `call`, `call x4` if four flows have the name, and
+    /// `photos (uplink)` for uploads.
     pub label: String,
     /// Names of its flows.
     names: Vec<String>,
@@ -146,10 +150,13 @@ fn parts(
         parts.push(Part { label: pool.into(), names, subject });
     }
     parts.extend(flows.iter().map(|flow| {
-        let label = match sizes.get(flow.name.as_str()) {
+        let mut label = match sizes.get(flow.name.as_str()) {
             Some(&size) if size > 1 => format!("{} x{size}", flow.name),
             _ => flow.name.clone(),
         };
+        if flow.direction == "up" {
+            label.push_str(UPLINK);
+        }
         Part { label, names: vec![flow.name.clone()], subject }
     }));
     parts
@@ -184,6 +191,10 @@ mod tests {
         let breakdown = Breakdown::of(&runs);
         assert_eq!(labels(&breakdown), ["all low-latency", "voice", "game x4", "bulk"]);
         assert_eq!(breakdown.silent, ["late"]);
+        runs.iter_mut().for_each(|run| run.flows[1].direction = "up".into());
+        let of_uploads = labels(&Breakdown::of(&runs));
+        assert_eq!(of_uploads[2], "game x4 (uplink)");
+        let breakdown = Breakdown::of(&runs);
         let method = &breakdown.methods[0];
         let of =
             |metric, part: usize| method.get(metric, &breakdown.parts[part]).expect("a value").mean;

@@ -5,7 +5,9 @@ mod radio;
 mod transfers;
 mod words;
 
-use self::flows::{drop_percent, mean_of, of_delivered, of_pages, weighted, within, worst};
+use self::flows::{
+    drop_percent, goodput, mean_of, of_delivered, of_pages, weighted, within, worst,
+};
 use super::subject::Subject;
 use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult, SliceResult};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -40,7 +42,7 @@ pub enum Metric {
     Jain,
     /// Used over offered capacity, 0 to 1.
     Utilisation,
-    /// Goodput of the bulk flows together, in Mbit/s.
+    /// Goodput of the bulk flows together, in Mbit/s, over the time in which any is active.
     Goodput,
     /// Mean round-trip time of the bulk flows, every sample with equal weight, in ms.
     Rtt,
@@ -58,7 +60,7 @@ pub enum Metric {
     RlcBacklogSd,
     /// RLC backlog that packets of the subject flows found when they entered the RLC, in packets.
     RlcAtEntry,
-    /// Least mean delay that any policy could have given the subject flows, in ms.
+    /// Lower bound of the mean delay that any policy could have given the subject flows, in ms.
     Bound,
     /// Mean round-trip time of the pings, every reply with equal weight, in ms.
     PingRtt,
@@ -426,7 +428,8 @@ impl Metric {
     /// The value over only `flows` of `run`, for metrics of flows; otherwise that of the cell.
     ///
     /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the
-    /// worst flow, goodputs add up.
+    /// worst flow, and goodput is that of all over the time from the first's beginning to the last's
+    /// end.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table: one arm for each metric")]
     pub fn among(self, flows: &[&FlowResult], run: &RunResult) -> Option<f64> {
@@ -445,11 +448,12 @@ impl Metric {
                 (delivered, 100.0 * f.late_packets as f64 / f.delivered_packets as f64)
             }),
             Self::Jain => each().filter_map(|f| f.jain_index).reduce(f64::min),
-            Self::Goodput => each().map(|f| f.goodput_mbit_s).reduce(|sum, g| sum + g),
+            Self::Goodput => goodput(flows),
             Self::Rtt => weighted(each().filter(|f| f.ping.is_none()), |f| mean_of(&f.rtt)),
             Self::Drops | Self::DropsOfAll => weighted(each(), drop_percent),
             Self::RlcAtEntry => {
-                weighted(each(), |f| (f.delivered_packets, f.rlc_packets_at_entry_mean))
+                let down = each().filter(|f| f.direction != "up");
+                weighted(down, |f| (f.delivered_packets, f.rlc_packets_at_entry_mean))
             }
             Self::Bound => weighted(each(), |f| mean_of(&f.bound)),
             Self::PingRtt => weighted(each().filter(|f| f.ping.is_some()), |f| mean_of(&f.rtt)),

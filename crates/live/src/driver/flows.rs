@@ -1,7 +1,7 @@
 //! The flows of a live run: opened on the stack when their first packets appear, and closed when
 //! others need their place.
 
-use justfull_base::{Dscp, Duration};
+use justfull_base::{Dscp, Duration, Instant};
 use justfull_ran::{FiveTuple, Stack};
 use justfull_sim::WorldConfig;
 use justfull_sim::live_recorder::LiveRecorder;
@@ -99,9 +99,8 @@ impl FlowTable {
         self.opened
     }
 
-    /// The link of the flow that a packet of `tuple`, on its way up, belongs to; the first if there
-    /// is none.
-    pub(super) fn pipe_up(&self, tuple: &FiveTuple) -> u32 {
+    /// The flow that a packet of `tuple`, on its way up, belongs to.
+    pub(super) fn up(&self, tuple: &FiveTuple) -> Option<Flow> {
         let down = FiveTuple {
             source: tuple.destination,
             destination: tuple.source,
@@ -112,13 +111,14 @@ impl FlowTable {
         let first = self.known.range((down, Dscp::default())..).next();
         first
             .filter(|((tuple, _), _)| *tuple == down)
-            .map_or(0, |(_, entry)| self.entries[*entry as usize].flow.pipe)
+            .map(|(_, entry)| self.entries[*entry as usize].flow)
     }
 
-    /// The flow of `key` to `ue`, opened if necessary. `delays` are those of the links.
+    /// The flow of `key` to `ue`, opened if necessary at `now`. `delays` are those of the links.
     #[inline]
     pub(super) fn find(
         &mut self,
+        now: Instant,
         (ue, key): (u32, &Key),
         delays: &[Duration],
         members: (&mut Stack, &mut LiveRecorder, &OnTheirWay),
@@ -134,13 +134,14 @@ impl FlowTable {
                 self.use_now(entry);
                 self.entries[entry as usize].flow
             }
-            None => self.open((ue, key), delays, members),
+            None => self.open(now, (ue, key), delays, members),
         }
     }
 
     #[cold]
     fn open(
         &mut self,
+        now: Instant,
         (ue, key): (u32, &Key),
         delays: &[Duration],
         (stack, record, on_their_way): (&mut Stack, &mut LiveRecorder, &OnTheirWay),
@@ -151,7 +152,7 @@ impl FlowTable {
             if let Some(entry) = self.idle(on_their_way) {
                 let number = self.entries[entry as usize].flow.number;
                 stack.reopen_flow(number, ue, tuple, *dscp);
-                let opened = record.reopen(number, ue, tuple, *dscp);
+                let opened = record.reopen(now, number, (ue, tuple, *dscp));
                 let flow =
                     Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
                 let place = &mut self.entries[entry as usize];
@@ -168,7 +169,7 @@ impl FlowTable {
             }
         }
         let number = stack.open_flow(ue, tuple, *dscp);
-        let opened = record.open(ue, tuple, *dscp);
+        let opened = record.open(now, ue, tuple, *dscp);
         let flow = Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
         self.opened += 1;
         if self.entries.len() >= self.most {

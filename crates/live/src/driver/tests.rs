@@ -20,6 +20,8 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
+mod upload;
+
 const SERVER: [u8; 4] = [10, 0, 0, 1];
 const UE: [u8; 4] = [10, 0, 1, 1];
 

@@ -37,6 +37,11 @@ impl Waiting {
         Ok(Self { epoll: Some(epoll), events, found: Vec::with_capacity(ports.len()) })
     }
 
+    /// Interface `number` of those that [`Self::look`] has found.
+    pub(super) fn found(&self, number: usize) -> u32 {
+        self.found[number]
+    }
+
     /// The interfaces that may have something to read, in order, including those that have gone.
     /// Neither waits nor allocates.
     pub(super) fn look(&mut self) -> io::Result<&[u32]> {

@@ -9,8 +9,8 @@ use justfull_queue::ManagedQueue;
 
 /// Receives packets once the radio has taken their last byte.
 pub trait Egress {
-    /// `packet` left the sender's RLC whole at `now`. `bound` is the earliest instant at which any
-    /// policy could have delivered it; given for tracked packets only.
+    /// `packet` left the sender's RLC whole at `now`. `bound` is an instant before which no policy
+    /// could have delivered it; given for tracked packets only.
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>);
 
     /// The same when the MAC allocates resource blocks. `packet` left the sender's RLC whole at
@@ -102,7 +102,7 @@ impl<D: Egress> Exit<'_, D> {
 
     #[inline(always)]
     fn checked_bound(&self, now: Instant, packet: &Packet) -> Option<Instant> {
-        let bound = self.clocks.bound(packet.entered);
+        let bound = self.clocks.bound(packet.entered, packet.size);
         if self.assert_bound && now < bound {
             beats(packet, now, bound);
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::UeConfig;
 use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
+use crate::carried::Carried;
 use crate::channel::ChannelContext;
 use crate::limiter::LimiterConfig;
 use crate::mac::OwnChannel;
@@ -44,7 +45,19 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     let slot = mac.map_or(config.mac.slot.period, |ticker| ticker.period());
     let top_down = config.tie_order == TieOrder::TopDown;
     let timeouts = config.queues().any(|(_, queue)| queue.aqm.has_timeouts());
-    Ok((Clocks::new([upf, sdap, mac], top_down, timeouts), slot))
+    Ok((Clocks::new([upf, sdap, mac], top_down, timeouts, carried(config)), slot))
+}
+
+/// What takes down how much a slot could carry, where that tells when one packet is through.
+fn carried(config: &StackConfig) -> Carried {
+    let fixed = config.mac.carrier.is_some() || config.rlc.mode.pdu().is_some();
+    if fixed || config.ues.iter().any(|ue| ue.channel.is_some()) {
+        return Carried::default();
+    }
+    match config.unit() {
+        CapacityUnit::Packets => Carried::packets(),
+        CapacityUnit::Bytes => Carried::bytes(config.mac.overhead.0),
+    }
 }
 
 impl Stack {

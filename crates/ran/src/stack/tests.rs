@@ -17,6 +17,7 @@ use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
 
 mod aqms;
 mod blocks;
+mod bound;
 mod pour;
 mod refused;
 mod reports;
@@ -187,7 +188,7 @@ fn a_packet_meets_each_layer_at_its_next_poll() {
         bench.run_to(40_000);
         let leaves = Instant::from_nanos(leaves_us * 1_000);
         assert_eq!(bench.log.deliveries, [(leaves, 0, Some(leaves))], "arrived at {arrives_us} us");
-        assert_eq!(bench.stack.bound(Instant::from_nanos(arrives_us * 1_000)), leaves);
+        assert_eq!(bench.stack.first_slot(Instant::from_nanos(arrives_us * 1_000)), leaves);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table of a group: results of each flow under each method, and of the cell.
 
 use super::{BOUND, Grid, PLUS_MINUS, Row, RowKind, with_interval};
-use justfull_lab::model::breakdown::{Breakdown, MethodRuns, Part};
+use justfull_lab::model::breakdown::{Breakdown, MethodRuns, Part, UPLINK};
 use justfull_lab::model::metric::{Metric, Scope};
 use justfull_lab::model::summary::{bound_method, is_clairvoyant};
 use justfull_lab::stats::{LEAST_FOR_INTERVAL, Summary};
@@ -73,15 +73,16 @@ pub(super) const fn decimals(metric: Metric) -> usize {
     }
 }
 
-/// Columns of the table of methods, the most telling first: the metric, its name, and whether the
+/// Columns of the table of methods, the most wanted first, since a narrow terminal loses the last:
+/// the metric, its name, and whether the
 /// interval is shown.
 const COLUMNS: [Column; 15] = [
     (Metric::DelayMean, "delay\nmean", true),
     (Metric::DelayP95, "delay\np95", false),
     (Metric::DelayP99, "delay\np99", false),
-    (Metric::Utilisation, "utilisation", true),
     (Metric::Goodput, "goodput", true),
     (Metric::Drops, "drops", false),
+    (Metric::Utilisation, "utilisation", true),
     (Metric::Rtt, "RTT\nmean", false),
     (Metric::Residence, "in the\nproxy", false),
     (Metric::ServerToUe, "server\nto UE", false),
@@ -269,17 +270,25 @@ fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
     if found.parts.iter().any(Part::is_pool) {
         notes.push(
             "Rows \"all ...\" pool flows: mean delay over all packets, mean RTT over all samples, \
-             percentiles of the worst flow, goodput in sum."
+             percentiles of the worst flow, goodput of all from the first's beginning to the last's \
+             end."
                 .into(),
         );
+    }
+    if found.parts.iter().any(|part| part.label.ends_with(UPLINK)) {
+        notes.push(format!(
+            "\"name{UPLINK}\": an upload; delay and drops are those of its data in the UE's queue."
+        ));
     }
     if let Some(part) = found.parts.iter().find(|part| part.label.contains(" x")) {
         notes.push(format!("\"{}\": flows of one name are counted together.", part.label));
     }
     if bounded {
         notes.push(format!(
-            "{BOUND}: the least mean delay that any policy could have given the same packets, \
-             those of the method that lost the fewest."
+            "{BOUND}: no policy could have given the same packets, those of the method that lost \
+             the fewest, a lower mean delay. It is that of empty queues with each packet's own \
+             transmission, or, with resource blocks, PDUs of one size or UEs' own channels, up to \
+             the first slot."
         ));
     }
     if !found.silent.is_empty() {

@@ -1,11 +1,12 @@
 //! Counts for each flow name and each flow.
 
+use super::active::{Opening, Shares};
 use super::over_time::OverTime;
 use crate::app_stats::AppStats;
 use crate::ledger::Trip;
 use crate::results::{FlowResult, ProxyResult};
 use crate::times::Times;
-use justfull_base::Duration;
+use justfull_base::{Duration, Instant};
 
 /// Which flows there are and how they are named.
 pub(crate) struct ClassInfo {
@@ -17,6 +18,8 @@ pub(crate) struct ClassInfo {
     pub(crate) ue: u32,
     pub(crate) qfi: u8,
     pub(crate) low_latency: bool,
+    /// Its data goes from UEs to servers.
+    pub(crate) up: bool,
     pub(crate) flows: u32,
     pub(crate) delay_budget: Option<Duration>,
 }
@@ -25,8 +28,13 @@ pub(crate) struct ClassInfo {
 pub(super) struct Class {
     pub(super) result: FlowResult,
     pub(super) delay: Times,
-    /// None for names beyond those that are followed.
+    /// Packets that enter the UPF from here on count: those of the measured window, and never those
+    /// of uploads, whose data goes by the uplink.
+    pub(super) from: Instant,
+    /// Of data to UEs; none for names beyond those that are followed.
     pub(super) over_time: Option<OverTime>,
+    /// The same of uploads.
+    pub(super) over_time_up: Option<Box<OverTime>>,
     /// From the pull of the last byte to the UE; none before the first packet with this time.
     pub(super) to_ue: Option<Times>,
     pub(super) bound: Option<Times>,
@@ -45,18 +53,26 @@ pub(super) struct Class {
     pub(super) goodput_bytes: u64,
     /// New payload at the receivers, before the window too.
     pub(super) received_bytes: u64,
-    pub(super) closed: Closed,
+    /// Of flows that are over.
+    pub(super) closed: Shares,
     /// Sized transfers that are whole at their receivers.
     pub(super) whole: u32,
 }
 
 impl Class {
-    pub(super) fn new(info: ClassInfo, air_delay: Duration) -> Self {
+    /// `followed` over time, or not.
+    pub(super) fn new(
+        info: ClassInfo,
+        followed: bool,
+        (warmup, air_delay): (Instant, Duration),
+    ) -> Self {
         Self {
             delay: Times::new(),
-            over_time: None,
+            from: if info.up { Instant::NEVER } else { warmup },
+            over_time: (followed && !info.up).then(OverTime::default),
+            over_time_up: (followed && info.up).then(Box::default),
             to_ue: None,
-            bound: info.low_latency.then(Times::new),
+            bound: (info.low_latency && !info.up).then(Times::new),
             // A transfer has one whatever its packets say they are.
             rtt: (matches!(info.protocol, "tcp" | "icmp") || !info.control.is_empty())
                 .then(Times::new),
@@ -71,7 +87,7 @@ impl Class {
             sdap_entries: 0,
             goodput_bytes: 0,
             received_bytes: 0,
-            closed: Closed::default(),
+            closed: Shares::default(),
             whole: 0,
             result: FlowResult {
                 name: info.name,
@@ -81,9 +97,42 @@ impl Class {
                 ue: info.ue,
                 qfi: info.qfi,
                 low_latency: info.low_latency,
+                direction: if info.up { "up" } else { "down" }.into(),
                 delay_budget_ms: info.delay_budget.map(Duration::as_millis_f64),
                 ..FlowResult::default()
             },
+        }
+    }
+
+    /// What follows its data over time.
+    pub(super) fn followed(&self) -> Option<&OverTime> {
+        self.over_time.as_ref().or(self.over_time_up.as_deref())
+    }
+
+    /// The same, to be changed.
+    pub(super) fn followed_mut(&mut self) -> Option<&mut OverTime> {
+        self.over_time.as_mut().or(self.over_time_up.as_deref_mut())
+    }
+
+    /// A packet of `single` that `entered` then left the queues at `left`, and was through at
+    /// `now`.
+    #[inline(always)]
+    pub(super) fn count(
+        &mut self,
+        single: &mut Single,
+        entered: Instant,
+        [left, now]: [Instant; 2],
+    ) {
+        let delay = now.since(entered);
+        let last = std::mem::replace(&mut single.last_delay, delay.as_nanos() + 1);
+        self.result.delivered_packets += 1;
+        self.delay.record(left.since(entered));
+        self.result.late_packets += u64::from(delay > self.budget);
+        if last > 0 {
+            let difference = (delay.as_nanos() + 1).abs_diff(last);
+            self.variation.0 += difference;
+            self.variation.1 += 1;
+            self.jitter_sum += single.jitter(difference);
         }
     }
 }
@@ -123,15 +172,6 @@ impl ProxyTimes {
     }
 }
 
-/// Flows of a class that are over: how many, the sum of their goodputs in bytes, and the sum of the
-/// squares.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Closed {
-    pub(super) flows: u64,
-    pub(super) bytes: f64,
-    pub(super) squares: f64,
-}
-
 /// Counts for one flow: half a line of the cache, since each packet reads and writes it.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
@@ -141,7 +181,8 @@ pub(super) struct Single {
     pub(super) goodput_bytes: u64,
     /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
     pub(super) last_delay: u64,
-    /// Bytes that its receiver still lacks of a transfer; out of reach if that has no size.
+    /// Bytes that its receiver still lacks of a transfer, out of reach if that has no size; 0 if
+    /// each packet is to be noted ([`Active::stops`](super::Active::stops)).
     pub(super) left: u64,
     /// Interarrival jitter in ns (RFC 3550 section 6.4.1).
     jitter: f32,
@@ -150,8 +191,9 @@ pub(super) struct Single {
 const _: () = assert!(size_of::<Single>() == 32);
 
 impl Single {
-    pub(super) fn new(class: u32) -> Self {
-        Self { class, goodput_bytes: 0, last_delay: 0, left: u64::MAX, jitter: 0.0 }
+    pub(super) fn new(opening: &Opening) -> Self {
+        let left = if opening.stop < Instant::NEVER { 0 } else { u64::MAX };
+        Self { class: opening.class, goodput_bytes: 0, last_delay: 0, left, jitter: 0.0 }
     }
 
     /// Its jitter in ns once a packet's delay differs by `difference` ns from that of the packet

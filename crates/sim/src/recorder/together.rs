@@ -34,17 +34,14 @@ impl Together {
 impl Recorder {
     /// Flow `flow` is a transfer of `size` bytes, or without end.
     pub(crate) fn transfer(&mut self, flow: u32, size: Option<u64>) {
-        let single = &mut self.singles[flow as usize];
         self.together.admit(flow);
         if let Some(size) = size.filter(|size| *size > 0) {
-            single.left = size;
-            self.classes[single.class as usize].result.sized += 1;
+            self.expect(flow, size);
+            self.class_of(flow).result.sized += 1;
         }
     }
 
     /// The receiver of `flow` has its transfer whole: once for each transfer that has a size.
-    #[cold]
-    #[inline(never)]
     pub(super) fn transfer_whole(&mut self, now: Instant, flow: u32) {
         let class = self.class_of(flow);
         class.whole += 1;
@@ -64,10 +61,11 @@ impl Recorder {
         result.together_mbit_s = match self.together.until {
             None => result.goodput_mbit_s,
             Some(until) => {
-                let own = self.singles.iter().zip(&self.together.bytes);
-                let own = own.filter(|(single, _)| single.class as usize == i);
-                let bytes: u64 = own.map(|(_, bytes)| bytes).sum();
-                bytes as f64 * 8e-6 / until.since(self.warmup).as_secs_f64()
+                let own = |flow: usize| self.singles[flow].class as usize == i;
+                let got = |flow: usize| self.together.bytes.get(flow).copied().unwrap_or_default();
+                let shares = self.shares_until(until, own, got);
+                let bytes = self.flow_numbers().filter(|flow| own(*flow)).map(got).sum();
+                shares.goodput(bytes, until)
             }
         };
     }
@@ -76,16 +74,11 @@ impl Recorder {
     pub(crate) fn together(&self) -> TogetherResult {
         let at_end = |i: usize| self.singles[i].goodput_bytes;
         let then = |i: usize| self.together.bytes.get(i).copied().unwrap_or_else(|| at_end(i));
-        let transfers = self.together.transfers.iter().enumerate();
-        let all = || transfers.clone().filter_map(|(i, transfer)| transfer.then_some(i));
-        let (mut count, mut sum, mut squares) = (0, 0.0, 0.0);
-        for bytes in all().map(|i| then(i) as f64) {
-            (count, sum, squares) = (count + 1, sum + bytes, squares + bytes * bytes);
-        }
+        let transfer = |i: usize| self.together.transfers.get(i).copied().unwrap_or_default();
+        let until = self.together.until.unwrap_or(self.end);
         TogetherResult {
-            until_s: self.together.until.unwrap_or(self.end).as_secs_f64(),
-            jain_index: (count > 1 && squares > 0.0)
-                .then(|| sum * sum / (f64::from(count) * squares)),
+            until_s: until.as_secs_f64(),
+            jain_index: self.shares_until(until, transfer, then).jain(),
         }
     }
 }

@@ -24,7 +24,7 @@ fn arrivals(uplink: &mut Uplink<Up>) -> Vec<f64> {
     let mut found = Vec::new();
     while uplink.next() < Instant::NEVER {
         let now = uplink.next();
-        while uplink.pop(now).is_some() {
+        while uplink.pop(now, |_, _| {}).is_some() {
             found.push(now.as_secs_f64() * 1e3);
         }
     }

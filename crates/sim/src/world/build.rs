@@ -76,11 +76,10 @@ impl<T: Listener> World<T> {
         delays.sort_unstable();
         delays.dedup();
         let Members { streams, tcp, applications } = members(config);
-        let (classes, class_of_flow) = classes(config)?;
+        let (classes, openings) = classes(config)?;
         let (warmup, end) = (Instant::ZERO + config.warmup, Instant::ZERO + config.duration);
         let bins = config.series_bins as usize;
-        let mut recorder =
-            Recorder::new([warmup, end], bins, config.air_delay, classes, class_of_flow);
+        let mut recorder = Recorder::new([warmup, end], bins, config.air_delay, classes, &openings);
         let backlogs = || Box::new(Backlogs::new(&config.stack.ues, warmup));
         let mut hosts = Hosts {
             ends: Vec::with_capacity(streams.len()),
@@ -99,9 +98,7 @@ impl<T: Listener> World<T> {
                 ue: flow.ue,
                 wire: delays.iter().position(|d| *d == flow.extra_delay).unwrap_or(0) as u32,
                 protocol: flow.traffic.protocol(),
-                marks: Marks::NONE
-                    .tracked(flow.low_latency)
-                    .up(matches!(&*flow.traffic, Traffic::Upload { .. })),
+                marks: Marks::NONE.tracked(flow.low_latency).up(flow.is_upload()),
                 header: flow.traffic.sender().map_or(0, |sender| sender.header as u8),
                 ack: flow.traffic.sender().map_or(0, |sender| sender.ack_size() as u8),
                 stop: flow.stop_instant(),

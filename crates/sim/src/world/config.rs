@@ -2,12 +2,12 @@
 
 use crate::app_stats::AppStats;
 use crate::proxy::ProxyConfig;
-use crate::recorder::ClassInfo;
+use crate::recorder::{ClassInfo, Opening};
 use crate::traffic::{FlowConfig, Traffic};
 use crate::uplink::UplinkConfig;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, ConfigError, Duration, Ratio};
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Ratio};
 use justfull_ran::StackConfig;
 use std::collections::BTreeMap;
 
@@ -115,14 +115,14 @@ pub(crate) const fn protocol_name(protocol: Protocol) -> &'static str {
 /// of up to five quantities.
 pub(crate) const MOST_NAMES: usize = 1_000;
 
-/// Flows of one name are counted together.
+/// Flows of one name are counted together: the names, and each flow of packets.
 ///
 /// # Errors
 /// More than [`MOST_NAMES`] names.
-pub(crate) fn classes(config: &WorldConfig) -> Result<(Vec<ClassInfo>, Vec<u32>), ConfigError> {
+pub(crate) fn classes(config: &WorldConfig) -> Result<(Vec<ClassInfo>, Vec<Opening>), ConfigError> {
     let mut classes: Vec<ClassInfo> = Vec::new();
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut class_of_flow = Vec::with_capacity(config.flows.len());
+    let mut openings = Vec::with_capacity(config.flows.len());
     for (number, flow) in config.flows.iter().enumerate() {
         let class = match known.get(&*flow.name) {
             Some(&class) => class,
@@ -143,9 +143,11 @@ pub(crate) fn classes(config: &WorldConfig) -> Result<(Vec<ClassInfo>, Vec<u32>)
             }
         };
         classes[class].flows += 1;
-        class_of_flow.extend((0..flow.traffic.connections()).map(|_| class as u32));
+        let start = Instant::ZERO + flow.start;
+        let opening = Opening { class: class as u32, start, stop: flow.stop_instant() };
+        openings.extend((0..flow.traffic.connections()).map(|_| opening));
     }
-    Ok((classes, class_of_flow))
+    Ok((classes, openings))
 }
 
 /// The class whose first flow is `flow`.
@@ -161,6 +163,7 @@ fn class_of(config: &WorldConfig, flow: &FlowConfig) -> ClassInfo {
         ue: flow.ue,
         qfi,
         low_latency: flow.low_latency,
+        up: flow.is_upload(),
         delay_budget: flow.delay_budget,
         flows: 0,
     }

@@ -181,11 +181,14 @@ impl Metric {
                  delivered."
             }
             Self::Jain => {
-                "Jain's index over the goodputs of the bulk flows of one name; with several names, \
-                 the least."
+                "Jain's index over the goodputs of the bulk flows of one name, each over its own \
+                 active time; with several names, the least."
             }
             Self::Utilisation => "What the slots carried over what they could have carried.",
-            Self::Goodput => "New payload that reached the receivers of the bulk flows.",
+            Self::Goodput => {
+                "New payload that reached the receivers of the bulk flows, over the time in which \
+                 they are active."
+            }
             Self::Rtt => {
                 "Round-trip time from which the bulk senders compute their timeouts (RFC 6298, RFC \
                  7323 4.3; no retransmission is mistaken for its original), mean over samples."
@@ -203,8 +206,10 @@ impl Metric {
             }
             Self::RlcAtEntry => "Packets in the RLC when a packet entered SDAP above it.",
             Self::Bound => {
-                "The wait for the next pull after the configured polls, with no queue: no policy \
-                 can do better."
+                "Lower bound of the mean delay: no policy can do better. It is the way of each \
+                 packet through empty queues, its own transmission included; where the MAC deals \
+                 in resource blocks or PDUs of one size, or UEs have their own channels, up to the \
+                 first slot only."
             }
             Self::PingRtt => {
                 "From an echo request's departure to its reply's return, mean over replies."

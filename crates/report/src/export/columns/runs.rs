@@ -34,7 +34,7 @@ fn backlog(run: &RunResult, layer: &str) -> Value {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 151] = in_runs![
+pub static COLUMNS: [Column<Runs>; 154] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -50,30 +50,59 @@ pub static COLUMNS: [Column<Runs>; 151] = in_runs![
         Value::Flag(r.flow.low_latency)
     }),
     column!(
+        "direction",
+        "text",
+        "down: data to UEs; up: data from UEs, whose packets, delay and drops are those of the \
+         uplink.",
+        |r| Value::text(&r.flow.direction)
+    ),
+    column!(
         "entered_packets",
         "packets",
-        "Packets that entered the UPF in the measured window.",
+        "Packets that entered the UPF, or the UE's queue of the uplink, in the measured window.",
         |r| { Value::Whole(r.flow.entered_packets) }
     ),
     column!(
         "delivered_packets",
         "packets",
-        "Packets whose last byte left the RLC and that the UE got.",
+        "Packets whose last byte left the RLC and that the UE got, or whose last byte left the UE.",
         |r| Value::Whole(r.flow.delivered_packets)
     ),
-    column!("dropped_packets", "packets", "Packets dropped in any layer.", |r| Value::Whole(
-        r.flow.dropped_packets
-    )),
+    column!(
+        "dropped_packets",
+        "packets",
+        "Packets dropped in any layer, or that found the UE's queue of the uplink full.",
+        |r| Value::Whole(r.flow.dropped_packets)
+    ),
     column!("marked_packets", "packets", "Packets marked congestion experienced.", |r| {
         Value::Whole(r.flow.marked_packets)
     }),
-    column!("goodput_mbit_s", "Mbit/s", "New payload that reached the receiver.", |r| Value::Real(
-        r.flow.goodput_mbit_s
-    )),
+    column!(
+        "goodput_mbit_s",
+        "Mbit/s",
+        "New payload that reached the receiver, over the time in which the flow is active.",
+        |r| Value::Real(r.flow.goodput_mbit_s)
+    ),
+    column!(
+        "active_from_s",
+        "s",
+        "Begin of that time: of the measured window, or of the first flow of this name, whenever \
+         its first byte comes; empty if none is active in the window.",
+        |r| Value::real(r.flow.active_from_s)
+    ),
+    column!(
+        "active_to_s",
+        "s",
+        "Its end: of the measured window, or before it when the last flow of this name ends. A \
+         transfer with a size ends when it is whole at its receiver, a flow with a time to stop \
+         then, or when its last byte comes after that.",
+        |r| Value::real(r.flow.active_to_s)
+    ),
     column!(
         "delay_count",
         "values",
-        "Time from UPF entry to the pull that took the packet's last byte: number of values.",
+        "Time from UPF entry to the pull that took the packet's last byte; of an upload, from entry \
+         into the UE's queue until its last byte was sent: number of values.",
         |r| Value::Whole(r.flow.delay.count)
     ),
     column!(
@@ -209,8 +238,8 @@ pub static COLUMNS: [Column<Runs>; 151] = in_runs![
     column!(
         "jain_index",
         "ratio",
-        "Jain's index over the goodputs of the flows of this name: 1 when equal, 1/n when one has \
-         all.",
+        "Jain's index over the goodputs of the flows of this name, each over its own active time: 1 \
+         when equal, 1/n when one has all.",
         |r| Value::real(r.flow.jain_index)
     ),
     column!(
@@ -232,49 +261,51 @@ pub static COLUMNS: [Column<Runs>; 151] = in_runs![
     column!(
         "bound_count",
         "values",
-        "Least delay that any policy could have given the same packets: number of values.",
+        "Lower bound of the delay that any policy could have given the same packets: through empty \
+         queues, with the packet's own transmission; where the MAC deals in resource blocks or PDUs \
+         of one size, or UEs have their own channels, to the first slot only. Number of values.",
         |r| Value::Whole(r.flow.bound.count)
     ),
     column!(
         "bound_ms_mean",
         "ms",
-        "Least delay that any policy could have given the same packets: mean.",
+        "Lower bound of the delay that any policy could have given the same packets: mean.",
         |r| ms(&r.flow.bound, |d| d.mean_ms)
     ),
     column!(
         "bound_ms_sd",
         "ms",
-        "Least delay that any policy could have given the same packets: standard deviation.",
+        "Lower bound of the delay that any policy could have given the same packets: standard deviation.",
         |r| ms(&r.flow.bound, |d| d.sd_ms)
     ),
     column!(
         "bound_ms_min",
         "ms",
-        "Least delay that any policy could have given the same packets: least value.",
+        "Lower bound of the delay that any policy could have given the same packets: least value.",
         |r| ms(&r.flow.bound, |d| d.min_ms)
     ),
     column!(
         "bound_ms_p50",
         "ms",
-        "Least delay that any policy could have given the same packets: median.",
+        "Lower bound of the delay that any policy could have given the same packets: median.",
         |r| ms(&r.flow.bound, |d| d.p50_ms)
     ),
     column!(
         "bound_ms_p95",
         "ms",
-        "Least delay that any policy could have given the same packets: 95th percentile.",
+        "Lower bound of the delay that any policy could have given the same packets: 95th percentile.",
         |r| ms(&r.flow.bound, |d| d.p95_ms)
     ),
     column!(
         "bound_ms_p99",
         "ms",
-        "Least delay that any policy could have given the same packets: 99th percentile.",
+        "Lower bound of the delay that any policy could have given the same packets: 99th percentile.",
         |r| ms(&r.flow.bound, |d| d.p99_ms)
     ),
     column!(
         "bound_ms_max",
         "ms",
-        "Least delay that any policy could have given the same packets: greatest value.",
+        "Lower bound of the delay that any policy could have given the same packets: greatest value.",
         |r| ms(&r.flow.bound, |d| d.max_ms)
     ),
     column!(
@@ -467,7 +498,7 @@ pub static COLUMNS: [Column<Runs>; 151] = in_runs![
         "packets",
         "RLC backlog that the flow's packets found when they entered the RLC, mean.",
         |r| {
-            if r.flow.delivered_packets == 0 {
+            if r.flow.delivered_packets == 0 || r.flow.direction == "up" {
                 Value::Absent
             } else {
                 Value::Real(r.flow.rlc_packets_at_entry_mean)
@@ -503,7 +534,7 @@ pub static COLUMNS: [Column<Runs>; 151] = in_runs![
         "together_mbit_s",
         "Mbit/s",
         "Goodput until the first transfer of the run was whole at its receiver, or to the end: \
-         what it got while all competed.",
+         what it got while all competed, over its active time until then.",
         |r| Value::Real(r.flow.together_mbit_s)
     ),
     column!(

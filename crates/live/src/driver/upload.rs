@@ -1,0 +1,88 @@
+//! Data of uploads on the uplink, which counts as that of their flows.
+
+use super::flows::Flow;
+use super::side::Side;
+use super::{Live, STATUS};
+use crate::packet::{Datagram, parse};
+use justfull_base::Instant;
+use justfull_net::Port;
+
+/// The flow of a packet on the uplink: one more than its number, above the number of its buffer.
+const FLOW: u32 = 32;
+
+/// The flow of `item` on the uplink, if it is data of an upload.
+pub(super) const fn flow_of(item: u64) -> Option<u32> {
+    if item & STATUS != 0 { None } else { ((item >> FLOW) as u32).checked_sub(1) }
+}
+
+/// The buffer of `item` on the uplink.
+pub(super) const fn buffer_of(item: u64) -> u64 {
+    item & ((1 << FLOW) - 1)
+}
+
+impl<P: Port> Live<P> {
+    /// `ue` sends `datagram`, which is in buffer `handle`.
+    pub(super) fn send_up(&mut self, stamp: Instant, ue: u32, mut datagram: Datagram, handle: u64) {
+        let mut flow = None;
+        if self.delays.len() > 1 || self.uploads {
+            self.fragments_up.complete(&mut datagram);
+            flow = self.flows.up(&datagram.tuple);
+        }
+        let pipe = flow.map_or(0, |flow| flow.pipe);
+        let item = self.side.goes_up(stamp, &datagram, handle, flow);
+        if self.uplink.push(stamp, (ue, pipe), datagram.size, item) {
+            if self.uplink.is_free() {
+                self.side.left_up(stamp, item, stamp);
+            }
+            return;
+        }
+        self.side.refused_up(stamp, item);
+        self.up.dropped += 1;
+        if let Some(capture) = &mut self.side.capture {
+            capture.refused(stamp, ue, self.side.arena.bytes(handle));
+        }
+        self.side.arena.give_back(handle);
+    }
+}
+
+impl Side {
+    /// `datagram` of `flow` in buffer `handle` is about to enter the queue of its UE: what it is
+    /// called on the uplink.
+    fn goes_up(
+        &mut self,
+        now: Instant,
+        datagram: &Datagram,
+        handle: u64,
+        flow: Option<Flow>,
+    ) -> u64 {
+        let data = |flow: &Flow| datagram.payload > 0 && self.record.is_upload(flow.number);
+        let Some(Flow { number, .. }) = flow.filter(data) else { return handle };
+        self.record.upload_entered(now, number);
+        self.on_their_way.begin(number);
+        handle | (u64::from(number) + 1) << FLOW
+    }
+
+    /// `item` found that queue full.
+    fn refused_up(&mut self, now: Instant, item: u64) {
+        if let Some(flow) = flow_of(item) {
+            self.record.upload_dropped(now, flow);
+            self.on_their_way.end(flow);
+        }
+    }
+
+    /// `item`, which `entered` that queue then, has been sent whole.
+    pub(super) fn left_up(&mut self, now: Instant, item: u64, entered: Instant) {
+        if let Some(flow) = flow_of(item) {
+            self.record.upload_left(now, flow, entered);
+        }
+    }
+
+    /// `item` reaches its server.
+    pub(super) fn arrived_up(&mut self, now: Instant, item: u64) {
+        let Some(flow) = flow_of(item) else { return };
+        self.on_their_way.end(flow);
+        if let Ok(datagram) = parse(self.arena.bytes(buffer_of(item))) {
+            self.record.upload_reached(now, flow, datagram.payload.into());
+        }
+    }
+}

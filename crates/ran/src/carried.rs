@@ -1,0 +1,99 @@
+//! What the last slots could carry: when a packet alone in the cell would have been through.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Slots that are remembered: 65 s of slots of 1 ms.
+const SLOTS: usize = 1 << 16;
+
+/// What each of the last slots could carry, by its number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Carried {
+    /// Empty where the slots say nothing of one packet: resource blocks, PDUs of one size, and UEs
+    /// with channels of their own.
+    slots: Vec<u32>,
+    /// A unit carries a whole packet; otherwise a byte.
+    packets: bool,
+    /// Bytes of each slot that carry headers.
+    overhead: u64,
+    /// Number of the slot after the last one that is remembered.
+    next: u64,
+}
+
+impl Carried {
+    /// Slots that carry whole packets.
+    pub(crate) fn packets() -> Self {
+        Self { slots: vec![0; SLOTS], packets: true, ..Self::default() }
+    }
+
+    /// Slots that carry bytes, `overhead` of them headers.
+    pub(crate) fn bytes(overhead: u64) -> Self {
+        Self { slots: vec![0; SLOTS], overhead, ..Self::default() }
+    }
+
+    /// Slot `k` could carry `capacity`; slots that have been left out carried nothing.
+    #[inline]
+    pub(crate) fn record(&mut self, k: u64, capacity: u64) {
+        if self.slots.is_empty() {
+            return;
+        }
+        let capacity = capacity.saturating_sub(self.overhead);
+        for missed in self.next.max(k.saturating_sub(SLOTS as u64))..k {
+            self.slots[missed as usize % SLOTS] = 0;
+        }
+        self.slots[k as usize % SLOTS] = u32::try_from(capacity).unwrap_or(u32::MAX);
+        self.next = k + 1;
+    }
+
+    /// The first slot by which `size` bytes are through if they have all slots from `first` on to
+    /// themselves: none if that is after the slots that are remembered. `first` where the slots
+    /// do not say.
+    pub(crate) fn through(&self, first: u64, size: u32) -> Option<u64> {
+        if self.slots.is_empty() || first + (SLOTS as u64) < self.next {
+            return Some(first);
+        }
+        let mut left = if self.packets { 1 } else { u64::from(size) };
+        (first..self.next).find(|k| {
+            left = left.saturating_sub(u64::from(self.slots[*k as usize % SLOTS]));
+            left == 0
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_through_with_the_slot_that_takes_its_last_byte() {
+        let mut carried = Carried::bytes(0);
+        for (k, capacity) in (0..).zip([1_000, 0, 500, 1_000]) {
+            carried.record(k, capacity);
+        }
+        assert_eq!(carried.through(0, 1_000), Some(0));
+        assert_eq!(carried.through(0, 1_001), Some(2), "nothing goes in an outage");
+        assert_eq!((carried.through(1, 1_500), carried.through(1, 1_501)), (Some(3), None));
+        let mut carried = Carried::bytes(10);
+        (0..3).for_each(|k| carried.record(k, 510));
+        assert_eq!((carried.through(0, 1_000), carried.through(0, 1_001)), (Some(1), Some(2)));
+    }
+
+    #[test]
+    fn a_whole_packet_needs_one_slot_that_carries_any_and_a_missed_one_carries_none() {
+        let mut carried = Carried::packets();
+        carried.record(0, 0);
+        carried.record(3, 4);
+        assert_eq!((carried.through(0, 1_500), carried.through(4, 1_500)), (Some(3), None));
+    }
+
+    #[test]
+    fn slots_that_are_forgotten_and_modes_that_do_not_say_leave_the_first_slot() {
+        let mut carried = Carried::bytes(0);
+        (0..=SLOTS as u64).for_each(|k| carried.record(k, 1));
+        assert_eq!((carried.through(0, 2), carried.through(1, 2)), (Some(0), Some(2)));
+        // What stood in the place of a slot that was left out is not its own.
+        carried.record(SLOTS as u64 + 3, 1);
+        assert_eq!(carried.through(SLOTS as u64, 2), Some(SLOTS as u64 + 3));
+        assert_eq!(Carried::default().through(7, 1_500), Some(7));
+    }
+}
