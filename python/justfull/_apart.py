@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from justfull import _native
 from justfull.errors import ArgumentError
@@ -40,6 +40,9 @@ _END_S = 2.0
 
 _LONGEST = 10_000
 """Characters of a reason that are kept."""
+
+_LONGEST_REPLY = 64 << 20
+"""Bytes of a job's reply that are read."""
 
 
 class Maker:
@@ -113,9 +116,16 @@ class Maker:
             stdin.write(json.dumps(what).encode() + b"\n")
             stdin.flush()
             line = stdout.readline()
+            reply = json.loads(line) if line.endswith(b"\n") else None
+            if reply is None or isinstance(reply, dict):
+                return reply
         except OSError:
             return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            pass
+        # Something else writes its answers: nothing that it says counts any more.
+        self._process.kill()
+        return None
 
     def _end(self) -> str:
         """How the process ended; another is started for the next job."""
@@ -197,16 +207,25 @@ def serve() -> None:
     except ArgumentError as error:
         answer({"field": error.field, "found": error.found, "allowed": error.allowed})
         return
+    # What jobs start and leave is this process's, and ends with its job; what the import of a
+    # method has started stays.
+    _native.adopt_orphans()
+    others = frozenset(_children())
     answer({})
+    own = (requests.fileno(), answers.fileno())
     while line := requests.readline():
         job = tuple(json.loads(line))
-        answer(_apart(native, methods, job, requests))
+        answer(_apart(native, methods, job, own, others))
 
 
 def _apart(
-    native: _native.Campaign, methods: dict[str, Method], job: Job, requests: BinaryIO
+    native: _native.Campaign, methods: dict[str, Method], job: Job, own: tuple[int, int],
+    others: frozenset[int],
 ) -> dict[str, Any]:
-    """Makes `job` in a process of its own and waits for that."""
+    """Makes `job` in a process of its own and waits for that. Descriptors that are this process's
+    `own`, those of requests and answers, are none of the job's; `others` are processes that are
+    none of its."""
+    requests, _ = own
     limit_s = (native.job_limit_s or _LIMIT_S) + _GRACE_S
     from_child, to_parent = os.pipe()
     # What is printed belongs to one process.
@@ -214,23 +233,30 @@ def _apart(
     sys.stderr.flush()
     parent, child = os.getpid(), os.fork()
     if child == 0:
+        for descriptor in own:
+            os.close(descriptor)
         _make(native, methods, job, parent, to_parent)
     os.close(to_parent)
     _lead(child)
     text, end, handle = b"", time.monotonic() + limit_s, os.pidfd_open(child)
-    why, heard = None, [from_child, handle, requests.fileno()]
+    # Not select(2): a method may have a thousand files open.
+    why, heard = None, select.poll()
+    for descriptor in (from_child, handle, requests):
+        heard.register(descriptor, select.POLLIN)
     while True:
-        ready, _, _ = select.select(heard, [], [], max(0.0, end - time.monotonic()))
+        left_s = max(0.0, end - time.monotonic())
+        ready = {descriptor for descriptor, _ in heard.poll(left_s * 1000)}
         if from_child in ready:
             more = os.read(from_child, 1 << 16)
             text += more
-            if not more:
-                heard.remove(from_child)
+            if not more or len(text) > _LONGEST_REPLY:
+                heard.unregister(from_child)
         elif handle in ready:
             break
-        elif requests.fileno() in ready:
+        elif requests in ready:
             # Requests come after answers: this is the end of the caller.
             _kill(child)
+            _end_orphans(others)
             os._exit(1)
         else:
             why = f"it had not ended after {limit_s:g} s, more than job_limit"
@@ -238,6 +264,7 @@ def _apart(
     # Whatever it has started goes with it.
     _kill(child)
     _, status = os.waitpid(child, 0)
+    _end_orphans(others)
     os.close(from_child)
     os.close(handle)
     try:
@@ -260,6 +287,33 @@ def _kill(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def _children() -> list[int]:
+    """The processes that this one has started or adopted."""
+    found: list[int] = []
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            text = Path(f"/proc/self/task/{thread}/children").read_text(encoding="ascii")
+        except OSError:
+            continue  # it has ended, or the kernel does not tell
+        found += map(int, text.split())
+    return found
+
+
+def _end_orphans(others: frozenset[int]) -> None:
+    """Ends what a job has started and left, whatever group or session it is in, but not `others`.
+    What such a process has started comes here when it ends."""
+    end = time.monotonic() + _END_S
+    while (left := [child for child in _children() if child not in others]):
+        for child in left:
+            try:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            except OSError:
+                pass
+        if time.monotonic() > end:
+            break  # it starts others faster than they end
 
 
 def _make(

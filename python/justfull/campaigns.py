@@ -57,11 +57,11 @@ class Dataset:
         return self._native.tally()
 
     def scan(self) -> Any:
-        """All rows as a lazy frame of polars, with the columns of `runs.csv` and `job`."""
+        """All rows as a lazy frame of polars, with the columns of `runs.csv` and `job`. Raises
+        ArgumentError for a part that is not what was written."""
         import polars
 
-        return polars.scan_parquet(str(self.path / "parts" / "**" / "*.parquet"),
-                                   hive_partitioning=False)
+        return polars.scan_parquet(self._native.parts(), hive_partitioning=False, glob=False)
 
     def table(self, metric: str, flow: str, against: str | None = None) -> Any:
         """A frame of polars with a row for each case: n, mean, and half the width of the 95 %

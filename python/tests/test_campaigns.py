@@ -453,6 +453,68 @@ def test_a_table_of_python_is_checked(
         jf.campaign(mine, tmp_path / "out")
 
 
+def one_job(mine: Path) -> None:
+    mine.write_text(mine.read_text().replace('"DRQL", ', "").replace("seeds = 4", "seeds = 1"))
+
+
+def test_a_method_may_have_a_thousand_files_open(mine: Path, tmp_path: Path) -> None:
+    one_job(mine)
+    (tmp_path / "mine.py").write_text(MINE.replace(
+        "runs = 0", "runs = 0\nimport resource\n"
+        "_, most = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, most), most))\n"
+        "files = [open('/dev/null') for _ in range(1100)]"))
+    dataset = jf.campaign(mine, tmp_path / "out")
+    assert (dataset.tally["done"], dataset.tally["failed"]) == (1, [])
+
+
+def test_a_job_cannot_answer_in_the_place_of_its_maker_and_leaves_no_process(
+    mine: Path, tmp_path: Path
+) -> None:
+    one_job(mine)
+    (tmp_path / "mine.py").write_text(MINE.replace(
+        "def trouble(now):\n    pass", """
+def trouble(now):
+    if now != 0 and not os.path.exists("/proc/self/fd/999"):
+        os.dup2(2, 999)
+        for descriptor in range(3, 60):
+            try:
+                if os.readlink(f"/proc/self/fd/{descriptor}").startswith("pipe"):
+                    os.write(descriptor, b"[]\\n")
+            except OSError:
+                pass
+        subprocess.Popen(["setsid", "sleep", "1000"])
+        subprocess.Popen(["sh", "-c", "setsid sleep 1000 &"], start_new_session=True)
+"""))
+    before = len(sleepers())
+    dataset = jf.campaign(mine, tmp_path / "out")
+    # It may spoil its own answer, and nothing else.
+    assert dataset.tally["done"] + len(dataset.tally["failed"]) == 1
+    assert len(sleepers()) == before
+
+
+def test_no_row_of_a_damaged_part_is_read(file: Path, tmp_path: Path) -> None:
+    file.write_text(TEXT.replace("seeds = 30", "seeds = 2"))
+    dataset = jf.campaign(file, tmp_path / "out", threads=2)
+    (tmp_path / "out" / "parts" / "mine.parquet").write_bytes(b"none of its own")
+    count = len(rows(dataset))
+    part = next((tmp_path / "out").glob("parts/*/*/*.parquet"))
+    whole = part.read_bytes()
+    part.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    with pytest.raises(jf.ArgumentError, match="found not what was written"):
+        dataset.scan()
+    part.write_bytes(whole)
+    assert len(rows(dataset)) == count
+
+
+def test_a_folder_that_is_no_dataset_is_left_alone(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "out" / "parts").mkdir(parents=True)
+    (tmp_path / "out" / "parts" / ".env").write_text("mine")
+    with pytest.raises(jf.ArgumentError, match="allowed is a new or empty folder"):
+        jf.campaign(file, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").rglob("*")] == ["parts", ".env"]
+
+
 def test_ctrl_c_ends_the_processes_of_jobs(mine: Path, tmp_path: Path) -> None:
     flag = tmp_path / "flag"
     (tmp_path / "mine.py").write_text(MINE.replace(

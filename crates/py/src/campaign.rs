@@ -8,7 +8,9 @@ use justfull_lab::runner::Watch;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Signal, getpid, getppid, set_child_subreaper, set_parent_process_death_signal,
+};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -54,6 +56,12 @@ pub(crate) fn die_with_parent(parent: i32) -> PyResult<()> {
         true => Ok(()),
         false => Err(PyRuntimeError::new_err("the parent has ended")),
     }
+}
+
+/// Makes this process the parent of what its children leave behind.
+#[pyfunction]
+pub(crate) fn adopt_orphans() -> PyResult<()> {
+    set_child_subreaper(Some(getpid())).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
 fn not_open() -> PyErr {
@@ -228,6 +236,12 @@ impl Campaign {
         let mut guard = self.dataset();
         let dataset = guard.as_mut().ok_or_else(not_open)?;
         dataset.record(lines).map_err(|failure| errors::campaign(py, &failure))
+    }
+
+    /// The files of all parts, each of which is what was written.
+    fn parts(&self, py: Python<'_>) -> PyResult<Vec<PathBuf>> {
+        py.detach(|| Dataset::look(&self.path, &self.campaign)?.files())
+            .map_err(|failure| errors::campaign(py, &failure))
     }
 
     /// Writes the page of the dataset and returns its file.

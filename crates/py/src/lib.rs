@@ -21,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use super::arrow::Table;
     #[pymodule_export]
-    use super::campaign::{Campaign, die_with_parent};
+    use super::campaign::{Campaign, adopt_orphans, die_with_parent};
     #[pymodule_export]
     use super::own::aqm::{Packet, Queue};
     #[pymodule_export]
