@@ -28,9 +28,9 @@ const STEPS: [u32; 3] = [1, 3, 5];
 
 /// The round trip of an echo of 56 B of payload, 84 B with its headers, through empty queues.
 ///
-/// It has what a ping of the same flow measures in a run when nobody else sends: the core's wire
-/// and delay, the flow's extra delay both ways, polls, the slots that the packet takes, the air, and
-/// the wait for the uplink and its transmission, with requests and grants where there are some. The
+/// It is what a ping of the same flow measures in a run when nobody else sends: the core's wire and
+/// delay, the flow's extra delay both ways, polls, the slots that the packet takes, the air, the
+/// wait for the uplink and its transmission, with requests and grants where there are some. The
 /// mean is over instants that meet polls, slots and occasions to ask for grants evenly; least and
 /// greatest are those that were met. With a channel that varies they are those of its beginning. A
 /// proxy is left out, and so are random losses of the core.

@@ -428,8 +428,7 @@ impl Metric {
     /// The value over only `flows` of `run`, for metrics of flows; otherwise that of the cell.
     ///
     /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the
-    /// worst flow, and goodput is that of all over the time from the first's beginning to the last's
-    /// end.
+    /// worst flow, and goodput is that of all from the first's beginning to the last's end.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table: one arm for each metric")]
     pub fn among(self, flows: &[&FlowResult], run: &RunResult) -> Option<f64> {

@@ -143,7 +143,8 @@ fn heading(metric: Metric, name: &str) -> String {
     let unit = metric.unit();
     let separator = match unit.len() {
         0 => "",
-        1 | 2 => ", ",
+        // A short name alone would make its column wider than its numbers.
+        1 | 2 if name.contains('\n') => ", ",
         _ => ",\n",
     };
     format!("{name}{separator}{unit}")

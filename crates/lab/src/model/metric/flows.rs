@@ -24,8 +24,8 @@ pub(super) fn within(flows: &[&FlowResult], i: usize) -> Option<f64> {
 }
 
 /// Goodput of `flows` together: the sum, but for flows that are active at different times, all of
-/// whose bytes count over the time from the first's beginning to the last's end. Otherwise two flows
-/// one after the other would have more than the cell.
+/// whose bytes count from the first's beginning to the last's end. Otherwise two flows one after
+/// the other would have more than the cell.
 pub(super) fn goodput(flows: &[&FlowResult]) -> Option<f64> {
     let sum = flows.iter().map(|f| f.goodput_mbit_s).reduce(|sum, goodput| sum + goodput)?;
     let spans = || flows.iter().filter_map(|f| f.active_from_s.zip(f.active_to_s));
