@@ -69,7 +69,7 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
 /// Where notifications may be sent besides other hosts: `allowed` are networks.
 pub(crate) fn callbacks(allowed: &[String]) -> Result<Callbacks, Failure> {
     let prefix = |text: &String| {
-        text.parse().map_err(|()| {
+        text.parse::<Prefix>().map_err(|()| {
             let allowed = "an address, or a network such as 127.0.0.0/8 or fd45::/64";
             Failure::Usage(format!("--allow-callbacks: found {text}, allowed is {allowed}"))
         })

@@ -588,7 +588,8 @@ fn a_broker_that_sends_too_long_a_frame_or_refuses_is_told() {
     std::fs::write(&ues, "hello 10.45.0.1\n").expect("a file");
     let long = || [&b"\x03\0\x01\x7f\xff\xff\xff"[..], &[0; 100]].concat();
     let close = || frame(1, 1, b"\0\x14\0\x28\x01\x94\x09NOT_FOUND\0\x3c\0\x14");
-    let ends: [(fn() -> Vec<u8>, &str); 3] = [
+    type Sent = fn() -> Vec<u8>;
+    let ends: [(Sent, &str); 3] = [
         (long, "a frame of 2147483647 bytes, allowed are 8192"),
         (close, "the broker says 404, NOT_FOUND"),
         (|| vec![1, 0, 0, 0, 0, 0, 0, 7], "a frame without an end"),
