@@ -14,8 +14,8 @@
 //!
 //! During a flood of first segments (RFC 4987) the kernel answers with cookies and remembers
 //! nothing; so the rules remember for a while which connections were diverted. A third segment of
-//! one of these without a socket goes to the listener. Any other connection passes, such as one that
-//! began before the proxy did.
+//! one of these without a socket goes to the listener. Any other connection passes, such as one
+//! that began before the proxy did.
 
 use crate::config::SelectConfig;
 use crate::nft::{
@@ -220,9 +220,9 @@ impl Table {
         }
     }
 
-    /// Delivers the UEs' legs here, and keeps them out of connection tracking, which takes both legs
-    /// of a connection for one: they have the same addresses and ports. It sees the servers' legs,
-    /// and translates them.
+    /// Delivers the UEs' legs here, and keeps them out of connection tracking, which takes both
+    /// legs of a connection for one: they have the same addresses and ports. It sees the servers'
+    /// legs, and translates them.
     fn untracked(&self, batch: &mut Batch, select: &SelectConfig) {
         for interface in &select.interfaces {
             batch.rule("raw", |r| {

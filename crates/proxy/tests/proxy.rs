@@ -28,6 +28,8 @@ use socket2::{Domain, Socket, Type};
 
 #[path = "proxy/faults.rs"]
 mod faults;
+#[path = "proxy/random.rs"]
+mod random;
 #[path = "proxy/shared.rs"]
 mod shared;
 #[path = "proxy/site.rs"]
