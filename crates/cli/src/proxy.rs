@@ -73,10 +73,13 @@ fn parsed(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|e| Failure::Failed(format!("the proxy's answer: {e}")))
 }
 
-/// A value without the quotes of JSON.
+/// A value without the quotes of JSON, and without what a terminal would obey.
 fn plain(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text
+            .chars()
+            .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+            .collect(),
         Value::Null => "-".into(),
         Value::Number(number) if number.is_f64() => {
             format!("{:.3}", number.as_f64().unwrap_or_default())
@@ -97,7 +100,28 @@ fn status(value: &Value) -> String {
     }
     line("connections", format!("{} of {}", value["flows"], value["flows_limit"]));
     line("pipes", format!("{} of {}", value["pipes"], value["pipes_limit"]));
+    let unsplit = value["unsplit"].as_array().map_or(&[][..], Vec::as_slice);
+    if unsplit.is_empty() {
+        line("new connections", "are split".into());
+    }
+    for why in unsplit {
+        line("new connections", format!("pass unsplit: {}", plain(why)));
+    }
+    if value["greedy_ues"] != 0 {
+        let ues = plain(&value["greedy_ues"]);
+        line("", format!("those of {ues} UEs pass unsplit, which have more than their share"));
+    }
+    for (number, family) in ["IPv4", "IPv6"].into_iter().enumerate() {
+        let of = |what: &str| plain(&value[what][number]);
+        let (first, taken) = (of("first_segments"), of("accepted_of"));
+        line("", format!("{family}: {first} first segments diverted, {taken} connections"));
+    }
+    line("return path", plain(&value["return_path"]));
+    line("flood", if value["flood"] == true { "yes: cookies are out" } else { "no" }.into());
     line("over the limit", plain(&value["over_limit"]));
+    line("policy routes", format!("restored {} times", plain(&value["routes_restored"])));
+    line("reclaimed at start", plain(&value["reclaimed"]));
+    line("log lines lost", plain(&value["log_lines_lost"]));
     line("last reload", plain(&value["last_reload"]));
     for (group, what) in [("ended", &value["ended"]), ("radio", &value["radio"])] {
         let Some(entries) = what.as_object() else { continue };
@@ -139,4 +163,34 @@ fn flows(value: &Value) -> String {
         )
         .collect();
     top::table(&rows).join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn status_says_what_is_wrong_and_obeys_no_name() {
+        let text = status(&json!({
+            "unsplit": ["no place is left\u{1b}[2J"], "greedy_ues": 2, "flood": true,
+            "first_segments": [7, 1], "accepted_of": [5, 0], "return_path": "works",
+            "reclaimed": 3, "log_lines_lost": 4, "routes_restored": 6, "control": "\u{1b}]0;x\u{7}",
+        }));
+        for part in [
+            "pass unsplit: no place is left",
+            "those of 2 UEs pass unsplit",
+            "IPv4: 7 first segments diverted, 5 connections",
+            "return path          works",
+            "flood                yes",
+            "reclaimed at start   3",
+            "log lines lost       4",
+            "restored 6 times",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        let text = status(&json!({ "unsplit": [], "greedy_ues": 0 }));
+        assert!(text.contains("are split") && !text.contains("share"), "{text}");
+    }
 }

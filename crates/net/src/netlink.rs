@@ -234,6 +234,13 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
+    /// Removes a link.
+    pub(super) fn remove(&mut self, link: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = link;
+        self.request(RouteNetlinkMessage::DelLink(message), 0)
+    }
+
     pub(super) fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut message = NetlinkMessage::from(message);
         self.sequence += 1;

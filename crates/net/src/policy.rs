@@ -1,5 +1,10 @@
 //! Policy routes that deliver marked packets to this host, whatever their address: what a
 //! transparent proxy needs beside its rules (Linux, Documentation/networking/tproxy.rst).
+//!
+//! Only packets that come in take them. The kernel also asks where an answer to a packet would go
+//! (`rp_filter`), with the packet's mark if `src_valid_mark` says so, and sends with the mark of
+//! what it answers if `tcp_fwmark_accept` or `fwmark_reflect` does; these questions come from `lo`,
+//! and a first rule leads them past the second.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,6 +19,7 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use nix::errno::Errno;
 
 use crate::SystemError;
+use crate::executor::Executor;
 use crate::netlink::{LinkName, Netlink, family, index_of};
 use crate::privilege::with_capability;
 
@@ -31,19 +37,24 @@ pub struct PolicyRoute {
     pub mark: u32,
     /// The routing table that says so.
     pub table: u32,
-    /// Priority of the rule that leads to it; a smaller one is asked first.
+    /// Priority of the rules that lead to it, and one less than that of the rule at which
+    /// questions go on that are not about packets that come in; a smaller one is asked first.
     pub priority: u32,
 }
 
 /// Delivery of marked packets, IPv4 and IPv6, in the namespace of the thread that installed it.
-/// Dropping it removes both rules and both routes.
+/// Dropping it removes all rules and routes, and so does the end of the process, whatever ends it.
 #[derive(Debug)]
 pub struct LocalDelivery {
     netlink: Netlink,
     policy: PolicyRoute,
     reclaimed: usize,
+    /// Index of `lo`: it takes a descriptor to ask, and there may be none.
+    lo: u32,
     /// It goes when this is dropped.
     owned: bool,
+    /// Removes it when the process is killed; none where no child can be had.
+    executor: Option<Executor>,
 }
 
 impl LocalDelivery {
@@ -57,10 +68,10 @@ impl LocalDelivery {
         let failed = |error: io::Error| {
             SystemError::new(doing.clone(), with_capability(&error, "CAP_NET_ADMIN"))
         };
-        let netlink = Netlink::open().map_err(failed)?;
-        let mut delivery = Self { netlink, policy, reclaimed: 0, owned: true };
+        let mut delivery = Self::new(policy, 0, true).map_err(failed)?;
         delivery.reclaimed = delivery.remove().map_err(failed)?;
         // From here on a drop removes what is there.
+        delivery.arm();
         delivery.add().map_err(failed)?;
         Ok(delivery)
     }
@@ -71,19 +82,38 @@ impl LocalDelivery {
     /// # Errors
     /// The kernel gives no netlink socket.
     pub fn adopt(policy: PolicyRoute, reclaimed: usize) -> Result<Self, SystemError> {
-        let netlink = Netlink::open()
-            .map_err(|e| SystemError::new("adopt the policy routes of another process", e))?;
-        Ok(Self { netlink, policy, reclaimed, owned: false })
+        Self::new(policy, reclaimed, false)
+            .map_err(|e| SystemError::new("adopt the policy routes of another process", e))
+    }
+
+    fn new(policy: PolicyRoute, reclaimed: usize, owned: bool) -> io::Result<Self> {
+        let netlink = Netlink::open()?;
+        let lo = index_of(&LinkName::new("lo").map_err(io::Error::other)?)?;
+        // It opens a socket of its own when it has something to remove.
+        let executor = Executor::start(|| {
+            if let Ok(netlink) = Netlink::open() {
+                let mut left = Self { netlink, policy, reclaimed, lo, owned, executor: None };
+                let _left = left.remove();
+                left.owned = false;
+            }
+        });
+        Ok(Self { netlink, policy, reclaimed, lo, owned, executor: executor.ok() })
+    }
+
+    fn arm(&mut self) {
+        self.executor.iter_mut().for_each(Executor::arm);
     }
 
     /// From now on they go when this is dropped.
-    pub const fn own(&mut self) {
+    pub fn own(&mut self) {
         self.owned = true;
+        self.arm();
     }
 
     /// From now on they stay, as another process's.
-    pub const fn leave(&mut self) {
+    pub fn leave(&mut self) {
         self.owned = false;
+        self.executor.iter_mut().for_each(Executor::disarm);
     }
 
     /// Rules and routes of a killed process that were removed first.
@@ -92,25 +122,47 @@ impl LocalDelivery {
         self.reclaimed
     }
 
-    fn add(&mut self) -> io::Result<()> {
-        let lo = index_of(&LinkName::new("lo").map_err(io::Error::other)?)?;
+    /// Looks whether all of it is there, and makes it whole again. True when something was missing.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn restore(&mut self) -> io::Result<bool> {
+        let missing = self.add()?;
+        if missing {
+            // Rules of one priority are asked in the order in which they were made.
+            self.remove()?;
+            self.add()?;
+        }
+        Ok(missing)
+    }
+
+    /// Adds what is not there. True when something was not.
+    fn add(&mut self) -> io::Result<bool> {
+        let lo = self.lo;
+        let mut missing = false;
         for address in families() {
             let route = RouteNetlinkMessage::NewRoute(self.route(address, lo));
-            self.netlink.request(route, NLM_F_CREATE | NLM_F_EXCL)?;
-            let rule = RouteNetlinkMessage::NewRule(self.rule(address));
-            self.netlink.request(rule, NLM_F_CREATE | NLM_F_EXCL)?;
+            let rules = self.rules(address).map(RouteNetlinkMessage::NewRule);
+            for message in [route].into_iter().chain(rules) {
+                match self.netlink.request(message, NLM_F_CREATE | NLM_F_EXCL) {
+                    Ok(()) => missing = true,
+                    Err(error) if error.raw_os_error() == Some(Errno::EEXIST as i32) => {}
+                    Err(error) => return Err(error),
+                }
+            }
         }
-        Ok(())
+        Ok(missing)
     }
 
     /// Removes all rules and routes of this policy that are ours; how many there were.
     fn remove(&mut self) -> io::Result<usize> {
-        let lo = index_of(&LinkName::new("lo").map_err(io::Error::other)?)?;
+        let lo = self.lo;
         let mut removed = 0;
         for address in families() {
-            // The rule first: a mark that leads nowhere is routed as if there were none.
-            let rule = self.rule(address);
-            removed += self.remove_all(&RouteNetlinkMessage::DelRule(rule))?;
+            // The rules first: a mark that leads nowhere is routed as if there were none.
+            for rule in self.rules(address).into_iter().rev() {
+                removed += self.remove_all(&RouteNetlinkMessage::DelRule(rule))?;
+            }
             let route = self.route(address, lo);
             removed += self.remove_all(&RouteNetlinkMessage::DelRoute(route))?;
         }
@@ -146,18 +198,30 @@ impl LocalDelivery {
         message
     }
 
-    fn rule(&self, address: IpAddr) -> RuleMessage {
-        let mut message = RuleMessage::default();
-        message.header.family = family(address);
-        message.header.action = RuleAction::ToTable;
-        message.attributes = vec![
-            RuleAttribute::FwMark(self.policy.mark),
-            RuleAttribute::FwMask(u32::MAX),
-            RuleAttribute::Table(self.policy.table),
-            RuleAttribute::Priority(self.policy.priority),
-            RuleAttribute::Protocol(RouteProtocol::Other(OURS)),
-        ];
-        message
+    /// In the order in which they are made: where questions from `lo` go on, what leads them
+    /// there, and what leads packets to the table.
+    fn rules(&self, address: IpAddr) -> [RuleMessage; 3] {
+        let PolicyRoute { mark, table, priority } = self.policy;
+        let rule = |action, priority, of: Vec<RuleAttribute>| {
+            let mut message = RuleMessage::default();
+            message.header.family = family(address);
+            message.header.action = action;
+            message.attributes = of;
+            message.attributes.push(RuleAttribute::Priority(priority));
+            message.attributes.push(RuleAttribute::Protocol(RouteProtocol::Other(OURS)));
+            message
+        };
+        let marked = || vec![RuleAttribute::FwMark(mark), RuleAttribute::FwMask(u32::MAX)];
+        let from_here = [RuleAttribute::Iifname("lo".into()), RuleAttribute::Goto(priority + 1)];
+        [
+            rule(RuleAction::Nop, priority + 1, vec![]),
+            rule(RuleAction::Goto, priority, [marked(), from_here.into()].concat()),
+            rule(
+                RuleAction::ToTable,
+                priority,
+                [marked(), vec![RuleAttribute::Table(table)]].concat(),
+            ),
+        ]
     }
 }
 

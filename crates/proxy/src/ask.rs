@@ -18,6 +18,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A question is a word.
 const LONGEST_QUESTION: u64 = 64;
+/// An answer about a million connections.
+const LONGEST_ANSWER: u64 = 1 << 30;
 /// What Prometheus asks for (exposition formats, "Text-based format").
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -187,6 +189,6 @@ pub fn ask(socket: &Path, question: &str) -> Result<String, SystemError> {
     stream.set_read_timeout(Some(2 * PATIENCE)).map_err(failed)?;
     writeln!(stream, "{question}").map_err(failed)?;
     let mut text = String::new();
-    stream.read_to_string(&mut text).map_err(failed)?;
+    stream.take(LONGEST_ANSWER).read_to_string(&mut text).map_err(failed)?;
     if text.is_empty() { Err(SystemError::new(doing(), "no answer")) } else { Ok(text) }
 }

@@ -1,11 +1,16 @@
 //! What this host can do for the proxy, tried and not guessed, and which limits hold.
 
+mod path;
+mod rules;
+
+pub(crate) use rules::track;
+
 use crate::config::ProxyConfig;
 use crate::host;
 use crate::radio_leg;
 use crate::relay;
 use crate::system;
-use crate::table::{self, Table};
+use crate::table::{self, Diversion, Table};
 use justfull_net::{Capability, LocalDelivery};
 use std::fs;
 use std::io;
@@ -20,7 +25,7 @@ const TRIAL: u32 = 0x6a66_7472;
 pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     let named = |name, required, found| Capability { name, required, found };
     let say = |found: io::Result<String>| found.map_err(|e| e.to_string());
-    vec![
+    let mut all = vec![
         named("transparent sockets", true, listeners()),
         named("nftables table", true, owned_table()),
         named("policy routes", true, routes(config)),
@@ -31,7 +36,45 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
         named("interfaces", true, interfaces(config)),
         named("descriptors", true, descriptors(config)),
         named("reverse path filter", false, reverse_path(config)),
-    ]
+        named("path MTU", false, Ok(path_mtu())),
+        named("host rules", true, rules::missed(&config.select.interfaces)),
+        named("routing domains", true, domains(config)),
+    ];
+    match path::connections(config) {
+        Ok(tried) => all.extend(tried.into_iter().map(|(v6, found)| {
+            named(if v6 { "IPv6 connection" } else { "IPv4 connection" }, true, found)
+        })),
+        Err(why) => all.push(named("a connection", false, Err(format!("not tried: {why}")))),
+    }
+    all
+}
+
+/// What helps where routers say nothing.
+fn path_mtu() -> String {
+    let probing = setting("ipv4/tcp_mtu_probing").unwrap_or_default();
+    let silent = match probing.as_str() {
+        "0" => "; where routers send none, `sysctl net.ipv4.tcp_mtu_probing=1` finds it slowly",
+        _ => "; tcp_mtu_probing finds it where routers send none",
+    };
+    format!("ICMP errors reach the leg that they are about{silent}")
+}
+
+/// Answers to a UE leave by the routes of this host, not by those of a VRF.
+fn domains(config: &ProxyConfig) -> Result<String, String> {
+    let kind = |name: &str| {
+        let text = fs::read_to_string(format!("/sys/class/net/{name}/master/uevent"));
+        text.unwrap_or_default().contains("DEVTYPE=vrf")
+    };
+    let inside: Vec<&str> =
+        config.select.interfaces.iter().map(String::as_str).filter(|name| kind(name)).collect();
+    match inside.is_empty() {
+        true => Ok("no interface of a VRF".into()),
+        false => Err(format!(
+            "{} belong to a VRF, whose routes the proxy does not use: `ip link set {} nomaster`",
+            inside.join(", "),
+            inside[0]
+        )),
+    }
 }
 
 fn listeners() -> Result<String, String> {
@@ -40,8 +83,8 @@ fn listeners() -> Result<String, String> {
 }
 
 fn owned_table() -> Result<String, String> {
-    let select = crate::SelectConfig::default();
-    let made = Table::install(&select, 1, TRIAL).and_then(|mut table| {
+    let nothing = (&crate::SelectConfig::default(), &Diversion::NONE);
+    let made = Table::install(nothing, 1, TRIAL).and_then(|mut table| {
         // All expressions are tried: an interface of this name has no connections.
         let select = crate::SelectConfig {
             interfaces: vec!["jf-trial".into()],
@@ -49,9 +92,15 @@ fn owned_table() -> Result<String, String> {
             ues: "10.0.0.0/8".parse().into_iter().collect(),
             except: "fd00::/8".parse().into_iter().collect(),
         };
-        table.select(Some(&select))
+        let diversion = Diversion {
+            families: [true; 2],
+            pass: select.ues.clone(),
+            pass_ports: vec![1],
+            tracked: true,
+        };
+        table.select(&select, &diversion)
     });
-    made.map(|()| "owned by the process; tproxy, socket and fib work".into())
+    made.map(|()| "owned by the process; tproxy, socket, dup and ct work".into())
         .map_err(|e| table::explain(&e))
 }
 

@@ -54,7 +54,7 @@ table! {
         mark: u32 = 27_238, at_least(1), "a packet without a mark has 0";
         /// Number of the routing table that delivers them.
         table: u32 = 27_238, at_least(256), "the kernel's own tables are below";
-        /// Priority of the rule that leads to it.
+        /// Priority of the rules that lead to it; the next number is used as well.
         priority: u32 = 100, within(1, 32_765), "between the kernel's own rules";
     }
 }
@@ -92,8 +92,8 @@ table! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct LimitsConfig with Default {
-        /// Connections at a time; more are reset. The limit of descriptors may allow fewer: each
-        /// takes two.
+        /// Connections at a time; more pass unsplit. The limit of descriptors may allow fewer: each
+        /// takes two, and a ninth is kept for those that come at once.
         flows: u32 = 8_000, within(1, 1_000_000);
         /// Pipes in all. A connection holds one only while there is data in it; without one its
         /// data is copied.

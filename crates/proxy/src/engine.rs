@@ -4,6 +4,7 @@
 //! otherwise, so nothing is registered again. Connections with more to do than their turn allows
 //! are in a list and go on after the others.
 
+mod divert;
 mod takeover;
 
 pub(crate) use takeover::Offer;
@@ -12,12 +13,14 @@ use crate::ask::{Ask, Outside, What};
 use crate::config::ProxyConfig;
 use crate::flood::Flood;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
+use crate::guard::Guard;
 use crate::host::{self, Host};
 use crate::log::Log;
 use crate::radio;
 use crate::radio_leg::RadioLeg;
 use crate::relay::Pool;
 use crate::steering::Steering;
+use crate::table::{self, Diversion};
 use justfull_base::{Duration, Instant};
 use justfull_net::SystemError;
 use justfull_net::clock::{Clock, SlotClock};
@@ -44,6 +47,8 @@ const TICK: Duration = Duration::from_millis(250);
 const EVENTS: usize = 512;
 /// Connections that are taken before others are served again.
 const ACCEPTED_AT_ONCE: usize = 64;
+/// How often policy routes are looked at: another program may remove them.
+const LOOK_AT_ROUTES: Duration = Duration::from_secs(2);
 /// Bytes copied at once where there is no pipe.
 const SCRATCH: usize = 64 << 10;
 /// Time between two looks for UEs that can be forgotten.
@@ -59,8 +64,12 @@ struct Place {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) accepted: u64,
+    /// Of each listener, that is of each family.
+    pub(crate) accepted_of: [u64; 2],
     /// Reset because there was no room.
     pub(crate) over_limit: u64,
+    /// Times that policy routes were made whole again.
+    pub(crate) routes_restored: u64,
     /// Ends, by [`Outcome`].
     pub(crate) ended: [u64; Outcome::ALL.len()],
     /// Connections that have ended and whose server had answered.
@@ -109,6 +118,10 @@ pub(crate) struct Engine {
     clock: SlotClock,
     next_tick: Instant,
     next_forget: Instant,
+    next_routes: Instant,
+    pub(crate) guard: Guard,
+    /// What the rules divert; none before that is known.
+    diversion: Option<Diversion>,
     /// When connections that are still open are reset; none while new ones are taken.
     pub(crate) drain_until: Option<Instant>,
     pub(crate) flood: Flood,
@@ -125,10 +138,14 @@ impl Engine {
     ) -> Result<Self, SystemError> {
         let clock = SlotClock::start()?;
         // Before the listeners: the sockets that they make may have it from them.
-        let slots = host::limits(&config).flows as u32;
+        let slots = host::limits(&config).most as u32;
         let leg = RadioLeg::take(config.radio_leg, slots)?;
         let host = Host::install(&config)?;
-        Self::build(config, file, asks, (host, clock), leg)
+        let mut engine = Self::build(config, file, asks, (host, clock), leg)?;
+        let now = engine.clock.now();
+        let refused = |e| SystemError::new("divert connections", table::explain(&e));
+        engine.look_at_diversion(now).map_err(refused)?;
+        Ok(engine)
     }
 
     fn build(
@@ -148,7 +165,10 @@ impl Engine {
         let log = Log::open(&config.operation)?;
         let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake))?;
         let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
-        host.limits.flows = host.limits.flows.min(leg.slots());
+        host.limits.most = host.limits.most.min(leg.slots());
+        host.limits.flows = host.limits.flows.min(host.limits.most);
+        let mut guard = Guard::new(config.ues);
+        guard.tracked = crate::check::track();
         let engine = Self {
             places: Vec::new(),
             shared: Shared {
@@ -180,6 +200,9 @@ impl Engine {
             clock,
             next_tick: Instant::ZERO + TICK,
             next_forget: Instant::ZERO + FORGET_EVERY,
+            next_routes: Instant::ZERO + LOOK_AT_ROUTES,
+            guard,
+            diversion: None,
             drain_until: None,
             flood: Flood::default(),
             outside: None,
@@ -304,7 +327,8 @@ impl Engine {
                 // Closing it resets it.
                 Ok((client, at)) => {
                     self.totals.accepted += 1;
-                    if self.open >= self.host.limits.flows {
+                    self.totals.accepted_of[listener] += 1;
+                    if self.open >= self.host.limits.most {
                         self.totals.over_limit += 1;
                         continue;
                     }
@@ -312,6 +336,8 @@ impl Engine {
                 }
                 Err(error) => {
                     if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) {
+                        self.guard.exhausted(now);
+                        self.divert(now);
                         self.totals.over_limit += u64::from(self.host.refuse_one(listener));
                     }
                     return;
@@ -327,6 +353,7 @@ impl Engine {
                 self.totals.ended[outcome as usize] += 1;
                 if let Some([client, server]) = addresses {
                     self.log.refused(client, server, outcome);
+                    self.refused(now, client.port(), outcome);
                 }
                 return;
             }
@@ -339,9 +366,13 @@ impl Engine {
         let key = token(place.generation, index);
         flow.slot = index;
         let watched = self.watch_flow(&flow, key);
+        let ue = flow.client_at.ip();
         let place = &mut self.places[index as usize];
         place.flow = Some(Box::new(flow));
         self.open += 1;
+        if self.guard.opened(ue, (self.open, self.host.limits.flows)) {
+            self.divert(now);
+        }
         if watched.is_err() {
             self.end(now, index, Outcome::NoResources);
         }
@@ -368,6 +399,13 @@ impl Engine {
         flow.down.release(&mut self.shared.pool);
         if let Some(id) = flow.id.take() {
             self.shared.steering.close(now, id);
+        }
+        self.guard.closed(flow.client_at.ip());
+        match outcome {
+            _ if flow.connected => self.guard.answered(),
+            Outcome::Refused => self.guard.answered(),
+            Outcome::NoAnswer => self.guard.not_answered(now),
+            _ => {}
         }
         self.totals.ended[outcome as usize] += 1;
         self.totals.answered += u64::from(flow.connected);
@@ -398,22 +436,15 @@ impl Engine {
             self.next_forget = now + FORGET_EVERY;
             self.shared.steering.forget(now);
         }
-        if self.flood.look(now) && self.drain_until.is_none() {
-            self.flooded();
+        if now >= self.next_routes {
+            self.next_routes = now + LOOK_AT_ROUTES;
+            self.look_at_routes();
+        }
+        if let Err(error) = self.look_at_diversion(now) {
+            self.log.note("rules", &table::explain(&error));
         }
         self.log.flush();
         self.apply();
-    }
-
-    /// A flood has begun or ended.
-    fn flooded(&mut self) {
-        let on = self.flood.is_on();
-        let done = self.host.table.set_cookies(on, &self.config.select);
-        let what = done.map_or_else(
-            |e| crate::table::explain(&e),
-            |()| if on { "begins" } else { "ends" }.into(),
-        );
-        self.log.note("flood", &what);
     }
 
     /// Reports and questions have come.
@@ -446,11 +477,12 @@ impl Engine {
     fn signalled(&mut self, now: Instant) {
         while let Ok(Some(signal)) = self.signals.read_signal() {
             if signal.ssi_signo == Signal::SIGHUP as u32 {
-                self.reload();
+                self.reload(now);
             } else if self.drain_until.is_none() {
                 self.drain_until = Some(now + self.config.timeouts.drain);
+                self.guard.draining = true;
                 // Should it fail, new connections are taken until the end.
-                let _taken = self.host.table.select(None);
+                self.divert(now);
             } else {
                 self.drain_until = Some(now);
             }
@@ -458,7 +490,7 @@ impl Engine {
     }
 
     /// Reads the file again: all of it holds, or nothing.
-    fn reload(&mut self) {
+    fn reload(&mut self, now: Instant) {
         let new = match ProxyConfig::read(&self.file) {
             Ok(new) => new,
             Err(error) => return self.reloaded(format!("refused: {error}")),
@@ -468,11 +500,12 @@ impl Engine {
             let what = fixed.join(", ");
             return self.reloaded(format!("refused: {what} can change only by a restart"));
         }
-        if self.drain_until.is_none()
-            && let Err(error) = self.host.table.select(Some(&new.select))
-        {
-            return self.reloaded(format!("refused: {}", crate::table::explain(&error)));
+        let diversion = self.guard.diversion(now);
+        if let Err(error) = self.host.table.select(&new.select, &diversion) {
+            return self.reloaded(format!("refused: {}", table::explain(&error)));
         }
+        self.diversion = Some(diversion);
+        self.look_at_routes();
         self.config = new;
         self.reloads += 1;
         self.reloaded("done".into());

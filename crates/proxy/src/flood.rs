@@ -1,32 +1,39 @@
-//! Floods of first segments (RFC 4987): the kernel answers with cookies when its queue is full, and
-//! then remembers nothing of a connection until its third segment comes. The rules divert first
-//! segments and what belongs to a socket; so while cookies are out they must divert such third
-//! segments as well, or they would pass to the server, which resets what it does not know.
+//! Floods of first segments (RFC 4987): the kernel answers with cookies when a listener's queue is
+//! full. Connections come about all the same; it is told.
 
 use justfull_base::{Duration, Instant};
 use std::fs;
 
 /// A cookie is good for two minutes at most (`MAX_SYNCOOKIE_AGE`, linux/tcp.h).
 const COOKIES_LAST: Duration = Duration::from_secs(120);
+/// First segments between two looks, beyond those that became connections, that fill no queue.
+const FEW: u64 = 16;
 
 /// Whether cookies are out.
 #[derive(Debug, Default)]
 pub(crate) struct Flood {
-    sent: u64,
+    /// Cookies of the network namespace; none before the first look.
+    sent: Option<u64>,
+    /// First segments that the rules have diverted, less accepted connections.
+    open: u64,
     /// When the last of them is no good any more; none while there are none.
     until: Option<Instant>,
 }
 
 impl Flood {
-    /// Looks at the kernel's count; true when it has begun or ended.
-    pub(crate) fn look(&mut self, now: Instant) -> bool {
-        self.take(now, fs::read_to_string("/proc/thread-self/net/netstat").as_deref().unwrap_or(""))
+    /// Looks at the kernel's count; true when it has begun or ended. The count is of all listeners
+    /// of the namespace, so only what comes with `diverted` first segments is the proxy's.
+    pub(crate) fn look(&mut self, now: Instant, diverted: u64, accepted: u64) -> bool {
+        let netstat = fs::read_to_string("/proc/thread-self/net/netstat").unwrap_or_default();
+        self.take(now, &netstat, diverted.saturating_sub(accepted))
     }
 
-    fn take(&mut self, now: Instant, netstat: &str) -> bool {
+    fn take(&mut self, now: Instant, netstat: &str, open: u64) -> bool {
         let before = self.until.is_some();
-        let sent = cookies_sent(netstat).unwrap_or(self.sent);
-        if std::mem::replace(&mut self.sent, sent) < sent {
+        let more = open.saturating_sub(std::mem::replace(&mut self.open, open)) > FEW;
+        let sent = cookies_sent(netstat).or(self.sent);
+        let old = std::mem::replace(&mut self.sent, sent);
+        if old.is_some() && old < sent && more {
             self.until = Some(now + COOKIES_LAST);
         }
         self.until = self.until.filter(|until| now < *until);
@@ -50,20 +57,30 @@ fn cookies_sent(netstat: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    fn netstat(sent: u64) -> String {
+        format!("TcpExt: A SyncookiesSent B\nTcpExt: 1 {sent} 2\nIpExt: SyncookiesSent\nIpExt: 9\n")
+    }
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
     #[test]
     fn a_flood_begins_with_a_cookie_and_ends_when_the_last_is_too_old() {
-        let netstat = |sent| {
-            format!(
-                "TcpExt: A SyncookiesSent B\nTcpExt: 1 {sent} 2\nIpExt: SyncookiesSent\nIpExt: 9\n"
-            )
-        };
-        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         let mut flood = Flood::default();
-        assert!(!flood.take(at(1), &netstat(0)) && !flood.take(at(2), "") && !flood.is_on());
-        assert!(flood.take(at(3), &netstat(5)) && flood.is_on());
-        assert!(!flood.take(at(100), &netstat(6)) && flood.is_on());
-        assert!(!flood.take(at(219), &netstat(6)) && flood.is_on());
-        assert!(flood.take(at(220), &netstat(6)) && !flood.is_on());
-        assert!(!flood.take(at(221), &netstat(6)));
+        assert!(!flood.take(at(1), &netstat(0), 0) && !flood.take(at(2), "", 90));
+        assert!(flood.take(at(3), &netstat(5), 180) && flood.is_on());
+        assert!(!flood.take(at(100), &netstat(6), 270) && flood.is_on());
+        assert!(!flood.take(at(219), &netstat(6), 270) && flood.is_on());
+        assert!(flood.take(at(220), &netstat(6), 270) && !flood.is_on());
+        assert!(!flood.take(at(221), &netstat(6), 270));
+    }
+
+    #[test]
+    fn cookies_of_before_and_of_other_listeners_are_no_flood() {
+        let mut flood = Flood::default();
+        assert!(!flood.take(at(1), &netstat(500), 100) && !flood.is_on());
+        assert!(!flood.take(at(2), &netstat(600), 110) && !flood.is_on());
+        assert!(!flood.take(at(3), &netstat(600), 900) && !flood.is_on());
     }
 }

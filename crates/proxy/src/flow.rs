@@ -51,15 +51,17 @@ pub(crate) enum Outcome {
     Idle,
     /// Nothing came for too long after one end had closed.
     HalfClosed,
-    /// No descriptor or no address was left for it.
+    /// No descriptor was left for it.
     NoResources,
+    /// Another socket of this host has the client's port.
+    AddressInUse,
     /// The proxy ended first.
     Ended,
 }
 
 impl Outcome {
     /// All, in order.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Completed,
         Self::ClientReset,
         Self::ServerReset,
@@ -69,6 +71,7 @@ impl Outcome {
         Self::Idle,
         Self::HalfClosed,
         Self::NoResources,
+        Self::AddressInUse,
         Self::Ended,
     ];
 
@@ -84,6 +87,7 @@ impl Outcome {
             Self::Idle => "idle",
             Self::HalfClosed => "half_closed",
             Self::NoResources => "no_resources",
+            Self::AddressInUse => "address_in_use",
             Self::Ended => "ended",
         }
     }
@@ -176,9 +180,8 @@ impl Flow {
         let server_at = client.local_addr().ok().and_then(|at| at.as_socket()).ok_or(left)?;
         let failed = |e: &io::Error| {
             let outcome = match e.raw_os_error().map(Errno::from_raw) {
-                Some(Errno::EMFILE | Errno::ENFILE | Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => {
-                    Outcome::NoResources
-                }
+                Some(Errno::EMFILE | Errno::ENFILE) => Outcome::NoResources,
+                Some(Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => Outcome::AddressInUse,
                 _ => Outcome::Refused,
             };
             (outcome, Some([client_at, server_at]))
@@ -251,7 +254,13 @@ impl Flow {
         let Shared { pool, scratch, .. } = shared;
         let up = self.up.pump((&mut self.client, &mut self.server), pool, scratch, true);
         let reading = self.windows.reading;
-        let down = self.down.pump((&mut self.server, &mut self.client), pool, scratch, reading);
+        // A socket tells of its failure once, and looks as if it had ended after that: one way that
+        // fails stops the other.
+        let both = up.and_then(|up| {
+            let ends = (&mut self.server, &mut self.client);
+            let down = self.down.pump(ends, pool, scratch, reading);
+            down.map(|down| up || down).map_err(Failed::other_way)
+        });
         // In a pipe, or without one in the server's own socket.
         if !self.client.writable && !std::mem::replace(&mut self.held, true) {
             self.id.into_iter().for_each(|id| shared.steering.hold(id));
@@ -263,18 +272,10 @@ impl Flow {
             self.clamp();
             self.sample(now, shared);
         }
-        let by = |failed: Failed, from: Outcome, to: Outcome| match failed {
-            Failed::From => from,
-            Failed::To => to,
-        };
-        let more = match (up, down) {
-            (Ok(up), Ok(down)) => up || down,
-            (Err(e), _) => {
-                return Step::Over(by(e, Outcome::ClientReset, Outcome::ServerReset));
-            }
-            (_, Err(e)) => {
-                return Step::Over(by(e, Outcome::ServerReset, Outcome::ClientReset));
-            }
+        let more = match both {
+            Ok(more) => more,
+            Err(Failed::From) => return Step::Over(Outcome::ClientReset),
+            Err(Failed::To) => return Step::Over(Outcome::ServerReset),
         };
         if let Some(outcome) = self.error() {
             return Step::Over(outcome);
@@ -440,7 +441,11 @@ impl Flow {
 }
 
 /// Begins a connection from the client's address and port.
-fn connect(client: SocketAddr, server: SocketAddr, dscp: Option<u8>) -> io::Result<Socket> {
+pub(crate) fn connect(
+    client: SocketAddr,
+    server: SocketAddr,
+    dscp: Option<u8>,
+) -> io::Result<Socket> {
     let v6 = client.is_ipv6();
     let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
     let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;

@@ -16,7 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// Number of this protocol: both must be of the same.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// How long either waits for the other at each step.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Descriptors of one message, fewer than the kernel's `SCM_MAX_FD`.

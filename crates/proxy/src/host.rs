@@ -2,7 +2,7 @@
 //! All of it goes with the process or is reclaimed by the next.
 
 use crate::config::ProxyConfig;
-use crate::table::{self, Table, TableState};
+use crate::table::{self, Diversion, Table, TableState};
 use crate::{flow, system};
 use justfull_net::{LocalDelivery, SystemError};
 use nix::libc;
@@ -12,12 +12,13 @@ use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 /// Connections that wait to be taken.
 const BACKLOG: i32 = 4_096;
+/// Of the connections that descriptors allow, this part is for those that come before the rules
+/// let new ones pass.
+const RESERVE_PART: u64 = 9;
 /// Descriptors that are not of connections and pipes.
 const RESERVED: u64 = 64;
 /// Ports that are tried until one is free for both families.
@@ -26,8 +27,10 @@ const PORTS_TRIED: usize = 64;
 /// What may be used, after the limit of descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Connections at a time.
+    /// Connections at a time, from which on new ones pass.
     pub(crate) flows: usize,
+    /// With those that come before the rules let new ones pass; more are reset.
+    pub(crate) most: usize,
     /// Pipes.
     pub(crate) pipes: u32,
 }
@@ -42,14 +45,12 @@ pub(crate) struct Host {
     pub(crate) limits: Limits,
     /// Given up for a moment to refuse a connection when no other descriptor is left.
     spare: Option<File>,
-    pub(crate) lock: OwnedFd,
 }
 
 impl Host {
-    /// Installs everything, the table of rules last. After an error nothing is left.
+    /// Installs everything. Nothing is diverted yet. After an error nothing is left.
     pub(crate) fn install(config: &ProxyConfig) -> Result<Self, SystemError> {
         let limits = limits(config);
-        let lock = lock(config.route.mark)?;
         let listeners = listeners()
             .map_err(|e| SystemError::new("listen as a transparent proxy", transparent(&e)))?;
         let address = listeners[0].local_addr().map(|at| at.as_socket());
@@ -57,15 +58,24 @@ impl Host {
             Ok(Some(address)) => address.port(),
             _ => return Err(SystemError::new("listen", "the listener has no address")),
         };
+        // The tables keep another proxy with the same mark out, whose policy routes these are.
+        let mark = config.route.mark;
+        let table = Table::install((&config.select, &Diversion::NONE), port, mark).map_err(|e| {
+            let why = match table::exists(mark) {
+                true => format!(
+                    "another proxy on this host uses mark {mark}; give each its own `route.mark`"
+                ),
+                false => table::explain(&e),
+            };
+            SystemError::new("install the nftables tables", why)
+        })?;
         let delivery = LocalDelivery::install(config.route.policy())?;
-        let table = Table::install(&config.select, port, config.route.mark)
-            .map_err(|e| SystemError::new("install the nftables table", table::explain(&e)))?;
         let spare = File::open("/dev/null").ok();
-        Ok(Self { listeners, table, delivery, limits, spare, lock: lock.into() })
+        Ok(Self { listeners, table, delivery, limits, spare })
     }
 
-    /// What another process has installed, from its descriptors: the lock, the table's socket, and
-    /// so many listeners. Policy routes stay the other's until they are owned.
+    /// What another process has installed, from its descriptors: the tables' socket, and so many
+    /// listeners. Policy routes stay the other's until they are owned.
     pub(crate) fn adopt(
         config: &ProxyConfig,
         (table, listeners): (&TableState, usize),
@@ -73,12 +83,11 @@ impl Host {
         fds: &mut impl Iterator<Item = OwnedFd>,
     ) -> Result<Self, SystemError> {
         let missing = || SystemError::new("take over", "a descriptor is missing");
-        let lock = fds.next().ok_or_else(missing)?;
         let table = Table::adopt(fds.next().ok_or_else(missing)?, table);
         let listeners: Vec<Socket> = fds.take(listeners).map(Socket::from).collect();
         let delivery = LocalDelivery::adopt(config.route.policy(), reclaimed)?;
         let spare = File::open("/dev/null").ok();
-        Ok(Self { listeners, table, delivery, limits: limits(config), spare, lock })
+        Ok(Self { listeners, table, delivery, limits: limits(config), spare })
     }
 
     /// Refuses one connection when no descriptor is left; false when there was none to refuse.
@@ -102,26 +111,11 @@ pub(crate) fn limits(config: &ProxyConfig) -> Limits {
     });
     let usable = descriptors.saturating_sub(RESERVED);
     let pipes = u64::from(config.limits.pipes).min(usable / 8);
-    let flows = usable.saturating_sub(2 * pipes) / 2;
-    Limits {
-        flows: usize::try_from(flows).unwrap_or(usize::MAX).min(config.limits.flows as usize),
-        pipes: pipes as u32,
-    }
-}
-
-/// Keeps another proxy with the same mark out of this network namespace. The kernel forgets the
-/// name with the process.
-fn lock(mark: u32) -> Result<UnixListener, SystemError> {
-    let name = format!("justfull-proxy-{mark}");
-    let address = std::os::unix::net::SocketAddr::from_abstract_name(name.as_bytes());
-    address.and_then(|address| UnixListener::bind_addr(&address)).map_err(|error| {
-        let why = if error.kind() == io::ErrorKind::AddrInUse {
-            format!("another proxy on this host uses mark {mark}; give each its own `route.mark`")
-        } else {
-            error.to_string()
-        };
-        SystemError::new("start the proxy", why)
-    })
+    let places = usable.saturating_sub(2 * pipes) / 2;
+    let flows = (places - places / RESERVE_PART).min(config.limits.flows.into());
+    let most = places.min(flows + u64::from(BACKLOG.unsigned_abs()));
+    let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    Limits { flows: size(flows), most: size(most), pipes: pipes as u32 }
 }
 
 /// A listener for each family that the kernel has, at one port. They are on loopback addresses, so
@@ -144,7 +138,7 @@ pub(crate) fn listeners() -> io::Result<Vec<Socket>> {
     Err(last)
 }
 
-fn listener(at: SocketAddr) -> io::Result<Socket> {
+pub(crate) fn listener(at: SocketAddr) -> io::Result<Socket> {
     let domain = if at.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
     if at.is_ipv4() {

@@ -125,6 +125,16 @@ pub(crate) enum Failed {
     To,
 }
 
+impl Failed {
+    /// As the other direction of the same connection calls it.
+    pub(crate) const fn other_way(self) -> Self {
+        match self {
+            Self::From => Self::To,
+            Self::To => Self::From,
+        }
+    }
+}
+
 /// What of a direction is not in its descriptors.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DirectionState {
@@ -223,8 +233,7 @@ impl Direction {
     }
 
     /// Reads into the pipe, which is empty: that no more comes is then the socket's doing. False
-    /// at the end, and before urgent data, for which splice(2) says the same: a read tells them
-    /// apart.
+    /// at the end.
     fn fill(&mut self, from: &mut End) -> Result<bool, Failed> {
         let Some(pipe) = &self.pipe else { return Ok(false) };
         let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
@@ -235,7 +244,8 @@ impl Direction {
                 self.bulk = bytes >= LITTLE;
                 self.bytes += bytes as u64;
             }
-            Err(Errno::EAGAIN) => (from.readable, self.bulk) = (false, false),
+            // Before urgent data it says the same as at the end of data: a read tells them apart.
+            Err(Errno::EAGAIN) => (from.readable, self.bulk) = (from.to_the_end, false),
             Err(Errno::EINTR) => {}
             Err(_) => return Err(Failed::From),
         }
@@ -368,6 +378,7 @@ pub(crate) fn attempt(size: u64) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system;
     use socket2::{Domain, Type};
     use std::io::{Read, Write};
 
@@ -413,6 +424,43 @@ mod tests {
             }
             relay(600_000, pipes, true);
         }
+    }
+
+    /// Two ends of a connection over the loopback interface.
+    fn connection() -> (End, Socket) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("it listens");
+        let far = std::net::TcpStream::connect(listener.local_addr().expect("an address"));
+        let near = Socket::from(listener.accept().expect("it comes").0);
+        near.set_nonblocking(true).expect("it is set");
+        near.set_out_of_band_inline(true).expect("it is set");
+        (End { writable: true, ..End::new(near) }, Socket::from(far.expect("it connects")))
+    }
+
+    #[test]
+    fn urgent_data_in_the_midst_of_much_is_read_after_the_event_that_told_of_it() {
+        let ((mut from, mut source), (mut to, mut sink)) = (connection(), pair());
+        let (mut pool, mut scratch) = (Pool::new(1, 65_536), vec![0; 10_000]);
+        let mut direction = Direction { bulk: true, ..Direction::default() };
+        let part = [7; 20_000];
+        for _ in 0..3 {
+            source.write_all(&part).expect("there is room");
+            source.send_out_of_band(b"!").expect("there is room");
+        }
+        let total = 3 * (part.len() + 1);
+        // The kernel has taken all of it in when the far end has it acknowledged.
+        let all_sent = || system::tcp_info(&source).is_ok_and(|info| info.in_flight == 0);
+        while !all_sent() {
+            std::thread::yield_now();
+        }
+        (from.readable, from.to_the_end) = (true, true);
+        let mut got = 0;
+        let mut buffer = vec![0; 100_000];
+        for _ in 0..100 {
+            direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+            to.writable = true;
+            got += sink.read(&mut buffer).unwrap_or(0);
+        }
+        assert_eq!(got, total);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::engine::Engine;
 use crate::flow::{Flow, Outcome};
+use crate::guard::UNANSWERED;
 use crate::radio::State;
 use crate::steering::STALE;
 use crate::system;
@@ -11,8 +12,6 @@ use justfull_rapid::Windows;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Connections without an answer that are no chance, if none had one.
-const SEVERAL: u64 = 3;
 /// UEs that `status` lists.
 const MOST_UES: usize = 1_000;
 
@@ -38,6 +37,11 @@ impl Engine {
             "radio_leg_refused": self.leg_refused,
             "flows": self.open,
             "flows_limit": self.host.limits.flows,
+            "unsplit": self.guard.why(now),
+            "greedy_ues": self.guard.greedy(),
+            "first_segments": self.guard.diverted,
+            "accepted_of": self.totals.accepted_of,
+            "routes_restored": self.totals.routes_restored,
             "pipes": self.shared.pool.used(),
             "pipes_limit": self.host.limits.pipes,
             "accepted": self.totals.accepted,
@@ -61,7 +65,7 @@ impl Engine {
         let unanswered = self.totals.ended[Outcome::NoAnswer as usize];
         if self.totals.answered > 0 || self.flows().any(|flow| flow.connected) {
             "works"
-        } else if unanswered >= SEVERAL {
+        } else if unanswered >= UNANSWERED {
             "no server has answered: do answers come back through this host?"
         } else {
             "no connection yet"
@@ -126,15 +130,42 @@ impl Engine {
         })
     }
 
+    /// What of new connections is diverted, and what was lost.
+    fn diversion_metrics(&self, now: Instant, text: &mut String) {
+        let mut family = |name: &str, kind: &str, help: &str, samples: &[(String, f64)]| {
+            write_family(text, name, kind, help, samples);
+        };
+        let (one, totals) = (|value: f64| vec![(String::new(), value)], &self.totals);
+        let families = |counts: [u64; 2]| -> Vec<(String, f64)> {
+            let named = ["ipv4", "ipv6"].into_iter().zip(counts);
+            named.map(|(name, n)| (format!("{{family=\"{name}\"}}"), n as f64)).collect()
+        };
+        let first = families(self.guard.diverted);
+        let help = "First segments diverted; those without a connection were never accepted.";
+        family("justfull_proxy_first_segments_total", "counter", help, &first);
+        let help = "Connections taken, by family.";
+        family("justfull_proxy_taken_total", "counter", help, &families(totals.accepted_of));
+        let unsplit = one(f64::from(u8::from(!self.guard.why(now).is_empty())));
+        let help = "1 while new connections pass unsplit.";
+        family("justfull_proxy_unsplit", "gauge", help, &unsplit);
+        let greedy = one(self.guard.greedy() as f64);
+        let help = "UEs with more than their share, whose new connections pass unsplit.";
+        family("justfull_proxy_greedy_ues", "gauge", help, &greedy);
+        let restored = one(totals.routes_restored as f64);
+        let help = "Times that policy routes were made whole again.";
+        family("justfull_proxy_routes_restored_total", "counter", help, &restored);
+        let flood = one(f64::from(u8::from(self.flood.is_on())));
+        family("justfull_proxy_flood", "gauge", "1 while SYN cookies are out.", &flood);
+        let lost = one(self.log.lost as f64);
+        family("justfull_proxy_log_lines_lost_total", "counter", "Lines of the log lost.", &lost);
+    }
+
     /// For Prometheus, in its text format 0.0.4.
     pub(crate) fn metrics(&self, now: Instant) -> String {
         let mut text = String::new();
+        self.diversion_metrics(now, &mut text);
         let mut family = |name: &str, kind: &str, help: &str, samples: &[(String, f64)]| {
-            // Writing to a string does not fail.
-            let _ok = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for (labels, value) in samples {
-                let _ok = writeln!(text, "{name}{labels} {value}");
-            }
+            write_family(&mut text, name, kind, help, samples);
         };
         let one = |value: f64| vec![(String::new(), value)];
         let (totals, radio) = (&self.totals, self.shared.steering.counts);
@@ -184,5 +215,14 @@ impl Engine {
         let seconds = now.since(Instant::ZERO).as_secs_f64();
         family("justfull_proxy_seconds", "gauge", "Time since the start.", &one(seconds));
         text
+    }
+}
+
+/// One metric: its name and kind, what it is, and its samples by their labels.
+fn write_family(text: &mut String, name: &str, kind: &str, help: &str, samples: &[(String, f64)]) {
+    // Writing to a string does not fail.
+    let _ok = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    for (labels, value) in samples {
+        let _ok = writeln!(text, "{name}{labels} {value}");
     }
 }

@@ -116,7 +116,6 @@ impl Engine {
         let outside = self.outside.as_ref().ok_or_else(|| io::Error::other("not yet"))?;
         let mut fds: Vec<BorrowedFd<'_>> = vec![outside.questions.as_fd()];
         fds.extend(outside.metrics.as_ref().map(AsFd::as_fd));
-        fds.push(self.host.lock.as_fd());
         fds.push(self.host.table.as_fd());
         fds.extend(self.host.listeners.iter().map(AsFd::as_fd));
         let (leg, of_leg) = self.shared.leg.state();
@@ -185,8 +184,11 @@ impl Engine {
         }
         let key = token(self.places[index as usize].generation, index);
         self.watch_flow(&flow, key)?;
+        let ue = flow.client_at.ip();
         self.places[index as usize].flow = Some(Box::new(flow));
         self.open += 1;
+        // What is diverted follows when all is ours.
+        let _due = self.guard.opened(ue, (self.open, self.host.limits.flows));
         Ok(())
     }
 
@@ -205,8 +207,9 @@ impl Engine {
         self.next_tick = now;
         self.next_forget = now + super::FORGET_EVERY;
         self.apply();
+        self.next_routes = now;
         // Should it fail, it selects as the old one did.
-        if let Err(error) = self.host.table.select(Some(&self.config.select)) {
+        if let Err(error) = self.look_at_diversion(now) {
             self.log.note("takeover", &crate::table::explain(&error));
         }
         Log::note(&self.log, "takeover", &format!("{} connections", self.open));

@@ -1,0 +1,80 @@
+//! What of new connections is diverted, and whether the host still delivers it here.
+
+use super::Engine;
+use crate::flow::Outcome;
+use crate::table;
+use justfull_base::Instant;
+
+impl Engine {
+    /// A connection could not begin: what the next one would meet as well passes.
+    pub(super) fn refused(&mut self, now: Instant, port: u16, outcome: Outcome) {
+        let due = match outcome {
+            Outcome::NoResources => {
+                self.guard.exhausted(now);
+                true
+            }
+            Outcome::AddressInUse => self.guard.port_in_use(port),
+            _ => false,
+        };
+        if due {
+            self.divert(now);
+        }
+    }
+
+    /// Looks whether this host tracks connections; once it does, that stays.
+    fn look_at_tracking(&mut self) {
+        let count = std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_count");
+        self.guard.tracked |= count.is_ok_and(|count| count.trim() != "0");
+    }
+
+    /// Makes the policy routes whole again if another program has removed some.
+    pub(super) fn look_at_routes(&mut self) {
+        match self.host.delivery.restore() {
+            Ok(false) => self.guard.routes = None,
+            Ok(true) => {
+                self.guard.routes = None;
+                self.totals.routes_restored += 1;
+                self.log.note("policy routes", "another program removed some: they are back");
+            }
+            Err(error) => {
+                let why = error.to_string();
+                if self.guard.routes.as_ref() != Some(&why) {
+                    self.log.note("policy routes", &why);
+                }
+                self.guard.routes = Some(why);
+            }
+        }
+    }
+
+    /// Looks what became of the first segments, and diverts what can be served.
+    pub(super) fn look_at_diversion(&mut self, now: Instant) -> std::io::Result<()> {
+        self.look_at_tracking();
+        let diverted = self.host.table.first_segments()?;
+        let places = (self.open, self.host.limits.flows);
+        let accepted = self.totals.accepted_of;
+        for what in self.guard.look(now, (diverted, accepted), places) {
+            self.log.note("unsplit", &what);
+        }
+        let all = |counts: [u64; 2]| counts[0] + counts[1];
+        if self.flood.look(now, all(diverted), all(accepted)) {
+            self.log.note("flood", if self.flood.is_on() { "begins" } else { "ends" });
+        }
+        self.try_to_divert(now)
+    }
+
+    /// Diverts what can be served, from now on.
+    pub(super) fn divert(&mut self, now: Instant) {
+        if let Err(error) = self.try_to_divert(now) {
+            self.log.note("rules", &table::explain(&error));
+        }
+    }
+
+    fn try_to_divert(&mut self, now: Instant) -> std::io::Result<()> {
+        let diversion = self.guard.diversion(now);
+        if self.diversion.as_ref() != Some(&diversion) {
+            self.host.table.select(&self.config.select, &diversion)?;
+            self.diversion = Some(diversion);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,353 @@
+//! Whether new connections are diverted. Where the proxy cannot serve them they pass unsplit, and
+//! `status` says why: no connection is refused that would have worked without the proxy.
+
+use crate::config::UesConfig;
+use crate::table::Diversion;
+use justfull_base::{Duration, Instant};
+use justfull_net::Prefix;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// A first segment and no accepted connection for so long is no chance: a client that is there
+/// has answered, or has repeated it.
+const UNACCEPTED_FOR: Duration = Duration::from_secs(2);
+/// Connections without an answer that are no chance, if none had one.
+pub(crate) const UNANSWERED: u64 = 3;
+/// How long new connections pass until one is tried again; twofold each time it is in vain.
+const PAUSE: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(320);
+/// A place for a connection was free, and is again: no change at each.
+const REST: Duration = Duration::from_secs(1);
+/// A UE has at most so many places for each that is free.
+const PLACES_FOR_ONE_FREE: usize = 4;
+/// UEs and clients' ports whose connections pass at most: each is a rule.
+const MOST_PASSING: usize = 64;
+
+/// A trial and its pauses.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    until: Option<Instant>,
+    next: Duration,
+}
+
+impl Pause {
+    const NONE: Self = Self { until: None, next: PAUSE };
+
+    fn begin(&mut self, now: Instant) {
+        self.until = Some(now + self.next);
+        self.next = Duration::from_nanos(self.next.as_nanos() * 2).min(LONGEST_PAUSE);
+    }
+
+    fn is_on(&self, now: Instant) -> bool {
+        self.until.is_some_and(|until| now < until)
+    }
+}
+
+/// First segments of a family, against connections that were accepted.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    accepted: u64,
+    /// Diverted when the last one was accepted.
+    base: Option<u64>,
+    /// When one first was diverted after that.
+    since: Option<Instant>,
+    pause: Pause,
+}
+
+impl Entry {
+    const NEW: Self = Self { accepted: 0, base: None, since: None, pause: Pause::NONE };
+
+    /// True when none gets through and the pause begins.
+    fn look(&mut self, now: Instant, diverted: u64, accepted: u64) -> bool {
+        let base = *self.base.get_or_insert(diverted);
+        if std::mem::replace(&mut self.accepted, accepted) != accepted {
+            *self = Self { accepted, base: Some(diverted), ..Self::NEW };
+            return false;
+        }
+        if diverted <= base || self.pause.is_on(now) {
+            return false;
+        }
+        let since = *self.since.get_or_insert(now);
+        let blocked = now.since(since) >= UNACCEPTED_FOR;
+        if blocked {
+            (self.base, self.since) = (Some(diverted), None);
+            self.pause.begin(now);
+        }
+        blocked
+    }
+}
+
+/// See the module's page.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    bits: UesConfig,
+    entries: [Entry; 2],
+    /// Connections without an answer since one had one.
+    unanswered: u64,
+    no_answers: Pause,
+    /// When there is room again; none while there is.
+    full: Option<Instant>,
+    descriptors: Pause,
+    /// Why packets are not delivered here.
+    pub(crate) routes: Option<String>,
+    /// The host tracks connections.
+    pub(crate) tracked: bool,
+    pub(crate) draining: bool,
+    /// Open connections of each UE.
+    ues: BTreeMap<Prefix, usize>,
+    pass: Vec<Prefix>,
+    pass_ports: Vec<u16>,
+    /// First segments of each family that were diverted.
+    pub(crate) diverted: [u64; 2],
+}
+
+impl Guard {
+    pub(crate) const fn new(bits: UesConfig) -> Self {
+        Self {
+            bits,
+            entries: [Entry::NEW; 2],
+            unanswered: 0,
+            no_answers: Pause::NONE,
+            full: None,
+            descriptors: Pause::NONE,
+            routes: None,
+            tracked: false,
+            draining: false,
+            ues: BTreeMap::new(),
+            pass: Vec::new(),
+            pass_ports: Vec::new(),
+            diverted: [0; 2],
+        }
+    }
+
+    fn ue(&self, address: IpAddr) -> Prefix {
+        let bits = if address.is_ipv4() { self.bits.ipv4_bits } else { self.bits.ipv6_bits };
+        Prefix::of(address, bits)
+    }
+
+    /// A connection opens. True when another diversion is due at once.
+    pub(crate) fn opened(&mut self, address: IpAddr, (open, flows): (usize, usize)) -> bool {
+        let ue = self.ue(address);
+        let own = self.ues.entry(ue).or_insert(0);
+        *own += 1;
+        let own = *own;
+        let free = flows.saturating_sub(open);
+        let greedy = own > PLACES_FOR_ONE_FREE * free
+            && self.pass.len() < MOST_PASSING
+            && !self.pass.contains(&ue);
+        if greedy {
+            self.pass.push(ue);
+        }
+        let filled = free == 0 && self.full.is_none();
+        if filled {
+            self.full = Some(Instant::NEVER);
+        }
+        greedy || filled
+    }
+
+    /// A connection has ended.
+    pub(crate) fn closed(&mut self, address: IpAddr) {
+        let ue = self.ue(address);
+        if let Some(own) = self.ues.get_mut(&ue) {
+            *own -= 1;
+            if *own == 0 {
+                self.ues.remove(&ue);
+            }
+        }
+    }
+
+    /// No descriptor is left.
+    pub(crate) fn exhausted(&mut self, now: Instant) {
+        if !self.descriptors.is_on(now) {
+            self.descriptors.begin(now);
+        }
+    }
+
+    /// A server has answered.
+    pub(crate) const fn answered(&mut self) {
+        (self.unanswered, self.no_answers) = (0, Pause::NONE);
+    }
+
+    /// A server has not.
+    pub(crate) fn not_answered(&mut self, now: Instant) {
+        // One that began before the pause.
+        if self.no_answers.is_on(now) {
+            return;
+        }
+        self.unanswered += 1;
+        if self.unanswered >= UNANSWERED {
+            self.no_answers.begin(now);
+            // The next one alone is a trial.
+            self.unanswered = UNANSWERED - 1;
+        }
+    }
+
+    /// Another socket of this host has this port of a client. True when that is new.
+    pub(crate) fn port_in_use(&mut self, port: u16) -> bool {
+        let new = self.pass_ports.len() < MOST_PASSING && !self.pass_ports.contains(&port);
+        if new {
+            self.pass_ports.push(port);
+        }
+        new
+    }
+
+    /// Looks at what has happened: first segments of each family that were diverted, and
+    /// connections that were accepted. What is to be told.
+    pub(crate) fn look(
+        &mut self,
+        now: Instant,
+        (diverted, accepted): ([u64; 2], [u64; 2]),
+        (open, flows): (usize, usize),
+    ) -> Vec<String> {
+        self.diverted = diverted;
+        let mut told = Vec::new();
+        for (number, entry) in self.entries.iter_mut().enumerate() {
+            if entry.look(now, diverted[number], accepted[number]) {
+                told.push(unaccepted(number));
+            }
+        }
+        if open < flows - flows / 10 && self.full == Some(Instant::NEVER) {
+            self.full = Some(now + REST);
+        }
+        self.full = self.full.filter(|until| now < *until);
+        let half = PLACES_FOR_ONE_FREE / 2 * flows.saturating_sub(open);
+        let ues = &self.ues;
+        self.pass.retain(|ue| ues.get(ue).is_some_and(|own| *own > half));
+        told
+    }
+
+    /// What is to be diverted now.
+    pub(crate) fn diversion(&self, now: Instant) -> Diversion {
+        let open = !self.draining
+            && self.full.is_none()
+            && self.routes.is_none()
+            && !self.descriptors.is_on(now)
+            && !self.no_answers.is_on(now);
+        Diversion {
+            families: self.entries.map(|entry| open && !entry.pause.is_on(now)),
+            pass: self.pass.clone(),
+            pass_ports: self.pass_ports.clone(),
+            tracked: self.tracked,
+        }
+    }
+
+    /// Why new connections pass, in words; empty while they are diverted.
+    pub(crate) fn why(&self, now: Instant) -> Vec<String> {
+        let mut why = Vec::new();
+        if self.draining {
+            why.push("draining".into());
+        }
+        if self.full.is_some() {
+            why.push("no place is left for a connection: `limits.flows`".into());
+        }
+        if self.descriptors.is_on(now) {
+            why.push("no descriptor is left: LimitNOFILE (ulimit -n)".into());
+        }
+        if let Some(routes) = &self.routes {
+            why.push(format!("diverted packets are not delivered here: {routes}"));
+        }
+        if self.no_answers.is_on(now) {
+            why.push("no server has answered: do answers come back through this host?".into());
+        }
+        let blocked = self.entries.iter().enumerate().filter(|(_, entry)| entry.pause.is_on(now));
+        why.extend(blocked.map(|(number, _)| unaccepted(number)));
+        why
+    }
+
+    /// UEs whose new connections pass, since they have more than their share.
+    pub(crate) const fn greedy(&self) -> usize {
+        self.pass.len()
+    }
+}
+
+fn unaccepted(family: usize) -> String {
+    let family = ["IPv4", "IPv6"][family];
+    format!(
+        "first segments of {family} are diverted and never accepted: a rule of this host stops \
+         them, `justfull proxy check` says which"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    const FLOWS: usize = 100;
+
+    fn guard() -> Guard {
+        Guard::new(UesConfig::default())
+    }
+
+    #[test]
+    fn segments_that_nobody_accepts_pass_and_are_tried_again_ever_later() {
+        let mut guard = guard();
+        // What was counted before is no change.
+        assert!(guard.look(at(0), ([50, 9], [0; 2]), (0, FLOWS)).is_empty());
+        assert!(guard.look(at(250), ([51, 9], [0; 2]), (0, FLOWS)).is_empty());
+        assert!(guard.look(at(1_250), ([52, 9], [0; 2]), (0, FLOWS)).is_empty());
+        let told = guard.look(at(2_250), ([52, 9], [0; 2]), (0, FLOWS));
+        assert!(told.len() == 1 && told[0].contains("IPv4"), "{told:?}");
+        assert_eq!(guard.diversion(at(2_250)).families, [false, true]);
+        assert_eq!(guard.why(at(2_250)), told);
+        assert_eq!(guard.diversion(at(12_250)).families, [true, true]);
+        guard.look(at(13_000), ([54, 9], [0; 2]), (0, FLOWS));
+        assert_eq!(guard.look(at(15_000), ([54, 9], [0; 2]), (0, FLOWS)).len(), 1);
+        assert_eq!(guard.diversion(at(34_000)).families, [false, true]);
+        assert!(guard.look(at(35_000), ([55, 9], [1, 0]), (0, FLOWS)).is_empty());
+        assert_eq!(guard.diversion(at(35_000)).families, [true, true]);
+    }
+
+    #[test]
+    fn segments_without_connections_beside_others_with_them_are_no_reason() {
+        let mut guard = guard();
+        guard.look(at(0), ([0, 0], [0; 2]), (0, FLOWS));
+        for step in 1..100 {
+            let told = guard.look(at(250 * step), ([0, 10 * step], [0, step / 7]), (0, FLOWS));
+            assert!(told.is_empty(), "{step}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn one_ue_leaves_a_fifth_of_the_places_to_others_and_comes_back_below_its_share() {
+        let mut guard = guard();
+        let (greedy, other) = ([10, 45, 0, 2].into(), [10, 45, 0, 7].into());
+        let full = (1..=FLOWS).find(|open| guard.opened(greedy, (*open, FLOWS)));
+        assert_eq!(full, Some(81));
+        assert!(!guard.opened(other, (82, FLOWS)));
+        assert_eq!(guard.diversion(at(0)).pass, [Prefix::of(greedy, 32)]);
+        (0..30).for_each(|_| guard.closed(greedy));
+        guard.look(at(1), ([0; 2], [0; 2]), (52, FLOWS));
+        assert!(guard.diversion(at(1)).pass.is_empty());
+    }
+
+    #[test]
+    fn without_a_place_all_pass_until_a_tenth_is_free() {
+        let mut guard = guard();
+        for number in 1..=FLOWS {
+            let ue = [10, 45, 1, number as u8].into();
+            assert_eq!(guard.opened(ue, (number, FLOWS)), number == FLOWS);
+        }
+        guard.look(at(0), ([0; 2], [0; 2]), (95, FLOWS));
+        assert_eq!(guard.diversion(at(0)).families, [false; 2]);
+        assert!(guard.why(at(0))[0].contains("limits.flows"));
+        guard.look(at(250), ([0; 2], [0; 2]), (89, FLOWS));
+        guard.look(at(2_000), ([0; 2], [0; 2]), (89, FLOWS));
+        assert_eq!(guard.diversion(at(2_000)).families, [true; 2]);
+    }
+
+    #[test]
+    fn servers_that_never_answer_are_tried_again_and_an_answer_ends_it() {
+        let mut guard = guard();
+        (0..UNANSWERED).for_each(|_| guard.not_answered(at(0)));
+        assert!(guard.diversion(at(0)).families == [false; 2]);
+        assert_eq!(guard.diversion(at(10_000)).families, [true; 2]);
+        guard.not_answered(at(11_000));
+        assert_eq!(guard.diversion(at(30_000)).families, [false; 2]);
+        guard.answered();
+        assert_eq!(guard.diversion(at(30_000)).families, [true; 2]);
+    }
+}
