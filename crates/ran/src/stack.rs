@@ -595,16 +595,14 @@ impl Stack {
         if let Some(meter) = &mut cell.meter {
             meter.begin_slot(service.weight(slot));
         }
-        let slot_use = service.serve(slot, cell, &mut exit);
+        let slot_use @ SlotUse { capacity, used } = service.serve(slot, cell, &mut exit);
         if !cell.rated.is_empty() {
             cell.tell_rates();
         }
         if cell.meter.is_some() {
             cell.count_slot(slot, slot_use, matches!(service, AnyService::Rb(_)));
         }
-        let SlotUse { capacity, used } = slot_use;
-        self.clocks.slot_carried(k, capacity);
-        let cell = &mut self.cell;
+        clocks.slot_carried(k, capacity);
         if cell.wants_reports {
             cell.report(slot);
         }

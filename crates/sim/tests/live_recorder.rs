@@ -181,8 +181,7 @@ fn w7_the_series_of_a_run_that_ends_early_end_with_it() {
 }
 
 #[test]
-fn a_foreign_flow_is_active_from_its_first_packet_to_its_last_payload_and_a_closed_one_still_counts()
- {
+fn a_foreign_flow_is_active_from_its_first_packet_to_its_last_payload_and_counts_once_closed() {
     let config = config();
     let stack = Stack::new(&config.stack).expect("a valid cell");
     let at = |n| Instant::ZERO + ms(n);

@@ -271,8 +271,8 @@ fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
     if found.parts.iter().any(Part::is_pool) {
         notes.push(
             "Rows \"all ...\" pool flows: mean delay over all packets, mean RTT over all samples, \
-             percentiles of the worst flow, goodput of all from the first's beginning to the last's \
-             end."
+             percentiles of the worst flow, goodput of all from the first's beginning to the \
+             last's end."
                 .into(),
         );
     }

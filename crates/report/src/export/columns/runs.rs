@@ -262,8 +262,9 @@ pub static COLUMNS: [Column<Runs>; 154] = in_runs![
         "bound_count",
         "values",
         "Lower bound of the delay that any policy could have given the same packets: through empty \
-         queues, with the packet's own transmission; where the MAC deals in resource blocks or PDUs \
-         of one size, or UEs have their own channels, to the first slot only. Number of values.",
+         queues, with the packet's own transmission; where the MAC deals in resource blocks or \
+         PDUs of one size, or UEs have their own channels, to the first slot only. Number of \
+         values.",
         |r| Value::Whole(r.flow.bound.count)
     ),
     column!(
