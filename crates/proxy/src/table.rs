@@ -7,8 +7,9 @@
 //!
 //! A first segment takes the way that it would take without the proxy, through all of the host's
 //! own rules, up to the end of the forward hook: only what they let pass is taken there. A copy of
-//! it goes over the loopback interface to `tproxy`, which finds the proxy's listener, also for a
-//! port that a client uses again while its last connection is in TIME_WAIT. Everything else that
+//! it goes over the loopback interface to `tproxy`, which finds the proxy's listener; one of a port
+//! that a client uses again, while its last connection is in TIME_WAIT, goes there at once, since
+//! the kernel forwards nothing that a socket has. Everything else that
 //! belongs to a transparent socket of this host is delivered, and so are ICMP errors about what
 //! such a socket has sent: the other end would not know the numbers in them.
 //!
@@ -254,6 +255,18 @@ impl Table {
                 .verdict(ACCEPT, "")
         });
         batch.rule("arrive", |r| r.marked(mark).verdict(ACCEPT, ""));
+        // A client uses its port again whose last connection is in TIME_WAIT here, or says it
+        // again. The kernel forwards nothing that a socket has.
+        for interface in &select.interfaces {
+            batch.rule("arrive", |r| {
+                r.interface(META_IIFNAME, interface)
+                    .first()
+                    .of_transparent_socket()
+                    .tproxy(family, self.port)
+                    .mark(mark)
+                    .verdict(ACCEPT, "")
+            });
+        }
         batch.rule("arrive", |r| {
             r.not_first().of_transparent_socket().mark(mark).verdict(ACCEPT, "")
         });

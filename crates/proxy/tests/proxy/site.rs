@@ -456,3 +456,28 @@ fn a_flood_resets_no_connection_that_began_before_the_proxy_or_beside_it() {
     older.read_to_end(&mut got).expect("it lives");
     assert_eq!(got, data(9, 100_000));
 }
+
+#[test]
+fn a_port_that_is_used_again_after_the_server_closed_first_works() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    for family in 0..2 {
+        let server = world.serve(family, |mut stream| {
+            stream.write_all(b"x").expect("it is sent");
+        });
+        for round in 1..=3 {
+            let mut client = world.connect(1, server, 40_002).expect("it connects");
+            let mut text = Vec::new();
+            client.read_to_end(&mut text).expect("all of it");
+            assert_eq!(text, b"x");
+            drop(client);
+            let all = 3 * family as u64 + round;
+            until("it is completed", || world.outcomes("completed") == all);
+            // The client's own TIME_WAIT, for which its kernel would wait.
+            let own = SocketAddr::from((Chain::ue(1)[family], 40_002));
+            world.chain.inside(Place::Ue, || destroy(own, server)).expect("it goes");
+        }
+    }
+}
