@@ -127,7 +127,7 @@ fn transfers_that_begin_late_share_as_they_do_while_all_run() {
     for flow in &result.flows[..2] {
         assert!((flow.together_mbit_s / 2.0 - 1.0).abs() < 0.02, "{}", flow.together_mbit_s);
     }
-    assert_eq!(result.flows[2].together_mbit_s, 0.0);
+    assert!(result.flows[2].together_mbit_s.abs() < 1e-9);
     assert!(result.together.jain_index.is_some_and(|jain| jain > 0.999), "of two");
 }
 
