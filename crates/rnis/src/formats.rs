@@ -8,5 +8,5 @@ mod ues;
 
 pub use flexran::flexran;
 pub use notification::{Notification, notification, reports};
-pub use srsran::{SrsranCell, srsran};
+pub use srsran::{SrsranCell, SrsranMessage, srsran};
 pub use ues::UeTable;

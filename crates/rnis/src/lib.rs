@@ -27,7 +27,9 @@ pub mod types;
 pub use callback::Callbacks;
 pub use client::{agent, bounded, tls_client};
 pub use document::document;
-pub use formats::{Notification, SrsranCell, UeTable, flexran, notification, reports, srsran};
+pub use formats::{
+    Notification, SrsranCell, SrsranMessage, UeTable, flexran, notification, reports, srsran,
+};
 pub use lines::{Line, open_lines, read_lines};
 pub use listen::{Listening, Tls, TlsError, listen};
 pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport};

@@ -91,11 +91,12 @@ fn follow(
                 };
                 // What was known stays; a wrong file is told where it is written.
                 let _kept = table.refresh();
-                let ues = |rnti: u32| table.addresses(&rnti.to_string()).to_vec();
+                let ues = |rnti: u32| table.of_rnti(rnti).to_vec();
                 match srsran(text, cell, clock.now(), ues) {
-                    Ok((reports, unknown)) => {
-                        sink.unknown(unknown);
-                        if !reports.into_iter().all(|report| sink.take(Ok(report))) {
+                    Ok(read) => {
+                        sink.unknown(read.unknown);
+                        sink.garbled(read.garbled);
+                        if !read.reports.into_iter().all(|report| sink.take(Ok(report))) {
                             return None;
                         }
                     }

@@ -41,10 +41,11 @@ struct Message {
     cells: Vec<Cell>,
 }
 
+/// Each UE is read by itself, so that a wrong one costs only itself.
 #[derive(Deserialize)]
 struct Cell {
     #[serde(default)]
-    ue_list: Vec<Ue>,
+    ue_list: Vec<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -60,30 +61,45 @@ struct Ue {
     dl_bs: u64,
 }
 
-/// Reads a message that came at `at`; `addresses` returns those of a UE by its RNTI. Returns the
-/// reports, and how many UEs have no address. A message about something else has no reports.
+/// What a message has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SrsranMessage {
+    /// Of the UEs whose addresses are known.
+    pub reports: Vec<Report>,
+    /// UEs without an address.
+    pub unknown: u64,
+    /// UEs that are not as srsRAN writes them.
+    pub garbled: u64,
+}
+
+/// Reads a message that came at `at`; `addresses` returns those of a UE by its RNTI. A message
+/// about something else has no reports.
 ///
 /// # Errors
-/// It is no JSON object, or a cell in it is not as srsRAN writes it.
+/// It is no JSON object, or its cells are not as srsRAN writes them.
 pub fn srsran(
     text: &[u8],
     cell: &SrsranCell,
     at: Instant,
     mut addresses: impl FnMut(u32) -> Vec<Prefix>,
-) -> Result<(Vec<Report>, u64), String> {
+) -> Result<SrsranMessage, String> {
     let message: Message = serde_json::from_slice(text).map_err(|e| e.to_string())?;
-    let (mut reports, mut unknown) = (Vec::new(), 0);
+    let mut read = SrsranMessage::default();
     for of in message.cells {
         if of.ue_list.len() > MOST_UES {
             return Err(format!("`ue_list` has {} UEs, at most {MOST_UES}", of.ue_list.len()));
         }
         let slots = (cell.period.as_nanos() / cell.slot.as_nanos().max(1)).max(1) as u32;
         let offered = u64::from(cell.prbs) * u64::from(slots);
+        let in_list = of.ue_list.len();
+        let ues: Vec<Ue> =
+            of.ue_list.into_iter().filter_map(|ue| serde_json::from_value(ue).ok()).collect();
+        read.garbled += (in_list - ues.len()) as u64;
         let all: Vec<RanReport> =
-            of.ue_list.iter().map(|ue| measured(ue, cell, (at, slots, offered))).collect();
+            ues.iter().map(|ue| measured(ue, cell, (at, slots, offered))).collect();
         let sum: u64 = all.iter().map(|ran| ran.blocks).sum();
         let active_ues = all.iter().filter(|ran| ran.blocks > 0).count() as u32;
-        for (ue, mut ran) in of.ue_list.iter().zip(all) {
+        for (ue, mut ran) in ues.iter().zip(all) {
             if sum > offered {
                 // Rounding, or a period that was not what it should be: the cell has no more.
                 let part = |blocks: u64| {
@@ -93,12 +109,12 @@ pub fn srsran(
             }
             (ran.used, ran.active_ues) = (sum.min(offered), active_ues);
             match addresses(ue.rnti) {
-                known if known.is_empty() => unknown += 1,
-                known => reports.push(Report { ue: known, ran }),
+                known if known.is_empty() => read.unknown += 1,
+                known => read.reports.push(Report { ue: known, ran }),
             }
         }
     }
-    Ok((reports, unknown))
+    Ok(read)
 }
 
 /// What is known of one UE, as if it were alone.
@@ -177,7 +193,7 @@ mod tests {
          "pusch_snr_db": 25.1, "ul_mcs": 26, "ul_brate": 1000.0, "ul_nof_ok": 5, "ul_nof_nok": 0,
          "last_phr": 30, "bsr": 0}]}]}"#;
 
-    fn read(text: &str) -> Result<(Vec<Report>, u64), String> {
+    fn read(text: &str) -> Result<SrsranMessage, String> {
         let table = |rnti| match rnti {
             17_921 => vec!["10.45.0.1".parse().expect("an address")],
             _ => Vec::new(),
@@ -187,8 +203,8 @@ mod tests {
 
     #[test]
     fn blocks_follow_from_bits_and_scheme() {
-        let (reports, unknown) = read(MESSAGE).expect("a message");
-        assert_eq!((reports.len(), unknown), (1, 0));
+        let SrsranMessage { reports, unknown, garbled } = read(MESSAGE).expect("a message");
+        assert_eq!((reports.len(), unknown, garbled), (1, 0, 0));
         let ran = reports[0].ran;
         assert_eq!(
             (ran.offered, ran.slots, ran.mcs, ran.backlog),
@@ -204,27 +220,40 @@ mod tests {
 
     #[test]
     fn a_cell_never_gives_more_than_it_has_and_an_idle_ue_has_no_scheme() {
-        let (reports, _) = read(&MESSAGE.replace("20000000.0", "9e99")).expect("a message");
-        assert_eq!((reports[0].ran.used, reports[0].ran.blocks), (106_000, 106_000));
+        let reports = |text: &str| read(text).expect("a message").reports;
+        let most_bits = reports(&MESSAGE.replace("20000000.0", "9e99"));
+        assert_eq!((most_bits[0].ran.used, most_bits[0].ran.blocks), (106_000, 106_000));
         let most = u64::MAX.to_string();
         let absurd = MESSAGE
             .replace("800", &most)
             .replace("\"dl_nof_nok\": 80", &format!("\"dl_nof_nok\": {most}"));
-        assert!(read(&absurd).is_ok_and(|(reports, _)| reports[0].ran.used <= 106_000));
+        assert!(reports(&absurd)[0].ran.used <= 106_000);
         let idle = MESSAGE.replace("800", "0").replace("\"dl_nof_nok\": 80", "\"dl_nof_nok\": 0");
-        let (reports, _) = read(&idle).expect("a message");
-        assert_eq!((reports[0].ran.mcs, reports[0].ran.blocks), (None, 0));
+        let idle = reports(&idle);
+        assert_eq!((idle[0].ran.mcs, idle[0].ran.blocks), (None, 0));
     }
 
     #[test]
     fn other_messages_and_other_ues_are_no_reports() {
-        assert_eq!(read(r#"{"cmd": "metrics_subscribe"}"#), Ok((Vec::new(), 0)));
-        assert_eq!(read(r#"{"timestamp": "x", "du": {"cells": 1}}"#), Ok((Vec::new(), 0)));
-        assert_eq!(read(&MESSAGE.replace("17921", "17922")), Ok((Vec::new(), 1)));
-        for (from, to) in [("17921", "-1"), ("\"dl_mcs\": 20,", ""), ("[{\"pci\"", "[7, {\"pci\"")]
-        {
-            assert!(read(&MESSAGE.replace(from, to)).is_err(), "{to}");
-        }
+        let nothing = SrsranMessage::default;
+        assert_eq!(read(r#"{"cmd": "metrics_subscribe"}"#), Ok(nothing()));
+        assert_eq!(read(r#"{"timestamp": "x", "du": {"cells": 1}}"#), Ok(nothing()));
+        let unknown = SrsranMessage { unknown: 1, ..nothing() };
+        assert_eq!(read(&MESSAGE.replace("17921", "17922")), Ok(unknown));
         assert!(read("metrics").is_err());
+        assert!(read(r#"{"cells": 7}"#).is_err());
+    }
+
+    #[test]
+    fn a_wrong_ue_of_a_message_costs_only_itself() {
+        for (from, to) in
+            [("17921", "-1"), ("\"dl_mcs\": 20,", ""), ("\"dl_bs\": 12345", "\"dl_bs\": {}")]
+        {
+            let wrong = MESSAGE.replace(from, to);
+            assert_eq!(read(&wrong), Ok(SrsranMessage { garbled: 1, ..SrsranMessage::default() }));
+        }
+        let two = MESSAGE.replace("[{\"pci\"", "[7, {\"rnti\": 17921}, {\"pci\"");
+        let read = read(&two).expect("a message");
+        assert_eq!((read.reports.len(), read.unknown, read.garbled), (1, 0, 2));
     }
 }

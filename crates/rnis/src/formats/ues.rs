@@ -49,6 +49,21 @@ impl UeTable {
     pub fn addresses(&self, name: &str) -> &[Prefix] {
         self.known.get(name).map_or(&[], Vec::as_slice)
     }
+
+    /// Addresses of the UE with that RNTI; none if it is not known. Its name is the number, the
+    /// number in hexadecimal with `0x`, or its four hexadecimal digits alone, as srsRAN
+    /// prints it. Digits alone mean the number first.
+    #[must_use]
+    pub fn of_rnti(&self, rnti: u32) -> &[Prefix] {
+        let number = rnti.to_string();
+        let hexadecimal = |(name, _): &(&String, &Vec<Prefix>)| {
+            let marked = ["0x", "0X"].iter().find_map(|mark| name.strip_prefix(mark));
+            let digits = marked.or_else(|| (name.len() == 4).then_some(name));
+            digits.is_some_and(|digits| u32::from_str_radix(digits, 16) == Ok(rnti))
+        };
+        let by_hexadecimal = || self.known.iter().find(hexadecimal).map(|(_, all)| all);
+        self.known.get(&number).or_else(by_hexadecimal).map_or(&[], Vec::as_slice)
+    }
 }
 
 fn invalid(what: String) -> io::Error {
@@ -77,6 +92,26 @@ fn parse(text: &str) -> io::Result<BTreeMap<String, Vec<Prefix>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_rnti_is_found_by_its_number_and_in_hexadecimal() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ues");
+        let found = |line: &str| {
+            std::fs::write(&path, line).expect("a file");
+            UeTable::read(&path).expect("a table").of_rnti(17_921).len()
+        };
+        for name in ["17921", "4601", "0x4601", "0X4601"] {
+            assert_eq!(found(&format!("{name} 10.45.0.1\n")), 1, "{name}");
+        }
+        for other in ["17922", "4602", "0x17921", "04601", "-4601", "0x", "imsi4601"] {
+            assert_eq!(found(&format!("{other} 10.45.0.1\n")), 0, "{other}");
+        }
+        std::fs::write(&path, "460a 10.45.0.1\n4601 10.45.0.2\n").expect("a file");
+        let table = UeTable::read(&path).expect("a table");
+        assert_eq!(table.of_rnti(0x460A).len(), 1, "of small letters");
+        assert_eq!(table.of_rnti(4_601), table.of_rnti(17_921), "digits alone mean either");
+    }
 
     #[test]
     fn a_changed_file_is_read_again_and_a_wrong_one_changes_nothing() {
