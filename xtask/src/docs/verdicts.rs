@@ -353,7 +353,7 @@ mod tests {
         let text = sentence("X", &found, &FILE).unwrap();
         for part in [
             "Of 9 claims 5 are met, 1 explained by a switch and 3 missed (5 seeds",
-            "under Linux 4.15, the TCP of the paper's time",
+            "under Linux 4.15, the TCP of its time",
             "With one setting for all claims 4 under *today* and 5 under *Linux 4.15* are met",
             "2 verdicts are undecided",
             "[table](X-table.md)",
