@@ -180,7 +180,12 @@ impl Links {
         {
             self.timers.pop();
             let id = BearerId { ue, drb };
-            link(cell, id).armed = Instant::NEVER;
+            let link = link(cell, id);
+            // An earlier one came after it, and has armed the timer anew.
+            if link.armed != at {
+                continue;
+            }
+            link.armed = Instant::NEVER;
             cell.bearer(id).on_timeout(now, &mut self.sdus, exit);
             self.answer(now, id, cell, exit);
             woken(id, cell);
