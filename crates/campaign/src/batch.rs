@@ -77,7 +77,7 @@ impl Batches {
     }
 
     /// The next batch: jobs of one scenario and method that take about `part_ns` of CPU together,
-    /// and a single one as long as nothing is known of them; at most [`MOST`].
+    /// and a single one as long as nothing is known of them; at most 1000.
     pub fn next(&mut self, part_ns: u64) -> Option<Vec<Stretch>> {
         let kind = self.kinds[self.left.last()?.0];
         let (mut batch, mut jobs, mut ns) = (Vec::new(), 0, 0);
