@@ -1,4 +1,4 @@
-//! The folder of a dataset: whose it is, and which of its files are its own.
+//! The folder of a dataset: its owner, and the files that belong to the dataset.
 //!
 //! Only what is proved to be the dataset's is removed or renamed: the folder by its ledger or by
 //! what names its campaign, a file by its place and name, and a part without a line in the ledger

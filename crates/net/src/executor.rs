@@ -1,5 +1,5 @@
-//! A child that acts when this process has gone, whatever ended it: what the kernel does not remove
-//! by itself is removed all the same.
+//! A child that acts when this process ends, even by SIGKILL. It removes state that the kernel
+//! keeps.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -1,10 +1,10 @@
 //! Policy routes that deliver marked packets to this host, whatever their address: what a
 //! transparent proxy needs beside its rules (Linux, Documentation/networking/tproxy.rst).
 //!
-//! Only packets that come in take them. The kernel also asks where an answer to a packet would go
-//! (`rp_filter`), with the packet's mark if `src_valid_mark` says so, and sends with the mark of
-//! what it answers if `tcp_fwmark_accept` or `fwmark_reflect` does; these questions come from `lo`,
-//! and a first rule leads them past the second.
+//! They are for received packets alone. The kernel also looks up the way back of a packet
+//! (`rp_filter`), with its mark if `src_valid_mark` is set, and the way of its own answers, with
+//! the packet's mark if `tcp_fwmark_accept` or `fwmark_reflect` is set. These lookups have the
+//! interface `lo`; a first rule leads them past the second.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -37,8 +37,8 @@ pub struct PolicyRoute {
     pub mark: u32,
     /// The routing table that says so.
     pub table: u32,
-    /// Priority of the rules that lead to it, and one less than that of the rule at which
-    /// questions go on that are not about packets that come in; a smaller one is asked first.
+    /// Priority of the rules that lead to the table; lookups from `lo` go on at the next number.
+    /// The kernel asks rules of smaller numbers first.
     pub priority: u32,
 }
 

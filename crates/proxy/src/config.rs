@@ -54,7 +54,7 @@ table! {
         mark: u32 = 27_238, at_least(1), "a packet without a mark has 0";
         /// Number of the routing table that delivers them.
         table: u32 = 27_238, at_least(256), "the kernel's own tables are below";
-        /// Priority of the rules that lead to it; the next number is used as well.
+        /// Priority of the rules that lead to the table; one more rule has the next number.
         priority: u32 = 100, within(1, 32_765), "between the kernel's own rules";
     }
 }

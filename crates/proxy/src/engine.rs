@@ -370,7 +370,7 @@ impl Engine {
         let place = &mut self.places[index as usize];
         place.flow = Some(Box::new(flow));
         self.open += 1;
-        if self.guard.opened(ue, (self.open, self.host.limits.flows)) {
+        if self.guard.opened(ue, self.places()) {
             self.divert(now);
         }
         if watched.is_err() {

@@ -23,6 +23,15 @@ const PLACES_FOR_ONE_FREE: usize = 4;
 /// UEs and clients' ports whose connections pass at most: each is a rule.
 const MOST_PASSING: usize = 64;
 
+/// Places for connections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places {
+    /// Open connections.
+    pub(crate) open: usize,
+    /// At most.
+    pub(crate) flows: usize,
+}
+
 /// A trial and its pauses.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
@@ -126,7 +135,8 @@ impl Guard {
     }
 
     /// A connection opens. True when another diversion is due at once.
-    pub(crate) fn opened(&mut self, address: IpAddr, (open, flows): (usize, usize)) -> bool {
+    pub(crate) fn opened(&mut self, address: IpAddr, places: Places) -> bool {
+        let Places { open, flows } = places;
         let ue = self.ue(address);
         let own = self.ues.entry(ue).or_insert(0);
         *own += 1;
@@ -196,8 +206,9 @@ impl Guard {
     pub(crate) fn look(
         &mut self,
         now: Instant,
-        (diverted, accepted): ([u64; 2], [u64; 2]),
-        (open, flows): (usize, usize),
+        diverted: [u64; 2],
+        accepted: [u64; 2],
+        Places { open, flows }: Places,
     ) -> Vec<String> {
         self.diverted = diverted;
         let mut told = Vec::new();
@@ -278,6 +289,10 @@ mod tests {
 
     const FLOWS: usize = 100;
 
+    const fn places(open: usize) -> Places {
+        Places { open, flows: FLOWS }
+    }
+
     fn guard() -> Guard {
         Guard::new(UesConfig::default())
     }
@@ -286,27 +301,27 @@ mod tests {
     fn segments_that_nobody_accepts_pass_and_are_tried_again_ever_later() {
         let mut guard = guard();
         // What was counted before is no change.
-        assert!(guard.look(at(0), ([50, 9], [0; 2]), (0, FLOWS)).is_empty());
-        assert!(guard.look(at(250), ([51, 9], [0; 2]), (0, FLOWS)).is_empty());
-        assert!(guard.look(at(1_250), ([52, 9], [0; 2]), (0, FLOWS)).is_empty());
-        let told = guard.look(at(2_250), ([52, 9], [0; 2]), (0, FLOWS));
+        assert!(guard.look(at(0), [50, 9], [0; 2], places(0)).is_empty());
+        assert!(guard.look(at(250), [51, 9], [0; 2], places(0)).is_empty());
+        assert!(guard.look(at(1_250), [52, 9], [0; 2], places(0)).is_empty());
+        let told = guard.look(at(2_250), [52, 9], [0; 2], places(0));
         assert!(told.len() == 1 && told[0].contains("IPv4"), "{told:?}");
         assert_eq!(guard.diversion(at(2_250)).families, [false, true]);
         assert_eq!(guard.why(at(2_250)), told);
         assert_eq!(guard.diversion(at(12_250)).families, [true, true]);
-        guard.look(at(13_000), ([54, 9], [0; 2]), (0, FLOWS));
-        assert_eq!(guard.look(at(15_000), ([54, 9], [0; 2]), (0, FLOWS)).len(), 1);
+        guard.look(at(13_000), [54, 9], [0; 2], places(0));
+        assert_eq!(guard.look(at(15_000), [54, 9], [0; 2], places(0)).len(), 1);
         assert_eq!(guard.diversion(at(34_000)).families, [false, true]);
-        assert!(guard.look(at(35_000), ([55, 9], [1, 0]), (0, FLOWS)).is_empty());
+        assert!(guard.look(at(35_000), [55, 9], [1, 0], places(0)).is_empty());
         assert_eq!(guard.diversion(at(35_000)).families, [true, true]);
     }
 
     #[test]
     fn segments_without_connections_beside_others_with_them_are_no_reason() {
         let mut guard = guard();
-        guard.look(at(0), ([0, 0], [0; 2]), (0, FLOWS));
+        guard.look(at(0), [0, 0], [0; 2], places(0));
         for step in 1..100 {
-            let told = guard.look(at(250 * step), ([0, 10 * step], [0, step / 7]), (0, FLOWS));
+            let told = guard.look(at(250 * step), [0, 10 * step], [0, step / 7], places(0));
             assert!(told.is_empty(), "{step}: {told:?}");
         }
     }
@@ -315,12 +330,12 @@ mod tests {
     fn one_ue_leaves_a_fifth_of_the_places_to_others_and_comes_back_below_its_share() {
         let mut guard = guard();
         let (greedy, other) = ([10, 45, 0, 2].into(), [10, 45, 0, 7].into());
-        let full = (1..=FLOWS).find(|open| guard.opened(greedy, (*open, FLOWS)));
+        let full = (1..=FLOWS).find(|open| guard.opened(greedy, places(*open)));
         assert_eq!(full, Some(81));
-        assert!(!guard.opened(other, (82, FLOWS)));
+        assert!(!guard.opened(other, places(82)));
         assert_eq!(guard.diversion(at(0)).pass, [Prefix::of(greedy, 32)]);
         (0..30).for_each(|_| guard.closed(greedy));
-        guard.look(at(1), ([0; 2], [0; 2]), (52, FLOWS));
+        guard.look(at(1), [0; 2], [0; 2], places(52));
         assert!(guard.diversion(at(1)).pass.is_empty());
     }
 
@@ -329,13 +344,13 @@ mod tests {
         let mut guard = guard();
         for number in 1..=FLOWS {
             let ue = [10, 45, 1, number as u8].into();
-            assert_eq!(guard.opened(ue, (number, FLOWS)), number == FLOWS);
+            assert_eq!(guard.opened(ue, places(number)), number == FLOWS);
         }
-        guard.look(at(0), ([0; 2], [0; 2]), (95, FLOWS));
+        guard.look(at(0), [0; 2], [0; 2], places(95));
         assert_eq!(guard.diversion(at(0)).families, [false; 2]);
         assert!(guard.why(at(0))[0].contains("limits.flows"));
-        guard.look(at(250), ([0; 2], [0; 2]), (89, FLOWS));
-        guard.look(at(2_000), ([0; 2], [0; 2]), (89, FLOWS));
+        guard.look(at(250), [0; 2], [0; 2], places(89));
+        guard.look(at(2_000), [0; 2], [0; 2], places(89));
         assert_eq!(guard.diversion(at(2_000)).families, [true; 2]);
     }
 

@@ -5,18 +5,17 @@
 //! change or flush them, and they go with the process, whatever ends it. Each change is one batch:
 //! all of it holds, or nothing.
 //!
-//! A first segment takes the way that it would take without the proxy, through all of the host's
-//! own rules, up to the end of the forward hook: only what they let pass is taken there. A copy of
-//! it goes over the loopback interface to `tproxy`, which finds the proxy's listener; one of a port
-//! that a client uses again, while its last connection is in TIME_WAIT, goes there at once, since
-//! the kernel forwards nothing that a socket has. Everything else that
-//! belongs to a transparent socket of this host is delivered, and so are ICMP errors about what
-//! such a socket has sent: the other end would not know the numbers in them.
+//! A first segment passes all of the host's own rules; the last rule of the forward hook takes it.
+//! A copy goes over the loopback interface to `tproxy`, which finds the proxy's listener. The
+//! kernel forwards no packet that a socket owns: the first segment of a port that a client uses
+//! again, while its last connection is in TIME_WAIT, goes to the listener at once. All other
+//! packets of a transparent socket of this host are delivered, and so are ICMP errors about packets
+//! that it sent: the other end does not know the sequence numbers in them.
 //!
-//! During a flood of first segments (RFC 4987) the kernel answers with cookies and remembers
-//! nothing; so the rules remember for a while which connections were diverted. A third segment of
-//! one of these without a socket goes to the listener. Any other connection passes, such as one
-//! that began before the proxy did.
+//! During a flood of first segments (RFC 4987) the kernel answers with cookies and keeps no state.
+//! The rules therefore remember diverted connections for a while. A third segment without a socket
+//! goes to the listener if the rules remember its connection. Other connections pass, such as those
+//! from before the proxy.
 
 use crate::config::SelectConfig;
 use crate::nft::{

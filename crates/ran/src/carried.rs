@@ -1,22 +1,22 @@
-//! What the last slots could carry: when a packet alone in the cell would have been through.
+//! The capacity of the last slots: it tells when a packet alone in the cell would have left.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Slots that are remembered: 65 s of slots of 1 ms.
+/// Slots in memory: 65 s of slots of 1 ms.
 const SLOTS: usize = 1 << 16;
 
-/// What each of the last slots could carry, by its number.
+/// The capacity of each of the last slots, by the number of the slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
-    /// Empty where the slots say nothing of one packet: resource blocks, PDUs of one size, and UEs
-    /// with channels of their own.
+    /// Empty where the capacity tells nothing about one packet: with resource blocks, PDUs of one
+    /// size, and UEs with channels of their own.
     slots: Vec<u32>,
-    /// A unit carries a whole packet; otherwise a byte.
+    /// A unit of capacity carries a whole packet; otherwise a byte.
     packets: bool,
     /// Bytes of each slot that carry headers.
     overhead: u64,
-    /// Number of the slot after the last one that is remembered.
+    /// Number of the slot after the last one in memory.
     next: u64,
 }
 
@@ -31,7 +31,7 @@ impl Carried {
         Self { slots: vec![0; SLOTS], overhead, ..Self::default() }
     }
 
-    /// Slot `k` could carry `capacity`; slots that have been left out carried nothing.
+    /// Slot `k` had this capacity. Slots between the last call and this one had none.
     #[inline]
     pub(crate) fn record(&mut self, k: u64, capacity: u64) {
         if self.slots.is_empty() {
@@ -45,9 +45,8 @@ impl Carried {
         self.next = k + 1;
     }
 
-    /// The first slot by which `size` bytes are through if they have all slots from `first` on to
-    /// themselves: none if that is after the slots that are remembered. `first` where the slots
-    /// do not say.
+    /// The slot that takes the last of `size` bytes if they alone use all slots from `first` on;
+    /// none if no slot in memory does. `first` where the capacity tells nothing about a packet.
     pub(crate) fn through(&self, first: u64, size: u32) -> Option<u64> {
         if self.slots.is_empty() || first + (SLOTS as u64) < self.next {
             return Some(first);

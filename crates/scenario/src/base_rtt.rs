@@ -46,7 +46,7 @@ pub(crate) struct BaseRtt {
 
 /// The base round trips of `flows`, in their order; none for one whose echoes do not come back.
 pub(crate) fn of_flows(world: &WorldConfig, flows: &[&FlowConfig]) -> Vec<Option<BaseRtt>> {
-    // UEs of one kind and flows of one QFI go the same way, but for the extra delay.
+    // UEs of one kind and flows of one QFI differ only in the extra delay.
     let qfi = |flow: &FlowConfig| {
         detect(&world.stack.ues[flow.ue as usize].rules, &flow.tuple, flow.dscp)
     };

@@ -1,12 +1,13 @@
-//! What of new connections is diverted, and whether the host still delivers it here.
+//! Which new connections the rules divert, and whether the host still delivers them here.
 
 use super::Engine;
 use crate::flow::Outcome;
+use crate::guard::Places;
 use crate::table;
 use justfull_base::Instant;
 
 impl Engine {
-    /// A connection could not begin: what the next one would meet as well passes.
+    /// A connection could not begin: connections that would fail alike pass unsplit.
     pub(super) fn refused(&mut self, now: Instant, port: u16, outcome: Outcome) {
         let due = match outcome {
             Outcome::NoResources => {
@@ -46,13 +47,17 @@ impl Engine {
         }
     }
 
-    /// Looks what became of the first segments, and diverts what can be served.
+    /// The places of this proxy.
+    pub(super) const fn places(&self) -> Places {
+        Places { open: self.open, flows: self.host.limits.flows }
+    }
+
+    /// Compares first segments with accepted connections, and diverts as many as it can serve.
     pub(super) fn look_at_diversion(&mut self, now: Instant) -> std::io::Result<()> {
         self.look_at_tracking();
         let diverted = self.host.table.first_segments()?;
-        let places = (self.open, self.host.limits.flows);
         let accepted = self.totals.accepted_of;
-        for what in self.guard.look(now, (diverted, accepted), places) {
+        for what in self.guard.look(now, diverted, accepted, self.places()) {
             self.log.note("unsplit", &what);
         }
         let all = |counts: [u64; 2]| counts[0] + counts[1];

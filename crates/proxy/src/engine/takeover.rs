@@ -188,7 +188,7 @@ impl Engine {
         self.places[index as usize].flow = Some(Box::new(flow));
         self.open += 1;
         // What is diverted follows when all is ours.
-        let _due = self.guard.opened(ue, (self.open, self.host.limits.flows));
+        let _due = self.guard.opened(ue, self.places());
         Ok(())
     }
 

@@ -1,9 +1,8 @@
-//! R22's radio information over AMQP 0.9.1 (section 5.1): messages of text, whose routing key says
-//! which UE they are about.
+//! R22's radio information over AMQP 0.9.1 (section 5.1): messages of text. The routing key names
+//! the UE.
 //!
-//! A client for these few methods, which keeps no message: what comes is read at once and dropped
-//! where the loop is behind, so that memory is bounded whatever a broker sends, and the time of a
-//! report is when it came.
+//! This client has the few methods that a reader needs. It reads a message at once, and drops it if
+//! the loop is behind: no broker can fill the memory, and a report has the time of its arrival.
 
 mod wire;
 

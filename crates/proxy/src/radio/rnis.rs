@@ -30,7 +30,7 @@ const MISSED: Duration = Duration::from_secs(1);
 /// The shortest time between two questions, and between two looks at what is due.
 const LEAST: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a subscription that was refused is not asked for again.
+/// Time between a refused subscription and the next request for one.
 const REFUSED: Duration = Duration::from_secs(5);
 /// Connections of the service that sends notifications.
 const CONNECTIONS: usize = 16;
