@@ -70,7 +70,8 @@ struct {
 	TYPE(value, struct leg);
 } legs SECTION(".maps");
 
-// The windows in segments, in memory that the proxy writes; 0: no window is known.
+// The windows in segments, in memory that the proxy writes; 0: no window is known. With the
+// highest bit a loss changes nothing.
 struct {
 	NUMBER(type, ARRAY);
 	NUMBER(map_flags, MMAPABLE);
@@ -79,6 +80,8 @@ struct {
 	TYPE(value, u64);
 } windows SECTION(".maps");
 
+// A window whose leg takes no notice of a loss.
+#define IGNORE (1ULL << 63)
 // The least that a loss leaves (RFC 5681, equation 4), and the window of a leg without one
 // (RFC 6928).
 #define LEAST 2
@@ -95,14 +98,21 @@ INLINE struct leg *leg_of(void *sk)
 	return storage(&legs, sk, 0, 0);
 }
 
-INLINE u32 window_of(const struct leg *leg)
+INLINE u64 told(const struct leg *leg)
 {
 	u32 slot = leg->slot;
 	u64 *window = lookup(&windows, &slot);
 
-	if (!window || !*window)
+	return window ? *window : 0;
+}
+
+INLINE u32 window_of(const struct leg *leg)
+{
+	u64 window = told(leg) & ~IGNORE;
+
+	if (!window)
 		return INITIAL;
-	return *window < MOST ? *window : MOST;
+	return window < MOST ? window : MOST;
 }
 
 INLINE u32 in_flight(const struct tcp_sock *tp)
@@ -164,11 +174,13 @@ u32 leg_ssthresh(u64 *ctx)
 
 	if (!leg)
 		return half;
+	leg->fresh = 1;
+	if (told(leg) & IGNORE)
+		return window_of(leg);
 	leg->before = leg->bound;
 	leg->bound = half;
 	leg->rounds = 0;
 	leg->round_end = tp->delivered + tp->packets_out;
-	leg->fresh = 1;
 	return half;
 }
 

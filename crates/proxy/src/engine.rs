@@ -139,7 +139,7 @@ impl Engine {
         let clock = SlotClock::start()?;
         // Before the listeners: the sockets that they make may have it from them.
         let slots = host::limits(&config).most as u32;
-        let leg = RadioLeg::take(config.radio_leg, slots)?;
+        let leg = RadioLeg::take(config.radio_leg, slots, config.control.loss())?;
         let host = Host::install(&config)?;
         let mut engine = Self::build(config, file, asks, (host, clock), leg)?;
         let now = engine.clock.now();

@@ -12,7 +12,7 @@ use crate::relay::{Direction, End, Failed, Pool};
 use crate::steering::{Sizes, Steering};
 use crate::system;
 use justfull_base::{Duration, Instant};
-use justfull_rapid::{FlowId, Windows};
+use justfull_rapid::{FlowId, Sample, Windows};
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use serde::Serialize;
@@ -369,8 +369,18 @@ impl Flow {
             [bytes[0] - self.sampled_bytes[0], bytes[1].saturating_sub(self.sampled_bytes[1])];
         (self.sampled, self.sampled_bytes) = (now, bytes);
         let late = shared.turn.as_nanos() * LATE_PART > self.wired.as_nanos();
-        let held = std::mem::take(&mut self.held) || late;
-        shared.steering.sample(now, id, (since, held), [self.wired, self.radio]);
+        let waited = std::mem::take(&mut self.held);
+        let mss = u64::from(client.mss);
+        let full = client.in_flight + mss > u64::from(client.cwnd) * mss;
+        let sample = Sample {
+            arrived: since[0],
+            delivered: since[1],
+            wired_rtt: Some(self.wired),
+            radio_rtt: Some(self.radio),
+            held: waited || late,
+            waiting: if waited && full { client.unsent + self.down.held() } else { 0 },
+        };
+        shared.steering.sample(now, id, &sample);
         self.bound(&shared.leg);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | way | up | down | with loss |
 //! |---|---|---|---|
-//! | `struct_ops` | at once | at once | half, then back |
+//! | `struct_ops` | at once | at once | half, then back; with `loss = "ignore"` as before |
 //! | `cwnd_clamp` | as the kernel's congestion control grows | at once | as the kernel's |
 //! | `pacing` | a rate, no bound in flight | the same | as the kernel's |
 
@@ -14,6 +14,7 @@ mod struct_ops;
 use clamp::CwndClamp;
 use justfull_base::choice;
 use justfull_net::SystemError;
+use justfull_rapid::Loss;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -84,11 +85,12 @@ impl RadioLeg {
     /// The bound of another process, from its descriptors.
     pub(crate) fn adopt(
         state: &LegState,
+        loss: Loss,
         fds: &mut impl Iterator<Item = OwnedFd>,
     ) -> io::Result<Self> {
         Ok(match state.way {
             RadioLegConfig::StructOps => {
-                Self::StructOps(Control::adopt(state.name.clone(), state.slots, fds)?)
+                Self::StructOps(Control::adopt(state.name.clone(), state.slots, loss, fds)?)
             }
             RadioLegConfig::CwndClamp => Self::CwndClamp { program: CwndClamp::adopt(fds)? },
             RadioLegConfig::Pacing | RadioLegConfig::Auto => Self::Pacing,
@@ -111,9 +113,10 @@ impl RadioLeg {
     pub(crate) fn take(
         asked: RadioLegConfig,
         slots: u32,
+        loss: Loss,
     ) -> Result<(Self, Vec<String>), SystemError> {
         let attempt = |way| match way {
-            RadioLegConfig::StructOps => Control::register(slots).map(Self::StructOps),
+            RadioLegConfig::StructOps => Control::register(slots, loss).map(Self::StructOps),
             RadioLegConfig::CwndClamp => {
                 CwndClamp::attach().map(|program| Self::CwndClamp { program })
             }
@@ -178,7 +181,7 @@ fn explained(error: &io::Error) -> String {
 /// # Errors
 /// What the kernel refuses, or that a worse one is used instead.
 pub(crate) fn attempt(asked: RadioLegConfig) -> Result<String, String> {
-    let (leg, refused) = RadioLeg::take(asked, 1).map_err(|e| e.to_string())?;
+    let (leg, refused) = RadioLeg::take(asked, 1, Loss::Halve).map_err(|e| e.to_string())?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let stream = listener.and_then(|listener| TcpStream::connect(listener.local_addr()?));
     let stream = stream.map_err(|e| e.to_string())?;

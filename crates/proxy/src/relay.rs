@@ -186,6 +186,11 @@ impl Direction {
         Some(Self { pipe, held, bulk: false, ended, closed, bytes })
     }
 
+    /// Bytes in the pipe.
+    pub(crate) const fn held(&self) -> u64 {
+        self.held as u64
+    }
+
     /// Moves what can be moved without waiting; reads only if `reading`. True when there may be
     /// more, and others should have their turn first.
     pub(crate) fn pump(

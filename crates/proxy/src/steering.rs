@@ -181,23 +181,16 @@ impl Steering {
         Some(id)
     }
 
-    /// What happened to a flow since the last call: payload that arrived and was delivered, and
-    /// whether some of it waited in the proxy.
-    pub(crate) fn sample(
-        &mut self,
-        now: Instant,
-        id: FlowId,
-        ([arrived, delivered], held): ([u64; 2], bool),
-        [wired, radio]: [Duration; 2],
-    ) {
+    /// What happened to a flow since the last call, in payload.
+    pub(crate) fn sample(&mut self, now: Instant, id: FlowId, of: &Sample) {
         let (_, number, sizes) = self.flows[id.index()];
         let slot = self.ues[number as usize].as_ref().map_or(Duration::ZERO, |ue| ue.slot);
         let sample = Sample {
-            arrived: sizes.with_headers(arrived),
-            delivered: sizes.with_headers(delivered),
-            wired_rtt: (!wired.is_zero()).then_some(wired),
-            radio_rtt: (!radio.is_zero()).then(|| radio + slot),
-            held,
+            arrived: sizes.with_headers(of.arrived),
+            delivered: sizes.with_headers(of.delivered),
+            waiting: sizes.with_headers(of.waiting),
+            radio_rtt: of.radio_rtt.map(|rtt| rtt + slot),
+            ..*of
         };
         // A flow that is not open was closed here.
         let _closed = self.control.on_sample(now, id, &sample);
@@ -447,7 +440,17 @@ mod tests {
                 (3 | 4, Some((_, id))) => {
                     let bytes = random(&mut state, 1 << 17);
                     let rtts = [Duration::from_millis(5); 2];
-                    steering.sample(ms(at), id, ([bytes; 2], key % 5 == 0), rtts);
+                    let [wired_rtt, radio_rtt] = rtts.map(Some);
+                    let held = key % 5 == 0;
+                    let sample = Sample {
+                        arrived: bytes,
+                        delivered: bytes,
+                        wired_rtt,
+                        radio_rtt,
+                        held,
+                        waiting: if held { bytes } else { 0 },
+                    };
+                    steering.sample(ms(at), id, &sample);
                 }
                 (5, _) => steering.on_timer(ms(at)),
                 (6, _) => steering.forget(ms(at)),

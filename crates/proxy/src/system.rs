@@ -96,6 +96,8 @@ pub(crate) struct TcpInfo {
     pub(crate) cwnd: u32,
     /// Bytes in flight.
     pub(crate) in_flight: u64,
+    /// Bytes that have not been sent.
+    pub(crate) unsent: u64,
     /// Segments without data that have come, modulo 2^32.
     pub(crate) acks: u32,
 }
@@ -123,6 +125,7 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
         advertised: word(232),
         cwnd: word(80),
         in_flight: long(200).saturating_sub(long(208)).saturating_sub(acknowledged),
+        unsent: word(144).into(),
         acks: word(140).wrapping_sub(word(152)),
     })
 }

@@ -115,6 +115,7 @@ impl World {
                 wired_rtt: Some(RTT),
                 radio_rtt: Some(RTT),
                 held: false,
+                waiting: 0,
             };
             self.control.on_sample(self.now, flow, &sample).expect("open");
         }

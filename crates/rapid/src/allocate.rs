@@ -57,6 +57,7 @@ impl Control {
         let extra = if fast > 0.0 { released / fast } else { 0.0 };
         let (count, first) = (ue.flows.len(), if in_turn { ue.turn as usize } else { 0 });
         ue.next_turn = first as u32;
+        let added = ue.added();
         let mut budget = capacity.unwrap_or(0.0);
         let (mut readers, mut stopped) = (0, false);
         let first = first.min(count);
@@ -75,7 +76,7 @@ impl Control {
                     readers += 1;
                 }
                 let amount = share.and_then(|share| amount(flow, share, extra, capacity, rules));
-                if flow.grant(now, amount, !(stopped && active), rules) {
+                if flow.grant(now, amount, added, !(stopped && active), rules) {
                     self.timers.arm(index, flow.deadline(rules));
                 }
                 self.changes.note(key, flow);

@@ -140,6 +140,17 @@ choice! {
     }
 }
 
+choice! {
+    /// How the radio leg takes a loss.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Loss {
+        /// Half of what was in flight, then back to the window (RFC 5681 equation 4).
+        Halve = "halve",
+        /// The window stays (section 3.5).
+        Ignore = "ignore",
+    }
+}
+
 params! {
     /// Settings of RAPID.
     #[derive(Clone, Debug, PartialEq)]
@@ -189,6 +200,17 @@ params! {
         radio_rtt_max: f64 as "factor" = 1.25, within(1.0, 1000.0);
         /// Added to the radio leg's round trip (kernel module 16 ms, for the scheduling request).
         radio_slack: Duration = Duration::ZERO, at_most(Duration::from_secs(1));
+        /// The most that the loop adds to it: more while the radio has free blocks and data waits
+        /// in the proxy, less while a backlog stands. 0s: nothing.
+        radio_slack_max: Duration = Duration::from_millis(200), at_most(Duration::from_secs(1));
+        /// The share of the UE's radio that one flow should keep beside traffic that bypasses the
+        /// proxy; n flows n times as much as the rest of it leaves the others.
+        bypass_share: f64 as "ratio" = 0.8, within(0.0, 0.9);
+        /// The most that is added to the radio leg's round trip to that end. 0s: nothing.
+        bypass_max: Duration = Duration::from_secs(1), at_most(Duration::from_secs(10));
+        /// A loss on the radio leg halves what may be in flight there, for some round trips, or
+        /// changes nothing.
+        loss: Loss = Loss::Ignore;
         /// Least congestion window of the radio leg (kernel module 10).
         radio_floor_segments: u32 as "segments" = 2, within(1, 1000);
         /// Least window of either leg.
@@ -243,19 +265,34 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Config {
-    /// The presets by name: the default, the paper's text, and the authors' two programs.
-    pub const PRESETS: [&str; 4] = ["sound", "as-published", "as-released", "as-released-linux"];
+    /// The presets by name: the default, the default without its loops, the paper's text, and the
+    /// authors' two programs.
+    pub const PRESETS: [&str; 5] =
+        ["sound", "open-loop", "as-published", "as-released", "as-released-linux"];
 
     /// The preset called `name`.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         match name {
             "sound" => Some(Self::default()),
+            "open-loop" => Some(Self::open_loop()),
             "as-published" => Some(Self::as_published()),
             "as-released" => Some(Self::as_released()),
             "as-released-linux" => Some(Self::as_released_linux()),
             _ => None,
         }
+    }
+
+    /// The default with a fixed slack: no loop over the radio's reports, no part beside other
+    /// traffic.
+    #[must_use]
+    pub fn open_loop() -> Self {
+        Self { radio_slack_max: Duration::ZERO, bypass_max: Duration::ZERO, ..Self::default() }
+    }
+
+    /// A loop over the radio's reports sets windows of radio legs.
+    pub(crate) fn closes_loop(&self) -> bool {
+        self.radio_slack_max > Duration::ZERO || self.bypass_max > Duration::ZERO
     }
 
     /// The equations as R22 prints them; what the paper leaves open is the default.
@@ -276,7 +313,7 @@ impl Config {
             blocks: Blocks::AllFree,
             smoothing: Duration::ZERO,
             deduct_repeats: false,
-            ..Self::default()
+            ..Self::open_loop()
         }
     }
 

@@ -2,10 +2,11 @@
 
 use crate::cell::Cell;
 use crate::config::Config;
-use crate::flow::{Category, Flow, FlowView, Opening, Outcome, Sample, Windows};
+use crate::flow::{Flow, Outcome};
 use crate::kinds::ControlConfig;
 use crate::members::Members;
 use crate::refused::Refused;
+use crate::sample::{Category, FlowView, Opening, Sample, Windows};
 use crate::slab::{CellId, FlowId, Slab, UeId};
 use crate::timers::Timers;
 use crate::ue::Ue;
@@ -140,11 +141,14 @@ impl Control {
         }
         let flow = &mut self.flows[key];
         let measured = flow.measure(sample.wired_rtt, sample.radio_rtt);
+        let greedy = flow.greedy(now, sample);
         let outcome = flow.sample(now, sample, &self.rules);
         let (index, position) = (flow.ue, flow.position);
         let hungry = flow.is_fast() || sample.held;
         self.timers.arm(index, flow.deadline(&self.rules));
         let ue = &mut self.ues[index];
+        ue.bypass.delivered(now, sample.delivered);
+        greedy.inspect(|greedy| ue.slack.sample(now, greedy));
         if measured {
             ue.together = None;
         }
@@ -193,18 +197,28 @@ impl Control {
             for other in 0..self.ues.places() {
                 if self.ues.key(other).is_some() && self.ues[other].cell == cell {
                     self.ues[other].radio = radio;
-                    self.reported(now, other);
+                    self.reported(now, other, report);
                 }
             }
         } else {
-            self.reported(now, index);
+            self.reported(now, index, report);
         }
         Ok(())
     }
 
-    fn reported(&mut self, now: Instant, ue: u32) {
-        let (_, at) = self.ues[ue].age(now, &self.rules);
+    fn reported(&mut self, now: Instant, ue: u32, report: &RanReport) {
+        let state = &mut self.ues[ue];
+        let (_, at) = state.age(now, &self.rules);
         self.timers.arm(ue, at);
+        if state.close_loops(now, report, &self.rules) {
+            let added = state.added();
+            for key in state.flows.awake() {
+                let flow = &mut self.flows[key];
+                flow.added = added;
+                flow.resize(now, &self.rules);
+                self.changes.note(key, flow);
+            }
+        }
         self.share_out(now, ue);
     }
 

@@ -1,6 +1,8 @@
 //! One flow: its samples, its category and demand (equations 5 to 10), its two windows.
 
 use crate::config::{ActiveFlows, AllocateIn, Config, Periods, RadioRtt, RadioWindow, WindowRtt};
+use crate::sample::{Category, FlowView, Opening, Sample, Windows};
+use crate::slack::Greedy;
 use justfull_base::{Duration, Instant};
 
 /// Longest round trip accepted, in seconds.
@@ -8,78 +10,11 @@ const LONGEST_RTT: f64 = 10.0;
 /// Largest window of TCP (RFC 7323 section 2.3).
 const LARGEST_WINDOW: f64 = (1 << 30) as f64;
 
+/// Weight of the newest round trip in the present one.
+const PRESENT: f64 = 0.25;
+
 /// Largest segment that TCP can agree on (RFC 9293 section 3.7.1).
 const LARGEST_MSS: u32 = 65_535;
-
-/// What is known of a flow when it opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening {
-    /// Payload bytes of a full segment, 1 to 65 535; other values are clamped.
-    pub mss: u32,
-    /// Round trip of the wired leg, from its handshake; none or 0 when unknown.
-    pub wired_rtt: Option<Duration>,
-    /// Round trip of the radio leg, likewise.
-    pub radio_rtt: Option<Duration>,
-}
-
-/// What happened to a flow since its last sample, due once per round trip of the wired leg. A
-/// sample within half a round trip of the last is added to the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sample {
-    /// Bytes that came from the server.
-    pub arrived: u64,
-    /// Bytes that the UE acknowledged.
-    pub delivered: u64,
-    /// Smoothed round trip of the wired leg; none or 0 when unknown.
-    pub wired_rtt: Option<Duration>,
-    /// Smallest round trip of the radio leg since the last sample; none or 0 without a
-    /// measurement.
-    pub radio_rtt: Option<Duration>,
-    /// Since the last sample the server was offered less than its window, for want of room in the
-    /// proxy: what comes from it is not the flow's own rate.
-    pub held: bool,
-}
-
-/// What a flow may have in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
-    /// Receive window advertised to the server, in bytes.
-    pub server: u64,
-    /// Congestion window towards the UE in bytes.
-    pub radio: u64,
-    /// False while this flow waits for its turn: read nothing from the server, so that its window
-    /// closes. `server` is then the window for later.
-    pub reading: bool,
-}
-
-impl Windows {
-    /// Windows without a limit.
-    pub const UNLIMITED: Self = Self { server: u64::MAX, radio: u64::MAX, reading: true };
-}
-
-/// How a flow uses its allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    /// In its first period: gets the equal share.
-    New,
-    /// It used its window: gets the equal share and a part of what slow flows released.
-    Fast,
-    /// It did not: gets what it needs.
-    Slow,
-    /// Without data for a while: gets the floor and has no share.
-    Idle,
-}
-
-/// A flow as an observer sees it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowView {
-    /// Its category.
-    pub category: Category,
-    /// Smoothed arrival rate in bytes per second; none before the first sample.
-    pub demand: Option<f64>,
-    /// Its windows.
-    pub windows: Windows,
-}
 
 /// What a sample requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +43,8 @@ pub(crate) struct Flow {
     carry: f64,
     /// Allocation; none while unknown.
     amount: Option<f64>,
+    /// What the loops over the radio's reports add to the radio leg's round trip.
+    pub(crate) added: f64,
     /// What it asked for when it was found slow.
     pub(crate) want: f64,
     /// Equation 11 as printed.
@@ -117,8 +54,12 @@ pub(crate) struct Flow {
     low: [u64; 2],
     /// [`Sample::held`] since the last sample, and between the two before it.
     held: [bool; 2],
+    /// A whole window of the radio leg waited in the last sample.
+    window_waited: bool,
     arrived: u64,
     sampled_at: Instant,
+    /// Until when its allocation was counted as due.
+    due_at: Instant,
     /// Last data from the server, and last data on either leg.
     arrived_at: Instant,
     active_at: Instant,
@@ -130,7 +71,9 @@ pub(crate) struct Flow {
     wired: f64,
     wired_least: f64,
     radio_least: f64,
+    /// Averages of the least of each period, and of each sample.
     radio_smoothed: f64,
+    radio_present: f64,
     /// Smallest of this period.
     radio_period: f64,
 }
@@ -153,13 +96,16 @@ impl Flow {
             exact: 0.0,
             carry: 0.0,
             amount: None,
+            added: 0.0,
             want: 0.0,
             released: 0.0,
             demand: None,
             low: [u64::MAX; 2],
             held: [false; 2],
+            window_waited: false,
             arrived: 0,
             sampled_at: now,
+            due_at: now,
             arrived_at: now,
             active_at: now,
             rtts: 0,
@@ -170,6 +116,7 @@ impl Flow {
             wired_least: 0.0,
             radio_least: 0.0,
             radio_smoothed: 0.0,
+            radio_present: 0.0,
             radio_period: 0.0,
         };
         flow.measure(opening.wired_rtt, opening.radio_rtt);
@@ -208,8 +155,9 @@ impl Flow {
             self.radio_least = least(self.radio_least, rtt);
             self.radio_period = least(self.radio_period, rtt);
             if self.radio_smoothed <= 0.0 {
-                self.radio_smoothed = rtt;
+                (self.radio_smoothed, self.radio_present) = (rtt, rtt);
             }
+            self.radio_present += PRESENT * (rtt - self.radio_present);
         }
         let (wired, radio) = before;
         wired > self.wired_least
@@ -218,10 +166,27 @@ impl Flow {
             || (radio <= 0.0 && self.radio_least > 0.0)
     }
 
+    /// What the loops need of a sample; none of a slow flow.
+    pub(crate) fn greedy(&mut self, now: Instant, sample: &Sample) -> Option<Greedy> {
+        let passed = now.since(core::mem::replace(&mut self.due_at, now)).as_secs_f64();
+        (!self.is_slow()).then(|| Greedy {
+            waits: sample.waiting > 0,
+            wired: self.wired_least,
+            least: self.radio_least,
+            present: self.radio_present,
+            passed,
+            delivered: sample.delivered as f64,
+            allocated: self.amount.unwrap_or(0.0) * passed,
+        })
+    }
+
     /// Takes a sample whose round trips are already measured.
     pub(crate) fn sample(&mut self, now: Instant, sample: &Sample, rules: &Config) -> Outcome {
         self.arrived = self.arrived.saturating_add(sample.arrived);
-        self.held[0] |= sample.held;
+        let waiting = if rules.closes_loop() { sample.waiting } else { 0 };
+        let window_waits = waiting >= self.windows.radio;
+        let still_waits = core::mem::replace(&mut self.window_waited, window_waits) && window_waits;
+        self.held[0] |= sample.held || waiting > 0;
         if sample.arrived > 0 {
             self.arrived_at = now;
         }
@@ -233,6 +198,12 @@ impl Flow {
                 self.resume(now, rules);
                 return Outcome::Allocate;
             }
+        }
+        if self.is_slow() && still_waits {
+            // More comes from its server than its window lets through: it is not slow.
+            (self.category, self.want, self.released) = (Category::Fast, 0.0, 0.0);
+            self.resume(now, rules);
+            return Outcome::Allocate;
         }
         let interval = now.since(self.sampled_at).as_secs_f64();
         let early = self.wired <= 0.0 || interval <= 0.0 || interval < self.wired / 2.0;
@@ -424,10 +395,11 @@ impl Flow {
         &mut self,
         now: Instant,
         amount: Option<f64>,
+        added: f64,
         reading: bool,
         rules: &Config,
     ) -> bool {
-        self.amount = amount;
+        (self.amount, self.added) = (amount, added);
         let resumes = reading && !self.windows.reading;
         self.windows.reading = reading;
         self.resize(now, rules);
@@ -442,24 +414,22 @@ impl Flow {
         let mss = f64::from(self.mss);
         let (initial, floor) = (f64::from(rules.initial_window) * mss, self.floor(rules));
         let rtt = self.window_rtt(rules);
-        self.exact = match self.amount {
-            _ if self.category == Category::Idle => floor,
-            Some(amount) if rtt > 0.0 => {
-                let window = match rules.allocate_in {
-                    AllocateIn::Rate => amount * rtt,
-                    AllocateIn::Window => amount,
-                };
-                let room = if self.is_slow() { rules.room_segments } else { 0 };
-                (window + f64::from(room) * mss).clamp(floor, LARGEST_WINDOW)
-            }
-            _ => initial.max(floor),
+        let room = if self.is_slow() { f64::from(rules.room_segments) * mss } else { 0.0 };
+        let (window, room) = match self.amount {
+            _ if self.category == Category::Idle => (floor, 0.0),
+            Some(amount) if rtt > 0.0 => match rules.allocate_in {
+                AllocateIn::Rate => (amount * rtt, room),
+                AllocateIn::Window => (amount, room),
+            },
+            _ => (initial.max(floor), 0.0),
         };
+        self.exact = (window + room).clamp(floor, LARGEST_WINDOW);
         let server = self.rounded(rules);
         let radio_rtt = match rules.radio_rtt {
             RadioRtt::Smoothed => self.radio_smoothed.min(rules.radio_rtt_max * self.radio_least),
             RadioRtt::LeastEver => self.radio_least,
         };
-        let slack = rules.radio_slack.as_secs_f64();
+        let slack = rules.radio_slack.as_secs_f64() + self.added;
         let ratio = match rules.radio_window {
             _ if rtt <= 0.0 || radio_rtt <= 0.0 => None,
             RadioWindow::RadioRtt => Some((radio_rtt + slack) / rtt),
@@ -471,7 +441,7 @@ impl Flow {
             _ if rules.radio_window == RadioWindow::ServerWindow => server,
             Some(ratio) if rules.unit.0 == 0 => {
                 let mss = u64::from(self.mss);
-                ((self.exact * ratio) as u64).div_ceil(mss) * mss
+                ((window * ratio + room).min(LARGEST_WINDOW) as u64).div_ceil(mss) * mss
             }
             Some(ratio) => (self.exact * ratio) as u64,
             None => self.exact.max(initial) as u64,

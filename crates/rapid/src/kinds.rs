@@ -1,6 +1,6 @@
 //! The list of controls.
 
-use crate::config::{Config, EqualShareConfig, NoneConfig};
+use crate::config::{Config, EqualShareConfig, Loss, NoneConfig};
 use crate::doc::DOCS;
 use justfull_base::kinds_config;
 
@@ -11,6 +11,17 @@ kinds_config! {
     "none" None = NoneConfig;
     "equal_share" EqualShare = EqualShareConfig;
     "rapid" Rapid = Config;
+}
+
+impl ControlConfig {
+    /// How the radio legs of its flows take a loss.
+    #[must_use]
+    pub const fn loss(&self) -> Loss {
+        match self {
+            Self::Rapid(config) => config.loss,
+            Self::None(_) | Self::EqualShare(_) => Loss::Ignore,
+        }
+    }
 }
 
 #[cfg(all(test, feature = "serde"))]

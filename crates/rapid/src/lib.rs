@@ -81,6 +81,7 @@ extern crate alloc;
 extern crate std;
 
 mod allocate;
+mod bypass;
 mod capacity;
 mod cell;
 mod config;
@@ -90,17 +91,19 @@ mod flow;
 mod kinds;
 mod members;
 mod refused;
+mod sample;
 mod slab;
+mod slack;
 mod timers;
 mod ue;
 
 pub use config::{
-    ActiveFlows, AllocateIn, Blocks, Cap, Config, EqualShareConfig, NoneConfig, Periods, RadioRtt,
-    RadioWindow, Released, WindowRtt,
+    ActiveFlows, AllocateIn, Blocks, Cap, Config, EqualShareConfig, Loss, NoneConfig, Periods,
+    RadioRtt, RadioWindow, Released, WindowRtt,
 };
 pub use control::{Control, Load};
 pub use doc::DOCS;
-pub use flow::{Category, FlowView, Opening, Sample, Windows};
 pub use kinds::ControlConfig;
 pub use refused::Refused;
+pub use sample::{Category, FlowView, Opening, Sample, Windows};
 pub use slab::{CellId, FlowId, UeId};

@@ -1,10 +1,12 @@
 //! One UE: its capacity according to reports and deliveries, and the flows that share it.
 
+use crate::bypass::{self, Beside, Bypass};
 use crate::capacity;
 use crate::cell::{Cell, Claim, Expected};
 use crate::config::{Blocks, Config};
 use crate::members::Members;
 use crate::refused::Refused;
+use crate::slack::{Seen, Slack};
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
 
@@ -42,6 +44,8 @@ pub(crate) struct Ue {
     pub(crate) next_turn: u32,
     /// When the turn ends; never while all read.
     pub(crate) turn_at: Instant,
+    pub(crate) slack: Slack,
+    pub(crate) bypass: Bypass,
 }
 
 impl Ue {
@@ -57,7 +61,44 @@ impl Ue {
             turn: 0,
             next_turn: 0,
             turn_at: Instant::NEVER,
+            slack: Slack::NONE,
+            bypass: Bypass::NONE,
         }
+    }
+
+    /// Seconds that the loops add to the round trip of radio legs.
+    pub(crate) fn added(&self) -> f64 {
+        self.slack.value + self.bypass.added
+    }
+
+    /// Runs the loops over the report that was taken last; true when [`Ue::added`] changed.
+    pub(crate) fn close_loops(&mut self, now: Instant, report: &RanReport, rules: &Config) -> bool {
+        let Some(rate) = self.shared.filter(|&rate| rate > 0.0) else { return false };
+        if report.offered == 0 {
+            return false;
+        }
+        let mut changed = false;
+        if rules.radio_slack_max > Duration::ZERO {
+            let seen = Seen {
+                period: f64::from(report.slots) * report.slot.as_secs_f64(),
+                free: (report.offered - report.used) as f64 / report.offered as f64,
+                backlog: report.backlog as f64 / rate,
+            };
+            changed |= self.slack.report(now, seen, rules);
+        }
+        if rules.bypass_max > Duration::ZERO {
+            let active = self.together.map_or(0, |together| together.active);
+            let beside = Beside {
+                bytes: report.bytes,
+                waits: self.slack.waits(now),
+                allowed_rtt: self.slack.allowed_rtt(),
+                present_rtt: self.slack.present_rtt(),
+                part: bypass::part(active, rules.bypass_share),
+                longest: rules.bypass_max.as_secs_f64(),
+            };
+            changed |= self.bypass.report(now, &beside);
+        }
+        changed
     }
 
     /// Settles the UE's claim on its cell. Returns its capacity in bytes per second; none while

@@ -62,7 +62,14 @@ fn pass(control: &mut Control, until: Instant) {
 
 /// `bytes` come and leave in a round trip of 10 ms on the wires and `radio` over the radio.
 fn sample(bytes: u64, radio: Option<Duration>) -> Sample {
-    Sample { arrived: bytes, delivered: bytes, wired_rtt: ms(10), radio_rtt: radio, held: false }
+    Sample {
+        arrived: bytes,
+        delivered: bytes,
+        wired_rtt: ms(10),
+        radio_rtt: radio,
+        held: false,
+        waiting: 0,
+    }
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn run(config: &ControlConfig) -> [f64; 2] {
                 wired_rtt: Some(RTT),
                 radio_rtt: Some(RTT),
                 held: false,
+                waiting: 0,
             };
             control.on_sample(now, sender.flow, &sample).expect("open");
         }

@@ -1,11 +1,11 @@
-//! The sound rules a second time, as plainly as they can be written, against the machine: any
+//! The rules without loops a second time, as plainly as they can be written, against the machine: any
 //! order of events gives the same windows.
 
 mod naive;
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
-use justfull_rapid::{Category, Control, ControlConfig, FlowId, Opening, Sample, UeId};
+use justfull_rapid::{Category, Config, Control, ControlConfig, FlowId, Opening, Sample, UeId};
 use naive::Naive;
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let mut control = Control::new(&ControlConfig::default()).expect("valid");
+        let mut control = Control::new(&ControlConfig::Rapid(Config::open_loop())).expect("valid");
         let cell = control.add_cell();
         let ues = (0..UES).map(|_| control.add_ue(Instant::ZERO, cell).expect("known")).collect();
         Self { now: Instant::ZERO, control, naive: Naive::new(UES), ues, flows: Vec::new() }
@@ -98,6 +98,7 @@ impl Pair {
                     wired_rtt: (what & 64 == 0).then(|| Duration::from_micros(3000 + size / 8)),
                     radio_rtt: (what & 128 == 0).then(|| Duration::from_micros(2000 + size / 4)),
                     held: size % 7 == 3,
+                    waiting: size % 3 * 1000,
                 };
                 self.control.on_sample(self.now, id, &sample).expect("open");
                 self.naive.sample(self.now, id, &sample);

@@ -34,9 +34,9 @@ use crate::senders::{Senders, TcpSender};
 use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Traffic};
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant};
-use justfull_rapid::ControlConfig;
-use justfull_tcp::cc::fixed::FixedConfig;
-use justfull_tcp::{Ack, CcConfig, ReceiverConfig, SenderConfig, Window};
+use justfull_rapid::{ControlConfig, Loss};
+use justfull_tcp::cc::fixed::{self, FixedConfig};
+use justfull_tcp::{Ack, CcConfig, ReceiverConfig, Sender, SenderConfig, Window};
 use steering::Steering;
 use wan::{Down, Wan};
 
@@ -99,7 +99,11 @@ impl Proxy {
         let steering = match control {
             ControlConfig::None(_) => None,
             ControlConfig::EqualShare(_) | ControlConfig::Rapid(_) => {
-                radio.cc = CcConfig::Fixed(FixedConfig::default());
+                let loss = match control.loss() {
+                    Loss::Halve => fixed::Loss::Halve,
+                    Loss::Ignore => fixed::Loss::Ignore,
+                };
+                radio.cc = CcConfig::Fixed(FixedConfig { loss, ..FixedConfig::default() });
                 Some(Steering::new(control, &config.report, ues, seed)?)
             }
         };
@@ -243,6 +247,8 @@ impl Proxy {
             if self.wan.is_held(*i, arrived) {
                 steering.hold(*i);
             }
+            let radio = self.flows[*i as usize].radio;
+            steering.wait(*i, waiting(&hosts.senders.all()[radio as usize].sender));
             steering.arrived(now, *i, arrived - before, echo.map(|at| now.since(at)));
             self.follow(now, hosts, links);
         }
@@ -274,6 +280,7 @@ impl Proxy {
             if held {
                 steering.hold(i);
             }
+            steering.wait(i, waiting(&hosts.senders.all()[radio as usize].sender));
             steering.delivered(now, i, new, now.since(ack.ts_echo), over);
             self.follow(now, hosts, links);
         }
@@ -367,4 +374,10 @@ fn tell(now: Instant, i: u32, mss: u32, receivers: &mut Receivers, wan: &mut Wan
     if wan.has_news(i, receivers.delivered_bytes(i), mss.into()) {
         receivers.update_window(now, i, wan);
     }
+}
+
+/// Bytes that wait for the window of a radio leg: not for lack of room at the UE.
+fn waiting(radio: &Sender) -> u64 {
+    let full = radio.in_flight() + u64::from(radio.mss()) > radio.cwnd();
+    if full { radio.unsent_bytes() } else { 0 }
 }

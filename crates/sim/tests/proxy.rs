@@ -52,7 +52,11 @@ fn the_round_trip_of_an_empty_network_is_what_it_is_without_a_proxy() {
     let lone = |control: Option<ControlConfig>, wan_ms: Option<u64>| {
         let mut config = proxied(SPLIT, 1, 10);
         config.core_rate = justfull_base::BitRate(0);
-        config.flows = vec![tcp("one", CcConfig::Fixed(FixedConfig { segments: 1 }), None)];
+        config.flows = vec![tcp(
+            "one",
+            CcConfig::Fixed(FixedConfig { segments: 1, ..FixedConfig::default() }),
+            None,
+        )];
         config.flows[0].extra_delay = ms(3);
         config.proxy = ProxyConfig { control, wan_delay: wan_ms.map(ms), ..ProxyConfig::default() };
         // One segment, and every acknowledgement, leaves at once; slots are all that is random.
@@ -164,7 +168,7 @@ fn what_a_slow_flow_leaves_goes_to_the_other_under_rapid_and_to_nobody_under_equ
         let mut config = proxied(control, 1, 30);
         config.stack = cell(1_875, CapacityUnit::Bytes, Limit::Bytes(4_000_000));
         (config.core_delay, config.uplink.delay) = (ms(5), ms(15));
-        let slow = CcConfig::Fixed(FixedConfig { segments: 2 });
+        let slow = CcConfig::Fixed(FixedConfig { segments: 2, ..FixedConfig::default() });
         config.flows.push(tcp("slow", slow, None));
         let result = run(&config);
         let mbit = |name| flow(&result, name).goodput_mbit_s * 1500.0 / 1448.0;

@@ -161,7 +161,7 @@ fn senders(flow: impl Fn(CcConfig) -> FlowConfig) -> Vec<FlowConfig> {
     };
     let untimed = without_timestamps(cubic());
     let by_count = with_sender(cubic(), |sender| sender.recovery = Recovery::Dupack);
-    let fixed = flow(CcConfig::Fixed(FixedConfig { segments: 100 }));
+    let fixed = flow(CcConfig::Fixed(FixedConfig { segments: 100, ..FixedConfig::default() }));
     vec![cubic(), by_count, untimed, by_reno(true), by_reno(false), fixed]
 }
 
@@ -193,7 +193,8 @@ fn no_round_trip_of_a_download_is_longer_than_the_full_queue_though_segments_are
 #[test]
 fn without_timestamps_a_sender_times_one_segment_in_a_round_trip() {
     // 50 segments of 1500 B at 10 Mbit/s take 60 ms, which is a round trip.
-    let flow = tcp("down", CcConfig::Fixed(FixedConfig { segments: 50 }), None);
+    let flow =
+        tcp("down", CcConfig::Fixed(FixedConfig { segments: 50, ..FixedConfig::default() }), None);
     let timed = run(&short_queue(flow.clone())).flows[0].rtt.clone();
     let untimed = run(&short_queue(without_timestamps(flow))).flows[0].rtt.clone();
     assert!((timed.mean_ms - 60.0).abs() < 1.5, "{timed:?}");

@@ -383,7 +383,7 @@ fn a_slow_uplink_carries_acknowledgements_by_their_size_and_a_full_window_stays_
     for (ack, size) in [(0, 52.0), (40, 40.0)] {
         let mut flow = tcp("down", CcConfig::by_name("fixed").expect("it exists"), None);
         if let Traffic::Tcp { sender, receiver, .. } = Arc::make_mut(&mut flow.traffic) {
-            sender.cc = CcConfig::Fixed(FixedConfig { segments: 50 });
+            sender.cc = CcConfig::Fixed(FixedConfig { segments: 50, ..FixedConfig::default() });
             (sender.ack, receiver.delayed_ack) = (ack, false);
         }
         let mut config = over(10, vec![flow], 20);

@@ -25,7 +25,7 @@ const fn packet_s() -> f64 {
 }
 
 fn control(segments: u32) -> CcConfig {
-    CcConfig::Fixed(FixedConfig { segments })
+    CcConfig::Fixed(FixedConfig { segments, ..FixedConfig::default() })
 }
 
 fn path(segments: u32) -> DumbbellConfig {

@@ -86,7 +86,7 @@ const RESPONSE_S: f64 = 200.0;
 /// Delivered segments per second, and what the formula gives for the RTT of the run.
 fn beside_a_queue(p: f64, seed: u64) -> (f64, f64) {
     let mut config = path(&control(), RESPONSE_S as u64);
-    let standing = CcConfig::Fixed(FixedConfig { segments: STANDING });
+    let standing = CcConfig::Fixed(FixedConfig { segments: STANDING, ..FixedConfig::default() });
     config.flows.push(flow(&standing, Acks::Each, RTT_MS));
     // The first one has seen the empty path by then.
     config.flows[1].start = Duration::from_secs(1);

@@ -161,7 +161,7 @@ impl Engine {
         let host =
             Host::adopt(&config, (&hello.table, hello.listeners), hello.reclaimed, &mut fds)?;
         let missing = || failed(io::Error::other("a descriptor is missing"));
-        let leg = RadioLeg::adopt(&hello.leg, &mut fds).map_err(failed)?;
+        let leg = RadioLeg::adopt(&hello.leg, config.control.loss(), &mut fds).map_err(failed)?;
         let clock = SlotClock::at(hello.clock_start);
         let mut engine = Self::build(config, file, asks, (host, clock), (leg, Vec::new()))?;
         engine.totals = hello.totals;

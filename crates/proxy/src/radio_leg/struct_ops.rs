@@ -12,6 +12,7 @@ use super::btf::{self, Structure};
 use crate::system;
 use aya_obj::Object;
 use aya_obj::btf::Btf;
+use justfull_rapid::Loss;
 use nix::libc;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
@@ -37,6 +38,8 @@ const FUNCTIONS: [(&str, &str); 6] = [
     ("undo_cwnd", "leg_undo"),
     ("cong_control", "leg_control"),
 ];
+/// `IGNORE` of the program: a loss changes nothing.
+const IGNORE: u64 = 1 << 63;
 /// Bytes of `TCP_CA_NAME_MAX` that a name may take.
 const LONGEST_NAME: usize = 15;
 /// Names that are tried: another proxy may have the same number in another namespace.
@@ -61,6 +64,8 @@ pub(crate) struct Control {
     name: String,
     legs: OwnedFd,
     windows: Windows,
+    /// How its legs take a loss.
+    loss: Loss,
     /// While it is open, sockets can be given the control.
     link: OwnedFd,
 }
@@ -70,11 +75,11 @@ impl Control {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub(crate) fn register(slots: u32) -> io::Result<Self> {
-        Self::register_object(OBJECT, slots)
+    pub(crate) fn register(slots: u32, loss: Loss) -> io::Result<Self> {
+        Self::register_object(OBJECT, slots, loss)
     }
 
-    fn register_object(object: &[u8], slots: u32) -> io::Result<Self> {
+    fn register_object(object: &[u8], slots: u32, loss: Loss) -> io::Result<Self> {
         let said = |what: &str, error: &dyn std::error::Error| {
             io::Error::other(format!("{what}: {error}"))
         };
@@ -107,7 +112,7 @@ impl Control {
         for attempt in 0..NAMES {
             let name = name(std::process::id(), attempt);
             match link(&name, &programs, (&operations, &value), &own) {
-                Ok(link) => return Ok(Self { name, legs, windows, link }),
+                Ok(link) => return Ok(Self { name, legs, windows, loss, link }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
                 Err(error) => return Err(error),
             }
@@ -125,11 +130,12 @@ impl Control {
     pub(super) fn adopt(
         name: String,
         slots: u32,
+        loss: Loss,
         fds: &mut impl Iterator<Item = OwnedFd>,
     ) -> io::Result<Self> {
         match (fds.next(), fds.next(), fds.next()) {
             (Some(link), Some(legs), Some(windows)) => {
-                Ok(Self { name, legs, windows: Windows::of(windows, slots)?, link })
+                Ok(Self { name, legs, windows: Windows::of(windows, slots)?, loss, link })
             }
             _ => Err(io::ErrorKind::UnexpectedEof.into()),
         }
@@ -148,7 +154,8 @@ impl Control {
     /// From its next acknowledgement on, the socket that has `slot` may have so many segments in
     /// flight.
     pub(crate) fn set(&self, slot: u32, segments: u32) {
-        self.windows.set(slot, segments);
+        let ignores = if self.loss == Loss::Ignore { IGNORE } else { 0 };
+        self.windows.set(slot, u64::from(segments) | ignores);
     }
 
     /// Gives the control to a socket, with `slot` as its place. Its window is set before.
@@ -231,7 +238,7 @@ fn link(
     bpf::link(&map, None, STRUCT_OPS_LINK)
 }
 
-/// Windows in segments, in memory that the kernel reads.
+/// Windows in segments, with [`IGNORE`] or without, in memory that the kernel reads.
 #[derive(Debug)]
 struct Windows {
     map: OwnedFd,
@@ -267,14 +274,14 @@ impl Windows {
         Ok(Self { map, at, bytes, slots })
     }
 
-    fn set(&self, slot: u32, segments: u32) {
+    fn set(&self, slot: u32, window: u64) {
         if slot >= self.slots {
             return;
         }
         // SAFETY: the slot is within the memory, which begins at a page and is mapped as long as
         // this lives; all who use it do so by atomic operations.
-        let window = unsafe { self.at.cast::<AtomicU64>().add(slot as usize).as_ref() };
-        window.store(segments.into(), Ordering::Relaxed);
+        let at = unsafe { self.at.cast::<AtomicU64>().add(slot as usize).as_ref() };
+        at.store(window, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The sound rules without caches, counters or timers: everything is worked out anew each time.
+//! The rules without loops, without caches, counters or timers: everything is worked out anew each time.
 
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
@@ -112,21 +112,22 @@ impl Flow {
     }
 
     fn resize(&mut self, now: Instant) {
-        self.exact = if !self.active() {
-            self.floor()
+        let slow = self.category == Category::Slow;
+        let (window, room) = if !self.active() {
+            (self.floor(), 0.0)
         } else if self.wired.is_empty() {
-            10.0 * self.mss
+            (10.0 * self.mss, 0.0)
         } else {
-            let room = if self.category == Category::Slow { self.mss } else { 0.0 };
-            (self.amount * least(&self.wired) + room).clamp(self.floor(), 1_073_741_824.0)
+            (self.amount * least(&self.wired), if slow { self.mss } else { 0.0 })
         };
+        self.exact = (window + room).clamp(self.floor(), 1_073_741_824.0);
         let segments = ((self.exact + self.carry) / self.mss).floor();
         self.server = (segments * self.mss).max(self.floor()) as u64;
         let radio = if self.wired.is_empty() || self.radio.is_empty() {
             self.exact.max(10.0 * self.mss)
         } else {
             let rtt = self.radio_smoothed.min(1.25 * least(&self.radio));
-            ((self.exact * (rtt / least(&self.wired))).floor() / self.mss).ceil() * self.mss
+            ((window * (rtt / least(&self.wired)) + room).floor() / self.mss).ceil() * self.mss
         };
         self.radio_window = radio.clamp(self.floor(), 1_073_741_824.0) as u64;
         self.windows_now.push(self.server);

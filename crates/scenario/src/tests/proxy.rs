@@ -15,6 +15,7 @@ tcp = {}
 [[flow]]
 name = "voice"
 udp = { payload = "172B", interval = "20ms" }
+[variants.open-loop]
 [variants.as-published]
 [variants.as-released]
 [variants.as-released-linux]

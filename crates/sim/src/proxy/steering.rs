@@ -36,8 +36,9 @@ struct Flow {
     radio_least: Option<Duration>,
     /// Smoothed round trip of the server leg.
     wired: Option<Duration>,
-    /// See [`Sample::held`].
+    /// See [`Sample::held`] and [`Sample::waiting`].
     held: bool,
+    waiting: u64,
 }
 
 impl Flow {
@@ -91,7 +92,9 @@ impl Steering {
         let mut control = Control::new(config).map_err(within)?;
         let cell = control.add_cell();
         let bounded = match config {
-            ControlConfig::Rapid(config) => *config == Config::default(),
+            ControlConfig::Rapid(config) => {
+                [Config::default(), Config::open_loop()].contains(config)
+            }
             ControlConfig::EqualShare(_) => true,
             ControlConfig::None(_) => false,
         };
@@ -136,6 +139,7 @@ impl Steering {
             radio_least: None,
             wired: None,
             held: false,
+            waiting: 0,
         });
     }
 
@@ -192,6 +196,11 @@ impl Steering {
         self.flows[i as usize].held = true;
     }
 
+    /// So many bytes of flow `i` wait for the window of its radio leg.
+    pub(crate) fn wait(&mut self, i: u32, bytes: u64) {
+        self.flows[i as usize].waiting = bytes;
+    }
+
     /// `bytes` of flow `i` have come from its server, with a round trip of the server leg.
     pub(crate) fn arrived(&mut self, now: Instant, i: u32, bytes: u64, rtt: Option<Duration>) {
         let flow = &mut self.flows[i as usize];
@@ -239,6 +248,7 @@ impl Steering {
             wired_rtt: flow.wired,
             radio_rtt: flow.radio_least.take().map(|rtt| rtt + self.slot),
             held: flow.held,
+            waiting: flow.with_headers(flow.waiting),
         };
         (flow.arrived, flow.delivered, flow.sampled_at, flow.held) = (0, 0, now, false);
         let _ = self.control.on_sample(now, id, &sample);

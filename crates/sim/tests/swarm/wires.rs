@@ -40,7 +40,7 @@ fn control(rng: &mut Rng) -> CcConfig {
         own @ CcConfig::Custom(_) => own,
         CcConfig::Fixed(_) => {
             let segments = 1 + rng.below(300) as u32;
-            CcConfig::Fixed(fixed::FixedConfig { segments })
+            CcConfig::Fixed(fixed::FixedConfig { segments, ..fixed::FixedConfig::default() })
         }
         CcConfig::Vegas(_) => {
             let alpha = 1 + rng.below(4) as u32;

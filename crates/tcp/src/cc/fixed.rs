@@ -2,7 +2,9 @@
 //! one (Diarra et al. 2022).
 //!
 //! Controls the congestion window, which is `segments` of MSS, or what the sender's owner set last
-//! ([`crate::Sender::set_window`]). It does not grow, and neither a loss nor an echo reduces it.
+//! ([`crate::Sender::set_window`]). It does not grow, and neither a loss nor an echo reduces it, or
+//! (`loss = "halve"`) they bound it to half of what was in flight (RFC 5681 equation 4); the bound
+//! then grows by an eighth in each of 8 round trips, then twofold, until it is the window again.
 //! After a timeout one segment leaves; the first acknowledgement that delivers something restores
 //! the window. The rate on a path that is not full is window / RTT.
 //!
@@ -15,10 +17,25 @@
 //! Deviations: none from the source, which does not say what its sender does after a timeout.
 
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent,
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
+    RecoveryState, Sent,
 };
 use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Instant, params};
+use justfull_base::{ConfigError, Instant, choice, params};
+
+choice! {
+    /// How the window takes a loss or a mark.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Loss {
+        /// Half of what was in flight, then back to the window.
+        Halve = "halve",
+        /// The window stays.
+        Ignore = "ignore",
+    }
+}
+
+/// Round trips in which the bound grows by an eighth.
+const SLOW_ROUNDS: u32 = 8;
 
 params! {
     /// Settings.
@@ -27,6 +44,9 @@ params! {
         /// The window.
         segments: u32 as "segments" = 10,
             within(1, 1_000_000), "no receive window holds more (RFC 7323 section 2.3: 2^30 bytes)";
+        /// A loss or a mark halves what may be in flight, for some round trips, or changes
+        /// nothing.
+        loss: Loss = Loss::Ignore;
     }
 }
 
@@ -37,7 +57,8 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "Fixed: a window that does not change",
     text: "Keeps a number of segments in flight, whatever is lost or marked; after a timeout one, \
            until an acknowledgement delivers something. Its owner may set the window in bytes at \
-           any time, as a proxy does.",
+           any time, as a proxy does. With loss = \"halve\" a loss or a mark halves what may be \
+           in flight, for some round trips.",
     sources: "Diarra et al. 2022 (RAPID) section 3.5",
     deviations: "None; the source does not tell what its sender does after a timeout.",
     params: FixedConfig::params,
@@ -50,6 +71,13 @@ pub struct Fixed {
     window: u64,
     /// The timer has fired and nothing has been delivered since.
     timed_out: bool,
+    loss: Loss,
+    /// Most that may be in flight since a loss; none without one that counts. And before the last
+    /// loss, for one that was none.
+    bound: Option<u64>,
+    before: Option<u64>,
+    /// Round trips since the last loss.
+    rounds: u32,
 }
 
 impl Fixed {
@@ -60,7 +88,27 @@ impl Fixed {
     pub fn new(config: &FixedConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = u64::from(birth.mss);
-        Ok(Self { mss, window: u64::from(config.segments) * mss, timed_out: false })
+        Ok(Self {
+            mss,
+            window: u64::from(config.segments) * mss,
+            timed_out: false,
+            loss: config.loss,
+            bound: None,
+            before: None,
+            rounds: 0,
+        })
+    }
+
+    fn bounded(&self) -> u64 {
+        self.bound.map_or(self.window, |bound| bound.min(self.window))
+    }
+
+    /// A round trip without loss has ended.
+    fn grow(&mut self) {
+        self.rounds += 1;
+        let slow = self.rounds <= SLOW_ROUNDS;
+        let grown = |bound: u64| if slow { bound + bound / 8 } else { 2 * bound };
+        self.bound = self.bound.map(grown).filter(|&bound| slow || bound < self.window);
     }
 }
 
@@ -70,14 +118,23 @@ impl CongestionController for Fixed {
     #[inline(always)]
     fn on_ack(&mut self, sample: &AckSample) {
         self.timed_out &= sample.acked == 0;
+        if self.bound.is_some() && sample.round_start && sample.recovery == RecoveryState::Open {
+            self.grow();
+        }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
         self.timed_out |= matches!(event.cause, CongestionCause::Timeout { .. });
+        if self.loss == Loss::Halve {
+            let half = event.flight_size.min(self.bounded()) / 2;
+            (self.before, self.bound) = (self.bound, Some(half.max(2 * self.mss)));
+            self.rounds = 0;
+        }
     }
 
     fn on_spurious(&mut self, _: Instant) {
         self.timed_out = false;
+        self.bound = self.before;
     }
 
     fn on_idle_restart(&mut self, _: &IdleRestart) {}
@@ -85,7 +142,7 @@ impl CongestionController for Fixed {
     fn on_recovery_exit(&mut self, _: Instant) {}
 
     fn cwnd(&self) -> u64 {
-        if self.timed_out { self.mss } else { self.window }
+        if self.timed_out { self.mss } else { self.bounded() }
     }
 
     fn ssthresh(&self) -> u64 {
@@ -124,7 +181,7 @@ mod tests {
     use crate::testing::{self, MSS};
 
     fn control() -> Fixed {
-        let config = FixedConfig { segments: 7 };
+        let config = FixedConfig { segments: 7, ..FixedConfig::default() };
         Fixed::new(&config, &testing::birth()).expect("the settings are valid")
     }
 
@@ -165,6 +222,27 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_that_counts_halves_the_flight_and_some_round_trips_restore_the_window() {
+        let config = FixedConfig { segments: 40, loss: Loss::Halve };
+        let mut c = Fixed::new(&config, &testing::birth()).expect("the settings are valid");
+        c.on_congestion(&testing::loss(40 * MSS));
+        assert_eq!(c.cwnd(), 20 * MSS);
+        let round = AckSample { round_start: true, ..testing::sample(MSS) };
+        c.on_ack(&AckSample { recovery: RecoveryState::Recovery, ..round });
+        c.on_ack(&AckSample { round_start: false, ..round });
+        assert_eq!(c.cwnd(), 20 * MSS, "neither in recovery nor within a round trip");
+        c.on_ack(&round);
+        assert_eq!(c.cwnd(), 20 * MSS * 9 / 8);
+        (1..9).for_each(|_| c.on_ack(&round));
+        assert_eq!(c.cwnd(), 40 * MSS, "20 x 1.125^8 is above the window");
+        c.on_congestion(&testing::loss(40 * MSS));
+        c.on_spurious(Instant::ZERO);
+        assert_eq!(c.cwnd(), 40 * MSS, "there was no loss");
+        c.on_congestion(&testing::loss(2 * MSS));
+        assert_eq!(c.cwnd(), 2 * MSS, "two segments at least");
+    }
+
+    #[test]
     fn its_owner_sets_the_window_to_a_segment_at_least() {
         let mut c = control();
         assert!(c.set_window(123_456));
@@ -175,7 +253,8 @@ mod tests {
 
     #[test]
     fn a_window_without_a_segment_is_refused() {
-        let found = Fixed::new(&FixedConfig { segments: 0 }, &testing::birth());
+        let found =
+            Fixed::new(&FixedConfig { segments: 0, ..FixedConfig::default() }, &testing::birth());
         assert_eq!(found.map_err(|e| e.field).err(), Some("segments".into()));
     }
 }

@@ -16,7 +16,9 @@ use justfull_tcp::{CcConfig, SenderConfig};
 fn all_controls() -> Vec<CcConfig> {
     let names = justfull_tcp::cc::DOCS.iter().map(|doc| doc.name);
     let configured = |name| match CcConfig::by_name(name) {
-        Some(CcConfig::Fixed(_)) => CcConfig::Fixed(FixedConfig { segments: 64 }),
+        Some(CcConfig::Fixed(_)) => {
+            CcConfig::Fixed(FixedConfig { segments: 64, ..FixedConfig::default() })
+        }
         other => other.expect("every control on the list has a configuration"),
     };
     names.map(configured).collect()

@@ -7,7 +7,7 @@ use justfull_tcp::{CcConfig, Kernel, Mark, Segment, Sender, SenderConfig};
 
 /// Twelve segments of endless data are out at 1 ms, and the window stays at twelve.
 fn twelve_out(kernel: Kernel) -> Sender {
-    let cc = CcConfig::Fixed(FixedConfig { segments: 12 });
+    let cc = CcConfig::Fixed(FixedConfig { segments: 12, ..FixedConfig::default() });
     let mut s = sender(&SenderConfig { kernel, ..config(cc) });
     s.write(u64::MAX);
     assert_eq!(flush(&mut s, at(1)).len(), 12);
@@ -58,7 +58,7 @@ fn a_third_of_the_window_never_waits() {
 
 #[test]
 fn the_first_window_and_the_end_of_the_data_are_pushed() {
-    let cc = CcConfig::Fixed(FixedConfig { segments: 12 });
+    let cc = CcConfig::Fixed(FixedConfig { segments: 12, ..FixedConfig::default() });
     let mut s = sender(&config(cc));
     s.write(12 * 1448 + 100);
     let pushed = |out: &[Segment]| -> Vec<u64> {

@@ -19,7 +19,11 @@ const FLAGS: [&str; 8] =
     ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-fdebug-compilation-dir=."];
 
 fn registered(slots: u32) -> Option<Control> {
-    match Control::register(slots) {
+    registered_with(slots, Loss::Halve)
+}
+
+fn registered_with(slots: u32, loss: Loss) -> Option<Control> {
+    match Control::register(slots, loss) {
         Ok(control) => Some(control),
         Err(error) => {
             assert!(std::env::var_os("CI").is_none(), "it must not be skipped in CI: {error}");
@@ -104,7 +108,7 @@ fn what_the_last_congestion_control_left_does_not_slow_a_leg_down() {
 #[test]
 fn two_controls_have_names_of_their_own_which_go_with_them() {
     let Some(first) = registered(1) else { return };
-    let second = Control::register(1).expect("there is another name");
+    let second = Control::register(1, Loss::Halve).expect("there is another name");
     assert_ne!(first.name(), second.name());
     let known = |name: &str| {
         let all = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
@@ -163,6 +167,20 @@ fn a_window_far_above_what_the_path_holds_is_no_flood() {
 }
 
 #[test]
+fn a_leg_that_ignores_losses_keeps_its_window_where_another_halves_it() {
+    let mut again = Vec::new();
+    for loss in [Loss::Halve, Loss::Ignore] {
+        let Some(control) = registered_with(1, loss) else { return };
+        // Three times as many segments as the path holds.
+        let [sent, twice] = over_a_bottleneck(&control, 200);
+        println!("{loss:?}: sent {sent}, of these again {twice}");
+        assert!(sent - twice > 3_000_000, "{sent}");
+        again.push(twice);
+    }
+    assert!(again[1] > 2 * again[0], "{again:?}");
+}
+
+#[test]
 fn the_object_is_what_clang_makes_of_the_source() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/radio_leg.bpf.c");
@@ -185,7 +203,7 @@ fn the_object_is_what_clang_makes_of_the_source() {
     // Whatever the version, the kernel takes it.
     if registered(1).is_some() {
         let made = std::fs::read(folder.path().join("radio_leg.bpf.o")).expect("an object");
-        let control = Control::register_object(&made, 1).expect("the kernel takes it");
+        let control = Control::register_object(&made, 1, Loss::Halve).expect("the kernel takes it");
         let (mut near, mut far) = pair();
         control.set(0, 25);
         control.join(&near, 0).expect("it has it");

@@ -1,0 +1,245 @@
+//! A part of the radio beside traffic that bypasses the proxy.
+//!
+//! QUIC beside a proxied flow fills the queue that both share, and a window of rate times the least
+//! round trip then has a small part of it. A larger window has a larger part where the other sender
+//! waits for acknowledgements, as congestion controls do, and none where it does not, as a constant
+//! rate. Nothing but a trial tells them apart. So, while a UE's flows are not alone and get less
+//! than their part, the window is raised for a while. A share that follows keeps it; otherwise it
+//! is taken back, the next trial comes later, and what was gained before is tried downwards.
+
+use justfull_base::{Duration, Instant};
+
+/// With more than this of the UE's bytes, the proxy's flows are alone.
+const ALONE: f64 = 0.9;
+/// The most that their part is.
+const MOST: f64 = 0.9;
+/// A share this far above it is too much.
+const MARGIN: f64 = 0.03;
+/// Largest factor of a trial upwards, that of one downwards, and that of a share too large.
+const UP: f64 = 8.0;
+const DOWN: f64 = 1.0 / 1.5;
+const EASE: f64 = 0.8;
+/// A share follows a window with at least this part of what it would do beside a sender that
+/// waits for acknowledgements.
+const FOLLOWS: f64 = 0.5;
+/// Round trips until a new window shows, round trips of a measurement, and its least length.
+const SETTLE_RTTS: f64 = 1.5;
+const MEASURE_RTTS: f64 = 3.0;
+const MEASURE_SECONDS: f64 = 0.7;
+/// Seconds after the first trial that fails; twice as many after each further one, up to the last.
+const FIRST_PAUSE: f64 = 1.0;
+const LAST_PAUSE: f64 = 64.0;
+
+/// What a report and the flows say at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside {
+    /// Bytes of the UE since the last report.
+    pub(crate) bytes: u64,
+    /// Data of its flows waits in the proxy.
+    pub(crate) waits: bool,
+    /// Seconds that the window allows for without this module, and of the present round trip.
+    pub(crate) allowed_rtt: f64,
+    pub(crate) present_rtt: f64,
+    /// The part that its flows should get, and the most that this module may add, in seconds.
+    pub(crate) part: f64,
+    pub(crate) longest: f64,
+}
+
+/// The part that `flows` of a UE should get where one alone should get `share`.
+pub(crate) fn part(flows: u32, share: f64) -> f64 {
+    let flows = f64::from(flows.max(1)) * share;
+    (flows / (flows + 1.0 - share)).min(MOST)
+}
+
+/// A trial: what was before it.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    added: f64,
+    share: f64,
+    factor: f64,
+}
+
+/// The state of a UE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bypass {
+    /// Seconds that the windows of the radio legs get for it.
+    pub(crate) added: f64,
+    trial: Option<Trial>,
+    /// Bytes of its flows, and of all, from then on.
+    own: f64,
+    all: f64,
+    since: Instant,
+    /// No trial before, and the pause after the next that fails.
+    not_before: Instant,
+    pause: f64,
+    /// The next trial is downwards.
+    down: bool,
+}
+
+impl Bypass {
+    pub(crate) const NONE: Self = Self {
+        added: 0.0,
+        trial: None,
+        own: 0.0,
+        all: 0.0,
+        since: Instant::ZERO,
+        not_before: Instant::ZERO,
+        pause: FIRST_PAUSE,
+        down: false,
+    };
+
+    /// Bytes of a flow were delivered.
+    pub(crate) fn delivered(&mut self, now: Instant, bytes: u64) {
+        if now >= self.since {
+            self.own += bytes as f64;
+        }
+    }
+
+    /// Takes a report; true when the windows change.
+    pub(crate) fn report(&mut self, now: Instant, beside: &Beside) -> bool {
+        if now < self.since {
+            return false;
+        }
+        self.all += beside.bytes as f64;
+        let length = (MEASURE_RTTS * beside.present_rtt).max(MEASURE_SECONDS);
+        if now.since(self.since).as_secs_f64() < length {
+            return false;
+        }
+        let share = if self.all > 0.0 { self.own / self.all } else { 1.0 };
+        (self.own, self.all, self.since) = (0.0, 0.0, now);
+        let before = self.added;
+        if share > ALONE {
+            *self = Self { since: now, ..Self::NONE };
+        } else if beside.waits {
+            self.decide(now, share, beside);
+        } else {
+            self.trial = None;
+        }
+        self.added = self.added.min(beside.longest);
+        let changed = self.added.to_bits() != before.to_bits();
+        if changed {
+            self.since = now + Duration::from_secs_f64(SETTLE_RTTS * beside.present_rtt);
+        }
+        changed
+    }
+
+    fn decide(&mut self, now: Instant, share: f64, beside: &Beside) {
+        if let Some(Trial { added, share: before, factor }) = self.trial.take() {
+            let expected = factor * before / (1.0 + (factor - 1.0) * before);
+            let follows = (share - before) / (expected - before) >= FOLLOWS;
+            let up = factor > 1.0;
+            // Upwards without gain, or downwards at a loss.
+            if follows != up {
+                self.added = added;
+                self.not_before = now + Duration::from_secs_f64(self.pause);
+                self.pause = (2.0 * self.pause).min(LAST_PAUSE);
+                self.down = up;
+                return;
+            }
+            if up {
+                self.pause = FIRST_PAUSE;
+            }
+        }
+        if share > beside.part + MARGIN {
+            self.stretch(EASE, beside.allowed_rtt);
+        } else if share < beside.part && now >= self.not_before {
+            let factor = if self.down && self.added > 0.0 {
+                DOWN
+            } else {
+                // The factor that makes this share the part.
+                let whole = (1.0 / share.max(0.01) - 1.0) / (1.0 / beside.part - 1.0);
+                whole.min(UP)
+            };
+            self.trial = Some(Trial { added: self.added, share, factor });
+            self.stretch(factor, beside.allowed_rtt);
+        }
+    }
+
+    fn stretch(&mut self, factor: f64, allowed_rtt: f64) {
+        self.added = ((allowed_rtt + self.added) * factor - allowed_rtt).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue that a UE's flows share with `other`, which says what is in it by what they have.
+    struct Queue {
+        bypass: Bypass,
+        now: Instant,
+    }
+
+    const RTT: f64 = 0.05;
+
+    impl Queue {
+        fn new() -> Self {
+            Self { bypass: Bypass::NONE, now: Instant::ZERO }
+        }
+
+        /// Reports of 10 ms for some seconds; `share` of the UE's bytes, 10 kB in each, is that of
+        /// its flows when their window is so many seconds.
+        fn pass(&mut self, seconds: u64, share: impl Fn(f64) -> f64) {
+            for _ in 0..100 * seconds {
+                self.now += Duration::from_millis(10);
+                let part = share(RTT + self.bypass.added);
+                self.bypass.delivered(self.now, (1e4 * part) as u64);
+                let beside = Beside {
+                    bytes: 10_000,
+                    waits: true,
+                    allowed_rtt: RTT,
+                    present_rtt: RTT,
+                    part: 0.7,
+                    longest: 1.0,
+                };
+                self.bypass.report(self.now, &beside);
+            }
+        }
+    }
+
+    #[test]
+    fn beside_a_sender_that_waits_for_acknowledgements_the_share_becomes_the_part() {
+        let mut queue = Queue::new();
+        // It has half a second in the queue.
+        let share = |window: f64| window / (window + 0.5);
+        queue.pass(20, share);
+        let share = share(RTT + queue.bypass.added);
+        assert!((0.65..0.75).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn beside_a_constant_rate_a_trial_is_taken_back_and_the_next_ones_are_rare() {
+        let mut queue = Queue::new();
+        let mut raised = 0;
+        for _ in 0..60 {
+            queue.pass(1, |_| 0.5);
+            raised += u32::from(queue.bypass.added > 0.0);
+        }
+        assert!((1..12).contains(&raised), "{raised} of 60 seconds");
+    }
+
+    #[test]
+    fn it_gives_back_what_it_added_when_its_flows_are_alone() {
+        let mut queue = Queue::new();
+        queue.pass(20, |window| window / (window + 0.5));
+        assert!(queue.bypass.added > 0.1);
+        queue.pass(2, |_| 1.0);
+        assert_eq!(queue.bypass.added.to_bits(), 0);
+    }
+
+    #[test]
+    fn a_window_that_a_chance_gain_left_is_tried_downwards() {
+        let mut queue = Queue::new();
+        queue.bypass.added = 0.3;
+        queue.pass(60, |_| 0.5);
+        assert!(queue.bypass.added < 0.05, "{:?}", queue.bypass);
+    }
+
+    #[test]
+    fn more_flows_should_get_more_and_never_all() {
+        assert!((part(1, 0.8) - 0.8).abs() < 1e-9);
+        assert!((part(2, 0.5) - 2.0 / 3.0).abs() < 1e-9);
+        assert!((part(1000, 0.8) - MOST).abs() < 1e-9);
+        assert!((part(0, 0.8) - 0.8).abs() < 1e-9);
+    }
+}
