@@ -49,6 +49,34 @@ fn a_flood_of_one_direction_takes_no_buffer_from_the_other() {
 }
 
 #[test]
+fn between_servers_and_a_proxy_a_flood_of_one_way_takes_no_buffer_from_the_other() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
+    let now = Rc::new(Cell::new(Instant::ZERO));
+    let port = |inbox: Vec<Timed>| Wire {
+        now: now.clone(),
+        inbox: inbox.into(),
+        outbox: Rc::default(),
+        full: false,
+        gone_at: Instant::NEVER,
+    };
+    let up = (0..5).map(|i| (at(1_000 + i), udp(UE, SERVER, 9, 9)));
+    let (servers, proxy) = (port(burst(100, 1_400)), port(up.collect()));
+    let arrived = proxy.outbox.clone();
+    let ues = vec![UePort { port: port(Vec::new()), addresses: vec![IpAddr::from(UE)] }];
+    let ends = Ends { ues, server: port(Vec::new()) };
+    let options = LiveOptions { buffers: 10, ..LiveOptions::default() };
+    let live = Live::new(&config, &options, ends).expect("sound settings");
+    let live = live.behind_proxy(&config, [servers, proxy]).expect("the delays fit");
+    let mut clock = Virtual { now, late: Duration::from_micros(20), stop: None };
+    let stop = AtomicBool::new(false);
+    let (_, report) = live.run(&mut clock, Priority::RealTime, &stop, &mut ());
+    let [down, up] = report.wan.expect("there is a proxy");
+    assert_eq!((down.received, down.no_buffer, down.delivered), (100, 90, 10));
+    assert_eq!((up.received, up.no_buffer, up.delivered), (5, 0, 5));
+    assert_eq!(arrived.borrow().len(), 10);
+}
+
+#[test]
 fn data_of_an_upload_without_a_buffer_has_entered_and_is_dropped_too() {
     let config = config(ms(1), 1_500, droptail(), vec![upload::upload()]);
     let down = vec![(at(0), udp(SERVER, UE, 6000, 20))];
