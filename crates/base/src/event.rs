@@ -57,11 +57,13 @@ pub enum DropReason {
     Reassembly,
     /// Lost at random between its server and the UPF, as the scenario asks (`core.loss`).
     CoreLoss,
+    /// Live: it came while all packet buffers of its direction were in use.
+    NoBuffer,
 }
 
 impl DropReason {
     /// All reasons, in the order of columns.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Overflow,
         Self::OverflowVictim,
         Self::AqmEnqueue,
@@ -73,6 +75,7 @@ impl DropReason {
         Self::MaxRetransmissions,
         Self::Reassembly,
         Self::CoreLoss,
+        Self::NoBuffer,
     ];
 
     /// True when the packet was waiting in the queue that dropped it.
@@ -88,7 +91,10 @@ impl DropReason {
     /// queue.
     #[must_use]
     pub const fn arriving(self) -> bool {
-        matches!(self, Self::Overflow | Self::AqmEnqueue | Self::NoRule | Self::CoreLoss)
+        matches!(
+            self,
+            Self::Overflow | Self::AqmEnqueue | Self::NoRule | Self::CoreLoss | Self::NoBuffer
+        )
     }
 
     /// True when the packet had left all queues: lost on the air, or given up by the receiver.
@@ -112,6 +118,7 @@ impl DropReason {
             Self::MaxRetransmissions => "max_retransmissions",
             Self::Reassembly => "reassembly",
             Self::CoreLoss => "core_loss",
+            Self::NoBuffer => "no_buffer",
         }
     }
 }

@@ -169,6 +169,12 @@ fn proxy_of(args: &LiveArgs, chosen: &Chosen<'_>) -> Result<Option<Proxy>, Failu
     args.proxy.as_deref().map(|file| Proxy::of(file, control)).transpose()
 }
 
+/// The proxy of the control that the method of `chosen` names, if it names one.
+fn proxy_of_method(chosen: &Chosen<'_>) -> Result<Option<Proxy>, String> {
+    let control = chosen.config.proxy.control.as_ref();
+    control.map(|control| Proxy::of_text(String::new(), Some(control))).transpose()
+}
+
 /// Several runs have a file each, with the run's name in the file's: a pipe has but one reader.
 fn one_file_for_each(args: &LiveArgs) -> Result<(), Failure> {
     for (option, path) in [("--pcapng", &args.pcapng), ("--reports", &args.reports)] {

@@ -118,6 +118,7 @@ fn a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused() {
 
         for (config, words, wanted) in [
             ("[timeouts]\nidle = \"0s\"\n", &[][..], "rapid.toml: field `timeouts.idle`"),
+            ("[select]\ninterfaces = [\"any\"]\n", &[], "found [\"any\"], and no UE is behind"),
             ("", &["--set", "uplink.delay=1ms"], "uplink.delay is 1ms"),
             ("", &["--proxy", "nothing.toml"], "cannot be used multiple times"),
         ] {
@@ -128,6 +129,29 @@ fn a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused() {
         let words = ["live", "r22-live-fast", "--method", "RAPID", "--no-files"];
         let done = Run::of(JUSTFULL, folder, &words).end();
         assert!(done.code == 2 && done.error().contains("or `--proxy FILE`"));
+    });
+}
+
+#[test]
+fn parity_runs_a_method_with_a_proxy_behind_one_and_compares_both_legs() {
+    room("parity_runs_a_method_with_a_proxy_behind_one_and_compares_both_legs", |folder| {
+        let words = ["parity", "live-lte", "-q", "--json", "--allow-late", "--method", "RAPID"];
+        let time = ["--time", "3s", "--set", "warmup=1s"];
+        let done = Run::of(JUSTFULL, folder, &[&words[..], &time, &PATH].concat()).end();
+        assert!(done.error().contains("too short"), "{}", done.stderr);
+        let line: Value = serde_json::from_str(&done.stdout).expect("a line of JSON");
+        let rows = line["rows"].as_array().expect("rows");
+        for what in ["goodput, Mbit/s", "RTT to the proxy, median ms", "RTT from the proxy, p95 ms"]
+        {
+            let row = rows.iter().find(|row| row["what"] == format!("bulk: {what}"));
+            let row = row.unwrap_or_else(|| panic!("{what}: {rows:#?}"));
+            let [simulated, live] = ["simulated", "live"].map(|side| row[side].as_f64());
+            assert!(simulated > Some(0.0) && live > Some(0.0), "{row}");
+        }
+        let status = &line["proxy"][0]["status"];
+        assert_eq!(status["accepted"], 1, "{status}");
+        let taken = status["radio"]["taken"].as_u64();
+        assert!(taken.is_some_and(|n| n > 1_500), "each ms, as in the simulation: {taken:?}");
     });
 }
 

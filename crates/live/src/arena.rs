@@ -1,9 +1,10 @@
 //! Packet buffers: a fixed number of one size, which hold the packets while the chain handles their
 //! metadata.
 //!
-//! The buffers are one allocation of `buffers * stride` bytes, made at the start (the kernel
+//! The buffers are one allocation of `(buffers + 1) * stride` bytes, made at the start (the kernel
 //! provides pages at first use). With the free list and the lengths, 8 bytes a buffer, that is all
-//! the memory that packets ever take.
+//! the memory that packets ever take. The last buffer is a spare one: what comes while all others
+//! are in use is read into it, so that it can be counted for what it is.
 
 /// Buffers for packets, by the handle in [`justfull_base::Packet::payload`].
 pub struct Arena {
@@ -21,9 +22,9 @@ impl Arena {
     pub fn new(buffers: u32, mtu: u32) -> Self {
         let (count, stride) = (buffers as usize, (mtu as usize + 1).next_multiple_of(64));
         Self {
-            bytes: vec![0; count * stride].into_boxed_slice(),
+            bytes: vec![0; (count + 1) * stride].into_boxed_slice(),
             stride,
-            lengths: vec![0; count].into_boxed_slice(),
+            lengths: vec![0; count + 1].into_boxed_slice(),
             free: (0..buffers).rev().collect(),
             least_free: count,
         }
@@ -35,6 +36,13 @@ impl Arena {
         let handle = self.free.pop()?;
         self.least_free = self.least_free.min(self.free.len());
         Some(u64::from(handle))
+    }
+
+    /// The spare buffer, which holds a packet until the next one is read.
+    #[inline]
+    #[must_use]
+    pub fn spare(&self) -> u64 {
+        self.buffers() as u64
     }
 
     /// All of buffer `handle`, to be filled.
@@ -65,35 +73,38 @@ impl Arena {
         &self.bytes[start..start + self.lengths[handle as usize] as usize]
     }
 
-    /// Frees buffer `handle`.
+    /// Frees buffer `handle`. The spare one is always free.
     #[inline]
     pub fn give_back(&mut self, handle: u64) {
-        debug_assert!(self.free.len() < self.lengths.len(), "a buffer is given back once");
-        self.free.push(handle as u32);
+        if handle != self.spare() {
+            debug_assert!(self.in_use() > 0, "a buffer is given back once");
+            self.free.push(handle as u32);
+        }
     }
 
-    /// All buffers.
+    /// All buffers but the spare one.
+    #[inline]
     #[must_use]
     pub fn buffers(&self) -> usize {
-        self.lengths.len()
+        self.lengths.len() - 1
     }
 
     /// Buffers in use now.
     #[must_use]
     pub fn in_use(&self) -> usize {
-        self.lengths.len() - self.free.len()
+        self.buffers() - self.free.len()
     }
 
     /// Most buffers ever in use at once.
     #[must_use]
     pub fn most_used(&self) -> usize {
-        self.lengths.len() - self.least_free
+        self.buffers() - self.least_free
     }
 
     /// Bytes of memory it holds.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.bytes.len() + 8 * self.lengths.len()
+        self.bytes.len() + 4 * (self.lengths.len() + self.buffers())
     }
 }
 
@@ -106,6 +117,10 @@ mod tests {
         let mut arena = Arena::new(3, 1500);
         let handles: Vec<u64> = std::iter::from_fn(|| arena.take()).collect();
         assert_eq!((handles.len(), arena.in_use()), (3, 3));
+        let spare = arena.spare();
+        arena.space(spare).fill(9);
+        arena.give_back(spare);
+        assert_eq!((arena.in_use(), arena.take()), (3, None), "the spare one is never given away");
         for (i, &handle) in handles.iter().enumerate() {
             arena.space(handle)[..1500].fill(i as u8 + 1);
             arena.set_length(handle, 1500 - i as u32);
@@ -123,6 +138,6 @@ mod tests {
         let mut arena = Arena::new(1, 1536);
         let handle = arena.take().expect("one is free");
         assert!(arena.space(handle).len() > 1536);
-        assert_eq!(arena.memory(), 1600 + 8);
+        assert_eq!(arena.memory(), 2 * 1600 + 8 + 4, "with the spare one");
     }
 }

@@ -235,9 +235,14 @@ impl Recorder {
         self.put((now, Place::Uplink, Fate::Arrived), (None, None), datagram);
     }
 
-    /// The queue of `ue` had no room for `datagram`.
-    pub(crate) fn refused(&mut self, now: Instant, ue: u32, datagram: &[u8]) {
-        let fate = Fate::Dropped(DropReason::Overflow, Duration::ZERO);
+    /// `ue` had no room for `datagram`, for this reason.
+    pub(crate) fn refused(
+        &mut self,
+        now: Instant,
+        (ue, reason): (u32, DropReason),
+        datagram: &[u8],
+    ) {
+        let fate = Fate::Dropped(reason, Duration::ZERO);
         self.put((now, Place::Uplink, fate), (None, Some(ue)), datagram);
     }
 }
@@ -269,7 +274,7 @@ mod tests {
     fn a_recorder_that_has_gone_does_not_stop_the_driver() {
         let (mut recorder, frames) = ring(2);
         drop(frames);
-        recorder.refused(Instant::ZERO, 3, &[0; 20]);
+        recorder.refused(Instant::ZERO, (3, DropReason::Overflow), &[0; 20]);
         assert_eq!((recorder.report().frames, recorder.report().lost), (0, 1));
     }
 }

@@ -29,7 +29,7 @@ use crate::packet::{FragmentPorts, mapped};
 use crate::report::{Account, LiveReport};
 use crate::reports::ReportStream;
 use flows::FlowTable;
-use justfull_base::{BitRate, Duration, Instant, Packet};
+use justfull_base::{BitRate, DropReason, Duration, Instant, Packet};
 use justfull_net::clock::{Clock, Priority, wake_period};
 use justfull_net::{Outages, Port, SystemError};
 use justfull_ran::{Stack, StatusWay};
@@ -50,12 +50,14 @@ mod ports;
 mod side;
 mod sojourn;
 mod upload;
+mod view;
 mod waiting;
 mod wan;
 
 pub use names::NamedFlows;
 pub use side::Counts;
 pub use sojourn::Sojourns;
+pub use view::{View, Watch};
 use waiting::Waiting;
 use wan::Wan;
 
@@ -75,7 +77,8 @@ const VIEW_PERIOD: Duration = Duration::from_millis(100);
 /// Settings of a live run beyond the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveOptions {
-    /// Packet buffers, at least 1: each takes the MTU, rounded up to 64 B, and 8 B.
+    /// Packet buffers for each direction, at least 1: each takes the MTU, rounded up to 64 B, and
+    /// 8 B. A way to a proxy has as many again.
     pub buffers: u32,
     /// Flows tracked at a time, at least 1: about 250 B each. Beyond that the least recently used
     /// are forgotten.
@@ -109,41 +112,6 @@ pub struct Ends<P> {
     pub ues: Vec<UePort<P>>,
     /// The servers' side.
     pub server: P,
-}
-
-/// The run at one instant, for observers.
-#[derive(Clone, Debug)]
-pub struct View {
-    /// Packets waiting in UPF, SDAP and RLC.
-    pub backlog_packets: [u64; 3],
-    /// Counts since the start of the run.
-    pub counts: Counts,
-    /// From the server to the UEs, without what is queued.
-    pub down: Account,
-    /// From the UEs to the server, without what is queued.
-    pub up: Account,
-    /// Flows that have appeared; one that returns after it was aged out counts again.
-    pub flows: u64,
-    /// Flows that lost their place in the full flow table to another.
-    pub aged_flows: u64,
-    /// Packets of flows that got no place in it.
-    pub shared_packets: u64,
-    /// What the flows of each name have got.
-    pub names: Vec<NamedFlows>,
-    /// What slots are counted in: `packets`, `bytes` or `resource_blocks`.
-    pub unit: &'static str,
-    /// Lateness so far.
-    pub lateness: crate::lateness::LatenessReport,
-}
-
-/// Observes the run ten times a second, on the loop's own thread: it must not block.
-pub trait Watch {
-    /// The run at `now`.
-    fn saw(&mut self, now: Instant, view: &View);
-}
-
-impl Watch for () {
-    fn saw(&mut self, _now: Instant, _view: &View) {}
 }
 
 /// A live run.
@@ -235,8 +203,8 @@ impl<P: Port> Live<P> {
         let warmup = Instant::ZERO + config.warmup;
         let uplink = Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed)
             .with_statuses(config.stack.status_way());
-        let mut side =
-            Side::new(record, Arena::new(options.buffers, config.stack.mtu), config.air_delay);
+        let arenas = [(); 2].map(|()| Arena::new(options.buffers, config.stack.mtu));
+        let mut side = Side::new(record, arenas, config.air_delay);
         side.carries_statuses = uplink.carries_statuses();
         Ok(Self {
             side,
@@ -387,6 +355,12 @@ impl<P: Port> Live<P> {
                 ..Packet::default()
             };
             self.side.on_their_way.begin(flow.number);
+            if handle == self.side.arena.spare() {
+                self.down.no_buffer += 1;
+                self.side.record.entered(stamp, flow.number);
+                self.stack.turn_away(stamp, packet, DropReason::NoBuffer, &mut self.side);
+                continue;
+            }
             self.core.push(stamp, flow.pipe, datagram.size, packet);
         }
         Ok(())
@@ -399,7 +373,7 @@ impl<P: Port> Live<P> {
             let of_port = self.waiting.found(number);
             for _ in 0..READ_AT_ONCE {
                 let port = &mut self.ues[of_port as usize];
-                let read = receive(port, &mut self.side.arena, self.mtu, &mut self.up);
+                let read = receive(port, &mut self.side.arena_up, self.mtu, &mut self.up);
                 let (handle, datagram) = match read
                     .map_err(|e| SystemError::new(format!("read from UE {of_port}'s side"), e))?
                 {
@@ -468,9 +442,9 @@ impl<P: Port> Live<P> {
                 side.arrived_up(due, item);
                 let handle = upload::buffer_of(item);
                 if let Some(capture) = &mut side.capture {
-                    capture.arrived(due, side.arena.bytes(handle));
+                    capture.arrived(due, side.arena_up.bytes(handle));
                 }
-                let sent = send(&mut self.server, &mut side.arena, handle, &mut self.up);
+                let sent = send(&mut self.server, &mut side.arena_up, handle, &mut self.up);
                 sent.map_err(|e| SystemError::new("write to the server's side", e))?;
             }
         }
@@ -559,21 +533,6 @@ impl<P: Port> Live<P> {
         (result, report)
     }
 
-    fn view(&self, lateness: &Lateness) -> View {
-        View {
-            backlog_packets: self.stack.backlog_packets(),
-            counts: self.side.counts,
-            down: self.down,
-            up: self.up,
-            flows: self.flows.opened(),
-            aged_flows: self.flows.aged,
-            shared_packets: self.flows.shared_packets,
-            names: self.side.by_name.view(),
-            unit: self.stack.slot_unit(),
-            lateness: lateness.report(),
-        }
-    }
-
     /// The results so far.
     ///
     /// # Panics
@@ -582,17 +541,17 @@ impl<P: Port> Live<P> {
     pub fn finish(mut self, priority: Priority, lateness: &Lateness) -> (RunResult, LiveReport) {
         let chain = self.stack.conserved();
         let links = self.core.len() + self.side.air.len();
-        self.down.dropped = chain.dropped;
+        self.down.dropped = chain.dropped - self.down.no_buffer;
         self.down.queued = chain.queued + links as u64;
         let uplink = self.uplink.finish();
         self.up.queued = uplink.queued - self.statuses;
         for account in [&self.down, &self.up] {
             assert!(account.is_balanced(), "datagrams are accounted for: {account:?}");
         }
-        let queued = self.down.queued + self.up.queued;
+        let arenas = [&self.side.arena, &self.side.arena_up];
         assert_eq!(
-            self.side.arena.in_use() as u64,
-            queued,
+            arenas.map(|arena| arena.in_use() as u64),
+            [self.down.queued, self.up.queued],
             "each buffer in use holds a queued packet"
         );
         let reports = self.reports.as_ref().map(ReportStream::counts);
@@ -609,9 +568,9 @@ impl<P: Port> Live<P> {
             flows: self.flows.opened(),
             aged_flows: self.flows.aged,
             shared_packets: self.flows.shared_packets,
-            buffers: self.side.arena.buffers(),
-            buffers_used: self.side.arena.most_used(),
-            buffer_bytes: self.side.arena.memory(),
+            buffers: arenas[0].buffers(),
+            buffers_used: arenas.map(Arena::most_used),
+            buffer_bytes: arenas.map(Arena::memory).iter().sum(),
             congestion_control: Vec::new(),
             capture: self.side.capture.as_ref().map(Recorder::report),
             reports,

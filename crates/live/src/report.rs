@@ -19,7 +19,8 @@ pub struct Account {
     pub malformed: [u64; Malformed::ALL.len()],
     /// Addressed to no known UE.
     pub no_ue: u64,
-    /// All packet buffers were in use.
+    /// All packet buffers of this direction were in use: dropped before the chain or the UE's
+    /// queue.
     pub no_buffer: u64,
     /// Dropped in the chain, or by the UE's queue of the uplink.
     pub dropped: u64,
@@ -75,11 +76,11 @@ pub struct LiveReport {
     /// Packets of flows that arrived when every flow in the full table had packets in transit;
     /// they shared one flow per UE and QFI.
     pub shared_packets: u64,
-    /// Packet buffers.
+    /// Packet buffers for each direction.
     pub buffers: usize,
-    /// Most in use at once.
-    pub buffers_used: usize,
-    /// Memory of the buffers in bytes.
+    /// Most in use at once: by packets on their way down, and by those on their way up.
+    pub buffers_used: [usize; 2],
+    /// Memory of the buffers of both directions in bytes.
     pub buffer_bytes: usize,
     /// Congestion control by side, filled in by whoever set it.
     pub congestion_control: Vec<(String, String)>,

@@ -5,7 +5,7 @@
 //! failure.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -19,7 +19,7 @@ use justfull_ran::{
     FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
     SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::results::RunResult;
+use justfull_sim::results::{FlowResult, RunResult};
 use justfull_sim::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::sync::Arc;
@@ -133,6 +133,14 @@ impl Drop for Stops<'_> {
 
 /// Does `work` while the cell of `config` is between the sides.
 fn through(config: &WorldConfig, work: impl FnOnce(&Network)) -> (RunResult, LiveReport) {
+    through_with(config, &LiveOptions::default(), work)
+}
+
+fn through_with(
+    config: &WorldConfig,
+    options: &LiveOptions,
+    work: impl FnOnce(&Network),
+) -> (RunResult, LiveReport) {
     let mut network = Network::build(&NetworkConfig::new(1)).expect("a network");
     let mut take = |side| network.take_tun(side).expect("each is taken once");
     let (server, ue) = (take(Side::Server), take(UE));
@@ -141,7 +149,7 @@ fn through(config: &WorldConfig, work: impl FnOnce(&Network)) -> (RunResult, Liv
         let run = scope.spawn(|| {
             let ends =
                 Ends { ues: vec![UePort { port: ue, addresses: UE.addresses().to_vec() }], server };
-            let live = Live::new(config, &LiveOptions::default(), ends).expect("sound settings");
+            let live = Live::new(config, options, ends).expect("sound settings");
             live.run(
                 &mut SlotClock::start().expect("a clock"),
                 raise_priority(PRIORITY),
@@ -246,4 +254,36 @@ fn a_tcp_connection_over_ipv6_goes_through_the_rule_of_its_prefix() {
         });
     assert!(delivered(&result, 2) >= bytes as u64 / 1_440, "{:?}", result.flows);
     assert_eq!((delivered(&result, 1), delivered(&result, 9)), (0, 0));
+}
+
+#[test]
+fn a_flood_without_buffers_has_entered_and_is_dropped_and_the_way_up_loses_nothing() {
+    if !can_build() {
+        return;
+    }
+    let options = LiveOptions { buffers: 64, ..LiveOptions::default() };
+    let (result, report) = through_with(&config(Vec::new()), &options, |network| {
+        let bind = |side| {
+            let socket = network.inside(side, || UdpSocket::bind((v6(side), 0)));
+            let socket = socket.expect("a socket");
+            socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+            let address = socket.local_addr().expect("its address");
+            (socket, address)
+        };
+        let ((server, to_server), (ue, to_ue)) = (bind(Side::Server), bind(UE));
+        for _ in 0..20 {
+            for _ in 0..250 {
+                server.send_to(&[0; 1_000], to_ue).expect("the interface takes or loses it");
+            }
+            ue.send_to(&[1], to_server).expect("it is sent");
+            assert_eq!(server.recv(&mut [0; 2]).expect("it comes"), 1);
+        }
+    });
+    let (down, up) = (report.down, report.up);
+    assert!(down.no_buffer > 1_000, "{down:?}");
+    assert!(up.no_buffer == 0 && up.dropped == 0 && up.delivered >= 20, "{up:?}");
+    let sum = |of: fn(&FlowResult) -> u64| result.flows.iter().map(of).sum::<u64>();
+    let seen = down.received - down.malformed_total() - down.no_ue;
+    assert_eq!(sum(|flow| flow.entered_packets), seen, "all that came: {down:?}");
+    assert_eq!(sum(|flow| flow.dropped_packets), down.no_buffer + down.dropped);
 }

@@ -20,6 +20,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(320);
 const REST: Duration = Duration::from_secs(1);
 /// A UE has at most so many places for each that is free.
 const PLACES_FOR_ONE_FREE: usize = 4;
+/// How long connections from a client's port pass that another socket of this host had: the next
+/// one then finds out whether it still has.
+const PORT_PASSES_FOR: Duration = Duration::from_secs(300);
 /// UEs and clients' ports whose connections pass at most: each is a rule.
 const MOST_PASSING: usize = 64;
 
@@ -105,7 +108,8 @@ pub(crate) struct Guard {
     /// Open connections of each UE.
     ues: BTreeMap<Prefix, usize>,
     pass: Vec<Prefix>,
-    pass_ports: Vec<u16>,
+    /// Clients' ports that other sockets have, and until when their connections pass.
+    pass_ports: BTreeMap<u16, Instant>,
     /// First segments of each family that were diverted.
     pub(crate) diverted: [u64; 2],
 }
@@ -124,7 +128,7 @@ impl Guard {
             draining: false,
             ues: BTreeMap::new(),
             pass: Vec::new(),
-            pass_ports: Vec::new(),
+            pass_ports: BTreeMap::new(),
             diverted: [0; 2],
         }
     }
@@ -193,10 +197,10 @@ impl Guard {
     }
 
     /// Another socket of this host has this port of a client. True when that is new.
-    pub(crate) fn port_in_use(&mut self, port: u16) -> bool {
-        let new = self.pass_ports.len() < MOST_PASSING && !self.pass_ports.contains(&port);
+    pub(crate) fn port_in_use(&mut self, now: Instant, port: u16) -> bool {
+        let new = self.pass_ports.len() < MOST_PASSING && !self.pass_ports.contains_key(&port);
         if new {
-            self.pass_ports.push(port);
+            self.pass_ports.insert(port, now + PORT_PASSES_FOR);
         }
         new
     }
@@ -224,6 +228,7 @@ impl Guard {
         let half = PLACES_FOR_ONE_FREE / 2 * flows.saturating_sub(open);
         let ues = &self.ues;
         self.pass.retain(|ue| ues.get(ue).is_some_and(|own| *own > half));
+        self.pass_ports.retain(|_, until| now < *until);
         told
     }
 
@@ -237,7 +242,7 @@ impl Guard {
         Diversion {
             families: self.entries.map(|entry| open && !entry.pause.is_on(now)),
             pass: self.pass.clone(),
-            pass_ports: self.pass_ports.clone(),
+            pass_ports: self.pass_ports.keys().copied().collect(),
             tracked: self.tracked,
         }
     }
@@ -352,6 +357,22 @@ mod tests {
         guard.look(at(250), [0; 2], [0; 2], places(89));
         guard.look(at(2_000), [0; 2], [0; 2], places(89));
         assert_eq!(guard.diversion(at(2_000)).families, [true; 2]);
+    }
+
+    #[test]
+    fn a_port_that_another_socket_has_passes_for_five_minutes_and_is_then_tried_again() {
+        let mut guard = guard();
+        assert!(guard.port_in_use(at(0), 5_000));
+        assert!(guard.port_in_use(at(60_000), 6_000));
+        assert!(!guard.port_in_use(at(60_000), 5_000), "it passes already");
+        let mut passing = |millis| {
+            guard.look(at(millis), [0; 2], [0; 2], places(0));
+            guard.diversion(at(millis)).pass_ports
+        };
+        assert_eq!(passing(299_999), [5_000, 6_000]);
+        assert_eq!(passing(300_000), [6_000]);
+        assert_eq!(passing(360_000), [0; 0]);
+        assert!(guard.port_in_use(at(360_000), 5_000), "in use again: it passes again");
     }
 
     #[test]

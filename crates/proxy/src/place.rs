@@ -90,7 +90,15 @@ impl ProxyConfig {
             }
         }
         let text = toml::to_string(&tree).map_err(|e| e.to_string())?;
-        Self::parse(&text).map(|_config| text)
+        let interfaces = Self::parse(&text)?.select.interfaces;
+        if interfaces.iter().any(|name| name == place.interface) {
+            return Ok(text);
+        }
+        Err(format!(
+            "field `select.interfaces`: found {interfaces:?}, and no UE is behind those; allowed \
+             is {:?}, also among others, or nothing: it is filled in",
+            place.interface
+        ))
     }
 }
 
@@ -132,6 +140,11 @@ mod tests {
     fn a_wrong_file_is_refused_as_ever() {
         let error = complete("[timeouts]\nconnect = \"0s\"", None).expect_err("too short");
         assert!(error.contains("timeouts.connect"), "{error}");
+        let error =
+            complete("[select]\ninterfaces = [\"any\"]", None).expect_err("nothing is split");
+        assert!(error.starts_with("field `select.interfaces`: found [\"any\"]"), "{error}");
+        assert!(error.contains("allowed is \"ran\""), "{error}");
+        assert!(complete("[select]\ninterfaces = [\"eth1\", \"ran\"]", None).is_ok());
         assert!(complete("[select", None).is_err_and(|error| error.starts_with("line 1")));
         assert!(complete("select = 5", None).is_err());
     }

@@ -32,6 +32,7 @@ mod build;
 mod counts;
 mod forecast;
 mod pour;
+mod refused;
 mod reports;
 mod timeouts;
 
@@ -100,7 +101,8 @@ pub struct Stack {
     delivered: u64,
     /// STATUS PDUs that the driver carries, so far.
     carried: u64,
-    /// Packets dropped before they entered a queue: no rule matched them, or the core lost them.
+    /// Packets dropped before they entered a queue: no rule matched them, the core lost them, or
+    /// the driver had no room for them.
     refused: u64,
 }
 
@@ -188,15 +190,6 @@ impl Stack {
         }
     }
 
-    /// A packet that would have arrived from the data network at `now` was lost on its way. It
-    /// counts as one that entered and was dropped at once.
-    #[cold]
-    pub fn lose<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
-        self.advance(now, !self.clocks.top_down, driver);
-        self.number(now, &mut packet);
-        self.refuse(now, packet, DropReason::CoreLoss, driver);
-    }
-
     /// Numbers and stamps `packet`, which arrives at `now`. Returns its flow.
     #[inline(always)]
     fn number(&mut self, now: Instant, packet: &mut Packet) -> Flow {
@@ -209,19 +202,6 @@ impl Stack {
         packet.flow_hash = flow.hash;
         packet.qfi = flow.qfi;
         flow
-    }
-
-    /// Drops `packet` before it enters any queue.
-    #[cold]
-    fn refuse<D: Probe>(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        reason: DropReason,
-        driver: &mut D,
-    ) {
-        self.refused += 1;
-        driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason });
     }
 
     /// Does everything that is due up to `now`. An early wake does nothing; a late one catches up

@@ -321,7 +321,7 @@ pub struct UplinkResult {
     pub entered: u64,
     /// Packets that reached their servers.
     pub delivered: u64,
-    /// Packets that found a UE's queue full.
+    /// Packets that found a UE's queue full, or in a live run no packet buffer.
     pub overflow_drops: u64,
     /// Bytes of those.
     pub overflow_bytes: u64,

@@ -255,12 +255,23 @@ impl<T: Copy> Uplink<T> {
         self.enqueue(now, ue, Waiting { entered: now, size, wire, item })
     }
 
+    /// A packet of `size` bytes is dropped before it reaches its UE's queue: the driver has no room
+    /// for it.
+    pub fn turn_away(&mut self, size: u32) {
+        self.counts.entered += 1;
+        self.count_drop(size);
+    }
+
+    fn count_drop(&mut self, size: u32) {
+        self.counts.dropped += 1;
+        self.counts.dropped_bytes += u64::from(size);
+    }
+
     #[inline(never)]
     fn enqueue(&mut self, now: Instant, ue: u32, packet: Waiting<T>) -> bool {
         let buffer = &mut self.buffers[ue as usize];
         if buffer.bytes + u64::from(packet.size) > self.limit {
-            self.counts.dropped += 1;
-            self.counts.dropped_bytes += u64::from(packet.size);
+            self.count_drop(packet.size);
             return false;
         }
         buffer.bytes += u64::from(packet.size);

@@ -1,7 +1,8 @@
 //! `parity`.
 
+use super::reproduce::RECEIVE_BUFFER;
 use super::words::{notes, verdict};
-use super::{Beside, Chosen, Plan, run};
+use super::{Beside, Chosen, Plan, Proxy, proxy_of_method, run};
 use crate::Failure;
 use crate::args::{GridArgs, ParityArgs};
 use crate::terminal::{print, print_exact, say};
@@ -14,11 +15,15 @@ use justfull_net::{Stop, privilege};
 use justfull_report::table;
 use justfull_sim::results::RunResult;
 use justfull_sim::{Progress, World};
+use serde_json::Value;
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let given = (&args.scenario, &GridArgs::default(), &args.pace);
     let plan = Plan::of(&args.file, given, &args.method, 1)?.at_first_point();
-    plan.check(false)?;
+    // The live run of a method with a proxy is behind one.
+    for chosen in plan.firsts() {
+        proxy_of_method(&chosen?).map_err(Failure::Usage)?;
+    }
     privilege().map_err(|e| Failure::usage(&e))?;
     // Over all runs and what lies between them: what listened to a signal once is not ended by it
     // afterwards.
@@ -27,13 +32,13 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let mut failed = None;
     for job in &plan.jobs {
         let chosen = plan.chosen(job)?;
-        let (parity, outcomes) = compared(&chosen, args, &stop)?;
+        let (parity, made) = compared(&chosen, args, &stop)?;
         if args.json {
-            print_exact(&json_line(&chosen, &parity, (&outcomes, args.allow_late))?)?;
+            print_exact(&json_line(&chosen, &parity, (&made, args.allow_late))?)?;
         } else {
-            print(&page(&chosen, &parity, (&outcomes, args.allow_late)))?;
+            print(&page(&chosen, &parity, (&made, args.allow_late)))?;
         }
-        match outcomes.iter().try_for_each(|outcome| judged(outcome, args.allow_late)) {
+        match made.iter().try_for_each(|made| judged(&made.outcome, args.allow_late)) {
             Ok(()) => {
                 missed += parity.missed();
                 rows += parity.rows.len();
@@ -53,6 +58,12 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
             failed.or_else(|| Some(Failure::Failed("too short: nothing could be compared".into())));
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// A live run, and its proxy's note and status.
+struct Made {
+    outcome: Outcome,
+    proxy: Option<(String, Value)>,
 }
 
 /// Whether the live run may be compared.
@@ -108,12 +119,12 @@ fn compared(
     chosen: &Chosen<'_>,
     args: &ParityArgs,
     stop: &Stop,
-) -> Result<(Parity, Vec<Outcome>), Failure> {
+) -> Result<(Parity, Vec<Made>), Failure> {
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
     let simulated = world.run(&mut Until(stop)).ok_or_else(ended)?;
-    let outcomes =
+    let made =
         (0..args.live_runs).map(|_| live_run(chosen, args, stop)).collect::<Result<Vec<_>, _>>()?;
-    let live: Vec<&RunResult> = outcomes.iter().map(|outcome| &outcome.result).collect();
+    let live: Vec<&RunResult> = made.iter().map(|made| &made.outcome.result).collect();
     let runs = std::iter::once(("the simulated run", &simulated))
         .chain(live.iter().map(|run| ("a live run", *run)));
     for (which, run) in runs {
@@ -127,25 +138,30 @@ fn compared(
     if let Some(time) = args.explain {
         parity.explain((&simulated, &live), time);
     }
-    Ok((parity, outcomes))
+    Ok((parity, made))
 }
 
 /// A live run, which is repeated while it cannot be compared. But for the last, a try is given up
 /// once that is settled: all together take no longer than as many whole ones as there may be tries.
-fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Outcome, Failure> {
-    let session = Session { own_flows: true, acknowledge_each: true, ..Session::default() };
+fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made, Failure> {
+    let receive_buffer = chosen.config.proxy.control.is_some().then_some(RECEIVE_BUFFER);
+    let session =
+        Session { own_flows: true, acknowledge_each: true, receive_buffer, ..Session::default() };
     let whole = chosen.config.duration;
     let mut left = whole.times(u64::from(args.tries));
-    let outcome = loop {
+    let (outcome, proxy) = loop {
         let more = !args.allow_late && left >= whole.times(2);
         let options = LiveOptions {
             read: args.pace.read,
             give_up: more.then_some(Limit::COMPARABLE),
             ..LiveOptions::default()
         };
-        let (outcome, _) = run(&session, chosen, (&options, args.quiet), &mut Beside::alone())?;
+        let proxy = proxy_of_method(chosen).map_err(Failure::Usage)?;
+        let report_period = chosen.config.proxy.report.period;
+        let mut beside = Beside { proxy, report_period, ..Beside::alone() };
+        let (outcome, _) = run(&session, chosen, (&options, args.quiet), &mut beside)?;
         if !more || comparable(&outcome) || outcome.interrupted || outcome.report.fault.is_some() {
-            break outcome;
+            break (outcome, beside.proxy);
         }
         let took = chosen.config.stack.mac.slot.period.times(outcome.report.lateness.slots);
         left = left.saturating_sub(took + PAUSE);
@@ -155,17 +171,20 @@ fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Outco
             return Err(ended());
         }
     };
-    if outcome.interrupted { Err(ended()) } else { Ok(outcome) }
+    if outcome.interrupted {
+        return Err(ended());
+    }
+    let proxy = proxy.map(|proxy: Proxy| (proxy.note(), proxy.told()));
+    Ok(Made { outcome, proxy })
 }
 
-fn page(
-    chosen: &Chosen<'_>,
-    parity: &Parity,
-    (outcomes, allow_late): (&[Outcome], bool),
-) -> String {
+fn page(chosen: &Chosen<'_>, parity: &Parity, (made, allow_late): (&[Made], bool)) -> String {
     let mut text = String::new();
-    for note in outcomes.iter().flat_map(|outcome| notes(&outcome.report, allow_late)) {
-        text.push_str(&format!("note: {note}\n"));
+    for Made { outcome, proxy } in made {
+        let proxied = proxy.iter().map(|(note, _)| note.clone());
+        for note in notes(&outcome.report, allow_late).into_iter().chain(proxied) {
+            text.push_str(&format!("note: {note}\n"));
+        }
     }
     let (grid, style) = (table::parity(parity), table::Style::detect());
     let (duration, warmup) = (chosen.config.duration, chosen.config.warmup);
@@ -181,7 +200,7 @@ fn page(
              delays of a flow (--time)\n"
         ));
     }
-    let judged = outcomes.iter().all(|outcome| is_judged(outcome, allow_late));
+    let judged = made.iter().all(|made| is_judged(&made.outcome, allow_late));
     let judged = if judged { "" } else { ", not judged" };
     let (drawn, notes) = (table::terminal(&grid, style), table::notes([&grid], style));
     text.push_str(&format!(
@@ -194,7 +213,7 @@ fn page(
 fn json_line(
     chosen: &Chosen<'_>,
     parity: &Parity,
-    (outcomes, allow_late): (&[Outcome], bool),
+    (made, allow_late): (&[Made], bool),
 ) -> Result<String, Failure> {
     let line = serde_json::json!({
         "scenario": chosen.scenario.name,
@@ -202,10 +221,12 @@ fn json_line(
         "rows": parity.rows,
         "missed": parity.missed(),
         "too_short": parity.too_short(),
-        "late": outcomes.iter().any(|outcome| outcome.report.late()),
-        "judged": outcomes.iter().all(|outcome| is_judged(outcome, allow_late)),
+        "late": made.iter().any(|made| made.outcome.report.late()),
+        "judged": made.iter().all(|made| is_judged(&made.outcome, allow_late)),
         "allow_late": allow_late,
-        "live": outcomes.iter().map(|outcome| &outcome.report).collect::<Vec<_>>(),
+        "live": made.iter().map(|made| &made.outcome.report).collect::<Vec<_>>(),
+        "proxy": made.iter().filter_map(|made| made.proxy.as_ref()).map(|(_, told)| told)
+            .collect::<Vec<_>>(),
     });
     let text = serde_json::to_string(&line).map_err(|e| Failure::Failed(e.to_string()))?;
     Ok(format!("{text}\n"))

@@ -1,6 +1,6 @@
 //! `reproduce --live`: one run of a claim's scenario.
 
-use super::{Beside, Chosen, Proxy, run};
+use super::{Beside, Chosen, proxy_of_method, run};
 use crate::Failure;
 use crate::terminal::say;
 use justfull_base::Duration;
@@ -23,7 +23,7 @@ const READ: Duration = Duration::from_millis(1);
 /// Most bytes of a receive buffer: the kernels' default when the paper was written, and until
 /// Linux 6.16, which has 32 MiB. With those, downloads of several runs through proxies without
 /// windows take more memory than `net.ipv4.tcp_mem` allows all TCP of a machine.
-const RECEIVE_BUFFER: u32 = 6 << 20;
+pub(super) const RECEIVE_BUFFER: u32 = 6 << 20;
 
 /// Flows of all runs at the same time: through a proxy without windows each holds up to some 20 MB
 /// of the kernel's memory of TCP, which a machine with 4 GiB of memory has for no more.
@@ -76,10 +76,8 @@ pub(crate) fn one(scenario: &Scenario, job: &Job) -> Result<Option<RunResult>, C
     let mut left = TRIES;
     loop {
         left -= 1;
-        let control = chosen.config.proxy.control.as_ref();
-        let proxy = control.map(|control| Proxy::of_text(String::new(), Some(control)));
-        let mut beside = Beside::alone();
-        beside.proxy = proxy.transpose().map_err(failed)?;
+        let proxy = proxy_of_method(&chosen).map_err(failed)?;
+        let mut beside = Beside { proxy, ..Beside::alone() };
         let give_up = (left > 0).then_some(Limit::LATE);
         let options = LiveOptions { give_up, read: READ, ..LiveOptions::default() };
         let (outcome, _files) = run(&session, &chosen, (&options, true), &mut beside)

@@ -32,8 +32,15 @@ const SHORT_OF_MEMORY: &str = "the kernel's TCP was short of memory (net.ipv4.tc
 pub(super) fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
     let mut notes = timing(report, allow_late);
     notes.push(format!("down: {}; up: {}", in_words(&report.down), in_words(&report.up)));
-    let (used, buffers) = (report.buffers_used, report.buffers);
-    notes.push(format!("{}; {used} of {buffers} packet buffers used", flows_in_words(report)));
+    if let Some([down, up]) = report.wan.filter(|ways| ways.iter().any(|way| way.no_buffer > 0)) {
+        let (down, up) = (in_words(&down), in_words(&up));
+        notes.push(format!("between the servers and the proxy, down: {down}; up: {up}"));
+    }
+    let ([down, up], buffers) = (report.buffers_used, report.buffers);
+    notes.push(format!(
+        "{}; {down} packet buffers used down and {up} up, of {buffers} each",
+        flows_in_words(report)
+    ));
     notes.extend(settings(report));
     notes
 }

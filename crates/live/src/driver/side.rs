@@ -40,7 +40,10 @@ pub struct Counts {
 /// The recorder, the packets' buffers and the air.
 pub(super) struct Side {
     pub(super) record: LiveRecorder,
+    /// Buffers of packets on their way down, and of those on their way up: a flood of one direction
+    /// takes none from the other.
     pub(super) arena: Arena,
+    pub(super) arena_up: Arena,
     pub(super) air: Wire<Arrival>,
     pub(super) counts: Counts,
     /// As the counts, for observers of the run.
@@ -56,10 +59,12 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub(super) fn new(record: LiveRecorder, arena: Arena, air_delay: Duration) -> Self {
+    pub(super) fn new(record: LiveRecorder, arenas: [Arena; 2], air_delay: Duration) -> Self {
+        let [arena, arena_up] = arenas;
         Self {
             record,
             arena,
+            arena_up,
             air: Wire::new(BitRate(0), air_delay),
             counts: Counts::default(),
             by_name: ByName::default(),

@@ -4,7 +4,7 @@ use super::flows::Flow;
 use super::side::Side;
 use super::{Live, STATUS};
 use crate::packet::{Datagram, parse};
-use justfull_base::Instant;
+use justfull_base::{DropReason, Instant};
 use justfull_net::Port;
 
 /// The flow of a packet on the uplink: one more than its number, above the number of its buffer.
@@ -30,18 +30,24 @@ impl<P: Port> Live<P> {
         }
         let pipe = flow.map_or(0, |flow| flow.pipe);
         let item = self.side.goes_up(stamp, &datagram, handle, flow);
-        if self.uplink.push(stamp, (ue, pipe), datagram.size, item) {
+        let reason = if handle == self.side.arena_up.spare() {
+            self.uplink.turn_away(datagram.size);
+            self.up.no_buffer += 1;
+            DropReason::NoBuffer
+        } else if self.uplink.push(stamp, (ue, pipe), datagram.size, item) {
             if self.uplink.is_free() {
                 self.side.left_up(stamp, item, stamp);
             }
             return;
-        }
+        } else {
+            self.up.dropped += 1;
+            DropReason::Overflow
+        };
         self.side.refused_up(stamp, item);
-        self.up.dropped += 1;
         if let Some(capture) = &mut self.side.capture {
-            capture.refused(stamp, ue, self.side.arena.bytes(handle));
+            capture.refused(stamp, (ue, reason), self.side.arena_up.bytes(handle));
         }
-        self.side.arena.give_back(handle);
+        self.side.arena_up.give_back(handle);
     }
 }
 
@@ -62,7 +68,7 @@ impl Side {
         handle | (u64::from(number) + 1) << FLOW
     }
 
-    /// `item` found that queue full.
+    /// `item` found that queue full, or no buffer.
     fn refused_up(&mut self, now: Instant, item: u64) {
         if let Some(flow) = flow_of(item) {
             self.record.upload_dropped(now, flow);
@@ -81,7 +87,7 @@ impl Side {
     pub(super) fn arrived_up(&mut self, now: Instant, item: u64) {
         let Some(flow) = flow_of(item) else { return };
         self.on_their_way.end(flow);
-        if let Ok(datagram) = parse(self.arena.bytes(buffer_of(item))) {
+        if let Ok(datagram) = parse(self.arena_up.bytes(buffer_of(item))) {
             self.record.upload_reached(now, flow, datagram.payload.into());
         }
     }

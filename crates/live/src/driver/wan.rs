@@ -1,4 +1,4 @@
-//! The way between the servers and a proxy: the core's links, with buffers of their own.
+//! The way between the servers and a proxy: the core's links, each with buffers of its own.
 //!
 //! ```text
 //! servers' port -> core link -> proxy's port
@@ -21,28 +21,32 @@ use std::collections::BTreeMap;
 
 /// One way.
 struct Way {
+    arena: Arena,
     fragments: FragmentPorts,
     wires: Wires<u64>,
     account: Account,
 }
 
 impl Way {
-    fn new(rate: BitRate, delays: impl Iterator<Item = Duration>) -> Self {
+    fn new(arena: Arena, rate: BitRate, delays: impl Iterator<Item = Duration>) -> Self {
         let wires = Wires::new(rate, delays);
-        Self { fragments: FragmentPorts::new(), wires, account: Account::default() }
+        Self { arena, fragments: FragmentPorts::new(), wires, account: Account::default() }
     }
 
     /// Reads what waits at `from` at `stamp`; `link` finds the link of a flow.
     fn read<P: Port>(
         &mut self,
         stamp: Instant,
-        (from, arena, mtu): (&mut P, &mut Arena, u32),
+        (from, mtu): (&mut P, u32),
         link: impl Fn(&FiveTuple) -> u32,
     ) -> std::io::Result<()> {
         for _ in 0..READ_AT_ONCE {
-            match receive(from, arena, mtu, &mut self.account)? {
+            match receive(from, &mut self.arena, mtu, &mut self.account)? {
                 Read::Nothing => break,
                 Read::Accounted => {}
+                Read::Packet(handle, _) if handle == self.arena.spare() => {
+                    self.account.no_buffer += 1;
+                }
                 Read::Packet(handle, mut datagram) => {
                     self.fragments.complete(&mut datagram);
                     self.wires.push(stamp, link(&datagram.tuple), datagram.size, handle);
@@ -53,15 +57,11 @@ impl Way {
     }
 
     /// Writes to `to` what has arrived by `now`.
-    fn write<P: Port>(
-        &mut self,
-        now: Instant,
-        (to, arena): (&mut P, &mut Arena),
-    ) -> std::io::Result<()> {
+    fn write<P: Port>(&mut self, now: Instant, to: &mut P) -> std::io::Result<()> {
         while self.wires.next() <= now {
             let due = self.wires.next();
             while let Some(handle) = self.wires.pop(due) {
-                send(to, arena, handle, &mut self.account)?;
+                send(to, &mut self.arena, handle, &mut self.account)?;
             }
         }
         Ok(())
@@ -71,6 +71,8 @@ impl Way {
     fn finish(mut self) -> Account {
         self.account.queued = self.wires.len() as u64;
         assert!(self.account.is_balanced(), "datagrams are accounted for: {:?}", self.account);
+        let in_use = self.arena.in_use() as u64;
+        assert_eq!(in_use, self.account.queued, "each buffer in use holds a queued packet");
         self.account
     }
 }
@@ -79,7 +81,6 @@ impl Way {
 pub(super) struct Wan<P> {
     servers: P,
     proxy: P,
-    arena: Arena,
     mtu: u32,
     /// Delays of the links on top of the core's.
     delays: Vec<Duration>,
@@ -88,7 +89,8 @@ pub(super) struct Wan<P> {
 }
 
 impl<P: Port> Wan<P> {
-    /// The way of `config` with `buffers` for packets, and what it leaves of the uplink's delay.
+    /// The way of `config` with `buffers` for the packets of each direction, and what it leaves of
+    /// the uplink's delay.
     pub(super) fn new(
         config: &WorldConfig,
         buffers: u32,
@@ -110,11 +112,11 @@ impl<P: Port> Wan<P> {
                  of it (proxy.wan_delay, or else core.delay): allowed is at most {uplink}"
             ));
         };
-        let down = Way::new(config.core_rate, delays.iter().map(|delay| core + *delay));
-        let up = Way::new(BitRate(0), delays.iter().map(|delay| back + *delay));
-        let (arena, mtu) = (Arena::new(buffers, config.stack.mtu), config.stack.mtu);
+        let (arena, mtu) = (|| Arena::new(buffers, config.stack.mtu), config.stack.mtu);
+        let down = Way::new(arena(), config.core_rate, delays.iter().map(|delay| core + *delay));
+        let up = Way::new(arena(), BitRate(0), delays.iter().map(|delay| back + *delay));
         let delays = delays.to_vec();
-        let wan = Self { servers, proxy, arena, mtu, delays, down, up };
+        let wan = Self { servers, proxy, mtu, delays, down, up };
         Ok((wan, Duration::from_nanos(left)))
     }
 
@@ -131,16 +133,16 @@ impl<P: Port> Wan<P> {
         ue_of: &BTreeMap<[u8; 16], u32>,
         record: &LiveRecorder,
     ) -> Result<(), SystemError> {
-        let Self { servers, proxy, arena, mtu, delays, down, up } = self;
+        let Self { servers, proxy, mtu, delays, down, up } = self;
         let link = |down: &FiveTuple| {
             let ue = ue_of.get(&down.destination).filter(|_| delays.len() > 1);
             let delay = ue.map(|ue| record.extra_delay(*ue, down)).unwrap_or_default();
             delays.iter().position(|own| *own == delay).unwrap_or(0) as u32
         };
         let failed = |doing: &'static str| move |e| SystemError::new(doing, e);
-        down.read(stamp, (&mut *servers, &mut *arena, *mtu), link)
+        down.read(stamp, (&mut *servers, *mtu), link)
             .map_err(failed("read from the servers' side"))?;
-        up.read(stamp, (&mut *proxy, &mut *arena, *mtu), |tuple| {
+        up.read(stamp, (&mut *proxy, *mtu), |tuple| {
             link(&FiveTuple {
                 source: tuple.destination,
                 destination: tuple.source,
@@ -150,16 +152,12 @@ impl<P: Port> Wan<P> {
             })
         })
         .map_err(failed("read from the proxy's side"))?;
-        down.write(now, (&mut *proxy, &mut *arena)).map_err(failed("write to the proxy's side"))?;
-        up.write(now, (&mut *servers, &mut *arena)).map_err(failed("write to the servers' side"))
+        down.write(now, proxy).map_err(failed("write to the proxy's side"))?;
+        up.write(now, servers).map_err(failed("write to the servers' side"))
     }
 
     /// The accounts of both ways, down first.
     pub(super) fn finish(self) -> [Account; 2] {
-        let Self { arena, down, up, .. } = self;
-        let accounts = [down.finish(), up.finish()];
-        let queued = accounts[0].queued + accounts[1].queued;
-        assert_eq!(arena.in_use() as u64, queued, "each buffer in use holds a queued packet");
-        accounts
+        [self.down.finish(), self.up.finish()]
     }
 }

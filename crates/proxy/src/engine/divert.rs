@@ -14,7 +14,7 @@ impl Engine {
                 self.guard.exhausted(now);
                 true
             }
-            Outcome::AddressInUse => self.guard.port_in_use(port),
+            Outcome::AddressInUse => self.guard.port_in_use(now, port),
             _ => false,
         };
         if due {

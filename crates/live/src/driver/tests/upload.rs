@@ -5,7 +5,7 @@ use justfull_sim::Transport;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 
 /// An upload over packets of UDP on ports 2112 and 6000.
-fn upload() -> Traffic {
+pub(super) fn upload() -> Traffic {
     let (sender, receiver) = (SenderConfig::default(), ReceiverConfig::default());
     Traffic::Upload {
         sender: Box::new(sender),
@@ -17,7 +17,7 @@ fn upload() -> Traffic {
 }
 
 /// A packet of `payload` bytes to port 2112 of the server.
-fn to_server(payload: usize) -> Vec<u8> {
+pub(super) fn to_server(payload: usize) -> Vec<u8> {
     let mut out = Vec::new();
     PacketBuilder::ipv4(UE, SERVER, 64)
         .udp(6000, 2112)

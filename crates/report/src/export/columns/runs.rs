@@ -792,9 +792,12 @@ pub static COLUMNS: [Column<Runs>; 154] = in_runs![
     column!("run_uplink_delivered_packets", "packets", "Those that reached their servers.", |r| {
         Value::Whole(r.run.uplink.delivered)
     }),
-    column!("run_uplink_dropped_packets", "packets", "Those that found a UE's queue full.", |r| {
-        Value::Whole(r.run.uplink.overflow_drops)
-    }),
+    column!(
+        "run_uplink_dropped_packets",
+        "packets",
+        "Those that found a UE's queue full, or in a live run no packet buffer.",
+        |r| Value::Whole(r.run.uplink.overflow_drops)
+    ),
     column!(
         "run_uplink_queued_packets",
         "packets",

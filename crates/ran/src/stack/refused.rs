@@ -1,0 +1,39 @@
+//! Packets that are dropped before they enter any queue.
+
+use super::*;
+
+impl Stack {
+    /// A packet that would have arrived from the data network at `now` was lost on its way. It
+    /// counts as one that entered and was dropped at once.
+    #[cold]
+    pub fn lose<D: Probe + Egress>(&mut self, now: Instant, packet: Packet, driver: &mut D) {
+        self.advance(now, !self.clocks.top_down, driver);
+        self.turn_away(now, packet, DropReason::CoreLoss, driver);
+    }
+
+    /// A packet of `now` is dropped for `reason` before the stack sees it: it counts as one that
+    /// entered and was dropped at once. `now` may be before or after what the stack has done.
+    pub fn turn_away<D: Probe>(
+        &mut self,
+        now: Instant,
+        mut packet: Packet,
+        reason: DropReason,
+        driver: &mut D,
+    ) {
+        self.number(now, &mut packet);
+        self.refuse(now, packet, reason, driver);
+    }
+
+    /// Drops `packet` before it enters any queue.
+    #[cold]
+    pub(super) fn refuse<D: Probe>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        reason: DropReason,
+        driver: &mut D,
+    ) {
+        self.refused += 1;
+        driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason });
+    }
+}
