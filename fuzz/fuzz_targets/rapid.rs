@@ -25,7 +25,7 @@ struct World {
 }
 
 fn config(choice: u8) -> ControlConfig {
-    match choice % 6 {
+    match choice % 7 {
         0 => ControlConfig::None(NoneConfig {}),
         1 => ControlConfig::EqualShare(EqualShareConfig::default()),
         n => {
@@ -105,6 +105,7 @@ impl World {
                     wired_rtt: rtt(c),
                     radio_rtt: rtt(d),
                     held: c & 3 == 3,
+                    waiting: number(d),
                 };
                 drop(self.control.on_sample(now, flow, &sample));
             }
