@@ -60,9 +60,9 @@
 //!    What applications deliver that have no more to send raises that, but does not lower it.
 //! 4. *Recover* with the first good report, at once.
 //!
-//! Reports that claim too much cannot fill the radio's queue: the radio leg's window is rate times
-//! round trip, and that round trip is bounded by `radio_rtt_max` times the smallest ever seen. So a
-//! queue of the flow's own making feeds back into the window by a quarter of it at most.
+//! Reports that claim too much cannot fill the radio's queue without bound: the radio leg's window
+//! is rate times round trip, that round trip is bounded by `radio_rtt_max` times the smallest ever
+//! seen, and the loops over the reports add at most `radio_slack_max` and `bypass_max` to it.
 //!
 //! # The contract
 //!
