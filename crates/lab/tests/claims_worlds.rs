@@ -36,6 +36,7 @@ fn switches_on(scenario: &Scenario) -> Vec<&'static str> {
         ("delayed_ack", "delayed_ack = true"),
         ("prompt_status", "timer_poll_prohibit = \"10ms\""),
         ("missing_pdu", "missing_pdu_indicator = true"),
+        ("four_ues", "count = 4"),
     ];
     marks.into_iter().filter(|(_, mark)| text.contains(mark)).map(|(name, _)| name).collect()
 }
@@ -138,6 +139,17 @@ fn switches_joined_by_a_plus_are_on_together() {
     assert_eq!(switch(&found, "delayed_ack").counted(), Some([0, 0]));
     assert_eq!(switch(&found, "delayed_ack+prompt_status").counted(), Some([1, 0]));
     assert_eq!(row(&found, "a").verdict, Verdict::Explained);
+}
+
+#[test]
+fn a_claim_under_a_switch_that_sets_a_list_is_judged_with_it() {
+    let rest = "basis = \"paper\"\nunder = \"four_ues\"\nswitches = []";
+    let claim = claim("a", "Vanilla", rest)
+        .replace("p06-file", "download-pages-call")
+        .replace("intervals = [\"64kbit/s\"]\n", "");
+    let four = |on: &[&str], _: &str, _: u64| if on.contains(&"four_ues") { 0.9 } else { 0.1 };
+    let found = reproduced(&file("", &[claim]), &plain(), four);
+    assert_eq!(row(&found, "a").verdict, Verdict::Met);
 }
 
 #[test]

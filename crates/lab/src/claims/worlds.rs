@@ -127,11 +127,16 @@ pub(super) fn parts(joined: &str) -> impl Iterator<Item = &str> {
     joined.split('+').filter(|name| !name.is_empty())
 }
 
-/// Whether the shipped `scenario` has the switch `name`.
+/// Whether the shipped `scenario` has the switch `name`: as a table, `[switches.NAME]`, or in tables
+/// and lists below it, `[[switches.NAME.ue]]`.
 pub(super) fn has_switch(scenario: &str, name: &str) -> bool {
     let text = library::scenario(scenario).unwrap_or_default();
     text.lines().any(|line| {
-        let name_of = line.strip_prefix("[switches.").and_then(|rest| rest.strip_suffix(']'));
-        name_of.is_some_and(|found| found.trim_matches('"') == name)
+        let rest = line.trim_start_matches('[').strip_prefix("switches.");
+        let found = rest.filter(|_| line.starts_with('[')).and_then(|rest| {
+            let (quoted, plain) = (rest.strip_prefix('"'), rest.split(['.', ']']).next());
+            quoted.map_or(plain, |quoted| quoted.split('"').next())
+        });
+        found == Some(name)
     })
 }
