@@ -104,6 +104,7 @@ impl World {
                     delivered: number(b),
                     wired_rtt: rtt(c),
                     radio_rtt: rtt(d),
+                    radio_smoothed: rtt(e),
                     held: c & 3 == 3,
                     waiting: number(d),
                 };

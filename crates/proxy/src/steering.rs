@@ -190,6 +190,7 @@ impl Steering {
             delivered: sizes.with_headers(of.delivered),
             waiting: sizes.with_headers(of.waiting),
             radio_rtt: of.radio_rtt.map(|rtt| rtt + slot),
+            radio_smoothed: of.radio_smoothed.map(|rtt| rtt + slot),
             ..*of
         };
         // A flow that is not open was closed here.
@@ -447,6 +448,7 @@ mod tests {
                         delivered: bytes,
                         wired_rtt,
                         radio_rtt,
+                        radio_smoothed: radio_rtt,
                         held,
                         waiting: if held { bytes } else { 0 },
                     };

@@ -114,6 +114,7 @@ impl World {
                 delivered: bytes,
                 wired_rtt: Some(RTT),
                 radio_rtt: Some(RTT),
+                radio_smoothed: None,
                 held: false,
                 waiting: 0,
             };

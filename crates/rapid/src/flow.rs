@@ -155,9 +155,8 @@ impl Flow {
             self.radio_least = least(self.radio_least, rtt);
             self.radio_period = least(self.radio_period, rtt);
             if self.radio_smoothed <= 0.0 {
-                (self.radio_smoothed, self.radio_present) = (rtt, rtt);
+                self.radio_smoothed = rtt;
             }
-            self.radio_present += PRESENT * (rtt - self.radio_present);
         }
         let (wired, radio) = before;
         wired > self.wired_least
@@ -169,6 +168,11 @@ impl Flow {
     /// What the loops need of a sample; none of a slow flow.
     pub(crate) fn greedy(&mut self, now: Instant, sample: &Sample) -> Option<Greedy> {
         let passed = now.since(core::mem::replace(&mut self.due_at, now)).as_secs_f64();
+        if let Some(rtt) = sample.radio_smoothed.or(sample.radio_rtt) {
+            let rtt = rtt.as_secs_f64().min(LONGEST_RTT);
+            let old = if self.radio_present > 0.0 { self.radio_present } else { rtt };
+            self.radio_present = old + PRESENT * (rtt - old);
+        }
         (!self.is_slow()).then(|| Greedy {
             waits: sample.waiting > 0,
             wired: self.wired_least,

@@ -26,6 +26,8 @@ pub struct Sample {
     /// Smallest round trip of the radio leg since the last sample; none or 0 without a
     /// measurement.
     pub radio_rtt: Option<Duration>,
+    /// Smoothed round trip of the radio leg; none where the smallest is all that is known.
+    pub radio_smoothed: Option<Duration>,
     /// Since the last sample the server was offered less than its window, for want of room in the
     /// proxy: what comes from it is not the flow's own rate.
     pub held: bool,

@@ -67,6 +67,7 @@ fn sample(bytes: u64, radio: Option<Duration>) -> Sample {
         delivered: bytes,
         wired_rtt: ms(10),
         radio_rtt: radio,
+        radio_smoothed: None,
         held: false,
         waiting: 0,
     }

@@ -75,6 +75,7 @@ fn run(config: &ControlConfig) -> [f64; 2] {
                 delivered: bytes,
                 wired_rtt: Some(RTT),
                 radio_rtt: Some(RTT),
+                radio_smoothed: None,
                 held: false,
                 waiting: 0,
             };

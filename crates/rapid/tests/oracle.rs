@@ -97,6 +97,7 @@ impl Pair {
                     delivered: size * 3,
                     wired_rtt: (what & 64 == 0).then(|| Duration::from_micros(3000 + size / 8)),
                     radio_rtt: (what & 128 == 0).then(|| Duration::from_micros(2000 + size / 4)),
+                    radio_smoothed: None,
                     held: size % 7 == 3,
                     waiting: size % 3 * 1000,
                 };

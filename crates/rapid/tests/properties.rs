@@ -109,7 +109,8 @@ fn event() -> impl Strategy<Value = Event> {
     });
     let sample = (amount(), amount(), rtt(), rtt(), any::<bool>(), amount());
     let sample = sample.prop_map(|(arrived, delivered, wired_rtt, radio_rtt, held, waiting)| {
-        Sample { arrived, delivered, wired_rtt, radio_rtt, held, waiting }
+        let radio_smoothed = wired_rtt;
+        Sample { arrived, delivered, wired_rtt, radio_rtt, radio_smoothed, held, waiting }
     });
     prop_oneof![
         1 => Just(Event::AddUe),

@@ -247,6 +247,7 @@ impl Steering {
             delivered: flow.with_headers(flow.delivered),
             wired_rtt: flow.wired,
             radio_rtt: flow.radio_least.take().map(|rtt| rtt + self.slot),
+            radio_smoothed: None,
             held: flow.held,
             waiting: flow.with_headers(flow.waiting),
         };
