@@ -112,8 +112,8 @@ impl Bypass {
             *self = Self { since: now, ..Self::NONE };
         } else if beside.waits {
             self.decide(now, share, beside);
-        } else {
-            self.trial = None;
+        } else if let Some(trial) = self.trial.take() {
+            self.added = trial.added;
         }
         self.added = self.added.min(beside.longest);
         let changed = self.added.to_bits() != before.to_bits();
