@@ -21,7 +21,7 @@ const DOWN: f64 = 1.0 / 1.5;
 const EASE: f64 = 0.8;
 /// A share follows a window with at least this part of what it would do beside a sender that
 /// waits for acknowledgements.
-const FOLLOWS: f64 = 0.5;
+const FOLLOWS: f64 = 0.35;
 /// Round trips until a new window shows, round trips of a measurement, and its least length.
 const SETTLE_RTTS: f64 = 1.5;
 const MEASURE_RTTS: f64 = 3.0;
@@ -118,7 +118,9 @@ impl Bypass {
         self.added = self.added.min(beside.longest);
         let changed = self.added.to_bits() != before.to_bits();
         if changed {
-            self.since = now + Duration::from_secs_f64(SETTLE_RTTS * beside.present_rtt);
+            // A larger window first fills the queue, alone.
+            let rtt = beside.present_rtt + (self.added - before).max(0.0);
+            self.since = now + Duration::from_secs_f64(SETTLE_RTTS * rtt);
         }
         changed
     }
