@@ -1,5 +1,5 @@
-//! The rules without loops a second time, as plainly as they can be written, against the machine: any
-//! order of events gives the same windows.
+//! The rules without loops a second time, as plainly as they can be written, against the machine:
+//! any order of events gives the same windows.
 
 mod naive;
 

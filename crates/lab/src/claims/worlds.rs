@@ -127,8 +127,8 @@ pub(super) fn parts(joined: &str) -> impl Iterator<Item = &str> {
     joined.split('+').filter(|name| !name.is_empty())
 }
 
-/// Whether the shipped `scenario` has the switch `name`: as a table, `[switches.NAME]`, or in tables
-/// and lists below it, `[[switches.NAME.ue]]`.
+/// Whether the shipped `scenario` has the switch `name`: as a table, `[switches.NAME]`, or in
+/// tables and lists below it, `[[switches.NAME.ue]]`.
 pub(super) fn has_switch(scenario: &str, name: &str) -> bool {
     let text = library::scenario(scenario).unwrap_or_default();
     text.lines().any(|line| {

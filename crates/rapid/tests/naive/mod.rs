@@ -1,4 +1,5 @@
-//! The rules without loops, without caches, counters or timers: everything is worked out anew each time.
+//! The rules without loops, without caches, counters or timers: everything is worked out anew each
+//! time.
 
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
