@@ -376,7 +376,7 @@ impl Flow {
             arrived: since[0],
             delivered: since[1],
             wired_rtt: Some(self.wired),
-            radio_rtt: Some(self.radio_least),
+            radio_rtt: Some(self.radio),
             radio_smoothed: Some(self.radio),
             held: waited || late,
             waiting: if waited && full { client.unsent + self.down.held() } else { 0 },
