@@ -20,8 +20,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(320);
 const REST: Duration = Duration::from_secs(1);
 /// A UE has at most so many places for each that is free.
 const PLACES_FOR_ONE_FREE: usize = 4;
-/// How long connections from a client's port pass that another socket of this host had: the next
-/// one then finds out whether it still has.
+/// Connections from a client's port pass for this time after another socket of this host had the
+/// port. The next connection then finds out whether the port is free.
 const PORT_PASSES_FOR: Duration = Duration::from_secs(300);
 /// UEs and clients' ports whose connections pass at most: each is a rule.
 const MOST_PASSING: usize = 64;

@@ -1,32 +1,36 @@
 //! A part of the radio beside traffic that bypasses the proxy.
 //!
-//! QUIC beside a proxied flow fills the queue that both share, and a window of rate times the least
-//! round trip then has a small part of it. A larger window has a larger part where the other sender
-//! waits for acknowledgements, as congestion controls do, and none where it does not, as a constant
-//! rate. Nothing but a trial tells them apart. So, while a UE's flows are not alone and get less
-//! than their part, the window is raised for a while. A share that follows keeps it; otherwise it
-//! is taken back, the next trial comes later, and what was gained before is tried downwards.
+//! QUIC beside a proxied flow fills the queue that both share. A window of rate times the least
+//! round trip then gets a small share of the radio. A larger window gets a larger share from a
+//! sender with a congestion control, and nothing from one with a constant rate. Only a trial tells
+//! the two apart.
+//!
+//! A trial raises the window while a UE's flows get less than their part. If their share grows as
+//! well, the window stays. If not, the trial is undone, the next one comes later, and it lowers the
+//! window if earlier trials have raised it.
 
 use justfull_base::{Duration, Instant};
 
-/// With more than this of the UE's bytes, the proxy's flows are alone.
+/// Above this share of the UE's bytes the proxy's flows are alone.
 const ALONE: f64 = 0.9;
-/// The most that their part is.
+/// Largest part.
 const MOST: f64 = 0.9;
-/// A share this far above it is too much.
+/// A share above the part by more than this lowers the window.
 const MARGIN: f64 = 0.03;
-/// Largest factor of a trial upwards, that of one downwards, and that of a share too large.
+/// Largest factor of a trial upwards, factor of a trial downwards, factor for too large a share.
 const UP: f64 = 8.0;
 const DOWN: f64 = 1.0 / 1.5;
 const EASE: f64 = 0.8;
-/// A share follows a window with at least this part of what it would do beside a sender that
-/// waits for acknowledgements.
+/// A share follows the window if it changes by at least this part of the change beside a sender
+/// with a congestion control.
 const FOLLOWS: f64 = 0.35;
-/// Round trips until a new window shows, round trips of a measurement, and its least length.
+/// Round trips until a new window takes effect; length of a measurement in round trips, and at
+/// least in seconds.
 const SETTLE_RTTS: f64 = 1.5;
 const MEASURE_RTTS: f64 = 3.0;
 const MEASURE_SECONDS: f64 = 0.7;
-/// Seconds after the first trial that fails; twice as many after each further one, up to the last.
+/// Pause in seconds after the first failed trial. It doubles after each further one, up to
+/// `LAST_PAUSE`.
 const FIRST_PAUSE: f64 = 1.0;
 const LAST_PAUSE: f64 = 64.0;
 
@@ -37,10 +41,11 @@ pub(crate) struct Beside {
     pub(crate) bytes: u64,
     /// Data of its flows waits in the proxy.
     pub(crate) waits: bool,
-    /// Seconds that the window allows for without this module, and of the present round trip.
+    /// Round trip that the window allows for without this module, and present round trip, in
+    /// seconds.
     pub(crate) allowed_rtt: f64,
     pub(crate) present_rtt: f64,
-    /// The part that its flows should get, and the most that this module may add, in seconds.
+    /// Part that its flows should get; most seconds that this module may add.
     pub(crate) part: f64,
     pub(crate) longest: f64,
 }
@@ -51,7 +56,7 @@ pub(crate) fn part(flows: u32, share: f64) -> f64 {
     (flows / (flows + 1.0 - share)).min(MOST)
 }
 
-/// A trial: what was before it.
+/// A trial: the state before it, and its factor.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     added: f64,
@@ -62,14 +67,14 @@ struct Trial {
 /// The state of a UE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bypass {
-    /// Seconds that the windows of the radio legs get for it.
+    /// Seconds that this module adds to the round trip of the radio legs.
     pub(crate) added: f64,
     trial: Option<Trial>,
-    /// Bytes of its flows, and of all, from then on.
+    /// Bytes of its flows and all bytes, counted from this instant.
     own: f64,
     all: f64,
     since: Instant,
-    /// No trial before, and the pause after the next that fails.
+    /// No trial before this instant; pause after the next failed trial, in seconds.
     not_before: Instant,
     pause: f64,
     /// The next trial is downwards.
@@ -118,7 +123,7 @@ impl Bypass {
         self.added = self.added.min(beside.longest);
         let changed = self.added.to_bits() != before.to_bits();
         if changed {
-            // A larger window first fills the queue, alone.
+            // At first only the larger window fills the queue.
             let rtt = beside.present_rtt + (self.added - before).max(0.0);
             self.since = now + Duration::from_secs_f64(SETTLE_RTTS * rtt);
         }
@@ -130,7 +135,7 @@ impl Bypass {
             let expected = factor * before / (1.0 + (factor - 1.0) * before);
             let follows = (share - before) / (expected - before) >= FOLLOWS;
             let up = factor > 1.0;
-            // Upwards without gain, or downwards at a loss.
+            // The share did not grow with the window, or it fell with it.
             if follows != up {
                 self.added = added;
                 self.not_before = now + Duration::from_secs_f64(self.pause);

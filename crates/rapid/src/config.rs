@@ -200,16 +200,17 @@ params! {
         radio_rtt_max: f64 as "factor" = 1.25, within(1.0, 1000.0);
         /// Added to the radio leg's round trip (kernel module 16 ms, for the scheduling request).
         radio_slack: Duration = Duration::ZERO, at_most(Duration::from_secs(1));
-        /// The most that the loop adds to it: more while the radio has free blocks and data waits
-        /// in the proxy, less while a backlog stands. 0s: nothing.
+        /// Most time that the loop adds to it. The loop adds while the radio has free blocks and
+        /// data waits in the proxy, and subtracts while a backlog stands. 0s: no loop.
         radio_slack_max: Duration = Duration::from_millis(200), at_most(Duration::from_secs(1));
-        /// The share of the UE's radio that one flow should keep beside traffic that bypasses the
-        /// proxy; n flows n times as much as the rest of it leaves the others.
+        /// Share s of the UE's radio that one flow should keep beside traffic that bypasses the
+        /// proxy; n flows keep n s / (n s + 1 - s), at most 0.9.
         bypass_share: f64 as "ratio" = 0.8, within(0.0, 0.9);
-        /// The most that is added to the radio leg's round trip to that end. 0s: nothing.
+        /// Most time that trials of a larger window add to the radio leg's round trip for this
+        /// share. 0s: no trials.
         bypass_max: Duration = Duration::from_secs(1), at_most(Duration::from_secs(10));
-        /// A loss on the radio leg halves what may be in flight there, for some round trips, or
-        /// changes nothing.
+        /// A loss on the radio leg halves the bytes that may be in flight there, for some round
+        /// trips, or changes nothing. In service under radio_leg struct_ops alone.
         loss: Loss = Loss::Ignore;
         /// Least congestion window of the radio leg (kernel module 10).
         radio_floor_segments: u32 as "segments" = 2, within(1, 1000);

@@ -42,12 +42,12 @@ const RAPID: MethodDoc = MethodDoc {
            the other flows in equal parts. Rate times the round trip of the wired leg is the \
            receive window for the server, rate times that of the radio leg the congestion window \
            towards the UE. Reports that stay away are held, then decay towards the measured \
-           delivery. The radio leg's window grows while \
-           the radio has free blocks and data waits in the proxy, and shrinks while a backlog \
-           stands; beside traffic that bypasses the proxy it is tried larger, and stays so where \
-           that brings a larger share. Presets: sound (the default), open-loop (without these \
-           two loops), as-published (the equations as printed), \
-           as-released (the authors' simulator), as-released-linux (their kernel module).",
+           delivery. The radio leg's window grows while the radio has free blocks and data waits \
+           in the proxy, and shrinks while a backlog stands. Beside traffic that bypasses the \
+           proxy trials raise it, and it stays larger if the share grows with it. Presets: sound \
+           (the default), open-loop (without these two loops), as-published (the equations as \
+           printed), as-released (the authors' simulator), as-released-linux (their kernel \
+           module).",
     sources: "R22 sections 3.3 to 3.5 and 5.3; TS 36.213 section 7.1.7, TS 38.214 section 5.1.3; \
               ETSI GS MEC 012",
     deviations: "Free blocks are divided (equation 2 gives all to each UE), and a hungry UE may \

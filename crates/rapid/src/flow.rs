@@ -43,7 +43,7 @@ pub(crate) struct Flow {
     carry: f64,
     /// Allocation; none while unknown.
     amount: Option<f64>,
-    /// What the loops over the radio's reports add to the radio leg's round trip.
+    /// Seconds that the loops over the radio's reports add to the radio leg's round trip.
     pub(crate) added: f64,
     /// What it asked for when it was found slow.
     pub(crate) want: f64,
@@ -58,7 +58,7 @@ pub(crate) struct Flow {
     window_waited: bool,
     arrived: u64,
     sampled_at: Instant,
-    /// Until when its allocation was counted as due.
+    /// End of the time whose allocation has been counted.
     due_at: Instant,
     /// Last data from the server, and last data on either leg.
     arrived_at: Instant,
@@ -165,7 +165,8 @@ impl Flow {
             || (radio <= 0.0 && self.radio_least > 0.0)
     }
 
-    /// What the loops need of a sample; none of a slow flow.
+    /// Takes a sample's round trip and time for the loops. Returns what they need; none for a slow
+    /// flow.
     pub(crate) fn greedy(&mut self, now: Instant, sample: &Sample) -> Option<Greedy> {
         let passed = now.since(core::mem::replace(&mut self.due_at, now)).as_secs_f64();
         if let Some(rtt) = sample.radio_smoothed.or(sample.radio_rtt) {
@@ -204,7 +205,7 @@ impl Flow {
             }
         }
         if self.is_slow() && still_waits {
-            // More comes from its server than its window lets through: it is not slow.
+            // Its server sends more than its window lets through, so it is not slow.
             (self.category, self.want, self.released) = (Category::Fast, 0.0, 0.0);
             self.resume(now, rules);
             return Outcome::Allocate;

@@ -1,35 +1,35 @@
 //! Slack of the radio leg, by a loop that closes over the radio's reports.
 //!
-//! A window of rate times the least round trip runs dry whenever a round trip is longer: a block
-//! that HARQ repeats holds up what follows, an acknowledgement waits for a scheduling request. Two
-//! things then come together: the cell has free blocks, and the flow's data waits in the proxy.
+//! The radio leg's window is rate times the least round trip. A longer round trip exhausts it: a
+//! block that HARQ repeats delays the blocks behind it, and an acknowledgement waits for a
+//! scheduling request. The cell then has free blocks while the flow's data waits in the proxy.
 //!
-//! - *Raise.* The time that the radio stood idle in a round trip is the time by which the window
-//!   was short, so each report adds it, in the part of a round trip that the report covers. Idle is
-//!   the share of free blocks, but at most the share of its allocation that the flow did not get:
-//!   blocks that are free because the allocation leaves them are not the window's fault. Nothing
-//!   is added while more of the UE's data stands in the RLC than the slack explains.
-//! - *Lower.* A backlog that never empties in a while without idle time was not needed: half of
-//!   the least backlog is taken off.
-//! - Between the two is a band in which nothing moves.
+//! - *Raise.* The window was too short by the time that the radio was idle within one round trip.
+//!   Each report adds this time, for the part of a round trip that it covers. The idle share is the
+//!   share of free blocks, but at most the share of its allocation that the flow did not get: other
+//!   blocks are free because of the allocation. Nothing is added while the RLC holds more of the
+//!   UE's data than the slack explains.
+//! - *Lower.* The radio did not need a backlog that never emptied while it was never idle. Half of
+//!   the least backlog is subtracted.
+//! - Between these two thresholds the slack does not change.
 
 use crate::config::Config;
 use justfull_base::{Duration, Instant};
 
-/// Idle time that is left alone, as a share; below half of it, slack is lowered.
+/// Idle share that changes nothing. Below half of it, a backlog lowers the slack.
 const TOLERANCE: f64 = 0.005;
-/// Part of a standing backlog that is taken off.
+/// Part of a standing backlog that is subtracted.
 const LOWER: f64 = 0.5;
-/// How long a backlog must stand: in reports, in round trips, and in seconds.
+/// Least time that a backlog must stand: in reports, in round trips and in seconds.
 const STANDS_REPORTS: f64 = 4.0;
 const STANDS_RTTS: f64 = 4.0;
 const STANDS_SECONDS: f64 = 0.1;
-/// Data that waited counts as waiting for so many round trips, and for so many seconds at least.
+/// Data counts as waiting for this time after a sample: in round trips, and at least in seconds.
 const WAITS_RTTS: f64 = 2.0;
 const WAITS_SECONDS: f64 = 0.05;
-/// A sender fills its window in so many round trips.
+/// Round trips in which a sender fills its window.
 const BEGIN_RTTS: f64 = 4.0;
-/// Time constant of what flows get of their allocations: in round trips, and in seconds at least.
+/// Time constant of the two byte counts: in round trips, and at least in seconds.
 const MEMORY_RTTS: f64 = 4.0;
 const MEMORY_SECONDS: f64 = 0.1;
 
@@ -43,7 +43,7 @@ pub(crate) struct Greedy {
     /// Least and present round trip of the radio leg.
     pub(crate) least: f64,
     pub(crate) present: f64,
-    /// Since the last sample: seconds, bytes that were delivered, bytes of its allocation.
+    /// Since the last sample: seconds, delivered bytes, allocated bytes.
     pub(crate) passed: f64,
     pub(crate) delivered: f64,
     pub(crate) allocated: f64,
@@ -65,16 +65,16 @@ pub(crate) struct Seen {
 pub(crate) struct Slack {
     /// In seconds.
     pub(crate) value: f64,
-    /// Data waits in the proxy from then until then.
+    /// First and last instant at which data waits in the proxy.
     waits_from: Instant,
     waits_until: Instant,
-    /// Round trips of the radio leg of the last one.
+    /// Least and present round trip of the last sampled flow's radio leg.
     least: f64,
     present: f64,
-    /// Bytes that flows got that are not slow, and bytes of their allocations; both fade.
+    /// Delivered and allocated bytes of the flows that are not slow; both decay.
     delivered: f64,
     allocated: f64,
-    /// Since when, and of that time: idle seconds, all seconds, least backlog.
+    /// Start of the present interval; its idle seconds, all seconds and least backlog.
     since: Instant,
     idle: f64,
     seen: f64,
@@ -135,7 +135,7 @@ impl Slack {
         let rtt = self.allowed_rtt();
         let short = 1.0 - self.delivered / self.allocated.max(1.0);
         let idle = if self.waits(now) { seen.free.min(short).max(0.0) } else { 0.0 };
-        // What the report tells of happened while data waited, not while a sender began.
+        // Data waited during the whole period of the report, and the sender had begun before.
         let waited = now.since(self.waits_from).as_secs_f64() >= seen.period + BEGIN_RTTS * rtt;
         if waited && seen.backlog <= self.value / 2.0 + self.least {
             self.value += (idle - TOLERANCE).max(0.0) * seen.period.min(rtt);

@@ -1,5 +1,5 @@
-//! What would lead the proxy to itself: connections to its own host, and routes that bring what it
-//! sends to a server back to it.
+//! Loops: connections to the proxy's own host, and routes that bring back the proxy's own segments
+//! to a server.
 
 use super::faults::{assert_serves, command};
 use super::*;

@@ -11,8 +11,8 @@ impl Stack {
         self.turn_away(now, packet, DropReason::CoreLoss, driver);
     }
 
-    /// A packet of `now` is dropped for `reason` before the stack sees it: it counts as one that
-    /// entered and was dropped at once. `now` may be before or after what the stack has done.
+    /// Drops a packet of `now` for `reason` before the stack sees it. It counts as entered and as
+    /// dropped. `now` may be earlier than the stack's last step.
     pub fn turn_away<D: Probe>(
         &mut self,
         now: Instant,
