@@ -21,7 +21,7 @@ use justfull_ran::{
     CarrierConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
     QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
+use justfull_run::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::collections::VecDeque;

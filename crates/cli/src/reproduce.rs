@@ -25,8 +25,8 @@ use crate::live::reproduce as live;
 mod live {
     use crate::Failure;
     use justfull_lab::claims::ClaimsError;
+    use justfull_run::results::RunResult;
     use justfull_scenario::{Job, Scenario};
-    use justfull_sim::results::RunResult;
 
     pub(super) fn prepare() -> Result<(), Failure> {
         Err(Failure::lacks("live runs", "live"))

@@ -13,7 +13,8 @@ use justfull_rnis::{
     Callbacks, CellIdentity, Line, Listening, Report, Service, Tls, TlsError, Tokens, open_lines,
     read_lines, serve,
 };
-use justfull_sim::{Progress, World, WorldConfig};
+use justfull_run::WorldConfig;
+use justfull_sim::{Progress, World};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;

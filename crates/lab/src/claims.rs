@@ -11,8 +11,8 @@ mod worlds;
 
 use crate::model::summary::Metric;
 pub use fit::{Fit, FitParameter, FitValue, fit};
+use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting, library, near};
-use justfull_sim::results::RunResult;
 pub use reproduce::{Reproduced, reproduce, reproduce_groups};
 use runs::{Case, Runs};
 use serde::Deserialize;

@@ -17,8 +17,8 @@ pub use claims::{
 pub use fit::{FitRow, FitTable, SensitivityRow};
 pub use grouped::{Grouped, GroupedRow};
 
+use justfull_run::results::RunResult;
 use justfull_scenario::MethodSettings;
-use justfull_sim::results::RunResult;
 use serde::Serialize;
 
 /// Runs of several methods on the same scenarios, with everything needed to repeat them.

@@ -22,7 +22,7 @@
 
 use crate::stats::cdf_share;
 use justfull_base::Duration;
-use justfull_sim::results::{Distribution, FlowResult, RunResult};
+use justfull_run::results::{Distribution, FlowResult, RunResult};
 use serde::Serialize;
 
 /// Greatest distance of two distributions of delay.
@@ -358,7 +358,7 @@ fn distance(a: &[(f64, f64)], b: &[(f64, f64)], slack: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_sim::results::{PingResult, ProxyResult};
+    use justfull_run::results::{PingResult, ProxyResult};
 
     const LONG: Duration = Duration::from_secs(60);
 

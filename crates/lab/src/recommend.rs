@@ -16,7 +16,7 @@
 
 use crate::model::summary::{GroupSummary, Metric, Subject, is_clairvoyant};
 use crate::stats::Summary;
-use justfull_sim::results::{FlowResult, RunResult};
+use justfull_run::results::{FlowResult, RunResult};
 use serde::Serialize;
 
 /// Most that a method may lose beyond what the one that loses least does, in percent of the

@@ -2,9 +2,9 @@
 
 use crate::model::{Comparison, Group};
 use justfull_base::Instant;
+use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario, ScenarioError};
 use justfull_sim::Progress;
-use justfull_sim::results::RunResult;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

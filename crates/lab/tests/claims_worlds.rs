@@ -3,8 +3,8 @@
 use justfull_lab::claims::{ClaimsError, ClaimsFile, Options, Reproduced, load, reproduce};
 use justfull_lab::model::{ClaimRow, SwitchRow, Verdict};
 use justfull_lab::runner::Watch;
+use justfull_run::results::{CellResult, RunResult};
 use justfull_scenario::{Job, Scenario};
-use justfull_sim::results::{CellResult, RunResult};
 
 const HEAD: &str = r#"
 paper = "Made"

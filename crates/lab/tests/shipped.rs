@@ -2,9 +2,9 @@
 //! scenario before and after a run.
 
 use justfull_lab::runner::{self, Outcome, Watch, Watched, run_all};
+use justfull_run::results::RunResult;
 use justfull_scenario::library::{SCENARIOS, scenario};
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
-use justfull_sim::results::RunResult;
 use std::path::Path;
 
 fn settings(set: &[&str]) -> Vec<Setting> {

@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use justfull_base::Dscp;
-use justfull_sim::{Departures, FlowConfig, Traffic, Transport};
+use justfull_run::{Departures, FlowConfig, Traffic, Transport};
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -600,7 +600,7 @@ fn waits(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use justfull_base::{BitRate, Bytes, Duration};
-    use justfull_sim::{Interval, PingConfig, TurnConfig};
+    use justfull_run::{Interval, PingConfig, TurnConfig};
 
     #[test]
     fn pages_paced_transfers_and_transfers_over_udp_are_refused_by_name() {

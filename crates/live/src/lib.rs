@@ -1,9 +1,9 @@
 //! The stack of [`justfull_ran`] on real packets in real time.
 //!
 //! It runs between two or more namespaces, each with a TUN device. What the server side sends goes
-//! down through the stack to a UE's side; what a UE sends goes up through the simulator's uplink.
-//! The algorithms are those of the simulator, unchanged; this crate adds a clock, packet buffers
-//! and the kernel's interfaces.
+//! down through the stack to a UE's side; the packets of a UE go up through the uplink of
+//! [`justfull_run`]. The simulator runs the same algorithms; this crate adds a clock, packet
+//! buffers and the kernel's interfaces.
 
 pub mod applications;
 pub mod arena;
@@ -12,6 +12,7 @@ pub mod driver;
 pub mod lateness;
 pub mod middle;
 pub mod packet;
+pub mod recorder;
 pub mod report;
 pub mod reports;
 pub mod session;

@@ -4,7 +4,7 @@
 use crate::applications::{ApplicationReport, RttSample};
 use justfull_base::Duration;
 use justfull_net::{Network, SystemError};
-use justfull_sim::results::{Distribution, FlowResult, ProxyResult, RunResult};
+use justfull_run::results::{Distribution, FlowResult, ProxyResult, RunResult};
 use std::iter::repeat_n;
 use std::net::SocketAddr;
 

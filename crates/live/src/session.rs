@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use justfull_sim::WorldConfig;
-use justfull_sim::results::RunResult;
+use justfull_run::WorldConfig;
+use justfull_run::results::RunResult;
 
 use crate::applications::{ApplicationReport, Applications, RttSample, flow_ends, kernel_name};
 use crate::capture::Recorder;

@@ -19,8 +19,8 @@ use justfull_ran::{
     FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
     SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::results::{FlowResult, RunResult};
-use justfull_sim::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
+use justfull_run::results::{FlowResult, RunResult};
+use justfull_run::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use justfull_base::make::Make;
 use justfull_queue::AqmConfig;
 use justfull_ran::limiter::{LimiterConfig, conformance};
 use justfull_ran::rb_scheduler::RbSchedulerConfig;
-use justfull_sim::WorldConfig;
+use justfull_run::WorldConfig;
 use justfull_tcp::CcConfig;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

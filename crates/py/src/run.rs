@@ -12,9 +12,10 @@ use justfull_report::export::RunFacts;
 use justfull_report::export::records::{
     PACKET_COLUMNS, PacketRecord, PacketTap, SLOT_COLUMNS, SlotRecord, SlotTap,
 };
+use justfull_run::Tap;
+use justfull_run::results::RunResult;
 use justfull_scenario::{Job, ScenarioError};
-use justfull_sim::results::RunResult;
-use justfull_sim::{Progress, Tap, World};
+use justfull_sim::{Progress, World};
 use justfull_tcp::Segment;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

@@ -190,7 +190,7 @@ mod tests {
         for run in &mut comparison.groups[0].runs {
             run.flows.clear();
             run.layers.clear();
-            run.series = justfull_sim::results::Series::default();
+            run.series = justfull_run::results::Series::default();
         }
         assert!(all(&comparison).is_empty());
         assert!(all(&Comparison::default()).is_empty());

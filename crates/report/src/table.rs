@@ -166,7 +166,7 @@ pub fn markdown(grid: &Grid) -> String {
 mod tests {
     use super::*;
     use justfull_lab::model::example;
-    use justfull_sim::results::{FlowResult, RunResult};
+    use justfull_run::results::{FlowResult, RunResult};
 
     fn group() -> Vec<RunResult> {
         example::comparison(3).groups.remove(0).runs

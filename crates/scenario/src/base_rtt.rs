@@ -7,7 +7,8 @@ use justfull_base::{Bytes, Duration};
 use justfull_ran::PollConfig;
 use justfull_ran::config::Phase;
 use justfull_ran::upf::detect;
-use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, World, WorldConfig};
+use justfull_run::{FlowConfig, Interval, PingConfig, Traffic, WorldConfig};
+use justfull_sim::World;
 use std::sync::Arc;
 
 /// Payload of an echo: what `ping` sends unless it is told otherwise.

@@ -11,7 +11,7 @@ use justfull_base::packet::Protocol;
 use justfull_phy::five_qi::{TABLE, five_qi};
 use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
-use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
+use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
 use justfull_trace::{Format, TracePaths, Values};
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use justfull_base::{Duration, Instant};
 use justfull_ran::carrier::Carrier;
 use justfull_ran::channel::{CapacityUnit, Channel, ChannelContext};
 use justfull_ran::config::{PollConfig, StackConfig};
-use justfull_sim::{FlowConfig, WorldConfig};
+use justfull_run::{FlowConfig, WorldConfig};
 use std::fmt::Write;
 use toml::{Table, Value};
 

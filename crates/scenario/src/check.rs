@@ -9,7 +9,8 @@ use super::resolve::{Case, Resolved};
 use super::sweep::{SweepFile, SweepPath};
 use super::tree::Path;
 use super::{Job, Overrides, Scenario, build, grid, origin};
-use justfull_sim::{World, WorldConfig};
+use justfull_run::WorldConfig;
+use justfull_sim::World;
 use std::path::{Path as FilePath, PathBuf};
 use toml::Value;
 

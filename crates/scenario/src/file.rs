@@ -17,8 +17,8 @@ use justfull_ran::{
     MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
     UpfConfig,
 };
-use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
-use justfull_sim::{GrantConfig, Interval, PingConfig, ProxyConfig, Transport, UplinkConfig};
+use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
+use justfull_run::{GrantConfig, Interval, PingConfig, ProxyConfig, Transport, UplinkConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{
     Column, DecimalSign, Gaps, Idle, Link, MissingCqi, Repeated, Separator, TimeUnit,

@@ -88,9 +88,9 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.push(&justfull_tcp::config::DOC);
     docs.push(&justfull_tcp::kernel::DOC);
     docs.push(&justfull_tcp::receiver::DOC);
-    docs.push(&justfull_sim::uplink::DOC);
-    docs.push(&justfull_sim::PROXY_DOC);
+    docs.push(&justfull_run::uplink::DOC);
+    docs.push(&justfull_run::PROXY_DOC);
     docs.extend(justfull_rapid::DOCS);
-    docs.extend(justfull_sim::traffic::DOCS);
+    docs.extend(justfull_run::traffic::DOCS);
     docs
 }

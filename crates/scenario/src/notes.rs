@@ -9,7 +9,7 @@ use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::PacerConfig;
-use justfull_sim::Transport;
+use justfull_run::Transport;
 use std::collections::BTreeMap;
 use toml::Table;
 

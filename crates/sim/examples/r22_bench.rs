@@ -16,9 +16,8 @@ use justfull_ran::{
     QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_rapid::{Config, ControlConfig};
-use justfull_sim::{
-    FlowConfig, Progress, ProxyConfig, Traffic, Transport, UplinkConfig, World, WorldConfig,
-};
+use justfull_run::{FlowConfig, ProxyConfig, Traffic, Transport, UplinkConfig, WorldConfig};
+use justfull_sim::{Progress, World};
 use justfull_tcp::{CcConfig, Kernel, ReceiverConfig, SenderConfig, Window};
 use std::sync::Arc;
 

@@ -17,9 +17,8 @@ use justfull_ran::{
     CarrierConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
     QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::{
-    FlowConfig, Interval, Progress, Traffic, Transport, UplinkConfig, World, WorldConfig,
-};
+use justfull_run::{FlowConfig, Interval, Traffic, Transport, UplinkConfig, WorldConfig};
+use justfull_sim::{Progress, World};
 use justfull_tcp::{Kernel, ReceiverConfig, SenderConfig, Window};
 
 #[path = "support/mod.rs"]

@@ -15,7 +15,8 @@ use justfull_ran::{
     PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig,
     UpfConfig,
 };
-use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
+use justfull_run::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
+use justfull_sim::{Progress, World};
 
 use std::sync::Arc;
 

@@ -1,15 +1,15 @@
 //! Applications: datagram sources at servers, their peers at UEs, and browsers.
 
-use crate::app_stats::{AppEvent, sent_at};
 use crate::calendar::Calendar;
 use crate::links::{Arrival, Links};
 use crate::node::Node;
-use crate::route::Route;
-use crate::sources::{Kind, Source};
-use crate::tap::Listener;
-use crate::traffic::{Browser, FrameProgress, PageConfig, Request, Wish};
-use crate::uplink::Up;
 use justfull_base::{Instant, Packet, Rng};
+use justfull_run::route::Route;
+use justfull_run::sources::{Kind, Source};
+use justfull_run::tap::Listener;
+use justfull_run::traffic::{Browser, FrameProgress, PageConfig, Request, Wish};
+use justfull_run::uplink::Up;
+use justfull_run::{AppEvent, sent_at};
 
 /// The owner of a timer.
 #[derive(Clone, Copy)]

@@ -27,8 +27,8 @@ struct Entry {
     next: u32,
 }
 
-/// Lazy timers of many members, like [`Timers`](crate::timers::Timers). Memory: 24 B a member, 4
-/// KiB for the days.
+/// Lazy timers of many members, like [`Timers`](justfull_run::timers::Timers). Memory: 24 B a
+/// member, 4 KiB for the days.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     /// The current day; its entries, and any due earlier, are in `today` and `near`.
@@ -192,8 +192,8 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timers::Timers;
     use justfull_base::{Duration, Rng};
+    use justfull_run::timers::Timers;
 
     /// Runs `members` members on a calendar and on a heap. Each is called again after a random time
     /// up to `most`, and now and then one wants to be called earlier than it said.

@@ -1,9 +1,9 @@
 //! The cell: UPF, SDAP, RLC and MAC, and the backlogs of its queues if the scenario asks for them.
 
-use crate::backlog::{Backlogs, Measured};
-use crate::core_loss::CoreLoss;
 use justfull_base::{Instant, Packet, Probe};
 use justfull_ran::{Egress, Stack};
+use justfull_run::CoreLoss;
+use justfull_run::backlog::{Backlogs, Measured};
 
 /// The downlink chain of one cell.
 pub(crate) struct Cell {

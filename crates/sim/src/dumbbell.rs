@@ -22,12 +22,12 @@ pub use config::{DumbbellConfig, DumbbellFlow};
 pub use loss::Loss;
 pub use series::{Sample, Series};
 
-use crate::timers::Timers;
-use crate::wire::Wire;
 use justfull_base::event::Silent;
 use justfull_base::rng::stream_key;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Layer, Packet};
 use justfull_queue::{ManagedQueue, QueueConfig};
+use justfull_run::timers::Timers;
+use justfull_run::wire::Wire;
 use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;

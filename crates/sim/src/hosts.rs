@@ -1,16 +1,16 @@
 //! Servers and UEs: whom a packet is for when it leaves a link.
 
 use crate::applications::Applications;
-use crate::ledger::Ledger;
 use crate::links::{Arrival, Links};
 use crate::monitor::Sent;
 use crate::receivers::Receivers;
-use crate::route::Route;
 use crate::senders::Senders;
-use crate::tap::Listener;
-use crate::uplink::Up;
 use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, Instant};
+use justfull_run::ledger::Ledger;
+use justfull_run::route::Route;
+use justfull_run::tap::Listener;
+use justfull_run::uplink::Up;
 use justfull_tcp::{Ack, CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 
 /// What a flow's packets are for.

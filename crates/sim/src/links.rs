@@ -3,12 +3,12 @@
 
 use crate::monitor::{Monitor, Sent};
 use crate::receivers::AckLink;
-use crate::route::Route;
 use crate::senders::SegmentLink;
-use crate::tap::Listener;
-use crate::uplink::{Up, Uplink};
-use crate::wire::{Wire, Wires};
 use justfull_base::{Duration, Ecn, Instant, Packet};
+use justfull_run::route::Route;
+use justfull_run::tap::Listener;
+use justfull_run::uplink::{Up, Uplink};
+use justfull_run::wire::{Wire, Wires};
 use justfull_tcp::{Ack, Segment};
 
 /// What a UE sees of a packet.

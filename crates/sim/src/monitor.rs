@@ -1,10 +1,10 @@
 //! Follows packets at every step, and stores what they refer to while in transit.
 
-use crate::arena::Arena;
-use crate::recorder::Recorder;
-use crate::tap::{Listener, packet_of};
 use justfull_base::packet::Protocol;
 use justfull_base::{Duration, Event, Instant, Packet, Probe};
+use justfull_run::arena::Arena;
+use justfull_run::recorder::Recorder;
+use justfull_run::tap::{Listener, packet_of};
 use justfull_tcp::{Ack, Segment};
 
 /// The recorder, the tap, and the content behind the payload handles of packets.

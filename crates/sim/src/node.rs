@@ -3,10 +3,11 @@
 //! A node ([`Senders`](crate::senders::Senders),
 //! [`Applications`](crate::applications::Applications), [`Receivers`](crate::receivers::Receivers),
 //! and the [`Cell`](crate::cell::Cell), which may run alone for a while) reports when it acts next.
-//! Its output goes to a link ([`Wires`](crate::wire::Wires), [`Uplink`](crate::uplink::Uplink)),
-//! which keeps it in order until it reaches the next node. A node knows the links that take its
-//! output but no other node. To put a box between two nodes, wire it in [`world`](crate::world): it
-//! takes what a link brings to the second node, and has its own link to that node.
+//! Its output goes to a link ([`Wires`](justfull_run::wire::Wires),
+//! [`Uplink`](justfull_run::uplink::Uplink)), which keeps it in order until it reaches the next
+//! node. A node knows the links that take its output but no other node. To put a box between two
+//! nodes, wire it in [`world`](crate::world): it takes what a link brings to the second node, and
+//! has its own link to that node.
 
 use justfull_base::Instant;
 

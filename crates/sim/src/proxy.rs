@@ -13,28 +13,25 @@
 //! [`wan`] keeps the window that the server is offered, [`steering`] asks the control for it and
 //! for the window of the radio leg.
 
-mod config;
-mod reports;
 mod steering;
 mod wan;
 
-pub use config::{DOC, ProxyConfig, ReportConfig, Stop};
-
 use crate::cell::Cell;
 use crate::hosts::{End, Hosts, tcp};
-use crate::invariants::TcpBytes;
-use crate::ledger::Ledger;
 use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::node::Node;
 use crate::receivers::Receivers;
-use crate::results::ReportsResult;
-use crate::route::Route;
 use crate::senders::{Senders, TcpSender};
-use crate::tap::Listener;
-use crate::traffic::{FlowConfig, Traffic};
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant};
 use justfull_rapid::{ControlConfig, Loss};
+use justfull_run::ProxyConfig;
+use justfull_run::invariants::TcpBytes;
+use justfull_run::ledger::Ledger;
+use justfull_run::results::ReportsResult;
+use justfull_run::route::Route;
+use justfull_run::tap::Listener;
+use justfull_run::traffic::{FlowConfig, Traffic};
 use justfull_tcp::cc::fixed::{self, FixedConfig};
 use justfull_tcp::{Ack, CcConfig, ReceiverConfig, Sender, SenderConfig, Window};
 use steering::Steering;

@@ -2,10 +2,10 @@
 
 use crate::hosts::Hosts;
 use crate::links::{Arrival, Links};
-use crate::tap::Listener;
-use crate::uplink::Up;
 use justfull_base::{Event, Instant, Packet, Probe};
 use justfull_ran::{Egress, StatusWay};
+use justfull_run::tap::Listener;
+use justfull_run::uplink::Up;
 
 /// Takes what the radio delivers and receives the cell's events.
 pub(crate) struct Radio<'a, T> {

@@ -1,9 +1,9 @@
 //! The TCP receivers: of downloads and pages at UEs, of uploads at servers.
 
 use crate::node::Node;
-use crate::route::Route;
-use crate::timers::Timers;
 use justfull_base::Instant;
+use justfull_run::route::Route;
+use justfull_run::timers::Timers;
 use justfull_tcp::{Ack, Receiver, Segment};
 
 /// Takes the acknowledgements of receivers.

@@ -1,10 +1,10 @@
 //! The TCP senders: of downloads and pages at servers, of uploads at UEs.
 
 use crate::node::Node;
-use crate::route::Route;
-use crate::timers::Timers;
 use justfull_base::{BitRate, Duration, Instant};
 use justfull_ran::FiveTuple;
+use justfull_run::route::Route;
+use justfull_run::timers::Timers;
 use justfull_tcp::{Ack, Outlet, Segment, Sender, SenderConfig};
 
 /// Takes the segments of senders.

@@ -18,19 +18,15 @@ use crate::links::Links;
 use crate::node::Node;
 use crate::proxy::Proxy;
 use crate::radio::Radio;
-use crate::results::RunResult;
-use crate::tap::{Listener, Tap};
-use crate::uplink::Up;
 use justfull_base::{ConfigError, Duration, Instant, Packet};
+use justfull_run::results::RunResult;
+use justfull_run::tap::{Listener, Tap};
+use justfull_run::uplink::Up;
+use justfull_run::{Plan, WorldConfig};
 
 mod build;
-mod config;
 mod finish;
 mod reported;
-
-use build::Plan;
-pub use config::WorldConfig;
-pub(crate) use config::{MOST_NAMES, classes, protocol_name, validate};
 
 /// Follows the progress of a run, and may end it.
 pub trait Progress {
@@ -47,6 +43,10 @@ impl Progress for () {
 /// A world that has been built and can be run once. `T` listens to the run.
 pub struct World<T = ()> {
     plan: Plan,
+    /// Number of UEs.
+    ues: usize,
+    /// The most bytes that the uplink can bring from a UE in the measured window, if it has a rate.
+    uplink_most: Option<u64>,
     cell: Cell,
     hosts: Hosts,
     links: Links<T>,

@@ -1,14 +1,12 @@
 //! Goodputs count over the time in which flows are active, and uploads as what their data meets.
 
-mod common;
-
-use common::{cell, ms, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
-use justfull_sim::results::FlowResult;
-use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, UplinkConfig, WorldConfig};
+use justfull_run::results::FlowResult;
+use justfull_run::{FlowConfig, GrantConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use justfull_tcp::CcConfig;
+use justfull_testkit::{cell, ms, run, tcp, udp, upload, world};
 use std::sync::Arc;
 
 /// 1 Mbit/s of payload, a datagram each 10 ms, from `start` to `stop`, in ms.

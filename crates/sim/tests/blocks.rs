@@ -1,9 +1,6 @@
 //! What a cell that deals in resource blocks tells beyond delays: what slices lend, and the way to
 //! the UE.
 
-mod common;
-
-use common::{cell, ms, qfi, run, tcp, udp, world};
 use justfull_base::{Duration, Ratio};
 use justfull_queue::Limit;
 use justfull_ran::channel::{
@@ -13,8 +10,10 @@ use justfull_ran::limiter::{Bdp5gConfig, DqlConfig, EBdp5gConfig, LastPollConfig
 use justfull_ran::pacer::{PacerConfig, UspConfig};
 use justfull_ran::rb_scheduler::{EqpConfig, RbSchedulerConfig};
 use justfull_ran::{CarrierConfig, HarqConfig, PacketDetectionRule, PollConfig, StackConfig};
-use justfull_sim::{Interval, World, WorldConfig};
+use justfull_run::{Interval, WorldConfig};
+use justfull_sim::World;
 use justfull_tcp::CcConfig;
+use justfull_testkit::{cell, ms, qfi, run, tcp, udp, world};
 
 /// 25 blocks of LTE at MCS 28.
 fn blocks() -> StackConfig {

@@ -1,16 +1,14 @@
 //! The loops that RAPID closes over the radio's reports, on radios whose round trip varies.
 
-mod common;
-
-use common::{ms, qfi, run, tcp, world};
 use justfull_base::{Bytes, Duration, Ratio};
 use justfull_queue::Limit;
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, CqiRowsConfig, McsConfig, RowLength};
 use justfull_ran::{CarrierConfig, HarqConfig, PacketDetectionRule, RlcModeConfig};
 use justfull_rapid::{Config, ControlConfig, Loss};
-use justfull_sim::results::RunResult;
-use justfull_sim::{GrantConfig, WorldConfig};
+use justfull_run::results::RunResult;
+use justfull_run::{GrantConfig, WorldConfig};
 use justfull_tcp::CcConfig;
+use justfull_testkit::{ms, qfi, run, tcp, world};
 
 const SECONDS: u64 = 12;
 
@@ -28,7 +26,7 @@ struct Radio {
 
 /// Two downloads, CUBIC and BBR, over a 5 MHz LTE cell with an RLC of 1 MB.
 fn downloads(radio: Radio, control: Option<Config>, report_ms: u64) -> WorldConfig {
-    let mut stack = common::cell(1, CapacityUnit::Bytes, Limit::Bytes(1_000_000));
+    let mut stack = justfull_testkit::cell(1, CapacityUnit::Bytes, Limit::Bytes(1_000_000));
     stack.ue_mut(0).rules = vec![PacketDetectionRule::any(qfi(9))];
     stack.mac.carrier = Some(CarrierConfig { n_prb: 25, ..CarrierConfig::default() });
     stack.rlc.mode = RlcModeConfig::Um(Default::default());

@@ -1,14 +1,13 @@
 //! Random loss between the servers and the UPF.
 
-mod common;
-
-use common::{cell, ms, ping, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Duration, Ratio};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_rapid::{ControlConfig, NoneConfig};
-use justfull_sim::{CoreLoss, Interval, World, WorldConfig};
+use justfull_run::{CoreLoss, Interval, WorldConfig};
+use justfull_sim::World;
 use justfull_tcp::CcConfig;
+use justfull_testkit::{cell, ms, ping, run, tcp, udp, upload, world};
 
 /// Datagrams every millisecond for 100 s over a cell that never queues them.
 fn datagrams(loss: f64) -> WorldConfig {

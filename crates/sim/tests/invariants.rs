@@ -1,16 +1,15 @@
 //! What holds of every run, on worlds that broke it once.
 
-mod common;
-
-use common::{cell, ms, on_time, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Duration};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
 use justfull_ran::StackConfig;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::{PacerConfig, UspConfig};
-use justfull_sim::{Interval, World, WorldConfig};
+use justfull_run::{Interval, WorldConfig};
+use justfull_sim::World;
 use justfull_tcp::CcConfig;
+use justfull_testkit::{cell, ms, on_time, run, tcp, udp, upload, world};
 
 /// W3: what waited at the receiver behind a gap counted when the gap closed, so a window that began
 /// before that had more goodput than the link carries.
@@ -107,7 +106,7 @@ fn more_names_of_flows_than_memory_is_for_are_refused_and_flows_of_one_name_are_
     let mut config = bulk(|_| {});
     let flow = config.flows.remove(1);
     let named =
-        |i: usize| justfull_sim::FlowConfig { name: format!("flow{i}").into(), ..flow.clone() };
+        |i: usize| justfull_run::FlowConfig { name: format!("flow{i}").into(), ..flow.clone() };
     config.flows = (0..1_000).map(named).chain((0..2_000).map(|_| named(7))).collect();
     assert!(World::new(&config).is_ok());
     config.flows.push(named(1_000));

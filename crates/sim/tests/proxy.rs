@@ -1,8 +1,5 @@
 //! A proxy that splits TCP connections in front of the UPF, with each control.
 
-mod common;
-
-use common::{cell, ms, qfi, run, tcp, udp, upload, world};
 use justfull_base::Ratio;
 use justfull_base::{Bytes, Duration};
 use justfull_queue::Limit;
@@ -10,10 +7,12 @@ use justfull_ran::PacketDetectionRule;
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig, RowLength};
 use justfull_ran::{CarrierConfig, HarqConfig, RlcModeConfig};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
-use justfull_sim::results::{FlowResult, RunResult};
-use justfull_sim::{Interval, ProxyConfig, ReportConfig, Stop, World, WorldConfig};
+use justfull_run::results::{FlowResult, RunResult};
+use justfull_run::{Interval, ProxyConfig, ReportConfig, Stop, WorldConfig};
+use justfull_sim::World;
 use justfull_tcp::CcConfig;
 use justfull_tcp::cc::fixed::FixedConfig;
+use justfull_testkit::{cell, ms, qfi, run, tcp, udp, upload, world};
 
 const SPLIT: ControlConfig = ControlConfig::None(NoneConfig {});
 
@@ -60,14 +59,14 @@ fn the_round_trip_of_an_empty_network_is_what_it_is_without_a_proxy() {
         config.flows[0].extra_delay = ms(3);
         config.proxy = ProxyConfig { control, wan_delay: wan_ms.map(ms), ..ProxyConfig::default() };
         // One segment, and every acknowledgement, leaves at once; slots are all that is random.
-        let justfull_sim::Traffic::Tcp { sender, receiver, .. } =
+        let justfull_run::Traffic::Tcp { sender, receiver, .. } =
             (*config.flows[0].traffic).clone()
         else {
             panic!("a TCP flow")
         };
         let receiver = Box::new(justfull_tcp::ReceiverConfig { delayed_ack: false, ..*receiver });
-        let (rate, transport) = (None, justfull_sim::Transport::default());
-        let traffic = justfull_sim::Traffic::Tcp { sender, receiver, size: None, rate, transport };
+        let (rate, transport) = (None, justfull_run::Transport::default());
+        let traffic = justfull_run::Traffic::Tcp { sender, receiver, size: None, rate, transport };
         config.flows[0].traffic = traffic.into();
         run(&config).flows[0].rtt.clone()
     };

@@ -1,16 +1,15 @@
 //! Pings and backlogs against closed formulas.
 
-mod common;
-
-use common::{cell, ms, ping, ping_from_ue, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_rapid::{ControlConfig, NoneConfig};
-use justfull_sim::results::Distribution;
-use justfull_sim::{FlowConfig, Interval, Traffic, TurnConfig, UplinkConfig, World, WorldConfig};
+use justfull_run::results::Distribution;
+use justfull_run::{FlowConfig, Interval, Traffic, TurnConfig, UplinkConfig, WorldConfig};
+use justfull_sim::World;
 use justfull_tcp::cc::fixed::FixedConfig;
 use justfull_tcp::{CcConfig, Recovery, SenderConfig, SpuriousDetection};
+use justfull_testkit::{cell, ms, ping, ping_from_ue, run, tcp, udp, upload, world};
 
 fn normal(mean_ms: u64) -> Interval {
     Interval::Normal { mean: ms(mean_ms), sd: Duration::from_micros(700) }

@@ -1,15 +1,14 @@
 //! Whole runs against what arithmetic says of them.
 
-mod common;
-
-use common::{cell, ms, on_time, run, tcp, udp, world};
 use justfull_base::{BitRate, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{Bdp5gConfig, FixedConfig, LimiterConfig};
-use justfull_sim::results::RunResult;
-use justfull_sim::{Interval, Progress, World};
+use justfull_run::Interval;
+use justfull_run::results::RunResult;
+use justfull_sim::{Progress, World};
 use justfull_tcp::CcConfig;
+use justfull_testkit::{cell, ms, on_time, run, tcp, udp, world};
 
 /// Fails unless `found` is within `share` of `wanted`.
 fn close(found: f64, wanted: f64, share: f64, what: &str) {
@@ -196,7 +195,7 @@ fn every_packet_has_one_fate_in_the_results() {
     let c = result.conservation;
     assert_eq!(c.entered, c.delivered + c.dropped + c.queued);
     let sum =
-        |f: fn(&justfull_sim::results::FlowResult) -> u64| result.flows.iter().map(f).sum::<u64>();
+        |f: fn(&justfull_run::results::FlowResult) -> u64| result.flows.iter().map(f).sum::<u64>();
     assert_eq!(sum(|f| f.entered_packets), c.entered);
     assert_eq!(sum(|f| f.delivered_packets), c.delivered);
     assert_eq!(sum(|f| f.dropped_packets), c.dropped);

@@ -1,18 +1,16 @@
 //! Kinds of traffic and the uplink, in whole worlds, against closed formulas.
 
-mod common;
-
-use common::{app, cell, ms, ping, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
-use justfull_sim::results::RunResult;
-use justfull_sim::traffic::{
+use justfull_run::results::RunResult;
+use justfull_run::traffic::{
     Http, ObjectCount, ObjectSize, PageConfig, Span, VideoConfig, VoipConfig,
 };
-use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, Transport, WorldConfig};
+use justfull_run::{FlowConfig, GrantConfig, Interval, Traffic, Transport, WorldConfig};
 use justfull_tcp::CcConfig;
 use justfull_tcp::cc::fixed::FixedConfig;
+use justfull_testkit::{app, cell, ms, ping, run, tcp, udp, upload, world};
 use std::sync::Arc;
 
 fn cubic() -> CcConfig {

@@ -13,7 +13,7 @@ use justfull_live::lateness::Limit;
 use justfull_live::session::{Outcome, Session};
 use justfull_net::{Stop, privilege};
 use justfull_report::table;
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 use justfull_sim::{Progress, World};
 use serde_json::Value;
 

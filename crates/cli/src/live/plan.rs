@@ -3,8 +3,8 @@
 use crate::Failure;
 use crate::args::{GridArgs, PaceArgs, ScenarioArgs};
 use crate::compare::{self, load};
+use justfull_run::WorldConfig;
 use justfull_scenario::{Job, Scenario, Setting, Value};
-use justfull_sim::WorldConfig;
 use std::path::{Path, PathBuf};
 
 /// A scenario under one method, ready to be run.

@@ -9,8 +9,8 @@ use justfull_live::driver::LiveOptions;
 use justfull_live::lateness::Limit;
 use justfull_live::session::Session;
 use justfull_net::privilege;
+use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario};
-use justfull_sim::results::RunResult;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Times that a run is made until this machine was not late in it; the last one counts.

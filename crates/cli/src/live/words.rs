@@ -5,7 +5,7 @@ use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::Outcome;
 use justfull_net::Running;
 use justfull_net::clock::Priority;
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 
 /// What the tables leave out of the run's beginning.
 pub(super) fn warm_up(result: &RunResult) -> Option<String> {

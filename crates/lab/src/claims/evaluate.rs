@@ -6,7 +6,7 @@ use super::{Basis, Claim, ClaimsFile, Kind, Options, Rule, Runs, Status, TODAY, 
 use crate::model::summary::Metric;
 use crate::model::{ClaimRow, Expected, SwitchValue, Verdict, WorldRow, WorldValue};
 use crate::stats::{Summary, mean, paired_difference};
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 
 /// A verdict against the one that the file records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::{Claim, ClaimsError, ClaimsFile, Kind, OWN_CHANNEL, Options, Under, l
 use crate::model::{FitRow, FitTable, SensitivityRow};
 use crate::runner::{Outcome, Watch, run_all};
 use crate::stats::{Summary, mean};
+use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Overrides, Scenario, Setting, library};
-use justfull_sim::results::RunResult;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;

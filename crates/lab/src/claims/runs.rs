@@ -3,8 +3,8 @@
 use super::{ClaimsError, ClaimsFile, One, Options, notes};
 use crate::model::{Comparison, Group};
 use crate::runner::{self, Outcome, Watch, run_by};
+use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario, ScenarioError};
-use justfull_sim::results::RunResult;
 use std::collections::BTreeMap;
 
 /// Which runs: scenario, trace, switches joined by `+` (empty for none).

@@ -4,7 +4,7 @@ use super::metric::Metric;
 use super::subject::{Subject, had_packets};
 use super::summary::method_names;
 use crate::stats::Summary;
-use justfull_sim::results::{FlowResult, RunResult};
+use justfull_run::results::{FlowResult, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What follows the name of a flow whose data goes up.
@@ -166,7 +166,7 @@ fn parts(
 mod tests {
     use super::*;
     use crate::model::example;
-    use justfull_sim::results::Distribution;
+    use justfull_run::results::Distribution;
 
     fn labels(breakdown: &Breakdown<'_>) -> Vec<String> {
         breakdown.parts.iter().map(|part| part.label.clone()).collect()

@@ -7,11 +7,11 @@ use super::{
 };
 use crate::stats::Summary;
 use justfull_base::Rng;
-use justfull_scenario::MethodSettings;
-use justfull_sim::results::{
+use justfull_run::results::{
     CellResult, Conservation, Distribution, FlowResult, FlowSeries, LayerResult, ReportsResult,
     RlcResult, RunResult, Series, TogetherResult, UplinkResult,
 };
+use justfull_scenario::MethodSettings;
 
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
 const METHODS: [(&str, f64, f64, f64); 8] = [

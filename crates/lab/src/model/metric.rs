@@ -9,7 +9,7 @@ use self::flows::{
     drop_percent, goodput, mean_of, of_delivered, of_pages, weighted, within, worst,
 };
 use super::subject::Subject;
-use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult, SliceResult};
+use justfull_run::results::{Distribution, FlowResult, LayerResult, RunResult, SliceResult};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One number that a run yields.
@@ -613,7 +613,7 @@ fn worst_rtt(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_sim::results::ProxyResult;
+    use justfull_run::results::ProxyResult;
 
     #[test]
     fn metrics_stand_at_their_own_index_and_are_found_by_name() {

@@ -1,6 +1,6 @@
 //! The flows that a result is about: those whose delay the scenario asks for, or all.
 
-use justfull_sim::results::{FlowResult, RunResult};
+use justfull_run::results::{FlowResult, RunResult};
 
 /// The flows whose delay and drops are of interest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 pub use super::metric::Metric;
 pub use super::subject::Subject;
 use crate::stats::Summary;
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 
 /// Name of the policy that knows the grants ahead of time; tables and figures set it apart.
 pub const CLAIRVOYANT: &str = "clairvoyant";

@@ -6,8 +6,8 @@ mod place;
 
 use super::{BY_HAND, CaseFile, Evidence, Measured, Task};
 use crate::runner::{Watch, simulated};
+use justfull_run::results::RunResult;
 use justfull_scenario::{Overrides, Scenario};
-use justfull_sim::results::RunResult;
 use toml::Value;
 
 /// [`SCENARIOS`] with these names.

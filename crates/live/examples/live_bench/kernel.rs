@@ -8,7 +8,7 @@ use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
 use justfull_net::clock::{PRIORITY, Priority, SlotClock, raise_priority};
 use justfull_net::{Network, NetworkConfig, Side, Tun, UeNetwork, privilege};
 use justfull_net::{Port, SystemError};
-use justfull_sim::{Traffic, Transport, WorldConfig};
+use justfull_run::{Traffic, Transport, WorldConfig};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::time::{ClockId, clock_gettime};
 use std::io;

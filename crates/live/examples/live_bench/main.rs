@@ -26,7 +26,7 @@ use justfull_ran::{
     FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
     SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
+use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

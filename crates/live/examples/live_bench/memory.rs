@@ -6,7 +6,7 @@ use justfull_live::lateness::{Lateness, bare_loop};
 use justfull_live::{Ends, Live, LiveOptions, UePort};
 use justfull_net::clock::{Clock, PRIORITY, Priority, SlotClock, raise_priority};
 use justfull_net::{Port, SystemError};
-use justfull_sim::{Interval, Traffic, WorldConfig};
+use justfull_run::{Interval, Traffic, WorldConfig};
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! What only the simulator sends.
 
-use justfull_sim::{Traffic, Transport};
+use justfull_run::{Traffic, Transport};
 
 /// What of it has no application; none if all has.
 pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {

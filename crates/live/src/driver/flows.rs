@@ -1,10 +1,10 @@
 //! The flows of a live run: opened on the stack when their first packets appear, and closed when
 //! others need their place.
 
+use crate::recorder::LiveRecorder;
 use justfull_base::{Dscp, Duration, Instant};
 use justfull_ran::{FiveTuple, Stack};
-use justfull_sim::WorldConfig;
-use justfull_sim::live_recorder::LiveRecorder;
+use justfull_run::WorldConfig;
 use std::collections::BTreeMap;
 
 /// What the packets of a flow have in common.

@@ -1,8 +1,8 @@
 //! What flows have got so far, by their names in the results, for observers.
 
 use super::sojourn::Sojourns;
+use crate::recorder::LiveRecorder;
 use justfull_base::{Duration, Packet};
-use justfull_sim::live_recorder::LiveRecorder;
 use std::sync::Arc;
 
 /// Most names that are told apart; what comes later counts under [`OTHERS`], so that a view stays

@@ -6,10 +6,10 @@ use super::sojourn::Sojourns;
 use crate::arena::Arena;
 use crate::capture::Recorder;
 use crate::packet::mark_ce;
+use crate::recorder::LiveRecorder;
 use justfull_base::{BitRate, DropReason, Duration, Ecn, Event, Instant, Packet, Probe};
 use justfull_ran::{Egress, StatusWay};
-use justfull_sim::live_recorder::LiveRecorder;
-use justfull_sim::wire::Wire;
+use justfull_run::wire::Wire;
 
 /// A packet on the air.
 #[derive(Clone, Copy, Debug)]

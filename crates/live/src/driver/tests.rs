@@ -11,7 +11,8 @@ use justfull_ran::{
     CarrierConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
     QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::{FlowConfig, Interval, Tap, Traffic, UplinkConfig, World};
+use justfull_run::{FlowConfig, Interval, Tap, Traffic, UplinkConfig};
+use justfull_sim::World;
 use justfull_tcp::Segment;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -251,7 +252,7 @@ struct Entries(BTreeMap<u64, (Instant, u32, u32)>);
 
 impl Tap for Entries {
     fn on_event(&mut self, _now: Instant, event: &Event, _segment: Option<&Segment>) {
-        if let Some(packet) = justfull_sim::tap::packet_of(event) {
+        if let Some(packet) = justfull_run::tap::packet_of(event) {
             self.0.entry(packet.id).or_insert((packet.entered, packet.flow, packet.size));
         }
     }
@@ -288,7 +289,7 @@ fn the_packets_of_a_simulated_run_have_the_same_delays_within_a_slot_when_live()
             "{}",
             found.goodput_mbit_s
         );
-        let shares = |d: &justfull_sim::results::Distribution| {
+        let shares = |d: &justfull_run::results::Distribution| {
             [d.mean_ms, d.p25_ms, d.p50_ms, d.p95_ms, d.p99_ms]
         };
         for (a, b) in shares(&found.delay).into_iter().zip(shares(&expected.delay)) {
@@ -555,7 +556,7 @@ fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_familie
 /// Packets delivered and dropped of all flows of `result`, and of the first.
 fn fates(result: &RunResult) -> [u64; 2] {
     let fate =
-        |flow: &justfull_sim::results::FlowResult| flow.delivered_packets + flow.dropped_packets;
+        |flow: &justfull_run::results::FlowResult| flow.delivered_packets + flow.dropped_packets;
     [result.flows.iter().map(fate).sum(), fate(&result.flows[0])]
 }
 

@@ -10,13 +10,13 @@ use super::READ_AT_ONCE;
 use super::ports::{Read, receive, send};
 use crate::arena::Arena;
 use crate::packet::FragmentPorts;
+use crate::recorder::LiveRecorder;
 use crate::report::Account;
 use justfull_base::{BitRate, Duration, Instant};
 use justfull_net::{Port, SystemError};
 use justfull_ran::FiveTuple;
-use justfull_sim::WorldConfig;
-use justfull_sim::live_recorder::LiveRecorder;
-use justfull_sim::wire::Wires;
+use justfull_run::WorldConfig;
+use justfull_run::wire::Wires;
 use std::collections::BTreeMap;
 
 /// One way.

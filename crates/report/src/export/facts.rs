@@ -5,7 +5,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::{Dscp, Duration};
 use justfull_ran::FiveTuple;
 use justfull_ran::channel::CapacityUnit;
-use justfull_sim::{PingConfig, Traffic, WorldConfig};
+use justfull_run::{PingConfig, Traffic, WorldConfig};
 use serde::Serialize;
 
 /// The origin of a file: enough to reproduce it.

@@ -124,7 +124,7 @@ impl Measurements {
 
     /// Hears `event`.
     pub fn hear(&mut self, now: Instant, event: &Event) {
-        let Some(packet) = justfull_sim::tap::packet_of(event) else { return };
+        let Some(packet) = justfull_run::tap::packet_of(event) else { return };
         if !self.datagrams[packet.flow as usize] {
             return;
         }

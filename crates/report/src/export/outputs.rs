@@ -9,7 +9,7 @@ use super::records::{
 use super::sink::ExportError;
 use super::{flent, irtt};
 use justfull_base::{Duration, Event, Instant, Packet};
-use justfull_sim::Tap;
+use justfull_run::Tap;
 use justfull_tcp::{Ack, Segment};
 use std::ffi::OsString;
 use std::io;

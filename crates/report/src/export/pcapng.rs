@@ -22,7 +22,7 @@ use super::facts::{RunFacts, SlotUnit, Way};
 use super::sink::ExportError;
 use justfull_base::packet::Protocol;
 use justfull_base::{Duration, Event, Instant, Layer, Packet};
-use justfull_sim::traffic::UDP_HEADER_BYTES;
+use justfull_run::traffic::UDP_HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
 use packet::{Addressed, Built, Content};
 use std::collections::{BTreeMap, VecDeque};
@@ -158,7 +158,7 @@ impl Capture {
     ) -> io::Result<()> {
         self.land(now)?;
         let uncarried = |packet: &Packet| packet.protocol == Protocol::Tcp && segment.is_none();
-        if justfull_sim::tap::packet_of(event).is_some_and(uncarried) {
+        if justfull_run::tap::packet_of(event).is_some_and(uncarried) {
             return Ok(());
         }
         match event {

@@ -2,7 +2,7 @@
 
 use super::{CdfPoint, EntityRow, FlowPoint, FlowRow, SeriesPoint};
 use justfull_lab::model::{Comparison, Group};
-use justfull_sim::results::{Distribution, RunResult};
+use justfull_run::results::{Distribution, RunResult};
 
 fn all_runs(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult)> {
     comparison.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)))

@@ -5,8 +5,8 @@ use super::outputs::{OutputTap, Outputs};
 use super::sink::ExportError;
 use justfull_lab::model::Comparison;
 use justfull_lab::runner::{self, Watch, Watched};
+use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario, ScenarioError};
-use justfull_sim::results::RunResult;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 

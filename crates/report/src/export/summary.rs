@@ -10,7 +10,7 @@ use super::records::plain;
 use super::value::{Kind, Value};
 use super::{COLUMNS, SCHEMA, rows};
 use justfull_lab::model::Comparison;
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;

@@ -6,7 +6,7 @@ use super::palette::Palette;
 use super::panel::{CAPACITY, Glyph, LINE, Panel, WIDTH, cell, count, legend_height, picture};
 use justfull_lab::model::Group;
 use justfull_lab::model::summary::method_names;
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 use plotters::style::RGBColor;
 
 /// Most points of one line.

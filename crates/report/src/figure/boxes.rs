@@ -8,7 +8,7 @@ use crate::table::BOUND as BOUND_NAME;
 use justfull_lab::model::Group;
 use justfull_lab::model::summary::{Subject, bound_method, method_names};
 use justfull_lab::stats::mean;
-use justfull_sim::results::Distribution;
+use justfull_run::results::Distribution;
 
 /// Quartiles, whiskers and mean of a distribution, in ms.
 struct Summary5 {
@@ -40,7 +40,7 @@ fn box_of(name: &str, parts: &[&Distribution]) -> Option<Summary5> {
 fn boxes(group: &Group) -> Vec<Summary5> {
     let names = method_names(&group.runs);
     let subject = Subject::of(&group.runs);
-    let of = |name: &str, pick: fn(&justfull_sim::results::FlowResult) -> &Distribution| {
+    let of = |name: &str, pick: fn(&justfull_run::results::FlowResult) -> &Distribution| {
         let own = group.runs.iter().filter(|run| run.method == *name);
         own.flat_map(|run| subject.flows(run)).map(pick).collect::<Vec<_>>()
     };

@@ -9,7 +9,7 @@ use super::panel::{Glyph, LINE, Panel, WIDTH, cell, count, legend_height, pictur
 use justfull_lab::model::Group;
 use justfull_lab::model::summary::{Subject, method_names};
 use justfull_lab::stats::{Pool, cdf_quantile};
-use justfull_sim::results::{Distribution, RunResult};
+use justfull_run::results::{Distribution, RunResult};
 
 /// Most points of one line.
 const MOST_POINTS: usize = 110;

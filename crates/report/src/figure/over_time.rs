@@ -6,7 +6,7 @@ use super::palette::Palette;
 use super::panel::{Glyph, LINE, Panel, WIDTH, count, legend_height, picture};
 use justfull_lab::model::Group;
 use justfull_lab::model::summary::method_names;
-use justfull_sim::results::{FlowSeries, RunResult, Series};
+use justfull_run::results::{FlowSeries, RunResult, Series};
 
 const HEIGHT: i32 = 400;
 /// Flow names with a panel: those with `low_latency` first, then in the scenario's order.

@@ -7,7 +7,7 @@ use super::panel::{Panel, WIDTH, count, picture, text_width};
 use justfull_lab::model::summary::method_names;
 use justfull_lab::model::{Family, Group};
 use justfull_lab::stats::mean;
-use justfull_sim::results::SliceResult;
+use justfull_run::results::SliceResult;
 
 /// One row: a slice under one method at one point of the sweep.
 struct Row {

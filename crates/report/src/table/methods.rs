@@ -5,7 +5,7 @@ use justfull_lab::model::breakdown::{Breakdown, MethodRuns, Part, UPLINK};
 use justfull_lab::model::metric::{Metric, Scope};
 use justfull_lab::model::summary::{bound_method, is_clairvoyant};
 use justfull_lab::stats::{LEAST_FOR_INTERVAL, Summary};
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 
 /// Digits after the point that suit values of `metric`.
 pub(super) const fn decimals(metric: Metric) -> usize {

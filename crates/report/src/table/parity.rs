@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use justfull_base::Duration;
     use justfull_lab::parity::LEAST_PACKETS;
-    use justfull_sim::results::{Distribution, FlowResult, RunResult};
+    use justfull_run::results::{Distribution, FlowResult, RunResult};
 
     const LONG: Duration = Duration::from_secs(60);
 

@@ -7,14 +7,14 @@
 //! not show. So the control is told of it and a slot: else a radio leg that is no longer than a
 //! slot would send two segments in each.
 
-use super::config::ReportConfig;
-use super::reports::ReportChannel;
-use crate::results::ReportsResult;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::Stack;
 use justfull_rapid::{
     CellId, Config, Control, ControlConfig, FlowId, Load, Opening, Sample, UeId, Windows,
 };
+use justfull_run::ReportConfig;
+use justfull_run::proxy::ReportChannel;
+use justfull_run::results::ReportsResult;
 
 /// Gain of the smoothed round trip of the server leg, as RFC 6298's.
 const GAIN: u64 = 8;

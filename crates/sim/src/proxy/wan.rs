@@ -1,10 +1,10 @@
 //! The wires between servers and the proxy, and the windows that the proxy offers over them.
 
 use crate::receivers::AckLink;
-use crate::route::Route;
 use crate::senders::SegmentLink;
-use crate::wire::Wires;
 use justfull_base::{BitRate, Duration, Instant};
+use justfull_run::route::Route;
+use justfull_run::wire::Wires;
 use justfull_tcp::{Ack, Segment};
 
 /// A segment on its way to the proxy.
@@ -146,8 +146,8 @@ impl AckLink for Wan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::route::Marks;
     use justfull_base::packet::Protocol;
+    use justfull_run::route::Marks;
 
     fn wan(buffer: u64, window: u64) -> Wan {
         let mut wan = Wan::new(BitRate(0), [Duration::ZERO; 2], &[Duration::ZERO], buffer);

@@ -1,59 +1,30 @@
 //! Building a world: its nodes, its links, its flows.
 
-use super::{World, WorldConfig, classes, validate};
+use super::World;
 use crate::applications::Applications;
-use crate::backlog::Backlogs;
 use crate::cell::Cell;
-use crate::core_loss::CoreLoss;
 use crate::hosts::{End, Hosts, seeded, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::proxy::{Place, Proxy};
 use crate::receivers::Receivers;
-use crate::recorder::Recorder;
-use crate::route::{Marks, Route};
 use crate::senders::{Reconnects, Senders};
-use crate::sources::Source;
-use crate::tap::Listener;
-use crate::traffic::{FlowConfig, Http, PingConfig, Traffic};
-use crate::uplink::{Up, Uplink, UplinkConfig};
-use crate::wire::{Wire, Wires};
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
 use justfull_ran::Stack;
+use justfull_run::CoreLoss;
+use justfull_run::Plan;
+use justfull_run::backlog::Backlogs;
+use justfull_run::config::{WorldConfig, classes, validate};
+use justfull_run::recorder::{Recorder, Window};
+use justfull_run::route::{Marks, Route};
+use justfull_run::sources::Source;
+use justfull_run::tap::Listener;
+use justfull_run::traffic::{FlowConfig, Http, PingConfig, Traffic};
+use justfull_run::uplink::{Up, Uplink, UplinkConfig};
+use justfull_run::wire::{Wire, Wires};
 
-/// What a run needs of its settings once everything is built, without the settings of each UE and
-/// flow.
-pub(super) struct Plan {
-    pub(super) scenario: String,
-    pub(super) method: String,
-    pub(super) seed: u64,
-    pub(super) duration: Duration,
-    pub(super) warmup: Duration,
-    pub(super) shares: Vec<f64>,
-    pub(super) mtu: u32,
-    pub(super) ues: usize,
-    /// The most bytes that the uplink can bring from a UE in the measured window, if it has a
-    /// rate: what is sent in it, plus what was on the wire or partly sent before.
-    pub(super) uplink_most: Option<u64>,
-}
-
-impl Plan {
-    pub(super) fn of(config: &WorldConfig) -> Self {
-        Self {
-            scenario: config.scenario.clone(),
-            method: config.method.clone(),
-            seed: config.stack.seed,
-            duration: config.duration,
-            warmup: config.warmup,
-            shares: config.stack.slices.iter().map(|share| share.0).collect(),
-            mtu: config.stack.mtu,
-            ues: config.stack.ues.len(),
-            uplink_most: uplink_most(config),
-        }
-    }
-}
-
-/// See [`Plan::uplink_most`].
+/// The most bytes that the uplink can bring from a UE in the measured window: the bytes sent in the
+/// window, and those on the wire or partly sent before it. None without a rate.
 fn uplink_most(config: &WorldConfig) -> Option<u64> {
     let farthest = config.flows.iter().map(|flow| flow.extra_delay).max().unwrap_or_default();
     let time = config.duration - config.warmup + config.uplink.delay + farthest;
@@ -77,9 +48,10 @@ impl<T: Listener> World<T> {
         delays.dedup();
         let Members { streams, tcp, applications } = members(config);
         let (classes, openings) = classes(config)?;
-        let (warmup, end) = (Instant::ZERO + config.warmup, Instant::ZERO + config.duration);
+        let warmup = Instant::ZERO + config.warmup;
+        let window = Window { start: warmup, end: Instant::ZERO + config.duration };
         let bins = config.series_bins as usize;
-        let mut recorder = Recorder::new([warmup, end], bins, config.air_delay, classes, &openings);
+        let mut recorder = Recorder::new(window, bins, config.air_delay, classes, &openings);
         let backlogs = || Box::new(Backlogs::new(&config.stack.ues, warmup));
         let mut hosts = Hosts {
             ends: Vec::with_capacity(streams.len()),
@@ -126,7 +98,16 @@ impl<T: Listener> World<T> {
         };
         let backlogs = config.entity_backlog.then(backlogs);
         let cell = Cell { stack, backlogs, loss: CoreLoss::new(config.core_loss, seed) };
-        Ok(Self { plan: Plan::of(config), cell, hosts, links, proxy })
+        let ues = config.stack.ues.len();
+        Ok(Self {
+            plan: Plan::of(config),
+            ues,
+            uplink_most: uplink_most(config),
+            cell,
+            hosts,
+            links,
+            proxy,
+        })
     }
 }
 

@@ -2,14 +2,14 @@
 
 use super::World;
 use crate::hosts::End;
-use crate::invariants::{Carried, Evidence, TcpBytes};
 use crate::monitor::Sent;
 use crate::receivers::TcpReceiver;
-use crate::recorder::conservation;
-use crate::results::RunResult;
 use crate::senders::TcpSender;
-use crate::tap::Listener;
 use justfull_base::Instant;
+use justfull_run::gather::Ended;
+use justfull_run::invariants::{Carried, Evidence, TcpBytes};
+use justfull_run::results::RunResult;
+use justfull_run::tap::Listener;
 
 impl<T: Listener> World<T> {
     pub(super) fn finish(mut self) -> RunResult {
@@ -21,33 +21,18 @@ impl<T: Listener> World<T> {
         for server in self.proxy.iter().flat_map(|proxy| proxy.servers()) {
             recorder.tcp_totals(server.route.flow, &server.sender);
         }
-        let end = Instant::ZERO + self.plan.duration;
-        let entities = self.cell.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let evidence = self.evidence();
-        let recorder = &self.links.monitor.recorder;
-        let mut result = RunResult {
-            scenario: self.plan.scenario,
-            method: self.plan.method,
-            seed: self.plan.seed,
-            duration_s: self.plan.duration.as_secs_f64(),
-            warmup_s: self.plan.warmup.as_secs_f64(),
-            flows: recorder.flows(),
-            layers: recorder.layers(),
-            entities,
+        let end = Instant::ZERO + self.plan.duration;
+        self.plan.gather(Ended {
+            end,
+            recorder: &self.links.monitor.recorder,
+            stack: &self.cell.stack,
+            backlogs: self.cell.backlogs.as_deref_mut(),
             uplink: self.links.uplink.finish(),
-            rlc: self.cell.stack.rlc_stalls(end).into(),
-            cell: recorder.cell(self.cell.stack.slot_unit()),
-            together: recorder.together(),
             reports: self.proxy.as_ref().map(|proxy| proxy.reports()).unwrap_or_default(),
-            slices: recorder.slices(&self.plan.shares),
-            series: recorder.series(),
-            conservation: conservation(&self.cell.stack.conserved()),
-            component_calls: self.links.monitor.calls,
-            never_acted: self.cell.stack.never_acted().into_iter().map(String::from).collect(),
-            broken: None,
-        };
-        result.broken = evidence.broken(&result);
-        result
+            calls: self.links.monitor.calls,
+            evidence,
+        })
     }
 
     /// What the invariants ask for besides the result.
@@ -62,9 +47,9 @@ impl<T: Listener> World<T> {
 
     /// Goodput of each UE's uploads, where its uplink has a rate.
     fn uploaded(&self) -> Vec<Carried> {
-        let Some(most) = self.plan.uplink_most else { return Vec::new() };
+        let Some(most) = self.uplink_most else { return Vec::new() };
         let recorder = &self.links.monitor.recorder;
-        let mut goodput = vec![0; self.plan.ues];
+        let mut goodput = vec![0; self.ues];
         for flow in self.hosts.senders.all().iter().filter(|flow| flow.route.up()) {
             goodput[flow.route.ue as usize] += recorder.goodput_bytes(flow.route.flow as usize);
         }

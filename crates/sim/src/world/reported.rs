@@ -1,9 +1,9 @@
 //! A world whose cell reports of its UEs while it runs, for those outside it.
 
 use super::{Progress, World};
-use crate::results::RunResult;
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
+use justfull_run::results::RunResult;
 
 impl World {
     /// [`World::run`], in which the cell tells `listener` once a `period` of each UE by its number,

@@ -1,7 +1,6 @@
 //! Random cells alone: packets go in at random instants, and the driver wakes the stack in three
 //! ways that must not differ.
 
-use crate::common;
 use crate::draws::{self, MTU};
 use crate::harness::{Reduction, World};
 use crate::reductions;
@@ -374,7 +373,7 @@ impl<const UMTS: bool> World for Cell<UMTS> {
 fn a_packet_stays_only_if_the_rlc_repeats_in_step_with_the_channel_and_harq_not_at_all() {
     let mcs = McsConfig { mcs: vec![20, 0, 5], row: RowLength::Slots(3), at_end: AtEnd::Loop };
     let stays = |transmissions: u8, repeats_after_us: u64| {
-        let mut config = common::cell(1, CapacityUnit::Bytes, Limit::Unlimited);
+        let mut config = justfull_testkit::cell(1, CapacityUnit::Bytes, Limit::Unlimited);
         config.mac.carrier = Some(CarrierConfig::default());
         config.mac.harq = HarqConfig { transmissions, bler: Ratio(0.0), ..HarqConfig::default() };
         config.mac.cqi_delay = 3;

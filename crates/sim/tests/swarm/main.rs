@@ -11,8 +11,6 @@
 
 mod aqms;
 mod cells;
-#[path = "../common/mod.rs"]
-mod common;
 mod draws;
 mod harness;
 #[path = "../../../tcp/tests/endpoints/link.rs"]

@@ -1,23 +1,23 @@
 //! Random worlds: every kind of traffic over a random cell and uplink, run twice.
 
-use crate::common::{app, ms, world};
 use crate::draws::{self, pick};
 use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Rng};
 use justfull_queue::AqmConfig;
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
-use justfull_sim::results::{FlowResult, RunResult};
-use justfull_sim::tap::Tap;
-use justfull_sim::traffic::{
+use justfull_run::results::{FlowResult, RunResult};
+use justfull_run::tap::Tap;
+use justfull_run::traffic::{
     CbrConfig, Http, ObjectSize, OnOffConfig, PageConfig, PingConfig, RequestLaw, RequestSize,
     Span, VideoConfig, VoipConfig,
 };
-use justfull_sim::{
+use justfull_run::{
     FlowConfig, GrantConfig, Interval, ProxyConfig, ReportConfig, Stop, Traffic, Transport,
     TurnConfig, WorldConfig,
 };
 use justfull_tcp::{ReceiverConfig, Segment};
+use justfull_testkit::{app, ms, world};
 use std::fmt;
 use std::sync::Arc;
 

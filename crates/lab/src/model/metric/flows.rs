@@ -1,6 +1,6 @@
 //! Means and percentiles over the flows that a metric is about.
 
-use justfull_sim::results::{Distribution, FlowResult, PageResult};
+use justfull_run::results::{Distribution, FlowResult, PageResult};
 
 /// Number and mean of one of the distributions of a flow's pages.
 pub(super) fn of_pages(

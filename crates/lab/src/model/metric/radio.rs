@@ -1,7 +1,7 @@
 //! What the waits and the queue of the RLC come to over a run.
 
 use super::{Metric, layer};
-use justfull_sim::results::{Distribution, RunResult};
+use justfull_run::results::{Distribution, RunResult};
 
 /// Over how long the goodput and the queue are averaged on each side of a fall, in s.
 const SIDE_S: f64 = 5.0;
@@ -77,7 +77,7 @@ fn average(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use crate::model::metric::Metric;
-    use justfull_sim::results::{Distribution, LayerResult, RunResult, Series};
+    use justfull_run::results::{Distribution, LayerResult, RunResult, Series};
 
     fn with_waits(layer: &str, cdf: Vec<(f64, f64)>) -> RunResult {
         let low_latency_sojourn =

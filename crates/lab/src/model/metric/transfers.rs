@@ -2,7 +2,7 @@
 
 use crate::stats::jain;
 use justfull_base::DropReason;
-use justfull_sim::results::{FlowResult, LayerResult, RunResult};
+use justfull_run::results::{FlowResult, LayerResult, RunResult};
 
 /// When the first and the last sized transfer of `flows` was whole at its receiver, in s; none
 /// unless all are. A flow without an end is passed over.
@@ -54,7 +54,7 @@ pub(super) fn report_percent(run: &RunResult) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use crate::model::metric::Metric;
-    use justfull_sim::results::{
+    use justfull_run::results::{
         Distribution, FlowResult, LayerResult, ReportsResult, RunResult, TogetherResult,
     };
 

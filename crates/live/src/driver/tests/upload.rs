@@ -1,7 +1,7 @@
 //! The row of an upload is that of its data, and goodputs are of the time of their flows.
 
 use super::*;
-use justfull_sim::Transport;
+use justfull_run::Transport;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 
 /// An upload over packets of UDP on ports 2112 and 6000.

@@ -3,7 +3,7 @@
 use super::table::{Column, Runs};
 use crate::export::value::Value;
 use justfull_lab::model::metric::{Metric, pdv};
-use justfull_sim::results::{Distribution, FlowResult, ProxyResult, RunResult};
+use justfull_run::results::{Distribution, FlowResult, ProxyResult, RunResult};
 
 /// One number of a distribution, absent when it has no values.
 fn ms(d: &Distribution, pick: fn(&Distribution) -> f64) -> Value {

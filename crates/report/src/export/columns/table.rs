@@ -2,7 +2,7 @@
 
 use crate::export::value::Value;
 use justfull_lab::model::Group;
-use justfull_sim::results::{EntityResult, FlowResult, FlowSeries, RunResult};
+use justfull_run::results::{EntityResult, FlowResult, FlowSeries, RunResult};
 
 /// A table of the result files.
 pub trait Table {

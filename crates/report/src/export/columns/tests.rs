@@ -3,7 +3,7 @@
 use super::tables::capacity;
 use super::*;
 use crate::export::Value;
-use justfull_sim::results::RunResult;
+use justfull_run::results::RunResult;
 
 fn check<T: Table>(columns: &[Column<T>]) {
     let suffixes = [

@@ -1,0 +1,114 @@
+//! What the kinds of traffic count besides packets: pings, calls, frames, pages.
+
+use crate::results::{FlowResult, PingResult};
+use crate::traffic::{FrameCount, PageCount, PingCount, Traffic, VoipCount};
+use justfull_base::{Duration, Instant};
+
+/// Counts for the flows of one name; the first flow's kind decides which.
+pub struct AppStats(Counts);
+
+enum Counts {
+    /// Packets only.
+    Plain,
+    Ping(PingCount),
+    Voip(Box<VoipCount>),
+    Video(Box<FrameCount>),
+    Page(Box<PageCount>),
+}
+
+/// What a kind of traffic counts besides its packets. It counts if the item was sent within the
+/// measured window.
+#[derive(Clone, Copy, Debug)]
+pub enum AppEvent {
+    /// An echo request, a frame, or a request for a page went out.
+    Sent,
+    /// After this time, a datagram arrived, a reply came back, or a frame was complete.
+    Completed(Duration),
+    /// After this time, a page of as many bytes was complete.
+    Loaded(Duration, u64),
+    /// After this time, an object of a page was complete.
+    Object(Duration),
+    /// After this time, a packet of a page's connection arrived.
+    Packet(Duration),
+    /// A datagram was dropped, or a frame can no longer become complete.
+    Lost,
+}
+
+impl AppStats {
+    /// Counts of packets only.
+    pub const PLAIN: Self = Self(Counts::Plain);
+
+    /// The counts of flows of `traffic`, all 0.
+    #[must_use]
+    pub fn of(traffic: &Traffic) -> Self {
+        Self(Counts::of(traffic))
+    }
+
+    /// Counts `event`.
+    pub fn count(&mut self, event: AppEvent) {
+        self.0.count(event);
+    }
+
+    /// True when the loss of the datagram with payload handle `sent` counts; the handle is then its
+    /// time of sending.
+    #[must_use]
+    pub fn counts_datagrams(&self) -> bool {
+        matches!(self.0, Counts::Ping(_) | Counts::Voip(_))
+    }
+
+    /// Writes the counts into `result`.
+    pub fn finish(&self, result: &mut FlowResult) {
+        self.0.finish(result);
+    }
+}
+
+impl Counts {
+    fn of(traffic: &Traffic) -> Self {
+        match traffic {
+            Traffic::Tcp { .. } | Traffic::Upload { .. } => Self::Plain,
+            Traffic::Udp { .. } | Traffic::Cbr(_) | Traffic::OnOff(_) => Self::Plain,
+            Traffic::Ping(_) => Self::Ping(PingCount::default()),
+            Traffic::Voip(voip) => Self::Voip(Box::new(VoipCount::new(voip))),
+            Traffic::Video(video) => Self::Video(Box::new(FrameCount::new(video))),
+            Traffic::Page(_) => Self::Page(Box::new(PageCount::new())),
+        }
+    }
+
+    fn count(&mut self, event: AppEvent) {
+        match (self, event) {
+            (Self::Ping(ping), AppEvent::Sent) => ping.requests += 1,
+            (Self::Ping(ping), AppEvent::Completed(_)) => ping.replies += 1,
+            (Self::Ping(ping), AppEvent::Lost) => ping.lost += 1,
+            (Self::Voip(voip), AppEvent::Completed(after)) => voip.one_way.record(after),
+            (Self::Voip(voip), AppEvent::Lost) => voip.lost += 1,
+            (Self::Video(frames), AppEvent::Sent) => frames.sent += 1,
+            (Self::Video(frames), AppEvent::Completed(after)) => frames.complete(after),
+            (Self::Video(frames), AppEvent::Lost) => frames.broken += 1,
+            (Self::Page(pages), AppEvent::Sent) => pages.begun += 1,
+            (Self::Page(pages), AppEvent::Loaded(after, bytes)) => pages.loaded(after, bytes),
+            (Self::Page(pages), AppEvent::Object(after)) => pages.object(after),
+            (Self::Page(pages), AppEvent::Packet(after)) => pages.packet(after),
+            (Self::Plain | Self::Page(_), _)
+            | (Self::Voip(_), AppEvent::Sent)
+            | (_, AppEvent::Loaded(..) | AppEvent::Object(_) | AppEvent::Packet(_)) => {}
+        }
+    }
+
+    fn finish(&self, result: &mut FlowResult) {
+        match self {
+            Self::Plain => {}
+            Self::Ping(PingCount { requests, replies, lost }) => {
+                result.ping =
+                    Some(PingResult { requests: *requests, replies: *replies, lost: *lost });
+            }
+            Self::Voip(voip) => result.voip = voip.finish(),
+            Self::Video(frames) => result.frames = Some(frames.finish()),
+            Self::Page(pages) => result.pages = Some(pages.finish()),
+        }
+    }
+}
+
+/// The time of sending stored in a datagram's payload handle.
+pub fn sent_at(handle: u64) -> Instant {
+    Instant::from_nanos(handle)
+}

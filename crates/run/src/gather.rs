@@ -1,0 +1,93 @@
+//! The end of a run: its result, gathered from its parts.
+
+use crate::backlog::Backlogs;
+use crate::config::WorldConfig;
+use crate::invariants::Evidence;
+use crate::recorder::{Recorder, conservation};
+use crate::results::{ReportsResult, RunResult, UplinkResult};
+use justfull_base::{Duration, Instant};
+use justfull_ran::Stack;
+
+/// The settings of a run that its result repeats, without those of each UE and flow.
+pub struct Plan {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Name of the method.
+    pub method: String,
+    /// Seed.
+    pub seed: u64,
+    /// Length of the run.
+    pub duration: Duration,
+    /// Start of the measured window.
+    pub warmup: Duration,
+    /// Share of each slice.
+    pub shares: Vec<f64>,
+    /// Largest packet, in bytes.
+    pub mtu: u32,
+}
+
+/// The parts of a run at its end.
+pub struct Ended<'a> {
+    /// The end of the run.
+    pub end: Instant,
+    /// The statistics of flows, layers and slots.
+    pub recorder: &'a Recorder,
+    /// The downlink chain.
+    pub stack: &'a Stack,
+    /// The backlog of each queue, if the scenario asks for it.
+    pub backlogs: Option<&'a mut Backlogs>,
+    /// The statistics of the uplink.
+    pub uplink: UplinkResult,
+    /// The reports of the radio to a proxy.
+    pub reports: ReportsResult,
+    /// Number of calls of nodes and links.
+    pub calls: u64,
+    /// Evidence for the invariants.
+    pub evidence: Evidence,
+}
+
+impl Plan {
+    /// The plan of `config`.
+    #[must_use]
+    pub fn of(config: &WorldConfig) -> Self {
+        Self {
+            scenario: config.scenario.clone(),
+            method: config.method.clone(),
+            seed: config.stack.seed,
+            duration: config.duration,
+            warmup: config.warmup,
+            shares: config.stack.slices.iter().map(|share| share.0).collect(),
+            mtu: config.stack.mtu,
+        }
+    }
+
+    /// The result of the run. It names the first invariant that the run breaks, if there is one
+    /// ([`RunResult::broken`]).
+    #[must_use]
+    pub fn gather(self, ended: Ended<'_>) -> RunResult {
+        let Ended { end, recorder, stack, backlogs, uplink, reports, calls, evidence } = ended;
+        let mut result = RunResult {
+            scenario: self.scenario,
+            method: self.method,
+            seed: self.seed,
+            duration_s: end.as_secs_f64(),
+            warmup_s: self.warmup.as_secs_f64(),
+            flows: recorder.flows(),
+            layers: recorder.layers(),
+            entities: backlogs.map(|backlogs| backlogs.finish(end)).unwrap_or_default(),
+            uplink,
+            rlc: stack.rlc_stalls(end).into(),
+            cell: recorder.cell(stack.slot_unit()),
+            together: recorder.together(),
+            reports,
+            slices: recorder.slices(&self.shares),
+            series: recorder.series(),
+            conservation: conservation(&stack.conserved()),
+            component_calls: calls,
+            never_acted: stack.never_acted().into_iter().map(String::from).collect(),
+            broken: None,
+        };
+        result.broken = evidence.broken(&result);
+        result
+    }
+}

@@ -1,0 +1,108 @@
+//! When the bytes of a proxied flow left their server and came to the proxy.
+
+use justfull_base::{Duration, Instant};
+use justfull_tcp::Segment;
+use std::collections::VecDeque;
+
+/// The bytes up to an offset, from that of the entry before.
+#[derive(Clone, Copy)]
+struct Entry {
+    end: u64,
+    /// When their server sent them, and when they were in order at the proxy.
+    sent: Instant,
+    arrived: Instant,
+}
+
+/// Entries that a ledger makes room for at its start: 24 kB.
+const FIRST_ENTRIES: usize = 1_024;
+
+/// See the module's page. Memory: an entry for each segment that is in the proxy or on the radio
+/// leg.
+pub struct Ledger {
+    entries: VecDeque<Entry>,
+}
+
+/// How long the last byte of a segment took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trip {
+    /// From its coming to the proxy until it left that for the first time; none for one that was
+    /// sent again.
+    pub residence: Option<Duration>,
+    /// From its server to the UE.
+    pub server_to_ue: Duration,
+}
+
+impl Ledger {
+    /// An empty ledger.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { entries: VecDeque::with_capacity(FIRST_ENTRIES) }
+    }
+
+    /// All bytes up to `end`, the last of which was sent at `sent`, are in order at the proxy.
+    pub fn enter(&mut self, now: Instant, end: u64, sent: Instant) {
+        self.entries.push_back(Entry { end, sent, arrived: now });
+    }
+
+    /// `segment` of the radio leg has come to the UE with bytes that had not been there.
+    pub fn trip(&self, now: Instant, segment: &Segment) -> Option<Trip> {
+        let first = self.entries.front().filter(|entry| entry.end >= segment.end());
+        let entry = first.or_else(|| {
+            let at = self.entries.partition_point(|entry| entry.end < segment.end());
+            self.entries.get(at)
+        })?;
+        let left = segment.sent_at;
+        Some(Trip {
+            residence: (!segment.retransmission).then(|| left.since(entry.arrived)),
+            server_to_ue: now.since(entry.sent),
+        })
+    }
+
+    /// The UE has all bytes below `delivered` in order.
+    pub fn forget(&mut self, delivered: u64) {
+        while self.entries.front().is_some_and(|entry| entry.end <= delivered) {
+            self.entries.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn segment(seq: u64, sent_ms: u64, retransmission: bool) -> Segment {
+        Segment {
+            seq,
+            len: 100,
+            retransmission,
+            sent_at: at(sent_ms),
+            ect: false,
+            cwr: false,
+            mark: justfull_tcp::Mark::None,
+        }
+    }
+
+    #[test]
+    fn a_segments_times_are_those_of_its_last_byte() {
+        let mut ledger = Ledger::new();
+        for i in 0..5 {
+            ledger.enter(at(10 + i), 100 * (i + 1), at(i));
+        }
+        let ms = |n| Duration::from_millis(n);
+        let trip = |residence: Option<u64>, whole| {
+            Some(Trip { residence: residence.map(ms), server_to_ue: ms(whole) })
+        };
+        assert_eq!(ledger.trip(at(30), &segment(0, 20, false)), trip(Some(10), 30));
+        // 150 to 250: its last byte is in the third entry.
+        assert_eq!(ledger.trip(at(31), &segment(150, 21, false)), trip(Some(9), 29));
+        ledger.forget(250);
+        assert_eq!(ledger.trip(at(40), &segment(200, 35, true)), trip(None, 38));
+        assert_eq!(ledger.trip(at(40), &segment(400, 35, false)), trip(Some(21), 36));
+        ledger.forget(500);
+        assert_eq!(ledger.trip(at(41), &segment(400, 35, false)), None);
+    }
+}

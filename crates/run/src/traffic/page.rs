@@ -1,0 +1,666 @@
+//! Page loads: a main object, time to parse it, then its embedded objects over parallel TCP
+//! connections.
+//!
+//! The HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance evaluation, annex
+//! A; the distributions of ns-3's 3gpp-http application): truncated lognormal object sizes, a
+//! truncated Pareto number of embedded objects, exponential parsing and reading times. The defaults
+//! are its numbers: about 56 kB a page, small today. A page of 2024 (HTTP Archive, median for
+//! desktops) is `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
+//!
+//! The browser requests the main object on its first connection and, once that has arrived and is
+//! parsed, the embedded ones, one request at a time on each connection. A page is loaded when its
+//! last object has arrived. Connections persist over pages, so there are no handshakes, and the
+//! congestion window survives unless the control restarts it after idling. A request is one packet
+//! on the uplink; if the queue there has no room, it is sent again after 1 s (RFC 6298's first
+//! timeout).
+//!
+//! Or as P06 has it: over HTTP/1.0 each object has a connection of its own, with a handshake, in
+//! one of the parallel places, from another port of the UE; over HTTP/1.1 one connection takes the
+//! requests for all embedded objects at once. As in ns-2 the server, not the UE, sends the SYN,
+//! once it has the request: the round trips are the same two.
+
+use crate::results::PageResult;
+use crate::times::Times;
+use crate::traffic::Span;
+use justfull_base::error::ensure;
+use justfull_base::param::{Form, Param};
+use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng, choice, table};
+use justfull_tcp::{ReceiverConfig, SenderConfig};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// A request that found no room is repeated after this time.
+pub(crate) const RETRY: Duration = Duration::from_secs(1);
+
+/// Most connections of a page.
+pub(crate) const MOST_CONNECTIONS: u32 = 32;
+
+/// Size of an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ObjectSize {
+    /// Always the same.
+    Constant(Bytes),
+    /// Lognormal, redrawn until it is within its bounds.
+    Lognormal(Lognormal),
+}
+
+table! {
+    /// A truncated lognormal law.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Lognormal {
+        /// Mean before truncation.
+        mean: Bytes;
+        /// Standard deviation before truncation.
+        sd: Bytes;
+        /// Least size.
+        min: Bytes;
+        /// Greatest size.
+        max: Bytes;
+    }
+}
+
+/// The model's lognormal distribution of sizes, at most 2 MB.
+fn lognormal(mean: u64, sd: u64, min: u64) -> ObjectSize {
+    let [mean, sd, min, max] = [mean, sd, min, 2_000_000].map(Bytes);
+    ObjectSize::Lognormal(Lognormal { mean, sd, min, max })
+}
+
+impl Param for ObjectSize {
+    const UNIT: &'static str = "bytes, or { mean, sd, min, max }";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Bytes::form(), Lognormal::form()])
+    }
+
+    fn allowed() -> String {
+        "1B to 1GiB".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(size) => size.written(),
+            Self::Lognormal(law) => law.written(),
+        }
+    }
+}
+
+impl Param for ObjectCount {
+    const UNIT: &'static str = "number, or { pareto, least, most }";
+
+    fn form() -> Form {
+        Form::OneOf(vec![u32::form(), ParetoCount::form()])
+    }
+
+    fn allowed() -> String {
+        "at most 10000".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(count) => count.written(),
+            Self::Pareto(law) => law.written(),
+        }
+    }
+}
+
+impl ObjectSize {
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        match self {
+            Self::Constant(size) => size.0,
+            Self::Lognormal(law) => {
+                let ratio = law.sd.0 as f64 / law.mean.0 as f64;
+                let variance = libm::log(1.0 + ratio * ratio);
+                let location = libm::log(law.mean.0 as f64) - variance / 2.0;
+                loop {
+                    let size = libm::exp(location + libm::sqrt(variance) * rng.normal());
+                    if (law.min.0 as f64..=law.max.0 as f64).contains(&size) {
+                        return (size as u64).max(1);
+                    }
+                }
+            }
+        }
+    }
+
+    fn validate(&self, name: &str) -> Result<(), ConfigError> {
+        let gib = 1 << 30;
+        match self {
+            Self::Constant(size) => ensure(
+                (1..=gib).contains(&size.0),
+                name,
+                size,
+                "1B to 1GiB",
+                "an object has content",
+            ),
+            Self::Lognormal(Lognormal { mean, sd, min, max }) => {
+                let sound = min.0 >= 1 && min.0 <= mean.0 && mean.0 <= max.0 && max.0 <= gib;
+                let bound = "1B <= min <= mean <= max <= 1GiB";
+                ensure(
+                    sound,
+                    &format!("{name}.mean"),
+                    mean,
+                    bound,
+                    "most draws are within the bounds",
+                )?;
+                let most = 100 * mean.0;
+                ensure(
+                    sd.0 <= most,
+                    &format!("{name}.sd"),
+                    sd,
+                    "at most 100 means",
+                    "most draws are within the bounds",
+                )
+            }
+        }
+    }
+}
+
+/// Size of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RequestSize {
+    /// Always this on the IP layer.
+    Constant(Bytes),
+    /// Lognormal, with the headers of its connection on top.
+    LogNormal(RequestLaw),
+}
+
+table! {
+    /// A lognormal law by what the logarithm of a size in bytes has.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct RequestLaw {
+        /// Mean of the logarithm.
+        ln_mean: f64 where (within(0.0, 7.0));
+        /// Standard deviation of the logarithm.
+        ln_sd: f64 where (within(0.0, 2.0));
+    }
+}
+
+impl Param for RequestSize {
+    const UNIT: &'static str = "bytes, or { ln_mean, ln_sd }";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Bytes::form(), RequestLaw::form()])
+    }
+
+    fn allowed() -> String {
+        "40B to the MTU; ln_mean 0 to 7, ln_sd 0 to 2".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(size) => size.written(),
+            Self::LogNormal(law) => law.written(),
+        }
+    }
+}
+
+impl RequestSize {
+    /// Bytes on the IP layer; one beyond `mtu` counts as that much.
+    fn draw(&self, rng: &mut Rng, header: u32, mtu: u32) -> u32 {
+        match self {
+            Self::Constant(size) => size.0 as u32,
+            Self::LogNormal(RequestLaw { ln_mean, ln_sd }) => {
+                let size = libm::exp(ln_mean + ln_sd * rng.normal());
+                (header + (size as u32).max(1)).min(mtu)
+            }
+        }
+    }
+
+    fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+        match self {
+            Self::Constant(size) => {
+                let fits = (40..=u64::from(mtu)).contains(&size.0);
+                ensure(fits, "request", size, "40B to the MTU", "one packet")
+            }
+            Self::LogNormal(RequestLaw { ln_mean, ln_sd }) => {
+                let fits = (0.0..=7.0).contains(ln_mean);
+                ensure(fits, "request.ln_mean", ln_mean, "0 to 7", "one packet")?;
+                let fits = (0.0..=2.0).contains(ln_sd);
+                ensure(fits, "request.ln_sd", ln_sd, "0 to 2", "one packet")
+            }
+        }
+    }
+}
+
+choice! {
+    serde;
+    /// How objects share connections.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Http {
+        /// HTTP/1.1 without pipelining: parallel connections that live on, one request at a time on
+        /// each.
+        #[default]
+        Parallel = "parallel",
+        /// HTTP/1.0: a connection with a handshake for each object, as many at a time as there are
+        /// `connections`.
+        Http10 = "1.0",
+        /// HTTP/1.1 with pipelining: one connection that lives on, all embedded objects requested
+        /// at once.
+        Http11 = "1.1",
+    }
+}
+
+/// Number of embedded objects of a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ObjectCount {
+    /// Always the same.
+    Constant(u32),
+    /// Pareto with shape `pareto` from `least` on; values beyond `most` count as `most`. The result
+    /// is rounded, then `least` is subtracted.
+    Pareto(ParetoCount),
+}
+
+table! {
+    /// A truncated Pareto law.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct ParetoCount {
+        /// Shape.
+        pareto: f64 where (within(0.1, 100.0));
+        /// Where the law begins.
+        least: u32 where (within(1, 10_000));
+        /// Where it ends.
+        most: u32 where (within(1, 10_000).and("not below least", |c| c.least <= c.most));
+    }
+}
+
+impl ObjectCount {
+    fn draw(&self, rng: &mut Rng) -> u32 {
+        match self {
+            Self::Constant(n) => *n,
+            Self::Pareto(ParetoCount { pareto, least, most }) => {
+                let drawn = f64::from(*least) / libm::pow(1.0 - rng.unit(), 1.0 / pareto);
+                (drawn.min(f64::from(*most)) + 0.5) as u32 - least
+            }
+        }
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Constant(n) => {
+                ensure(*n <= 10_000, "objects", n, "at most 10000", "objects of one page")
+            }
+            Self::Pareto(ParetoCount { pareto, least, most }) => {
+                let sound = (0.1..=100.0).contains(pareto);
+                ensure(sound, "objects.pareto", pareto, "0.1 to 100", "shape of a Pareto law")?;
+                let sound = *least >= 1 && least <= most && *most <= 10_000;
+                ensure(sound, "objects.most", most, "least to 10000", "objects of one page")
+            }
+        }
+    }
+}
+
+table! {
+    /// Settings of page loads.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct PageConfig with Default {
+        /// Size of the main object.
+        main: ObjectSize = lognormal(10_710, 25_032, 100);
+        /// Size of an embedded object.
+        embedded: ObjectSize = lognormal(7_758, 126_168, 50);
+        /// Number of embedded objects.
+        objects: ObjectCount = ObjectCount::Pareto(ParetoCount { pareto: 1.1, least: 2, most: 55 });
+        /// From the main object's arrival to the first request for an embedded object.
+        parsing: Span = Span::Exponential { exponential: Duration::from_millis(130) };
+        /// From a page's last object to the next page.
+        reading: Span = Span::Exponential { exponential: Duration::from_secs(30) };
+        /// How objects share connections.
+        http: Http = Http::Parallel;
+        /// Size of a request on the IP layer, or the law of its payload.
+        request: RequestSize = RequestSize::Constant(Bytes(350));
+        /// Parallel connections.
+        connections: u32 = 6, within(1, MOST_CONNECTIONS)
+            .and("1 with http = 1.1", |c| c.http != Http::Http11 || c.connections == 1),
+            "browsers open about six to a server";
+        /// The server's end of each connection.
+        sender: SenderConfig = SenderConfig::default();
+        /// The UE's end of each connection.
+        receiver: ReceiverConfig = ReceiverConfig::default();
+    }
+}
+
+impl PageConfig {
+    /// Checks every bound; `mtu` is that of the cell.
+    ///
+    /// # Errors
+    /// The first field out of bounds.
+    pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
+        self.main.validate("main")?;
+        self.embedded.validate("embedded")?;
+        self.objects.validate()?;
+        self.request.validate(mtu)?;
+        super::check_mss(&self.sender, mtu)?;
+        self.validate()
+    }
+}
+
+/// What a browser is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing until the next page.
+    Reading,
+    /// The main object is requested.
+    Main,
+    /// The main object has arrived.
+    Parsing,
+    /// Embedded objects are requested.
+    Embedded,
+}
+
+/// One connection of a browser.
+#[derive(Clone, Debug, Default)]
+struct Connection {
+    /// Bytes requested since the start.
+    asked: u64,
+    /// Objects in transit: where each ends, and when it was requested.
+    due: VecDeque<(u64, Instant)>,
+}
+
+/// A request to send: its connection, the number of bytes that it asks for, and its own size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Number of the connection among those of the page.
+    pub connection: u32,
+    /// Bytes of the answer.
+    pub bytes: u64,
+    /// Bytes of the request.
+    pub size: u32,
+}
+
+/// A user who loads one page after another.
+#[derive(Clone, Debug)]
+pub struct Browser {
+    config: PageConfig,
+    rng: Rng,
+    stop: Instant,
+    phase: Phase,
+    began: Instant,
+    /// Bytes of the objects that the page has requested.
+    bytes: u64,
+    /// Embedded objects not yet requested.
+    left: u32,
+    mtu: u32,
+    connections: Vec<Connection>,
+    refused: Vec<Request>,
+}
+
+/// What a browser asks of the driver.
+#[derive(Debug, Default)]
+pub struct Wish {
+    /// To be called at this instant.
+    pub wake: Option<Instant>,
+    /// The page begun at this instant, with all its bytes, is loaded.
+    pub loaded: Option<(Instant, u64)>,
+}
+
+impl Browser {
+    /// A browser, and when it loads its first page: at random within one mean parsing time after
+    /// `start`.
+    pub fn new(
+        config: &PageConfig,
+        mtu: u32,
+        [start, stop]: [Instant; 2],
+        mut rng: Rng,
+    ) -> (Self, Instant) {
+        let first = start + config.parsing.mean().scaled(rng.unit());
+        let connections = vec![Connection::default(); config.connections as usize];
+        let browser = Self {
+            config: config.clone(),
+            rng,
+            stop,
+            phase: Phase::Reading,
+            began: start,
+            bytes: 0,
+            left: 0,
+            mtu,
+            connections,
+            refused: Vec::new(),
+        };
+        (browser, first)
+    }
+
+    /// Its timer has fired; appends requests to `out`. True when a page was begun.
+    pub fn wake(&mut self, now: Instant, out: &mut Vec<Request>) -> bool {
+        out.append(&mut self.refused);
+        match self.phase {
+            Phase::Reading if now < self.stop => {
+                self.phase = Phase::Main;
+                (self.began, self.bytes) = (now, 0);
+                let bytes = self.config.main.draw(&mut self.rng);
+                self.ask(now, 0, bytes, out);
+                return true;
+            }
+            Phase::Parsing => {
+                self.phase = Phase::Embedded;
+                let pipelined = self.config.http == Http::Http11;
+                let requests = if pipelined { self.left as usize } else { self.connections.len() };
+                for i in 0..requests {
+                    self.ask_next(now, if pipelined { 0 } else { i }, out);
+                }
+            }
+            Phase::Reading | Phase::Main | Phase::Embedded => {}
+        }
+        false
+    }
+
+    fn ask(&mut self, now: Instant, connection: usize, bytes: u64, out: &mut Vec<Request>) {
+        let header = self.config.sender.header;
+        let size = self.config.request.draw(&mut self.rng, header, self.mtu);
+        let on = &mut self.connections[connection];
+        on.asked += bytes;
+        on.due.push_back((on.asked, now));
+        self.bytes += bytes;
+        out.push(Request { connection: connection as u32, bytes, size });
+    }
+
+    fn ask_next(&mut self, now: Instant, connection: usize, out: &mut Vec<Request>) {
+        if self.left > 0 {
+            self.left -= 1;
+            let bytes = self.config.embedded.draw(&mut self.rng);
+            self.ask(now, connection, bytes, out);
+        }
+    }
+
+    /// `request` found no room; returns the instant at which to send it again.
+    pub fn refused(&mut self, now: Instant, request: Request) -> Instant {
+        self.refused.push(request);
+        now + RETRY
+    }
+
+    /// `delivered` bytes have arrived in order on `connection` since the start; calls `object` with
+    /// the instant of the request for each object that is whole with them.
+    pub fn arrived(
+        &mut self,
+        now: Instant,
+        (connection, delivered): (usize, u64),
+        out: &mut Vec<Request>,
+        mut object: impl FnMut(Instant),
+    ) -> Wish {
+        let at = &mut self.connections[connection];
+        let mut whole = false;
+        while let Some((_, asked)) = at.due.front().copied().filter(|due| due.0 <= delivered) {
+            at.due.pop_front();
+            object(asked);
+            whole = true;
+        }
+        if !whole || !at.due.is_empty() {
+            return Wish::default();
+        }
+        if self.phase == Phase::Main {
+            self.left = self.config.objects.draw(&mut self.rng);
+            if self.left > 0 {
+                self.phase = Phase::Parsing;
+                return Wish {
+                    wake: Some(now + self.config.parsing.draw(&mut self.rng)),
+                    loaded: None,
+                };
+            }
+        } else {
+            self.ask_next(now, connection, out);
+            if self.connections.iter().any(|c| !c.due.is_empty()) {
+                return Wish::default();
+            }
+        }
+        self.phase = Phase::Reading;
+        let next = now + self.config.reading.draw(&mut self.rng);
+        let loaded = Some((self.began, self.bytes));
+        Wish { wake: Some(next).filter(|at| *at < self.stop), loaded }
+    }
+}
+
+/// Counts for the browsers of one name, over pages begun in the measured window.
+pub(crate) struct PageCount {
+    pub(crate) begun: u64,
+    load: Times,
+    object: Times,
+    end_to_end: Times,
+    /// Sum over pages of bytes over time, in kbit/s.
+    goodput: f64,
+}
+
+impl PageCount {
+    pub(crate) fn new() -> Self {
+        let [load, object, end_to_end] = [(); 3].map(|()| Times::new());
+        Self { begun: 0, load, object, end_to_end, goodput: 0.0 }
+    }
+
+    /// A page of `bytes` was loaded within `time`.
+    pub(crate) fn loaded(&mut self, time: Duration, bytes: u64) {
+        self.load.record(time);
+        self.goodput += bytes as f64 * 8e-3 / time.as_secs_f64();
+    }
+
+    /// An object was there `time` after its request.
+    pub(crate) fn object(&mut self, time: Duration) {
+        self.object.record(time);
+    }
+
+    /// A packet of a connection came to the UE `time` after its server had sent it.
+    #[inline]
+    pub(crate) fn packet(&mut self, time: Duration) {
+        self.end_to_end.record(time);
+    }
+
+    pub(crate) fn finish(&self) -> PageResult {
+        let load = self.load.finish();
+        let loaded = load.count;
+        PageResult {
+            begun: self.begun,
+            loaded,
+            load,
+            object: self.object.finish(),
+            end_to_end: self.end_to_end.finish(),
+            transfer_goodput_kbit_s: (loaded > 0).then(|| self.goodput / loaded as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_laws_have_the_means_that_3gpp_states() {
+        let (config, mut rng) = (PageConfig::default(), Rng::stream(1, "pages"));
+        let n = 200_000;
+        let mut mean = |draw: &mut dyn FnMut(&mut Rng) -> u64| {
+            (0..n).map(|_| draw(&mut rng)).sum::<u64>() as f64 / f64::from(n)
+        };
+        let main = mean(&mut |rng| config.main.draw(rng));
+        let embedded = mean(&mut |rng| config.embedded.draw(rng));
+        let objects = mean(&mut |rng| u64::from(config.objects.draw(rng)));
+        assert!((main / 10_700.0 - 1.0).abs() < 0.05, "main object: {main} B");
+        assert!((embedded / 8_100.0 - 1.0).abs() < 0.15, "embedded object: {embedded} B");
+        // 2^1.1 (2^-0.1 - 55^-0.1) / 0.1: the mean that 3GPP states, with values beyond 55 counted
+        // as 55.
+        assert!((objects / 5.64 - 1.0).abs() < 0.03, "embedded objects: {objects}");
+    }
+
+    #[test]
+    fn a_page_is_a_main_object_then_the_others_over_all_connections() {
+        let config = PageConfig {
+            main: ObjectSize::Constant(Bytes(1_000)),
+            embedded: ObjectSize::Constant(Bytes(500)),
+            objects: ObjectCount::Constant(3),
+            parsing: Span::Constant(Duration::from_millis(100)),
+            reading: Span::Constant(Duration::from_secs(5)),
+            connections: 2,
+            ..PageConfig::default()
+        };
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let (mut browser, _) =
+            Browser::new(&config, 1500, [at(0), Instant::NEVER], Rng::stream(1, "b"));
+        let mut out = Vec::new();
+        assert!(browser.wake(at(10), &mut out));
+        assert_eq!(std::mem::take(&mut out), [Request { connection: 0, bytes: 1_000, size: 350 }]);
+        assert!(
+            browser.arrived(at(50), (0, 999), &mut out, |_| ()).wake.is_none(),
+            "a byte is missing"
+        );
+        assert_eq!(
+            browser.arrived(at(60), (0, 1_000), &mut out, |_| ()).wake,
+            Some(at(160)),
+            "it parses"
+        );
+        assert!(!browser.wake(at(160), &mut out));
+        let asked = |connection| Request { connection, bytes: 500, size: 350 };
+        assert_eq!(std::mem::take(&mut out), [asked(0), asked(1)]);
+        assert_eq!(browser.refused(at(160), asked(1)), at(1_160));
+        assert!(browser.arrived(at(200), (0, 1_500), &mut out, |_| ()).loaded.is_none());
+        assert_eq!(std::mem::take(&mut out), [asked(0)], "the third object");
+        assert!(
+            browser.arrived(at(300), (0, 2_000), &mut out, |_| ()).loaded.is_none(),
+            "one is missing"
+        );
+        browser.wake(at(1_160), &mut out);
+        assert_eq!(std::mem::take(&mut out), [asked(1)], "again");
+        let mut times = Vec::new();
+        let wish = browser.arrived(at(1_400), (1, 500), &mut out, |asked| times.push(asked));
+        assert_eq!((wish.loaded, wish.wake), (Some((at(10), 2_500)), Some(at(6_400))));
+        assert_eq!(times, [at(160)], "the time of an object counts from when it was wanted");
+    }
+
+    #[test]
+    fn over_http_1_1_all_embedded_objects_are_requested_at_once_and_come_one_after_the_other() {
+        let law = RequestLaw { ln_mean: 5.93, ln_sd: 0.32 };
+        let config = PageConfig {
+            http: Http::Http11,
+            connections: 1,
+            main: ObjectSize::Constant(Bytes(1_000)),
+            embedded: ObjectSize::Constant(Bytes(500)),
+            objects: ObjectCount::Constant(3),
+            request: RequestSize::LogNormal(law),
+            ..PageConfig::default()
+        };
+        assert_eq!(config.fits(1500), Ok(()));
+        let two = PageConfig { connections: 2, ..config.clone() };
+        assert_eq!(two.fits(1500).map_err(|e| e.field), Err("connections".into()));
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let times = [at(0), Instant::NEVER];
+        let (mut browser, _) = Browser::new(&config, 1500, times, Rng::stream(1, "b"));
+        let mut out = Vec::new();
+        assert!(browser.wake(at(0), &mut out));
+        browser.arrived(at(100), (0, 1_000), &mut out, |_| ());
+        browser.wake(at(200), &mut out);
+        assert!(out.len() == 4 && out.iter().all(|request| request.connection == 0));
+        assert!(out.iter().all(|request| (100..1500).contains(&request.size)), "{out:?}");
+        let mut whole = 0;
+        assert!(browser.arrived(at(300), (0, 2_100), &mut out, |_| whole += 1).loaded.is_none());
+        let wish = browser.arrived(at(400), (0, 2_500), &mut out, |_| whole += 1);
+        assert_eq!((whole, wish.loaded), (3, Some((at(0), 2_500))));
+    }
+
+    #[test]
+    fn requests_have_the_mean_of_their_law() {
+        let size = RequestSize::LogNormal(RequestLaw { ln_mean: 5.93, ln_sd: 0.32 });
+        let mut rng = Rng::stream(1, "requests");
+        let sum: u64 = (0..100_000).map(|_| u64::from(size.draw(&mut rng, 60, 1500))).sum();
+        // exp(5.93 + 0.32^2 / 2) = 396 B, rounded down, and the headers.
+        assert!((sum as f64 / 1e5 - 455.6).abs() < 1.5, "{}", sum as f64 / 1e5);
+    }
+}

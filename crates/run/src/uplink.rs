@@ -1,0 +1,395 @@
+//! The path from the UEs back to the servers: each UE's queue and its access to the uplink, then a
+//! wire of fixed delay.
+//!
+//! Acknowledgements, replies, requests and uploads of a UE, and the STATUS PDUs of the RLC of UMTS,
+//! share one queue, in order and bounded in bytes; what does not fit is dropped. There are three
+//! modes of access, in the terms of TS 38.321:
+//!
+//! - *none* (default): the uplink is no bottleneck; a packet is on the wire at once.
+//! - *rate*: each UE sends at a constant rate.
+//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant. New data
+//!   triggers a scheduling request (clause 5.4.4), sent at the UE's next occasion (`sr_period`,
+//!   `sr_offset`). After `grant_delay`, the base station's response time plus k2 (TS 38.214 clause
+//!   6.1.2.1), the PUSCH carries `grant` bytes and, if something is left, a buffer status report
+//!   (clause 5.4.5). The report brings the next grant `bsr_delay` later; from then on every PUSCH
+//!   reports again, so grants follow every `period` until the buffer is empty. With `configured =
+//!   true` (clause 5.8.2, configured grant) there is a PUSCH every `period` without requests.
+//!
+//! So the wait of a lone packet is uniform from `grant_delay` to `grant_delay + sr_period` with
+//! scheduling requests, and from 0 to `period` with configured grants; a full buffer drains at
+//! `grant` / `period`. Packets are segmented to fill grants. Not modelled: HARQ retransmissions,
+//! power headroom, more than one logical channel (no prioritisation among QoS flows), and UEs that
+//! compete for uplink resources. The grant delay stands for all processing.
+
+mod docs;
+
+pub use docs::DOC;
+
+use crate::results::UplinkResult;
+use crate::timers::Timers;
+use crate::times::Times;
+use crate::wire::{Wire, Wires};
+use justfull_base::error::ensure;
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng, table};
+use justfull_ran::StatusWay;
+use justfull_tcp::Ack;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// What a UE sends.
+#[derive(Clone, Copy, Debug)]
+pub enum Up {
+    /// An acknowledgement for the sender of this number.
+    Ack(u32, Ack),
+    /// The reply to an echo request that the source of this number sent at this instant.
+    Reply(u32, Instant),
+    /// An echo request that the UE of the source of this number sent at this instant.
+    Asked(u32, Instant),
+    /// A segment for the receiver of this number, by its handle in the world's arena.
+    Segment(u32, u64),
+    /// A request for this many bytes on the connection of this number.
+    Request(u32, u64),
+    /// The STATUS PDU of the RLC with this handle, for the cell.
+    Status(u32),
+}
+
+impl Up {
+    /// What a place for an item holds before the first. No constant, all of which would be copied.
+    #[inline(always)]
+    pub const fn nothing() -> Self {
+        Self::Status(u32::MAX)
+    }
+}
+
+table! {
+    /// Settings of grants.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct GrantConfig with Default {
+        /// Time between a UE's occasions to send a scheduling request.
+        sr_period: Duration = Duration::from_millis(10),
+            within(Duration::from_micros(1), Duration::from_secs(3600)),
+            "TS 38.331: 2 symbols to 640 slots";
+        /// The first occasion; left out, random for each UE.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sr_offset: Option<Duration> = None,
+            rule("below sr_period", |c| c.sr_offset.unwrap_or_default() < c.sr_period),
+            "TS 38.331, schedulingRequestResourceConfig";
+        /// From a scheduling request to the PUSCH that it is granted.
+        grant_delay: Duration = Duration::from_millis(8), at_most(Duration::from_secs(3600)),
+            "a grant comes";
+        /// From that PUSCH, with its buffer status report, to the next.
+        bsr_delay: Duration = Duration::from_millis(8),
+            within(Duration::from_micros(1), Duration::from_secs(3600)), "a grant comes";
+        /// Time between PUSCHs while the UE has data.
+        period: Duration = Duration::from_millis(1),
+            within(Duration::from_micros(1), Duration::from_secs(3600)), "finer would not end";
+        /// Bytes that a PUSCH carries.
+        grant: Bytes = Bytes(1_250), within(Bytes(1), Bytes(1 << 24)), "a grant carries something";
+        /// There is a PUSCH each period without scheduling requests.
+        configured: bool = false;
+    }
+}
+
+/// Access to the uplink.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UplinkConfig {
+    /// Rate of each UE; 0 for no serialisation.
+    pub rate: BitRate,
+    /// One-way delay from UE to server.
+    pub delay: Duration,
+    /// Maximum bytes in a UE's queue.
+    pub limit: Bytes,
+    /// Grants; a rate and grants exclude each other.
+    pub grants: Option<GrantConfig>,
+}
+
+impl UplinkConfig {
+    /// Default maximum bytes in a UE's queue.
+    pub const LIMIT: Bytes = Bytes(4_000_000);
+
+    /// Checks every bound; `mtu` is that of the cell.
+    ///
+    /// # Errors
+    /// The first field out of bounds.
+    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+        let least = u64::from(mtu);
+        ensure(
+            self.limit.0 >= least,
+            "limit",
+            &self.limit,
+            "at least the MTU",
+            "a packet must fit",
+        )?;
+        let Some(g) = &self.grants else { return Ok(()) };
+        ensure(self.rate.0 == 0, "rate", &self.rate, "0bit/s with grants", "grants are the rate")?;
+        g.validate().map_err(|e| e.within("grants"))
+    }
+}
+
+/// A packet waiting at its UE.
+#[derive(Clone, Copy, Debug)]
+struct Waiting<T> {
+    entered: Instant,
+    size: u32,
+    wire: u32,
+    item: T,
+}
+
+/// A UE's queue.
+#[derive(Clone, Debug)]
+struct Buffer<T> {
+    queue: VecDeque<Waiting<T>>,
+    /// Bytes in the queue, without the sent part of the first packet.
+    bytes: u64,
+    /// Bytes already sent of the first packet.
+    head_sent: u32,
+    /// An instant at which it may send is armed.
+    armed: bool,
+    /// The next PUSCH is the first after a scheduling request.
+    requested: bool,
+    /// The first occasion to send a scheduling request, or the first configured PUSCH.
+    offset: Duration,
+}
+
+/// Packets that UEs sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    entered: u64,
+    delivered: u64,
+    dropped: u64,
+    dropped_bytes: u64,
+}
+
+/// The return paths of all UEs. `T` is the driver's data for a packet.
+pub struct Uplink<T> {
+    rate: BitRate,
+    limit: u64,
+    grants: Option<GrantConfig>,
+    warmup: Instant,
+    buffers: Vec<Buffer<T>>,
+    opportunities: Timers,
+    /// One wire per distinct delay.
+    wires: Wires<T>,
+    /// The wire of the STATUS PDUs of the RLC; none where they do not share the uplink.
+    statuses: Option<u32>,
+    counts: Counts,
+    waits: Times,
+}
+
+impl<T: Copy> Uplink<T> {
+    /// The return paths of `ues` UEs to servers with `delays` on top of the configured delay.
+    #[must_use]
+    pub fn new(
+        config: &UplinkConfig,
+        ues: usize,
+        delays: &[Duration],
+        warmup: Instant,
+        seed: u64,
+    ) -> Self {
+        let free = config.rate.0 == 0 && config.grants.is_none();
+        let buffer = |ue: usize| Buffer {
+            queue: VecDeque::new(),
+            bytes: 0,
+            head_sent: 0,
+            armed: false,
+            requested: false,
+            offset: config.grants.as_ref().map_or(Duration::ZERO, |g| {
+                let period = if g.configured { g.period } else { g.sr_period };
+                let random = || period.scaled(Rng::stream(seed, &format!("uplink.{ue}")).unit());
+                g.sr_offset.filter(|_| !g.configured).unwrap_or_else(random)
+            }),
+        };
+        Self {
+            rate: config.rate,
+            limit: config.limit.0,
+            grants: config.grants.clone(),
+            warmup,
+            buffers: if free { Vec::new() } else { (0..ues).map(buffer).collect() },
+            opportunities: Timers::new(if free { 0 } else { ues }),
+            wires: Wires::new(BitRate(0), delays.iter().map(|d| config.delay + *d)),
+            statuses: None,
+            counts: Counts::default(),
+            waits: Times::new(),
+        }
+    }
+
+    /// Takes STATUS PDUs of UEs to the cell in `delay` after their wait at the UE, if there is one.
+    #[must_use]
+    pub fn with_statuses(mut self, delay: Option<Duration>) -> Self {
+        if let Some(delay) = delay.filter(|_| !self.buffers.is_empty()) {
+            self.statuses = Some(self.wires.count());
+            self.wires.add(Wire::new(BitRate(0), delay));
+        }
+        self
+    }
+
+    /// True where STATUS PDUs share the uplink.
+    #[must_use]
+    pub fn carries_statuses(&self) -> bool {
+        self.statuses.is_some()
+    }
+
+    /// The RLC of `ue` sends `item`, a STATUS PDU that takes `size` bytes.
+    pub fn push_status(&mut self, now: Instant, ue: u32, size: u32, item: T) -> StatusWay {
+        let Some(wire) = self.statuses else { return StatusWay::Delayed };
+        if self.push(now, (ue, wire), size, item) { StatusWay::Carried } else { StatusWay::Lost }
+    }
+
+    /// When something happens next: a UE may send, or a packet reaches its server.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Instant {
+        self.wires.next().min(self.opportunities.next())
+    }
+
+    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False when its queue
+    /// is full and drops it.
+    #[inline(always)]
+    pub fn push(&mut self, now: Instant, (ue, wire): (u32, u32), size: u32, item: T) -> bool {
+        self.counts.entered += 1;
+        if self.buffers.is_empty() {
+            self.wires.push(now, wire, size, item);
+            return true;
+        }
+        self.enqueue(now, ue, Waiting { entered: now, size, wire, item })
+    }
+
+    /// A packet of `size` bytes is dropped before it reaches its UE's queue: the driver has no room
+    /// for it.
+    pub fn turn_away(&mut self, size: u32) {
+        self.counts.entered += 1;
+        self.count_drop(size);
+    }
+
+    fn count_drop(&mut self, size: u32) {
+        self.counts.dropped += 1;
+        self.counts.dropped_bytes += u64::from(size);
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, now: Instant, ue: u32, packet: Waiting<T>) -> bool {
+        let buffer = &mut self.buffers[ue as usize];
+        if buffer.bytes + u64::from(packet.size) > self.limit {
+            self.count_drop(packet.size);
+            return false;
+        }
+        buffer.bytes += u64::from(packet.size);
+        buffer.queue.push_back(packet);
+        if !buffer.armed {
+            buffer.armed = true;
+            let at = match &self.grants {
+                None => now + self.rate.time_for_ceil(u64::from(packet.size)),
+                Some(g) if g.configured => occasion(now, buffer.offset, g.period),
+                Some(g) => {
+                    buffer.requested = true;
+                    occasion(now, buffer.offset, g.sr_period) + g.grant_delay
+                }
+            };
+            self.opportunities.arm(ue, at);
+        }
+        true
+    }
+
+    /// True where the uplink is no bottleneck: what a UE sends is on the wire at once.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.buffers.is_empty()
+    }
+
+    /// An item that has reached its server by `now`. `sent` hears of each that a UE has sent whole
+    /// by then, with the instant at which it entered the UE's queue, unless the uplink
+    /// [is free](Self::is_free).
+    pub fn pop(&mut self, now: Instant, mut sent: impl FnMut(Instant, &T)) -> Option<T> {
+        self.take_opportunities(now, &mut sent);
+        let item = self.wires.pop(now);
+        self.counts.delivered += u64::from(item.is_some());
+        item
+    }
+
+    /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
+    #[inline(always)]
+    pub fn pop_into(
+        &mut self,
+        now: Instant,
+        place: &mut T,
+        mut sent: impl FnMut(Instant, &T),
+    ) -> bool {
+        if self.opportunities.next() <= now {
+            self.take_opportunities(now, &mut sent);
+        }
+        let popped = self.wires.pop_into(now, place);
+        self.counts.delivered += u64::from(popped);
+        popped
+    }
+
+    #[inline(never)]
+    fn take_opportunities(&mut self, now: Instant, sent: &mut dyn FnMut(Instant, &T)) {
+        while let Some(ue) = self.opportunities.pop(now) {
+            self.transmit(now, ue, sent);
+        }
+    }
+
+    /// A UE's opportunity: puts what it carries on the wire, and finds the next if something is
+    /// left.
+    fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T)) {
+        let buffer = &mut self.buffers[ue as usize];
+        let mut room = match &self.grants {
+            None => u64::from(buffer.queue.front().map_or(0, |first| first.size)),
+            Some(g) => g.grant.0,
+        };
+        while let Some(first) = buffer.queue.front().filter(|_| room > 0) {
+            let left = u64::from(first.size - buffer.head_sent);
+            let sent = left.min(room);
+            room -= sent;
+            buffer.bytes -= sent;
+            if sent < left {
+                buffer.head_sent += sent as u32;
+                break;
+            }
+            if first.entered >= self.warmup {
+                self.waits.record(now.since(first.entered));
+            }
+            told(first.entered, &first.item);
+            self.wires.push(now, first.wire, first.size, first.item);
+            buffer.head_sent = 0;
+            buffer.queue.pop_front();
+        }
+        let after = match (&self.grants, buffer.queue.front()) {
+            (_, None) => {
+                buffer.armed = false;
+                return;
+            }
+            (None, Some(first)) => self.rate.time_for_ceil(u64::from(first.size)),
+            (Some(g), Some(_)) if buffer.requested => g.bsr_delay,
+            (Some(g), Some(_)) => g.period,
+        };
+        buffer.requested = false;
+        self.opportunities.arm(ue, now + after);
+    }
+
+    /// The fate of all packets.
+    #[must_use]
+    pub fn finish(&self) -> UplinkResult {
+        let Counts { entered, delivered, dropped, dropped_bytes } = self.counts;
+        let waiting: usize = self.buffers.iter().map(|b| b.queue.len()).sum();
+        let queued = (waiting + self.wires.len()) as u64;
+        UplinkResult {
+            entered,
+            delivered,
+            overflow_drops: dropped,
+            overflow_bytes: dropped_bytes,
+            queued,
+            wait: self.waits.finish(),
+        }
+    }
+}
+
+/// The first occasion at or after `now`; occasions are `period` apart from `offset` on.
+fn occasion(now: Instant, offset: Duration, period: Duration) -> Instant {
+    let since = now.since(Instant::ZERO + offset).as_nanos();
+    Instant::ZERO + offset + period.times(since.div_ceil(period.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests;
