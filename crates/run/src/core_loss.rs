@@ -18,6 +18,7 @@ impl CoreLoss {
     }
 
     /// True when the next packet is lost.
+    #[inline]
     pub fn takes_next(&mut self) -> bool {
         self.rng.chance(self.share)
     }

@@ -32,19 +32,21 @@ pub struct Trip {
     pub server_to_ue: Duration,
 }
 
-impl Ledger {
-    /// An empty ledger.
-    #[must_use]
-    pub fn new() -> Self {
+impl Default for Ledger {
+    fn default() -> Self {
         Self { entries: VecDeque::with_capacity(FIRST_ENTRIES) }
     }
+}
 
+impl Ledger {
     /// All bytes up to `end`, the last of which was sent at `sent`, are in order at the proxy.
+    #[inline]
     pub fn enter(&mut self, now: Instant, end: u64, sent: Instant) {
         self.entries.push_back(Entry { end, sent, arrived: now });
     }
 
     /// `segment` of the radio leg has come to the UE with bytes that had not been there.
+    #[inline]
     pub fn trip(&self, now: Instant, segment: &Segment) -> Option<Trip> {
         let first = self.entries.front().filter(|entry| entry.end >= segment.end());
         let entry = first.or_else(|| {
@@ -59,6 +61,7 @@ impl Ledger {
     }
 
     /// The UE has all bytes below `delivered` in order.
+    #[inline]
     pub fn forget(&mut self, delivered: u64) {
         while self.entries.front().is_some_and(|entry| entry.end <= delivered) {
             self.entries.pop_front();
@@ -88,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_segments_times_are_those_of_its_last_byte() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         for i in 0..5 {
             ledger.enter(at(10 + i), 100 * (i + 1), at(i));
         }

@@ -320,6 +320,7 @@ impl Recorder {
     }
 
     /// Counts `event` of `flow` for what was sent at `sent`.
+    #[inline]
     pub fn app_event(&mut self, flow: u32, sent: Instant, event: AppEvent) {
         if sent >= self.warmup {
             self.class_of(flow).app.count(event);
@@ -328,6 +329,7 @@ impl Recorder {
 
     /// The reply to the request of `sent` came back.
     #[cold]
+    #[inline]
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
         if sent >= self.warmup {
             self.app_event(flow, sent, AppEvent::Completed(now.since(sent)));
@@ -337,6 +339,7 @@ impl Recorder {
 
     /// A datagram of `flow` was dropped.
     #[cold]
+    #[inline]
     pub fn datagram_lost(&mut self, flow: u32, handle: u64) {
         if self.class_of(flow).app.counts_datagrams() {
             self.app_event(flow, sent_at(handle), AppEvent::Lost);

@@ -32,6 +32,7 @@ pub struct Turn {
 
 impl Turn {
     /// When a reply reaches the cell, in the slot that begins at `slot`.
+    #[inline]
     pub fn after(&mut self, slot: Instant) -> Instant {
         slot + self.config.phase + self.config.jitter.scaled(self.rng.unit())
     }
@@ -155,6 +156,7 @@ impl Source {
     }
 
     /// Payload of a datagram of `size` bytes on the IP layer.
+    #[inline]
     pub fn payload_of(&self, size: u32) -> u64 {
         u64::from(size - self.header())
     }

@@ -41,6 +41,7 @@ impl Timers {
     }
 
     /// The member whose entry is due. Its entry is removed: arm it again.
+    #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<u32> {
         if self.next > now {
             return None;

@@ -5,6 +5,22 @@ use justfull_ran::{Egress, Stack};
 use justfull_run::CoreLoss;
 use justfull_run::backlog::{Backlogs, Measured};
 
+/// A call of the stack with `$links` as its driver, which also updates the backlogs if there are any.
+macro_rules! measured {
+    ($cell:ident, $links:ident, |$driver:ident| $call:expr) => {
+        match &mut $cell.backlogs {
+            None => {
+                let $driver = $links;
+                $call
+            }
+            Some(backlogs) => {
+                let $driver = &mut Measured { driver: $links, backlogs };
+                $call
+            }
+        }
+    };
+}
+
 /// The downlink chain of one cell.
 pub(crate) struct Cell {
     pub(crate) stack: Stack,
@@ -26,22 +42,12 @@ impl Cell {
         if self.loss.as_mut().is_some_and(|loss| loss.takes_next()) {
             return self.lose(now, *place, links);
         }
-        match &mut self.backlogs {
-            None => self.stack.input_from(now, place, links),
-            Some(backlogs) => {
-                self.stack.input_from(now, place, &mut Measured { driver: links, backlogs })
-            }
-        }
+        measured!(self, links, |driver| self.stack.input_from(now, place, driver))
     }
 
     #[cold]
     fn lose<L: Probe + Egress>(&mut self, now: Instant, packet: Packet, links: &mut L) {
-        match &mut self.backlogs {
-            None => self.stack.lose(now, packet, links),
-            Some(backlogs) => {
-                self.stack.lose(now, packet, &mut Measured { driver: links, backlogs })
-            }
-        }
+        measured!(self, links, |driver| self.stack.lose(now, packet, driver));
     }
 
     /// The STATUS PDU of `handle` reaches the sender's RLC.
@@ -51,12 +57,7 @@ impl Cell {
         handle: u32,
         links: &mut L,
     ) {
-        match &mut self.backlogs {
-            None => self.stack.hear_status(now, handle, links),
-            Some(backlogs) => {
-                self.stack.hear_status(now, handle, &mut Measured { driver: links, backlogs })
-            }
-        }
+        measured!(self, links, |driver| self.stack.hear_status(now, handle, driver));
     }
 
     /// When it acts next.
@@ -74,11 +75,6 @@ impl Cell {
         until: Instant,
         links: &mut L,
     ) -> (Instant, u64) {
-        match &mut self.backlogs {
-            None => self.stack.wake_before(now, until, links),
-            Some(backlogs) => {
-                self.stack.wake_before(now, until, &mut Measured { driver: links, backlogs })
-            }
-        }
+        measured!(self, links, |driver| self.stack.wake_before(now, until, driver))
     }
 }

@@ -173,7 +173,7 @@ impl Proxy {
         hosts.ends.push(End::Proxied(radio, number));
         hosts.senders.add_relay(by_radio, relay, size.map(|size| size.0));
         hosts.receivers.add(by_radio, at_ue);
-        hosts.ledgers.push(Ledger::new());
+        hosts.ledgers.push(Ledger::default());
         self.by_radio.resize(radio as usize + 1, None);
         self.by_radio[radio as usize] = Some(number);
         self.flows.push(Flow { flow: route.flow, radio, mss, size: size.map(|size| size.0) });

@@ -39,12 +39,14 @@ impl ReportChannel {
     }
 
     /// When the cell is to be asked, or a report arrives.
+    #[inline]
     pub fn next(&self) -> Instant {
         let arrival = self.arrivals.peek().map_or(Instant::NEVER, |Reverse((at, ..))| *at);
         self.ask_at.min(arrival)
     }
 
     /// True when the cell is to be asked at `now`; the next time is a period later.
+    #[inline]
     pub fn asks(&mut self, now: Instant) -> bool {
         let due = self.ask_at <= now;
         if due {
@@ -54,6 +56,7 @@ impl ReportChannel {
     }
 
     /// The cell sends `report` about `ue`.
+    #[inline]
     pub fn send(&mut self, now: Instant, ue: u32, report: &RanReport) {
         // Each takes as many draws, so that a loss moves no later one's delay.
         let (lost, late) = (self.rng.chance(self.config.loss), self.rng.unit());
@@ -76,6 +79,7 @@ impl ReportChannel {
     }
 
     /// A report that has arrived by `now`, with its UE.
+    #[inline]
     pub fn receive(&mut self, now: Instant) -> Option<(u32, RanReport)> {
         let Reverse((_, _, handle)) =
             *self.arrivals.peek().filter(|Reverse((at, ..))| *at <= now)?;

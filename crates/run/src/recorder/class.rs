@@ -163,6 +163,7 @@ impl ProxyTimes {
         }
     }
 
+    #[inline]
     pub(super) fn record(&mut self, trip: &Trip) {
         if let Some(residence) = trip.residence {
             self.residence.record(residence);

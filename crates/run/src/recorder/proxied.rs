@@ -15,12 +15,14 @@ impl Recorder {
     }
 
     /// The counts of `flow`, which a proxy splits, within the window.
+    #[inline]
     fn proxy_times(&mut self, now: Instant, flow: u32) -> Option<&mut ProxyTimes> {
         let counts = now >= self.warmup;
         self.class_of(flow).proxy.as_deref_mut().filter(|_| counts)
     }
 
     /// The server of `flow`, which a proxy splits, measured a round trip.
+    #[inline]
     pub fn wired_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
         self.wired[flow as usize] = Some(rtt);
         if let Some(times) = self.proxy_times(now, flow) {
@@ -30,6 +32,7 @@ impl Recorder {
 
     /// The proxy that splits `flow` measured a round trip of the radio leg. Returns that of both
     /// legs together.
+    #[inline]
     pub(super) fn radio_rtt(
         &mut self,
         now: Instant,
@@ -43,6 +46,7 @@ impl Recorder {
     }
 
     /// A segment of `flow`, which a proxy splits, has come to the UE by `trip`.
+    #[inline]
     pub fn proxied(&mut self, now: Instant, flow: u32, trip: &Trip) {
         if let Some(times) = self.proxy_times(now, flow) {
             times.record(trip);

@@ -5,11 +5,13 @@ use justfull_base::Instant;
 
 impl Recorder {
     /// The data of `flow` goes up.
+    #[inline]
     pub fn is_upload(&self, flow: u32) -> bool {
         self.classes[self.singles[flow as usize].class as usize].from == Instant::NEVER
     }
 
     /// A packet of `flow` is about to enter the queue of its UE.
+    #[inline]
     pub fn upload_entered(&mut self, now: Instant, flow: u32) {
         if now >= self.warmup {
             self.class_of(flow).result.entered_packets += 1;
@@ -24,6 +26,7 @@ impl Recorder {
     }
 
     /// A packet of `flow` that `entered` that queue then has been sent whole.
+    #[inline]
     pub fn upload_left(&mut self, now: Instant, flow: u32, entered: Instant) {
         let single = &mut self.singles[flow as usize];
         let class = &mut self.classes[single.class as usize];

@@ -43,9 +43,7 @@ impl<T: Listener> World<T> {
                 stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
             }
         }
-        let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
-        delays.sort_unstable();
-        delays.dedup();
+        let delays = delays(config);
         let Members { streams, tcp, applications } = members(config);
         let (classes, openings) = classes(config)?;
         let warmup = Instant::ZERO + config.warmup;
@@ -98,10 +96,9 @@ impl<T: Listener> World<T> {
         };
         let backlogs = config.entity_backlog.then(backlogs);
         let cell = Cell { stack, backlogs, loss: CoreLoss::new(config.core_loss, seed) };
-        let ues = config.stack.ues.len();
         Ok(Self {
             plan: Plan::of(config),
-            ues,
+            ues: config.stack.ues.len(),
             uplink_most: uplink_most(config),
             cell,
             hosts,
@@ -109,6 +106,14 @@ impl<T: Listener> World<T> {
             proxy,
         })
     }
+}
+
+/// The distances of servers beyond the core, in ascending order.
+fn delays(config: &WorldConfig) -> Vec<Duration> {
+    let mut delays: Vec<Duration> = config.flows.iter().map(|flow| flow.extra_delay).collect();
+    delays.sort_unstable();
+    delays.dedup();
+    delays
 }
 
 /// The proxy, where there is one.

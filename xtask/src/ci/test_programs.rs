@@ -1,0 +1,170 @@
+//! Runs the test programs of the workspace two at a time: many of them wait, for the slots of a
+//! clock or for a server. At most one of those in real time runs at a time.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use cargo_metadata::Message;
+
+use crate::{Failure, Outcome, process};
+
+/// Packages and programs of tests that run in real time.
+const REAL_TIME: [&str; 12] = [
+    "justfull_live",
+    "justfull_net",
+    "justfull_proxy",
+    "guide",
+    "interrupt",
+    "live",
+    "network",
+    "operator",
+    "proxy",
+    "rnis",
+    "service",
+    "bench",
+];
+
+/// A program of tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Program {
+    /// As cargo calls its target, such as `tests/live.rs`.
+    name: String,
+    executable: PathBuf,
+    /// The folder of its package, in which it runs.
+    folder: PathBuf,
+}
+
+impl Program {
+    /// True of a program whose name is in [`REAL_TIME`], alone or before an underscore.
+    fn is_real_time(&self) -> bool {
+        REAL_TIME.iter().any(|name| {
+            self.name
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
+    }
+}
+
+/// Programs that have not begun, in the order in which they begin.
+struct Queues {
+    real_time: Vec<Program>,
+    others: Vec<Program>,
+}
+
+/// Builds all test programs and runs them. Every one runs, whatever the others say.
+///
+/// # Errors
+/// The names of those that failed.
+pub(super) fn run(root: &Path) -> Outcome {
+    let programs = built(root)?;
+    let (mut real_time, mut others): (Vec<Program>, Vec<Program>) =
+        programs.into_iter().partition(Program::is_real_time);
+    real_time.reverse();
+    others.reverse();
+    let queues = Mutex::new(Queues { real_time, others });
+    let failed = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        scope.spawn(|| work(&failed, || next(&queues, true)));
+        scope.spawn(|| work(&failed, || next(&queues, false)));
+    });
+    let failed = failed.into_inner().unwrap_or_default();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Check(format!("tests failed: {}", failed.join(", "))))
+}
+
+/// The next program of the worker that has the real-time ones, or of the other.
+fn next(queues: &Mutex<Queues>, real_time: bool) -> Option<Program> {
+    let mut queues = queues.lock().expect("no worker panics");
+    let first = if real_time { queues.real_time.pop() } else { None };
+    first.or_else(|| queues.others.pop())
+}
+
+/// Runs programs until there are no more; prints the output of each when it has ended.
+fn work(failed: &Mutex<Vec<String>>, mut next: impl FnMut() -> Option<Program>) {
+    while let Some(program) = next() {
+        let mut command = Command::new(&program.executable);
+        command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+        let (passed, text) = match command.output() {
+            Ok(output) => {
+                let text = [output.stdout, output.stderr].concat();
+                (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+            }
+            Err(error) => (false, error.to_string()),
+        };
+        println!("     Running {} ({})\n{text}", program.name, program.executable.display());
+        if !passed {
+            failed.lock().expect("no worker panics").push(program.name);
+        }
+    }
+}
+
+/// Without examples, which are benches and are built for those, and those in the documentation,
+/// which are a step of their own.
+fn built(root: &Path) -> Outcome<Vec<Program>> {
+    let mut build = process::cargo(root);
+    build.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]);
+    let output = process::stdout_of(build.arg("--message-format=json-render-diagnostics"))?;
+    let messages = Message::parse_stream(output.as_bytes()).filter_map(Result::ok);
+    Ok(messages.filter_map(program).collect())
+}
+
+fn program(message: Message) -> Option<Program> {
+    let Message::CompilerArtifact(artifact) = message else { return None };
+    let executable = artifact.executable.filter(|_| artifact.profile.test)?;
+    Some(Program {
+        name: artifact.target.name,
+        executable: executable.into(),
+        folder: artifact.manifest_path.parent()?.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(name: &str) -> Program {
+        Program { name: name.into(), executable: PathBuf::new(), folder: PathBuf::new() }
+    }
+
+    #[test]
+    fn programs_in_real_time_are_known_by_their_names() {
+        for name in ["live", "live_proxy", "justfull_proxy", "guide"] {
+            assert!(program(name).is_real_time(), "{name}");
+        }
+        for name in ["livery", "campaign", "justfull_sim", "swarm"] {
+            assert!(!program(name).is_real_time(), "{name}");
+        }
+    }
+
+    #[test]
+    fn one_worker_has_the_programs_in_real_time_and_both_share_the_others() {
+        let queues = Mutex::new(Queues {
+            real_time: vec![program("live")],
+            others: vec![program("b"), program("a")],
+        });
+        let drawn: Vec<_> = [false, true, true, true, false]
+            .map(|real_time| next(&queues, real_time).map(|program| program.name))
+            .into_iter()
+            .flatten()
+            .collect();
+        assert_eq!(drawn, ["a", "live", "b"]);
+    }
+
+    #[test]
+    fn a_program_that_fails_is_named_and_the_others_run() {
+        let failed = Mutex::new(Vec::new());
+        let mut programs = ["/bin/false", "/bin/true"].map(|path| Program {
+            name: path.into(),
+            executable: path.into(),
+            folder: "/".into(),
+        });
+        programs.reverse();
+        let mut programs = programs.to_vec();
+        work(&failed, || programs.pop());
+        assert_eq!(failed.into_inner().expect("no panic"), ["/bin/false"]);
+        assert!(programs.is_empty());
+    }
+}
