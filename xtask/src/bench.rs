@@ -183,13 +183,7 @@ struct Series {
 /// Measures every workload. Floors are judged for [`Profile::Release`] only; what is outside of
 /// them fails with `enforce`.
 pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
-    // All at once, each on a core; what follows finds them built.
-    let mut all = cargo_build(root, profile, "justfull-sim");
-    process::must_succeed(all.arg("--examples"))?;
-    let mut programs = Vec::new();
-    for workload in WORKLOADS {
-        programs.push(build(root, profile, "justfull-sim", workload.program)?);
-    }
+    let programs = programs(root, profile)?;
     let counted = count(&programs)?;
     let of = |(workload, counted)| Series { workload, runs: Vec::with_capacity(ROUNDS), counted };
     let mut series: Vec<Series> = WORKLOADS.into_iter().zip(counted).map(of).collect();
@@ -203,9 +197,32 @@ pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
     }
     print!("{}", report(&series, &calibration_ms));
     match profile {
-        Profile::Release => judge(&violations(&series), enforce),
+        Profile::Release => judge(&violations(&series, Judged::All), enforce),
         Profile::Dist => Ok(()),
     }
+}
+
+/// Runs each workload once and counts its instructions; no time is judged.
+///
+/// # Errors
+/// A count that is above its floor.
+pub(crate) fn counts(root: &Path) -> Outcome {
+    let programs = programs(root, Profile::Release)?;
+    let counted = count(&programs)?;
+    let mut series = Vec::with_capacity(WORKLOADS.len());
+    for ((workload, program), counted) in WORKLOADS.into_iter().zip(&programs).zip(counted) {
+        series.push(Series { workload, runs: vec![measure(program, workload.name)?], counted });
+    }
+    print!("{}", instructions(&series));
+    judge(&violations(&series, Judged::Counts), true)
+}
+
+/// Builds the program of each workload, all at once, each on a core.
+fn programs(root: &Path, profile: Profile) -> Outcome<Vec<PathBuf>> {
+    let mut all = cargo_build(root, profile, "justfull-sim");
+    process::must_succeed(all.arg("--examples"))?;
+    let one = |workload: Workload| build(root, profile, "justfull-sim", workload.program);
+    WORKLOADS.into_iter().map(one).collect()
 }
 
 /// Counts the instructions of each workload that has a limit of them, all at once: no load changes
@@ -364,6 +381,20 @@ fn report(series: &[Series], calibration_ms: &[f64]) -> String {
             run.digest
         );
     }
+    text += &instructions(series);
+    let (min, median) = min_and_median(calibration_ms.iter().copied());
+    text += &format!("{:<12} {min:>9.2} {median:>10.2}\n", "calibration");
+    text + &format!(
+        "ratio {} / {}: {:.2}, at most {RATIO_CEILING:.1}; {ROUNDS} rounds\n",
+        series[0].workload.name,
+        series[1].workload.name,
+        ratio(series)
+    )
+}
+
+/// The instructions and cache misses of each workload that has been counted, a line for each.
+fn instructions(series: &[Series]) -> String {
+    let mut text = String::new();
     for one in series {
         let (Some(counted), Some(run)) = (one.counted, one.runs.first()) else { continue };
         let limit = one.workload.instructions_m.unwrap_or(f64::INFINITY);
@@ -379,26 +410,27 @@ fn report(series: &[Series], calibration_ms: &[f64]) -> String {
         }
         text.push('\n');
     }
-    let (min, median) = min_and_median(calibration_ms.iter().copied());
-    text += &format!("{:<12} {min:>9.2} {median:>10.2}\n", "calibration");
-    text + &format!(
-        "ratio {} / {}: {:.2}, at most {RATIO_CEILING:.1}; {ROUNDS} rounds\n",
-        series[0].workload.name,
-        series[1].workload.name,
-        ratio(series)
-    )
+    text
 }
 
 fn most(series: &Series, field: impl Fn(&Run) -> u64) -> u64 {
     series.runs.iter().map(field).max().unwrap_or(0)
 }
 
-/// Everything that is outside its limit, one sentence each.
-fn violations(series: &[Series]) -> Vec<String> {
+/// What is compared with its limit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    All,
+    /// Everything but times.
+    Counts,
+}
+
+/// Everything of `judged` that is outside its limit, one sentence each.
+fn violations(series: &[Series], judged: Judged) -> Vec<String> {
     let mut found = Vec::new();
     for one in series {
         let Workload { name, ceiling_ms, allocations: most_allocations, .. } = one.workload;
-        if one.min_ms() > ceiling_ms {
+        if judged == Judged::All && one.min_ms() > ceiling_ms {
             found.push(format!("{name}: {:.1} ms, at most {ceiling_ms:.1} ms", one.min_ms()));
         }
         let calls = one.runs.iter().map(|run| run.calls_per_packet).fold(0.0, f64::max);
@@ -445,7 +477,7 @@ fn violations(series: &[Series]) -> Vec<String> {
             found.push(format!("{name}: no packet was delivered"));
         }
     }
-    let ratio = ratio(series);
+    let ratio = if judged == Judged::All { ratio(series) } else { 0.0 };
     if ratio > RATIO_CEILING {
         found.push(format!("ratio of 10 MB to 1 MB: {ratio:.2}, at most {RATIO_CEILING:.1}"));
     }
@@ -489,7 +521,7 @@ mod tests {
     fn a_run_inside_every_limit_passes() {
         let series = series_of(vec![run_of(12.0), run_of(80.0)], vec![run_of(10.0), run_of(70.0)]);
         assert_eq!(
-            violations(&series),
+            violations(&series, Judged::All),
             Vec::<String>::new(),
             "one slow round is the machine, not the code"
         );
@@ -503,7 +535,7 @@ mod tests {
             calls_per_packet: 9.0,
             ..run_of(61.0)
         };
-        let found = violations(&series_of(vec![bad], vec![run_of(10.0)]));
+        let found = violations(&series_of(vec![bad], vec![run_of(10.0)]), Judged::All);
         for word in ["61.0 ms", "component calls", "allocations", "resident set", "ratio"] {
             assert!(found.iter().any(|line| line.contains(word)), "{word} is missing in {found:?}");
         }
@@ -516,7 +548,7 @@ mod tests {
         let calls = Series { workload: WORKLOADS[4], runs: vec![run_of(10.0)], counted };
         let mut series = series_of(vec![run_of(10.0)], vec![run_of(10.0)]);
         series.push(calls);
-        let found = violations(&series);
+        let found = violations(&series, Judged::All);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("s3_short: 9000.0 million instructions"), "{found:?}");
         assert!(found[1].starts_with("s3_short: 100.00 cache misses for a packet"), "{found:?}");
@@ -525,7 +557,8 @@ mod tests {
     #[test]
     fn runs_that_did_different_work_are_told() {
         let other = Run { digest: "f".into(), ..run_of(10.0) };
-        let found = violations(&series_of(vec![run_of(10.0)], vec![run_of(10.0), other]));
+        let found =
+            violations(&series_of(vec![run_of(10.0)], vec![run_of(10.0), other]), Judged::All);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("s1_1mb: two runs did different work"), "{found:?}");
     }

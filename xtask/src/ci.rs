@@ -1,11 +1,13 @@
 //! `cargo xtask ci`: what a change must pass, in the order in which mistakes are cheapest to find.
 
+mod test_programs;
+
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::tidy::arrows::PURE;
-use crate::{Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
+use crate::{Failure, Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
 
 /// Targets without an operating system, best first: a crate that reaches for `std` does not build
 /// there.
@@ -16,6 +18,15 @@ struct Step {
     /// Also part of `--fast`, which is meant to take less than two minutes.
     fast: bool,
     run: fn(&Path) -> Outcome,
+}
+
+/// Which steps to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    All,
+    Fast,
+    /// Those in real time, which [`Part::All`] runs beside the steps after the tests.
+    Live,
 }
 
 /// One scenario simulated and live under a queue that is plain but for its AQM, and under a method
@@ -38,7 +49,7 @@ const PARITY: [&str; 12] = [
 /// Parts of the program that a build may leave out.
 const FEATURES: [&str; 6] = ["campaign", "live", "parquet", "png", "proxy", "quic"];
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 14] = [
     Step { name: "format", fast: true, run: format },
     Step { name: "clippy", fast: true, run: clippy },
     Step { name: "tidy", fast: true, run: tidy::run },
@@ -52,18 +63,26 @@ const STEPS: [Step; 16] = [
     Step { name: "generated docs", fast: false, run: generated_docs },
     Step { name: "python", fast: false, run: python_package },
     Step { name: "claims, short", fast: false, run: claims },
-    Step { name: "parity, short", fast: false, run: parity },
-    Step { name: "live claims, short", fast: false, run: live_claims },
-    Step { name: "bench floors", fast: false, run: bench_floors },
+    Step { name: "instructions", fast: false, run: instructions },
 ];
 
-/// Runs every step, or stops at the first that fails and says which were not run.
-pub(crate) fn run(root: &Path, fast: bool) -> Outcome {
+const LIVE_STEPS: [Step; 2] = [
+    Step { name: "parity, short", fast: false, run: parity },
+    Step { name: "live claims, short", fast: false, run: live_claims },
+];
+
+/// The step after which nothing else needs the clock, so that [`LIVE_STEPS`] begin.
+const LAST_BEFORE_LIVE: &str = "tests";
+
+/// Runs every step of `part`, or stops at the first that fails and says which were not run.
+pub(crate) fn run(root: &Path, part: Part) -> Outcome {
     // The full run's `tests` include the unit tests; they need not run twice.
-    let chosen: Vec<&Step> = STEPS
-        .iter()
-        .filter(|step| if fast { step.fast } else { step.name != "unit tests" })
-        .collect();
+    let chosen: Vec<&Step> = match part {
+        Part::All => STEPS.iter().filter(|step| step.name != "unit tests").collect(),
+        Part::Fast => STEPS.iter().filter(|step| step.fast).collect(),
+        Part::Live => LIVE_STEPS.iter().collect(),
+    };
+    let mut live = None;
     let mut passed: Vec<(&str, Duration)> = Vec::new();
     for (index, step) in chosen.iter().enumerate() {
         println!("\n=== {} ({} of {})", step.name, index + 1, chosen.len());
@@ -76,9 +95,33 @@ pub(crate) fn run(root: &Path, fast: bool) -> Outcome {
             return Err(failure);
         }
         passed.push((step.name, elapsed));
+        if part == Part::All && step.name == LAST_BEFORE_LIVE {
+            live = Some(std::thread::spawn(live_steps));
+        }
     }
     println!("\n{}", summary(&passed, None, &[]));
-    Ok(())
+    let Some(live) = live else { return Ok(()) };
+    println!("\n=== in the meantime");
+    let (text, outcome) = live.join().expect("it does not panic")?;
+    println!("{text}");
+    outcome
+}
+
+/// Runs [`LIVE_STEPS`] in a process of their own; returns its output and its outcome. The other
+/// steps yield the processors to it.
+fn live_steps() -> Outcome<(String, Outcome)> {
+    let cannot = |error: std::io::Error| Failure::Environment(format!("live steps: {error}"));
+    let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
+    command.args(["ci", "--live"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let child = command.stderr(Stdio::piped()).spawn().map_err(cannot)?;
+    // Where there is no `renice`, they share the processors evenly.
+    let own = std::process::id().to_string();
+    let mut renice = Command::new("renice");
+    let _ = renice.args(["-n", "10", "-p", &own]).stdout(Stdio::null()).status();
+    let output = child.wait_with_output().map_err(cannot)?;
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let failed = || Failure::Check("the live steps failed".to_owned());
+    Ok((text, output.status.success().then_some(()).ok_or_else(failed)))
 }
 
 /// A table of the steps with their times, and a last line with the verdict.
@@ -124,15 +167,7 @@ fn unit_tests(root: &Path) -> Outcome {
 }
 
 fn tests(root: &Path) -> Outcome {
-    // Without examples, which are benches and are built for those, and those in the documentation,
-    // which are its own step.
-    process::must_succeed(process::cargo(root).args([
-        "test",
-        "--workspace",
-        "--lib",
-        "--bins",
-        "--tests",
-    ]))
+    test_programs::run(root)
 }
 
 /// Builds the documentation of every crate and runs the examples in it.
@@ -168,9 +203,9 @@ fn python_package(root: &Path) -> Outcome {
     python::run(root, python::Profile::Dev, &tested_program(root)?)
 }
 
-fn bench_floors(root: &Path) -> Outcome {
-    bench::run(root, bench::Profile::Release, true)?;
-    bench::run_eqp(root, true)
+/// Counts, which do not depend on the load of the machine; times are for `make bench`.
+fn instructions(root: &Path) -> Outcome {
+    bench::counts(root)
 }
 
 /// In CI the traces must be there: a claim that is not run fails.

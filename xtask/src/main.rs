@@ -30,9 +30,11 @@ use bench::Profile;
 const USAGE: &str = "\
 cargo xtask <command>
 
-  ci [--fast]                  everything a change must pass; --fast: format, clippy, tidy, unit \
-                     tests
+  ci [--fast | --live]         everything a change must pass; --fast: format, clippy, tidy, unit \
+                     tests; --live: the steps in real time
   tidy                         the rules of the house that no compiler checks
+  tidy --count                 lines of source and of tests
+  tidy --sample N --seed S     N comments at random, to be read by someone else
   deny                         licences, sources and versions of dependencies (cargo-deny, \
                      deny.toml)
   notice [--check]             write NOTICE, the licences of what a binary holds, or compare it
@@ -94,9 +96,18 @@ fn root() -> PathBuf {
 
 fn dispatch(args: &[&str]) -> Outcome {
     match args {
-        ["ci"] => ci::run(&root(), false),
-        ["ci", "--fast"] => ci::run(&root(), true),
+        ["ci"] => ci::run(&root(), ci::Part::All),
+        ["ci", "--fast"] => ci::run(&root(), ci::Part::Fast),
+        ["ci", "--live"] => ci::run(&root(), ci::Part::Live),
         ["tidy"] => tidy::run(&root()),
+        ["tidy", "--count"] => tidy::count(&root()),
+        ["tidy", "--sample", count, "--seed", seed] => {
+            let number = |word: &str| {
+                let message = || format!("`{word}` is no whole number");
+                word.parse::<u64>().map_err(|_| Failure::Environment(message()))
+            };
+            tidy::sample(&root(), number(count)? as usize, number(seed)?)
+        }
         ["deny"] => deny::run(&root()),
         ["notice"] => notice::run(&root(), notice::Mode::Write),
         ["notice", "--check"] => notice::run(&root(), notice::Mode::Check),

@@ -6,12 +6,14 @@
 
 pub(crate) mod arrows;
 mod attributes;
+mod census;
 mod circles;
 mod crates;
 mod data;
 mod dependencies;
 pub(crate) mod links;
 mod rust_code;
+mod shape;
 mod siblings;
 mod style;
 pub(crate) mod tree;
@@ -45,6 +47,20 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Prints the number of source lines, and of those of tests.
+pub(crate) fn count(root: &Path) -> Outcome {
+    println!("{}", census::lines(&Tree::read(root)?));
+    Ok(())
+}
+
+/// Prints `count` comments, drawn with `seed`.
+pub(crate) fn sample(root: &Path, count: usize, seed: u64) -> Outcome {
+    for comment in census::sample(&Tree::read(root)?, count, seed) {
+        println!("{comment}\n");
+    }
+    Ok(())
+}
+
 /// Applies every rule to the tree at `root`.
 pub(crate) fn run(root: &Path) -> Outcome {
     let tree = Tree::read(root)?;
@@ -54,6 +70,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     findings.extend(siblings::check(&tree));
     findings.extend(circles::check(&tree));
     findings.extend(style::check(&tree));
+    findings.extend(shape::check(&tree));
     findings.extend(data::check(&tree));
     findings.extend(links::check(&tree));
     crates.extend(fuzz_crates(root)?);

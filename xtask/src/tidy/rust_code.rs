@@ -1,113 +1,33 @@
 //! Just enough of Rust's grammar for the rules: code without comments and literals, and the paths
 //! it names.
 
-/// Replaces comments and the contents of string and character literals by spaces; lines stay where
-/// they are.
+use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+
+/// Replaces comments, strings and character literals by spaces; lines stay where they are.
 pub(super) fn without_comments(text: &str) -> String {
-    let mut scanner =
-        Scanner { rest: text, out: String::with_capacity(text.len()), after_word: false };
-    while !scanner.rest.is_empty() {
-        scanner.step();
-    }
-    scanner.out
-}
-
-struct Scanner<'a> {
-    rest: &'a str,
-    out: String,
-    /// The last character copied was part of an identifier, so that an `r` now is not the start of
-    /// a literal.
-    after_word: bool,
-}
-
-impl Scanner<'_> {
-    fn step(&mut self) {
-        let rest = self.rest;
-        if rest.starts_with("//") {
-            self.blank(rest.find('\n').unwrap_or(rest.len()));
-        } else if rest.starts_with("/*") {
-            self.blank(block_comment(rest));
-        } else if let Some(length) = (!self.after_word).then(|| raw_string(rest)).flatten() {
-            self.blank(length);
-        } else if rest.starts_with('"') {
-            self.blank(quoted(rest, '"'));
-        } else if let Some(length) = character(rest) {
-            self.blank(length);
-        } else if let Some(next) = rest.chars().next() {
-            self.after_word = is_word(next);
-            self.out.push(next);
-            self.rest = &rest[next.len_utf8()..];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    for token in tokenize(text, FrontmatterAllowed::No) {
+        let (part, after) = rest.split_at(token.len as usize);
+        rest = after;
+        let blank = match token.kind {
+            TokenKind::LineComment { .. } | TokenKind::BlockComment { .. } => true,
+            TokenKind::Literal { kind, .. } => {
+                !matches!(kind, LiteralKind::Int { .. } | LiteralKind::Float { .. })
+            }
+            _ => false,
+        };
+        if blank {
+            out.extend(part.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        } else {
+            out += part;
         }
     }
-
-    fn blank(&mut self, length: usize) {
-        let (blanked, rest) = self.rest.split_at(length);
-        self.out.extend(blanked.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-        self.rest = rest;
-        self.after_word = false;
-    }
+    out
 }
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
-}
-
-/// Length of the block comment at the start of `text`; they nest.
-fn block_comment(text: &str) -> usize {
-    let mut depth = 0;
-    let mut at = 0;
-    while at < text.len() {
-        let here = &text.as_bytes()[at..];
-        if here.starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if here.starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    text.len()
-}
-
-/// Length of the literal at the start of `text` that opens and closes with `quote` and knows `\`
-/// escapes.
-fn quoted(text: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return at + c.len_utf8(),
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// Length of the raw string at the start of `text`, if there is one.
-fn raw_string(text: &str) -> Option<usize> {
-    let prefix = ["r", "br", "cr"].into_iter().find(|prefix| {
-        text.strip_prefix(prefix).is_some_and(|rest| rest.trim_start_matches('#').starts_with('"'))
-    })?;
-    let hashes = text[prefix.len()..].chars().take_while(|&c| c == '#').count();
-    let open = prefix.len() + hashes + 1;
-    let close = format!("\"{}", "#".repeat(hashes));
-    Some(text[open..].find(&close).map_or(text.len(), |at| open + at + close.len()))
-}
-
-/// Length of the character literal at the start of `text`; a lifetime is none.
-fn character(text: &str) -> Option<usize> {
-    let mut chars = text.strip_prefix('\'')?.chars();
-    let first = chars.next()?;
-    if first == '\\' {
-        return Some(quoted(text, '\''));
-    }
-    (chars.next() == Some('\'')).then(|| 2 + first.len_utf8())
 }
 
 /// Index of the first line, from 0, that opens the tests of a file (`#[cfg(test)]` at the margin,
