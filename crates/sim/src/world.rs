@@ -10,7 +10,7 @@
 //! behind it (`proxy`).
 //!
 //! Each node and link has one instant at which it acts next (`Node`); this file defines how they
-//! are connected and in which order they act (`agenda!`).
+//! are connected and in which order they act.
 
 use crate::cell::Cell;
 use crate::hosts::Hosts;
@@ -27,25 +27,6 @@ use justfull_run::{Plan, WorldConfig};
 mod build;
 mod finish;
 mod reported;
-
-/// Nodes and links, a line for each: its next instant, and its act. A line's place is its turn among
-/// those that are due at one instant.
-macro_rules! agenda {
-    ($due:ident, $act:ident, |$world:ident, $now:ident| { $($next:expr => $do:expr,)+ }) => {
-        #[inline(always)]
-        fn $due(&self) -> Instant {
-            let $world = self;
-            Instant::NEVER$(.min($next))+
-        }
-
-        /// The first that is due at `now` acts.
-        #[inline]
-        fn $act(&mut self, $now: Instant) {
-            let $world = self;
-            $(if $next == $now { return $do; })+
-        }
-    };
-}
 
 /// Follows the progress of a run, and may end it.
 pub trait Progress {
@@ -134,13 +115,18 @@ impl<T: Listener> World<T> {
     }
 
     /// Lets the node or link that is due first act. Returns the last instant at which it did, or
-    /// one beyond `end` when the run is over. At one instant the nodes and links `before` the cell
-    /// act first, then the core's wires and the cell, then those `after` it.
+    /// one beyond `end` when the run is over. At one instant they act in the order of
+    /// [`World::act_before_cell`], the core's wires, the cell behind them, and
+    /// [`World::act_after_cell`].
     #[inline(always)]
     fn step(&mut self, end: Instant) -> Instant {
-        let (before, after) = (self.due_before(), self.due_after());
+        let Self { cell, hosts, links, proxy, .. } = self;
+        let proxied = proxy.as_ref().map_or(Instant::NEVER, |proxy| proxy.next());
+        let hosted = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let before = hosted.min(proxied);
+        let reached = links.core.next().min(cell.next());
+        let after = links.air.next().min(hosts.receivers.next());
         let others = before.min(after);
-        let reached = self.links.core.next().min(self.cell.next());
         if reached > end && others > end {
             return reached.min(others);
         }
@@ -148,35 +134,37 @@ impl<T: Listener> World<T> {
             return self.reach_cell(others.min(end + Duration::from_nanos(1)));
         }
         if before <= after {
-            self.act_before(before);
+            self.act_before_cell(before);
         } else {
-            self.act_after(after);
+            self.act_after_cell(after);
         }
         self.links.monitor.calls += 1;
         others
     }
 
-    agenda! {
-        due_before, act_before, |world, now| {
-            world.links.uplink.next() => world.reach_servers(now),
-            world.hosts.senders.next() => world.hosts.senders.act(now, &mut world.links),
-            world.hosts.applications.next() => world.hosts.applications.act(now, &mut world.links),
-            world.proxy.as_ref().map_or(Instant::NEVER, |proxy| proxy.next()) => world.act_proxy(now),
-        }
-    }
-
-    agenda! {
-        due_after, act_after, |world, now| {
-            world.links.air.next() => world.reach_ues(now),
-            world.hosts.receivers.next() => world.hosts.receivers.act(now, &mut world.links),
-        }
-    }
-
+    /// The first of uplink, senders, applications and proxy that is due at `now` acts.
     #[inline]
-    fn act_proxy(&mut self, now: Instant) {
+    fn act_before_cell(&mut self, now: Instant) {
         let Self { cell, hosts, links, proxy, .. } = self;
-        if let Some(proxy) = proxy {
+        if links.uplink.next() == now {
+            self.reach_servers(now);
+        } else if hosts.senders.next() == now {
+            hosts.senders.act(now, links);
+        } else if hosts.applications.next() == now {
+            hosts.applications.act(now, links);
+        } else if let Some(proxy) = proxy {
             proxy.act(now, cell, hosts, links);
+        }
+    }
+
+    /// The first of air and receivers that is due at `now` acts.
+    #[inline]
+    fn act_after_cell(&mut self, now: Instant) {
+        let Self { hosts, links, .. } = self;
+        if links.air.next() == now {
+            self.reach_ues(now);
+        } else {
+            hosts.receivers.act(now, links);
         }
     }
 
