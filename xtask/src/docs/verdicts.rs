@@ -1,7 +1,7 @@
 //! `cargo xtask docs verdicts`: what pages say of the verdicts on claims, from the committed tables
-//! of `docs/reproduction`. Nothing is run. The sentence at the top of a paper's page, the README's
-//! table and the bars of `docs/which-method.md` are made here; elsewhere counts are refused, so
-//! that no two places differ.
+//! of `docs/reproduction`. Nothing is run. The sentence at the top of a paper's page, the table of
+//! `docs/claims.md` and the bars of `docs/which-method.md` are made here; elsewhere counts are
+//! refused, so that no two places differ.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,6 +63,7 @@ const BARS: [(&str, &str); 4] = [
 ];
 
 const README: &str = "README.md";
+const PAPERS_PAGE: &str = "docs/claims.md";
 const WHICH_METHOD: &str = "docs/which-method.md";
 const CHANGELOG: &str = "CHANGELOG.md";
 
@@ -105,14 +106,14 @@ pub(super) fn run_with(root: &Path, mode: Mode) -> Outcome {
             Ok(text) => fill(&page, &format!("verdict {}", paper.name), &format!("{text}\n"))?,
             Err(stale) => wrong.push(stale),
         }
-        rows += &readme_row(paper, &found);
+        rows += &row_of_paper(paper, &found);
     }
-    fill(README, "claims", &rows)?;
+    fill(PAPERS_PAGE, "claims", &rows)?;
     let bars: Vec<Outcomes> =
         BARS.iter().map(|(_, name)| outcomes(root, name)).collect::<Outcome<_>>()?;
-    fill(README, "own bars", &own_bars(&bars))?;
+    fill(PAPERS_PAGE, "own bars", &own_bars(&bars))?;
     fill(WHICH_METHOD, "own bars", &bars_table(&bars))?;
-    for page in [README, CHANGELOG] {
+    for page in [README, PAPERS_PAGE, CHANGELOG] {
         let text = pages.get(page).cloned().map_or_else(|| read(&root.join(page)), Ok)?;
         no_counts(page, &text, &|_| true)?;
     }
@@ -257,9 +258,9 @@ fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Result<String, St
     Ok(parts.into_iter().flatten().collect::<Vec<String>>().join("\n"))
 }
 
-fn readme_row(paper: &Paper, found: &Outcomes) -> String {
+fn row_of_paper(paper: &Paper, found: &Outcomes) -> String {
     format!(
-        "| [{}](docs/reproduction/{}.md), {} | {} | {} | {} | {} | {} | {} |\n",
+        "| [{}](reproduction/{}.md), {} | {} | {} | {} | {} | {} | {} |\n",
         paper.told,
         paper.name,
         paper.title,
@@ -288,8 +289,8 @@ fn own_bars(bars: &[Outcomes]) -> String {
     let Some((held_out, seen)) = bars.split_last() else { return String::new() };
     let sum = |of: fn(&Outcomes) -> usize| seen.iter().map(of).sum::<usize>();
     format!(
-        "Justfull's own bars are no paper's: {} of {} are met on eight channels that were held out \
-         ([its claims](docs/reproduction/Justfull-unseen-table.md)), {} of {} on those seen \
+        "Justfull's own goals are not a paper's: {} of {} are met on eight channels that were held \
+         out ([its claims](reproduction/Justfull-unseen-table.md)), {} of {} on the channels seen \
          before.\n",
         held_out.met,
         held_out.claims,
