@@ -59,32 +59,32 @@ impl Results {
     /// A row for each run and flow, as `runs.parquet`.
     #[getter]
     fn runs(&self) -> PyResult<Table> {
-        Table::of(&COLUMNS, rows::flows(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(COLUMNS, rows::flows(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each run and bin of time, as `series.csv`.
     #[getter]
     fn series(&self) -> PyResult<Table> {
-        Table::of(&SERIES_COLUMNS, rows::series(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(SERIES_COLUMNS, rows::series(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each run, flow name and bin of time, as `flow_series.csv`.
     #[getter]
     fn flow_series(&self) -> PyResult<Table> {
-        Table::of(&FLOW_SERIES_COLUMNS, rows::flow_series(&self.comparison))
+        Table::of(FLOW_SERIES_COLUMNS, rows::flow_series(&self.comparison))
             .map_err(|error| failed(&error))
     }
 
     /// A row for each run, distribution and point, as `cdf.csv`.
     #[getter]
     fn cdf(&self) -> PyResult<Table> {
-        Table::of(&CDF_COLUMNS, rows::cdf(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(CDF_COLUMNS, rows::cdf(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each run and queue, as `entities.csv`.
     #[getter]
     fn entities(&self) -> PyResult<Table> {
-        Table::of(&ENTITY_COLUMNS, rows::entities(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(ENTITY_COLUMNS, rows::entities(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each packet of each run, as `--packets` writes.

@@ -7,72 +7,6 @@ use justfull_lab::model::summary::{bound_method, is_clairvoyant};
 use justfull_lab::stats::{LEAST_FOR_INTERVAL, Summary};
 use justfull_sim::results::RunResult;
 
-/// Digits after the point that suit values of `metric`.
-pub(super) const fn decimals(metric: Metric) -> usize {
-    match metric {
-        Metric::Utilisation | Metric::Jain | Metric::JainTogether | Metric::JainInFlight => 4,
-        Metric::RttGrowth | Metric::RlcOverflow | Metric::Timeouts | Metric::RlcStalls => 0,
-        Metric::DelayP95
-        | Metric::DelayP99
-        | Metric::DelayP999
-        | Metric::PdvP99
-        | Metric::Rtt
-        | Metric::Backlog
-        | Metric::SdapBacklog
-        | Metric::RlcBacklog
-        | Metric::RlcBacklogSd
-        | Metric::RlcAtEntry
-        | Metric::Within1
-        | Metric::Within2
-        | Metric::Within3
-        | Metric::Within4
-        | Metric::Within50
-        | Metric::QuantumMedian
-        | Metric::QuantumMedianDistance
-        | Metric::QuantumMost
-        | Metric::FrameP95
-        | Metric::RttP50
-        | Metric::RttP80
-        | Metric::RttP90
-        | Metric::RttP95
-        | Metric::RttP99
-        | Metric::RlcStalled
-        | Metric::Rlc750
-        | Metric::Rlc500
-        | Metric::RlcDrains => 1,
-        Metric::DelayMean
-        | Metric::DelaySd
-        | Metric::Ipdv
-        | Metric::Jitter
-        | Metric::Late
-        | Metric::Goodput
-        | Metric::Drops
-        | Metric::DropsOfAll
-        | Metric::Bound
-        | Metric::PingRtt
-        | Metric::PingRttLeast
-        | Metric::Unused
-        | Metric::ToUe
-        | Metric::Residence
-        | Metric::ServerToUe
-        | Metric::Mos
-        | Metric::ReportRate
-        | Metric::ReportShare
-        | Metric::PageLoad
-        | Metric::ObjectTime
-        | Metric::InFlight
-        | Metric::TransferGoodput
-        | Metric::EndToEndMean
-        | Metric::EndToEndP95
-        | Metric::Completion
-        | Metric::Took
-        | Metric::CompletionSpread
-        | Metric::Together
-        | Metric::SdapWait
-        | Metric::RlcAfterFall => 2,
-    }
-}
-
 /// Columns of the table of methods, the most wanted first, since a narrow terminal loses the last:
 /// the metric, its name, and whether the
 /// interval is shown.
@@ -173,7 +107,7 @@ fn cell(summary: Option<Summary>, of: usize, (metric, _, interval): &Column) -> 
     let Some(summary) = summary else { return "–".into() };
     // A ping's goodput is not nothing.
     let small = *metric == Metric::Goodput && summary.mean.abs() < 0.1;
-    let digits = decimals(*metric) + usize::from(small);
+    let digits = metric.decimals() + usize::from(small);
     let text = match *interval || summary.n < LEAST_FOR_INTERVAL {
         true => with_interval(Some(summary), digits),
         false => format!("{:.digits$}", summary.mean),
