@@ -8,9 +8,10 @@ use crate::terminal::{print, print_exact, say};
 use crate::{Failure, VERSION, results, run_files};
 use justfull_lab::claims;
 use justfull_lab::model::Comparison;
+use justfull_lab::runner;
 use justfull_report::export::answer::answer;
 use justfull_report::export::outputs::Outputs;
-use justfull_report::export::run::compare;
+use justfull_report::export::run::RunFiles;
 use justfull_report::table;
 use justfull_scenario::{Axis, Overrides, Scenario, Setting, Table, Value};
 use justfull_scenario::{library, near};
@@ -176,8 +177,9 @@ fn run_all(
         Comparison { notes, command: command(), version: VERSION.into(), ..Comparison::default() };
     for (i, scenario) in scenarios.iter().enumerate() {
         let files = outputs.get(i).map_or(&[][..], Vec::as_slice);
-        let part = compare(scenario, threads(&jobs.threads), &display.watch, files)
-            .map_err(|e| Failure::usage(&e))?;
+        let part =
+            runner::compare(scenario, threads(&jobs.threads), &display.watch, &RunFiles(files))
+                .map_err(|e| Failure::usage(&e))?;
         whole.title =
             if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
         whole.notes.extend(part.notes);

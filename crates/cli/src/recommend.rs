@@ -7,8 +7,8 @@ use crate::terminal::{print, print_exact, say};
 use crate::{Failure, VERSION};
 use justfull_lab::model::Group;
 use justfull_lab::recommend::choices;
+use justfull_lab::runner;
 use justfull_report::export::choices::Answer;
-use justfull_report::export::run::compare;
 use justfull_report::table;
 use justfull_scenario::{
     ChannelFile, Overrides, Scenario, ScenarioError, Setting, Table, Value, library,
@@ -32,7 +32,7 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     let display = Display::new(args.quiet, args.jobs.progress);
     let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
     display.announce((seconds * 1e3) as u64);
-    let mut found = compare(&scenario, threads(&args.jobs.threads), &display.watch, &[])
+    let mut found = runner::compare(&scenario, threads(&args.jobs.threads), &display.watch, &())
         .map_err(|e| Failure::usage(&e))?;
     let speed = display.speed();
     drop(display);

@@ -6,7 +6,8 @@ use crate::{Failure, VERSION};
 use justfull_lab::model::Comparison;
 use justfull_report::export::ResultsFolder;
 use justfull_report::export::folder::{Origin, Subject};
-use justfull_report::{self as report, export, figure};
+use justfull_report::figure::Figures;
+use justfull_report::{self as report, export};
 use std::path::{Path, PathBuf};
 
 /// Above the folders of results that are not asked for elsewhere.
@@ -66,15 +67,15 @@ pub(crate) fn finish(
     output: &OutputArgs,
 ) -> Result<(), Failure> {
     let shown = folder.path().join("report.html");
-    let figures = figure::all(comparison);
+    let figures = Figures::of(comparison);
     #[cfg(feature = "parquet")]
     let parquet = parquet_tables(output);
     let mut write = || {
         let tables = export::write_all(&mut folder, comparison)?;
         #[cfg(feature = "parquet")]
         export::write_parquet(&mut folder, comparison, &parquet)?;
-        export::write_figures(&mut folder, &figures, output.png)?;
-        let html = report::html(comparison);
+        export::write_figures(&mut folder, figures.iter(), output.png)?;
+        let html = report::html(comparison, &figures);
         folder.write("report.html", |out| out.write_all(html.as_bytes()))?;
         Ok(tables)
     };
@@ -89,7 +90,7 @@ pub(crate) fn finish(
     say(&format!(
         "report: {}; {tables} tables and {} figures beside it",
         shown.display(),
-        figures.len()
+        figures.iter().count()
     ));
     Ok(())
 }

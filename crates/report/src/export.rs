@@ -127,9 +127,9 @@ pub fn write_parquet(
 ///
 /// # Errors
 /// Names the first file that could not be written.
-pub fn write_figures(
+pub fn write_figures<'a>(
     folder: &mut ResultsFolder,
-    figures: &[Figure],
+    figures: impl IntoIterator<Item = &'a Figure>,
     png: bool,
 ) -> Result<(), ExportError> {
     for figure in figures {
@@ -356,12 +356,12 @@ mod tests {
             ResultsFolder::open(&out, subject, false, &mut || {}).expect("it is free");
         let comparison = example::comparison(1);
         let tables = write_all(&mut folder, &comparison).expect("the folder can be written");
-        let figures = crate::figure::all(&comparison);
-        write_figures(&mut folder, &figures, true).expect("the folder can be written");
+        let figures = crate::figure::Figures::of(&comparison);
+        write_figures(&mut folder, figures.iter(), true).expect("the folder can be written");
         folder.publish(Origin::default()).expect("the folder can be written");
         let count = |path: &Path| fs::read_dir(path).expect("a folder").count();
         assert_eq!(count(&out), tables + 2, "figures and manifest beside the tables");
-        assert_eq!(count(&out.join("figures")), 2 * figures.len());
+        assert_eq!(count(&out.join("figures")), 2 * figures.iter().count());
         assert_eq!(count(above.path()), 1, "nothing is left beside the folder");
     }
 
