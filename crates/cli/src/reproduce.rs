@@ -5,7 +5,7 @@ use crate::compare::{data_dir, in_words, threads, unbroken};
 use crate::progress::Display;
 use crate::terminal::{print, print_exact, say};
 use crate::{Failure, VERSION, results};
-use justfull_lab::claims::{self, ClaimsError, Options, Reproduced};
+use justfull_lab::claims::{self, ClaimsError, Means, Options, Reproduced};
 use justfull_lab::model::Verdict;
 use justfull_lab::model::claims::ClaimTable;
 use justfull_lab::runner::simulated;
@@ -65,7 +65,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         }
         Ok(simulated(scenario, job, watch)?)
     };
-    let found = claims::reproduce(&file, &options, (watch, &one), &mut announce);
+    let found = claims::reproduce(&file, &options, Means { watch, one: &one }, &mut announce);
     let Reproduced { mut comparison, table: rows, worse } = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);
@@ -155,8 +155,8 @@ fn in_groups(args: &ReproduceArgs, first: u64, groups: u32) -> Result<(), Failur
     let mut announce = |ms, _| display.announce(ms);
     let watch = &*display.watch;
     let one = |scenario: &Scenario, job: &Job| Ok(simulated(scenario, job, watch)?);
-    let (options, doing) = (options(args), (watch, &one as &claims::One<'_>));
-    let found = claims::reproduce_groups(&file, &options, (first, groups), doing, &mut announce);
+    let (options, means) = (options(args), Means { watch, one: &one });
+    let found = claims::reproduce_groups(&file, &options, first, groups, means, &mut announce);
     let found = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);

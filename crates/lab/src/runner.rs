@@ -182,7 +182,7 @@ pub trait RunSink: Sync {
     ) -> Result<Option<BoxedTap<Self::Error>>, Self::Error>;
 }
 
-/// The tap of a run, whichever it is.
+/// Any tap of a run.
 pub type BoxedTap<E> = Box<dyn RunTap<E>>;
 
 /// Follows one run.

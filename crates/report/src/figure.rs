@@ -21,7 +21,7 @@ mod scatter;
 pub mod trace;
 
 pub(crate) use cdf::tail;
-pub(crate) use curves::{Curve, Range, Span, Stroke, curves};
+pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves};
 pub use palette::Palette;
 #[cfg(feature = "png")]
 pub use pdf::pdf;

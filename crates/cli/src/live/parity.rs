@@ -136,7 +136,7 @@ fn compared(
         Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
     let mut parity = Parity::of(&simulated, &live, window);
     if let Some(time) = args.explain {
-        parity.explain((&simulated, &live), time);
+        parity.explain(&simulated, &live, time);
     }
     Ok((parity, made))
 }

@@ -221,8 +221,8 @@ metrics! {
     /// whole.
     JainTogether("jain_together", "fairness of all transfers while all ran", "", 4)
         = Cell(|run| run.together.jain_index);
-    /// Jain's index over what the bulk flows had in flight: goodput while all ran times mean round-
-    /// trip time.
+    /// Jain's index over what the bulk flows had in flight: goodput while all ran times mean
+    /// round-trip time.
     JainInFlight("jain_in_flight", "equality of the bytes in flight", "", 4)
         = Bulk(transfers::jain_in_flight);
     /// Payload that the TCP senders of the bulk flows have in flight when the run ends, together.
