@@ -1,9 +1,10 @@
 //! `campaign`.
 
-use crate::Failure;
 use crate::args::{AddArgs, CampaignArgs, CampaignCommand, MakeArgs, TableArgs};
-use crate::compare::{data_dir, threads};
+use crate::failure::Failure;
 use crate::progress::Display;
+use crate::runs::threads;
+use crate::scenarios::data_dir;
 use crate::terminal::{print, print_exact, say};
 use justfull_campaign::dataset::campaign_of;
 use justfull_campaign::{Addition, Campaign, Dataset, Tally, report, run};

@@ -1,13 +1,44 @@
 //! `check`.
 
-use crate::args::CheckArgs;
-use crate::compare::{axes, chosen, data_dir, overrides, source};
+use crate::args::{GridArgs, ScenarioArgs};
+use crate::check_folder;
+use crate::complete;
+use crate::failure::Failure;
+use crate::help::with_exit_status;
+use crate::scenarios::{axes, chosen, data_dir, overrides, source};
 use crate::terminal::{print, print_exact, say};
-use crate::{Failure, check_folder};
+use clap::Args;
 use justfull_report::table;
 use justfull_scenario::{Overrides, Scenario};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Check scenario files without running them, and report all that is wrong with them; check
+/// folders of results
+#[derive(Args)]
+#[command(after_help = with_exit_status!(
+    "Examples:\n  justfull check my.toml\n  \
+     justfull check my.toml --method DRQL --set rlc.limiter.keep=1\n  \
+     justfull check results/my\n\n\
+     Each file is read under all of its methods, variants and switches, or those that are \
+     named. Each mistake is a line. \
+     A folder of results that is not the whole of one run is exit 1."
+))]
+pub(crate) struct CheckArgs {
+    /// Scenario files, names of shipped ones, or folders of results; - is standard input
+    #[arg(required = true, add = complete::scenarios_and_files())]
+    pub(crate) files: Vec<PathBuf>,
+    /// Method to check instead of the file's; may be given several times
+    #[arg(long = "method", value_name = "NAME", add = complete::methods())]
+    pub(crate) methods: Vec<String>,
+    /// Print JSON: a list of the files and folders, each with what was found
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) grid: GridArgs,
+}
 
 /// Most mistakes that are printed for one file; JSON has all that were found.
 const PRINTED: usize = 20;

@@ -1,6 +1,6 @@
 //! `check` of a folder of results.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_report::export::folder::{self, State};
 use serde::Serialize;
 use std::path::Path;

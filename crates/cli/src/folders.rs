@@ -1,6 +1,6 @@
 //! Results that are read again.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_report::export::{Column, Runs};
 use justfull_report::read::Folder;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! `live` and `parity`.
 
-use crate::Failure;
 use crate::args::LiveArgs;
-use crate::compare;
+use crate::failure::Failure;
 use crate::period::check_period;
 use crate::results;
+use crate::runs::{show, unbroken};
 use crate::terminal::{print, say};
 use justfull_base::Duration;
 use justfull_live::driver::LiveOptions;
@@ -78,8 +78,8 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
-    let given = (&args.scenario, &args.grid, &args.pace);
-    let plan = Plan::of(file, given, &args.methods, args.runs)?;
+    let (scenario, grid, pace) = (&args.scenario, &args.grid, &args.pace);
+    let plan = Plan::of(file, scenario, grid, pace, &args.methods, args.runs)?;
     plan.check(args.proxy.is_some())?;
     let folder = results::open_live(&args.output, &plan.scenario.name)?;
     let reports = args.reports.is_some() || args.rnis.is_some() || args.proxy.is_some();
@@ -121,7 +121,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         ..Beside::alone()
     };
     let mut runs = Runs::default();
-    runs.make(&plan, args, (&session, &mut beside, &stop))?;
+    runs.make(&plan, args, &session, &mut beside, &stop)?;
     let comparison = runs.comparison(&plan, args.allow_late)?;
     // An interruption before the first of several runs was done leaves no results.
     let folder = folder.filter(|_| !runs.done.is_empty());
@@ -130,11 +130,11 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         runs.write(&mut folder, args.allow_late)?;
         results::finish(folder, &comparison, &args.output)
     });
-    compare::show(&comparison, args.output.wide)?;
+    show(&comparison, args.output.wide)?;
     // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.
     let files = runs.files.drain(..).map(|files| files.finish(true)).fold(Ok(()), Result::and);
     written.and(files)?;
-    compare::unbroken(&comparison.broken)?;
+    unbroken(&comparison.broken)?;
     // Without anything to wait for, a signal is the end that was meant.
     let awaited = session.command.is_some() || session.own_flows;
     runs.verdict(&comparison.missing, awaited, args.allow_late)
@@ -245,7 +245,8 @@ impl Files {
 fn run(
     session: &Session,
     chosen: &Chosen<'_>,
-    (options, quiet): (&LiveOptions, bool),
+    options: &LiveOptions,
+    quiet: bool,
     beside: &mut Beside,
 ) -> Result<(Outcome, Files), Failure> {
     let capture = beside.pcapng.as_deref().map(|path| {

@@ -12,11 +12,17 @@ mod check;
 mod check_folder;
 mod compare;
 mod complete;
-mod difference;
+mod completions;
+mod demo;
 mod explain;
+mod failure;
 mod folders;
+mod help;
+mod list;
 #[cfg(feature = "live")]
 mod live;
+mod man;
+mod name;
 mod new;
 #[cfg(any(feature = "live", feature = "proxy"))]
 mod period;
@@ -26,56 +32,113 @@ mod progress;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod recommend;
+mod reference;
 mod reproduce;
 mod results;
 #[cfg(feature = "proxy")]
 mod rnis;
+mod run;
 mod run_files;
+mod runs;
+mod scenarios;
+mod schema;
 #[cfg(any(feature = "live", feature = "proxy"))]
 mod screen;
+mod show;
 mod terminal;
 mod trace;
 mod unknown;
 mod validate;
 
-use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser, Subcommand};
+use failure::Failure;
+use help::with_exit_status;
 use justfull_report::table::printable;
-use std::fmt::Display;
 use std::process::ExitCode;
 use terminal::say;
 
-/// The program's version, with the commit that it was built from where that is known.
-pub(crate) const VERSION: &str = env!("JUSTFULL_VERSION");
-
-/// What the program is called.
-pub(crate) const NAME: &str = "justfull";
-
-/// Why a command ended early.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Exit 1.
-    Failed(String),
-    /// Exit 2.
-    Usage(String),
+/// Keep the queues of cellular networks just full, but no fuller.
+#[derive(Parser)]
+#[command(
+    name = "justfull", version = name::VERSION, about, after_help = EXAMPLES, max_term_width = 100
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
 }
 
-impl Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Failed(why) | Self::Usage(why)) = self;
-        f.write_str(why)
-    }
+const EXAMPLES: &str = with_exit_status!(
+    "\
+Examples:
+  justfull demo                                       what a download does to a call, in seconds
+  justfull run t20-individual                         a shipped scenario (see `justfull list`)
+  justfull new my --nr --ues 4                        a scenario of your own to start from
+  justfull run my.toml --runs 10 --out results/my     ten seeds, 95 % intervals
+  justfull run t20-individual --method Vanilla --method DRQL --set 'rlc.queue.limit=10MB'
+  justfull reproduce T20                              a paper's claims (traces: JUSTFULL_DATA)
+  justfull explain codel                              what a method does, with its parameters"
+);
+
+/// The commands, in the order of the help: the arguments of each, and the function that carries it
+/// out; of some the feature without which a build lacks them.
+macro_rules! commands {
+    ($(
+        $(#[$attribute:meta])*
+        $Name:ident($Args:ty) $(in $feature:literal, $what:literal)? => $run:path;
+    )*) => {
+        #[derive(Subcommand)]
+        enum Command {
+            $($(#[$attribute])* $Name($Args),)*
+        }
+
+        impl Command {
+            fn run(&self) -> Result<(), Failure> {
+                match self {
+                    $(Self::$Name(args) => {
+                        $(
+                            #[cfg(not(feature = $feature))]
+                            {
+                                let _ = args;
+                                Err(Failure::lacks($what, $feature))
+                            }
+                        )?
+                        $(#[cfg(feature = $feature)])?
+                        {
+                            $run(args)
+                        }
+                    })*
+                }
+            }
+        }
+    };
 }
 
-impl Failure {
-    pub(crate) fn usage(error: &dyn Display) -> Self {
-        Self::Usage(error.to_string())
-    }
-
-    /// For what this build was made without.
-    pub(crate) fn lacks(what: &str, feature: &str) -> Self {
-        Self::Usage(format!("this build has no {what}; build with --features {feature}"))
-    }
+commands! {
+    Run(run::RunArgs) => run::run;
+    Demo(demo::DemoArgs) => demo::demo;
+    Recommend(recommend::RecommendArgs) => recommend::recommend;
+    #[command(subcommand)]
+    Campaign(args::CampaignCommand) in "campaign", "campaigns" => campaign::campaign;
+    Reproduce(reproduce::ReproduceArgs) => reproduce::reproduce;
+    Live(args::LiveArgs) in "live", "live runs" => live::live;
+    Parity(args::ParityArgs) in "live", "live runs" => live::parity;
+    Validate(validate::ValidateArgs) => validate::validate;
+    List(list::ListArgs) => list::list;
+    Explain(explain::ExplainArgs) => explain::explain;
+    Check(check::CheckArgs) => check::check;
+    Compare(compare::CompareArgs) => compare::compare;
+    Plot(plot::PlotArgs) => plot::plot;
+    New(new::NewArgs) => new::new;
+    Show(show::ShowArgs) => show::show;
+    Schema(schema::SchemaArgs) => schema::schema;
+    #[command(subcommand)]
+    Trace(trace::TraceCommand) => trace::trace;
+    #[command(subcommand)]
+    Proxy(args::ProxyCommand) in "proxy", "proxy" => proxy::proxy;
+    Rnis(args::RnisArgs) in "proxy", "rnis" => rnis::rnis;
+    Completions(completions::CompletionsArgs) => completions::completions;
+    Man(man::ManArgs) => man::man;
+    Reference(reference::ReferenceArgs) => reference::reference;
 }
 
 /// Prints what clap says: help, the version, or what is wrong with the arguments, which may hold
@@ -92,56 +155,16 @@ fn refuse(error: &clap::Error) -> ExitCode {
 }
 
 fn main() -> ExitCode {
-    complete::answer();
+    complete::answer(Cli::command);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&unknown::with_tip(error)),
+        Err(error) => return refuse(&unknown::with_tip(error, &Cli::command())),
     };
-    let outcome = match &cli.command {
-        Command::Run(args) => compare::run(args),
-        Command::Demo(args) => compare::demo(args),
-        Command::Recommend(args) => recommend::recommend(args),
-        #[cfg(feature = "campaign")]
-        Command::Campaign { command } => campaign::campaign(command),
-        #[cfg(not(feature = "campaign"))]
-        Command::Campaign { .. } => Err(Failure::lacks("campaigns", "campaign")),
-        Command::Reproduce(args) => reproduce::reproduce(args),
-        #[cfg(feature = "live")]
-        Command::Live(args) => live::live(args),
-        #[cfg(feature = "live")]
-        Command::Parity(args) => live::parity(args),
-        #[cfg(not(feature = "live"))]
-        Command::Live(_) | Command::Parity(_) => Err(Failure::lacks("live runs", "live")),
-        #[cfg(feature = "proxy")]
-        Command::Proxy { command } => proxy::run(command),
-        #[cfg(not(feature = "proxy"))]
-        Command::Proxy { .. } => Err(Failure::lacks("proxy", "proxy")),
-        #[cfg(feature = "proxy")]
-        Command::Rnis(args) => rnis::rnis(args),
-        #[cfg(not(feature = "proxy"))]
-        Command::Rnis(_) => Err(Failure::lacks("rnis", "proxy")),
-        Command::Validate(args) => validate::validate(args),
-        Command::List(args) => explain::list(args),
-        Command::Explain { name, json } => explain::explain(name, *json),
-        Command::Check(args) => check::check(args),
-        Command::Compare(args) => difference::compare(args),
-        Command::Plot(args) => plot::plot(args),
-        Command::New(args) => new::new(args),
-        Command::Show { name } => explain::show(name),
-        Command::Schema => explain::schema(),
-        Command::Trace { command } => trace::run(command),
-        Command::Completions { shell } => complete::script(*shell),
-        Command::Man { out } => explain::man(out),
-        Command::Reference { out } => explain::reference(out),
-    };
-    match outcome {
+    match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             say(&format!("justfull: {failure}"));
-            ExitCode::from(match failure {
-                Failure::Failed(_) => 1,
-                Failure::Usage(_) => 2,
-            })
+            failure.status()
         }
     }
 }

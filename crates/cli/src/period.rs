@@ -1,6 +1,6 @@
 //! `--report-period`.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_base::Duration;
 
 /// The shortest time between two reports: a slot, about.

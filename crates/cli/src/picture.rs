@@ -1,6 +1,6 @@
 //! The forms of a picture, and where it goes.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_report::export;
 use justfull_report::figure::{self, Figure};
 use std::io::{self, Write};

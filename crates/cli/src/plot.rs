@@ -1,11 +1,59 @@
 //! `plot`: a figure that the user chooses.
 
-use crate::Failure;
-use crate::args::{PlotArgs, PlotKind};
+use crate::complete;
+use crate::failure::Failure;
 use crate::folders;
+use crate::help::with_exit_status;
 use crate::picture::Form;
+use clap::{Args, ValueEnum};
 use justfull_report::chosen::{Kind, chosen};
 use justfull_report::read::column_of;
+use std::path::PathBuf;
+
+/// Draw a figure from folders of results: SVG, PNG or PDF
+#[derive(Args)]
+#[command(after_help = with_exit_status!(
+    "Examples:\n  justfull run my.toml --runs 5 --out r\n  \
+     justfull plot r --y delay.p99 --flow call -o limit.pdf\n  \
+     justfull plot r --kind points --x goodput --y delay.p95 -o trade.svg\n  \
+     justfull plot before after --kind ccdf --y delay --flow call -o tail.png\n\n\
+     Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."
+))]
+pub(crate) struct PlotArgs {
+    /// Folders of results
+    #[arg(required = true)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// What goes up: a column of runs.jsonl; of a distribution its quantity in cdf.csv, such as
+    /// delay
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) y: String,
+    /// What goes across: a column for points; for lines what is swept [default: of a grid its first
+    /// setting]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) x: Option<String>,
+    /// Means over a sweep, means over another column, or distributions (ccdf: the logarithmic tail)
+    #[arg(long, value_enum, default_value = "line")]
+    pub(crate) kind: PlotKind,
+    /// Method to draw; may be given several times [default: all]
+    #[arg(long = "method", value_name = "NAME", add = complete::methods())]
+    pub(crate) methods: Vec<String>,
+    /// Flow to draw; may be given several times [default: all]
+    #[arg(long = "flow", value_name = "NAME")]
+    pub(crate) flows: Vec<String>,
+    /// File to write, in the form that its name ends in: .svg, .png, .pdf; - is standard output, as
+    /// SVG
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    pub(crate) out: PathBuf,
+}
+
+/// What `plot` draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotKind {
+    Line,
+    Points,
+    Cdf,
+    Ccdf,
+}
 
 /// Draws a figure from folders of results.
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {

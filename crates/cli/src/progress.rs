@@ -58,10 +58,14 @@ impl Display {
         self.bar.inc_length(ms);
     }
 
-    /// Seconds simulated so far and seconds passed.
-    pub(crate) fn speed(&self) -> (f64, f64) {
+    /// How much was simulated so far, and how fast, in words.
+    pub(crate) fn speed(&self) -> String {
         let simulated = self.watch.simulated_ms.load(Ordering::Relaxed) as f64 * 1e-3;
-        (simulated, self.bar.elapsed().as_secs_f64())
+        let passed = self.bar.elapsed().as_secs_f64();
+        format!(
+            "{simulated:.0} s simulated in {passed:.2} s: {:.0} times real time",
+            simulated / passed.max(1e-3)
+        )
     }
 }
 

@@ -2,14 +2,14 @@
 
 mod top;
 
-use crate::Failure;
 use crate::args::{ProxyAskArgs, ProxyCommand};
+use crate::failure::Failure;
 use crate::terminal::{print, print_exact, say};
 use justfull_proxy::ProxyConfig;
 use serde_json::Value;
 use std::path::Path;
 
-pub(crate) fn run(command: &ProxyCommand) -> Result<(), Failure> {
+pub(crate) fn proxy(command: &ProxyCommand) -> Result<(), Failure> {
     match command {
         ProxyCommand::Run(args) => {
             let config = read(&args.config)?;

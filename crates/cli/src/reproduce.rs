@@ -1,18 +1,82 @@
 //! `reproduce`.
 
-use crate::args::{ReproduceArgs, command};
-use crate::compare::{data_dir, in_words, threads, unbroken};
+use crate::args::{JobsArgs, OutputArgs};
+use crate::complete;
+use crate::failure::Failure;
+use crate::help::with_exit_status;
+use crate::name::{VERSION, command_line};
 use crate::progress::Display;
+use crate::results;
+use crate::runs::{threads, unbroken};
+use crate::scenarios::data_dir;
 use crate::terminal::{print, print_exact, say};
-use crate::{Failure, VERSION, results};
-use justfull_lab::claims::{self, ClaimsError, Options, Reproduced};
+use clap::Args;
+use justfull_lab::claims::{self, ClaimsError, Means, Options, Reproduced};
 use justfull_lab::model::Verdict;
 use justfull_lab::model::claims::ClaimTable;
 use justfull_lab::runner::simulated;
 use justfull_report::export::answer::answer;
+use justfull_report::export::folder::Subject;
 use justfull_report::{export, table};
 use justfull_scenario::{Job, Scenario};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Run a paper's claims and judge them
+#[derive(Args)]
+#[command(after_help = with_exit_status!(
+    "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  \
+     justfull reproduce T20 --figure 7 --short\n\n\
+     A claim whose trace is not here is not run, which is said; with --strict that is exit 1. \
+     A claim that the file of claims records as missed may miss again: exit 1 is for one that \
+     came out worse than recorded."
+))]
+pub(crate) struct ReproduceArgs {
+    /// Paper: T20, E19, A21, R22, P06, LastPoll, Justfull, or Justfull-fresh, -held-out or -unseen
+    #[arg(add = complete::papers())]
+    pub(crate) paper: String,
+    /// The claims that are run live, over the kernel's TCP and `justfull proxy`: R22, section 5
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Only the claims of this figure, e.g. 7, or of another place that the paper's claims name,
+    /// e.g. "Table 4"
+    #[arg(long, value_name = "N")]
+    pub(crate) figure: Option<String>,
+    /// Number of seeds, at least 3, for an interval: more give narrower ones
+    #[arg(long, value_parser = clap::value_parser!(u32).range(3..))]
+    pub(crate) runs: Option<u32>,
+    /// First seed, instead of the scenarios' own
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=u64::MAX / 2))]
+    pub(crate) seed: Option<u64>,
+    /// Judge the claims in this many groups of seeds, one after the other, from --seed on: how
+    /// often each verdict falls; no folder is written, and what the file records is not compared
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
+          requires = "seed", conflicts_with_all = ["fit", "live"])]
+    pub(crate) groups: Option<u32>,
+    /// Fewer points of the sweep, same bands
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Count what each switch that claims name does to the whole paper, which takes as long as the
+    /// paper once for each; without, the counts are those that the file of claims records
+    #[arg(long, conflicts_with_all = ["figure", "short", "fit", "groups", "live"])]
+    pub(crate) switches: bool,
+    /// Fit what the paper does not print to some of its values, as the claims' file says, and print
+    /// what that does to all of them; no claim is judged and no folder is written
+    #[arg(long, conflicts_with_all = ["figure", "short", "strict", "seed"])]
+    pub(crate) fit: bool,
+    /// Exit 1 when a claim was not run for want of its trace
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Also write the table of claims as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Print JSON instead of tables: the claims, and the rows of runs.jsonl
+    #[arg(long, conflicts_with_all = ["fit", "groups"])]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 /// Live runs at once: each waits most of its time.
 const LIVE_AT_ONCE: usize = 6;
@@ -23,7 +87,7 @@ use crate::live::reproduce as live;
 /// In a build without live runs.
 #[cfg(not(feature = "live"))]
 mod live {
-    use crate::Failure;
+    use crate::failure::Failure;
     use justfull_lab::claims::ClaimsError;
     use justfull_run::results::RunResult;
     use justfull_scenario::{Job, Scenario};
@@ -53,7 +117,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.live {
         live::prepare()?;
     }
-    let out = results::open(&args.output, &name, ("reproduce", &args.paper))?;
+    let subject = Subject { kind: "reproduce".into(), scenario: args.paper.clone() };
+    let out = results::open(&args.output, &name, &subject)?;
     not_in_the_folder(args, &name)?;
     let options = options(args);
     let display = Display::new(args.output.quiet, args.jobs.progress);
@@ -65,12 +130,12 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         }
         Ok(simulated(scenario, job, watch)?)
     };
-    let found = claims::reproduce(&file, &options, (watch, &one), &mut announce);
+    let found = claims::reproduce(&file, &options, Means { watch, one: &one }, &mut announce);
     let Reproduced { mut comparison, table: rows, worse } = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);
     tell(&rows, args)?;
-    say(&in_words(speed));
+    say(&speed);
     let not_run = rows.count(Verdict::NotRun);
     if not_run > 0 {
         let hint = if args.strict { "" } else { "; --strict makes that exit 1" };
@@ -80,7 +145,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         ));
     }
     comparison.claims = Some(rows);
-    comparison.command = command();
+    comparison.command = command_line();
     comparison.version = VERSION.into();
     let place = out.as_ref().map(|folder| folder.path().to_path_buf());
     if let Some(folder) = out {
@@ -155,15 +220,15 @@ fn in_groups(args: &ReproduceArgs, first: u64, groups: u32) -> Result<(), Failur
     let mut announce = |ms, _| display.announce(ms);
     let watch = &*display.watch;
     let one = |scenario: &Scenario, job: &Job| Ok(simulated(scenario, job, watch)?);
-    let (options, doing) = (options(args), (watch, &one as &claims::One<'_>));
-    let found = claims::reproduce_groups(&file, &options, (first, groups), doing, &mut announce);
+    let (options, means) = (options(args), Means { watch, one: &one });
+    let found = claims::reproduce_groups(&file, &options, first, groups, means, &mut announce);
     let found = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);
     let (style, grid) = (table::Style::detect(), table::grouped(&found));
     let reading = table::notes([&grid], style);
     print(&format!("{}\n{reading}{}\n", table::terminal(&grid, style), found.tally()))?;
-    say(&in_words(speed));
+    say(&speed);
     if let Some(file) = &args.markdown {
         write(file, &format!("{}\n\n{}\n", table::markdown(&grid), found.tally()))?;
     }
@@ -188,7 +253,7 @@ fn fit(args: &ReproduceArgs) -> Result<(), Failure> {
     for grid in &grids {
         print(&format!("{}\n{}\n", table::terminal(grid, style), table::notes([grid], style)))?;
     }
-    say(&in_words(speed));
+    say(&speed);
     match &args.markdown {
         Some(file) => write(file, &grids.map(|grid| table::markdown(&grid)).join("\n")),
         None => Ok(()),

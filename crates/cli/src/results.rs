@@ -1,12 +1,14 @@
 //! Where the results of a command go.
 
-use crate::args::{OutputArgs, command};
+use crate::args::OutputArgs;
+use crate::failure::Failure;
+use crate::name::{VERSION, command_line};
 use crate::terminal::say;
-use crate::{Failure, VERSION};
 use justfull_lab::model::Comparison;
 use justfull_report::export::ResultsFolder;
 use justfull_report::export::folder::{Origin, Subject};
-use justfull_report::{self as report, export, figure};
+use justfull_report::figure::Figures;
+use justfull_report::{self as report, export};
 use std::path::{Path, PathBuf};
 
 /// Above the folders of results that are not asked for elsewhere.
@@ -21,7 +23,7 @@ pub(crate) fn place(output: &OutputArgs, name: &str) -> Option<PathBuf> {
 pub(crate) fn open(
     output: &OutputArgs,
     name: &str,
-    (kind, scenario): (&str, &str),
+    subject: &Subject,
 ) -> Result<Option<ResultsFolder>, Failure> {
     if output.png && cfg!(not(feature = "png")) {
         return Err(Failure::lacks("PNG", "png"));
@@ -30,9 +32,8 @@ pub(crate) fn open(
         return Err(Failure::lacks("Parquet", "parquet"));
     }
     let Some(path) = place(output, name) else { return Ok(None) };
-    let subject = Subject { kind: kind.into(), scenario: scenario.into() };
     let mut waits = || say(&format!("waits for another run, which writes {}", path.display()));
-    let (folder, said) = ResultsFolder::open(&path, subject, output.force, &mut waits)
+    let (folder, said) = ResultsFolder::open(&path, subject.clone(), output.force, &mut waits)
         .map_err(|e| Failure::Usage(format!("--out: {e}")))?;
     said.iter().for_each(|line| say(line));
     Ok(Some(folder))
@@ -46,11 +47,11 @@ pub(crate) fn open_live(
     scenario: &str,
 ) -> Result<Option<ResultsFolder>, Failure> {
     const KIND: &str = "live";
+    let subject = Subject { kind: KIND.into(), scenario: scenario.into() };
     if output.no_files || output.out.is_some() {
-        return open(output, KIND, (KIND, scenario));
+        return open(output, KIND, &subject);
     }
     let above = Path::new(RESULTS).join(KIND);
-    let subject = Subject { kind: KIND.into(), scenario: scenario.into() };
     let prefix = format!("{scenario}-");
     let name = format!("{prefix}{}", chrono::Utc::now().format("%Y%m%dT%H%M%SZ"));
     let (folder, said) = ResultsFolder::create_new(&above, &prefix, &name, &subject)
@@ -66,15 +67,15 @@ pub(crate) fn finish(
     output: &OutputArgs,
 ) -> Result<(), Failure> {
     let shown = folder.path().join("report.html");
-    let figures = figure::all(comparison);
+    let figures = Figures::of(comparison);
     #[cfg(feature = "parquet")]
     let parquet = parquet_tables(output);
     let mut write = || {
         let tables = export::write_all(&mut folder, comparison)?;
         #[cfg(feature = "parquet")]
         export::write_parquet(&mut folder, comparison, &parquet)?;
-        export::write_figures(&mut folder, &figures, output.png)?;
-        let html = report::html(comparison);
+        export::write_figures(&mut folder, figures.iter(), output.png)?;
+        let html = report::html(comparison, &figures);
         folder.write("report.html", |out| out.write_all(html.as_bytes()))?;
         Ok(tables)
     };
@@ -89,7 +90,7 @@ pub(crate) fn finish(
     say(&format!(
         "report: {}; {tables} tables and {} figures beside it",
         shown.display(),
-        figures.len()
+        figures.iter().count()
     ));
     Ok(())
 }
@@ -108,7 +109,10 @@ fn parquet_tables(output: &OutputArgs) -> Vec<export::LongTable> {
 
 /// Puts `folder` in its place, with pages that have no comparison behind them.
 pub(crate) fn finish_pages(folder: ResultsFolder) -> Result<(), Failure> {
-    publish(folder, Origin { command: command(), version: VERSION.into(), ..Origin::default() })
+    publish(
+        folder,
+        Origin { command: command_line(), version: VERSION.into(), ..Origin::default() },
+    )
 }
 
 fn publish(folder: ResultsFolder, origin: Origin) -> Result<(), Failure> {

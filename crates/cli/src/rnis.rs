@@ -1,9 +1,9 @@
 //! `rnis`: reports of the radio, served as ETSI's Radio Network Information Service.
 
-use crate::Failure;
 use crate::args::RnisArgs;
-use crate::compare::{self, load};
+use crate::failure::Failure;
 use crate::period::check_period;
+use crate::scenarios::{self, load};
 use crate::terminal::{print_exact, say};
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
@@ -58,7 +58,7 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
     let ca = args.ca.as_deref();
     let service = Service::new(cell, ca, callbacks(&args.allow_callbacks)?)
         .map_err(|e| named("--ca", ca.unwrap_or_else(|| Path::new("")), &e))?;
-    let server = listen("--listen", &args.listen, (tls, tokens), &service)?;
+    let server = listen("--listen", &args.listen, tls, tokens, &service)?;
     say(&format!("serving {scheme}://{}/rni/v2; /openapi.json describes it", server.address()));
     match (world, lines) {
         (Some(world), _) => simulate(&world, args.report_period, &service),
@@ -82,7 +82,8 @@ pub(crate) fn callbacks(allowed: &[String]) -> Result<Callbacks, Failure> {
 pub(crate) fn listen(
     option: &str,
     address: &str,
-    (tls, tokens): (Option<Tls>, Tokens),
+    tls: Option<Tls>,
+    tokens: Tokens,
     service: &Arc<Service>,
 ) -> Result<Listening, Failure> {
     let usage = |why: &dyn Display| {
@@ -98,7 +99,7 @@ pub(crate) fn listen(
 
 /// The world of a scenario's first job, or of the method that is asked for.
 fn choose(file: &Path, args: &RnisArgs) -> Result<WorldConfig, Failure> {
-    let mut overrides = compare::overrides(&args.scenario)?;
+    let mut overrides = scenarios::overrides(&args.scenario)?;
     overrides.methods = args.method.as_ref().map(|method| vec![method.clone()]);
     overrides.runs = Some(1);
     let scenario = load(file, overrides)?;

@@ -1,14 +1,39 @@
 //! The files of single runs that `run` is asked for, checked before the first run.
 
-use crate::Failure;
-use crate::args::RunFileArgs;
+use crate::failure::Failure;
 use crate::results::resolved;
+use clap::Args;
 use justfull_report::export::outputs::Outputs;
 use justfull_report::export::records::Format;
 use justfull_report::export::run;
 use justfull_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+// Files that are written while a run goes on; with several runs, each run's name goes into the
+// file's.
+#[derive(Args)]
+#[command(next_help_heading = "Files of single runs")]
+pub(crate) struct RunFileArgs {
+    /// A record of each packet, in the form that the name ends in: .parquet, .csv, .jsonl
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Option<PathBuf>,
+    /// A record of each slot, likewise
+    #[arg(long, value_name = "FILE")]
+    pub(crate) slots: Option<PathBuf>,
+    /// Form of --packets and --slots, whatever their names end in: parquet, csv, jsonl
+    #[arg(long, value_name = "FORM")]
+    pub(crate) format: Option<String>,
+    /// A capture for Wireshark, one interface for each layer
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcapng: Option<PathBuf>,
+    /// Goodput and delays over time for flent; name it NAME.flent.gz
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flent: Option<PathBuf>,
+    /// Delays of the first low-latency flow of datagrams as irtt's JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) irtt: Option<PathBuf>,
+}
 
 /// The files of each run of each scenario, in the order of runs; `folder` is where the results go.
 pub(crate) fn outputs(

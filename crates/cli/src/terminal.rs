@@ -1,6 +1,6 @@
 //! Standard output and standard error.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_report::table::{printable, printable_in_colour};
 use std::io::Write;
 

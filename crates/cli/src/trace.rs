@@ -1,7 +1,7 @@
 //! `trace`: information on traces, conversion between their formats, fits, synthetic traces,
 //! pictures.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::picture::{Form, put};
 use crate::terminal::{print, print_exact, say};
 use clap::{Args, Subcommand};
@@ -17,6 +17,7 @@ use justfull_trace::{
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Look at traces, convert them, fit and make them
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
     /// Say what traces are like: length, rates, outages, coherence, repairs
@@ -313,7 +314,7 @@ pub(crate) struct PlotArgs {
     read: ReadArgs,
 }
 
-pub(crate) fn run(command: &TraceCommand) -> Result<(), Failure> {
+pub(crate) fn trace(command: &TraceCommand) -> Result<(), Failure> {
     match command {
         TraceCommand::Info(args) => inform(args),
         TraceCommand::Convert(args) => convert(args),

@@ -1,16 +1,24 @@
-//! An option that does not exist but is the name of a setting of scenarios: says how to set it.
+//! Names that do not exist, with those that are near, and options that do not exist but are settings
+//! of scenarios.
 
-use crate::args::Cli;
+use crate::failure::Failure;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Error};
-use justfull_scenario::keys;
+use clap::{Command, Error};
+use justfull_scenario::{keys, near};
 
-/// `error` with the tip to use `--set`, where that would do what was meant.
-pub(crate) fn with_tip(mut error: Error) -> Error {
+pub(crate) fn name(name: &str, known: &[&str], otherwise: &str) -> Failure {
+    Failure::Usage(format!(
+        "name: found {name}, allowed is {}",
+        near::allowed(name, known, otherwise)
+    ))
+}
+
+/// `error` of `cli` with the tip to use `--set`, where that would do what was meant.
+pub(crate) fn with_tip(mut error: Error, cli: &Command) -> Error {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(tip) = tip(&error, &words) {
+    if let Some(tip) = tip(&error, cli, &words) {
         let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
         error.insert(ContextKind::Suggested, tip);
     }
@@ -18,14 +26,13 @@ pub(crate) fn with_tip(mut error: Error) -> Error {
 }
 
 /// What to do instead of an unknown option among the words of the command line.
-fn tip(error: &Error, words: &[String]) -> Option<String> {
+fn tip(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let cli = Cli::command();
     let command = cli.find_subcommand(words.first()?)?;
     if !command.get_arguments().any(|argument| argument.get_long() == Some("set")) {
         return None;
@@ -45,11 +52,12 @@ fn tip(error: &Error, words: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::Cli;
+    use clap::{CommandFactory, Parser};
 
     fn told(words: &[&str]) -> Option<String> {
         let error = Cli::try_parse_from([&["justfull"], words].concat()).err()?;
-        tip(&error, &words.iter().map(ToString::to_string).collect::<Vec<_>>())
+        tip(&error, &Cli::command(), &words.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     #[test]

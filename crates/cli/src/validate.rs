@@ -1,13 +1,37 @@
 //! `validate`.
 
-use crate::args::ValidateArgs;
-use crate::compare::threads;
+use crate::args::{OutputArgs, ThreadsArgs};
+use crate::failure::Failure;
+use crate::help::with_exit_status;
+use crate::results;
+use crate::runs::threads;
 use crate::terminal::{print, say};
-use crate::{Failure, results};
+use clap::Args;
 use justfull_lab::validation::{self, CONTROLS, Validation};
 use justfull_report::export::ResultsFolder;
+use justfull_report::export::folder::Subject;
 use justfull_report::figure::plot;
 use justfull_report::{export, table, validation as page};
+
+/// Compare TCP controls with published formulas and figures, and figures with values by hand
+#[derive(Args)]
+#[command(after_help = with_exit_status!(
+    "Examples:\n  justfull validate cubic --no-files\n  \
+     justfull validate by-hand --no-files\n  \
+     justfull validate all --out results/tcp\n\n\
+     Writes CONTROL.md and figures/*.svg. A case outside its band, other than recorded, is \
+     exit 1."
+))]
+pub(crate) struct ValidateArgs {
+    /// Control: new_reno, cubic, bbr, vegas, westwood, yeah, fixed; by-hand, the figures worked
+    /// out by hand; or all
+    #[arg(default_value = "all")]
+    pub(crate) control: String,
+    #[command(flatten)]
+    pub(crate) jobs: ThreadsArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 /// Every control, and the figures worked out by hand.
 const ALL: &str = "all";
@@ -29,7 +53,8 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     } else {
         format!("validation-{}", args.control)
     };
-    let mut out = results::open(&args.output, &name, ("validate", &args.control))?;
+    let subject = Subject { kind: "validate".into(), scenario: args.control.clone() };
+    let mut out = results::open(&args.output, &name, &subject)?;
     let mut as_recorded = true;
     for control in controls {
         let Some(validation) = validation::validate(control, threads(&args.jobs)) else { continue };

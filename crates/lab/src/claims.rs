@@ -7,9 +7,11 @@ mod reproduce;
 mod runs;
 mod shown;
 mod switched;
+mod words;
 mod worlds;
 
 use crate::model::summary::Metric;
+use crate::runner::Watch;
 pub use fit::{Fit, FitParameter, FitValue, fit};
 use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting, library, near};
@@ -287,6 +289,15 @@ impl From<ScenarioError> for ClaimsError {
 /// Executes one run; none when it was cancelled.
 pub type One<'a> = dyn Fn(&Scenario, &Job) -> Result<Option<RunResult>, ClaimsError> + Sync + 'a;
 
+/// How runs are made.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// Follows the runs.
+    pub watch: &'a Watch,
+    /// Makes one.
+    pub one: &'a One<'a>,
+}
+
 /// The claims of `paper`.
 ///
 /// # Errors
@@ -414,15 +425,15 @@ impl ClaimsFile {
     }
 
     /// The switches of `case`, and that of a short run where its scenario has it.
-    fn switches(&self, (scenario, _, on): &Case, options: &Options) -> Vec<String> {
+    fn switches(&self, case: &Case, options: &Options) -> Vec<String> {
         let short = self.switch_short.as_deref();
-        let short = short.filter(|name| options.short && has_switch(scenario, name));
-        short.into_iter().chain(parts(on)).map(String::from).collect()
+        let short = short.filter(|name| options.short && has_switch(&case.scenario, name));
+        short.into_iter().chain(parts(&case.on)).map(String::from).collect()
     }
 
     /// The settings of `case` with `methods`, or all of its own when there are none.
     fn overrides(&self, case: &Case, methods: &[String], options: &Options) -> Overrides {
-        let (name, trace, _) = case;
+        let Case { scenario: name, trace, .. } = case;
         let set = |path: &str, value: toml::Value| {
             Setting::new(path, value).expect("a constant path is sound")
         };
@@ -455,7 +466,7 @@ impl ClaimsFile {
         methods: &[String],
         options: &Options,
     ) -> Result<Scenario, ScenarioError> {
-        let name = &case.0;
+        let name = &case.scenario;
         let text = library::scenario(name).unwrap_or_default();
         let overrides = self.overrides(case, methods, options);
         let file = format!("scenarios/{name}.toml");

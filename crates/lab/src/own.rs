@@ -99,7 +99,7 @@ impl OwnMethod {
         threads: usize,
     ) -> Result<Comparison, ScenarioError> {
         let watch = Watch::default();
-        runner::compare(scenario, threads, &watch, |_, job| self.run(scenario, job, &watch))
+        runner::compare_by(scenario, threads, &watch, |_, job| self.run(scenario, job, &watch))
     }
 
     fn run(

@@ -120,14 +120,14 @@ impl Parity {
                 rows.push(row(delay_of(name), simulated, live, &figure, too_short));
             }
             for leg in Leg::ALL {
-                rows.extend(round_trips((name, leg), simulated, live, too_short));
+                rows.extend(round_trips(name, leg, simulated, live, too_short));
             }
         }
         Self { rows }
     }
 
     /// Compares distributions that missed again, to within `time`.
-    pub fn explain(&mut self, (simulated, live): (&RunResult, &[&RunResult]), time: Duration) {
+    pub fn explain(&mut self, simulated: &RunResult, live: &[&RunResult], time: Duration) {
         let slack_ms = time.as_secs_f64() * 1e3;
         for FlowResult { name, .. } in &simulated.flows {
             let (what, figure) = (delay_of(name), Delay { flow: name, slack_ms });
@@ -286,7 +286,8 @@ fn relative(a: f64, b: f64) -> f64 {
 
 /// The rows of a leg of `flow`, where the simulated run and all live ones know it.
 fn round_trips(
-    (flow, leg): (&str, Leg),
+    flow: &str,
+    leg: Leg,
     simulated: &RunResult,
     live: &[&RunResult],
     too_short: bool,
@@ -389,7 +390,7 @@ mod tests {
         let judged = |live: &RunResult| {
             let mut parity = Parity::of(&steps, &[live], LONG);
             let missed = parity.missed();
-            parity.explain((&steps, &[live]), Duration::from_micros(200));
+            parity.explain(&steps, &[live], Duration::from_micros(200));
             (missed, parity.missed())
         };
         assert_eq!(judged(&run(2.0, &[(10.1, 0.3), (19.9, 1.0)], 0.9)), (1, 0));

@@ -2,6 +2,7 @@
 
 use crate::model::{Comparison, Group};
 use justfull_base::Instant;
+use justfull_run::Tap;
 use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario, ScenarioError};
 use justfull_sim::Progress;
@@ -163,13 +164,80 @@ fn run_each<E: Send + Sync>(
     results.into_iter().map(|slot| slot.into_inner().unwrap_or(Ok(Outcome::Cancelled))).collect()
 }
 
-/// Runs a whole scenario and groups the results by points of the sweep. `one` executes each run: it
-/// gets the run's index and job, in the order of [`Scenario::jobs`], and returns none when
-/// cancelled. A run that breaks an invariant is named instead, and the others go on.
+/// Follows the runs of a scenario: writes files while they run, for example.
+pub trait RunSink: Sync {
+    /// Why a run cannot be followed.
+    type Error: From<ScenarioError> + Send + Sync;
+
+    /// Begins to follow `job`, which has this `index` in [`Scenario::jobs`]; none where nothing
+    /// follows it. A tap that sets `stop` ends the run.
+    ///
+    /// # Errors
+    /// The sink cannot take the run.
+    fn open(
+        &self,
+        index: usize,
+        scenario: &Scenario,
+        job: &Job,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Option<BoxedTap<Self::Error>>, Self::Error>;
+}
+
+/// Any tap of a run.
+pub type BoxedTap<E> = Box<dyn RunTap<E>>;
+
+/// Follows one run.
+pub trait RunTap<E>: Tap {
+    /// Ends the run with this result; none when it was cancelled.
+    ///
+    /// # Errors
+    /// What went wrong since the run began.
+    fn close(self: Box<Self>, result: Option<&RunResult>) -> Result<(), E>;
+}
+
+/// Follows nothing.
+impl RunSink for () {
+    type Error = ScenarioError;
+
+    fn open(
+        &self,
+        _: usize,
+        _: &Scenario,
+        _: &Job,
+        _: Arc<AtomicBool>,
+    ) -> Result<Option<BoxedTap<ScenarioError>>, ScenarioError> {
+        Ok(None)
+    }
+}
+
+/// Runs a whole scenario, which `sink` follows, and groups the results by points of the sweep. A
+/// run that breaks an invariant is named instead, and the others go on.
+///
+/// # Errors
+/// What is wrong with the scenario, or the first failure of `sink`.
+pub fn compare<S: RunSink>(
+    scenario: &Scenario,
+    threads: usize,
+    watch: &Watch,
+    sink: &S,
+) -> Result<Comparison, S::Error> {
+    compare_by(scenario, threads, watch, |index, job| {
+        let mut progress = Watched::new(watch);
+        let Some(mut tap) = sink.open(index, scenario, job, progress.stop())? else {
+            return Ok(scenario.built(job)?.run(&mut progress));
+        };
+        let result = scenario.tapped(job, &mut *tap)?.run(&mut progress);
+        tap.close(result.as_ref())?;
+        Ok(result)
+    })
+}
+
+/// As [`compare`], but `one` executes each run: it gets the run's index and job, in the order of
+/// [`Scenario::jobs`], and returns none when cancelled.
 ///
 /// # Errors
 /// What is wrong with the scenario, or the first run that failed.
-pub fn compare<E: From<ScenarioError> + Send + Sync>(
+pub fn compare_by<E: From<ScenarioError> + Send + Sync>(
     scenario: &Scenario,
     threads: usize,
     watch: &Watch,

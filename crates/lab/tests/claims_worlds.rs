@@ -1,6 +1,6 @@
 //! Worlds, switches and what the seeds leave open, on made-up values of shipped scenarios.
 
-use justfull_lab::claims::{ClaimsError, ClaimsFile, Options, Reproduced, load, reproduce};
+use justfull_lab::claims::{ClaimsError, ClaimsFile, Means, Options, Reproduced, load, reproduce};
 use justfull_lab::model::{ClaimRow, SwitchRow, Verdict};
 use justfull_lab::runner::Watch;
 use justfull_run::results::{CellResult, RunResult};
@@ -55,7 +55,7 @@ fn reproduced(
         Ok(Some(RunResult { method, seed, cell, ..RunResult::default() }))
     };
     let watch = Watch::default();
-    reproduce(file, options, (&watch, &one), &mut |_, _| {}).expect("it runs")
+    reproduce(file, options, Means { watch: &watch, one: &one }, &mut |_, _| {}).expect("it runs")
 }
 
 fn counting() -> Options {

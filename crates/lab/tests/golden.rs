@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The comparison of `name` under `variant`, 20 s of one seed at `point` of its sweep, on `threads`
 /// threads.
-fn table((name, point): (&str, usize), variant: &str, threads: usize) -> String {
+fn table(name: &str, point: usize, variant: &str, threads: usize) -> String {
     let text = library::scenario(name).expect("the scenario ships");
     let set =
         |path: &str, value: &str| Setting::new(path, value.into()).expect("the path is sound");
@@ -46,13 +46,13 @@ fn table((name, point): (&str, usize), variant: &str, threads: usize) -> String 
 }
 
 fn golden(name: &str, variant: &str) {
-    golden_at((name, 0), variant);
+    golden_at(name, 0, variant);
 }
 
 /// At another point of the sweep than the first, which the file's name has then.
-fn golden_at((name, point): (&str, usize), variant: &str) {
-    let found = table((name, point), variant, 1);
-    assert_eq!(found, table((name, point), variant, 2), "the number of threads changes nothing");
+fn golden_at(name: &str, point: usize, variant: &str) {
+    let found = table(name, point, variant, 1);
+    assert_eq!(found, table(name, point, variant, 2), "the number of threads changes nothing");
     let at = if point == 0 { String::new() } else { format!(".{point}") };
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join(format!("tests/golden/{name}.{variant}{at}.txt"));
@@ -90,6 +90,6 @@ fn slots_in_bytes_and_several_ues_give_what_they_gave() {
 /// Dedicated channels with losses of 384 kbit/s, and HSDPA of 3.6 Mbit/s.
 #[test]
 fn pdus_of_one_size_give_what_they_gave() {
-    golden_at(("p06-web", 1), "sound");
-    golden_at(("p06-file", 3), "sound");
+    golden_at("p06-web", 1, "sound");
+    golden_at("p06-file", 3, "sound");
 }

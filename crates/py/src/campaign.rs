@@ -220,7 +220,7 @@ impl Campaign {
                 path,
                 &batch,
                 &watch,
-                Some(&|scenario, job, progress| job_in_python(&own, (scenario, job), progress)),
+                Some(&|scenario, job, progress| job_in_python(&own, scenario, job, progress)),
             ),
         };
         made.map_err(|failure| errors::campaign(py, &failure))

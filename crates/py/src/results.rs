@@ -9,7 +9,7 @@ use justfull_report::export::{
     CDF_COLUMNS, COLUMNS, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, ResultsFolder, SERIES_COLUMNS,
     folder, rows, write_all, write_figures,
 };
-use justfull_report::figure::{self, Palette};
+use justfull_report::figure::{Figures, Palette};
 use justfull_report::table::{self, RowKind, Style};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -59,32 +59,32 @@ impl Results {
     /// A row for each run and flow, as `runs.parquet`.
     #[getter]
     fn runs(&self) -> PyResult<Table> {
-        Table::of(&COLUMNS, rows::flows(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(COLUMNS, rows::flows(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each run and bin of time, as `series.csv`.
     #[getter]
     fn series(&self) -> PyResult<Table> {
-        Table::of(&SERIES_COLUMNS, rows::series(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(SERIES_COLUMNS, rows::series(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each run, flow name and bin of time, as `flow_series.csv`.
     #[getter]
     fn flow_series(&self) -> PyResult<Table> {
-        Table::of(&FLOW_SERIES_COLUMNS, rows::flow_series(&self.comparison))
+        Table::of(FLOW_SERIES_COLUMNS, rows::flow_series(&self.comparison))
             .map_err(|error| failed(&error))
     }
 
     /// A row for each run, distribution and point, as `cdf.csv`.
     #[getter]
     fn cdf(&self) -> PyResult<Table> {
-        Table::of(&CDF_COLUMNS, rows::cdf(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(CDF_COLUMNS, rows::cdf(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each run and queue, as `entities.csv`.
     #[getter]
     fn entities(&self) -> PyResult<Table> {
-        Table::of(&ENTITY_COLUMNS, rows::entities(&self.comparison)).map_err(|error| failed(&error))
+        Table::of(ENTITY_COLUMNS, rows::entities(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each packet of each run, as `--packets` writes.
@@ -159,17 +159,13 @@ impl Results {
 
     /// The report as one HTML page.
     fn html(&self, py: Python<'_>) -> String {
-        py.detach(|| justfull_report::html(&self.comparison))
+        py.detach(|| justfull_report::html(&self.comparison, &Figures::of(&self.comparison)))
     }
 
     /// The figures of the report: identifier, caption, SVG.
     fn figures(&self, py: Python<'_>) -> Vec<(String, String, String)> {
-        let figures = py.detach(|| figure::all(&self.comparison));
-        figures
-            .into_iter()
-            .map(|f| (f.standalone(), f))
-            .map(|(svg, f)| (f.id, f.caption, svg))
-            .collect()
+        let figures = py.detach(|| Figures::of(&self.comparison));
+        figures.iter().map(|f| (f.id.clone(), f.caption.clone(), f.standalone())).collect()
     }
 
     /// Writes the results folder of the command line to `path`. Returns what was said on the way.
@@ -187,9 +183,9 @@ impl Results {
             let (mut folder, mut said) = ResultsFolder::open(&path, subject, force, &mut || ())
                 .map_err(|e| PyValueError::new_err(e.to_string()))?;
             write_all(&mut folder, &self.comparison).map_err(|e| os(&e))?;
-            write_figures(&mut folder, &figure::all(&self.comparison), false)
-                .map_err(|e| os(&e))?;
-            let html = justfull_report::html(&self.comparison);
+            let figures = Figures::of(&self.comparison);
+            write_figures(&mut folder, figures.iter(), false).map_err(|e| os(&e))?;
+            let html = justfull_report::html(&self.comparison, &figures);
             folder
                 .write("report.html", |out| out.write_all(html.as_bytes()))
                 .map_err(|e| os(&e))?;

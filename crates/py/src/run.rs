@@ -165,7 +165,8 @@ pub(crate) fn run(
 /// breaks the run.
 pub(crate) fn job_in_python(
     own: &Own,
-    (scenario, job): (&justfull_scenario::Scenario, &Job),
+    scenario: &justfull_scenario::Scenario,
+    job: &Job,
     progress: &mut dyn Progress,
 ) -> Result<Option<RunResult>, ScenarioError> {
     let trouble = Trouble::default();
@@ -181,7 +182,7 @@ pub(crate) fn job_in_python(
 type Outcome = Result<Comparison, ScenarioError>;
 
 fn runs_in_python(work: &Work, watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<Outcome> {
-    let outcome = runner::compare(&work.scenario, 1, watch, |i, job| {
+    let outcome = runner::compare_by(&work.scenario, 1, watch, |i, job| {
         if work.trouble.is_told() {
             return Ok(None);
         }
@@ -209,7 +210,7 @@ fn runs_beside_python(
     let (to, mut from) = channel();
     let (its_work, its_watch) = (Arc::clone(work), Arc::clone(watch));
     std::thread::spawn(move || {
-        let outcome = runner::compare(&its_work.scenario, threads, &its_watch, |i, job| {
+        let outcome = runner::compare_by(&its_work.scenario, threads, &its_watch, |i, job| {
             its_work.one(i, job, &mut Watched::new(&its_watch))
         });
         // Nobody waits any more after an exception.

@@ -2,7 +2,7 @@
 //! distribution, from folders of results.
 
 use crate::export::{Column, Runs};
-use crate::figure::{self, Curve, Figure, Palette, Range, Span, Stroke};
+use crate::figure::{self, Chart, Curve, Figure, Palette, Range, Side, Span, Stroke};
 use crate::read::{Folder, Key};
 
 /// Most points of a distribution's line.
@@ -57,16 +57,21 @@ pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, 
         Kind::Cdf => (Range::Times, Range::Shares, Stroke::Lines),
         Kind::Ccdf => (Range::Times, Range::Tail, Stroke::Lines),
     };
-    let title = format!("{y_label} over {x_label}");
     let caption = match kind {
         Kind::Line { .. } | Kind::Points { .. } => {
             "Means over seeds; bars are 95 % confidence intervals by Student's t."
         }
         Kind::Cdf | Kind::Ccdf => "All seeds together, each with the same weight.",
     };
-    let axes = ((&*x_label, x_range), (&*y_label, y_range));
-    let palette = Palette::of_methods(folders.iter().flat_map(Folder::all_methods));
-    Ok(figure::curves((title, caption), axes, &curves, (stroke, &palette)))
+    let chart = Chart {
+        title: format!("{y_label} over {x_label}"),
+        caption,
+        x: Side { label: &x_label, range: x_range },
+        y: Side { label: &y_label, range: y_range },
+        stroke,
+        palette: &Palette::of_methods(folders.iter().flat_map(Folder::all_methods)),
+    };
+    Ok(figure::curves(chart, &curves))
 }
 
 /// Calls `add` for every flow under every method with the curve it belongs to.

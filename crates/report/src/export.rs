@@ -106,16 +106,16 @@ pub fn write_parquet(
         let whole = comparison;
         match table {
             LongTable::Series => folder.write("series.parquet", |out| {
-                long_parquet(whole, &SERIES_COLUMNS, rows::series(whole), out)
+                long_parquet(whole, SERIES_COLUMNS, rows::series(whole), out)
             }),
             LongTable::FlowSeries => folder.write("flow_series.parquet", |out| {
-                long_parquet(whole, &FLOW_SERIES_COLUMNS, rows::flow_series(whole), out)
+                long_parquet(whole, FLOW_SERIES_COLUMNS, rows::flow_series(whole), out)
             }),
             LongTable::Cdf => folder.write("cdf.parquet", |out| {
-                long_parquet(whole, &CDF_COLUMNS, rows::cdf(whole), out)
+                long_parquet(whole, CDF_COLUMNS, rows::cdf(whole), out)
             }),
             LongTable::Entities => folder.write("entities.parquet", |out| {
-                long_parquet(whole, &ENTITY_COLUMNS, rows::entities(whole), out)
+                long_parquet(whole, ENTITY_COLUMNS, rows::entities(whole), out)
             }),
         }?;
     }
@@ -127,9 +127,9 @@ pub fn write_parquet(
 ///
 /// # Errors
 /// Names the first file that could not be written.
-pub fn write_figures(
+pub fn write_figures<'a>(
     folder: &mut ResultsFolder,
-    figures: &[Figure],
+    figures: impl IntoIterator<Item = &'a Figure>,
     png: bool,
 ) -> Result<(), ExportError> {
     for figure in figures {
@@ -163,7 +163,7 @@ fn csv_table<'a, T: Table>(
 /// # Errors
 /// The errors of `out`.
 pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    csv_table(&COLUMNS, rows::flows(comparison), out)
+    csv_table(COLUMNS, rows::flows(comparison), out)
 }
 
 /// One JSON object for each run and flow, with the names of [`COLUMNS`] as keys.
@@ -183,7 +183,7 @@ pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// # Errors
 /// The errors of `out`.
 pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    csv_table(&SERIES_COLUMNS, rows::series(comparison), out)
+    csv_table(SERIES_COLUMNS, rows::series(comparison), out)
 }
 
 /// One line for each run, flow name and bin of time, by [`FLOW_SERIES_COLUMNS`].
@@ -191,7 +191,7 @@ pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// # Errors
 /// The errors of `out`.
 pub fn flow_series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    csv_table(&FLOW_SERIES_COLUMNS, rows::flow_series(comparison), out)
+    csv_table(FLOW_SERIES_COLUMNS, rows::flow_series(comparison), out)
 }
 
 /// One line for each run, distribution and point, by [`CDF_COLUMNS`].
@@ -199,7 +199,7 @@ pub fn flow_series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Resu
 /// # Errors
 /// The errors of `out`.
 pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    csv_table(&CDF_COLUMNS, rows::cdf(comparison), out)
+    csv_table(CDF_COLUMNS, rows::cdf(comparison), out)
 }
 
 /// One line for each run and queue, by [`ENTITY_COLUMNS`].
@@ -207,7 +207,7 @@ pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// The errors of `out`.
 pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    csv_table(&ENTITY_COLUMNS, rows::entities(comparison), out)
+    csv_table(ENTITY_COLUMNS, rows::entities(comparison), out)
 }
 
 #[derive(Serialize)]
@@ -236,11 +236,11 @@ fn units<T: Table>(columns: &[Column<T>]) -> BTreeMap<&'static str, Unit> {
 /// The errors of `out`.
 pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let columns = BTreeMap::from([
-        ("runs", units(&COLUMNS)),
-        ("series", units(&SERIES_COLUMNS)),
-        ("flow_series", units(&FLOW_SERIES_COLUMNS)),
-        ("cdf", units(&CDF_COLUMNS)),
-        ("entities", units(&ENTITY_COLUMNS)),
+        ("runs", units(COLUMNS)),
+        ("series", units(SERIES_COLUMNS)),
+        ("flow_series", units(FLOW_SERIES_COLUMNS)),
+        ("cdf", units(CDF_COLUMNS)),
+        ("entities", units(ENTITY_COLUMNS)),
     ]);
     serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
     out.write_all(b"\n")
@@ -356,12 +356,12 @@ mod tests {
             ResultsFolder::open(&out, subject, false, &mut || {}).expect("it is free");
         let comparison = example::comparison(1);
         let tables = write_all(&mut folder, &comparison).expect("the folder can be written");
-        let figures = crate::figure::all(&comparison);
-        write_figures(&mut folder, &figures, true).expect("the folder can be written");
+        let figures = crate::figure::Figures::of(&comparison);
+        write_figures(&mut folder, figures.iter(), true).expect("the folder can be written");
         folder.publish(Origin::default()).expect("the folder can be written");
         let count = |path: &Path| fs::read_dir(path).expect("a folder").count();
         assert_eq!(count(&out), tables + 2, "figures and manifest beside the tables");
-        assert_eq!(count(&out.join("figures")), 2 * figures.len());
+        assert_eq!(count(&out.join("figures")), 2 * figures.iter().count());
         assert_eq!(count(above.path()), 1, "nothing is left beside the folder");
     }
 

@@ -21,7 +21,7 @@ mod scatter;
 pub mod trace;
 
 pub(crate) use cdf::tail;
-pub(crate) use curves::{Curve, Range, Span, Stroke, curves};
+pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves};
 pub use palette::Palette;
 #[cfg(feature = "png")]
 pub use pdf::pdf;
@@ -62,8 +62,7 @@ impl Figure {
 }
 
 /// Figures over all points of a sweep; `number` makes their ids unique.
-#[must_use]
-pub fn of_family(family: &Family<'_>, number: usize, palette: &Palette) -> Vec<Figure> {
+fn of_family(family: &Family<'_>, number: usize, palette: &Palette) -> Vec<Figure> {
     let figures = [
         over_sweep::over_sweep(family, number, palette),
         scatter::delay_against_utilisation(family, number, palette),
@@ -74,8 +73,7 @@ pub fn of_family(family: &Family<'_>, number: usize, palette: &Palette) -> Vec<F
 }
 
 /// Figures of one point of a sweep; `number` makes their ids unique.
-#[must_use]
-pub fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> {
+fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> {
     let figures = [
         over_time::delay_over_time(group, number, palette),
         over_time::goodput_over_time(group, number, palette),
@@ -88,19 +86,33 @@ pub fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> 
     figures.into_iter().flatten().collect()
 }
 
-/// All figures of a comparison, families before groups.
-#[must_use]
-pub fn all(comparison: &Comparison) -> Vec<Figure> {
-    let palette = Palette::of(comparison);
-    let families = comparison.families();
-    let over =
-        families.iter().enumerate().flat_map(|(i, family)| of_family(family, i + 1, &palette));
-    let each = comparison
-        .groups
-        .iter()
-        .enumerate()
-        .flat_map(|(i, group)| of_group(group, i + 1, &palette));
-    over.chain(each).collect()
+/// All figures of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// Of each family, over all its points.
+    pub(crate) families: Vec<Vec<Figure>>,
+    /// Of each group.
+    pub(crate) groups: Vec<Vec<Figure>>,
+}
+
+impl Figures {
+    /// Draws the figures of `comparison`.
+    #[must_use]
+    pub fn of(comparison: &Comparison) -> Self {
+        let palette = Palette::of(comparison);
+        let families = comparison.families();
+        let (families, groups) =
+            (families.iter().enumerate(), comparison.groups.iter().enumerate());
+        Self {
+            families: families.map(|(i, family)| of_family(family, i + 1, &palette)).collect(),
+            groups: groups.map(|(i, group)| of_group(group, i + 1, &palette)).collect(),
+        }
+    }
+
+    /// The figures, those of families before those of groups.
+    pub fn iter(&self) -> impl Iterator<Item = &Figure> {
+        self.families.iter().chain(&self.groups).flatten()
+    }
 }
 
 /// The picture `svg` as a PNG file.
@@ -152,13 +164,14 @@ mod tests {
     #[test]
     fn every_figure_is_drawn_once_and_names_every_method() {
         let comparison = example::comparison(2);
-        let figures = all(&comparison);
+        let figures = Figures::of(&comparison);
+        let figures: Vec<&Figure> = figures.iter().collect();
         assert_eq!(figures.len(), 3 + 7 * comparison.groups.len());
         let mut ids: Vec<&str> = figures.iter().map(|f| f.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), figures.len());
-        for figure in &figures {
+        for figure in figures {
             assert!(figure.svg.starts_with("<svg ") && figure.svg.trim_end().ends_with("</svg>"));
             for method in ["Vanilla", "CoDel", "5G-BDP", "clairvoyant"] {
                 assert!(figure.svg.contains(method), "{} lacks {method}", figure.id);
@@ -169,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_same_runs_give_the_same_picture() {
-        assert_eq!(all(&example::comparison(1)), all(&example::comparison(1)));
+        assert_eq!(Figures::of(&example::comparison(1)), Figures::of(&example::comparison(1)));
     }
 
     #[test]
@@ -177,7 +190,7 @@ mod tests {
         let mut comparison = example::comparison(1);
         comparison.groups.truncate(1);
         comparison.groups[0].runs[0].method = "<a&b>".into();
-        for figure in all(&comparison) {
+        for figure in Figures::of(&comparison).iter() {
             assert!(!figure.svg.contains("<a&b>"), "{}", figure.id);
             assert!(figure.svg.contains("&lt;a&amp;b&gt;"), "{}", figure.id);
         }
@@ -192,14 +205,15 @@ mod tests {
             run.layers.clear();
             run.series = justfull_run::results::Series::default();
         }
-        assert!(all(&comparison).is_empty());
-        assert!(all(&Comparison::default()).is_empty());
+        for comparison in [comparison, Comparison::default()] {
+            assert_eq!(Figures::of(&comparison).iter().count(), 0);
+        }
     }
 
     #[test]
     fn long_series_are_thinned() {
         let comparison = example::comparison(1);
-        for figure in all(&comparison) {
+        for figure in Figures::of(&comparison).iter() {
             let paths = figure.svg.split(" d=\"").skip(1).filter_map(|rest| rest.split('"').next());
             // Each step but the first holds a comma or a sign between its two numbers.
             let points = paths.map(|path| path.matches([' ', '-']).count());

@@ -6,7 +6,7 @@ mod study;
 pub use study::Study;
 
 use crate::export::COLUMNS;
-use crate::figure::{self, Figure, Palette, escape};
+use crate::figure::{Figure, Figures, escape};
 use crate::table::{self, Grid, RowKind};
 use justfull_lab::model::summary::Metric;
 use justfull_lab::model::{ClaimTable, Comparison, Family, Group, Verdict};
@@ -15,14 +15,13 @@ use std::fmt::Write;
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = concat!(include_str!("style.css"), include_str!("figure/dark.css"));
 
-/// The page of `comparison`. All text of the comparison is escaped.
+/// The page of `comparison` with its `figures`. All text of the comparison is escaped.
 #[must_use]
-pub fn html(comparison: &Comparison) -> String {
-    let palette = Palette::of(comparison);
+pub fn html(comparison: &Comparison, figures: &Figures) -> String {
     let families = comparison.families();
     let mut results = String::new();
     for (i, family) in families.iter().enumerate() {
-        results.push_str(&family_section(family, i + 1, &palette));
+        results.push_str(&family_section(family, i, figures));
     }
     fill(
         PAGE,
@@ -120,7 +119,8 @@ const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, f
 
 /// Tables and figures of one sweep: a figure and a table, and what unfolds: the tables of the
 /// other points, what spans the sweep, each point.
-fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> String {
+fn family_section(family: &Family<'_>, index: usize, figures: &Figures) -> String {
+    let number = index + 1;
     let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
     let mut notes: Vec<String> = Vec::new();
     let mut tables = family.groups.iter().map(|(_, group)| group_tables(group, &mut notes));
@@ -128,11 +128,11 @@ fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> Stri
     let others: String = tables.collect();
     let mut seen = std::collections::BTreeSet::new();
     notes.retain(|note| seen.insert(note.clone()));
-    let mut spanning = figure::of_family(family, number, palette);
-    let mut points: Vec<(String, Vec<Figure>)> = family
+    let mut spanning: Vec<&Figure> = figures.families[index].iter().collect();
+    let mut points: Vec<(String, Vec<&Figure>)> = family
         .groups
         .iter()
-        .map(|(index, group)| (name_of(group), figure::of_group(group, index + 1, palette)))
+        .map(|(index, group)| (name_of(group), figures.groups[*index].iter().collect()))
         .collect();
     // A sweep is shown as a whole, a single point over time.
     let from = match &mut points[..] {
@@ -142,11 +142,11 @@ fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> Stri
         }
         _ => &mut spanning,
     };
-    let lead: String = from.drain(..from.len().min(1)).map(|f| figure_html(&f)).collect();
+    let lead = figures_html(from.drain(..from.len().min(1)));
     out.extend([lead, first, list("reading", &notes)]);
     out.push_str(&folded("Tables: the other points", &others));
-    out.push_str(&folded("Figures: all points", &figures_html(&spanning)));
-    for (name, figures) in &points {
+    out.push_str(&folded("Figures: all points", &figures_html(spanning)));
+    for (name, figures) in points {
         out.push_str(&folded(&format!("Figures: {name}"), &figures_html(figures)));
     }
     out.push_str("</section>\n");
@@ -170,8 +170,8 @@ fn name_of(group: &Group) -> String {
     if group.x.is_some() { group.x_text() } else { group.label.clone() }
 }
 
-fn figures_html(figures: &[Figure]) -> String {
-    figures.iter().map(figure_html).collect()
+fn figures_html<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> String {
+    figures.into_iter().map(figure_html).collect()
 }
 
 /// `body` behind its `summary`; nothing where there is nothing.
@@ -309,14 +309,19 @@ const fn verdict_class(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{html as page_with, *};
+    use crate::figure;
     use justfull_lab::model::example;
+
+    fn html(comparison: &Comparison) -> String {
+        page_with(comparison, &Figures::of(comparison))
+    }
 
     #[test]
     fn the_page_holds_every_figure_once_and_every_table() {
         let comparison = example::comparison(2);
         let page = html(&comparison);
-        for figure in figure::all(&comparison) {
+        for figure in Figures::of(&comparison).iter() {
             assert_eq!(
                 page.matches(&format!("<figure id=\"{}\"", figure.id)).count(),
                 1,
@@ -360,9 +365,9 @@ mod tests {
         let page = html(&comparison);
         let first = page.split("<figure id=\"").nth(1).and_then(|rest| rest.split('"').next());
         assert_eq!(first, Some("sweep-1"));
-        let figures = figure::all(&comparison);
+        let figures = Figures::of(&comparison);
         assert_eq!(page.matches(figure::DARK).count(), 1);
-        assert_eq!(page.matches("<svg class=\"jf\"").count(), figures.len());
+        assert_eq!(page.matches("<svg class=\"jf\"").count(), figures.iter().count());
         assert!(figures.iter().all(|figure| figure.standalone().contains(figure::DARK)));
     }
 

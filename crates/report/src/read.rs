@@ -344,8 +344,8 @@ impl Folder {
         let (mut first, mut points) = (StringRecord::new(), Vec::new());
         let mut add = |row: &StringRecord, points: &mut Vec<(f64, f64)>| {
             if !points.is_empty() {
-                let row: CdfRow = row.deserialize(Some(&header)).map_err(|e| wrong(&e))?;
-                found.entry(row.key(self.claims)).or_default().add(1, points);
+                let row: Whose = row.deserialize(Some(&header)).map_err(|e| wrong(&e))?;
+                found.entry(Key::new(row, self.claims)).or_default().add(1, points);
                 points.clear();
             }
             Ok::<(), String>(())
@@ -440,9 +440,9 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     }
 }
 
-/// A row of `cdf.csv`.
+/// Whose a row is; of `cdf.csv` the row itself.
 #[derive(Deserialize)]
-struct CdfRow {
+struct Whose {
     scenario: String,
     group: String,
     x_name: String,
@@ -451,14 +451,8 @@ struct CdfRow {
     #[serde(default)]
     grid: String,
     method: String,
-    of: String,
-}
-
-impl CdfRow {
-    fn key(&self, claims: bool) -> Key {
-        let Self { scenario, group, x_name, x_value, grid, method, of, .. } = self;
-        Key::new([scenario, group, x_name, x_value, grid, method, of], claims)
-    }
+    #[serde(rename = "of")]
+    flow: String,
 }
 
 impl Key {
@@ -473,24 +467,28 @@ impl Key {
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        let all = ["scenario", "group", "x_name", "x_value", "grid", "method", "flow"].map(text);
-        Self::new(all.each_ref(), claims)
+        let whose = Whose {
+            scenario: text("scenario"),
+            group: text("group"),
+            x_name: text("x_name"),
+            x_value: text("x_value"),
+            grid: text("grid"),
+            method: text("method"),
+            flow: text("flow"),
+        };
+        Self::new(whose, claims)
     }
 
-    fn new([scenario, group, x, at, grid, method, flow]: [&String; 7], claims: bool) -> Self {
+    fn new(whose: Whose, claims: bool) -> Self {
+        let Whose { scenario, group, x_name, x_value, grid, method, flow } = whose;
         // A whole number stands with and without a fraction in the two files.
-        let at = at.strip_suffix(".0").unwrap_or(at);
-        Self {
-            scenario: scenario.clone(),
-            point: match (grid.is_empty(), x.is_empty()) {
-                (false, _) => grid.clone(),
-                (true, false) => format!("{x} = {at}"),
-                (true, true) => String::new(),
-            },
-            group: if claims { group.clone() } else { String::new() },
-            method: method.clone(),
-            flow: flow.clone(),
-        }
+        let at = x_value.strip_suffix(".0").unwrap_or(&x_value);
+        let point = match (grid.is_empty(), x_name.is_empty()) {
+            (false, _) => grid,
+            (true, false) => format!("{x_name} = {at}"),
+            (true, true) => String::new(),
+        };
+        Self { scenario, point, group: if claims { group } else { String::new() }, method, flow }
     }
 }
 

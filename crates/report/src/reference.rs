@@ -27,11 +27,11 @@ type ColumnFile = (&'static str, fn() -> Vec<ColumnText>);
 
 /// Files of results, and the columns of each.
 const COLUMN_FILES: [ColumnFile; 7] = [
-    ("runs.csv, runs.jsonl, runs.parquet", || told_columns(&COLUMNS)),
-    ("series.csv", || told_columns(&SERIES_COLUMNS)),
-    ("flow_series.csv", || told_columns(&FLOW_SERIES_COLUMNS)),
-    ("cdf.csv", || told_columns(&CDF_COLUMNS)),
-    ("entities.csv", || told_columns(&ENTITY_COLUMNS)),
+    ("runs.csv, runs.jsonl, runs.parquet", || told_columns(COLUMNS)),
+    ("series.csv", || told_columns(SERIES_COLUMNS)),
+    ("flow_series.csv", || told_columns(FLOW_SERIES_COLUMNS)),
+    ("cdf.csv", || told_columns(CDF_COLUMNS)),
+    ("entities.csv", || told_columns(ENTITY_COLUMNS)),
     ("--packets FILE", || PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
     ("--slots FILE", || SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
 ];

@@ -1,11 +1,11 @@
 //! Captures, read by two readers that are not ours: a parser in Rust, and tshark where it is
 //! installed.
 
-use justfull_lab::runner::Watch;
+use justfull_lab::runner::{self, Watch};
 use justfull_report::export::outputs::Outputs;
 use justfull_report::export::pcapng::{INTERFACES, SNAPLEN};
 use justfull_report::export::records::Format;
-use justfull_report::export::run;
+use justfull_report::export::run::RunFiles;
 use justfull_scenario::{Overrides, Scenario};
 use pcap_parser::pcapng::{Block, OptionCode};
 use pcap_parser::traits::PcapReaderIterator;
@@ -66,7 +66,7 @@ fn capture_of(text: &str) -> Capture {
         ..Outputs::default()
     };
     let scenario = scenario.expect("the scenario is sound");
-    let done = run::compare(&scenario, 1, &Watch::default(), &[outputs]);
+    let done = runner::compare(&scenario, 1, &Watch::default(), &RunFiles(&[outputs]));
     let delivered = done.expect("it runs").groups[0].runs[0].conservation.delivered;
     Capture { folder, rows: delivered as usize }
 }

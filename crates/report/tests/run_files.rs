@@ -3,10 +3,10 @@
 
 use flate2::read::GzDecoder;
 use justfull_lab::model::Comparison;
-use justfull_lab::runner::Watch;
+use justfull_lab::runner::{self, Watch};
 use justfull_report::export::outputs::Outputs;
 use justfull_report::export::records::{Format, PACKET_COLUMNS, SLOT_COLUMNS};
-use justfull_report::export::run;
+use justfull_report::export::run::RunFiles;
 use justfull_scenario::{Overrides, Scenario};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -74,7 +74,7 @@ fn scenario(text: &str) -> Scenario {
 fn make(text: &str, outputs: impl Fn(&Path) -> Outputs) -> Made {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let outputs = outputs(folder.path());
-    let done = run::compare(&scenario(text), 1, &Watch::default(), &[outputs]);
+    let done = runner::compare(&scenario(text), 1, &Watch::default(), &RunFiles(&[outputs]));
     let comparison = done.unwrap_or_else(|e| panic!("{e}"));
     Made { folder, comparison }
 }
@@ -326,7 +326,7 @@ fn a_full_disk_ends_the_run_with_one_error_and_leaves_no_file() {
         pcapng: Some(folder.path().join("c.pcapng")),
         ..Outputs::default()
     };
-    let error = run::compare(&scenario(SCENARIO), 1, &Watch::default(), &[outputs])
+    let error = runner::compare(&scenario(SCENARIO), 1, &Watch::default(), &RunFiles(&[outputs]))
         .expect_err("it is full");
     assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
     assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
@@ -336,7 +336,8 @@ fn a_full_disk_ends_the_run_with_one_error_and_leaves_no_file() {
 fn a_full_disk_while_the_run_goes_on_ends_it_too() {
     let outputs = Outputs { pcapng: Some(PathBuf::from("/dev/full")), ..Outputs::default() };
     let watch = Watch::default();
-    let error = run::compare(&scenario(SCENARIO), 1, &watch, &[outputs]).expect_err("it is full");
+    let error = runner::compare(&scenario(SCENARIO), 1, &watch, &RunFiles(&[outputs]))
+        .expect_err("it is full");
     assert!(error.to_string().contains("/dev/full"), "{error}");
     let simulated = watch.simulated_ms.load(std::sync::atomic::Ordering::Relaxed);
     assert!(simulated < 4_000, "the run was ended, not run through: {simulated} ms");
@@ -450,7 +451,7 @@ fn a_run_without_datagrams_has_nothing_for_irtt() {
     let text = SCENARIO.split("[[flow]]\nname = \"call\"").next().expect("a first part");
     let folder = tempfile::tempdir().expect("a folder can be made");
     let outputs = Outputs { irtt: Some(folder.path().join("i.json")), ..Outputs::default() };
-    let error =
-        run::compare(&scenario(text), 1, &Watch::default(), &[outputs]).expect_err("no datagrams");
+    let error = runner::compare(&scenario(text), 1, &Watch::default(), &RunFiles(&[outputs]))
+        .expect_err("no datagrams");
     assert!(error.to_string().contains("no flow of datagrams"), "{error}");
 }

@@ -28,22 +28,13 @@ struct Case {
     more_is_better: bool,
 }
 
-const fn case(
-    name: &'static str,
-    figure: &'static str,
-    [goal, floor]: [f64; 2],
-    more_is_better: bool,
-) -> Case {
-    Case { name, figure, goal, floor, more_is_better }
-}
-
 /// A connection takes more than the rivals': windows of both legs, and both halves of its end. A
 /// 99th percentile of round trips is the machine's as much as the proxy's.
 const CASES: [Case; 4] = [
-    case("bulk1", "gbit_per_cpu_s", [1.2, 1.2], true),
-    case("bulk100", "gbit_per_cpu_s", [1.5, 1.5], true),
-    case("connections", "per_s", [1.0, 0.75], true),
-    case("ping", "p99_us", [1.0, 2.0], false),
+    Case { name: "bulk1", figure: "gbit_per_cpu_s", goal: 1.2, floor: 1.2, more_is_better: true },
+    Case { name: "bulk100", figure: "gbit_per_cpu_s", goal: 1.5, floor: 1.5, more_is_better: true },
+    Case { name: "connections", figure: "per_s", goal: 1.0, floor: 0.75, more_is_better: true },
+    Case { name: "ping", figure: "p99_us", goal: 1.0, floor: 2.0, more_is_better: false },
 ];
 
 /// Bytes of memory and pipes that an idle connection may take.

@@ -1,12 +1,20 @@
 //! `campaign`.
 
 use super::JobsArgs;
+use crate::complete;
+use crate::help::with_exit_status;
 use clap::{Args, Subcommand};
 use justfull_scenario::Axis;
 use std::path::PathBuf;
 
-/// What to do with a campaign.
+/// Make thousands of runs as one dataset of Parquet parts, and go on after any fault
 #[derive(Subcommand)]
+#[command(after_help = with_exit_status!(
+    "Examples:\n  justfull campaign run delays.toml -j 2\n  justfull campaign status \
+     delays.toml\n\nA campaign's file:\n  scenarios = [\"nr-100mhz\", \"mine.toml\"]\n  \
+     methods = [\"Vanilla\", \"DRQL\"]\n  seeds = 100\n  [set]\n  duration = \"20s\"\n  \
+     [grid]\n  \"rlc.queue.limit\" = [\"1MB\", \"4MB\"]"
+))]
 pub(crate) enum CampaignCommand {
     /// Make what the dataset lacks; a campaign that was killed goes on
     ///
@@ -39,7 +47,7 @@ pub(crate) enum CampaignCommand {
     List(CampaignArgs),
 }
 
-/// A campaign and its dataset.
+// A campaign and its dataset.
 #[derive(Args)]
 pub(crate) struct CampaignArgs {
     /// File of the campaign, or folder of its dataset
@@ -53,7 +61,7 @@ pub(crate) struct CampaignArgs {
     pub(crate) json: bool,
 }
 
-/// How to make it.
+// How to make it.
 #[derive(Args)]
 pub(crate) struct MakeArgs {
     #[command(flatten)]
@@ -80,7 +88,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "N")]
     pub(crate) most: Option<u64>,
     /// Another method; may be given several times
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::methods())]
     pub(crate) method: Vec<String>,
     /// More values of a setting of the grid; may be given several times
     #[arg(long, value_name = "PATH=[VALUE,...]")]
@@ -100,7 +108,7 @@ pub(crate) struct TableArgs {
     #[arg(long = "flow", value_name = "NAME")]
     pub(crate) flows: Vec<String>,
     /// Only this method; may be given several times
-    #[arg(long = "method", value_name = "NAME")]
+    #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
     /// Differences to this method, seed by seed
     #[arg(long, value_name = "METHOD")]

@@ -1,11 +1,37 @@
 //! Arguments of `live` and `parity`.
 
 use super::{GridArgs, OutputArgs, ScenarioArgs};
+use crate::complete;
+use crate::help::with_exit_status;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// How long a live run takes, and how true it is.
+const LIVE_EXAMPLES: &str = with_exit_status!(
+    "\
+Examples:
+  justfull live --check
+  justfull live live-lte --serve 'iperf3 -s' -- iperf3 -c server -R
+  justfull live live-lte --method CoDel --flows -- ping -c 20 server
+  justfull live live-lte --method Vanilla --method CoDel --runs 3 --time 20s --out live
+  justfull live live-lte --shell ue --time 1h
+  justfull live live-lte --time 20s --tui
+  justfull live live-lte --time 1h --attach eth1 eth2
+  justfull live live-lte --time 20s --proxy rapid.toml
+
+Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces \
+`server`, `ue`, `ue0`, `ue1` ...
+are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the \
+next start.
+
+Several runs, of points of a sweep, methods or repeats, go one after the other into one folder. \
+The command and --serve start anew in each. Ctrl-C keeps the runs that are done.
+
+A command behind -- that fails makes the exit status 1, whatever its own; the message names it \
+(\"the command ended with status 7\")."
+);
+
+// How long a live run takes, and how true it is.
 #[derive(Args)]
 pub(crate) struct PaceArgs {
     /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's
@@ -17,13 +43,15 @@ pub(crate) struct PaceArgs {
     pub(crate) read: justfull_base::Duration,
 }
 
+/// Put real applications behind the stack, in real time, over the kernel's own TCP
 #[derive(Args)]
+#[command(after_help = LIVE_EXAMPLES)]
 pub(crate) struct LiveArgs {
     /// Scenario file, or the name of a shipped one
-    #[arg(required_unless_present = "check")]
+    #[arg(required_unless_present = "check", add = complete::scenarios_and_files())]
     pub(crate) file: Option<PathBuf>,
     /// Method; may be given several times: one run after the other [default: the file's first]
-    #[arg(long = "method", value_name = "NAME")]
+    #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
     /// Number of runs of each method, each with the next seed; three or more give 95 % confidence
     /// intervals
@@ -105,12 +133,19 @@ pub(crate) struct LiveArgs {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Run a scenario's flows simulated and live, and compare
 #[derive(Args)]
+#[command(after_help = with_exit_status!(
+    "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\n\
+     A figure outside its band is exit 1. A run that is too short to compare a figure says \
+     so, and does not miss it."
+))]
 pub(crate) struct ParityArgs {
     /// Scenario file, or the name of a shipped one; of a sweep the first point is compared
+    #[arg(add = complete::scenarios_and_files())]
     pub(crate) file: PathBuf,
     /// Method; may be given several times [default: the file's first]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::methods())]
     pub(crate) method: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,

@@ -1,17 +1,28 @@
 //! Arguments of `rnis`.
 
 use super::ScenarioArgs;
+use crate::complete;
+use crate::help::with_exit_status;
 use clap::Args;
 use std::path::PathBuf;
 
-/// `rnis`.
+/// Serve reports of the radio as ETSI's Radio Network Information Service (GS MEC 012)
 #[derive(Args)]
+#[command(after_help = with_exit_status!(
+    "Examples:\n  justfull rnis live-lte --method CoDel\n  \
+     mkfifo /run/ran-reports; justfull rnis --lines /run/ran-reports --listen 192.0.2.1:8080 \
+     --tokens tokens\n  justfull rnis --openapi > rnis.json\n\n\
+     GET /openapi.json describes it."
+))]
+#[command(override_usage = "justfull rnis [OPTIONS] <FILE>\n       \
+                            justfull rnis [OPTIONS] --lines <FILE>\n       \
+                            justfull rnis --openapi")]
 pub(crate) struct RnisArgs {
     /// Scenario file, or the name of a shipped one, simulated in real time
-    #[arg(required_unless_present_any = ["lines", "openapi"])]
+    #[arg(required_unless_present_any = ["lines", "openapi"], add = complete::scenarios_and_files())]
     pub(crate) file: Option<PathBuf>,
     /// Method of the scenario, without a proxy of its own [default: the file's first]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::methods())]
     pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,

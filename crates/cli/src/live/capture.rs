@@ -1,6 +1,6 @@
 //! `--pcapng` of a live run: a thread takes frames out of the driver's ring and writes them.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_base::Instant;
 use justfull_live::capture::{FRAMES, Fate, Frame, Frames, Place, Recorder, SNAPLEN, ring};
 use justfull_report::export::pcapng::{INTERFACES, Kept, PacketFile, ms};

@@ -4,7 +4,7 @@
 //! just looking: it never waits. Counters count from the start of the run, the warm-up included.
 
 use super::last::{About, Last, Seen};
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_base::{DropReason, Instant};
 use justfull_live::driver::{NamedFlows, View};
 use justfull_live::packet::Malformed;
@@ -84,7 +84,8 @@ impl Page {
         page.text
     }
 
-    fn head(&mut self, (name, kind, help): Head<'_>) {
+    fn head(&mut self, head: Head<'_>) {
+        let (name, kind, help) = head;
         // Writing to a string does not fail.
         let _ok = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }

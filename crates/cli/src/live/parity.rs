@@ -3,8 +3,8 @@
 use super::reproduce::RECEIVE_BUFFER;
 use super::words::{notes, verdict};
 use super::{Beside, Chosen, Plan, Proxy, proxy_of_method, run};
-use crate::Failure;
 use crate::args::{GridArgs, ParityArgs};
+use crate::failure::Failure;
 use crate::terminal::{print, print_exact, say};
 use justfull_base::{Duration, Instant};
 use justfull_lab::parity::{self, Parity};
@@ -18,8 +18,8 @@ use justfull_sim::{Progress, World};
 use serde_json::Value;
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
-    let given = (&args.scenario, &GridArgs::default(), &args.pace);
-    let plan = Plan::of(&args.file, given, &args.method, 1)?.at_first_point();
+    let (grid, pace) = (&GridArgs::default(), &args.pace);
+    let plan = Plan::of(&args.file, &args.scenario, grid, pace, &args.method, 1)?.at_first_point();
     // The live run of a method with a proxy is behind one.
     for chosen in plan.firsts() {
         proxy_of_method(&chosen?).map_err(Failure::Usage)?;
@@ -34,9 +34,9 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
         let chosen = plan.chosen(job)?;
         let (parity, made) = compared(&chosen, args, &stop)?;
         if args.json {
-            print_exact(&json_line(&chosen, &parity, (&made, args.allow_late))?)?;
+            print_exact(&json_line(&chosen, &parity, &made, args.allow_late)?)?;
         } else {
-            print(&page(&chosen, &parity, (&made, args.allow_late)))?;
+            print(&page(&chosen, &parity, &made, args.allow_late))?;
         }
         match made.iter().try_for_each(|made| judged(&made.outcome, args.allow_late)) {
             Ok(()) => {
@@ -136,7 +136,7 @@ fn compared(
         Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
     let mut parity = Parity::of(&simulated, &live, window);
     if let Some(time) = args.explain {
-        parity.explain((&simulated, &live), time);
+        parity.explain(&simulated, &live, time);
     }
     Ok((parity, made))
 }
@@ -159,7 +159,7 @@ fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made,
         let proxy = proxy_of_method(chosen).map_err(Failure::Usage)?;
         let report_period = chosen.config.proxy.report.period;
         let mut beside = Beside { proxy, report_period, ..Beside::alone() };
-        let (outcome, _) = run(&session, chosen, (&options, args.quiet), &mut beside)?;
+        let (outcome, _) = run(&session, chosen, &options, args.quiet, &mut beside)?;
         if !more || comparable(&outcome) || outcome.interrupted || outcome.report.fault.is_some() {
             break (outcome, beside.proxy);
         }
@@ -178,7 +178,7 @@ fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made,
     Ok(Made { outcome, proxy })
 }
 
-fn page(chosen: &Chosen<'_>, parity: &Parity, (made, allow_late): (&[Made], bool)) -> String {
+fn page(chosen: &Chosen<'_>, parity: &Parity, made: &[Made], allow_late: bool) -> String {
     let mut text = String::new();
     for Made { outcome, proxy } in made {
         let proxied = proxy.iter().map(|(note, _)| note.clone());
@@ -213,7 +213,8 @@ fn page(chosen: &Chosen<'_>, parity: &Parity, (made, allow_late): (&[Made], bool
 fn json_line(
     chosen: &Chosen<'_>,
     parity: &Parity,
-    (made, allow_late): (&[Made], bool),
+    made: &[Made],
+    allow_late: bool,
 ) -> Result<String, Failure> {
     let line = serde_json::json!({
         "scenario": chosen.scenario.name,

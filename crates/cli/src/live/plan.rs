@@ -1,8 +1,8 @@
 //! Which runs a command asks for.
 
-use crate::Failure;
 use crate::args::{GridArgs, PaceArgs, ScenarioArgs};
-use crate::compare::{self, load};
+use crate::failure::Failure;
+use crate::scenarios::{self, load};
 use justfull_run::WorldConfig;
 use justfull_scenario::{Job, Scenario, Setting, Value};
 use std::path::{Path, PathBuf};
@@ -46,17 +46,19 @@ impl Plan {
     /// `methods`, the file's first if there are none, at each point of a sweep, with as many seeds.
     pub(super) fn of(
         file: &Path,
-        (args, grid, pace): (&ScenarioArgs, &GridArgs, &PaceArgs),
+        args: &ScenarioArgs,
+        grid: &GridArgs,
+        pace: &PaceArgs,
         methods: &[String],
         runs: u32,
     ) -> Result<Self, Failure> {
-        let mut overrides = compare::overrides(args)?;
-        overrides.grid = compare::axes(grid)?;
+        let mut overrides = scenarios::overrides(args)?;
+        overrides.grid = scenarios::axes(grid)?;
         if let Some(time) = &pace.time {
             let time = Setting::new("duration", Value::String(time.clone()));
             overrides.set.push(time.map_err(Failure::Usage)?);
         }
-        overrides.methods = compare::chosen(methods);
+        overrides.methods = scenarios::chosen(methods);
         overrides.runs = Some(runs);
         let scenario = load(file, overrides)?;
         let mut jobs = scenario.jobs();

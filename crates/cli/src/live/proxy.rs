@@ -1,6 +1,6 @@
 //! `--proxy`: this program's own `proxy run` between the servers and the stack.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_base::Duration;
 use justfull_live::applications::RttSample;
 use justfull_live::middle::{LegSample, Middle};

@@ -1,6 +1,6 @@
 //! `--reports`: what the cell reports of its UEs, in a file or a named pipe.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::terminal::say;
 use justfull_live::reports::{Reports, open};
 use justfull_net::Side;

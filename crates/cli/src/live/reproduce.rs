@@ -1,7 +1,7 @@
 //! `reproduce --live`: one run of a claim's scenario.
 
 use super::{Beside, Chosen, proxy_of_method, run};
-use crate::Failure;
+use crate::failure::Failure;
 use crate::terminal::say;
 use justfull_base::Duration;
 use justfull_lab::claims::ClaimsError;
@@ -80,7 +80,7 @@ pub(crate) fn one(scenario: &Scenario, job: &Job) -> Result<Option<RunResult>, C
         let mut beside = Beside { proxy, ..Beside::alone() };
         let give_up = (left > 0).then_some(Limit::LATE);
         let options = LiveOptions { give_up, read: READ, ..LiveOptions::default() };
-        let (outcome, _files) = run(&session, &chosen, (&options, true), &mut beside)
+        let (outcome, _files) = run(&session, &chosen, &options, true, &mut beside)
             .map_err(|error| failed(error.to_string()))?;
         if outcome.interrupted {
             return Ok(None);

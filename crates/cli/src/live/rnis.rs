@@ -1,6 +1,6 @@
 //! `--rnis`: what the cell reports of its UEs, as a radio network information service.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::rnis::{callbacks, epoch, listen, reported};
 use justfull_live::reports::Reports;
 use justfull_rnis::{CellIdentity, Listening, Service, Tokens};
@@ -20,7 +20,7 @@ impl Rnis {
         let callbacks = callbacks(allowed)?;
         let service = Service::new(CellIdentity::default(), None, callbacks);
         let service = service.map_err(|e| Failure::Usage(format!("--rnis {address}: {e}")))?;
-        let server = listen("--rnis", address, (None, Tokens::default()), &service)?;
+        let server = listen("--rnis", address, None, Tokens::default(), &service)?;
         Ok(Self { service, server })
     }
 

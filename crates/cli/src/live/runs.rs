@@ -3,9 +3,11 @@
 use super::last::About;
 use super::words::{brief, notes, notes_of_several, verdict, warm_up};
 use super::{Beside, Files, Plan, Proxy, proxy_of, run};
-use crate::args::{LiveArgs, command};
+use crate::args::LiveArgs;
+use crate::failure::Failure;
+use crate::name::{VERSION, command_line};
+use crate::runs::missing as missing_runs;
 use crate::terminal::say;
-use crate::{Failure, compare};
 use justfull_lab::model::{Comparison, Group};
 use justfull_lab::runner::describe;
 use justfull_live::driver::LiveOptions;
@@ -64,7 +66,9 @@ impl Runs {
         &mut self,
         plan: &Plan,
         args: &LiveArgs,
-        (session, beside, stop): (&Session, &mut Beside, &Stop),
+        session: &Session,
+        beside: &mut Beside,
+        stop: &Stop,
     ) -> Result<(), Failure> {
         let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
         for (at, place) in plan.order() {
@@ -92,7 +96,7 @@ impl Runs {
                 let point = plan.point_in_words(job);
                 say(&format!("{}{point}: {}", job.method, place.in_words()));
             }
-            match run(session, &chosen, (&options, args.output.quiet), beside) {
+            match run(session, &chosen, &options, args.output.quiet, beside) {
                 Err(error) if self.done.is_empty() => return Err(error),
                 Err(error) => self.ended = Some(error.to_string()),
                 Ok((outcome, files)) => {
@@ -123,8 +127,8 @@ impl Runs {
             title: format!("{}: live", scenario.base.title),
             notes: self.notes(plan, allow_late),
             scenario_toml: scenario.resolved_toml(None).map_err(|e| Failure::usage(&e))?,
-            version: crate::VERSION.into(),
-            command: command(),
+            version: VERSION.into(),
+            command: command_line(),
             live: true,
             ..Comparison::default()
         };
@@ -208,7 +212,7 @@ impl Runs {
     ) -> Result<(), Failure> {
         if !missing.is_empty() {
             let ended = self.ended.as_deref().unwrap_or("interrupted");
-            return Err(Failure::Failed(compare::missing(ended, missing)));
+            return Err(Failure::Failed(missing_runs(ended, missing)));
         }
         if let [Done { outcome, .. }] = &*self.done {
             if outcome.interrupted && awaited {

@@ -1,7 +1,7 @@
 //! `--proxy` and `--rnis` in a build without the proxy: they are refused, so that nothing here is
 //! ever called.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_base::Duration;
 use justfull_live::middle::{LegSample, Middle};
 use justfull_live::reports::Reports;

@@ -1,6 +1,6 @@
 //! What a live run says of itself, in notes and in its exit status.
 
-use crate::Failure;
+use crate::failure::Failure;
 use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::Outcome;
 use justfull_net::Running;

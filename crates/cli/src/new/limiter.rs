@@ -1,6 +1,6 @@
 //! `new --limiter`: a Rust crate with a limiter of one's own, which builds, tests and runs.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::terminal::say;
 use justfull_report::export;
 use std::fs;

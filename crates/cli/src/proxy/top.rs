@@ -2,8 +2,8 @@
 //! where there is no terminal.
 
 use super::{parsed, plain, question};
-use crate::Failure;
 use crate::args::ProxyTopArgs;
+use crate::failure::Failure;
 use crate::screen::{Keys, Screen, To};
 use crate::terminal::{print, print_exact};
 use serde_json::{Value, json};

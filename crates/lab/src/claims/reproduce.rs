@@ -3,9 +3,8 @@
 use super::evaluate;
 use super::runs::{Case, Runs, Wanted};
 use super::switched::Effects;
-use super::{Claim, ClaimsError, ClaimsFile, One, Options, Status, Under, notes, select};
+use super::{Claim, ClaimsError, ClaimsFile, Means, Options, Status, Under, notes, select};
 use crate::model::{ClaimTable, Comparison, Grouped};
-use crate::runner::Watch;
 use std::collections::BTreeMap;
 
 /// The claims of a paper, run and judged.
@@ -24,14 +23,14 @@ pub struct Reproduced {
 struct Maker<'a> {
     file: &'a ClaimsFile,
     options: &'a Options,
-    doing: (&'a Watch, &'a One<'a>),
+    means: Means<'a>,
     runs: Runs,
 }
 
 /// What of which cases is to be run.
 type Cases = BTreeMap<Case, Wanted>;
 
-/// Runs the claims of `file`, each run by `one`, and judges them; the comparison holds the runs of
+/// Runs the claims of `file`, each run by `means`, and judges them; the comparison holds the runs of
 /// every case without a switch.
 ///
 /// # Errors
@@ -39,7 +38,7 @@ type Cases = BTreeMap<Case, Wanted>;
 pub fn reproduce(
     file: &ClaimsFile,
     options: &Options,
-    doing: (&Watch, &One<'_>),
+    means: Means<'_>,
     announce: &mut dyn FnMut(u64, usize),
 ) -> Result<Reproduced, ClaimsError> {
     let claims = select(file, options.figure.as_deref())?;
@@ -51,7 +50,7 @@ pub fn reproduce(
             file.scenarios_short.join(", ")
         )));
     }
-    let mut maker = Maker { file, options, doing, runs: Runs::default() };
+    let mut maker = Maker { file, options, means, runs: Runs::default() };
     maker.run_worlds(&claims, announce)?;
     let mut effects = Effects::recorded(file);
     maker.run_switches(&claims, &effects, announce)?;
@@ -110,14 +109,14 @@ impl Maker<'_> {
             // The whole reproduction shows every method of each scenario, claimed or not.
             first
                 .iter_mut()
-                .filter(|((_, _, switch), _)| switch.is_empty())
+                .filter(|(case, _)| case.on.is_empty())
                 .for_each(|(_, wanted)| wanted.add_all(Vec::new()));
         }
         let shown = file.shown_with(options);
         for (case, point) in shown.iter().flat_map(|cases| cases.cases()) {
             first.entry(case).or_default().add_all(vec![point]);
         }
-        self.runs.make(file, first, options, self.doing, announce)
+        self.runs.make(file, first, options, self.means, announce)
     }
 
     /// Runs the switches of those of `claims` that are missed.
@@ -139,7 +138,7 @@ impl Maker<'_> {
                     self.add(&mut cases, claim, Under { world: file.world_of(claim), switch });
                 }
             }
-            return self.runs.make(file, cases, options, self.doing, announce);
+            return self.runs.make(file, cases, options, self.means, announce);
         }
         // One explanation is enough: each claim's switches are tried one after the other.
         let tried = |claim: &Claim| -> Vec<String> {
@@ -154,7 +153,7 @@ impl Maker<'_> {
                     self.add(&mut cases, claim, Under { world: file.world_of(claim), switch });
                 }
             }
-            self.runs.make(file, cases, options, self.doing, announce)?;
+            self.runs.make(file, cases, options, self.means, announce)?;
         }
         Ok(())
     }
@@ -173,7 +172,7 @@ impl Maker<'_> {
         }
         let new: Vec<Case> =
             cases.keys().filter(|case| !self.runs.by_case.contains_key(case)).cloned().collect();
-        self.runs.make(file, cases, options, self.doing, announce)?;
+        self.runs.make(file, cases, options, self.means, announce)?;
         effects.count(file, &self.runs, switch, options);
         // The runs of all switches together would take gigabytes.
         for case in new {
@@ -217,15 +216,16 @@ impl Claim {
 pub fn reproduce_groups(
     file: &ClaimsFile,
     options: &Options,
-    (first, groups): (u64, u32),
-    doing: (&Watch, &One<'_>),
+    first: u64,
+    groups: u32,
+    means: Means<'_>,
     announce: &mut dyn FnMut(u64, usize),
 ) -> Result<Grouped, ClaimsError> {
     let mut grouped = Grouped::default();
     for group in 0..groups {
         let seed = first + u64::from(group) * u64::from(file.runs(options));
         let options = Options { seed: Some(seed), judged_alone: true, ..options.clone() };
-        let found = reproduce(file, &options, doing, announce)?;
+        let found = reproduce(file, &options, means, announce)?;
         grouped.add(&found.table);
         grouped.broken.extend(found.comparison.broken);
     }

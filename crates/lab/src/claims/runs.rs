@@ -1,14 +1,20 @@
 //! The runs that claims need.
 
-use super::{ClaimsError, ClaimsFile, One, Options, notes};
+use super::{ClaimsError, ClaimsFile, Means, Options, notes};
 use crate::model::{Comparison, Group};
-use crate::runner::{self, Outcome, Watch, run_by};
+use crate::runner::{self, Outcome, run_by};
 use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario, ScenarioError};
 use std::collections::BTreeMap;
 
-/// Which runs: scenario, trace, switches joined by `+` (empty for none).
-pub(super) type Case = (String, String, String);
+/// Which runs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Case {
+    pub(super) scenario: String,
+    pub(super) trace: String,
+    /// Switches that are on, joined by `+`; empty for none.
+    pub(super) on: String,
+}
 
 /// What of a case is to be run.
 #[derive(Default)]
@@ -90,14 +96,14 @@ impl Runs {
         file: &ClaimsFile,
         wanted: BTreeMap<Case, Wanted>,
         options: &Options,
-        (watch, one): (&Watch, &One<'_>),
+        means: Means<'_>,
         announce: &mut dyn FnMut(u64, usize),
     ) -> Result<(), ClaimsError> {
         let mut scenarios = Vec::new();
         for (case, wanted) in wanted {
             match file.scenario_with(&case, &wanted, options) {
                 Ok(scenario) => {
-                    let names = file.points(&case.0, options.short);
+                    let names = file.points(&case.scenario, options.short);
                     let matters = |i: &usize| wanted.wants(&names[*i]);
                     let points: Vec<usize> = (0..names.len()).filter(matters).collect();
                     scenarios.push((case, scenario, points));
@@ -119,7 +125,7 @@ impl Runs {
         announce((seconds * 1e3) as u64, tasks.len());
         let list: Vec<(&Scenario, &Job)> =
             tasks.iter().map(|(i, job)| (&scenarios[*i].1, job)).collect();
-        let results = run_by(&list, options.threads, watch, one)?;
+        let results = run_by(&list, options.threads, means.watch, means.one)?;
         for ((i, job), result) in tasks.iter().zip(results) {
             match result {
                 Outcome::Done(result) => {
@@ -149,7 +155,7 @@ impl Runs {
             notes: notes(file, options),
             ..Comparison::default()
         };
-        for (case, runs) in self.by_case.iter().filter(|((_, _, switch), _)| switch.is_empty()) {
+        for (case, runs) in self.by_case.iter().filter(|(case, _)| case.on.is_empty()) {
             let scenario = file.scenario(case, &[], options)?;
             for point in 0..scenario.points().len() {
                 let at_point = runs.iter().filter(|(job, _)| job.point == point);
@@ -158,7 +164,7 @@ impl Runs {
                     continue;
                 }
                 comparison.groups.push(Group {
-                    label: format!("{}, {}", scenario.base.title, case.1),
+                    label: format!("{}, {}", scenario.base.title, case.trace),
                     x: scenario.x(point),
                     grid: String::new(),
                     runs,
@@ -168,14 +174,16 @@ impl Runs {
             }
             comparison.scenario_toml.push_str(&format!(
                 "# {} on the trace {}\n{}\n",
-                case.0,
-                case.1,
+                case.scenario,
+                case.trace,
                 scenario.resolved_toml(None)?
             ));
         }
         comparison.broken.clone_from(&self.broken);
-        comparison.missing =
-            self.not_run.iter().map(|((s, t, _), why)| format!("{s} on {t}: {why}")).collect();
+        let not_run = self.not_run.iter();
+        comparison.missing = not_run
+            .map(|(case, why)| format!("{} on {}: {why}", case.scenario, case.trace))
+            .collect();
         Ok(comparison)
     }
 }

@@ -27,7 +27,7 @@ impl ShownCases {
     }
 
     fn case(&self, switch: &str) -> Case {
-        (self.scenario.clone(), OWN_CHANNEL.into(), switch.into())
+        Case { scenario: self.scenario.clone(), trace: OWN_CHANNEL.into(), on: switch.into() }
     }
 }
 

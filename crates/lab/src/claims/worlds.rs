@@ -107,7 +107,7 @@ impl ClaimsFile {
                 on.push(name);
             }
         }
-        (scenario.into(), trace.into(), on.join("+"))
+        Case { scenario: scenario.into(), trace: trace.into(), on: on.join("+") }
     }
 
     /// The switches that claims name, each once, in the order of the file.

@@ -13,16 +13,24 @@ use justfull_run::results::{
 };
 use justfull_scenario::MethodSettings;
 
+/// A method, its mean delay in ms, utilisation and backlog in packets.
+struct Example {
+    method: &'static str,
+    delay: f64,
+    utilisation: f64,
+    backlog: f64,
+}
+
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
-const METHODS: [(&str, f64, f64, f64); 8] = [
-    ("Vanilla", 80.0, 0.9993, 130.0),
-    ("BBR", 55.0, 0.9955, 75.0),
-    ("CoDel", 28.0, 0.996, 38.0),
-    ("DynRLC", 16.0, 0.9886, 17.0),
-    ("DRQL", 15.9, 0.9993, 18.5),
-    ("5G-BDP", 9.4, 0.9992, 15.0),
-    ("e5G-BDP", 8.1, 0.9978, 14.0),
-    ("clairvoyant", 6.3, 0.9993, 13.0),
+const METHODS: [Example; 8] = [
+    Example { method: "Vanilla", delay: 80.0, utilisation: 0.9993, backlog: 130.0 },
+    Example { method: "BBR", delay: 55.0, utilisation: 0.9955, backlog: 75.0 },
+    Example { method: "CoDel", delay: 28.0, utilisation: 0.996, backlog: 38.0 },
+    Example { method: "DynRLC", delay: 16.0, utilisation: 0.9886, backlog: 17.0 },
+    Example { method: "DRQL", delay: 15.9, utilisation: 0.9993, backlog: 18.5 },
+    Example { method: "5G-BDP", delay: 9.4, utilisation: 0.9992, backlog: 15.0 },
+    Example { method: "e5G-BDP", delay: 8.1, utilisation: 0.9978, backlog: 14.0 },
+    Example { method: "clairvoyant", delay: 6.3, utilisation: 0.9993, backlog: 13.0 },
 ];
 
 const BOUND_MS: f64 = 6.1;
@@ -35,7 +43,9 @@ pub fn comparison(seeds: u64) -> Comparison {
         label: "scenario 1, pedestrian-like".into(),
         x: Some(("interval_ms".into(), interval)),
         grid: String::new(),
-        runs: (1..=seeds).flat_map(|seed| METHODS.map(|m| run(m, interval, seed))).collect(),
+        runs: (1..=seeds)
+            .flat_map(|seed| METHODS.iter().map(move |m| run(m, interval, seed)))
+            .collect(),
         settings: vec![MethodSettings {
             method: "CoDel".into(),
             settings: "rlc.queue.aqm = codel (target 15ms, interval 300ms)".into(),
@@ -125,11 +135,8 @@ pub fn claims() -> ClaimTable {
     }
 }
 
-fn run(
-    (method, delay, utilisation, backlog): (&str, f64, f64, f64),
-    interval: f64,
-    seed: u64,
-) -> RunResult {
+fn run(example: &Example, interval: f64, seed: u64) -> RunResult {
+    let Example { method, delay, utilisation, backlog } = *example;
     let mut rng = Rng::stream(seed * 1000 + interval as u64, method);
     let delay = delay * (1.0 + 0.01 * rng.normal()) * (1.0 + 0.0004 * (interval - 40.0));
     let series = series(backlog, &mut rng);

@@ -1,243 +1,285 @@
 //! The metrics of a run: names, meanings and scopes.
 
+mod cell;
 mod flows;
 mod radio;
 mod transfers;
-mod words;
 
+pub use self::flows::{late_percent, pdv};
+
+use self::cell::{backlog_of_all, layer, only_slice, rlc_backlog_sd, utilisation, widest};
 use self::flows::{
-    drop_percent, goodput, mean_of, of_delivered, of_pages, weighted, within, worst,
+    drop_percent, goodput, least, mean, of_delivered, percentile, ping_rtt, rlc_at_entry, rtt,
+    rtt_growth, sum, transfer_goodput, weighted, within, worst,
 };
 use super::subject::Subject;
-use justfull_run::results::{Distribution, FlowResult, LayerResult, RunResult, SliceResult};
+use justfull_run::results::{FlowResult, RunResult};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// One number that a run yields.
-///
-/// "Subject" flows are the low-latency flows of a run that has any, otherwise all its flows; "bulk"
-/// flows are those that are not low-latency, so all of them in a run without low-latency flows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Mean delay of the subject flows, every packet with equal weight, in ms.
-    DelayMean,
-    /// Standard deviation of that delay within a flow, in ms.
-    DelaySd,
-    /// 95th percentile of the delay of the worst subject flow, in ms.
-    DelayP95,
-    /// 99th percentile of the delay of the worst subject flow, in ms.
-    DelayP99,
-    /// 99.9th percentile of the delay of the worst subject flow, in ms.
-    DelayP999,
-    /// 99th percentile of the packet delay variation of the worst subject flow, in ms.
-    PdvP99,
-    /// Mean difference between the delays of neighbours in the subject flows, in ms.
-    Ipdv,
-    /// Mean interarrival jitter (RFC 3550) of the subject flows, in ms.
-    Jitter,
-    /// Packets of the subject flows that were delivered after their delay budget, in percent of
-    /// those delivered.
-    Late,
-    /// Least of Jain's indices over the bulk flows of a name.
-    Jain,
-    /// Used over offered capacity, 0 to 1.
-    Utilisation,
-    /// Goodput of the bulk flows together, in Mbit/s, over the time in which any is active.
-    Goodput,
-    /// Mean round-trip time of the bulk flows, every sample with equal weight, in ms.
-    Rtt,
-    /// Packets of the subject flows that were dropped, in percent of those that entered.
-    Drops,
-    /// Packets of all flows that were dropped, in percent of those that entered.
-    DropsOfAll,
-    /// Backlog of all layers averaged over pulls, in packets.
-    Backlog,
-    /// SDAP backlog averaged over pulls, in packets.
-    SdapBacklog,
-    /// RLC backlog averaged over pulls, in packets.
-    RlcBacklog,
-    /// Standard deviation over time of the backlog of the RLC queue that varies most, in packets.
-    RlcBacklogSd,
-    /// RLC backlog that packets of the subject flows found when they entered the RLC, in packets.
-    RlcAtEntry,
-    /// Lower bound of the mean delay that any policy could have given the subject flows, in ms.
-    Bound,
-    /// Mean round-trip time of the pings, every reply with equal weight, in ms.
-    PingRtt,
-    /// Mean opinion score of calls; with several names, the least.
-    Mos,
-    /// 95th percentile of the time in which a frame is complete; with several names, the greatest;
-    /// in ms.
-    FrameP95,
-    /// Mean time in which a page is loaded, in s.
-    PageLoad,
-    /// Packets of the subject flows that waited at most 1 ms, in percent of those delivered.
-    Within1,
-    /// The same for 2 ms.
-    Within2,
-    /// The same for 3 ms.
-    Within3,
-    /// The same for 4 ms.
-    Within4,
-    /// The same for 50 ms.
-    Within50,
-    /// Capacity that was offered and not used, in percent.
-    Unused,
-    /// Least round-trip time of a ping, in ms.
-    PingRttLeast,
-    /// Median over slots of what the slice had lent, in resource blocks; only where there is one
-    /// slice to speak of.
-    QuantumMedian,
-    /// Its distance from 0, of the slice where it is greatest.
-    QuantumMedianDistance,
-    /// Most that a slice had lent or borrowed after a slot, in resource blocks.
-    QuantumMost,
-    /// Mean time from the pull of the last byte until the UE had the packet, of the subject flows,
-    /// in ms.
-    ToUe,
-    /// Mean time that the bulk flows wait in a proxy that splits them, in ms.
-    Residence,
-    /// Mean time from the server to the UE of the bulk flows that a proxy splits, in ms.
-    ServerToUe,
-    /// Median of the round-trip time of the bulk flow where it is longest, in ms.
-    RttP50,
-    /// 80th percentile of that round-trip time, in ms.
-    RttP80,
-    /// 90th percentile of that round-trip time, in ms.
-    RttP90,
-    /// 95th percentile of that round-trip time, in ms.
-    RttP95,
-    /// 99th percentile of that round-trip time, in ms.
-    RttP99,
-    /// What the mean round-trip time of a bulk flow is above its least, in percent of the
-    /// least; samples of all flows have equal weight.
-    RttGrowth,
-    /// When the last sized transfer of the bulk flows was whole at its receiver, in s; only
-    /// where all are.
-    Completion,
-    /// Time from the start of the bulk flows until the last of their sized transfers was whole at
-    /// its receiver, in s; only where all are, of live runs.
-    Took,
-    /// Time between the ends of the first and of the last sized transfer of the bulk flows,
-    /// in s; only where all are whole.
-    CompletionSpread,
-    /// Goodput of the bulk flows together until the run's first transfer was whole, in
-    /// Mbit/s.
-    Together,
-    /// Jain's index over the goodputs of all transfers, of whatever name, in that time.
-    JainTogether,
-    /// Jain's index over the mean bytes in flight of the bulk flows in that time: goodput
-    /// times mean round-trip time (Little's law).
-    JainInFlight,
-    /// Payload that the bulk flows have in flight at the end of the run, together, in kB.
-    InFlight,
-    /// Packets that found the RLC's queue full.
-    RlcOverflow,
-    /// Rate of the reports of the radio to a proxy, of each UE, in Mbit/s.
-    ReportRate,
-    /// That rate in percent of the goodput while all transfers ran.
-    ReportShare,
-    /// Mean time in which an object of a page is there, in s.
-    ObjectTime,
-    /// Mean over pages of the bytes of all their objects over their load time, in kbit/s.
-    TransferGoodput,
-    /// Mean time from the server to the UE of the packets of pages, in ms.
-    EndToEndMean,
-    /// 95th percentile of that time, where it is longest, in ms.
-    EndToEndP95,
-    /// Retransmission timeouts of all TCP flows in the whole run.
-    Timeouts,
-    /// Times that the RLC's window was closed and SDUs waited, in the whole run.
-    RlcStalls,
-    /// How long these stalls lasted together, in s.
-    RlcStalled,
+/// How a metric is read: over the flows of its scope, or in the run of a cell.
+enum Reading {
+    Subject(fn(&[&FlowResult]) -> Option<f64>),
+    Bulk(fn(&[&FlowResult]) -> Option<f64>),
+    All(fn(&[&FlowResult]) -> Option<f64>),
+    Cell(fn(&RunResult) -> Option<f64>),
+}
+
+/// All that there is to say about a metric.
+struct Row {
+    name: &'static str,
+    words: &'static str,
+    unit: &'static str,
+    decimals: usize,
+    meaning: &'static str,
+    reading: Reading,
+}
+
+/// The metrics, each written once: its meaning; its key in claims and files, its words in claims,
+/// its unit and its decimals; its scope and how it is read.
+macro_rules! metrics {
+    ($(
+        $(#[$($doc:tt)*])*
+        $id:ident($name:literal, $words:literal, $unit:literal, $decimals:literal)
+            = $scope:ident($read:expr);
+    )*) => {
+        /// One number that a run yields.
+        ///
+        /// "Subject" flows are the low-latency flows of a run that has any, otherwise all its
+        /// flows; "bulk" flows are those that are not low-latency, so all of them in a run without
+        /// low-latency flows.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Metric {
+            $($(#[$($doc)*])* $id,)*
+        }
+
+        /// In the order of [`Metric`].
+        static ROWS: [Row; Metric::ALL.len()] = [$(Row {
+            name: $name,
+            words: $words,
+            unit: $unit,
+            decimals: $decimals,
+            meaning: justfull_base::doc_text!($([$($doc)*])*),
+            reading: Reading::$scope($read),
+        }),*];
+
+        impl Metric {
+            /// All metrics, in the order of the columns.
+            pub const ALL: [Self; [$(stringify!($id)),*].len()] = [$(Self::$id),*];
+        }
+    };
+}
+
+metrics! {
+    /// From entry into the UPF to the pull that took the packet's last byte, mean over packets.
+    DelayMean("delay_ms_mean", "mean delay", "ms", 2) = Subject(|f| mean(f, |f| Some(&f.delay)));
+    /// Standard deviation of that delay within a flow, mean over packets.
+    DelaySd("delay_ms_sd", "standard deviation of the delay", "ms", 2)
+        = Subject(|f| weighted(f, |f| (f.delay.count, f.delay.sd_ms)));
+    /// 95 % of the packets waited no longer; with several flows, the worst of them.
+    DelayP95("delay_ms_p95", "95th percentile of the delay", "ms", 1)
+        = Subject(|f| worst(f, |f| Some(&f.delay), |d| d.p95_ms));
+    /// 99 % of the packets waited no longer; with several flows, the worst of them.
+    DelayP99("delay_ms_p99", "99th percentile of the delay", "ms", 1)
+        = Subject(|f| worst(f, |f| Some(&f.delay), |d| d.p99_ms));
+    /// 99.9 % of the packets waited no longer; with several flows, the worst of them.
+    DelayP999("delay_ms_p999", "99.9th percentile of the delay", "ms", 1)
+        = Subject(|f| worst(f, |f| Some(&f.delay), |d| d.p999_ms));
+    /// 99 % of the packets waited no longer than this beyond the least delay (PDV, RFC 5481); with
+    /// several flows, the worst.
+    PdvP99("pdv_ms_p99", "99th percentile of the delay beyond the least", "ms", 1)
+        = Subject(|f| worst(f, |f| Some(&f.delay), |d| pdv(d, d.p99_ms)));
+    /// Difference between the delays of neighbouring packets (IPDV, RFC 5481), mean without sign.
+    Ipdv("ipdv_ms_mean", "difference between neighbouring delays", "ms", 2)
+        = Subject(|f| weighted(f, |f| of_delivered(f, f.ipdv_mean_ms)));
+    /// Interarrival jitter (RFC 3550, as iperf prints it): those differences, smoothed by a
+    /// sixteenth, mean over packets.
+    Jitter("jitter_ms_mean", "jitter by RFC 3550", "ms", 2)
+        = Subject(|f| weighted(f, |f| of_delivered(f, f.jitter_mean_ms)));
+    /// Packets delivered after the delay budget of their 5QI, in percent of those delivered.
+    Late("late_percent", "packets late for their 5QI", "%", 2)
+        = Subject(|f| weighted(f, |f| of_delivered(f, late_percent(f))));
+    /// Jain's index over the goodputs of the bulk flows of one name, each over its own active time;
+    /// with several names, the least.
+    Jain("jain_index", "fairness of the bulk flows", "", 4) = Bulk(|f| least(f, |f| f.jain_index));
+    /// What the slots carried over what they could have carried.
+    Utilisation("utilisation", "utilisation", "", 4) = Cell(utilisation);
+    /// New payload that reached the receivers of the bulk flows, over the time in which they are
+    /// active.
+    Goodput("goodput_mbit_s", "goodput of the bulk flows", "Mbit/s", 2) = Bulk(goodput);
+    /// Round-trip time from which the bulk senders compute their timeouts (RFC 6298, RFC 7323 4.3;
+    /// no retransmission is mistaken for its original), mean over samples.
+    Rtt("rtt_ms_mean", "round-trip time of the bulk flows", "ms", 1) = Bulk(|f| mean(f, rtt));
+    /// Packets dropped in any layer, in percent of the packets that entered.
+    Drops("drop_percent", "low-latency packets dropped", "%", 2)
+        = Subject(|f| weighted(f, drop_percent));
+    /// Packets of all flows dropped in any layer, in percent of all that entered.
+    DropsOfAll("drop_percent_of_all", "packets dropped, of all", "%", 2)
+        = All(|f| weighted(f, drop_percent));
+    /// Packets in UPF, SDAP and RLC together, averaged over pulls.
+    Backlog("backlog_packets_mean", "backlog of all layers", "packets", 1) = Cell(backlog_of_all);
+    /// Packets in SDAP, averaged over pulls.
+    SdapBacklog("sdap_backlog_packets_mean", "SDAP backlog", "packets", 1)
+        = Cell(|run| Some(layer(run, "sdap")?.backlog_packets_mean));
+    /// Packets in the RLC, averaged over pulls.
+    RlcBacklog("rlc_backlog_packets_mean", "RLC backlog", "packets", 1)
+        = Cell(|run| Some(layer(run, "rlc")?.backlog_packets_mean));
+    /// Standard deviation over time of the packets in an RLC queue, of the queue that varies most.
+    RlcBacklogSd("rlc_backlog_packets_sd", "standard deviation of the RLC backlog", "packets", 1)
+        = Cell(rlc_backlog_sd);
+    /// Packets in the RLC when a packet entered SDAP above it.
+    RlcAtEntry("rlc_at_entry_packets_mean", "RLC backlog found on entry", "packets", 1)
+        = Subject(|f| weighted(f, rlc_at_entry));
+    /// Lower bound of the mean delay: no policy can do better. It is the way of each packet through
+    /// empty queues, its own transmission included; where the MAC deals in resource blocks or PDUs
+    /// of one size, or UEs have their own channels, up to the first slot only.
+    Bound("bound_ms_mean", "bound of the mean delay", "ms", 2)
+        = Subject(|f| mean(f, |f| Some(&f.bound)));
+    /// From an echo request's departure to its reply's return, mean over replies.
+    PingRtt("ping_rtt_ms_mean", "mean round-trip time of pings", "ms", 2)
+        = All(|f| mean(f, ping_rtt));
+    /// Mean opinion score by the E-model (ITU-T G.107), 1 to 4.5; with several names of calls, the
+    /// least.
+    Mos("mos", "mean opinion score of calls", "", 2)
+        = All(|f| least(f, |f| Some(f.voip.as_ref()?.mos)));
+    /// 95 % of the frames were complete after no longer; with several names of videos, the
+    /// greatest.
+    FrameP95("frame_ms_p95", "95th percentile of the completion of frames", "ms", 1)
+        = All(|f| worst(f, |f| Some(&f.frames.as_ref()?.completion), |d| d.p95_ms));
+    /// From a page's first request to its last object's last byte, mean over pages.
+    PageLoad("page_load_s_mean", "mean page load time", "s", 2)
+        = All(|f| Some(mean(f, |f| Some(&f.pages.as_ref()?.load))? * 1e-3));
+    /// Packets that waited at most 1 ms, in percent of those delivered.
+    Within1("within_1ms_percent", "packets within 1 ms", "%", 1) = Subject(|f| within(f, 0));
+    /// Packets that waited at most 2 ms, in percent of those delivered.
+    Within2("within_2ms_percent", "packets within 2 ms", "%", 1) = Subject(|f| within(f, 1));
+    /// Packets that waited at most 3 ms, in percent of those delivered.
+    Within3("within_3ms_percent", "packets within 3 ms", "%", 1) = Subject(|f| within(f, 2));
+    /// Packets that waited at most 4 ms, in percent of those delivered.
+    Within4("within_4ms_percent", "packets within 4 ms", "%", 1) = Subject(|f| within(f, 3));
+    /// Packets that waited at most 50 ms, in percent of those delivered.
+    Within50("within_50ms_percent", "packets within 50 ms", "%", 1) = Subject(|f| within(f, 4));
+    /// What the slots could have carried and did not, in percent of what they could.
+    Unused("unused_percent", "capacity left unused", "%", 2)
+        = Cell(|run| Some(100.0 * (1.0 - utilisation(run)?)));
+    /// Least time from an echo request's departure to its reply's return.
+    PingRttLeast("ping_rtt_ms_min", "least round-trip time of pings", "ms", 2)
+        = All(|f| least(f, |f| ping_rtt(f).filter(|d| d.count > 0).map(|d| d.min_ms)));
+    /// Resource blocks that a slice had lent (negative: borrowed), median over slots.
+    QuantumMedian("quantum_rbs_p50", "median of the quantum", "RBs", 1)
+        = Cell(|run| only_slice(run).map(|slice| slice.quantum_p50));
+    /// How far the median of what a slice had lent is from 0; with several slices, the greatest.
+    QuantumMedianDistance("quantum_rbs_p50_distance", "distance of the quantum's median from 0", "RBs", 1)
+        = Cell(|run| widest(run, |slice| slice.quantum_p50.abs()));
+    /// Most resource blocks that any slice had lent or borrowed after a slot.
+    QuantumMost("quantum_rbs_most", "most blocks lent or borrowed", "RBs", 1)
+        = Cell(|run| widest(run, |slice| slice.quantum_max.max(-slice.quantum_min)));
+    /// From the pull of the last byte until the UE had the packet whole and in order: air, HARQ,
+    /// reassembly; mean over packets.
+    ToUe("to_ue_ms_mean", "mean time from the last byte's pull to the UE", "ms", 2)
+        = Subject(|f| mean(f, |f| Some(&f.to_ue)));
+    /// From a segment being in order at the proxy that splits the bulk flows until it left for the
+    /// UE; mean over segments.
+    Residence("proxy_residence_ms_mean", "mean wait in the proxy", "ms", 2)
+        = Bulk(|f| mean(f, |f| Some(&f.proxy.as_ref()?.residence)));
+    /// From the server's sending of a segment until the UE has it, of the bulk flows that a proxy
+    /// splits; mean over segments.
+    ServerToUe("server_to_ue_ms_mean", "mean time from the server to the UE", "ms", 2)
+        = Bulk(|f| mean(f, |f| Some(&f.proxy.as_ref()?.server_to_ue)));
+    /// Half of the bulk senders' samples were no longer; with several flows, the worst of them.
+    RttP50("rtt_ms_p50", "median of the round-trip time", "ms", 1)
+        = Bulk(|f| worst(f, rtt, |d| d.p50_ms));
+    /// 80 % of the bulk senders' samples were no longer; with several flows, the worst of them.
+    RttP80("rtt_ms_p80", "80th percentile of the round-trip time", "ms", 1)
+        = Bulk(|f| worst(f, rtt, |d| percentile(d, 0.8)));
+    /// 90 % of the bulk senders' samples were no longer; with several flows, the worst of them.
+    RttP90("rtt_ms_p90", "90th percentile of the round-trip time", "ms", 1)
+        = Bulk(|f| worst(f, rtt, |d| d.p90_ms));
+    /// 95 % of the bulk senders' samples were no longer; with several flows, the worst of them.
+    RttP95("rtt_ms_p95", "95th percentile of the round-trip time", "ms", 1)
+        = Bulk(|f| worst(f, rtt, |d| d.p95_ms));
+    /// 99 % of the bulk senders' samples were no longer; with several flows, the worst of them.
+    RttP99("rtt_ms_p99", "99th percentile of the round-trip time", "ms", 1)
+        = Bulk(|f| worst(f, rtt, |d| d.p99_ms));
+    /// Mean round-trip time beyond the flow's least one, in percent of the least; mean over
+    /// samples.
+    RttGrowth("rtt_growth_percent", "growth of the round-trip time", "%", 0)
+        = Bulk(|f| weighted(f, rtt_growth));
+    /// From the start of the run until all sized transfers were whole at their receivers.
+    Completion("completion_s", "end of the last transfer", "s", 2)
+        = Bulk(|f| Some(transfers::ends(f)?.last_s));
+    /// From the start of the first transfer until the last sized one was whole at its receiver.
+    Took("took_s", "time of the transfers", "s", 2) = Bulk(transfers::took);
+    /// From the first sized transfer that was whole at its receiver to the last.
+    CompletionSpread("completion_spread_s", "time between the ends of the first and the last transfer", "s", 2)
+        = Bulk(|f| transfers::ends(f).map(|ends| ends.last_s - ends.first_s));
+    /// Goodput of the bulk flows until the run's first sized transfer was whole at its receiver, or
+    /// to the end.
+    Together("together_mbit_s", "goodput while all transfers ran", "Mbit/s", 2)
+        = Bulk(|f| sum(f, |f| Some(f.together_mbit_s)));
+    /// Jain's index over the goodputs of all transfers, of whatever name, until the first was
+    /// whole.
+    JainTogether("jain_together", "fairness of all transfers while all ran", "", 4)
+        = Cell(|run| run.together.jain_index);
+    /// Jain's index over what the bulk flows had in flight: goodput while all ran times mean
+    /// round-trip time.
+    JainInFlight("jain_in_flight", "equality of the bytes in flight", "", 4)
+        = Bulk(transfers::jain_in_flight);
+    /// Payload that the TCP senders of the bulk flows have in flight when the run ends, together.
+    InFlight("in_flight_end_kb", "payload in flight at the end", "kB", 2)
+        = Bulk(|f| sum(f, |f| (f.protocol == "tcp").then_some(f.in_flight_end_bytes as f64 * 1e-3)));
+    /// Packets dropped because the RLC's queue was full.
+    RlcOverflow("rlc_overflow_packets", "packets that found the RLC full", "packets", 0)
+        = Cell(|run| layer(run, "rlc").map(transfers::overflow));
+    /// What the reports of the radio about one UE take on their way to a proxy, at R22's 170 B
+    /// each.
+    ReportRate("report_mbit_s", "rate of the reports of a UE", "Mbit/s", 2)
+        = Cell(transfers::report_mbit_s);
+    /// That rate, in percent of the goodput of all transfers while all ran.
+    ReportShare("report_percent", "reports of a UE, of the goodput", "%", 2)
+        = Cell(transfers::report_percent);
+    /// From the request for an object of a page to its last byte, mean over objects.
+    ObjectTime("object_s_mean", "mean time of an object", "s", 2)
+        = All(|f| Some(mean(f, |f| Some(&f.pages.as_ref()?.object))? * 1e-3));
+    /// Bytes of all objects of a page over its load time, without reading; mean over pages.
+    TransferGoodput("transfer_goodput_kbit_s", "goodput of page loads", "kbit/s", 2)
+        = All(|f| weighted(f, transfer_goodput));
+    /// From the server to the UE, every packet of a page's connections; TCP's repetitions count
+    /// anew.
+    EndToEndMean("end_to_end_ms_mean", "mean delay server to UE", "ms", 2)
+        = All(|f| mean(f, |f| Some(&f.pages.as_ref()?.end_to_end)));
+    /// From the server to the UE, 95 % of the packets of a page's connections took no longer.
+    EndToEndP95("end_to_end_ms_p95", "95th percentile of the delay server to UE", "ms", 2)
+        = All(|f| worst(f, |f| Some(&f.pages.as_ref()?.end_to_end), |d| d.p95_ms));
+    /// Retransmission timeouts of all TCP flows in the whole run, warm-up included.
+    Timeouts("timeouts", "TCP timeouts", "", 0) = All(|f| sum(f, |f| Some(f.timeouts as f64)));
+    /// Times that the window of RLC AM was closed and SDUs waited, over all bearers and the whole
+    /// run.
+    RlcStalls("rlc_stalls", "stalls of the RLC's window", "", 0)
+        = Cell(|run| Some(run.rlc.stalls as f64));
+    /// How long these stalls lasted together.
+    RlcStalled("rlc_stalled_s", "time of these stalls", "s", 1)
+        = Cell(|run| Some(run.rlc.stalled_s));
     /// Low-latency packets that waited more than 0.75 and at most 1 ms in the RLC, in percent of
     /// those that left it.
-    Rlc750,
-    /// The same for more than 0.5 and at most 1 ms.
-    Rlc500,
-    /// Mean time that low-latency packets waited in SDAP, in ms; only where some did.
-    SdapWait,
-    /// Times in the window in which the RLC's bytes, averaged over a bin of the series (a
-    /// thousandth of the run unless the scenario says otherwise), fell to half of their mean or
+    Rlc750("rlc_750_to_1000us_percent", "packets that wait 0.75 to 1 ms in the RLC", "%", 1)
+        = Cell(|run| radio::wait_percent(run, 0.75));
+    /// Low-latency packets that waited more than 0.5 and at most 1 ms in the RLC, in percent of
+    /// those that left it.
+    Rlc500("rlc_500_to_1000us_percent", "packets that wait 0.5 to 1 ms in the RLC", "%", 1)
+        = Cell(|run| radio::wait_percent(run, 0.5));
+    /// Time of low-latency packets in SDAP, mean over packets.
+    SdapWait("sdap_wait_ms_mean", "mean wait in SDAP", "ms", 2)
+        = Cell(|run| Some(radio::wait(run, "sdap")?.mean_ms));
+    /// Times that the RLC's bytes, averaged over a bin of the series, fell to half of their mean or
     /// below.
-    RlcDrains,
-    /// RLC's bytes in the 5 s after the greatest fall of the goodput in the window over those in
-    /// the 5 s before; the fall is that of the means over these times.
-    RlcAfterFall,
+    RlcDrains("rlc_drains", "times that the RLC drains", "", 1) = Cell(radio::drains);
+    /// RLC's bytes in the 5 s after the greatest fall of the goodput over those in the 5 s before.
+    RlcAfterFall("rlc_after_fall_ratio", "RLC's bytes after the greatest fall of the goodput / before", "", 2)
+        = Cell(radio::after_fall);
 }
 
 impl Metric {
-    /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 66] = [
-        Self::DelayMean,
-        Self::DelaySd,
-        Self::DelayP95,
-        Self::DelayP99,
-        Self::DelayP999,
-        Self::PdvP99,
-        Self::Ipdv,
-        Self::Jitter,
-        Self::Late,
-        Self::Jain,
-        Self::Utilisation,
-        Self::Goodput,
-        Self::Rtt,
-        Self::Drops,
-        Self::DropsOfAll,
-        Self::Backlog,
-        Self::SdapBacklog,
-        Self::RlcBacklog,
-        Self::RlcBacklogSd,
-        Self::RlcAtEntry,
-        Self::Bound,
-        Self::PingRtt,
-        Self::Mos,
-        Self::FrameP95,
-        Self::PageLoad,
-        Self::Within1,
-        Self::Within2,
-        Self::Within3,
-        Self::Within4,
-        Self::Within50,
-        Self::Unused,
-        Self::PingRttLeast,
-        Self::QuantumMedian,
-        Self::QuantumMedianDistance,
-        Self::QuantumMost,
-        Self::ToUe,
-        Self::Residence,
-        Self::ServerToUe,
-        Self::RttP50,
-        Self::RttP80,
-        Self::RttP90,
-        Self::RttP95,
-        Self::RttP99,
-        Self::RttGrowth,
-        Self::Completion,
-        Self::Took,
-        Self::CompletionSpread,
-        Self::Together,
-        Self::JainTogether,
-        Self::JainInFlight,
-        Self::InFlight,
-        Self::RlcOverflow,
-        Self::ReportRate,
-        Self::ReportShare,
-        Self::ObjectTime,
-        Self::TransferGoodput,
-        Self::EndToEndMean,
-        Self::EndToEndP95,
-        Self::Timeouts,
-        Self::RlcStalls,
-        Self::RlcStalled,
-        Self::Rlc750,
-        Self::Rlc500,
-        Self::SdapWait,
-        Self::RlcDrains,
-        Self::RlcAfterFall,
-    ];
-
     /// The metrics in which one method must not be worse to dominate another.
     pub const CONTENDED: [Self; 6] = [
         Self::DelayMean,
@@ -248,6 +290,10 @@ impl Metric {
         Self::Goodput,
     ];
 
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
     /// True when more of it is better, for those of [`Metric::CONTENDED`].
     #[must_use]
     pub const fn grows_better(self) -> bool {
@@ -256,75 +302,32 @@ impl Metric {
 
     /// Key with its unit, as claims and files write it.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DelayMean => "delay_ms_mean",
-            Self::DelaySd => "delay_ms_sd",
-            Self::DelayP95 => "delay_ms_p95",
-            Self::DelayP99 => "delay_ms_p99",
-            Self::DelayP999 => "delay_ms_p999",
-            Self::PdvP99 => "pdv_ms_p99",
-            Self::Ipdv => "ipdv_ms_mean",
-            Self::Jitter => "jitter_ms_mean",
-            Self::Late => "late_percent",
-            Self::Jain => "jain_index",
-            Self::Utilisation => "utilisation",
-            Self::Goodput => "goodput_mbit_s",
-            Self::Rtt => "rtt_ms_mean",
-            Self::Drops => "drop_percent",
-            Self::DropsOfAll => "drop_percent_of_all",
-            Self::Backlog => "backlog_packets_mean",
-            Self::SdapBacklog => "sdap_backlog_packets_mean",
-            Self::RlcBacklog => "rlc_backlog_packets_mean",
-            Self::RlcBacklogSd => "rlc_backlog_packets_sd",
-            Self::RlcAtEntry => "rlc_at_entry_packets_mean",
-            Self::Bound => "bound_ms_mean",
-            Self::PingRtt => "ping_rtt_ms_mean",
-            Self::Mos => "mos",
-            Self::FrameP95 => "frame_ms_p95",
-            Self::PageLoad => "page_load_s_mean",
-            Self::Within1 => "within_1ms_percent",
-            Self::Within2 => "within_2ms_percent",
-            Self::Within3 => "within_3ms_percent",
-            Self::Within4 => "within_4ms_percent",
-            Self::Within50 => "within_50ms_percent",
-            Self::Unused => "unused_percent",
-            Self::PingRttLeast => "ping_rtt_ms_min",
-            Self::QuantumMedian => "quantum_rbs_p50",
-            Self::QuantumMedianDistance => "quantum_rbs_p50_distance",
-            Self::QuantumMost => "quantum_rbs_most",
-            Self::ToUe => "to_ue_ms_mean",
-            Self::Residence => "proxy_residence_ms_mean",
-            Self::ServerToUe => "server_to_ue_ms_mean",
-            Self::RttP50 => "rtt_ms_p50",
-            Self::RttP80 => "rtt_ms_p80",
-            Self::RttP90 => "rtt_ms_p90",
-            Self::RttP95 => "rtt_ms_p95",
-            Self::RttP99 => "rtt_ms_p99",
-            Self::RttGrowth => "rtt_growth_percent",
-            Self::Completion => "completion_s",
-            Self::Took => "took_s",
-            Self::CompletionSpread => "completion_spread_s",
-            Self::Together => "together_mbit_s",
-            Self::JainTogether => "jain_together",
-            Self::JainInFlight => "jain_in_flight",
-            Self::InFlight => "in_flight_end_kb",
-            Self::RlcOverflow => "rlc_overflow_packets",
-            Self::ReportRate => "report_mbit_s",
-            Self::ReportShare => "report_percent",
-            Self::ObjectTime => "object_s_mean",
-            Self::TransferGoodput => "transfer_goodput_kbit_s",
-            Self::EndToEndMean => "end_to_end_ms_mean",
-            Self::EndToEndP95 => "end_to_end_ms_p95",
-            Self::Timeouts => "timeouts",
-            Self::RlcStalls => "rlc_stalls",
-            Self::RlcStalled => "rlc_stalled_s",
-            Self::Rlc750 => "rlc_750_to_1000us_percent",
-            Self::Rlc500 => "rlc_500_to_1000us_percent",
-            Self::SdapWait => "sdap_wait_ms_mean",
-            Self::RlcDrains => "rlc_drains",
-            Self::RlcAfterFall => "rlc_after_fall_ratio",
-        }
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// What claims call it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        self.row().words
+    }
+
+    /// Unit for people, empty for a ratio.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        self.row().unit
+    }
+
+    /// What it means, one sentence.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        self.row().meaning.trim_ascii_start()
+    }
+
+    /// Digits after the point that suit its values.
+    #[must_use]
+    pub fn decimals(self) -> usize {
+        self.row().decimals
     }
 
     /// The metric called `name`.
@@ -335,74 +338,12 @@ impl Metric {
 
     /// Which flows it is about.
     #[must_use]
-    pub const fn scope(self) -> Scope {
-        match self {
-            Self::DelayMean
-            | Self::DelaySd
-            | Self::DelayP95
-            | Self::DelayP99
-            | Self::DelayP999
-            | Self::PdvP99
-            | Self::Ipdv
-            | Self::Jitter
-            | Self::Late
-            | Self::Drops
-            | Self::RlcAtEntry
-            | Self::Bound
-            | Self::Within1
-            | Self::Within2
-            | Self::Within3
-            | Self::Within4
-            | Self::Within50
-            | Self::ToUe => Scope::Subject,
-            Self::Jain
-            | Self::Residence
-            | Self::ServerToUe
-            | Self::Goodput
-            | Self::Rtt
-            | Self::RttP50
-            | Self::RttP80
-            | Self::RttP90
-            | Self::RttP95
-            | Self::RttP99
-            | Self::RttGrowth
-            | Self::Completion
-            | Self::Took
-            | Self::CompletionSpread
-            | Self::Together
-            | Self::JainInFlight
-            | Self::InFlight => Scope::Bulk,
-            Self::DropsOfAll
-            | Self::PingRtt
-            | Self::PingRttLeast
-            | Self::Mos
-            | Self::FrameP95
-            | Self::PageLoad
-            | Self::ObjectTime
-            | Self::TransferGoodput
-            | Self::EndToEndMean
-            | Self::EndToEndP95
-            | Self::Timeouts => Scope::All,
-            Self::Utilisation
-            | Self::Unused
-            | Self::Backlog
-            | Self::SdapBacklog
-            | Self::RlcBacklog
-            | Self::RlcBacklogSd
-            | Self::QuantumMedian
-            | Self::QuantumMedianDistance
-            | Self::QuantumMost
-            | Self::JainTogether
-            | Self::RlcOverflow
-            | Self::ReportRate
-            | Self::ReportShare
-            | Self::RlcStalls
-            | Self::RlcStalled
-            | Self::Rlc750
-            | Self::Rlc500
-            | Self::SdapWait
-            | Self::RlcDrains
-            | Self::RlcAfterFall => Scope::Cell,
+    pub fn scope(self) -> Scope {
+        match self.row().reading {
+            Reading::Subject(_) => Scope::Subject,
+            Reading::Bulk(_) => Scope::Bulk,
+            Reading::All(_) => Scope::All,
+            Reading::Cell(_) => Scope::Cell,
         }
     }
 
@@ -430,139 +371,12 @@ impl Metric {
     /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the
     /// worst flow, and goodput is that of all from the first's beginning to the last's end.
     #[must_use]
-    #[expect(clippy::too_many_lines, reason = "a table: one arm for each metric")]
     pub fn among(self, flows: &[&FlowResult], run: &RunResult) -> Option<f64> {
-        let each = || flows.iter().copied();
-        let value = match self {
-            Self::DelayMean => weighted(each(), |f| mean_of(&f.delay)),
-            Self::DelaySd => weighted(each(), |f| (f.delay.count, f.delay.sd_ms)),
-            Self::DelayP95 => worst(flows, |d| d.p95_ms),
-            Self::DelayP99 => worst(flows, |d| d.p99_ms),
-            Self::DelayP999 => worst(flows, |d| d.p999_ms),
-            Self::PdvP99 => worst(flows, |d| pdv(d, d.p99_ms)),
-            Self::Ipdv => weighted(each(), |f| of_delivered(f, f.ipdv_mean_ms)),
-            Self::Jitter => weighted(each(), |f| of_delivered(f, f.jitter_mean_ms)),
-            Self::Late => weighted(each(), |f| {
-                let delivered = f.delay_budget_ms.map_or(0, |_| f.delivered_packets);
-                (delivered, 100.0 * f.late_packets as f64 / f.delivered_packets as f64)
-            }),
-            Self::Jain => each().filter_map(|f| f.jain_index).reduce(f64::min),
-            Self::Goodput => goodput(flows),
-            Self::Rtt => weighted(each().filter(|f| f.ping.is_none()), |f| mean_of(&f.rtt)),
-            Self::Drops | Self::DropsOfAll => weighted(each(), drop_percent),
-            Self::RlcAtEntry => {
-                let down = each().filter(|f| f.direction != "up");
-                weighted(down, |f| (f.delivered_packets, f.rlc_packets_at_entry_mean))
-            }
-            Self::Bound => weighted(each(), |f| mean_of(&f.bound)),
-            Self::PingRtt => weighted(each().filter(|f| f.ping.is_some()), |f| mean_of(&f.rtt)),
-            Self::PingRttLeast => {
-                let pings = each().filter(|f| f.ping.is_some() && f.rtt.count > 0);
-                pings.map(|f| f.rtt.min_ms).reduce(f64::min)
-            }
-            Self::Mos => each().filter_map(|f| Some(f.voip.as_ref()?.mos)).reduce(f64::min),
-            Self::FrameP95 => {
-                let frames = each().filter_map(|f| f.frames.as_ref());
-                frames.filter(|f| f.completed > 0).map(|f| f.completion.p95_ms).reduce(f64::max)
-            }
-            Self::PageLoad => weighted(each(), of_pages(|p| &p.load)).map(|ms| ms * 1e-3),
-            Self::ObjectTime => weighted(each(), of_pages(|p| &p.object)).map(|ms| ms * 1e-3),
-            Self::TransferGoodput => weighted(each(), |f| {
-                let pages =
-                    f.pages.as_ref().and_then(|p| Some((p.loaded, p.transfer_goodput_kbit_s?)));
-                pages.unwrap_or((0, 0.0))
-            }),
-            Self::EndToEndMean => weighted(each(), of_pages(|p| &p.end_to_end)),
-            Self::EndToEndP95 => {
-                let ways = each().filter_map(|f| Some(&f.pages.as_ref()?.end_to_end));
-                ways.filter(|d| d.count > 0).map(|d| d.p95_ms).reduce(f64::max)
-            }
-            Self::Timeouts => each().map(|f| f.timeouts as f64).reduce(|sum, n| sum + n),
-            Self::Within1 => within(flows, 0),
-            Self::Within2 => within(flows, 1),
-            Self::Within3 => within(flows, 2),
-            Self::Within4 => within(flows, 3),
-            Self::Within50 => within(flows, 4),
-            Self::ToUe => weighted(each(), |f| mean_of(&f.to_ue)),
-            Self::Residence => {
-                weighted(each(), |f| f.proxy.as_ref().map_or((0, 0.0), |p| mean_of(&p.residence)))
-            }
-            Self::ServerToUe => weighted(each(), |f| {
-                f.proxy.as_ref().map_or((0, 0.0), |p| mean_of(&p.server_to_ue))
-            }),
-            Self::RttP50 => worst_rtt(flows, |d| d.p50_ms),
-            Self::RttP80 => worst_rtt(flows, |d| percentile(d, 0.8)),
-            Self::RttP90 => worst_rtt(flows, |d| d.p90_ms),
-            Self::RttP95 => worst_rtt(flows, |d| d.p95_ms),
-            Self::RttP99 => worst_rtt(flows, |d| d.p99_ms),
-            Self::RttGrowth => weighted(each().filter(|f| f.ping.is_none()), |f| {
-                (f.rtt.count, 100.0 * (f.rtt.mean_ms / f.rtt.min_ms - 1.0))
-            }),
-            Self::Completion => transfers::ends(flows).map(|(_, last)| last),
-            Self::Took => transfers::took(flows),
-            Self::CompletionSpread => transfers::ends(flows).map(|(first, last)| last - first),
-            Self::Together => each().map(|f| f.together_mbit_s).reduce(|sum, g| sum + g),
-            Self::JainInFlight => transfers::jain_in_flight(flows),
-            Self::InFlight => {
-                let tcp = each().filter(|f| f.protocol == "tcp");
-                tcp.map(|f| f.in_flight_end_bytes as f64 * 1e-3).reduce(|sum, kb| sum + kb)
-            }
-            Self::Utilisation
-            | Self::Unused
-            | Self::Backlog
-            | Self::SdapBacklog
-            | Self::RlcBacklog
-            | Self::RlcBacklogSd
-            | Self::QuantumMedian
-            | Self::QuantumMedianDistance
-            | Self::QuantumMost
-            | Self::JainTogether
-            | Self::RlcOverflow
-            | Self::ReportRate
-            | Self::ReportShare
-            | Self::RlcStalls
-            | Self::RlcStalled
-            | Self::Rlc750
-            | Self::Rlc500
-            | Self::SdapWait
-            | Self::RlcDrains
-            | Self::RlcAfterFall => self.of_cell(run),
+        let value = match self.row().reading {
+            Reading::Subject(read) | Reading::Bulk(read) | Reading::All(read) => read(flows),
+            Reading::Cell(read) => read(run),
         };
         value.filter(|v| v.is_finite())
-    }
-
-    /// The value of a metric of the cell.
-    fn of_cell(self, run: &RunResult) -> Option<f64> {
-        match self {
-            Self::Utilisation => (run.cell.offered > 0).then_some(run.cell.utilisation),
-            Self::Unused => (run.cell.offered > 0).then_some(100.0 * (1.0 - run.cell.utilisation)),
-            Self::Backlog => (!run.layers.is_empty())
-                .then(|| run.layers.iter().map(|l| l.backlog_packets_mean).sum()),
-            Self::SdapBacklog => layer(run, "sdap").map(|l| l.backlog_packets_mean),
-            Self::RlcBacklog => layer(run, "rlc").map(|l| l.backlog_packets_mean),
-            Self::RlcBacklogSd => {
-                let queues = run.entities.iter().filter(|e| e.layer == "rlc");
-                queues.map(|e| e.packets_sd).reduce(f64::max)
-            }
-            Self::QuantumMedian => match run.slices.as_slice() {
-                [only] => Some(only.quantum_p50),
-                _ => None,
-            },
-            Self::QuantumMedianDistance => {
-                run.slices.iter().map(|slice| slice.quantum_p50.abs()).reduce(f64::max)
-            }
-            Self::QuantumMost => {
-                let most = |slice: &SliceResult| slice.quantum_max.max(-slice.quantum_min);
-                run.slices.iter().map(most).reduce(f64::max)
-            }
-            Self::JainTogether => run.together.jain_index,
-            Self::RlcOverflow => layer(run, "rlc").map(transfers::overflow),
-            Self::ReportRate => transfers::report_mbit_s(run),
-            Self::ReportShare => transfers::report_percent(run),
-            Self::RlcStalls => Some(run.rlc.stalls as f64),
-            Self::RlcStalled => Some(run.rlc.stalled_s),
-            _ => radio::of(self, run),
-        }
     }
 }
 
@@ -589,113 +403,5 @@ impl<'de> Deserialize<'de> for Metric {
     }
 }
 
-/// By how much `quantile` of `d` exceeds the minimum (PDV, RFC 5481). Never below 0: a percentile
-/// is read from a histogram with cells coarser than the exact minimum.
-#[must_use]
-pub fn pdv(d: &Distribution, quantile: f64) -> f64 {
-    (quantile - d.min_ms).max(0.0)
-}
-
-fn layer<'a>(run: &'a RunResult, name: &str) -> Option<&'a LayerResult> {
-    run.layers.iter().find(|l| l.layer == name)
-}
-
-/// The least time of `d` that a share of its values is at or below, from its CDF.
-fn percentile(d: &Distribution, share: f64) -> f64 {
-    d.cdf.iter().find(|(_, at)| *at >= share).map_or(d.max_ms, |(ms, _)| *ms)
-}
-
-fn worst_rtt(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -> Option<f64> {
-    let sampled = flows.iter().filter(|f| f.ping.is_none() && f.rtt.count > 0);
-    sampled.map(|f| percentile(&f.rtt)).reduce(f64::max)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use justfull_run::results::ProxyResult;
-
-    #[test]
-    fn metrics_stand_at_their_own_index_and_are_found_by_name() {
-        for (i, metric) in Metric::ALL.into_iter().enumerate() {
-            assert_eq!(metric as usize, i);
-            assert_eq!(Metric::by_name(metric.name()), Some(metric));
-        }
-        assert_eq!(Metric::by_name("delay"), None);
-    }
-
-    #[test]
-    fn low_latency_flows_are_the_subject_and_weigh_by_packets() {
-        let delay = |count, mean_ms| Distribution {
-            count,
-            mean_ms,
-            p95_ms: 2.0 * mean_ms,
-            ..Distribution::default()
-        };
-        let flow = |low_latency, delay, goodput_mbit_s| FlowResult {
-            low_latency,
-            delay,
-            goodput_mbit_s,
-            entered_packets: 100,
-            dropped_packets: 1,
-            ..FlowResult::default()
-        };
-        let mut run = RunResult {
-            flows: vec![
-                flow(true, delay(300, 10.0), 0.1),
-                flow(true, delay(100, 20.0), 0.1),
-                flow(true, delay(0, 0.0), 0.0),
-                flow(false, delay(1000, 900.0), 9.0),
-            ],
-            ..RunResult::default()
-        };
-        assert_eq!(Metric::DelayMean.of(&run), Some(12.5));
-        assert_eq!(Metric::DelayP95.of(&run), Some(40.0));
-        assert_eq!(Metric::Goodput.of(&run), Some(9.0));
-        assert_eq!(Metric::Drops.of(&run), Some(1.0));
-        assert_eq!(Metric::Utilisation.of(&run), None, "nothing was offered");
-        assert_eq!(Metric::Rtt.of(&run), None, "no sample");
-        run.flows.retain(|f| !f.low_latency);
-        assert_eq!(Metric::DelayMean.of(&run), Some(900.0));
-    }
-
-    #[test]
-    fn the_ways_through_a_proxy_weigh_by_segments_and_leave_others_out() {
-        let of = |count, mean_ms| Distribution { count, mean_ms, ..Distribution::default() };
-        let flow = |residence, server_to_ue| FlowResult {
-            proxy: Some(ProxyResult { residence, server_to_ue, ..ProxyResult::default() }),
-            ..FlowResult::default()
-        };
-        let past = FlowResult { entered_packets: 100, ..FlowResult::default() };
-        let run = RunResult {
-            flows: vec![flow(of(10, 4.0), of(30, 20.0)), flow(of(30, 8.0), of(10, 40.0)), past],
-            ..RunResult::default()
-        };
-        assert_eq!(Metric::Residence.of(&run), Some(7.0));
-        assert_eq!(Metric::ServerToUe.of(&run), Some(25.0));
-        let run = RunResult { flows: vec![FlowResult::default()], ..RunResult::default() };
-        assert_eq!(Metric::Residence.of(&run), None);
-        assert_eq!(Metric::ServerToUe.of(&run), None);
-    }
-
-    #[test]
-    fn the_quantum_of_one_slice_has_a_sign_and_of_several_a_distance() {
-        let slice = |slice, p50, min, max| SliceResult {
-            slice,
-            quantum_p50: p50,
-            quantum_min: min,
-            quantum_max: max,
-            ..SliceResult::default()
-        };
-        let mut run = RunResult {
-            slices: vec![slice(0, -7.0, -30.0, 3.0), slice(1, 6.0, -4.0, 29.0)],
-            ..RunResult::default()
-        };
-        let three = [Metric::QuantumMedian, Metric::QuantumMedianDistance, Metric::QuantumMost];
-        assert_eq!(three.map(|m| m.of(&run)), [None, Some(7.0), Some(30.0)]);
-        run.slices.remove(0);
-        assert_eq!(three.map(|m| m.of(&run)), [Some(6.0), Some(6.0), Some(29.0)]);
-        run.slices.clear();
-        assert_eq!(three.map(|m| m.of(&run)), [None; 3], "nothing is lent");
-    }
-}
+mod tests;

@@ -52,11 +52,11 @@ scenarios! {
 
 /// One for each scenario.
 pub(super) fn tasks() -> Vec<Task> {
-    SCENARIOS.iter().map(|shipped| Box::new(|| measured(shipped)) as Task).collect()
+    SCENARIOS.iter().map(|(name, text)| Box::new(|| measured(name, text)) as Task).collect()
 }
 
 /// Runs a scenario, and finds the value of each of its cases in each run.
-fn measured((name, text): &(&str, &str)) -> Evidence {
+fn measured(name: &str, text: &str) -> Evidence {
     let results = results(name, text);
     let file = CaseFile::load(BY_HAND).expect("it ships");
     let own = file.cases.iter().filter(|case| case.scenario.as_deref() == Some(name));

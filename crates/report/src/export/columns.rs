@@ -1,35 +1,70 @@
 //! Names, meanings and content of all columns of the result files: the one source of headers,
 //! reference and values.
+//!
+//! A row of a table is `"NAME" "UNIT" "Meaning." |r| value;` for one column, or
+//! `"NAME" [mean p95 max] "Sentence" |r| distribution;` for those of a distribution of times.
 
-macro_rules! column {
-    ($name:literal, $unit:literal, $meaning:literal, $value:expr) => {
-        Column { name: $name, unit: $unit, meaning: $meaning, value: $value }
+/// One row of a table: the columns that it stands for.
+macro_rules! columns {
+    ($name:literal [$($number:ident)*] $meaning:literal $r:ident $of:expr) => {
+        &[$(columns!($number $name $meaning $r $of)),*]
+    };
+    ($name:literal $unit:literal $meaning:literal $r:ident $value:expr) => {
+        &[Column { name: $name, unit: $unit, meaning: $meaning, value: |$r| ($value).into() }]
+    };
+    (mean $($row:tt)*) => { columns!(number "mean" "mean" mean_ms $($row)*) };
+    (sd $($row:tt)*) => { columns!(number "sd" "standard deviation" sd_ms $($row)*) };
+    (min $($row:tt)*) => { columns!(number "min" "least value" min_ms $($row)*) };
+    (p25 $($row:tt)*) => { columns!(number "p25" "25th percentile" p25_ms $($row)*) };
+    (p50 $($row:tt)*) => { columns!(number "p50" "median" p50_ms $($row)*) };
+    (p75 $($row:tt)*) => { columns!(number "p75" "75th percentile" p75_ms $($row)*) };
+    (p90 $($row:tt)*) => { columns!(number "p90" "90th percentile" p90_ms $($row)*) };
+    (p95 $($row:tt)*) => { columns!(number "p95" "95th percentile" p95_ms $($row)*) };
+    (p99 $($row:tt)*) => { columns!(number "p99" "99th percentile" p99_ms $($row)*) };
+    (p999 $($row:tt)*) => { columns!(number "p999" "99.9th percentile" p999_ms $($row)*) };
+    (max $($row:tt)*) => { columns!(number "max" "greatest value" max_ms $($row)*) };
+    (number $end:literal $words:literal $field:ident
+        $name:literal $meaning:literal $r:ident $of:expr) => {
+        Column {
+            name: concat!($name, "_ms_", $end),
+            unit: "ms",
+            meaning: concat!($meaning, ": ", $words, "."),
+            value: |$r| number($of, |d| d.$field),
+        }
     };
 }
 
 /// A table whose rows each belong to a run: its columns after those that identify the run.
 macro_rules! in_runs {
-    ($($column:expr),* $(,)?) => {
-        [
-            column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
-            column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
-            column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
-                .group
-                .x
-                .as_ref()
-                .map_or(Value::Absent, |x| Value::text(&x.0))),
-            column!("x_value", "of x_name", "Point of the sweep.",
-                |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
-            column!("grid", "text", "All that a grid of several settings varies, and the values.",
-                |r| if r.group.grid.is_empty() {
-                    Value::Absent
-                } else {
-                    Value::text(&r.group.grid)
-                }),
-            column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
-            column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
-            $($column,)*
-        ]
+    (
+        $(#[$doc:meta])*
+        pub static $NAME:ident: $Table:ident;
+        $($rows:tt)*
+    ) => {
+        in_runs! {
+            @ $(#[$doc])* $NAME $Table
+            "scenario" "text" "Name of the scenario." |r| &r.run.scenario;
+            "group" "text" "Name of the group of runs." |r| &r.group.label;
+            "x_name" "text" "What is swept; the name ends in the unit."
+                |r| r.group.x.as_ref().map(|x| &x.0);
+            "x_value" "of x_name" "Point of the sweep." |r| r.group.x.as_ref().map(|x| x.1);
+            "grid" "text" "All that a grid of several settings varies, and the values."
+                |r| &r.group.grid;
+            "method" "text" "Name of the method." |r| &r.run.method;
+            "seed" "number" "Seed of the run." |r| r.run.seed;
+            $($rows)*
+        }
+    };
+    (
+        @ $(#[$doc:meta])* $NAME:ident $Table:ident
+        $($name:literal $unit:tt $meaning:literal |$r:ident| $value:expr;)*
+    ) => {
+        $(#[$doc])*
+        pub static $NAME: &[Column<$Table>] = {
+            const ROWS: &[&[Column<$Table>]] = &[$(columns!($name $unit $meaning $r $value)),*];
+            const ALL: [Column<$Table>; super::table::number_of(ROWS)] = super::table::joined(ROWS);
+            &ALL
+        };
     };
 }
 

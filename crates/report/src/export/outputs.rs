@@ -14,8 +14,8 @@ use justfull_tcp::{Ack, Segment};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// The files requested for each run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,15 +91,15 @@ pub struct OutputTap {
     slots: Option<(SlotTap, RecordFile<SlotRecord>)>,
     capture: Option<Capture>,
     measured: Option<Measurements>,
-    /// The first failure, for the creator of the tap: a run that is ended does not return it.
-    failed: Arc<OnceLock<ExportError>>,
+    /// The first failure.
+    failed: Option<ExportError>,
     /// Set to end the run when a file cannot be written.
     stop: Arc<AtomicBool>,
 }
 
 impl OutputTap {
-    /// Opens the files of `outputs` for the run of `facts`. If writing one fails later, `failed` is
-    /// filled and `stop` is set.
+    /// Opens the files of `outputs` for the run of `facts`. If writing one fails later, `stop` is
+    /// set.
     ///
     /// # Errors
     /// Names the first file that cannot be opened.
@@ -107,7 +107,6 @@ impl OutputTap {
         outputs: &Outputs,
         facts: RunFacts,
         stop: Arc<AtomicBool>,
-        failed: Arc<OnceLock<ExportError>>,
     ) -> Result<Self, ExportError> {
         if let (Some(path), None) = (&outputs.irtt, irtt::flow_of(&facts)) {
             return Err(irtt::without_flow(path));
@@ -137,7 +136,7 @@ impl OutputTap {
             slots,
             capture,
             measured,
-            failed,
+            failed: None,
             stop,
         })
     }
@@ -146,18 +145,24 @@ impl OutputTap {
     fn check(&mut self, path: impl Fn(&Outputs) -> Option<PathBuf>, outcome: io::Result<()>) {
         if let Err(what) = outcome {
             let path = path(&self.outputs).unwrap_or_default();
-            // Only the first failure is reported; later ones follow from it.
-            let _ = self.failed.set(ExportError { path, what });
+            // Later failures follow from the first.
+            self.failed.get_or_insert(ExportError { path, what });
             self.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Writes what is left and moves all files into place. A tap that is dropped instead leaves no
-    /// files.
+    /// Writes what is left and moves all files into place, if the run was `sound`; otherwise, and
+    /// where the tap is dropped instead, no files are left.
     ///
     /// # Errors
     /// Names the first file that could not be written.
-    pub fn commit(self) -> Result<(), ExportError> {
+    pub fn end(self, sound: bool) -> Result<(), ExportError> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        if !sound {
+            return Ok(());
+        }
         let Outputs { packets, slots, flent, irtt, .. } = &self.outputs;
         if let (Some((path, _)), Some((tap, mut file))) = (packets, self.packets) {
             for record in tap.rest() {
@@ -185,7 +190,7 @@ impl OutputTap {
 
 impl Tap for OutputTap {
     fn on_event(&mut self, now: Instant, event: &Event, segment: Option<&Segment>) {
-        if self.failed.get().is_some() {
+        if self.failed.is_some() {
             return;
         }
         if let Some((tap, file)) = &mut self.packets
@@ -210,7 +215,7 @@ impl Tap for OutputTap {
     }
 
     fn delivered(&mut self, now: Instant, left: Instant, packet: &Packet) {
-        if self.failed.get().is_some() {
+        if self.failed.is_some() {
             return;
         }
         if let Some((tap, file)) = &mut self.packets
@@ -236,7 +241,7 @@ impl Tap for OutputTap {
 
     fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack, sample: Option<Duration>) {
         if let Some(capture) = &mut self.capture
-            && self.failed.get().is_none()
+            && self.failed.is_none()
         {
             let outcome = capture.acknowledged(now, flow, ack, sample);
             self.check(|o| o.pcapng.clone(), outcome);
@@ -248,7 +253,7 @@ impl Tap for OutputTap {
             measured.asked(now, flow, sent);
         }
         if let Some(capture) = &mut self.capture
-            && self.failed.get().is_none()
+            && self.failed.is_none()
         {
             let outcome = capture.asked(now, flow, sent);
             self.check(|o| o.pcapng.clone(), outcome);
@@ -260,7 +265,7 @@ impl Tap for OutputTap {
             measured.replied(now, flow, sent);
         }
         if let Some(capture) = &mut self.capture
-            && self.failed.get().is_none()
+            && self.failed.is_none()
         {
             let outcome = capture.replied(now, flow, sent);
             self.check(|o| o.pcapng.clone(), outcome);

@@ -1,14 +1,14 @@
-//! Runs a scenario and writes the files requested for each run.
+//! The files of each run of a scenario, written while it runs.
 
 use super::facts::RunFacts;
 use super::outputs::{OutputTap, Outputs};
 use super::sink::ExportError;
-use justfull_lab::model::Comparison;
-use justfull_lab::runner::{self, Watch, Watched};
+use justfull_lab::runner::{BoxedTap, RunSink, RunTap};
 use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario, ScenarioError};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Why runs failed.
 #[derive(Debug)]
@@ -42,35 +42,34 @@ impl From<ExportError> for RunError {
     }
 }
 
-/// Runs `job` and writes its `outputs`. A cancelled or broken run leaves no files.
-fn run_with(
-    scenario: &Scenario,
-    job: &Job,
-    outputs: &Outputs,
-    watch: &Watch,
-) -> Result<Option<RunResult>, RunError> {
-    let mut progress = Watched::new(watch);
-    if outputs.is_empty() {
-        return Ok(scenario.built(job)?.run(&mut progress));
+/// The files of each run, in the order of [`Scenario::jobs`]; a run beyond them has none.
+#[derive(Clone, Copy, Debug)]
+pub struct RunFiles<'a>(pub &'a [Outputs]);
+
+impl RunSink for RunFiles<'_> {
+    type Error = RunError;
+
+    fn open(
+        &self,
+        index: usize,
+        scenario: &Scenario,
+        job: &Job,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Option<BoxedTap<RunError>>, RunError> {
+        let Some(outputs) = self.0.get(index).filter(|outputs| !outputs.is_empty()) else {
+            return Ok(None);
+        };
+        let point = scenario.point(job.point).replace('=', " = ");
+        let facts = RunFacts::new(&scenario.world(job)?, scenario.job_toml(job)?, point);
+        Ok(Some(Box::new(OutputTap::create(outputs, facts, stop)?)))
     }
-    let point = scenario.point(job.point).replace('=', " = ");
-    let facts = RunFacts::new(&scenario.world(job)?, scenario.job_toml(job)?, point);
-    let failed: Arc<OnceLock<ExportError>> = Arc::default();
-    let mut tap = OutputTap::create(outputs, facts, progress.stop(), Arc::clone(&failed))?;
-    let done = scenario.tapped(job, &mut tap)?.run(&mut progress);
-    if let Some(result) = done
-        && failed.get().is_none()
-    {
-        if result.broken.is_none() {
-            tap.commit()?;
-        }
-        return Ok(Some(result));
-    }
-    // Discards what it could not write.
-    drop(tap);
-    match Arc::into_inner(failed).and_then(OnceLock::into_inner) {
-        Some(failed) => Err(failed.into()),
-        None => Ok(None),
+}
+
+/// A cancelled or broken run leaves no files.
+impl RunTap<RunError> for OutputTap {
+    fn close(self: Box<Self>, result: Option<&RunResult>) -> Result<(), RunError> {
+        let sound = result.is_some_and(|result| result.broken.is_none());
+        Ok(self.end(sound)?)
     }
 }
 
@@ -98,21 +97,4 @@ pub fn run_name(scenario: &Scenario, job: &Job) -> String {
         x.push('-');
     }
     format!("{}-{x}seed{}", job.method, job.seed)
-}
-
-/// Runs a whole scenario, writes the files requested by `outputs` for each run, in the order of
-/// [`Scenario::jobs`], and groups the results by points of the sweep. A run that breaks an
-/// invariant is named instead, and the others go on.
-///
-/// # Errors
-/// What is wrong with the scenario, or the first file that could not be written.
-pub fn compare(
-    scenario: &Scenario,
-    threads: usize,
-    watch: &Watch,
-    outputs: &[Outputs],
-) -> Result<Comparison, RunError> {
-    let none = Outputs::default();
-    let one = |i: usize, job: &Job| run_with(scenario, job, outputs.get(i).unwrap_or(&none), watch);
-    runner::compare(scenario, threads, watch, one)
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// The errors of `out`.
 pub fn runs_parquet(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let columns =
-        cells(&COLUMNS, rows::flows(comparison), |column, cells| Kind::of(column.unit, cells));
+        cells(COLUMNS, rows::flows(comparison), |column, cells| Kind::of(column.unit, cells));
     out.write_all(&file(&columns, described(comparison, &columns)).map_err(plain)?)
 }
 
@@ -44,7 +44,7 @@ pub fn part_parquet(
     facts: Vec<(String, String)>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut columns = cells(&COLUMNS, rows::flows(comparison), |column, cells| match column.name {
+    let mut columns = cells(COLUMNS, rows::flows(comparison), |column, cells| match column.name {
         "seed" => Kind::Whole,
         _ => Kind::lasting(column.unit, cells),
     });
@@ -235,7 +235,7 @@ mod tests {
         for (row, source) in reader.get_row_iter(None).expect("rows").zip(rows::flows(&comparison))
         {
             let row = row.expect("a row");
-            for ((name, field), column) in row.get_column_iter().zip(&COLUMNS) {
+            for ((name, field), column) in row.get_column_iter().zip(COLUMNS) {
                 assert_eq!(name, column.name);
                 let same = match ((column.value)(&source), field) {
                     (Value::Text(a), Field::Str(b)) => a == *b,
@@ -261,7 +261,7 @@ mod tests {
         let run = &mut comparison.groups[0].runs[0];
         run.flows[0].delay.cdf = (0..2 * GROUP + 7).map(|i| (i as f64, i as f64)).collect();
         let mut file = Vec::new();
-        long_parquet(&comparison, &CDF_COLUMNS, rows::cdf(&comparison), &mut file)
+        long_parquet(&comparison, CDF_COLUMNS, rows::cdf(&comparison), &mut file)
             .expect("memory takes it");
         let reader = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a Parquet file");
         let groups = reader.metadata().row_groups();

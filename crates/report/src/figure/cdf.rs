@@ -3,7 +3,7 @@
 
 use super::Figure;
 use super::axis::Axis;
-use super::curves::{Curve, LEAST_SHARE, Range, Span, Stroke, curves};
+use super::curves::{Chart, Curve, LEAST_SHARE, Range, Side, Span, Stroke, curves};
 use super::palette::Palette;
 use super::panel::{Glyph, LINE, Panel, WIDTH, cell, count, legend_height, picture};
 use justfull_lab::model::Group;
@@ -109,9 +109,15 @@ pub(super) fn delay_tails(group: &Group, number: usize, palette: &Palette) -> Op
         "Share of {whose} that took longer than the time over the whole chain, all flows and seeds \
          pooled by packets. Times below {FLOOR_MS} ms are drawn there."
     );
-    let title = format!("Tail of the delay: {}", group.heading());
-    let axes = (("delay, ms", Range::Times), ("share above", Range::Tail));
-    let figure = curves((title, &caption), axes, &lines, (Stroke::Lines, palette));
+    let chart = Chart {
+        title: format!("Tail of the delay: {}", group.heading()),
+        caption: &caption,
+        x: Side { label: "delay, ms", range: Range::Times },
+        y: Side { label: "share above", range: Range::Tail },
+        stroke: Stroke::Lines,
+        palette,
+    };
+    let figure = curves(chart, &lines);
     Some(Figure { id: format!("tail-{number}"), ..figure })
 }
 

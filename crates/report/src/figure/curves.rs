@@ -63,26 +63,41 @@ pub(crate) enum Range {
     Tail,
 }
 
-/// The figure of `curves`, with a label and a range for each axis.
-pub(crate) fn curves(
-    (title, caption): (String, &str),
-    (x, y): ((&str, Range), (&str, Range)),
-    curves: &[Curve],
-    (stroke, palette): (Stroke, &Palette),
-) -> Figure {
-    let axis = |of: usize, (label, range): (&str, Range)| {
+/// The label of an axis and its range.
+pub(crate) struct Side<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) range: Range,
+}
+
+impl Side<'_> {
+    /// The axis for the values of `curves` at this index of their points.
+    fn axis(&self, curves: &[Curve], index: usize) -> Axis {
         let points = curves.iter().flat_map(|curve| &curve.points);
-        let values: Vec<f64> = points.flat_map(|p| [p[of].low, p[of].high]).collect();
-        match range {
-            Range::Around => Axis::around(label, values),
-            Range::Times => Axis::around_from(label, 0.1, &values),
-            Range::Amounts => amounts(label, values),
-            Range::Shares => Axis::linear(label, 0.0, 1.0),
-            Range::Tail => Axis::logarithmic(label, LEAST_SHARE, 1.0),
+        let values: Vec<f64> = points.flat_map(|p| [p[index].low, p[index].high]).collect();
+        match self.range {
+            Range::Around => Axis::around(self.label, values),
+            Range::Times => Axis::around_from(self.label, 0.1, &values),
+            Range::Amounts => amounts(self.label, values),
+            Range::Shares => Axis::linear(self.label, 0.0, 1.0),
+            Range::Tail => Axis::logarithmic(self.label, LEAST_SHARE, 1.0),
         }
-    };
-    let picture = draw(curves, (stroke, palette), axis(0, x), axis(1, y));
-    Figure::new("chosen".into(), title, caption.into(), &picture)
+    }
+}
+
+/// What a figure of curves shows, and how.
+pub(crate) struct Chart<'a> {
+    pub(crate) title: String,
+    pub(crate) caption: &'a str,
+    pub(crate) x: Side<'a>,
+    pub(crate) y: Side<'a>,
+    pub(crate) stroke: Stroke,
+    pub(crate) palette: &'a Palette,
+}
+
+/// The figure of `curves`.
+pub(crate) fn curves(chart: Chart<'_>, curves: &[Curve]) -> Figure {
+    let picture = draw(&chart, curves);
+    Figure::new("chosen".into(), chart.title, chart.caption.into(), &picture)
 }
 
 /// From zero where the values are of one size, logarithmic where they are not.
@@ -96,8 +111,9 @@ fn amounts(label: &str, values: Vec<f64>) -> Axis {
     }
 }
 
-fn draw(curves: &[Curve], (stroke, palette): (Stroke, &Palette), x: Axis, y: Axis) -> String {
-    let looks = looks(curves, palette);
+fn draw(chart: &Chart<'_>, curves: &[Curve]) -> String {
+    let (x, y) = (chart.x.axis(curves, 0), chart.y.axis(curves, 1));
+    let (stroke, looks) = (chart.stroke, looks(curves, chart.palette));
     let glyph = |look: Look| match stroke {
         Stroke::Joined => Glyph::LineMark(look),
         Stroke::Marks => Glyph::Mark(look),

@@ -25,12 +25,12 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::all;
+    use crate::figure::Figures;
     use justfull_lab::model::example;
 
     #[test]
     fn every_figure_becomes_a_page_of_eight_inches_with_its_font() {
-        for figure in all(&example::comparison(2)) {
+        for figure in Figures::of(&example::comparison(2)).iter() {
             let pdf = pdf(&figure.svg).unwrap_or_else(|e| panic!("{}: {e}", figure.id));
             let text = String::from_utf8_lossy(&pdf);
             assert!(text.starts_with("%PDF-") && text.trim_end().ends_with("%%EOF"));

@@ -10,10 +10,10 @@ use justfull_lab::model::plot::{Frame, Plot, Scale, Stroke};
 const MOST_POINTS: usize = 500;
 
 /// The axis for `value` of the points of `frame`.
-fn axis(frame: &Frame, (label, scale): &(String, Scale), value: fn(&(f64, f64)) -> f64) -> Axis {
+fn axis(frame: &Frame, label: &str, scale: Scale, value: fn(&(f64, f64)) -> f64) -> Axis {
     let values = frame.curves.iter().flat_map(|curve| &curve.points).map(value);
     let values: Vec<f64> =
-        values.filter(|v| v.is_finite() && (*scale != Scale::Logarithmic || *v > 0.0)).collect();
+        values.filter(|v| v.is_finite() && (scale != Scale::Logarithmic || *v > 0.0)).collect();
     let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
     let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     match scale {
@@ -70,7 +70,8 @@ pub fn figure(plot: &Plot) -> Figure {
         for (i, frame) in frames.iter().enumerate() {
             let (column, row) = if columns > 1 { cell(i) } else { (0, count(i)) };
             let width = WIDTH / count(columns);
-            let (x, y) = (axis(frame, &frame.x, |p| p.0), axis(frame, &frame.y, |p| p.1));
+            let axis = |side: &(String, Scale), value| axis(frame, &side.0, side.1, value);
+            let (x, y) = (axis(&frame.x, |p| p.0), axis(&frame.y, |p| p.1));
             let corner = (column * width, head + row * HEIGHT);
             let panel = Panel::new(sheet, corner, (width, HEIGHT), &frame.title, x, y);
             for curve in &frame.curves {

@@ -30,7 +30,7 @@ pub fn png(svg: &str) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::all;
+    use crate::figure::Figures;
     use justfull_lab::model::example;
 
     /// Share of the pixels within the lines `from` to `to` of 100 that are not white.
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn every_figure_becomes_a_picture_with_something_on_it() {
-        for figure in all(&example::comparison(2)) {
+        for figure in Figures::of(&example::comparison(2)).iter() {
             let png = png(&figure.svg).unwrap_or_else(|e| panic!("{}: {e}", figure.id));
             assert!(png.starts_with(b"\x89PNG"), "{}", figure.id);
             assert!(ink(&png, 0, 100) > 0.005, "{}", figure.id);

@@ -7,110 +7,48 @@ use justfull_lab::model::summary::{bound_method, is_clairvoyant};
 use justfull_lab::stats::{LEAST_FOR_INTERVAL, Summary};
 use justfull_run::results::RunResult;
 
-/// Digits after the point that suit values of `metric`.
-pub(super) const fn decimals(metric: Metric) -> usize {
-    match metric {
-        Metric::Utilisation | Metric::Jain | Metric::JainTogether | Metric::JainInFlight => 4,
-        Metric::RttGrowth | Metric::RlcOverflow | Metric::Timeouts | Metric::RlcStalls => 0,
-        Metric::DelayP95
-        | Metric::DelayP99
-        | Metric::DelayP999
-        | Metric::PdvP99
-        | Metric::Rtt
-        | Metric::Backlog
-        | Metric::SdapBacklog
-        | Metric::RlcBacklog
-        | Metric::RlcBacklogSd
-        | Metric::RlcAtEntry
-        | Metric::Within1
-        | Metric::Within2
-        | Metric::Within3
-        | Metric::Within4
-        | Metric::Within50
-        | Metric::QuantumMedian
-        | Metric::QuantumMedianDistance
-        | Metric::QuantumMost
-        | Metric::FrameP95
-        | Metric::RttP50
-        | Metric::RttP80
-        | Metric::RttP90
-        | Metric::RttP95
-        | Metric::RttP99
-        | Metric::RlcStalled
-        | Metric::Rlc750
-        | Metric::Rlc500
-        | Metric::RlcDrains => 1,
-        Metric::DelayMean
-        | Metric::DelaySd
-        | Metric::Ipdv
-        | Metric::Jitter
-        | Metric::Late
-        | Metric::Goodput
-        | Metric::Drops
-        | Metric::DropsOfAll
-        | Metric::Bound
-        | Metric::PingRtt
-        | Metric::PingRttLeast
-        | Metric::Unused
-        | Metric::ToUe
-        | Metric::Residence
-        | Metric::ServerToUe
-        | Metric::Mos
-        | Metric::ReportRate
-        | Metric::ReportShare
-        | Metric::PageLoad
-        | Metric::ObjectTime
-        | Metric::InFlight
-        | Metric::TransferGoodput
-        | Metric::EndToEndMean
-        | Metric::EndToEndP95
-        | Metric::Completion
-        | Metric::Took
-        | Metric::CompletionSpread
-        | Metric::Together
-        | Metric::SdapWait
-        | Metric::RlcAfterFall => 2,
-    }
+/// A column of the table of methods.
+struct Column {
+    metric: Metric,
+    name: &'static str,
+    /// Show the interval.
+    interval: bool,
 }
 
-/// Columns of the table of methods, the most wanted first, since a narrow terminal loses the last:
-/// the metric, its name, and whether the
-/// interval is shown.
+/// Columns of the table of methods, the most wanted first, since a narrow terminal loses the last.
 const COLUMNS: [Column; 15] = [
-    (Metric::DelayMean, "delay\nmean", true),
-    (Metric::DelayP95, "delay\np95", false),
-    (Metric::DelayP99, "delay\np99", false),
-    (Metric::Goodput, "goodput", true),
-    (Metric::Drops, "drops", false),
-    (Metric::Utilisation, "utilisation", true),
-    (Metric::Rtt, "RTT\nmean", false),
-    (Metric::Residence, "in the\nproxy", false),
-    (Metric::ServerToUe, "server\nto UE", false),
-    (Metric::PingRtt, "ping\nRTT", true),
-    (Metric::Mos, "MOS", true),
-    (Metric::FrameP95, "frame\np95", false),
-    (Metric::PageLoad, "page\nload", true),
-    (Metric::RlcBacklog, "RLC\nbacklog", false),
-    (Metric::RlcAtEntry, "RLC at\nentry", false),
+    Column { metric: Metric::DelayMean, name: "delay\nmean", interval: true },
+    Column { metric: Metric::DelayP95, name: "delay\np95", interval: false },
+    Column { metric: Metric::DelayP99, name: "delay\np99", interval: false },
+    Column { metric: Metric::Goodput, name: "goodput", interval: true },
+    Column { metric: Metric::Drops, name: "drops", interval: false },
+    Column { metric: Metric::Utilisation, name: "utilisation", interval: true },
+    Column { metric: Metric::Rtt, name: "RTT\nmean", interval: false },
+    Column { metric: Metric::Residence, name: "in the\nproxy", interval: false },
+    Column { metric: Metric::ServerToUe, name: "server\nto UE", interval: false },
+    Column { metric: Metric::PingRtt, name: "ping\nRTT", interval: true },
+    Column { metric: Metric::Mos, name: "MOS", interval: true },
+    Column { metric: Metric::FrameP95, name: "frame\np95", interval: false },
+    Column { metric: Metric::PageLoad, name: "page\nload", interval: true },
+    Column { metric: Metric::RlcBacklog, name: "RLC\nbacklog", interval: false },
+    Column { metric: Metric::RlcAtEntry, name: "RLC at\nentry", interval: false },
 ];
 
 /// Columns of the wide table beyond [`COLUMNS`].
 const WIDE_COLUMNS: [Column; 12] = [
-    (Metric::Within1, "within\n1 ms", true),
-    (Metric::Within4, "within\n4 ms", false),
-    (Metric::Unused, "unused", true),
-    (Metric::ToUe, "pull\nto UE", false),
-    (Metric::DelayP999, "delay\np99.9", false),
-    (Metric::TransferGoodput, "page\ngoodput", true),
-    (Metric::ObjectTime, "object", false),
-    (Metric::EndToEndP95, "end to end\np95", true),
-    (Metric::PdvP99, "PDV\np99", false),
-    (Metric::Ipdv, "IPDV\nmean", false),
-    (Metric::Late, "late", false),
-    (Metric::Jain, "Jain\nindex", false),
+    Column { metric: Metric::Within1, name: "within\n1 ms", interval: true },
+    Column { metric: Metric::Within4, name: "within\n4 ms", interval: false },
+    Column { metric: Metric::Unused, name: "unused", interval: true },
+    Column { metric: Metric::ToUe, name: "pull\nto UE", interval: false },
+    Column { metric: Metric::DelayP999, name: "delay\np99.9", interval: false },
+    Column { metric: Metric::TransferGoodput, name: "page\ngoodput", interval: true },
+    Column { metric: Metric::ObjectTime, name: "object", interval: false },
+    Column { metric: Metric::EndToEndP95, name: "end to end\np95", interval: true },
+    Column { metric: Metric::PdvP99, name: "PDV\np99", interval: false },
+    Column { metric: Metric::Ipdv, name: "IPDV\nmean", interval: false },
+    Column { metric: Metric::Late, name: "late", interval: false },
+    Column { metric: Metric::Jain, name: "Jain\nindex", interval: false },
 ];
-
-type Column = (Metric, &'static str, bool);
 
 /// Names of the columns before those of metrics: the method, the flow of the row, and the number of
 /// seeds.
@@ -169,12 +107,12 @@ fn value(
 }
 
 /// A mean over seeds as displayed, with the number of seeds that have it if not all of `of` do.
-fn cell(summary: Option<Summary>, of: usize, (metric, _, interval): &Column) -> String {
+fn cell(summary: Option<Summary>, of: usize, column: &Column) -> String {
     let Some(summary) = summary else { return "–".into() };
     // A ping's goodput is not nothing.
-    let small = *metric == Metric::Goodput && summary.mean.abs() < 0.1;
-    let digits = decimals(*metric) + usize::from(small);
-    let text = match *interval || summary.n < LEAST_FOR_INTERVAL {
+    let small = column.metric == Metric::Goodput && summary.mean.abs() < 0.1;
+    let digits = column.metric.decimals() + usize::from(small);
+    let text = match column.interval || summary.n < LEAST_FOR_INTERVAL {
         true => with_interval(Some(summary), digits),
         false => format!("{:.digits$}", summary.mean),
     };
@@ -194,7 +132,7 @@ fn rows_of(method: &MethodRuns<'_>, parts: &[Part], columns: &[&Column]) -> Vec<
         };
         cells[1] = part.map(|part| part.label.clone()).unwrap_or_default();
         cells.extend(columns.iter().map(|column| {
-            value(method, *part, first, column.0)
+            value(method, *part, first, column.metric)
                 .map_or_else(String::new, |v| cell(v, runs, column))
         }));
         Row::new(cells, if first || kind == RowKind::Reference { kind } else { RowKind::Part })
@@ -216,8 +154,12 @@ fn bound_rows(method: &MethodRuns<'_>, parts: &[Part], columns: &[&Column]) -> V
         if rows.is_empty() {
             (cells[0], cells[2]) = (BOUND.to_owned(), method.count().to_string());
         }
-        cells.extend(columns.iter().map(|(metric, ..)| match metric {
-            Metric::DelayMean => cell(Some(bound), method.count(), &(Metric::Bound, "", true)),
+        cells.extend(columns.iter().map(|column| match column.metric {
+            Metric::DelayMean => cell(
+                Some(bound),
+                method.count(),
+                &Column { metric: Metric::Bound, name: "", interval: true },
+            ),
             _ => String::new(),
         }));
         rows.push(Row::new(cells, RowKind::Reference));
@@ -231,10 +173,11 @@ fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> G
         true => method.of_cell(metric).is_some(),
         false => found.parts.iter().any(|part| method.get(metric, part).is_some()),
     };
-    let columns: Vec<&Column> =
-        columns.filter(|column| found.methods.iter().any(|method| has(column.0, method))).collect();
+    let columns: Vec<&Column> = columns
+        .filter(|column| found.methods.iter().any(|method| has(column.metric, method)))
+        .collect();
     let mut header: Vec<String> = LABELS.map(str::to_owned).to_vec();
-    header.extend(columns.iter().map(|(metric, name, _)| heading(*metric, name)));
+    header.extend(columns.iter().map(|column| heading(column.metric, column.name)));
     let (seers, rivals): (Vec<_>, Vec<_>) =
         found.methods.iter().partition(|m| is_clairvoyant(&m.method));
     let rows_of = |methods: Vec<&MethodRuns<'_>>| -> Vec<Row> {
@@ -243,7 +186,7 @@ fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> G
     let mut rows = rows_of(rivals);
     let bound = bound_method(runs);
     let bounded = found.methods.iter().find(|m| Some(&m.method) == bound.as_ref());
-    if columns.iter().any(|column| column.0 == Metric::DelayMean) {
+    if columns.iter().any(|column| column.metric == Metric::DelayMean) {
         rows.extend(bounded.map(|m| bound_rows(m, &found.parts, &columns)).unwrap_or_default());
     }
     rows.extend(rows_of(seers));

@@ -1,6 +1,5 @@
 //! The cases that figures of a paper show.
 
-use super::methods::decimals;
 use super::{Grid, PLUS_MINUS, Row, RowKind, with_interval};
 use justfull_lab::model::claims::ShownTable;
 
@@ -24,7 +23,7 @@ pub fn shown(table: &ShownTable) -> Option<Grid> {
         let values = row.values.iter().zip(&table.metrics);
         let switch = if row.case.is_empty() { "–" } else { &row.case };
         let cells = [&row.place, &row.what, switch, &row.method].map(str::to_owned).into_iter();
-        Row::new(cells.chain(values.map(|(v, m)| with_interval(*v, decimals(*m)))).collect(), kind)
+        Row::new(cells.chain(values.map(|(v, m)| with_interval(*v, m.decimals()))).collect(), kind)
     });
     let rows = rows.collect();
     Some(Grid { header, rows, numbers_from: 4, notes: vec![PLUS_MINUS.into()] })

@@ -1,16 +1,82 @@
 //! Means and percentiles over the flows that a metric is about.
 
-use justfull_run::results::{Distribution, FlowResult, PageResult};
+use justfull_run::results::{Distribution, FlowResult};
 
-/// Number and mean of one of the distributions of a flow's pages.
-pub(super) fn of_pages(
-    of: impl Fn(&PageResult) -> &Distribution,
-) -> impl Fn(&FlowResult) -> (u64, f64) {
-    move |flow| flow.pages.as_ref().map_or((0, 0.0), |pages| mean_of(of(pages)))
+/// Mean of the values that `of` finds, those of all `flows` with equal weight.
+pub(super) fn mean(
+    flows: &[&FlowResult],
+    of: impl Fn(&FlowResult) -> Option<&Distribution>,
+) -> Option<f64> {
+    weighted(flows, |f| of(f).map_or((0, 0.0), |d| (d.count, d.mean_ms)))
 }
 
-pub(super) fn mean_of(d: &Distribution) -> (u64, f64) {
-    (d.count, d.mean_ms)
+/// The greatest `percentile` of what `of` finds, of flows that have values.
+pub(super) fn worst(
+    flows: &[&FlowResult],
+    of: impl Fn(&FlowResult) -> Option<&Distribution>,
+    percentile: impl Fn(&Distribution) -> f64,
+) -> Option<f64> {
+    let found = flows.iter().filter_map(|f| of(f).filter(|d| d.count > 0));
+    found.map(percentile).reduce(f64::max)
+}
+
+/// The least `value` of a flow that has one.
+pub(super) fn least(
+    flows: &[&FlowResult],
+    value: impl Fn(&FlowResult) -> Option<f64>,
+) -> Option<f64> {
+    flows.iter().filter_map(|f| value(f)).reduce(f64::min)
+}
+
+/// The sum of `value` over the flows that have one; none without any.
+pub(super) fn sum(
+    flows: &[&FlowResult],
+    value: impl Fn(&FlowResult) -> Option<f64>,
+) -> Option<f64> {
+    flows.iter().filter_map(|f| value(f)).reduce(|sum, value| sum + value)
+}
+
+/// Round-trip times of a flow that is no ping.
+pub(super) fn rtt(flow: &FlowResult) -> Option<&Distribution> {
+    flow.ping.is_none().then_some(&flow.rtt)
+}
+
+pub(super) fn ping_rtt(flow: &FlowResult) -> Option<&Distribution> {
+    flow.ping.is_some().then_some(&flow.rtt)
+}
+
+/// Samples of `flow`, and by how much their mean exceeds the least, in percent.
+pub(super) fn rtt_growth(flow: &FlowResult) -> (u64, f64) {
+    rtt(flow).map_or((0, 0.0), |d| (d.count, 100.0 * (d.mean_ms / d.min_ms - 1.0)))
+}
+
+pub(super) fn transfer_goodput(flow: &FlowResult) -> (u64, f64) {
+    let pages = flow.pages.as_ref();
+    pages.and_then(|p| Some((p.loaded, p.transfer_goodput_kbit_s?))).unwrap_or((0, 0.0))
+}
+
+pub(super) fn rlc_at_entry(flow: &FlowResult) -> (u64, f64) {
+    let packets = if flow.direction == "up" { 0 } else { flow.delivered_packets };
+    (packets, flow.rlc_packets_at_entry_mean)
+}
+
+/// Packets of `flow` after their budget in percent of those delivered.
+#[must_use]
+pub fn late_percent(flow: &FlowResult) -> Option<f64> {
+    flow.delay_budget_ms.filter(|_| flow.delivered_packets > 0)?;
+    Some(100.0 * flow.late_packets as f64 / flow.delivered_packets as f64)
+}
+
+/// By how much `quantile` of `d` exceeds the minimum (PDV, RFC 5481). Never below 0: a percentile
+/// is read from a histogram with cells coarser than the exact minimum.
+#[must_use]
+pub fn pdv(d: &Distribution, quantile: f64) -> f64 {
+    (quantile - d.min_ms).max(0.0)
+}
+
+/// The least time of `d` that a share of its values is at or below, from its CDF.
+pub(super) fn percentile(d: &Distribution, share: f64) -> f64 {
+    d.cdf.iter().find(|(_, at)| *at >= share).map_or(d.max_ms, |(ms, _)| *ms)
 }
 
 /// A mean over the delivered packets of `flow`, which may have none.
@@ -20,7 +86,7 @@ pub(super) fn of_delivered(flow: &FlowResult, mean: Option<f64>) -> (u64, f64) {
 
 /// Entry `i` of [`FlowResult::within_percent`] over `flows`.
 pub(super) fn within(flows: &[&FlowResult], i: usize) -> Option<f64> {
-    weighted(flows.iter().copied(), |f| (f.delivered_packets, f.within_percent[i]))
+    weighted(flows, |f| (f.delivered_packets, f.within_percent[i]))
 }
 
 /// Goodput of `flows` together: the sum, but for flows that are active at different times, all of
@@ -44,23 +110,16 @@ pub(super) fn drop_percent(flow: &FlowResult) -> (u64, f64) {
 }
 
 /// Mean of `value` over `flows`, each weighted by its count; none when all counts are 0.
-pub(super) fn weighted<'a>(
-    flows: impl Iterator<Item = &'a FlowResult>,
+pub(super) fn weighted(
+    flows: &[&FlowResult],
     value: impl Fn(&FlowResult) -> (u64, f64),
 ) -> Option<f64> {
     let (mut total, mut sum) = (0.0, 0.0);
-    for (count, mean) in flows.map(value).filter(|(count, _)| *count > 0) {
+    for (count, mean) in flows.iter().map(|f| value(f)).filter(|(count, _)| *count > 0) {
         total += count as f64;
         sum += count as f64 * mean;
     }
     (total > 0.0).then(|| sum / total)
-}
-
-pub(super) fn worst(
-    flows: &[&FlowResult],
-    percentile: impl Fn(&Distribution) -> f64,
-) -> Option<f64> {
-    flows.iter().filter(|f| f.delay.count > 0).map(|f| percentile(&f.delay)).reduce(f64::max)
 }
 
 #[cfg(test)]

@@ -1,28 +1,20 @@
 //! What the waits and the queue of the RLC come to over a run.
 
-use super::{Metric, layer};
 use justfull_run::results::{Distribution, RunResult};
 
 /// Over how long the goodput and the queue are averaged on each side of a fall, in s.
 const SIDE_S: f64 = 5.0;
 
-/// The value of `metric` in `run`; none for a metric of something else.
-pub(super) fn of(metric: Metric, run: &RunResult) -> Option<f64> {
-    let wait = |name| layer(run, name).map(|l| &l.low_latency_sojourn).filter(|d| d.count > 0);
-    match metric {
-        Metric::Rlc750 => Some(between_percent(wait("rlc")?, (0.75, 1.0))),
-        Metric::Rlc500 => Some(between_percent(wait("rlc")?, (0.5, 1.0))),
-        Metric::SdapWait => wait("sdap").map(|d| d.mean_ms),
-        Metric::RlcDrains => drains(run),
-        Metric::RlcAfterFall => after_fall(run),
-        _ => None,
-    }
+/// How long low-latency packets waited in `layer`; none if none did.
+pub(super) fn wait<'a>(run: &'a RunResult, layer: &str) -> Option<&'a Distribution> {
+    super::cell::layer(run, layer).map(|l| &l.low_latency_sojourn).filter(|d| d.count > 0)
 }
 
-/// The share of the values of `d` above `low` and up to `high`, both in ms, in percent. Between
-/// two points of the CDF it is taken as a straight line.
-fn between_percent(d: &Distribution, (low, high): (f64, f64)) -> f64 {
-    100.0 * (share_up_to(d, high) - share_up_to(d, low))
+/// The share of the low-latency packets that waited more than `ms` and at most 1 ms in the RLC, in
+/// percent. Between two points of the CDF it is taken as a straight line.
+pub(super) fn wait_percent(run: &RunResult, ms: f64) -> Option<f64> {
+    let waits = wait(run, "rlc")?;
+    Some(100.0 * (share_up_to(waits, 1.0) - share_up_to(waits, ms)))
 }
 
 /// The share of the values of `d` that are at most `ms`.
@@ -36,7 +28,7 @@ fn share_up_to(d: &Distribution, ms: f64) -> f64 {
 
 /// How often the RLC ran down: times in the window in which its bytes, a mean over a bin of the
 /// series, fell to half of their mean or below. None for an RLC that is always empty.
-fn drains(run: &RunResult) -> Option<f64> {
+pub(super) fn drains(run: &RunResult) -> Option<f64> {
     let bytes = &run.series.rlc_bytes[first_bin(run)..];
     let mean = average(bytes).filter(|mean| *mean > 0.0)?;
     let is_low: Vec<bool> = bytes.iter().map(|b| *b <= mean / 2.0).collect();
@@ -47,7 +39,7 @@ fn drains(run: &RunResult) -> Option<f64> {
 /// The RLC's bytes in the 5 s after the greatest fall of the goodput of all flows in the window,
 /// over those in the 5 s before it; none for a goodput that never falls, or a window below 10 s.
 /// The goodput tells a fall of the MCS too, which a capacity in resource blocks does not see.
-fn after_fall(run: &RunResult) -> Option<f64> {
+pub(super) fn after_fall(run: &RunResult) -> Option<f64> {
     let (series, first) = (&run.series, first_bin(run));
     let side = (SIDE_S / series.bin_s).round() as usize;
     let fall = |i: &usize| {

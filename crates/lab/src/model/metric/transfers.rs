@@ -4,19 +4,24 @@ use crate::stats::jain;
 use justfull_base::DropReason;
 use justfull_run::results::{FlowResult, LayerResult, RunResult};
 
-/// When the first and the last sized transfer of `flows` was whole at its receiver, in s; none
-/// unless all are. A flow without an end is passed over.
-pub(super) fn ends(flows: &[&FlowResult]) -> Option<(f64, f64)> {
+/// When the first and the last sized transfer was whole at its receiver.
+pub(super) struct Ends {
+    pub(super) first_s: f64,
+    pub(super) last_s: f64,
+}
+
+/// The ends of the sized transfers of `flows`; none unless all are whole.
+pub(super) fn ends(flows: &[&FlowResult]) -> Option<Ends> {
     let sized = || flows.iter().filter(|f| f.sized > 0);
     let last: Option<Vec<f64>> = sized().map(|f| f.received_s).collect();
     let first = sized().filter_map(|f| f.first_received_s).reduce(f64::min);
-    Some((first?, last?.into_iter().reduce(f64::max)?))
+    Some(Ends { first_s: first?, last_s: last?.into_iter().reduce(f64::max)? })
 }
 
 /// Time from the start of the first of `flows` until the last sized transfer was whole, in s.
 pub(super) fn took(flows: &[&FlowResult]) -> Option<f64> {
     let start = flows.iter().filter_map(|f| f.started_s).reduce(f64::min)?;
-    ends(flows).map(|(_, last)| last - start)
+    ends(flows).map(|ends| ends.last_s - start)
 }
 
 /// Jain's index over the mean bytes in flight of the transfers among `flows`, one of which is the

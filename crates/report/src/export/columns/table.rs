@@ -2,7 +2,7 @@
 
 use crate::export::value::Value;
 use justfull_lab::model::Group;
-use justfull_run::results::{EntityResult, FlowResult, FlowSeries, RunResult};
+use justfull_run::results::{Distribution, EntityResult, FlowResult, FlowSeries, RunResult};
 
 /// A table of the result files.
 pub trait Table {
@@ -55,6 +55,44 @@ pub struct Column<T: Table> {
     pub meaning: &'static str,
     /// Its content in a row.
     pub value: for<'a> fn(&T::Row<'a>) -> Value,
+}
+
+impl<T: Table> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Table> Copy for Column<T> {}
+
+/// How many columns `rows` are.
+pub(super) const fn number_of<T: Table>(rows: &[&[Column<T>]]) -> usize {
+    let (mut n, mut row) = (0, 0);
+    while row < rows.len() {
+        n += rows[row].len();
+        row += 1;
+    }
+    n
+}
+
+/// The `N` columns of `rows`, one after the other.
+pub(super) const fn joined<T: Table, const N: usize>(rows: &[&[Column<T>]]) -> [Column<T>; N] {
+    let mut columns = [rows[0][0]; N];
+    let (mut n, mut row) = (0, 0);
+    while row < rows.len() {
+        let mut i = 0;
+        while i < rows[row].len() {
+            columns[n] = rows[row][i];
+            (n, i) = (n + 1, i + 1);
+        }
+        row += 1;
+    }
+    columns
+}
+
+/// One number of a distribution, absent where it has no values.
+pub(super) fn number(d: Option<&Distribution>, pick: fn(&Distribution) -> f64) -> Value {
+    d.filter(|d| d.count > 0).map(pick).into()
 }
 
 /// A row of `runs.csv` and `runs.jsonl`: one flow of one run.

@@ -38,11 +38,11 @@ fn check<T: Table>(columns: &[Column<T>]) {
 
 #[test]
 fn names_are_unique_and_end_in_their_unit_and_meanings_are_sentences() {
-    check(&COLUMNS);
-    check(&SERIES_COLUMNS);
-    check(&FLOW_SERIES_COLUMNS);
-    check(&CDF_COLUMNS);
-    check(&ENTITY_COLUMNS);
+    check(COLUMNS);
+    check(SERIES_COLUMNS);
+    check(FLOW_SERIES_COLUMNS);
+    check(CDF_COLUMNS);
+    check(ENTITY_COLUMNS);
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn capacity_stands_in_the_column_of_its_unit_alone() {
     let comparison = justfull_lab::model::example::comparison(1);
     let group = &comparison.groups[0];
     let row = SeriesPoint { group, run: &group.runs[0], bin: 0 };
-    assert_eq!(capacity(&row, "bytes"), Value::Absent);
-    assert_eq!(capacity(&row, "packets"), Value::Real(group.runs[0].series.capacity_per_slot[0]));
+    assert_eq!(capacity(&row, "bytes"), None);
+    assert_eq!(capacity(&row, "packets"), Some(group.runs[0].series.capacity_per_slot[0]));
 }
 
 #[test]

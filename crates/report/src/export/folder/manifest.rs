@@ -91,7 +91,7 @@ impl Manifest {
     /// # Errors
     /// In words: whether they are of an earlier or a later version, of which, and what to do.
     pub(crate) fn readable(&self) -> Result<(), String> {
-        of_this_version(("schema", self.schema, SCHEMA), Some(&self.origin.version))
+        of_this_version("schema", self.schema, SCHEMA, Some(&self.origin.version))
     }
 
     /// Reads the manifest of `folder`; none if there is none.
@@ -117,7 +117,7 @@ impl Manifest {
         }
         let Format { format, version } =
             serde_json::from_slice(&text).map_err(|e| e.to_string())?;
-        of_this_version(("format", format, FORMAT), version.as_deref())?;
+        of_this_version("format", format, FORMAT, version.as_deref())?;
         let manifest: Self = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
         manifest.sound().map(|()| Some(manifest))
     }
@@ -147,7 +147,7 @@ fn first() -> u32 {
 
 /// Refuses `found`, the number of `what`, unless it is the one that this program knows; `by` is the
 /// version that wrote it.
-fn of_this_version((what, found, known): (&str, u32, u32), by: Option<&str>) -> Result<(), String> {
+fn of_this_version(what: &str, found: u32, known: u32, by: Option<&str>) -> Result<(), String> {
     let by = by.filter(|by| !by.is_empty()).map_or_else(String::new, |by| format!(" ({by})"));
     let (when, way) = match found.cmp(&known) {
         Ordering::Equal => return Ok(()),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_earlier_and_a_later_version_are_told_apart_with_what_to_do() {
-        let of = |found| of_this_version(("schema", found, 2), Some("justfull 7"));
+        let of = |found| of_this_version("schema", found, 2, Some("justfull 7"));
         assert_eq!(of(2), Ok(()));
         let told = |found| of(found).expect_err("another version");
         assert_eq!(

@@ -103,7 +103,8 @@ impl Addressed {
                 tcp_header(
                     rest,
                     ports,
-                    [FIRST + segment.seq, FIRST],
+                    FIRST + segment.seq,
+                    FIRST,
                     flags,
                     SERVER_WINDOW,
                     TCP_BYTES,
@@ -128,14 +129,7 @@ impl Addressed {
                 (PROTOCOL_UDP, UDP_BYTES)
             }
         };
-        ipv4_header(
-            ip,
-            packet.size,
-            packet.id as u16,
-            packet.ecn,
-            protocol,
-            [self.server, self.ue],
-        );
+        ipv4_header(ip, packet.size, packet.id as u16, packet.ecn, protocol, self.server, self.ue);
         // RFC 2474 section 3: the six bits before those of ECN.
         ip[1] |= self.dscp.get() << 2;
         seal_ipv4(ip);
@@ -156,7 +150,7 @@ impl Addressed {
         let mut headers = [0; IPV4_BYTES + ICMP_BYTES];
         let (ip, rest) = headers.split_at_mut(IPV4_BYTES);
         echo(rest, kind, self.ue_port, number);
-        ipv4_header(ip, size, id, Ecn::NotEct, PROTOCOL_ICMP, [self.ue, self.server]);
+        ipv4_header(ip, size, id, Ecn::NotEct, PROTOCOL_ICMP, self.ue, self.server);
         Built::new(&headers, size)
     }
 
@@ -171,7 +165,7 @@ impl Addressed {
         let flags = FLAG_ACK | if ack.ece { FLAG_ECE } else { 0 };
         let window = (ack.window >> WINDOW_SHIFT).min(u64::from(u16::MAX)) as u16;
         let ports = [self.ue_port, self.server_port];
-        tcp_header(tcp, ports, [FIRST, FIRST + ack.cumulative], flags, window, used);
+        tcp_header(tcp, ports, FIRST, FIRST + ack.cumulative, flags, window, used);
         timestamps(&mut tcp[20..], now, ack.ts_echo);
         if sack > 0 {
             tcp[32..36].copy_from_slice(&[
@@ -187,7 +181,7 @@ impl Addressed {
         }
         seal(tcp, 16, used, self.ue, self.server, PROTOCOL_TCP);
         let size = (IPV4_BYTES + used) as u32;
-        ipv4_header(ip, size, id, Ecn::NotEct, PROTOCOL_TCP, [self.ue, self.server]);
+        ipv4_header(ip, size, id, Ecn::NotEct, PROTOCOL_TCP, self.ue, self.server);
         Built::new(&headers[..size as usize], size)
     }
 }
@@ -206,7 +200,8 @@ fn ipv4_header(
     id: u16,
     ecn: Ecn,
     protocol: u8,
-    [from, to]: [[u8; 4]; 2],
+    from: [u8; 4],
+    to: [u8; 4],
 ) {
     ip[0] = 0x45;
     // RFC 3168 section 5: the codepoints by their bits.
@@ -247,7 +242,8 @@ fn echo(icmp: &mut [u8], kind: u8, identifier: u16, number: u16) {
 fn tcp_header(
     tcp: &mut [u8],
     ports: [u16; 2],
-    [seq, ack]: [u64; 2],
+    seq: u64,
+    ack: u64,
     flags: u8,
     window: u16,
     length: usize,

@@ -155,7 +155,7 @@ impl Writer {
                 Values::Names(numbers) => put_names(&mut writer, numbers, names, levels),
                 Values::Same(value) => put_same(&mut writer, *value, self.rows),
                 Values::SameName => {
-                    put_same_name(&mut writer, (names.first(), levels.is_some()), self.rows)
+                    put_same_name(&mut writer, names.first(), levels.is_some(), self.rows)
                 }
             }
             .map_err(plain)?;
@@ -216,7 +216,8 @@ fn put_same(
 /// Writes `name` into each of `rows` of a column that may be `optional`, or nothing without a name.
 fn put_same_name(
     writer: &mut SerializedColumnWriter<'_>,
-    (name, optional): (Option<&ByteArray>, bool),
+    name: Option<&ByteArray>,
+    optional: bool,
     rows: usize,
 ) -> Result<usize, ParquetError> {
     let names: Vec<ByteArray> =

@@ -1,0 +1,76 @@
+//! Arguments of `proxy`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Proxy the TCP connections of UEs, with windows that follow the radio (RAPID, R22)
+#[derive(Subcommand)]
+pub(crate) enum ProxyCommand {
+    /// Proxy TCP connections until SIGTERM; SIGHUP reads the configuration again
+    #[command(after_help = "Example:\n  justfull proxy run --config rapid.toml")]
+    Run(ProxyRunArgs),
+    /// Say what this host can do for the proxy, and which limits hold
+    #[command(after_help = "Example:\n  justfull proxy check --config rapid.toml\n\nExit status: \
+                            0 when the proxy can run here, 1 when not, 2 for a wrong file")]
+    Check(ProxyCheckArgs),
+    /// Say how a running proxy is: connections, reports of the radio, UEs
+    Status(ProxyAskArgs),
+    /// List the connections of a running proxy with their windows
+    Flows(ProxyAskArgs),
+    /// Watch the UEs and connections of a running proxy
+    #[command(after_help = "Keys: q ends it.\nWithout a terminal it prints one page.\n\n\
+                            Example:\n  justfull proxy top --json --every 10s --count 6")]
+    Top(ProxyTopArgs),
+}
+
+/// What `run` reads.
+#[derive(Args)]
+pub(crate) struct ProxyRunArgs {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Take the place of the proxy that runs at `operation.socket`, with its connections; it ends
+    /// then
+    #[arg(long)]
+    pub(crate) takeover: bool,
+}
+
+/// What `check` reads.
+#[derive(Args)]
+pub(crate) struct ProxyCheckArgs {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+// Whom `status` and `flows` ask.
+#[derive(Args)]
+pub(crate) struct ProxyAskArgs {
+    /// Local socket of the proxy, `operation.socket` of its configuration
+    #[arg(long, value_name = "FILE", default_value = "/run/justfull-proxy.sock")]
+    pub(crate) socket: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `top` shows.
+#[derive(Args)]
+pub(crate) struct ProxyTopArgs {
+    #[command(flatten)]
+    pub(crate) ask: ProxyAskArgs,
+    /// Time between two pages
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
+    pub(crate) every: justfull_base::Duration,
+    /// Pages after which it ends [default: without a terminal 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+}
+
+/// 100 ms to an hour.
+fn period(text: &str) -> Result<justfull_base::Duration, String> {
+    use justfull_base::Duration;
+    let time: Duration = text.parse().map_err(|e| format!("{e}"))?;
+    let allowed = Duration::from_millis(100)..=Duration::from_secs(3_600);
+    if allowed.contains(&time) { Ok(time) } else { Err("100ms to 1h are allowed".into()) }
+}

@@ -1,0 +1,36 @@
+//! Arguments that say which scenario is run, and how.
+
+use crate::complete;
+use clap::Args;
+
+// Which scenario, and how.
+#[derive(Args)]
+pub(crate) struct ScenarioArgs {
+    /// Variant: sound, or one that the file defines (T20: as-published, as-released)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Switch of the file to turn on; may be given several times
+    #[arg(long = "switch", value_name = "NAME")]
+    pub(crate) switches: Vec<String>,
+    /// Change a setting, e.g. rlc.queue.limit=10MB or rlc.limiter.keep=1; may be given several
+    /// times.
+    ///
+    /// It comes after the method's settings and beats them. Where a method has no such setting it
+    /// does not apply, which is said; a setting that no method has is refused. A bare name
+    /// stands for a table of that kind: rlc.limiter=drql. Text needs no quotes, even if it looks
+    /// like a number: flow.NAME.tcp.sender.kernel=4.15.
+    #[arg(long = "set", value_name = "PATH=VALUE", add = complete::settings())]
+    pub(crate) set: Vec<String>,
+    /// Seed of the first run [default: the scenario's]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+// A grid of settings.
+#[derive(Args, Default)]
+pub(crate) struct GridArgs {
+    /// A setting and its values, e.g. rlc.queue.limit=[1MB, 10MB], instead of the file's sweep; of
+    /// several, all combinations are run
+    #[arg(long = "grid", value_name = "PATH=[VALUE, ...]", add = complete::paths_of_settings())]
+    pub(crate) axes: Vec<String>,
+}

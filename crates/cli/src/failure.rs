@@ -1,0 +1,38 @@
+//! Why a command ended early.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Exit 1.
+    Failed(String),
+    /// Exit 2.
+    Usage(String),
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Failed(why) | Self::Usage(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl Failure {
+    pub(crate) fn usage(error: &dyn Display) -> Self {
+        Self::Usage(error.to_string())
+    }
+
+    /// For what this build was made without.
+    pub(crate) fn lacks(what: &str, feature: &str) -> Self {
+        Self::Usage(format!("this build has no {what}; build with --features {feature}"))
+    }
+
+    pub(crate) fn status(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Failed(_) => 1,
+            Self::Usage(_) => 2,
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! Scenarios that the arguments name.
+
+use crate::args::{GridArgs, ScenarioArgs};
+use crate::failure::Failure;
+use justfull_scenario::{Axis, Overrides, Scenario, Setting, library, near};
+use std::path::{Path, PathBuf};
+
+/// The folder of traces that are not part of the project.
+pub(crate) fn data_dir() -> Option<PathBuf> {
+    std::env::var_os("JUSTFULL_DATA").filter(|v| !v.is_empty()).map(PathBuf::from)
+}
+
+/// The scenario in the file `name`, on standard input for `-`, or the shipped one of that name when
+/// there is no such file.
+pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
+    let (text, file) = source(name)?;
+    Scenario::parse(&text, &file, data_dir(), overrides).map_err(|e| Failure::usage(&e))
+}
+
+/// Text of the scenario `name`, and the file that messages name.
+pub(crate) fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
+    if name == Path::new("-") {
+        let file = PathBuf::from("stdin.toml");
+        let text = Scenario::text_from(std::io::stdin().lock(), &file);
+        return text.map(|text| (text, file)).map_err(|e| Failure::usage(&e));
+    }
+    match name.to_str().and_then(library::scenario).filter(|_| !name.exists()) {
+        Some(text) => Ok((text.into(), name.with_extension("toml"))),
+        None => Scenario::text_of(name).map(|text| (text, name.into())).map_err(|e| {
+            let known: Vec<&str> = library::SCENARIOS.iter().map(|(name, _)| *name).collect();
+            let near = near::did_you_mean(&near::near(&name.to_string_lossy(), &known));
+            let shipped = format!(", or the name of a shipped one (`justfull list`){near}");
+            Failure::Usage(format!("{e}{}", if name.exists() { "" } else { &shipped }))
+        }),
+    }
+}
+
+/// What the arguments change in a scenario.
+pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
+    let set: Result<Vec<Setting>, String> = args.set.iter().map(|text| text.parse()).collect();
+    Ok(Overrides {
+        variant: args.variant.clone(),
+        switches: args.switches.clone(),
+        set: set.map_err(|e| Failure::Usage(format!("--set: {e}")))?,
+        seed: args.seed,
+        ..Overrides::default()
+    })
+}
+
+/// The axes of a grid.
+pub(crate) fn axes(args: &GridArgs) -> Result<Vec<Axis>, Failure> {
+    let axes: Result<Vec<Axis>, String> = args.axes.iter().map(|text| text.parse()).collect();
+    axes.map_err(|e| Failure::Usage(format!("--grid: {e}")))
+}
+
+/// The methods that were asked for; none for the file's.
+pub(crate) fn chosen(methods: &[String]) -> Option<Vec<String>> {
+    (!methods.is_empty()).then(|| methods.to_vec())
+}
