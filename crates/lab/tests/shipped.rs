@@ -4,7 +4,6 @@
 use justfull_lab::runner::{self, Outcome, Watch, Watched, run_all};
 use justfull_scenario::library::{SCENARIOS, scenario};
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
-use justfull_sim::results::RunResult;
 use std::path::Path;
 
 fn settings(set: &[&str]) -> Vec<Setting> {
@@ -39,39 +38,6 @@ fn soak_no_shipped_scenario_breaks_an_invariant() {
     for ((scenario, job), outcome) in runs.iter().zip(made) {
         let run = format!("{}: {}, point {}", scenario.name, job.method, job.point);
         assert!(matches!(outcome, Outcome::Done(_)), "{run}: {outcome:?}");
-    }
-}
-
-/// The result of the only run of `scenario`.
-fn only(scenario: &Scenario) -> RunResult {
-    let jobs = scenario.jobs();
-    let [job] = jobs.as_slice() else { panic!("one run, not {}", jobs.len()) };
-    let outcome = run_all(&[(scenario, job)], 1, &Watch::default()).expect("it runs").remove(0);
-    outcome.done().expect("it is sound")
-}
-
-/// W1: 5G-BDP came to 39.5 ms with the one, to 1.3 ms with the other.
-#[test]
-fn over_a_carrier_a_channel_in_packets_gives_the_rows_of_one_in_bytes_and_says_so() {
-    for method in ["5G-BDP", "LastPoll"] {
-        let of = |unit: &str| {
-            let set = [
-                "duration=1500ms",
-                "warmup=1s",
-                &format!("channel.unit={unit}"),
-                "flow.voip.start=1s",
-            ];
-            load("nr-100mhz", Some(&[method]), &set).expect("the unit is taken")
-        };
-        let (packets, bytes) = (of("packets"), of("bytes"));
-        assert_eq!(only(&packets), only(&bytes), "{method}");
-        assert_eq!(bytes.warnings().expect("no trace"), Vec::<String>::new());
-        let warnings = packets.warnings().expect("no trace");
-        assert!(
-            warnings.len() == 1
-                && warnings[0].starts_with("channel.unit = \"packets\" has no effect"),
-            "{warnings:?}"
-        );
     }
 }
 
