@@ -16,10 +16,10 @@ use justfull_live::{Ends, Live, LiveOptions, UePort};
 use justfull_net::Port;
 use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, McsConfig};
+use justfull_ran::channel::{ChannelConfig, ConstantConfig, McsConfig};
 use justfull_ran::{
-    CarrierConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
-    QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
+    QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_run::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use libfuzzer_sys::fuzz_target;
@@ -110,13 +110,13 @@ fn config(choice: u8) -> WorldConfig {
     if choice & 1 != 0 {
         queue.aqm = AqmConfig::CoDel(codel::CoDelConfig::default());
     }
-    let mut mac = MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() };
-    let mut channel =
-        ChannelConfig::Constant(ConstantConfig { per_slot: 1_500, unit: CapacityUnit::Bytes });
+    let poll = PollConfig::every(slot);
+    let mut mac = MacConfig::Bytes(BytesConfig { slot: poll, ..BytesConfig::default() });
+    let mut channel = ChannelConfig::Constant(ConstantConfig { per_slot: 1_500 });
     if choice & 2 != 0 {
         channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
-        mac.carrier = Some(CarrierConfig::default());
-        mac.harq = HarqConfig { bler: Ratio(0.3), transmissions: 2, ..HarqConfig::default() };
+        let harq = HarqConfig { bler: Ratio(0.3), transmissions: 2, ..HarqConfig::default() };
+        mac = MacConfig::Rb(RbConfig { slot: poll, harq, ..RbConfig::default() });
     }
     let extra = if choice & 4 != 0 { Duration::from_millis(3) } else { Duration::ZERO };
     WorldConfig {

@@ -83,7 +83,7 @@ class Aqm:
 
 
 class RbScheduler:
-    """Allocates the resource blocks of each slot. One object for a cell with a carrier."""
+    """Allocates the resource blocks of each slot. One object for a cell with `mac.kind` rb."""
 
     base: ClassVar[str] = "Vanilla"
 

@@ -227,13 +227,7 @@ fn trace(file: &Path) -> Result<Value, Failure> {
     let name = file
         .to_str()
         .ok_or_else(|| Failure::Usage(format!("{}: allowed is a name in UTF-8", file.display())))?;
-    let settings = [
-        ("kind", "trace"),
-        ("format", "auto"),
-        ("unit", "bytes"),
-        ("file", name),
-        ("start", "spread"),
-    ];
+    let settings = [("kind", "trace"), ("format", "auto"), ("file", name), ("start", "spread")];
     let entry = |(key, value): (&str, &str)| (key.to_string(), Value::String(value.into()));
     Ok(Value::Table(Table::from_iter(settings.map(entry))))
 }

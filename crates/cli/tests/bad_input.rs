@@ -590,7 +590,7 @@ fn what_a_proxy_refuses_is_one_message_each() {
 /// What the channel `umi` refuses, by label.
 #[test]
 fn what_a_street_refuses_is_one_message_each() {
-    const NR: &str = "[mac.carrier]\nkind = \"nr\"\nn_prb = 132";
+    const NR: &str = "[mac]\nkind = \"rb\"\ncarrier = { kind = \"nr\", n_prb = 132 }";
     let street = |lines: &str, carrier: &str| {
         let channel = format!("kind = \"umi\"\n{lines}");
         let text = SOUND.replace("kind = \"constant\"\nper_slot = 4", &channel);
@@ -613,7 +613,7 @@ fn what_a_street_refuses_is_one_message_each() {
             "no carrier",
             street("", ""),
             "my.toml:6:1: field `channel.kind`: found umi, allowed is another kind, or with \
-             mac.carrier *",
+             mac.kind rb *",
         ),
     ] {
         println!("{label}");

@@ -20,7 +20,9 @@ methods = ["Vanilla"]
 kind = "trace"
 file = "link.trace"
 format = "mahimahi"
-unit = "bytes"
+
+[mac]
+kind = "bytes"
 
 [rlc]
 queue = { limit = "2MB" }

@@ -92,7 +92,7 @@ fn of_the_methods_that_carry_enough_the_one_with_least_delay_is_recommended() {
 fn shares(amounts: &[u64]) -> [f64; 2] {
     let channel = format!(
         "channel={{ kind = \"rows\", amounts = {amounts:?}, row = \"100ms\", interval = \"100ms\", \
-         packet_bytes = \"1B\", unit = \"bytes\" }}"
+         packet_bytes = \"1B\" }}"
     );
     let methods = ["--method", "Vanilla", "--method", "FQ-CoDel", "--method", "Justfull"];
     let time = ["--set", "duration=25s", "--set", "warmup=5s", "--runs", "1"];
@@ -123,7 +123,7 @@ fn outages() -> String {
     let amounts = [["300000"; 45].join(", "), ["0"; 5].join(", ")].join(", ");
     format!(
         "channel={{ kind = \"rows\", amounts = [{amounts}], row = \"100ms\", interval = \"100ms\", \
-         packet_bytes = \"1B\", unit = \"bytes\" }}"
+         packet_bytes = \"1B\" }}"
     )
 }
 

@@ -353,16 +353,14 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
         ("auto", "t.train"),
         ("auto", "t.ucc"),
     ] {
-        let done = check(&format!("file = \"{file}\"\nformat = \"{format}\"\nunit = \"bytes\""));
+        let done = check(&format!("file = \"{file}\"\nformat = \"{format}\""));
         assert!(done.status.success(), "{file}: {}", String::from_utf8_lossy(&done.stderr));
     }
     put(at, "t.table", "zeit;DL (kbps)\n0,0;8000\n0,5;16000\n");
-    let table = check(
-        "file = \"t.table\"\nunit = \"bytes\"\ntime_column = \"zeit\"\nrate_column = \"DL (kbps)\"",
-    );
+    let table = check("file = \"t.table\"\ntime_column = \"zeit\"\nrate_column = \"DL (kbps)\"");
     let text = String::from_utf8_lossy(&table.stderr);
     assert!(table.status.success() && text.contains("in kbit/s, by its name"), "{text}");
-    let warned = check("file = \"t.ucc\"\nformat = \"ucc\"\nunit = \"bytes\"");
+    let warned = check("file = \"t.ucc\"\nformat = \"ucc\"");
     let text = String::from_utf8_lossy(&warned.stderr);
     assert!(text.contains("warning: t.ucc: line 3: 1 seconds are missing in 1 places"), "{text}");
     for (more, error) in [
@@ -376,8 +374,7 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
         ("rate_unit = \"furlong\"", "field `channel.rate_unit`: found furlong, allowed is a rate"),
         ("rows = 0", "field `channel.rows`: found 0, allowed is 1 to the"),
     ] {
-        let done =
-            check(&format!("file = \"t.mahi\"\nformat = \"mahimahi\"\nunit = \"bytes\"\n{more}"));
+        let done = check(&format!("file = \"t.mahi\"\nformat = \"mahimahi\"\n{more}"));
         let text = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.code() == Some(2) && text.contains(error), "{text}");
     }

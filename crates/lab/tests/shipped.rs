@@ -42,39 +42,6 @@ fn soak_no_shipped_scenario_breaks_an_invariant() {
     }
 }
 
-/// The result of the only run of `scenario`.
-fn only(scenario: &Scenario) -> RunResult {
-    let jobs = scenario.jobs();
-    let [job] = jobs.as_slice() else { panic!("one run, not {}", jobs.len()) };
-    let outcome = run_all(&[(scenario, job)], 1, &Watch::default()).expect("it runs").remove(0);
-    outcome.done().expect("it is sound")
-}
-
-/// W1: 5G-BDP came to 39.5 ms with the one, to 1.3 ms with the other.
-#[test]
-fn over_a_carrier_a_channel_in_packets_gives_the_rows_of_one_in_bytes_and_says_so() {
-    for method in ["5G-BDP", "LastPoll"] {
-        let of = |unit: &str| {
-            let set = [
-                "duration=1500ms",
-                "warmup=1s",
-                &format!("channel.unit={unit}"),
-                "flow.voip.start=1s",
-            ];
-            load("nr-100mhz", Some(&[method]), &set).expect("the unit is taken")
-        };
-        let (packets, bytes) = (of("packets"), of("bytes"));
-        assert_eq!(only(&packets), only(&bytes), "{method}");
-        assert_eq!(bytes.warnings().expect("no trace"), Vec::<String>::new());
-        let warnings = packets.warnings().expect("no trace");
-        assert!(
-            warnings.len() == 1
-                && warnings[0].starts_with("channel.unit = \"packets\" has no effect"),
-            "{warnings:?}"
-        );
-    }
-}
-
 #[test]
 fn what_cannot_act_is_said_before_a_run_and_again_beside_its_result() {
     let of = |set: &[&str]| {

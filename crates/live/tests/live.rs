@@ -14,10 +14,10 @@ use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
 use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
 use justfull_net::{Network, NetworkConfig, Side, capabilities};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
+use justfull_ran::channel::{ChannelConfig, ConstantConfig};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
-    SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig,
+    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
@@ -71,11 +71,11 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
                 queue: QueueConfig::tail_drop(Limit::Bytes(200_000)),
                 ..RlcConfig::default()
             },
-            mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
-            channel: ChannelConfig::Constant(ConstantConfig {
-                per_slot: 3_000,
-                unit: CapacityUnit::Bytes,
+            mac: MacConfig::Bytes(BytesConfig {
+                slot: PollConfig::every(slot),
+                ..BytesConfig::default()
             }),
+            channel: ChannelConfig::Constant(ConstantConfig { per_slot: 3_000 }),
             ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: rules.iter().map(qos_flow).collect(),

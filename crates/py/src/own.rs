@@ -11,6 +11,7 @@ pub(crate) mod rb_scheduler;
 use justfull_base::ConfigError;
 use justfull_base::make::Make;
 use justfull_queue::AqmConfig;
+use justfull_ran::MacConfig;
 use justfull_ran::limiter::{LimiterConfig, conformance};
 use justfull_ran::rb_scheduler::RbSchedulerConfig;
 use justfull_run::WorldConfig;
@@ -150,10 +151,13 @@ impl Own {
             }
         }
         if let Some((make, trouble)) = of(&self.rb_scheduler) {
-            world.stack.mac.scheduler = RbSchedulerConfig::Custom(Make(Arc::new(move |shares| {
+            let scheduler = RbSchedulerConfig::Custom(Make(Arc::new(move |shares| {
                 rb_scheduler::RbScheduler::made(&make, shares, &trouble)
                     .map_err(|error| failed(&trouble, "mac.scheduler", error))
             })));
+            if let MacConfig::Rb(rb) = &mut world.stack.mac {
+                rb.scheduler = scheduler;
+            }
         }
         if let Some((make, trouble)) = of(&self.congestion_control) {
             let cc = CcConfig::Custom(Make(Arc::new(move |birth| {

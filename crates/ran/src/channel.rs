@@ -67,11 +67,6 @@ impl CapacityUnit {
 
 /// Properties of a kind of channel, known from its configuration.
 pub(crate) trait ChannelSettings {
-    /// The unit of its amounts.
-    fn unit(&self) -> CapacityUnit {
-        CapacityUnit::Bytes
-    }
-
     /// The map from CQI to MCS; none for kinds without a CQI.
     fn map(&self) -> Option<CqiToMcs> {
         None
@@ -131,6 +126,8 @@ pub struct ChannelContext {
     pub key: u64,
     /// Nominal length of a slot, above 0, at most 1 s.
     pub slot: Duration,
+    /// What amounts count.
+    pub unit: CapacityUnit,
     /// Width in Hz of all the carrier's resource blocks; none if the MAC grants packets or bytes.
     pub bandwidth: Option<u64>,
 }
@@ -156,12 +153,6 @@ kinds! {
 }
 
 impl ChannelConfig {
-    /// The unit of this channel's amounts.
-    #[must_use]
-    pub fn unit(&self) -> CapacityUnit {
-        each!(config self, c => c.unit())
-    }
-
     /// The map from CQI to MCS; none for kinds without a CQI.
     #[must_use]
     pub fn map(&self) -> Option<CqiToMcs> {
@@ -191,7 +182,6 @@ const MAX_AMOUNT: u64 = u32::MAX as u64;
 /// clones.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    unit: CapacityUnit,
     /// The map from CQI to MCS, for kinds with a CQI.
     map: Option<CqiToMcs>,
     kind: AnyChannel,
@@ -213,7 +203,7 @@ impl Channel {
             "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
         )?;
         let kind = AnyChannel::new(config, context)?;
-        Ok(Self { unit: config.unit(), map: config.map(), kind, last_pull: Instant::ZERO })
+        Ok(Self { map: config.map(), kind, last_pull: Instant::ZERO })
     }
 
     /// A slot is pulled at `now`.
@@ -294,12 +284,6 @@ impl Channel {
     ) -> Option<f64> {
         self.advance(slot_index, now);
         each!(&self.kind, kind => kind.block_error(now, mcs, combined))
-    }
-
-    /// The unit of the amounts.
-    #[must_use]
-    pub const fn unit(&self) -> CapacityUnit {
-        self.unit
     }
 }
 

@@ -1,18 +1,9 @@
 //! Settings of the chain, in the form of scenario files.
 
-mod aqms;
-mod blocks;
-mod fixed_pdus;
-
 use crate::RlcModeConfig;
-use crate::carrier::CarrierConfig;
-use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
-use crate::fixed_pdus::{DchConfig, HsdpaConfig};
-use crate::harq::HarqConfig;
+use crate::channel::ChannelConfig;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
-use crate::pdcp::PdcpConfig;
-use crate::rb_scheduler::RbSchedulerConfig;
 use crate::scheduler::SdapSchedulerConfig;
 use crate::upf::PacketDetectionRule;
 use alloc::boxed::Box;
@@ -25,10 +16,9 @@ use core::str::FromStr;
 use justfull_base::error::ensure;
 use justfull_base::param::{Form, Param};
 use justfull_base::{
-    Bytes, ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig, choice, params,
-    table,
+    ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig, choice, params, table,
 };
-use justfull_queue::{DisciplineConfig, QueueConfig};
+use justfull_queue::QueueConfig;
 
 /// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS
 /// 36.331; 32 leaves room).
@@ -183,7 +173,7 @@ params! {
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         report_delay: Duration = Duration::ZERO,
             stated("0s to 1s; 0s with another discipline than fifo");
-        /// How SDUs are cut, numbered and put together again; with a carrier, dch or hsdpa.
+        /// How SDUs are cut, numbered and put together again; with a MAC of kind rb, dch or hsdpa.
         mode: RlcModeConfig = Default::default();
         /// How long an SDU keeps its place in the bearer's queue: until it is sent, or, with
         /// acknowledged mode, until it is acknowledged. Then it counts for the queue's limit and
@@ -191,44 +181,6 @@ params! {
         /// delivers it.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         hold: Hold = Hold::Sent, stated("sent; acknowledged with rlc.mode am");
-    }
-}
-
-params! {
-    /// The MAC sublayer.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct MacConfig {
-        /// The slots: when the MAC pulls; the period must not be 0.
-        slot: PollConfig = PollConfig::every(Duration::from_millis(1));
-        /// Header bytes that each bearer with data costs per slot, where grants are in bytes
-        /// without a carrier.
-        overhead: Bytes = Bytes(0);
-        /// The carrier; with one, the MAC deals in resource blocks, and RLC and PDCP have headers
-        /// and a receiving side.
-        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-        carrier: Option<CarrierConfig> = None;
-        /// Dedicated channels of UMTS: each bearer sends PDUs of one size in each slot, its TTI.
-        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-        dch: Option<DchConfig> = None;
-        /// HSDPA: bearers send PDUs of one size for credits that they get each slot.
-        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-        hsdpa: Option<HsdpaConfig> = None;
-        /// Who gets resource blocks; with a carrier only.
-        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
-        scheduler: RbSchedulerConfig = RbSchedulerConfig::default();
-        /// Transport blocks that are sent again; with a carrier only.
-        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
-        harq: HarqConfig = HarqConfig::default();
-        /// Slots from a measurement of the channel to the first slot whose MCS follows it, 0 to
-        /// 255; with a carrier only. A block whose MCS is above what the channel bears by then is
-        /// not decoded at its first transmission.
-        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
-        cqi_delay: u8 = 0;
-        /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink's part in it
-        /// included; with a carrier, dch or hsdpa. With these two it takes the wait in the UE's
-        /// queue besides, if `uplink` has a rate or grants, as one PDU of the RLC.
-        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default_status_delay"))]
-        status_delay: Duration = Duration::from_millis(8);
     }
 }
 
@@ -261,11 +213,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 #[cfg(feature = "serde")]
-fn is_default_status_delay(delay: &Duration) -> bool {
-    *delay == MacConfig::default().status_delay
-}
-
-#[cfg(feature = "serde")]
 fn one() -> u32 {
     1
 }
@@ -285,145 +232,57 @@ pub struct UeConfig {
     pub slice: u16,
 }
 
-/// The whole chain.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StackConfig {
-    /// User plane function.
-    pub upf: UpfConfig,
-    /// Service data adaptation.
-    pub sdap: SdapConfig,
-    /// Radio link control.
-    pub rlc: RlcConfig,
-    /// Medium access control.
-    pub mac: MacConfig,
+/// What a MAC must know of its cell.
+#[derive(Clone, Copy, Debug)]
+pub struct CellContext<'a> {
+    /// UEs.
+    pub ues: &'a [Arc<UeConfig>],
     /// The cell's channel.
-    pub channel: ChannelConfig,
-    /// Packet data convergence; with a carrier, dch or hsdpa.
-    pub pdcp: PdcpConfig,
-    /// User equipments; at least one. Identical ones may share their settings.
-    pub ues: Vec<Arc<UeConfig>>,
-    /// Shares of the slices in the resource blocks, together at most 1; none for one slice with
-    /// all of them.
-    pub slices: Vec<Ratio>,
-    /// Order of events at one instant.
-    pub tie_order: TieOrder,
-    /// Largest packet in bytes, 68 to 65 535.
+    pub channel: &'a ChannelConfig,
+    /// Radio link control.
+    pub rlc: &'a RlcConfig,
+    /// Shares of the slices.
+    pub slices: &'a [Ratio],
+    /// Largest packet in bytes.
     pub mtu: u32,
-    /// Seed of phases, skews, hashes and channels.
+    /// Seed of streams of chance.
     pub seed: u64,
-    /// Assert for every packet that it was not delivered before its bound (costs time).
-    pub assert_bound: bool,
 }
 
-impl StackConfig {
-    /// The settings of UE `index`, which are no longer shared from then on.
-    ///
-    /// # Panics
-    /// When there is no such UE.
-    pub fn ue_mut(&mut self, index: usize) -> &mut UeConfig {
-        Arc::make_mut(&mut self.ues[index])
-    }
-
-    /// The unit of grants, limiters and pacers: that of the cell's channel, but always bytes with a
-    /// carrier, where transport blocks carry bytes of SDUs whatever unit the channel names. A MAC
-    /// of PDUs of one size has a channel in bytes.
-    #[must_use]
-    pub fn unit(&self) -> CapacityUnit {
-        if self.mac.carrier.is_some() { CapacityUnit::Bytes } else { self.channel.unit() }
-    }
-
-    /// Checks what a single layer cannot check.
-    ///
-    /// # Errors
-    /// The first field that is out of bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure(
-            !self.ues.is_empty(),
-            "ue",
-            &0,
-            "at least one UE",
-            "a cell without UEs carries nothing",
-        )?;
-        ensure(
-            (68..=65_535).contains(&self.mtu),
-            "mtu",
-            &self.mtu,
-            "68 to 65535",
-            "RFC 791 section 3.2",
-        )?;
-        self.upf.validate().map_err(|e| e.within("upf"))?;
-        self.sdap.validate().map_err(|e| e.within("sdap"))?;
-        let slot = self.mac.slot.period;
-        ensure(
-            !slot.is_zero() && slot <= MAX_SLOT,
-            "mac.slot.period",
-            &slot,
-            "above 0s, at most 1s",
-            "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
-        )?;
-        self.validate_hold()?;
-        self.validate_report_delay()?;
-        self.validate_blocks()?;
-        self.validate_aqms()?;
-        let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
-        let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))
-            || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));
-        ensure(
-            one_bearer || !clairvoyant,
-            "rlc.limiter",
-            &"clairvoyant",
-            "a cell with one UE and one bearer",
-            "only there are the grants fixed beforehand",
-        )?;
-        self.ues
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, ue)| ue.validate().map_err(|e| e.within(&alloc::format!("ue[{i}]"))))
-    }
-}
-
-impl StackConfig {
+impl CellContext<'_> {
     /// The cell's channel, and those of UEs with their own, with the UE's index.
     pub(crate) fn channels(&self) -> impl Iterator<Item = (Option<usize>, &ChannelConfig)> {
         let own = self.ues.iter().enumerate().map(|(i, ue)| (Some(i), ue.channel.as_ref()));
-        let all = core::iter::once((None, Some(&self.channel))).chain(own);
+        let all = core::iter::once((None, Some(self.channel))).chain(own);
         all.filter_map(|(ue, channel)| Some((ue, channel?)))
     }
 
-    /// Checks what stands beside `rlc.report_delay`.
-    fn validate_report_delay(&self) -> Result<(), ConfigError> {
-        let RlcConfig { report_delay, queue, limiter, .. } = &self.rlc;
-        if report_delay.is_zero() {
-            return Ok(());
+    /// Refuses what only resource blocks have.
+    pub(crate) fn refuse_blocks(&self) -> Result<(), ConfigError> {
+        const WHY: &str = "only a MAC that deals in resource blocks has these";
+        if let Some((ue, channel)) = self.channels().find(|(_, channel)| channel.needs_carrier()) {
+            let of_ue = ue.map_or_else(String::new, |ue| alloc::format!("ue[{ue}]."));
+            let allowed = "another kind, or with mac.kind rb";
+            return ensure(false, &(of_ue + "channel.kind"), &channel.name(), allowed, WHY);
         }
+        let sliced = self.slices.len();
+        ensure(sliced == 0, "slice", &sliced, "none, or with mac.kind rb", WHY)
+    }
+
+    /// Refuses a mode of the RLC, where it has neither headers nor a receiving side.
+    pub(crate) fn refuse_rlc(&self) -> Result<(), ConfigError> {
         ensure(
-            *report_delay <= Duration::from_secs(1),
-            "rlc.report_delay",
-            report_delay,
-            "0s to 1s",
-            "TS 38.425 section 5.4.2: reports of the DU",
-        )?;
-        ensure(
-            matches!(queue.discipline, DisciplineConfig::Fifo(_)),
-            "rlc.queue.discipline",
-            &queue.discipline.name(),
-            "fifo with rlc.report_delay",
-            "what the CU has sent to the DU has its number and is sent in that order (TS 38.323 \
-             section 5.2.1)",
-        )?;
-        let learns = !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
-        ensure(
-            learns,
-            "rlc.limiter",
-            &limiter.name(),
-            "one that learns from reports of slots, with rlc.report_delay",
-            "it knows of each departure, or of each pull, at once",
+            self.rlc.mode == RlcModeConfig::default(),
+            "rlc.mode",
+            &"a mode",
+            "none, or with mac.kind rb (umts: dch or hsdpa)",
+            "only a MAC with headers has RLC PDUs",
         )
     }
 }
 
 impl UeConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         ensure(
             (1..=MAX_DRBS).contains(&self.drbs),
             "drbs",

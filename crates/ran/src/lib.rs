@@ -65,10 +65,9 @@ pub mod carrier;
 pub mod channel;
 pub mod config;
 mod few;
-mod fixed_pdus;
 mod harq;
 pub mod limiter;
-mod mac;
+pub mod mac;
 pub mod pacer;
 pub mod pdcp;
 pub mod pdu;
@@ -85,18 +84,16 @@ pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
-    Hold, MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder,
-    UeConfig, UpfConfig,
+    CellContext, Hold, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UeConfig,
+    UpfConfig,
 };
-pub use fixed_pdus::{DchConfig, HsdpaConfig};
 pub use harq::HarqConfig;
+pub use mac::{BytesConfig, DchConfig, HsdpaConfig, MacConfig, PacketsConfig, RbConfig};
 pub use pdcp::PdcpConfig;
 pub use prefix::Prefix;
 pub use rlc::RlcModeConfig;
-pub use stack::{Egress, Stack, StatusWay};
+pub use stack::{Egress, Stack, StackConfig, StatusWay};
 pub use upf::{FiveTuple, PacketDetectionRule};
 
-/// Descriptions of the parts of a MAC that allocates resource blocks, and of those that send PDUs
-/// of one size.
-pub const RB_DOCS: [&justfull_base::doc::MethodDoc; 5] =
-    [&carrier::DOC, &harq::DOC, &pdcp::DOC, &fixed_pdus::DCH_DOC, &fixed_pdus::HSDPA_DOC];
+/// Descriptions of the parts of a MAC that allocates resource blocks.
+pub const RB_DOCS: [&justfull_base::doc::MethodDoc; 3] = [&carrier::DOC, &harq::DOC, &pdcp::DOC];

@@ -1,15 +1,17 @@
 //! Medium access control: the slots, and what bearers send in them.
 //!
-//! There are five ways to serve a slot, one file each: whole packets ([`packets`]), bytes
-//! ([`bytes`]), resource blocks of a carrier ([`rb`]), and PDUs of one size, on dedicated channels
-//! ([`dch`]) or shared by credits ([`hsdpa`]). To add one: a file that implements [`SlotService`],
-//! and an arm of [`AnyService`] and of its `each!`.
+//! There are five ways to serve a slot, one file each: whole packets ([`Packets`]), bytes
+//! ([`Bytes`]), resource blocks of a carrier ([`Rb`]), and PDUs of one size, on dedicated channels
+//! ([`Dch`]) or shared by credits ([`Hsdpa`]).
+//!
+//! To add one: its file, with settings that implement `MacSettings`, a service that implements
+//! `SlotService`, and `DOC`; then its `mod` and its line in the list of kinds.
 
 mod bytes;
 mod cell;
-pub(crate) mod dch;
+mod dch;
 mod fixed;
-pub(crate) mod hsdpa;
+mod hsdpa;
 mod links;
 mod meter;
 mod packets;
@@ -19,12 +21,14 @@ mod turns;
 pub(crate) use cell::{Cell, OwnChannel, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
 
-use crate::bearer::{BearerId, Egress, Exit, Slot, UMTS_HEADER};
+use crate::bearer::{BearerId, Egress, Exit, Slot};
+use crate::carried::Carried;
+use crate::carrier::CarrierConfig;
 use crate::channel::{CapacityUnit, Channel};
-use crate::config::StackConfig;
+use crate::config::{CellContext, PollConfig};
 use alloc::boxed::Box;
 use justfull_base::feedback::CellKind;
-use justfull_base::{ConfigError, Instant, Probe};
+use justfull_base::{ConfigError, Duration, Instant, Probe, kinds};
 
 /// What a slot offered and how much was used, in the unit of [`SlotService::unit`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,47 +123,134 @@ pub(crate) trait SlotService {
     }
 }
 
-/// One of the services, chosen at start.
-pub(crate) enum AnyService {
-    Packets(packets::Packets),
-    Bytes(bytes::Bytes),
-    Rb(Box<rb::Rb>),
-    Dch(Box<dch::Dch>),
-    Hsdpa(Box<hsdpa::Hsdpa>),
+kinds! {
+    $ each;
+
+    /// Medium access control: how a slot is served, and when.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum MacConfig = Packets;
+
+    /// One of the services, chosen at start.
+    pub enum AnyService(cell: &CellContext<'_>);
+
+    "packets" Packets = packets::{Packets, PacketsConfig};
+    "bytes" Bytes = bytes::{Bytes, BytesConfig};
+    "rb" Rb = rb::{Rb in Box, RbConfig};
+    "dch" Dch = dch::{Dch in Box, DchConfig};
+    "hsdpa" Hsdpa = hsdpa::{Hsdpa in Box, HsdpaConfig};
 }
 
-macro_rules! each {
-    ($self:ident, $service:ident => $body:expr) => {
-        match $self {
-            AnyService::Packets($service) => $body,
-            AnyService::Bytes($service) => $body,
-            AnyService::Rb($service) => $body,
-            AnyService::Dch($service) => $body,
-            AnyService::Hsdpa($service) => $body,
-        }
-    };
+/// What the settings of a service say of its cell, and what they need there.
+pub(crate) trait MacSettings {
+    /// See [`MacConfig::unit`].
+    fn unit(&self) -> CapacityUnit {
+        CapacityUnit::Bytes
+    }
+
+    /// See [`MacConfig::carrier`].
+    fn carrier(&self) -> Option<&CarrierConfig> {
+        None
+    }
+
+    /// Slots by which the MAC's knowledge of the channels is old.
+    fn cqi_delay(&self) -> u8 {
+        0
+    }
+
+    /// Bytes that the MAC adds to a PDU of the RLC; none where RLC and PDCP have neither headers
+    /// nor a receiving side.
+    fn pdu_header(&self) -> Option<u8> {
+        None
+    }
+
+    /// See [`MacConfig::status_way`].
+    fn status_way(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What takes down how much a slot could carry, where that tells when one packet is through.
+    fn carried(&self) -> Carried {
+        Carried::default()
+    }
+
+    /// Checks what stands beside the settings in `cell`; their own bounds hold.
+    fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError>;
+
+    /// See [`MacConfig::unread`].
+    fn unread(&self) -> &'static [(&'static str, &'static str)];
 }
 
-impl AnyService {
-    /// The service for the cell of `config`.
-    ///
-    /// # Errors
-    /// The field that is out of bounds.
-    pub(crate) fn new(config: &StackConfig) -> Result<Self, ConfigError> {
-        if let Some(pdu) = config.rlc.mode.pdu() {
-            let sizes = (pdu, UMTS_HEADER);
-            if let Some(dch) = &config.mac.dch {
-                return Ok(Self::Dch(Box::new(dch::Dch::new(config, dch, sizes))));
-            }
-            if let Some(hsdpa) = &config.mac.hsdpa {
-                return Ok(Self::Hsdpa(Box::new(hsdpa::Hsdpa::new(config, hsdpa, sizes))));
-            }
+/// What a MAC without headers does not read.
+const NO_PDCP: &[(&str, &str)] = &[("pdcp", "only a MAC of kind rb, dch or hsdpa has it")];
+
+impl MacConfig {
+    /// The slots: when the MAC pulls.
+    #[must_use]
+    pub const fn slot(&self) -> &PollConfig {
+        each!(config self, c => &c.slot)
+    }
+
+    /// The slots, to be changed.
+    pub const fn slot_mut(&mut self) -> &mut PollConfig {
+        each!(config self, c => &mut c.slot)
+    }
+
+    /// The unit of the channel, grants, limiters and pacers. Of resource blocks and of PDUs of one
+    /// size that is bytes of SDUs.
+    #[must_use]
+    pub fn unit(&self) -> CapacityUnit {
+        each!(config self, c => c.unit())
+    }
+
+    /// The carrier; none where no resource blocks are allocated.
+    #[must_use]
+    pub fn carrier(&self) -> Option<&CarrierConfig> {
+        each!(config self, c => c.carrier())
+    }
+
+    /// Width in Hz of the carrier; none without one.
+    #[must_use]
+    pub fn bandwidth(&self) -> Option<u64> {
+        self.carrier()?.bandwidth(self.slot().period)
+    }
+
+    /// Where STATUS PDUs share the UEs' uplink: their way from there to the sender's RLC.
+    #[must_use]
+    pub fn status_way(&self) -> Option<Duration> {
+        each!(config self, c => c.status_way())
+    }
+
+    /// True where RLC and PDCP have headers and a receiving side.
+    #[must_use]
+    pub fn has_rlc(&self) -> bool {
+        self.pdu_header().is_some()
+    }
+
+    /// Paths of settings elsewhere that are not read with this MAC, each with the reason.
+    #[must_use]
+    pub fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        each!(config self, c => c.unread())
+    }
+
+    pub(crate) fn cqi_delay(&self) -> u8 {
+        each!(config self, c => c.cqi_delay())
+    }
+
+    pub(crate) fn pdu_header(&self) -> Option<u8> {
+        each!(config self, c => c.pdu_header())
+    }
+
+    pub(crate) fn carried(&self) -> Carried {
+        each!(config self, c => c.carried())
+    }
+
+    /// Checks the settings, and those of `cell` that depend on the MAC.
+    pub(crate) fn check_in(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
+        self.validate().map_err(|e| e.within("mac"))?;
+        if self.carrier().is_none() {
+            cell.refuse_blocks()?;
         }
-        Ok(match (&config.mac.carrier, config.unit()) {
-            (Some(carrier), _) => Self::Rb(Box::new(rb::Rb::new(config, carrier)?)),
-            (None, CapacityUnit::Packets) => Self::Packets(packets::Packets::new(config.mtu)),
-            (None, CapacityUnit::Bytes) => Self::Bytes(bytes::Bytes::new(config.mac.overhead.0)),
-        })
+        each!(config self, c => c.check(cell))
     }
 }
 

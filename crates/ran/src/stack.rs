@@ -11,7 +11,7 @@
 
 use crate::bearer::{BearerId, Exit, Offer, Refusal, Slot};
 use crate::channel::{CapacityUnit, Channel};
-use crate::config::{StackConfig, TieOrder};
+use crate::config::TieOrder;
 use crate::few::{Few, collect_exactly};
 use crate::limiter::{Limiter, LimiterContext, RlcView};
 use crate::mac::{AnyService, Cell, SlotService, SlotUse, UeRadio};
@@ -29,6 +29,7 @@ use justfull_base::{
 use justfull_queue::Pass;
 
 mod build;
+mod config;
 mod counts;
 mod forecast;
 mod pour;
@@ -37,6 +38,7 @@ mod reports;
 mod timeouts;
 
 pub use crate::bearer::{Egress, StatusWay};
+pub use config::StackConfig;
 pub use counts::Conserved;
 
 /// A flow opened on the stack.

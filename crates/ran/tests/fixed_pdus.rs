@@ -2,14 +2,14 @@
 
 use justfull_base::{Bytes, Dscp, Duration, Event, Instant, Layer, Packet, Probe, Qfi, Ratio};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, PatternConfig};
+use justfull_ran::channel::{ChannelConfig, ConstantConfig, PatternConfig};
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, Generation};
 use justfull_ran::{
-    CarrierConfig, CarrierKind, DchConfig, Egress, FiveTuple, HarqConfig, Hold, HsdpaConfig,
-    MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
-    Stack, StackConfig, StatusWay, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, CarrierConfig, CarrierKind, DchConfig, Egress, FiveTuple, HarqConfig, Hold,
+    HsdpaConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RbConfig,
+    RlcConfig, SdapConfig, Stack, StackConfig, StatusWay, TieOrder, UeConfig, UpfConfig,
 };
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ impl Egress for Driver {
     }
 }
 
+const STATUS_DELAY: Duration = Duration::from_millis(8);
+
 fn slots_of(period: Duration) -> PollConfig {
     PollConfig {
         phase: Phase::Fixed(Duration::ZERO),
@@ -65,7 +67,7 @@ fn slots_of(period: Duration) -> PollConfig {
 }
 
 /// A cell with one bearer for each of `ues`.
-fn cell(ues: usize, slot: Duration, per_slot: u64) -> StackConfig {
+fn cell(ues: usize, mac: MacConfig, per_slot: u64) -> StackConfig {
     let qfi = Qfi::new(9).expect("below 64");
     let flow = QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None };
     let ue = UeConfig {
@@ -86,8 +88,8 @@ fn cell(ues: usize, slot: Duration, per_slot: u64) -> StackConfig {
             }),
             ..RlcConfig::default()
         },
-        mac: MacConfig { slot: slots_of(slot), ..MacConfig::default() },
-        channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
+        mac,
+        channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
         pdcp: PdcpConfig::default(),
         ues: core::iter::repeat_n(Arc::new(ue), ues).collect(),
         slices: Vec::new(),
@@ -100,16 +102,22 @@ fn cell(ues: usize, slot: Duration, per_slot: u64) -> StackConfig {
 
 /// 64 kbit/s: 4 PDUs in 20 ms.
 fn dch(loss: f64) -> StackConfig {
-    let mut config = cell(1, Duration::from_millis(20), 10_000);
-    config.mac.dch = Some(DchConfig { loss: Ratio(loss), burst: 1.5, ..DchConfig::default() });
-    config
+    cell(1, dch_mac(DchConfig { loss: Ratio(loss), burst: 1.5, ..DchConfig::default() }), 10_000)
+}
+
+/// `dch` in TTIs of 20 ms.
+fn dch_mac(dch: DchConfig) -> MacConfig {
+    MacConfig::Dch(DchConfig { slot: slots_of(Duration::from_millis(20)), ..dch })
+}
+
+/// `hsdpa` in intervals of 10 ms.
+fn hsdpa_mac(hsdpa: HsdpaConfig) -> MacConfig {
+    MacConfig::Hsdpa(HsdpaConfig { slot: slots_of(Duration::from_millis(10)), ..hsdpa })
 }
 
 fn hsdpa(ues: usize, per_slot: u64) -> StackConfig {
-    let mut config = cell(ues, Duration::from_millis(10), per_slot);
-    let wait = Ratio(0.0);
-    config.mac.hsdpa = Some(HsdpaConfig { wait, ..HsdpaConfig::default() });
-    config
+    let mac = hsdpa_mac(HsdpaConfig { wait: Ratio(0.0), ..HsdpaConfig::default() });
+    cell(ues, mac, per_slot)
 }
 
 /// A stack of `config` with a flow to each UE, and `count` packets of `size` to each at once.
@@ -208,8 +216,8 @@ fn credits_are_shared_and_remainders_carried_over() {
 fn a_wait_is_a_delay_or_wastes_its_period() {
     let carried = |wait: f64, wait_wastes: bool| {
         let mut config = hsdpa(1, 1500);
-        config.mac.hsdpa =
-            Some(HsdpaConfig { wait: Ratio(wait), wait_wastes, ..HsdpaConfig::default() });
+        let wait = Ratio(wait);
+        config.mac = hsdpa_mac(HsdpaConfig { wait, wait_wastes, ..HsdpaConfig::default() });
         let mut driver = Driver::default();
         let mut stack = loaded(&config, 2000, MTU, &mut driver);
         stack.wake(ms(10_000), &mut driver);
@@ -243,11 +251,15 @@ fn a_status_of_the_driver_takes_the_payload_of_a_pdu() {
 }
 
 /// LTE with resource blocks and acknowledged mode.
-fn lte(hold: Hold) -> StackConfig {
-    let mut config = cell(1, Duration::from_millis(1), 1);
-    config.mac.carrier =
-        Some(CarrierConfig { kind: CarrierKind::Lte, n_prb: 6, ..CarrierConfig::default() });
-    config.mac.harq = HarqConfig { bler: Ratio(0.1), transmissions: 2, ..HarqConfig::default() };
+fn lte(hold: Hold, status_delay: Duration) -> StackConfig {
+    let mac = MacConfig::Rb(RbConfig {
+        slot: slots_of(Duration::from_millis(1)),
+        carrier: CarrierConfig { kind: CarrierKind::Lte, n_prb: 6, ..CarrierConfig::default() },
+        harq: HarqConfig { bler: Ratio(0.1), transmissions: 2, ..HarqConfig::default() },
+        status_delay,
+        ..RbConfig::default()
+    });
+    let mut config = cell(1, mac, 1);
     config.rlc.mode = RlcModeConfig::Am(AmConfig {
         generation: Generation::Lte,
         sn_bits: 10,
@@ -261,14 +273,15 @@ fn lte(hold: Hold) -> StackConfig {
 
 #[test]
 fn an_sdu_keeps_its_place_until_it_is_acknowledged() {
-    for held in [lte as fn(Hold) -> StackConfig, |hold| {
+    let status_delay = Duration::from_millis(300);
+    for held in [lte as fn(Hold, Duration) -> StackConfig, |hold, status_delay| {
         let mut config = dch(0.0);
+        config.mac = dch_mac(DchConfig { status_delay, ..DchConfig::default() });
         config.rlc.hold = hold;
         config
     }] {
         let admitted = |hold| {
-            let mut config = held(hold);
-            config.mac.status_delay = Duration::from_millis(300);
+            let mut config = held(hold, status_delay);
             config.rlc.queue = QueueConfig::tail_drop(Limit::Packets(4));
             let mut driver = Driver::default();
             let mut stack = loaded(&config, 4, 100, &mut driver);
@@ -295,7 +308,7 @@ fn an_sdu_keeps_its_place_until_it_is_acknowledged() {
 #[test]
 fn a_held_sdu_departs_when_the_ue_has_it() {
     for hold in Hold::ALL {
-        let (config, mut driver) = (lte(hold), Driver::default());
+        let (config, mut driver) = (lte(hold, STATUS_DELAY), Driver::default());
         let mut stack = loaded(&config, 300, 700, &mut driver);
         stack.wake(ms(20_000), &mut driver);
         assert_eq!((driver.delivered.len(), driver.departed.len()), (300, 300));
@@ -320,25 +333,24 @@ fn what_does_not_fit_together_is_one_error_each() {
         field(&config)
     };
     let starts = |text: String, start: &str| assert!(text.starts_with(start), "{text}");
-    starts(with(&|c| c.mac.carrier = Some(CarrierConfig::default())), "field `mac.dch`");
-    starts(with(&|c| c.mac.hsdpa = Some(HsdpaConfig::default())), "field `mac.hsdpa`");
-    starts(with(&|c| c.mac.dch = None), "field `rlc.mode`");
+    starts(with(&|c| c.mac = MacConfig::Rb(RbConfig::default())), "field `rlc.mode.generation`");
+    starts(with(&|c| c.mac = MacConfig::Bytes(BytesConfig::default())), "field `rlc.mode`");
     starts(with(&|c| c.rlc.mode = RlcModeConfig::default()), "field `rlc.mode`");
-    starts(with(&|c| c.mac.slot = slots_of(Duration::from_millis(1))), "field `mac.slot.period`");
-    starts(with(&|c| c.mac.slot = slots_of(Duration::ZERO)), "field `mac.slot.period`");
-    let set = |dch: DchConfig| with(&move |c| c.mac.dch = Some(dch.clone()));
-    starts(set(DchConfig { loss: Ratio(1.5), ..DchConfig::default() }), "field `mac.dch.loss`");
-    starts(set(DchConfig { loss: Ratio(-0.5), ..DchConfig::default() }), "field `mac.dch.loss`");
-    starts(set(DchConfig { burst: 0.5, ..DchConfig::default() }), "field `mac.dch.burst`");
-    starts(set(DchConfig { pdus: 0, ..DchConfig::default() }), "field `mac.dch.pdus`");
-    let unit = CapacityUnit::Packets;
-    let packets = ChannelConfig::Constant(ConstantConfig { per_slot: 4, unit });
-    starts(with(&move |c| c.channel = packets.clone()), "field `channel.unit`");
+    starts(
+        with(&|c| *c.mac.slot_mut() = slots_of(Duration::from_millis(1))),
+        "field `mac.slot.period`",
+    );
+    starts(with(&|c| *c.mac.slot_mut() = slots_of(Duration::ZERO)), "field `mac.slot.period`");
+    let set = |dch: DchConfig| with(&move |c| c.mac = dch_mac(dch.clone()));
+    starts(set(DchConfig { loss: Ratio(1.5), ..DchConfig::default() }), "field `mac.loss`");
+    starts(set(DchConfig { loss: Ratio(-0.5), ..DchConfig::default() }), "field `mac.loss`");
+    starts(set(DchConfig { burst: 0.5, ..DchConfig::default() }), "field `mac.burst`");
+    starts(set(DchConfig { pdus: 0, ..DchConfig::default() }), "field `mac.pdus`");
     starts(with(&|c| c.pdcp.umts_header = Bytes(2)), "field `pdcp.umts_header`");
     let mut config = hsdpa(1, 100);
-    config.mac.hsdpa = Some(HsdpaConfig { wait: Ratio(1.1), ..HsdpaConfig::default() });
-    starts(field(&config), "field `mac.hsdpa.wait`");
-    let mut config = lte(Hold::Acknowledged);
+    config.mac = hsdpa_mac(HsdpaConfig { wait: Ratio(1.1), ..HsdpaConfig::default() });
+    starts(field(&config), "field `mac.wait`");
+    let mut config = lte(Hold::Acknowledged, STATUS_DELAY);
     config.rlc.mode = RlcModeConfig::default();
     starts(field(&config), "field `rlc.hold`");
 }

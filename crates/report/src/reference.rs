@@ -56,11 +56,7 @@ const KINDS: [(&str, &str); 18] = [
     ("scheduler", "SDAP schedulers: `sdap.scheduler`"),
     ("limiter", "Limiters of the RLC queue: `rlc.limiter`"),
     ("resource block scheduler", "Schedulers of resource blocks: `mac.scheduler`"),
-    (
-        "MAC",
-        "The MAC in resource blocks, and in PDUs of one size: `mac.carrier`, `mac.harq`, `mac.dch`, \
-         `mac.hsdpa`",
-    ),
+    ("MAC", "The MAC: `mac`, and of resource blocks `mac.carrier`, `mac.harq`"),
     ("RLC mode", "RLC modes: `rlc.mode`"),
     ("PDCP", "PDCP: `pdcp`"),
     ("channel", "Channels: `channel`, `ue.channel`"),

@@ -23,7 +23,8 @@ methods = ["Vanilla"]
 [channel]
 kind = "constant"
 per_slot = 2500
-unit = "bytes"
+[mac]
+kind = "bytes"
 [air]
 delay = "2ms"
 [sdap]

@@ -26,7 +26,8 @@ methods = ["Vanilla"]
 [channel]
 kind = "constant"
 per_slot = 2500
-unit = "bytes"
+[mac]
+kind = "bytes"
 [air]
 delay = "3ms"
 [upf]
@@ -218,9 +219,10 @@ fn packet_records_agree_with_the_results_of_the_run() {
 /// The same with a MAC that deals in resource blocks, sends a block twice at most and loses some
 /// for good.
 fn lossy() -> String {
-    let cell = "[channel]\nkind = \"mcs\"\nmcs = [28]\n[mac.carrier]\nkind = \"lte\"\n\
+    let cell = "[channel]\nkind = \"mcs\"\nmcs = [28]\n[mac]\nkind = \"rb\"\n\
                 [mac.harq]\nbler = 0.3\ncombining = 1.0\ntransmissions = 2\n";
-    SCENARIO.replace("[channel]\nkind = \"constant\"\nper_slot = 2500\nunit = \"bytes\"\n", cell)
+    SCENARIO
+        .replace("[channel]\nkind = \"constant\"\nper_slot = 2500\n[mac]\nkind = \"bytes\"\n", cell)
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         if let Traffic::Ping(ping) = &*flow.traffic
             && let Some(turn) = &ping.from_ue
         {
-            let slot = config.stack.mac.slot.period;
+            let slot = config.stack.mac.slot().period;
             turn.fits(slot).map_err(|e| e.within(&format!("{at}.ping.from_ue")))?;
         }
     }

@@ -122,7 +122,7 @@ fn longest_period(world: &WorldConfig) -> Duration {
     let occasions = world.uplink.grants.as_ref().map_or(Duration::ZERO, |grants| {
         if grants.configured { grants.period } else { grants.sr_period }
     });
-    let polls = [&stack.upf.poll, &stack.sdap.poll, &stack.mac.slot].map(|poll| poll.period);
+    let polls = [&stack.upf.poll, &stack.sdap.poll, stack.mac.slot()].map(|poll| poll.period);
     polls.into_iter().fold(occasions, Duration::max)
 }
 
@@ -164,7 +164,7 @@ fn lone(world: &WorldConfig, flow: &FlowConfig, apart: Duration, run: u32) -> Wo
     let [of_sdap, of_slots, of_requests] = STEPS;
     spread(&mut stack.upf.poll, &|_| Duration::ZERO);
     spread(&mut stack.sdap.poll, &|period| shift(of_sdap, period));
-    spread(&mut stack.mac.slot, &|period| shift(of_slots, period));
+    spread(stack.mac.slot_mut(), &|period| shift(of_slots, period));
     if let Some(grants) = config.uplink.grants.as_mut().filter(|grants| !grants.configured) {
         grants.sr_offset.get_or_insert(shift(of_requests, grants.sr_period));
     }
@@ -181,8 +181,8 @@ mod tests {
     fn scenario(slot: &str, per_slot: u64, more: &str, flow: &str) -> String {
         format!(
             "title = \"A lone flow\"\nduration = \"60s\"\nwarmup = \"0s\"\nruns = 1\n\
-             methods = [\"Vanilla\"]\nchannel = {{ kind = \"constant\", per_slot = {per_slot}, \
-             unit = \"bytes\" }}\nmac = {{ slot = {{ period = \"{slot}\" }} }}\n{more}\n[[ue]]\n\
+             methods = [\"Vanilla\"]\nchannel = {{ kind = \"constant\", per_slot = {per_slot} }}\n\
+             mac = {{ kind = \"bytes\", slot = {{ period = \"{slot}\" }} }}\n{more}\n[[ue]]\n\
              [[flow]]\nname = \"one\"\n{flow}\n"
         )
     }
@@ -290,13 +290,10 @@ mod tests {
         );
         let text = text
             .replace(
-                "channel = { kind = \"constant\", per_slot = 1250, unit = \"bytes\" }",
+                "channel = { kind = \"constant\", per_slot = 1250 }",
                 "channel = { kind = \"mcs\" }",
             )
-            .replace(
-                "period = \"1ms\" }",
-                "period = \"1ms\" }, carrier = { kind = \"lte\", n_prb = 50 }",
-            );
+            .replace("kind = \"bytes\"", "kind = \"rb\", carrier = { kind = \"lte\", n_prb = 50 }");
         let (base, run) = both(&text, 4);
         assert!((base.mean_ms - run.mean_ms).abs() < 0.2, "{base:?}, measured {run:?}");
     }

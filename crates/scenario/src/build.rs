@@ -35,7 +35,8 @@ pub(super) fn world(
     locator: &Locator,
 ) -> Result<WorldConfig, ScenarioError> {
     let mut ues = Vec::new();
-    let run = Run { seed: job.seed, slot: file.mac.slot.period, length: file.duration };
+    let (slot, unit) = (file.mac.slot().period, file.mac.unit());
+    let run = Run { seed: job.seed, slot, unit, length: file.duration };
     for (i, ue) in file.ue.iter().enumerate() {
         let own = ue
             .channel
@@ -355,7 +356,7 @@ pub(super) fn trace_warnings(
                 warnings.extend(trace.repair.map(|repair| repair.to_string()));
             }
             ChannelFile::Trace(t) => {
-                warnings.extend(trace_channel::notes(&t, traces, &field, locator)?)
+                warnings.extend(trace_channel::notes(&t, file.mac.unit(), traces, &field, locator)?)
             }
             _ => {}
         }

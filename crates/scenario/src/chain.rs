@@ -7,9 +7,10 @@ use crate::{Job, Scenario, ScenarioError, ScenarioFile};
 use justfull_base::param::Param;
 use justfull_base::rng::stream_key;
 use justfull_base::{Duration, Instant};
+use justfull_ran::StackConfig;
 use justfull_ran::carrier::Carrier;
 use justfull_ran::channel::{CapacityUnit, Channel, ChannelContext};
-use justfull_ran::config::{PollConfig, StackConfig};
+use justfull_ran::config::PollConfig;
 use justfull_run::{FlowConfig, WorldConfig};
 use std::fmt::Write;
 use toml::{Table, Value};
@@ -94,7 +95,7 @@ fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
         format!("a bearer: {}", queue(tree, "rlc.queue")),
         format!("limiter {}", kind("rlc.limiter")),
     ];
-    if file.mac.carrier.is_some() || file.mac.dch.is_some() || file.mac.hsdpa.is_some() {
+    if file.mac.has_rlc() {
         rlc.push(format!("mode {}", kind("rlc.mode")));
     }
     layer("RLC", &rlc);
@@ -160,18 +161,13 @@ fn queue(tree: &Value, path: &str) -> String {
 }
 
 fn mac(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> Vec<String> {
-    let mut parts = vec![format!("slots of {}", file.mac.slot.period)];
+    let mut parts = vec![format!("slots of {}", file.mac.slot().period)];
     let channel = get(tree, "channel").map(in_words).unwrap_or_default();
     let own = file.ue.iter().filter(|ue| ue.channel.is_some()).count();
-    for key in ["carrier", "dch", "hsdpa"] {
-        if let Some(found) = get(tree, &format!("mac.{key}")) {
-            let text = match (found.get("kind").and_then(Value::as_str), found.get("n_prb")) {
-                (Some(kind), Some(n)) => format!("{kind}, {n} resource blocks"),
-                _ => key.into(),
-            };
-            parts.push(text);
-        }
-    }
+    parts.push(match file.mac.carrier() {
+        Some(carrier) => format!("{}, {} resource blocks", carrier.kind.name(), carrier.n_prb),
+        None => file.mac.name().into(),
+    });
     let rates = carrier_rates(stack);
     if let Some((peak, _)) = rates {
         parts.push(format!("transport blocks of at most {:.2} Mbit/s", peak * 1e-6));
@@ -194,28 +190,28 @@ fn mac(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> Vec<String> {
 
 /// The cell's channel, as the stack builds it.
 fn channel(stack: &StackConfig) -> Option<Channel> {
-    let slot = stack.mac.slot.period;
     let key = stream_key(stack.seed, "channel");
-    let bandwidth = stack.mac.carrier.as_ref().and_then(|carrier| carrier.bandwidth(slot));
-    Channel::new(&stack.channel, &ChannelContext { key, slot, bandwidth }).ok()
+    let (slot, unit) = (stack.mac.slot().period, stack.unit());
+    let bandwidth = stack.mac.bandwidth();
+    Channel::new(&stack.channel, &ChannelContext { key, slot, unit, bandwidth }).ok()
 }
 
 /// When slot `index` begins.
 fn start(stack: &StackConfig, index: u64) -> Instant {
-    Instant::ZERO + Duration::from_nanos(stack.mac.slot.period.as_nanos() * index)
+    Instant::ZERO + Duration::from_nanos(stack.mac.slot().period.as_nanos() * index)
 }
 
 /// The time over which a mean is taken.
 fn seconds(stack: &StackConfig) -> f64 {
-    stack.mac.slot.period.as_secs_f64() * SLOTS as f64
+    stack.mac.slot().period.as_secs_f64() * SLOTS as f64
 }
 
 /// With resource blocks, the rate in bit/s of transport blocks of all of them: at the MCS that
 /// carries most, and the mean at the MCS of the cell's channel, if it has one. Repeats and headers
 /// are part of it.
 fn carrier_rates(stack: &StackConfig) -> Option<(f64, Option<f64>)> {
-    let slot = stack.mac.slot.period;
-    let carrier = Carrier::new(stack.mac.carrier.as_ref()?, slot).ok()?;
+    let slot = stack.mac.slot().period;
+    let carrier = Carrier::new(stack.mac.carrier()?, slot).ok()?;
     let bits = |index: u64, mcs: u8| {
         let shape = carrier.shape(index);
         8 * u64::from(carrier.sizes(shape, mcs)[usize::from(shape.n_prb)])
@@ -231,7 +227,7 @@ fn carrier_rates(stack: &StackConfig) -> Option<(f64, Option<f64>)> {
 
 /// The mean of what the cell's channel can carry; none with resource blocks.
 fn mean_rate(stack: &StackConfig) -> Option<String> {
-    if stack.mac.carrier.is_some() || stack.channel.needs_carrier() {
+    if stack.mac.carrier().is_some() || stack.channel.needs_carrier() {
         return None;
     }
     let mut channel = channel(stack)?;
@@ -241,7 +237,7 @@ fn mean_rate(stack: &StackConfig) -> Option<String> {
     }
     let seconds = seconds(stack);
     let per_second = sum as f64 / seconds;
-    Some(match channel.unit() {
+    Some(match stack.unit() {
         CapacityUnit::Bytes => format!("{:.2} Mbit/s, the mean of {seconds} s", per_second * 8e-6),
         CapacityUnit::Packets => format!("{per_second:.0} packets/s, the mean of {seconds} s"),
     })
@@ -317,7 +313,7 @@ mod tests {
             "UPF      at once",
             "SDAP     polled every 500us; a QoS flow: 1MB; scheduler strict_priority",
             "RLC      a bearer: 500kB; limiter unlimited",
-            "MAC      slots of 1ms; channel constant: 20.00 Mbit/s, the mean of 20 s",
+            "MAC      slots of 1ms; bytes; channel constant: 20.00 Mbit/s, the mean of 20 s",
             "UE       1 UE, QFI 1, 9",
             "\n  base RTT 20.7",
             " (bulk, call)\n  base RTT: mean, least and greatest round trip of echoes of 56B through",

@@ -9,8 +9,8 @@ use super::sweep::SweepFile;
 use super::trace_start::TraceStart;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig,
-    PatternConfig, RowLength, RowsConfig, UmiConfig,
+    AtEnd, ChannelConfig, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig,
+    RowLength, RowsConfig, UmiConfig,
 };
 use justfull_ran::config::MAX_DRBS;
 use justfull_ran::{
@@ -99,7 +99,7 @@ table! {
         /// Radio link control.
         #[serde(default)]
         rlc: RlcConfig = Default::default();
-        /// Packet data convergence; with a carrier, dch or hsdpa.
+        /// Packet data convergence; with a MAC of kind rb, dch or hsdpa.
         #[serde(default, skip_serializing_if = "is_default")]
         pdcp: PdcpConfig = Default::default();
         /// Medium access control.
@@ -254,9 +254,6 @@ table! {
         /// left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         packet_bytes: Option<Bytes> = None, stated("1B to 65535B");
-        /// Unit of the MAC's grants.
-        #[serde(default)]
-        unit: CapacityUnit = Default::default();
         /// Column of the rates of a table, which the file then is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate_column: Option<String> = None, stated("a name, or a number from 1");

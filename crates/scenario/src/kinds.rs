@@ -4,7 +4,7 @@
 use toml::{Table, Value};
 
 /// Keys of the tables that have a `kind`.
-const HOLDERS: [&str; 10] = [
+const HOLDERS: [&str; 11] = [
     "aqm",
     "carrier",
     "cc",
@@ -12,6 +12,7 @@ const HOLDERS: [&str; 10] = [
     "control",
     "discipline",
     "limiter",
+    "mac",
     "mode",
     "pacer",
     "scheduler",

@@ -80,6 +80,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::pacer::DOCS);
     docs.extend(justfull_ran::scheduler::DOCS);
     docs.extend(justfull_ran::rb_scheduler::DOCS);
+    docs.extend(justfull_ran::mac::DOCS);
     docs.extend(justfull_ran::RB_DOCS);
     docs.extend(justfull_ran::rlc::mode::DOCS);
     docs.extend(justfull_ran::channel::DOCS);

@@ -1,12 +1,11 @@
 //! What can be said of a scenario before a run: settings that are sound and have no effect.
 
 use super::error::Locator;
-use super::file::{ChannelFile, ChannelSource, ScenarioFile, TcpFile};
+use super::file::{ScenarioFile, TcpFile};
 use super::resolve::Resolved;
 use super::unread::{self, Unread};
 use super::{Scenario, ScenarioError};
 use justfull_queue::Limit;
-use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::PacerConfig;
 use justfull_run::Transport;
@@ -81,33 +80,8 @@ impl Scenario {
 
 /// The settings of `file` that have no effect, each with the reason.
 fn without_effect(file: &ScenarioFile) -> Vec<String> {
-    let notes = [channel_unit(file), limiter(file), upf_aqm(file), sdap_aqm(file), ssh(file)];
+    let notes = [limiter(file), upf_aqm(file), sdap_aqm(file), ssh(file)];
     notes.into_iter().flatten().collect()
-}
-
-/// With a carrier the unit of a channel says nothing, and packets, its default, are not what
-/// limiters count.
-fn channel_unit(file: &ScenarioFile) -> Option<String> {
-    file.mac.carrier.as_ref()?;
-    let own =
-        file.ue.iter().enumerate().map(|(i, ue)| (format!("ue[{i}].channel"), ue.channel.as_ref()));
-    let mut all = std::iter::once(("channel".to_string(), Some(&file.channel))).chain(own);
-    let (field, _) =
-        all.find(|(_, channel)| channel.and_then(unit) == Some(CapacityUnit::Packets))?;
-    Some(format!(
-        "{field}.unit = \"packets\" has no effect with mac.carrier: the MAC deals in resource \
-         blocks, and limiters and pacers count bytes"
-    ))
-}
-
-/// The unit that `channel` names; bytes, or none, for the kinds that name none.
-fn unit(channel: &ChannelFile) -> Option<CapacityUnit> {
-    match channel.source() {
-        ChannelSource::Here(channel) => Some(channel.unit()),
-        ChannelSource::Trace(c) => Some(c.unit),
-        ChannelSource::CqiTrace(c) => Some(c.quality.unit),
-        ChannelSource::McsTrace(_) => None,
-    }
 }
 
 /// A fixed limit that the RLC queue's own limit keeps out of reach.

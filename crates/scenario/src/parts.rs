@@ -18,10 +18,10 @@ impl Scenario {
         if file.start == TraceStart::default() {
             return Ok(None);
         }
-        let slot = self.base.mac.slot.period;
+        let slot = self.base.mac.slot().period;
         let from_start = TraceFile { start: TraceStart::default(), ..file.clone() };
         let field = "channel.file";
-        let run = Run { seed: 0, slot, length: Duration::ZERO };
+        let run = Run { seed: 0, slot, unit: self.base.mac.unit(), length: Duration::ZERO };
         let rows = trace_channel::rows(&from_start, run, &self.traces, field, &self.locator)?;
         let (row, count) = (trace_channel::length(rows.row, slot), rows.amounts.len());
         let begin = |seed: u64| {
@@ -73,7 +73,7 @@ mod tests {
             .expect("a file");
         let text = format!(
             "title = \"t\"\nduration = \"20s\"\nruns = {runs}\nmethods = [\"Vanilla\"]\n[mac]\n\
-             slot = {{ period = \"10ms\" }}\n[channel]\nkind = \"trace\"\nfile = \
+             kind = \"packets\"\nslot = {{ period = \"10ms\" }}\n[channel]\nkind = \"trace\"\nfile = \
              \"p.csv\"\n{channel}\n[[flow]]\nname = \"f\"\ntcp = {{}}\n"
         );
         let file = folder.path().join("s.toml");

@@ -131,10 +131,10 @@ map = \"nr_t2\"
 n_prb = 273
 numerology = 1
 layers = 2
-unit = \"bytes\"
 
 # Slots of 500 us, seven of ten downlink; block errors of 10 % at the first transmission.
 [mac]
+kind = \"rb\"
 slot = { period = \"500us\" }
 scheduler = { kind = \"round_robin\" }
 harq = { bler = 0.1, round_trip = 8 }
@@ -156,10 +156,10 @@ kind = \"markov\"
 fit = \"pedestrian-like\"
 map = \"ns3_lteamc\"
 n_prb = 50
-unit = \"bytes\"
 
 # Slots of 1 ms; block errors of 10 % at the first transmission.
 [mac]
+kind = \"rb\"
 slot = { period = \"1ms\" }
 scheduler = { kind = \"round_robin\" }
 harq = { bler = 0.1 }
@@ -174,11 +174,13 @@ n_prb = 50
 [channel]
 kind = \"constant\"
 per_slot = 4500
-unit = \"bytes\"
 
 [mac]
+kind = \"dch\"
 slot = { period = \"10ms\" }
-dch = { pdus = 12, loss = 0.015, burst = 2.0 }
+pdus = 12
+loss = 0.015
+burst = 2.0
 status_delay = \"90ms\"
 
 [air]
@@ -349,11 +351,11 @@ methods = {methods:?}
 kind = \"trace\"
 file = {}
 format = \"auto\"
-unit = \"bytes\"
 at_end = \"loop\"
 start = \"spread\"
 
 [mac]
+kind = \"bytes\"
 slot = {{ period = \"{period}\" }}
 ",
             toml::Value::String(trace.clone()),

@@ -873,34 +873,24 @@ fn names_that_come_near_are_suggested() {
     assert!(error.contains("allowed is one of bulk; did you mean bulk?"), "{error}");
 }
 
-/// W5: in the file, in the world's configuration, and read by nothing.
 #[test]
-fn w5_settings_that_the_chosen_mac_does_not_read_are_refused_or_said() {
+fn settings_of_another_mac_are_refused_and_those_of_pdcp_are_said() {
     let swept = format!(
         "sweep = {{ path = \"mac.cqi_delay\", values = [1, 2], label = \"x\" }}\n{}",
         two()
     );
-    let error =
-        parse(&swept, Overrides::default()).map(|_| ()).expect_err("no carrier").to_string();
-    assert!(
-        error.contains("`sweep.path`: found mac.cqi_delay") && error.contains("carrier"),
-        "{error}"
-    );
-    let error =
-        parse(&two(), set(&["mac.cqi_delay=3"])).map(|_| ()).expect_err("no carrier").to_string();
-    assert!(
-        error.contains("`mac.cqi_delay` (set by --set)") && error.contains("carrier"),
-        "{error}"
-    );
-    assert!(parse(&two(), set(&["mac.cqi_delay=0"])).is_ok(), "its present value");
+    for (text, overrides, by) in
+        [(swept, Overrides::default(), "sweep"), (two(), set(&["mac.cqi_delay=3"]), "--set")]
+    {
+        let error = parse(&text, overrides).map(|_| ()).expect_err("no blocks").to_string();
+        assert!(error.contains(&format!("`mac.cqi_delay` (set by {by})")), "{error}");
+    }
     let written = parse(&format!("pdcp = {{ sn_bits = 18 }}\n{}", two()), Overrides::default())
         .expect("sound");
     assert_eq!(
         written.warnings().expect("no trace"),
-        ["pdcp has no effect: only a MAC with a carrier, dch or hsdpa has it"]
+        ["pdcp has no effect: only a MAC of kind rb, dch or hsdpa has it"]
     );
-    let nr = library::scenario("nr-100mhz").expect("it ships");
-    assert!(parse(nr, set(&["channel.unit=packets"])).is_ok(), "accepted, with a note");
 }
 
 #[test]

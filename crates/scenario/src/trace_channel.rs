@@ -27,6 +27,8 @@ pub(super) struct Run {
     pub(super) seed: u64,
     /// Nominal length of its slots.
     pub(super) slot: Duration,
+    /// What its MAC grants.
+    pub(super) unit: CapacityUnit,
     pub(super) length: Duration,
 }
 
@@ -63,7 +65,6 @@ pub(super) fn rows(
         interval: file.interval.unwrap_or(T20.1),
         at_end: file.at_end,
         packet_bytes: file.packet_bytes.unwrap_or(T20.0),
-        unit: file.unit,
     })
 }
 
@@ -183,6 +184,7 @@ fn ensure_rows(
 /// What was repaired in `file`, one warning each.
 pub(super) fn notes(
     file: &TraceFile,
+    unit: CapacityUnit,
     traces: &TracePaths,
     field: &str,
     locator: &Locator,
@@ -191,7 +193,7 @@ pub(super) fn notes(
         return Ok(Vec::new());
     }
     let name = &file.file;
-    Ok(load(file, traces, field, locator)?
+    Ok(load(file, unit, traces, field, locator)?
         .notes
         .iter()
         .map(|note| format!("{name}: {note}"))
@@ -256,12 +258,13 @@ fn told<T: std::str::FromStr<Err = String>>(
 /// Reads a file of any format.
 fn load(
     file: &TraceFile,
+    unit: CapacityUnit,
     traces: &TracePaths,
     field: &str,
     locator: &Locator,
 ) -> Result<Loaded, ScenarioError> {
     let mut options = options(file, field, locator)?;
-    if file.unit == CapacityUnit::Packets {
+    if unit == CapacityUnit::Packets {
         // The MAC counts its packets by it.
         options = options.used_elsewhere(&["packet"]);
     }
@@ -282,7 +285,7 @@ fn of_timeline(
     field: &str,
     locator: &Locator,
 ) -> Result<RowsConfig, ScenarioError> {
-    let Loaded { mut timeline, format, .. } = load(file, traces, field, locator)?;
+    let Loaded { mut timeline, format, .. } = load(file, run.unit, traces, field, locator)?;
     let refused =
         |e: ConfigError| locator.plain(field, &format!("{} of {}", e.field, e.value), &e.bound);
     if let Some(rows) = file.rows {
@@ -305,7 +308,7 @@ fn of_timeline(
     let interval = timeline.interval();
     let usual = if format.packet_bytes() > 1 { format.packet_bytes() } else { FULL_PACKET };
     let packet = file.packet_bytes.unwrap_or(Bytes(usual));
-    let (mut amounts, packet_bytes): (Vec<u64>, Bytes) = match file.unit {
+    let (mut amounts, packet_bytes): (Vec<u64>, Bytes) = match run.unit {
         CapacityUnit::Bytes => {
             (timeline.bytes().iter().map(|&bytes| bytes.into()).collect(), Bytes(1))
         }
@@ -316,7 +319,7 @@ fn of_timeline(
         *last = *last * interval.as_nanos() / timeline.last().as_nanos();
     }
     let row = RowLength::Time(interval);
-    Ok(RowsConfig { amounts, row, interval, at_end: file.at_end, packet_bytes, unit: file.unit })
+    Ok(RowsConfig { amounts, row, interval, at_end: file.at_end, packet_bytes })
 }
 
 /// A channel looks up one row per slot. Intervals shorter than a slot, or not a multiple of it, are
@@ -351,13 +354,12 @@ mod tests {
     use justfull_base::Instant;
     use justfull_ran::channel::{Channel, ChannelConfig, ChannelContext};
 
-    /// Bytes or packets that a channel of `rows` offers in `slots` slots of length `slot`.
-    fn offered(rows: &RowsConfig, slot: Duration, slots: u64) -> u64 {
-        let mut channel = Channel::new(
-            &ChannelConfig::Rows(rows.clone()),
-            &ChannelContext { key: 1, slot, bandwidth: None },
-        )
-        .expect("a channel");
+    /// Bytes or packets that a channel of `rows` offers in `slots` slots of `run`.
+    fn offered(rows: &RowsConfig, run: Run, slots: u64) -> u64 {
+        let Run { slot, unit, .. } = run;
+        let context = ChannelContext { key: 1, slot, unit, bandwidth: None };
+        let mut channel =
+            Channel::new(&ChannelConfig::Rows(rows.clone()), &context).expect("a channel");
         (0..slots).map(|k| channel.capacity(k, Instant::ZERO + slot.times(k))).sum()
     }
 
@@ -401,23 +403,21 @@ mod tests {
         std::fs::write(folder.join("m.trace"), text).expect("a file");
         let traces = TracePaths { scenario_dir: folder.clone(), data_dir: None };
         let locator = Locator::new("", Path::new("x.toml"));
-        for (unit, worth) in [("packets", 1), ("bytes", 1500)] {
+        for (unit, worth) in [(CapacityUnit::Packets, 1), (CapacityUnit::Bytes, 1500)] {
             for format in ["mahimahi", "auto"] {
-                let file = trace_file(&format!(
-                    "file = \"m.trace\"\nformat = \"{format}\"\nunit = \"{unit}\""
-                ));
+                let file = trace_file(&format!("file = \"m.trace\"\nformat = \"{format}\""));
                 for (slot_us, exact) in
                     [(125, true), (500, true), (1000, true), (10_000, true), (700, false)]
                 {
                     let slot = Duration::from_micros(slot_us);
-                    let run = Run { seed: 1, slot, length: Duration::from_secs(7) };
+                    let run = Run { seed: 1, slot, unit, length: Duration::from_secs(7) };
                     let rows = rows(&file, run, &traces, "channel.file", &locator).expect("rows");
-                    let got = offered(&rows, slot, 7_000_000 / slot_us);
+                    let got = offered(&rows, run, 7_000_000 / slot_us);
                     let want = times.len() as u64 * worth;
                     let off = got.abs_diff(want);
                     assert!(
                         off == 0 || (!exact && off * 1000 <= want),
-                        "{unit} {slot_us} us: {got} for {want}"
+                        "{unit:?} {slot_us} us: {got} for {want}"
                     );
                 }
             }
@@ -446,12 +446,13 @@ mod tests {
             ),
         ] {
             for start in ["0s", "1s"] {
-                let file = trace_file(&format!("{file}\nunit = \"bytes\"\nstart = \"{start}\""));
+                let file = trace_file(&format!("{file}\nstart = \"{start}\""));
                 for slot_ms in [1, 10, 100] {
                     let slot = Duration::from_millis(slot_ms);
-                    let run = Run { seed: 1, slot, length: slot.times(100 * length) };
+                    let (unit, run_time) = (CapacityUnit::Bytes, slot.times(100 * length));
+                    let run = Run { seed: 1, slot, unit, length: run_time };
                     let rows = rows(&file, run, &traces, "channel.file", &locator).expect("rows");
-                    let got = offered(&rows, slot, 100 * length / slot_ms);
+                    let got = offered(&rows, run, 100 * length / slot_ms);
                     assert_eq!(got, 100 * bytes, "{length} ms in slots of {slot_ms} ms");
                 }
             }

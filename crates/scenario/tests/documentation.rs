@@ -102,6 +102,7 @@ fn every_kind_is_read_with_its_stated_defaults_and_refuses_an_unknown_key() {
     assert_kinds::<RbSchedulerConfig>("resource block scheduler");
     assert_kinds::<RlcModeConfig>("RLC mode");
     assert_kinds::<ChannelConfig>("channel");
+    assert_kinds::<MacConfig>("MAC");
     assert_kinds::<CcConfig>("congestion control");
 }
 
@@ -116,7 +117,6 @@ fn every_table_is_read_with_its_stated_defaults_and_refuses_an_unknown_key() {
     assert_table::<UpfConfig>("upf", &empty, &UpfConfig::params());
     assert_table::<SdapConfig>("sdap", &empty, &SdapConfig::params());
     assert_table::<RlcConfig>("rlc", &empty, &RlcConfig::params());
-    assert_table::<MacConfig>("mac", &empty, &MacConfig::params());
     assert_table::<VoipConfig>("voip", &empty, &VoipConfig::params());
     assert_table::<VideoConfig>("video", &empty, &VideoConfig::params());
     assert_table::<PageConfig>("page", &empty, &PageConfig::params());

@@ -13,7 +13,7 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::AmConfig;
 use justfull_ran::{
     CarrierConfig, CarrierKind, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
-    QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_rapid::{Config, ControlConfig};
 use justfull_run::{FlowConfig, ProxyConfig, Traffic, Transport, UplinkConfig, WorldConfig};
@@ -92,12 +92,12 @@ fn cell() -> StackConfig {
             mode: RlcModeConfig::Am(mode),
             ..RlcConfig::default()
         },
-        mac: MacConfig {
+        mac: MacConfig::Rb(RbConfig {
             slot: PollConfig::every(Duration::from_micros(125)),
-            carrier: Some(carrier),
+            carrier,
             status_delay: Duration::from_millis(1),
-            ..MacConfig::default()
-        },
+            ..RbConfig::default()
+        }),
         channel: ChannelConfig::Mcs(McsConfig { mcs: vec![28], ..McsConfig::default() }),
         pdcp: PdcpConfig::default(),
         ues: vec![Arc::new(ue)],

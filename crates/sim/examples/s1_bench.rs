@@ -14,8 +14,8 @@ use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{ChannelConfig, McsConfig, PatternConfig};
 use justfull_ran::{
-    CarrierConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
-    QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, CarrierConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
+    QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_run::{FlowConfig, Interval, Traffic, Transport, UplinkConfig, WorldConfig};
 use justfull_sim::{Progress, World};
@@ -79,7 +79,7 @@ fn s1(rlc_bytes: u64, kernel: Kernel) -> WorldConfig {
                 queue: QueueConfig::tail_drop(Limit::Bytes(rlc_bytes)),
                 ..RlcConfig::default()
             },
-            mac: MacConfig::default(),
+            mac: MacConfig::Bytes(BytesConfig::default()),
             channel: ChannelConfig::Pattern(PatternConfig {
                 bytes: vec![less, full, full, full, full, less, full, full, full, full],
             }),
@@ -123,7 +123,8 @@ fn s1(rlc_bytes: u64, kernel: Kernel) -> WorldConfig {
 /// (A21 section V-A).
 fn in_blocks(mut config: WorldConfig) -> WorldConfig {
     let offered = vec![17, 25, 25, 25, 25, 17, 25, 25, 25, 25];
-    config.stack.mac.carrier = Some(CarrierConfig { offered, ..CarrierConfig::default() });
+    let carrier = CarrierConfig { offered, ..CarrierConfig::default() };
+    config.stack.mac = MacConfig::Rb(RbConfig { carrier, ..RbConfig::default() });
     config.stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![28], ..McsConfig::default() });
     config
 }

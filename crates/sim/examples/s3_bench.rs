@@ -12,8 +12,8 @@ use justfull_ran::channel::{ChannelConfig, McsConfig};
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::{
     AllocationType, CarrierConfig, CarrierKind, FiveTuple, MacConfig, PacketDetectionRule,
-    PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig,
-    UpfConfig,
+    PdcpConfig, PollConfig, QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder,
+    UeConfig, UpfConfig,
 };
 use justfull_run::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use justfull_sim::{Progress, World};
@@ -84,11 +84,11 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
             upf: UpfConfig::default(),
             sdap: SdapConfig::default(),
             rlc: RlcConfig { mode: RlcModeConfig::default(), ..RlcConfig::default() },
-            mac: MacConfig {
+            mac: MacConfig::Rb(RbConfig {
                 slot: PollConfig::every(Duration::from_micros(500)),
-                carrier: Some(carrier),
-                ..MacConfig::default()
-            },
+                carrier,
+                ..RbConfig::default()
+            }),
             channel: ChannelConfig::Mcs(McsConfig { mcs: vec![27], ..McsConfig::default() }),
             pdcp: PdcpConfig::default(),
             ues: std::iter::repeat_n(Arc::new(ue), ues as usize).collect(),

@@ -3,17 +3,13 @@
 
 use justfull_base::{Duration, Ratio};
 use justfull_queue::Limit;
-use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ChannelConfig, MarkovConfig, McsConfig, RowLength,
-};
-use justfull_ran::limiter::{Bdp5gConfig, DqlConfig, EBdp5gConfig, LastPollConfig, LimiterConfig};
-use justfull_ran::pacer::{PacerConfig, UspConfig};
+use justfull_ran::channel::{AtEnd, CapacityUnit, ChannelConfig, McsConfig, RowLength};
 use justfull_ran::rb_scheduler::{EqpConfig, RbSchedulerConfig};
-use justfull_ran::{CarrierConfig, HarqConfig, PacketDetectionRule, PollConfig, StackConfig};
+use justfull_ran::{HarqConfig, PacketDetectionRule, StackConfig};
 use justfull_run::{Interval, WorldConfig};
 use justfull_sim::World;
 use justfull_tcp::CcConfig;
-use justfull_testkit::{cell, ms, qfi, run, tcp, udp, world};
+use justfull_testkit::{cell, ms, qfi, rb, run, tcp, udp, world};
 
 /// 25 blocks of LTE at MCS 28.
 fn blocks() -> StackConfig {
@@ -23,7 +19,7 @@ fn blocks() -> StackConfig {
         row: RowLength::Slots(1),
         at_end: AtEnd::Loop,
     });
-    stack.mac.carrier = Some(CarrierConfig::default());
+    rb(&mut stack);
     stack
 }
 
@@ -36,7 +32,7 @@ fn bulk_and_voice() -> WorldConfig {
 fn two_slices(scheduler: RbSchedulerConfig) -> WorldConfig {
     let mut config = bulk_and_voice();
     let stack = &mut config.stack;
-    stack.mac.scheduler = scheduler;
+    rb(stack).scheduler = scheduler;
     stack.slices = vec![Ratio(0.25), Ratio(0.75)];
     stack.ues.push(stack.ues[0].clone());
     let other = stack.ue_mut(1);
@@ -70,7 +66,8 @@ fn a_block_sent_again_delays_the_way_to_the_ue_by_whole_round_trips_and_not_the_
     let mut config = bulk_and_voice();
     config.flows.remove(0);
     let clean = run(&config);
-    config.stack.mac.harq = HarqConfig { bler: Ratio(0.3), round_trip: 8, ..HarqConfig::default() };
+    rb(&mut config.stack).harq =
+        HarqConfig { bler: Ratio(0.3), round_trip: 8, ..HarqConfig::default() };
     let result = run(&config);
     let (alone, voice) = (&clean.flows[0], &result.flows[0]);
     assert_eq!(voice.dropped_packets, 0, "four transmissions are enough here");
@@ -98,38 +95,6 @@ fn what_one_of_two_slices_lends_the_other_borrows_and_neither_passes_the_limit()
     assert_eq!((a.quantum_min, a.quantum_max), (-b.quantum_max, -b.quantum_min));
     assert!(a.quantum_min < a.quantum_max, "they lend");
     assert!(a.quantum_min >= -30.0 && a.quantum_max <= 30.0, "{a:?}");
-}
-
-/// W1: limiters counted packets there, so that each held back a thousandth of what it should.
-#[test]
-fn limiters_and_pacers_count_bytes_over_a_carrier_whatever_unit_the_channel_names() {
-    let result = |unit, limiter: &LimiterConfig, own: bool| {
-        let mut config = bulk_and_voice();
-        let stack = &mut config.stack;
-        let quality = MarkovConfig { unit, ..MarkovConfig::default() };
-        stack.channel = ChannelConfig::Markov(quality);
-        stack.ue_mut(0).channel = own.then(|| stack.channel.clone());
-        stack.rlc.limiter = limiter.clone();
-        stack.sdap.poll = PollConfig::every(Duration::from_micros(100));
-        stack.upf.poll = PollConfig::every(Duration::from_micros(100));
-        stack.sdap.pacer = PacerConfig::Usp(UspConfig::default());
-        let result = run(&config);
-        assert_eq!(result.never_acted, Vec::<String>::new(), "{limiter:?}");
-        result
-    };
-    for limiter in [
-        LimiterConfig::Bdp5g(Bdp5gConfig::default()),
-        LimiterConfig::LastPoll(LastPollConfig::default()),
-        LimiterConfig::EBdp5g(EBdp5gConfig::default()),
-        LimiterConfig::Dql(DqlConfig::default()),
-    ] {
-        let bytes = result(CapacityUnit::Bytes, &limiter, false);
-        assert_eq!(result(CapacityUnit::Packets, &limiter, false), bytes, "{limiter:?}");
-    }
-    // A UE's own channel may name another unit than the cell's.
-    let limiter = LimiterConfig::Bdp5g(Bdp5gConfig::default());
-    let bytes = result(CapacityUnit::Bytes, &limiter, true);
-    assert_eq!(result(CapacityUnit::Packets, &limiter, true), bytes);
 }
 
 #[test]

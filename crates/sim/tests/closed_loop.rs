@@ -3,7 +3,7 @@
 use justfull_base::{Bytes, Duration, Ratio};
 use justfull_queue::Limit;
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, CqiRowsConfig, McsConfig, RowLength};
-use justfull_ran::{CarrierConfig, HarqConfig, PacketDetectionRule, RlcModeConfig};
+use justfull_ran::{HarqConfig, PacketDetectionRule, RlcModeConfig};
 use justfull_rapid::{Config, ControlConfig, Loss};
 use justfull_run::results::RunResult;
 use justfull_run::{GrantConfig, WorldConfig};
@@ -28,9 +28,8 @@ struct Radio {
 fn downloads(radio: Radio, control: Option<Config>, report_ms: u64) -> WorldConfig {
     let mut stack = justfull_testkit::cell(1, CapacityUnit::Bytes, Limit::Bytes(1_000_000));
     stack.ue_mut(0).rules = vec![PacketDetectionRule::any(qfi(9))];
-    stack.mac.carrier = Some(CarrierConfig { n_prb: 25, ..CarrierConfig::default() });
+    justfull_testkit::rb(&mut stack).harq = HarqConfig { bler: Ratio(radio.bler), ..HarqConfig::default() };
     stack.rlc.mode = RlcModeConfig::Um(Default::default());
-    stack.mac.harq = HarqConfig { bler: Ratio(radio.bler), ..HarqConfig::default() };
     stack.channel = if radio.sleeps {
         let row = RowLength::Time(ms(20));
         ChannelConfig::CqiRows(CqiRowsConfig { cqi: vec![15, 0], row, ..CqiRowsConfig::default() })
@@ -112,7 +111,7 @@ fn a_leg_that_ignores_random_losses_keeps_its_rate_where_another_loses_most_of_i
     let radio = Radio { rtt_ms: 40, bler: 0.02, sr_ms: None, sleeps: false };
     let [ignores, halves] = [Loss::Ignore, Loss::Halve].map(|loss| {
         let mut config = downloads(radio, Some(Config { loss, ..Config::default() }), 1);
-        config.stack.mac.harq.transmissions = 1;
+        justfull_testkit::rb(&mut config.stack).harq.transmissions = 1;
         goodput(&run(&config))
     });
     assert!(ignores > 14.0 && halves < 0.7 * ignores, "{ignores} {halves}");

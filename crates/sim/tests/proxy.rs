@@ -5,14 +5,14 @@ use justfull_base::{Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::PacketDetectionRule;
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig, RowLength};
-use justfull_ran::{CarrierConfig, HarqConfig, RlcModeConfig};
+use justfull_ran::{HarqConfig, RlcModeConfig};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::{Interval, ProxyConfig, ReportConfig, Stop, WorldConfig};
 use justfull_sim::World;
 use justfull_tcp::CcConfig;
 use justfull_tcp::cc::fixed::FixedConfig;
-use justfull_testkit::{cell, ms, qfi, run, tcp, udp, upload, world};
+use justfull_testkit::{cell, ms, qfi, rb, run, tcp, udp, upload, world};
 
 const SPLIT: ControlConfig = ControlConfig::None(NoneConfig {});
 
@@ -224,7 +224,7 @@ fn a_server_that_waits_for_room_in_the_proxy_is_not_taken_for_a_slow_one() {
     let row = RowLength::Time(ms(250));
     let rows = McsConfig { mcs: vec![28, 24, 16, 8, 12, 20], row, ..McsConfig::default() };
     stack.channel = ChannelConfig::Mcs(rows);
-    stack.mac.carrier = Some(CarrierConfig { n_prb: 100, ..CarrierConfig::default() });
+    rb(stack).carrier.n_prb = 100;
     stack.rlc.mode = RlcModeConfig::Am(Default::default());
     (config.core_delay, config.uplink.delay) = (ms(10), ms(30));
     config.proxy.report.factor = 2.0;
@@ -238,8 +238,7 @@ fn two_ues_on_a_lossy_carrier_share_it_and_the_allocation_never_exceeds_it() {
         let mut config = proxied(control, 2, 10);
         let stack = &mut config.stack;
         stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![20], ..McsConfig::default() });
-        stack.mac.carrier = Some(CarrierConfig::default());
-        stack.mac.harq = HarqConfig { bler: Ratio(0.1), ..HarqConfig::default() };
+        rb(stack).harq = HarqConfig { bler: Ratio(0.1), ..HarqConfig::default() };
         stack.rlc.mode = RlcModeConfig::Am(Default::default());
         stack.ues.push(stack.ues[0].clone());
         stack.ue_mut(1).rules = vec![PacketDetectionRule::any(qfi(9))];

@@ -109,7 +109,7 @@ fn polls_add_half_of_their_period_each_and_the_slot_its_half() {
     let mut stack = cell(4, CapacityUnit::Packets, Limit::Packets(100));
     stack.upf.poll.period = Duration::from_micros(997);
     stack.sdap.poll.period = Duration::from_micros(1_009);
-    stack.mac.slot.period = Duration::from_micros(10_007);
+    stack.mac.slot_mut().period = Duration::from_micros(10_007);
     let interval = Interval::Normal { mean: ms(20), sd: ms(5) };
     let result = run(&world(stack, vec![udp("game", 100, interval)], ms(600_000)));
     close(result.flows[0].delay.mean_ms, (0.997 + 1.009 + 10.007) / 2.0, 0.01, "mean delay");
@@ -120,7 +120,7 @@ fn polls_add_half_of_their_period_each_and_the_slot_its_half() {
 fn the_round_trip_of_an_idle_path_is_the_sum_of_its_delays() {
     // 10 ms there, 10 ms back, and on average 0.5 ms of slot; the core's 1 Gbit/s adds 12 us.
     let mut stack = cell(20, CapacityUnit::Packets, Limit::Packets(1_000));
-    stack.mac.slot = on_time(Duration::from_micros(1));
+    *stack.mac.slot_mut() = on_time(Duration::from_micros(1));
     let mut config = world(stack, vec![tcp("short", cubic(), Some(1_448))], ms(500));
     config.warmup = Duration::ZERO;
     let result = run(&config);

@@ -138,7 +138,7 @@ fn lost_acknowledgements_of_an_upload_leave_no_trace_in_the_arena() {
     // A cell that carries a packet each 10 ms, shared with a flood: most acknowledgements are
     // dropped.
     let mut stack = cell(1, CapacityUnit::Packets, Limit::Packets(5));
-    stack.mac.slot.period = ms(10);
+    stack.mac.slot_mut().period = ms(10);
     let flows = vec![upload("up", cubic(), None), udp("flood", 1_000, Interval::Constant(ms(2)))];
     let mut config = world(stack, flows, ms(10_000));
     config.uplink.rate = BitRate(50_000_000);

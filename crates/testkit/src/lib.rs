@@ -7,8 +7,8 @@ use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
-    SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, FiveTuple, MacConfig, PacketDetectionRule, PacketsConfig, PdcpConfig, PollConfig,
+    QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_run::results::RunResult;
 use justfull_run::{
@@ -50,8 +50,13 @@ pub fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> StackConfig 
         upf: UpfConfig::default(),
         sdap: SdapConfig::default(),
         rlc: RlcConfig { queue: QueueConfig::tail_drop(rlc_limit), ..RlcConfig::default() },
-        mac: MacConfig { slot: on_time(ms(1)), ..MacConfig::default() },
-        channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit }),
+        mac: match unit {
+            CapacityUnit::Packets => MacConfig::Packets(PacketsConfig { slot: on_time(ms(1)) }),
+            CapacityUnit::Bytes => {
+                MacConfig::Bytes(BytesConfig { slot: on_time(ms(1)), ..BytesConfig::default() })
+            }
+        },
+        channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
         ues: vec![Arc::new(UeConfig {
             drbs: 1,
             qos_flows: vec![flow(1, 0), flow(9, 1)],
@@ -72,6 +77,19 @@ pub fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> StackConfig 
         seed: 1,
         assert_bound: true,
     }
+}
+
+/// The settings of resource blocks in `stack`. A cell of another MAC gets one of resource blocks with
+/// the same slots.
+///
+/// # Panics
+/// Never.
+pub fn rb(stack: &mut StackConfig) -> &mut RbConfig {
+    if stack.mac.carrier().is_none() {
+        stack.mac = MacConfig::Rb(RbConfig { slot: *stack.mac.slot(), ..RbConfig::default() });
+    }
+    let MacConfig::Rb(rb) = &mut stack.mac else { panic!("it has just got them") };
+    rb
 }
 
 fn flow(name: &str, protocol: Protocol, traffic: Traffic) -> FlowConfig {

@@ -242,7 +242,6 @@ fn chain(
         n_prb: quality.n_prb,
         numerology: quality.numerology,
         layers: quality.layers,
-        unit: CapacityUnit::Bytes,
         ..MarkovConfig::default()
     })
 }
@@ -309,7 +308,7 @@ impl Fitted {
         let _ = write!(
             out,
             "[channel]\nkind = \"markov\"\nfit = \"custom\"\nstep = \"{}\"\nmap = \"{}\"\nn_prb = \
-             {}\nnumerology = {}\nlayers = {}\nunit = \"bytes\"\nstates = [{}]\nmatrix = [\n",
+             {}\nnumerology = {}\nlayers = {}\nstates = [{}]\nmatrix = [\n",
             c.step,
             c.map.name(),
             c.n_prb,
@@ -394,14 +393,15 @@ pub fn synthesise(
         "at most 1s",
         "a CQI is taken to hold for a second",
     )?;
+    // The shipped chains are fits of whole packets (T20).
+    let (unit, worth) = match config.fit {
+        Fit::Custom => (CapacityUnit::Bytes, 1),
+        _ => (CapacityUnit::Packets, config.packet_bytes.0),
+    };
     let mut channel = Channel::new(
         &ChannelConfig::Markov(config.clone()),
-        &ChannelContext { key: stream_key(seed, "trace"), slot: step, bandwidth: None },
+        &ChannelContext { key: stream_key(seed, "trace"), slot: step, unit, bandwidth: None },
     )?;
-    let worth = match config.unit {
-        CapacityUnit::Packets => config.packet_bytes.0,
-        CapacityUnit::Bytes => 1,
-    };
     let count = duration.as_nanos().div_ceil(step.as_nanos());
     ensure(
         (1..=super::MAX_INTERVALS as u64).contains(&count),

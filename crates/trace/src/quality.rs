@@ -19,12 +19,11 @@ pub(crate) fn capacity_of_cqi(
         cqi: (0..=15).collect(),
         row: RowLength::Slots(1),
         at_end: AtEnd::Hold,
-        unit: CapacityUnit::Bytes,
         ..quality.clone()
     };
     let channel = Channel::new(
         &ChannelConfig::CqiRows(rows),
-        &ChannelContext { key: 0, slot: interval, bandwidth: None },
+        &ChannelContext { key: 0, slot: interval, unit: CapacityUnit::Bytes, bandwidth: None },
     );
     let channel = channel.map_err(|e| ConfigError {
         field: if e.field == "slot" { "interval".into() } else { e.field },

@@ -163,7 +163,7 @@ fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made,
         if !more || comparable(&outcome) || outcome.interrupted || outcome.report.fault.is_some() {
             break (outcome, beside.proxy);
         }
-        let took = chosen.config.stack.mac.slot.period.times(outcome.report.lateness.slots);
+        let took = chosen.config.stack.mac.slot().period.times(outcome.report.lateness.slots);
         left = left.saturating_sub(took + PAUSE);
         say(&format!("{}: late after {took}; once more in {PAUSE}", chosen.job.method));
         pause(stop);

@@ -21,10 +21,10 @@ use justfull_net::SystemError;
 use justfull_net::capabilities;
 use justfull_net::clock::{PRIORITY, Priority, SlotClock, raise_priority, wake_period};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
+use justfull_ran::channel::{ChannelConfig, ConstantConfig};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
-    SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig,
+    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
 use std::sync::Arc;
@@ -50,11 +50,11 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
                 queue: QueueConfig::tail_drop(Limit::Bytes(RLC_BYTES)),
                 ..RlcConfig::default()
             },
-            mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
-            channel: ChannelConfig::Constant(ConstantConfig {
-                per_slot,
-                unit: CapacityUnit::Bytes,
+            mac: MacConfig::Bytes(BytesConfig {
+                slot: PollConfig::every(slot),
+                ..BytesConfig::default()
             }),
+            channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
             ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],

@@ -5,11 +5,11 @@ use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Ecn, Event, Lateness as PollLateness, Qfi, Ratio};
 use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, McsConfig};
+use justfull_ran::channel::{ChannelConfig, ConstantConfig, McsConfig};
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::{
-    CarrierConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
-    QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
+    QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_run::{FlowConfig, Interval, Tap, Traffic, UplinkConfig};
 use justfull_sim::World;
@@ -190,11 +190,8 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             upf: UpfConfig::default(),
             sdap: SdapConfig::default(),
             rlc: RlcConfig { queue: rlc, ..RlcConfig::default() },
-            mac: MacConfig { slot: poll, ..MacConfig::default() },
-            channel: ChannelConfig::Constant(ConstantConfig {
-                per_slot,
-                unit: CapacityUnit::Bytes,
-            }),
+            mac: MacConfig::Bytes(BytesConfig { slot: poll, ..BytesConfig::default() }),
+            channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
             ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig {
@@ -371,13 +368,14 @@ fn in_resource_blocks_the_way_to_the_ue_is_told_and_what_the_air_loses_gives_its
     let mut config = config(ms(1), 1_500, droptail(), vec![source(100, 4_000)]);
     config.duration = ms(4_000);
     config.stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
-    config.stack.mac.carrier = Some(CarrierConfig::default());
-    config.stack.mac.harq = HarqConfig {
+    let harq = HarqConfig {
         bler: Ratio(0.3),
         combining: Ratio(1.0),
         transmissions: 2,
         ..HarqConfig::default()
     };
+    let slot = *config.stack.mac.slot();
+    config.stack.mac = MacConfig::Rb(RbConfig { slot, harq, ..RbConfig::default() });
     config.air_delay = ms(3);
     let packets = (0..900).map(|i| (at(i * 4_003), udp(SERVER, UE, 6000, 100)));
     let mut bench = Bench::new(packets.collect(), Vec::new());

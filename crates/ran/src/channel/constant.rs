@@ -4,7 +4,7 @@
 //! Weakness: hides every effect of fading; a queue that is right here may starve or bloat on a real
 //! channel. Deviations: none.
 
-use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings, MAX_AMOUNT};
+use super::{ChannelContext, ChannelModel, ChannelSettings, MAX_AMOUNT};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Instant, params};
 
@@ -13,18 +13,12 @@ params! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct ConstantConfig {
         /// Amount that every slot offers.
-        per_slot: u64 as "packets or bytes, as `unit` says" = 4,
+        per_slot: u64 as "packets or bytes, as mac.kind says" = 4,
             within(1, MAX_AMOUNT), "a channel that carries nothing never drains a queue";
-        /// What the amount counts; it is the unit in which the MAC pulls.
-        unit: CapacityUnit = CapacityUnit::Packets;
     }
 }
 
-impl ChannelSettings for ConstantConfig {
-    fn unit(&self) -> CapacityUnit {
-        self.unit
-    }
-}
+impl ChannelSettings for ConstantConfig {}
 
 /// A running constant channel.
 #[derive(Clone, Debug)]

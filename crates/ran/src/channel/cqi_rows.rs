@@ -18,7 +18,7 @@
 
 use super::quality::{Levels, quality_params};
 use super::timeline::{AtEnd, RowLength, Timeline};
-use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings};
+use super::{ChannelContext, ChannelModel, ChannelSettings};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
@@ -44,10 +44,6 @@ quality_params! {
 }
 
 impl ChannelSettings for CqiRowsConfig {
-    fn unit(&self) -> CapacityUnit {
-        self.unit
-    }
-
     fn map(&self) -> Option<CqiToMcs> {
         Some(self.map)
     }
@@ -70,7 +66,7 @@ impl CqiRows {
         Ok(Self {
             cqi: config.cqi.as_slice().into(),
             timeline: Timeline::new(config.row, config.at_end, config.cqi.len()),
-            levels: Levels::new(&config.quality(), context.slot)?,
+            levels: Levels::new(&config.quality(), context)?,
         })
     }
 }

@@ -31,7 +31,7 @@
 //! chance in place of a trace.
 
 use super::quality::{Levels, quality_params};
-use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings};
+use super::{ChannelContext, ChannelModel, ChannelSettings};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -138,10 +138,6 @@ fn custom(rows: &[Vec<u32>], states: &[u8]) -> Result<Matrix, ConfigError> {
 }
 
 impl ChannelSettings for MarkovConfig {
-    fn unit(&self) -> CapacityUnit {
-        self.unit
-    }
-
     fn map(&self) -> Option<CqiToMcs> {
         Some(self.map)
     }
@@ -187,7 +183,7 @@ impl Markov {
                 *weight = sum;
             }
         }
-        let levels = Levels::new(&config.quality(), slot)?;
+        let levels = Levels::new(&config.quality(), context)?;
         // The start is at CQI 8 or the next one above it.
         let above = states.iter().enumerate().filter(|(_, cqi)| **cqi >= 8);
         let state = above.min_by_key(|(_, cqi)| **cqi).map_or(states.len() - 1, |(state, _)| state);

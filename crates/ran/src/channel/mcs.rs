@@ -75,7 +75,7 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "mcs",
     kind: "channel",
     title: "modulation and coding schemes, row by row",
-    text: "Each row is an MCS. It needs a carrier (mac.carrier), which says what n resource \
+    text: "Each row is an MCS. It needs mac.kind rb, whose carrier says what n resource \
            blocks carry at it.",
     sources: "A21 section V-C; TS 36.213 section 7.1.7; TS 38.214 section 5.1.3",
     deviations: "none",

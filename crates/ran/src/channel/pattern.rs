@@ -12,12 +12,14 @@
 //! Deviations: none.
 
 use super::{
-    AMOUNTS, AMOUNTS_SOURCE, ChannelContext, ChannelModel, ChannelSettings, are_amounts, narrow,
+    AMOUNTS, AMOUNTS_SOURCE, CapacityUnit, ChannelContext, ChannelModel, ChannelSettings,
+    are_amounts, narrow,
 };
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
+use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Instant, params};
 
 params! {
@@ -44,7 +46,13 @@ pub struct Pattern {
 
 impl Pattern {
     /// The pattern of a valid `config`.
-    pub(super) fn new(config: &PatternConfig, _: &ChannelContext) -> Result<Self, ConfigError> {
+    pub(super) fn new(
+        config: &PatternConfig,
+        context: &ChannelContext,
+    ) -> Result<Self, ConfigError> {
+        let in_bytes = context.unit == CapacityUnit::Bytes;
+        let allowed = "another kind, or with mac.kind bytes, dch or hsdpa";
+        ensure(in_bytes, "kind", &"pattern", allowed, "its amounts are bytes")?;
         let bytes = config.bytes.iter().map(|&bytes| narrow(bytes)).collect();
         Ok(Self { bytes, slot: 0, place: 0 })
     }

@@ -1,8 +1,8 @@
 //! From channel quality to capacity: CQI, then MCS, then transport block, then packets or bytes of
 //! a slot.
 
-use super::CapacityUnit;
 use super::share::Share;
+use super::{CapacityUnit, ChannelContext};
 use alloc::format;
 use justfull_base::{Bytes, ConfigError, Duration};
 use justfull_phy::cqi::{self, CqiToMcs, McsTable};
@@ -21,7 +21,6 @@ pub(super) struct QualityConfig {
     pub(super) n_prb: u16,
     pub(super) numerology: u8,
     pub(super) layers: u8,
-    pub(super) unit: CapacityUnit,
     pub(super) packet_bytes: Bytes,
     pub(super) interval: Duration,
     pub(super) min_packets: u64,
@@ -58,9 +57,7 @@ macro_rules! quality_params {
                     "1 or 2 with an LTE map, 1 to 4 with an NR map",
                     |c| (1..=if c.quality().is_lte() { 2 } else { 4 }).contains(&c.layers),
                 ), "TS 36.213 section 7.1.7.2.2, TS 38.211 section 7.3.1.3";
-                /// The unit in which the MAC pulls.
-                unit: CapacityUnit = CapacityUnit::Packets;
-                /// Size of a packet when the unit is packets.
+                /// Size of a packet where grants count packets.
                 packet_bytes: Bytes = Bytes(1460),
                     within(Bytes(1), Bytes(65_535)), super::rows::PACKET_SOURCE;
                 /// Whole packets are counted per interval (T20: the MAC's tick) and shared among
@@ -86,7 +83,6 @@ macro_rules! quality_params {
                     n_prb: self.n_prb,
                     numerology: self.numerology,
                     layers: self.layers,
-                    unit: self.unit,
                     packet_bytes: self.packet_bytes,
                     interval: self.interval,
                     min_packets: self.min_packets,
@@ -166,15 +162,19 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// The levels of a valid `config` for slots of length `slot`.
+    /// The levels of a valid `config` in the cell of `context`.
     ///
     /// In packets: `clamp(floor(TBS interval / (period 8 packet_bytes)), min, max)` per interval,
     /// shared among its slots; with slots as long as the interval this is the rule of T20's
     /// program. In bytes: all bits of the transport blocks, returned as whole bytes with the rest
     /// carried over.
-    pub(super) fn new(config: &QualityConfig, slot: Duration) -> Result<Self, ConfigError> {
+    pub(super) fn new(
+        config: &QualityConfig,
+        context: &ChannelContext,
+    ) -> Result<Self, ConfigError> {
+        let slot = context.slot;
         let (bits, period) = config.blocks()?;
-        match config.unit {
+        match context.unit {
             CapacityUnit::Packets => {
                 let amounts = bits.map(|bits| packets(bits, period, config));
                 let share = if slot == config.interval {

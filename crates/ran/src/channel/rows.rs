@@ -42,11 +42,9 @@ params! {
             above(Duration::ZERO).to(Duration::from_secs(3600)), INTERVAL_SOURCE;
         /// After the last row: keep it, begin again, or carry nothing.
         at_end: AtEnd = AtEnd::Loop;
-        /// What one of the amounts is worth when `unit` is bytes; 1B for a trace in bytes.
+        /// What one of the amounts is worth where grants count bytes; 1B for a trace in bytes.
         packet_bytes: Bytes = Bytes(1460),
             within(Bytes(1), Bytes(65_535)), PACKET_SOURCE;
-        /// The unit in which the MAC pulls.
-        unit: CapacityUnit = CapacityUnit::Packets;
     }
 }
 
@@ -55,11 +53,7 @@ pub(super) const INTERVAL_SOURCE: &str = "T20's program counts packets per 10ms"
 /// Why sizes of packets have bounds.
 pub(super) const PACKET_SOURCE: &str = "RFC 791 section 3.1: the total length has 16 bits";
 
-impl ChannelSettings for RowsConfig {
-    fn unit(&self) -> CapacityUnit {
-        self.unit
-    }
-}
+impl ChannelSettings for RowsConfig {}
 
 /// A running capacity trace.
 #[derive(Clone, Debug)]
@@ -72,7 +66,7 @@ pub struct Rows {
 impl Rows {
     /// The trace of a valid `config`.
     pub(super) fn new(config: &RowsConfig, context: &ChannelContext) -> Result<Self, ConfigError> {
-        let worth = match config.unit {
+        let worth = match context.unit {
             CapacityUnit::Packets => 1,
             CapacityUnit::Bytes => config.packet_bytes.0,
         };

@@ -10,9 +10,22 @@ use justfull_phy::CqiToMcs;
 const TICK: Duration = Duration::from_millis(10);
 const SUBFRAME: Duration = Duration::from_millis(1);
 
-fn build(config: ChannelConfig, slot: Duration) -> Channel {
-    Channel::new(&config, &ChannelContext { key: 1, slot, bandwidth: None })
-        .expect("a valid channel")
+fn context(unit: CapacityUnit, slot: Duration) -> ChannelContext {
+    ChannelContext { key: 1, slot, unit, bandwidth: None }
+}
+
+fn build(unit: CapacityUnit, config: &ChannelConfig, slot: Duration) -> Channel {
+    Channel::new(config, &context(unit, slot)).expect("a valid channel")
+}
+
+/// With amounts in packets.
+fn in_packets(config: ChannelConfig, slot: Duration) -> Channel {
+    build(CapacityUnit::Packets, &config, slot)
+}
+
+/// With amounts in bytes.
+fn in_bytes(config: ChannelConfig, slot: Duration) -> Channel {
+    build(CapacityUnit::Bytes, &config, slot)
 }
 
 /// The first `n` capacities, pulled on time.
@@ -24,46 +37,56 @@ fn cqi_rows(cqi: Vec<u8>) -> CqiRowsConfig {
     CqiRowsConfig { cqi, row: RowLength::Slots(1), ..CqiRowsConfig::default() }
 }
 
-fn all_kinds() -> Vec<ChannelConfig> {
+fn all_kinds() -> Vec<(CapacityUnit, ChannelConfig)> {
     vec![
-        ChannelConfig::Constant(ConstantConfig::default()),
-        ChannelConfig::Pattern(PatternConfig::default()),
-        ChannelConfig::Rows(RowsConfig { amounts: vec![6, 4, 0, 15], ..RowsConfig::default() }),
-        ChannelConfig::CqiRows(CqiRowsConfig {
-            cqi: vec![9, 15, 0, 3],
-            row: RowLength::Time(Duration::from_millis(30)),
-            unit: CapacityUnit::Bytes,
-            ..CqiRowsConfig::default()
-        }),
-        ChannelConfig::Markov(MarkovConfig { step: TICK, ..MarkovConfig::default() }),
-        ChannelConfig::Markov(MarkovConfig {
-            fit: Fit::TrainLike,
-            step: TICK,
-            unit: CapacityUnit::Bytes,
-            map: CqiToMcs::NrTable2,
-            n_prb: 51,
-            numerology: 1,
-            layers: 2,
-            ..MarkovConfig::default()
-        }),
+        (CapacityUnit::Packets, ChannelConfig::Constant(ConstantConfig::default())),
+        (CapacityUnit::Bytes, ChannelConfig::Pattern(PatternConfig::default())),
+        (
+            CapacityUnit::Packets,
+            ChannelConfig::Rows(RowsConfig { amounts: vec![6, 4, 0, 15], ..RowsConfig::default() }),
+        ),
+        (
+            CapacityUnit::Bytes,
+            ChannelConfig::CqiRows(CqiRowsConfig {
+                cqi: vec![9, 15, 0, 3],
+                row: RowLength::Time(Duration::from_millis(30)),
+                ..CqiRowsConfig::default()
+            }),
+        ),
+        (
+            CapacityUnit::Packets,
+            ChannelConfig::Markov(MarkovConfig { step: TICK, ..MarkovConfig::default() }),
+        ),
+        (
+            CapacityUnit::Bytes,
+            ChannelConfig::Markov(MarkovConfig {
+                fit: Fit::TrainLike,
+                step: TICK,
+                map: CqiToMcs::NrTable2,
+                n_prb: 51,
+                numerology: 1,
+                layers: 2,
+                ..MarkovConfig::default()
+            }),
+        ),
     ]
 }
 
 #[test]
 fn each_cqi_carries_as_many_packets_as_in_the_program_of_t20() {
-    let mut channel = build(ChannelConfig::CqiRows(cqi_rows((0..=15).collect())), TICK);
+    let mut channel = in_packets(ChannelConfig::CqiRows(cqi_rows((0..=15).collect())), TICK);
     let want = [0, 1, 1, 1, 2, 2, 3, 3, 4, 6, 6, 7, 9, 10, 12, 15];
     assert_eq!(run(&mut channel, TICK, 16), want);
 }
 
 #[test]
 fn a_block_of_25_prbs_at_mcs_28_carries_2292_bytes_per_subframe() {
-    let config = CqiRowsConfig { unit: CapacityUnit::Bytes, ..cqi_rows(vec![15]) };
+    let config = cqi_rows(vec![15]);
     assert_eq!(
-        run(&mut build(ChannelConfig::CqiRows(config.clone()), SUBFRAME), SUBFRAME, 2),
+        run(&mut in_bytes(ChannelConfig::CqiRows(config.clone()), SUBFRAME), SUBFRAME, 2),
         [2292, 2292]
     );
-    assert_eq!(run(&mut build(ChannelConfig::CqiRows(config), TICK), TICK, 1), [22_920]);
+    assert_eq!(run(&mut in_bytes(ChannelConfig::CqiRows(config), TICK), TICK, 1), [22_920]);
 }
 
 #[test]
@@ -71,14 +94,13 @@ fn an_nr_block_comes_once_per_slot_of_its_numerology() {
     let half = Duration::from_micros(500);
     let at = |numerology, slot| {
         let config = CqiRowsConfig {
-            unit: CapacityUnit::Bytes,
             map: CqiToMcs::NrTable2,
             n_prb: 273,
             numerology,
             layers: 4,
             ..cqi_rows(vec![15])
         };
-        run(&mut build(ChannelConfig::CqiRows(config), slot), slot, 1)[0]
+        run(&mut in_bytes(ChannelConfig::CqiRows(config), slot), slot, 1)[0]
     };
     // 144 elements x 273 blocks x 8 bits x 4 layers x 948/1024 = 1 164 618 bits before rounding to
     // a block.
@@ -91,12 +113,12 @@ fn an_nr_block_comes_once_per_slot_of_its_numerology() {
 #[test]
 fn out_of_range_carries_nothing_even_where_a_map_answers_it() {
     let config = CqiRowsConfig { map: CqiToMcs::Oai, ..cqi_rows(vec![0, 1]) };
-    assert_eq!(run(&mut build(ChannelConfig::CqiRows(config), TICK), TICK, 2), [0, 1]);
+    assert_eq!(run(&mut in_packets(ChannelConfig::CqiRows(config), TICK), TICK, 2), [0, 1]);
 }
 
 #[test]
 fn the_default_pattern_is_the_cell_of_a21() {
-    let mut channel = build(ChannelConfig::Pattern(PatternConfig::default()), SUBFRAME);
+    let mut channel = in_bytes(ChannelConfig::Pattern(PatternConfig::default()), SUBFRAME);
     let frames = run(&mut channel, SUBFRAME, 100);
     assert_eq!(frames.iter().sum::<u64>() * 8 * 10, 17_184_000, "bit/s");
     assert_eq!(frames.iter().filter(|&&bytes| bytes == 1572).count(), 20);
@@ -116,9 +138,10 @@ fn a_trace_keeps_its_rate_whatever_the_length_of_a_slot() {
         (500, CapacityUnit::Bytes, 1460),
     ] {
         let slot = Duration::from_micros(slot_us);
-        let config = RowsConfig { amounts: amounts.clone(), unit, ..RowsConfig::default() };
+        let config = RowsConfig { amounts: amounts.clone(), ..RowsConfig::default() };
         let slots = 7_000_000 / slot_us;
-        let sum: u64 = run(&mut build(ChannelConfig::Rows(config), slot), slot, slots).iter().sum();
+        let sum: u64 =
+            run(&mut build(unit, &ChannelConfig::Rows(config), slot), slot, slots).iter().sum();
         assert_eq!(sum, want * worth, "{slot_us} us, {unit:?}");
     }
 }
@@ -132,7 +155,7 @@ fn a_row_of_100_ticks_is_in_force_for_100_ticks_that_come_late() {
         ..RowsConfig::default()
     };
     let late = Duration::from_micros(10_110);
-    let got = run(&mut build(ChannelConfig::Rows(config), TICK), late, 201);
+    let got = run(&mut in_packets(ChannelConfig::Rows(config), TICK), late, 201);
     assert!(
         got[..100].iter().all(|&n| n == 6)
             && got[100..200].iter().all(|&n| n == 4)
@@ -142,9 +165,9 @@ fn a_row_of_100_ticks_is_in_force_for_100_ticks_that_come_late() {
 
 #[test]
 fn what_was_foretold_is_what_comes() {
-    for config in all_kinds() {
+    for (unit, config) in all_kinds() {
         for slot in [SUBFRAME, TICK] {
-            let mut channel = build(config.clone(), slot);
+            let mut channel = build(unit, &config, slot);
             let mut rng = Rng::stream(7, "lateness");
             let mut pulls = Vec::new();
             let mut at = Instant::ZERO;
@@ -164,21 +187,14 @@ fn what_was_foretold_is_what_comes() {
 
 #[test]
 fn a_clone_goes_on_as_its_original() {
-    for config in all_kinds() {
-        let mut original = build(config, TICK);
+    for (unit, config) in all_kinds() {
+        let mut original = build(unit, &config, TICK);
         run(&mut original, TICK, 50);
         let mut copy = original.clone();
         for k in 50..300 {
             let now = Instant::ZERO + TICK.times(k);
             assert_eq!(original.capacity(k, now), copy.capacity(k, now));
         }
-    }
-}
-
-#[test]
-fn every_unit_is_the_configured_one() {
-    for config in all_kinds() {
-        assert_eq!(build(config.clone(), TICK).unit(), config.unit());
     }
 }
 
@@ -200,7 +216,7 @@ fn shipped_chains_have_the_stated_statistics_and_those_are_the_traces() {
         (Fit::TrainLike, (4.662, 2.607, 0.763), (4.650, 2.603, 0.764)),
     ] {
         let config = MarkovConfig { fit, step: TICK, ..MarkovConfig::default() };
-        let mut channel = build(ChannelConfig::Markov(config), TICK);
+        let mut channel = in_packets(ChannelConfig::Markov(config), TICK);
         let got = statistics(&run(&mut channel, TICK, 400_000));
         for (got, stated, trace) in
             [(got.0, stated.0, trace.0), (got.1, stated.1, trace.1), (got.2, stated.2, trace.2)]
@@ -216,7 +232,7 @@ fn a_chain_is_the_same_for_every_method_whenever_it_is_asked() {
     let config = ChannelConfig::Markov(MarkovConfig::default());
     let second = Duration::from_secs(1);
     let mut seldom =
-        Channel::new(&config, &ChannelContext { key: 42, slot: TICK, bandwidth: None })
+        Channel::new(&config, &ChannelContext { key: 42, ..context(CapacityUnit::Packets, TICK) })
             .expect("valid");
     let mut often = seldom.clone();
     let every_tick = run(&mut often, TICK, 20_000);
@@ -228,8 +244,9 @@ fn a_chain_is_the_same_for_every_method_whenever_it_is_asked() {
             .zip(every_tick.chunks(100))
             .all(|(one, all)| all.iter().all(|a| a == one))
     );
-    let mut other = Channel::new(&config, &ChannelContext { key: 43, slot: TICK, bandwidth: None })
-        .expect("valid");
+    let mut other =
+        Channel::new(&config, &ChannelContext { key: 43, ..context(CapacityUnit::Packets, TICK) })
+            .expect("valid");
     assert_ne!(run(&mut other, TICK, 20_000), every_tick);
 }
 
@@ -238,7 +255,7 @@ fn first_states_of_many_keys_are_drawn_from_the_stationary_distribution() {
     let config =
         ChannelConfig::Markov(MarkovConfig { fit: Fit::TrainLike, ..MarkovConfig::default() });
     let first = |key| {
-        Channel::new(&config, &ChannelContext { key, slot: TICK, bandwidth: None })
+        Channel::new(&config, &ChannelContext { key, ..context(CapacityUnit::Packets, TICK) })
             .map_or(0, |c| c.peek(0, Instant::ZERO))
     };
     let sum: u64 = (0..20_000).map(first).sum();
@@ -251,17 +268,17 @@ fn the_cqi_behind_a_slot_is_told_where_there_is_one() {
     let second = |s| Instant::ZERO + Duration::from_secs(s);
     let mut trace = cqi_rows(vec![9, 4]);
     (trace.at_end, trace.row) = (AtEnd::Stop, RowLength::Slots(100));
-    let trace = build(ChannelConfig::CqiRows(trace), TICK);
+    let trace = in_packets(ChannelConfig::CqiRows(trace), TICK);
     assert_eq!([0, 1, 2].map(|s| trace.cqi(s * 100, second(s))), [Some(9), Some(4), None]);
-    let chain = build(ChannelConfig::Markov(MarkovConfig::default()), TICK);
+    let chain = in_packets(ChannelConfig::Markov(MarkovConfig::default()), TICK);
     let mut levels = cqi_rows((1..=15).collect());
     levels.row = RowLength::Slots(1);
-    let levels = build(ChannelConfig::CqiRows(levels), TICK);
+    let levels = in_packets(ChannelConfig::CqiRows(levels), TICK);
     for s in 0..200 {
         let cqi = chain.cqi(s * 100, second(s)).expect("a chain is always in a state");
         assert_eq!(chain.peek(s * 100, second(s)), levels.peek(u64::from(cqi) - 1, Instant::ZERO));
     }
-    assert_eq!(build(ChannelConfig::default(), TICK).cqi(0, Instant::ZERO), None);
+    assert_eq!(in_packets(ChannelConfig::default(), TICK).cqi(0, Instant::ZERO), None);
 }
 
 #[test]
@@ -269,7 +286,7 @@ fn a_custom_chain_steps_only_where_its_weights_allow() {
     // CQI q goes to q + 1, and 15 to 1.
     let matrix = (0..15).map(|i| (0..15).map(|j| u32::from(j == (i + 1) % 15)).collect()).collect();
     let config = MarkovConfig { fit: Fit::Custom, matrix, step: TICK, ..MarkovConfig::default() };
-    let got = run(&mut build(ChannelConfig::Markov(config), TICK), TICK, 45);
+    let got = run(&mut in_packets(ChannelConfig::Markov(config), TICK), TICK, 45);
     assert_eq!(got[..15], got[15..30]);
     let mut sorted = got[..15].to_vec();
     sorted.sort_unstable();
@@ -293,7 +310,7 @@ fn impossible_settings_are_refused_by_name() {
         change(&mut config);
         ChannelConfig::Markov(config)
     };
-    let constant = ConstantConfig { per_slot: 0, unit: CapacityUnit::Bytes };
+    let constant = ConstantConfig { per_slot: 0 };
     for (config, field) in [
         (ChannelConfig::Constant(constant), "per_slot"),
         (ChannelConfig::Pattern(PatternConfig { bytes: vec![] }), "bytes"),
@@ -327,10 +344,9 @@ fn impossible_settings_are_refused_by_name() {
         (markov(|c| (c.fit, c.matrix) = (Fit::Custom, vec![vec![0; 15]; 15])), "matrix[0]"),
         (markov(|c| (c.fit, c.matrix) = (Fit::Custom, vec![vec![1_000_001; 15]; 15])), "matrix[0]"),
     ] {
-        let refused =
-            Channel::new(&config, &ChannelContext { key: 1, slot: TICK, bandwidth: None })
-                .map(|_| ())
-                .map_err(|e| e.field);
+        let refused = Channel::new(&config, &context(CapacityUnit::Bytes, TICK))
+            .map(|_| ())
+            .map_err(|e| e.field);
         assert_eq!(refused, Err(String::from(field)), "{config:?}");
     }
 }
@@ -338,12 +354,10 @@ fn impossible_settings_are_refused_by_name() {
 #[test]
 fn a_slot_of_no_length_or_above_a_second_is_refused() {
     for slot in [Duration::ZERO, Duration::from_nanos(1_000_000_001)] {
-        let refused = Channel::new(
-            &ChannelConfig::default(),
-            &ChannelContext { key: 1, slot, bandwidth: None },
-        )
-        .map(|_| ())
-        .map_err(|e| e.field);
+        let refused =
+            Channel::new(&ChannelConfig::default(), &context(CapacityUnit::Packets, slot))
+                .map(|_| ())
+                .map_err(|e| e.field);
         assert_eq!(refused, Err(String::from("slot")));
     }
 }
@@ -352,7 +366,7 @@ fn a_slot_of_no_length_or_above_a_second_is_refused() {
 #[should_panic(expected = "the MAC pulled at")]
 #[cfg(debug_assertions)]
 fn time_that_runs_backwards_is_a_programmer_error() {
-    let mut channel = build(ChannelConfig::default(), TICK);
+    let mut channel = in_packets(ChannelConfig::default(), TICK);
     channel.capacity(0, Instant::from_nanos(5));
     channel.capacity(1, Instant::from_nanos(4));
 }
@@ -362,7 +376,7 @@ mod as_text {
     use super::*;
     #[test]
     fn a_kind_is_read_back_as_it_was_written() {
-        for config in all_kinds() {
+        for (_, config) in all_kinds() {
             let text = serde_json::to_string(&config).expect("written");
             assert_eq!(
                 serde_json::from_str::<ChannelConfig>(&text).expect("read"),

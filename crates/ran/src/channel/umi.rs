@@ -309,7 +309,7 @@ impl Umi {
     /// The channel of a valid `config`.
     pub(super) fn new(config: &UmiConfig, context: &ChannelContext) -> Result<Self, ConfigError> {
         let Some(hertz) = context.bandwidth else {
-            let allowed = "another kind, or with mac.carrier";
+            let allowed = "another kind, or with mac.kind rb";
             let why = "the carrier's width says how much noise there is";
             return Err(ConfigError::new("kind", &"umi", allowed, why));
         };
@@ -353,7 +353,7 @@ pub const DOC: MethodDoc = MethodDoc {
            take away; powers and thermal noise give the SINR, that the CQI and the MCS. A block \
            fails as its MCS and the SINR of its slot say, so that a report which is late \
            (mac.cqi_delay) costs blocks, and mac.harq.bler stays 0. It needs a carrier \
-           (mac.carrier) of NR. Settings for the scene of R22: docs/guide/radio.md.",
+           (mac.kind rb) of NR. Settings for the scene of R22: docs/guide/radio.md.",
     sources: "TR 38.901 sections 7.4.1 to 7.4.4, UMi street canyon; R22 section 4, Tables 1 and 2; \
               TR 36.942 Annex A.1 (SINR to CQI); Cai and Giannakis 2003 (shadow fading)",
     deviations: "sight by geometry, not by chance; no small-scale fading, interference or beam \

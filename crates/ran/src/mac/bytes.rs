@@ -6,11 +6,51 @@
 //! get the same, and a bearer that gets nothing costs nothing.
 
 use super::turns::Turns;
-use super::{Cell, SlotService, SlotUse};
+use super::{Cell, MacSettings, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
+use crate::carried::Carried;
 use crate::channel::Channel;
+use crate::config::{CellContext, PollConfig};
 use crate::limiter::RlcView;
-use justfull_base::Probe;
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Probe, params};
+
+params! {
+    /// Settings of slots of bytes.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BytesConfig {
+        /// The slots: when the MAC pulls; the period must not be 0.
+        slot: PollConfig = PollConfig::every(Duration::from_millis(1));
+        /// Header bytes that each bearer with data costs per slot.
+        overhead: justfull_base::Bytes = justfull_base::Bytes(0);
+    }
+}
+
+/// Description.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "bytes",
+    kind: "MAC",
+    title: "slots of bytes",
+    text: "The channel says how many bytes a slot carries. Bearers get equal parts and cut the \
+           packet at the end of their part; what one does not need goes to the others.",
+    sources: "none",
+    deviations: "there are no headers but `overhead`: PDCP and RLC have no settings",
+    params: BytesConfig::params,
+};
+
+impl MacSettings for BytesConfig {
+    fn carried(&self) -> Carried {
+        Carried::bytes(self.overhead.0)
+    }
+
+    fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
+        cell.refuse_rlc()
+    }
+
+    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        super::NO_PDCP
+    }
+}
 
 /// Smallest part in bytes: about a resource block group of a small carrier (at MCS 28 a pair of
 /// LTE's resource blocks carries 88 B).
@@ -20,15 +60,15 @@ const LEAST_PART: u64 = 128;
 const FEW: u64 = 16;
 
 /// See the module's page.
-pub(crate) struct Bytes {
+pub struct Bytes {
     turns: Turns,
     /// Header bytes that each bearer with data costs per slot.
     overhead: u64,
 }
 
 impl Bytes {
-    pub(super) fn new(overhead: u64) -> Self {
-        Self { turns: Turns::default(), overhead }
+    pub(super) fn new(config: &BytesConfig, _: &CellContext<'_>) -> Result<Self, ConfigError> {
+        Ok(Self { turns: Turns::default(), overhead: config.overhead.0 })
     }
 
     /// The turn of bearer `id`, which may take up to `grant` bytes. Returns how many it took, and

@@ -12,19 +12,76 @@
 //! process knows neither power control nor fading. Deviations: no transport format selection (a
 //! TTI carries any number of PDUs up to `pdus`); the UE has a TTI when it begins.
 
-use super::fixed::FixedPdus;
-use super::{Cell, SlotService, SlotUse};
+use super::fixed::{self, FixedPdus};
+use super::{Cell, MacSettings, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
-use crate::config::StackConfig;
-use crate::fixed_pdus::DchConfig;
+use crate::config::{CellContext, PollConfig};
 use crate::pdu::TbContent;
 use alloc::vec::Vec;
+use justfull_base::doc::MethodDoc;
+use justfull_base::error::ensure;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{Instant, Probe, Rng};
+use justfull_base::{ConfigError, Duration, Instant, Probe, Ratio, Rng, params};
+
+params! {
+    /// Settings of dedicated channels.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DchConfig: "P06 section V-A" {
+        /// The slots are the TTIs: 10ms, 20ms, 40ms or 80ms.
+        slot: PollConfig = PollConfig::every(Duration::from_millis(10));
+        /// Most PDUs of the RLC that a bearer sends in a TTI.
+        pdus: u32 as "PDUs" = 4, within(1, 4096), "a bearer that carries nothing never drains";
+        /// Mean share of the TTIs of a bearer that are lost.
+        loss: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(0.9));
+        /// Mean number of TTIs that are lost in a row.
+        burst: f64 as "TTIs" = 1.0, within(1.0, 1e6).and("at least loss / (1 - loss)", |c| {
+            c.burst * (1.0 - c.loss.0) >= c.loss.0 - 1e-9
+        }), "a run of TTIs that are not lost has at least one";
+        /// Time from a STATUS PDU of the UE to the sender's RLC, besides its wait in the UE's queue
+        /// as one PDU of the RLC, if `uplink` has a rate or grants.
+        status_delay: Duration = Duration::from_millis(8);
+    }
+}
+
+/// Description.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "dch",
+    kind: "MAC",
+    title: "Dedicated channels of UMTS",
+    text: "Each bearer may send `pdus` PDUs in each TTI, whatever others do, or fewer where the \
+           channel carries fewer bytes of payload. TTIs are lost whole, in bursts; the RLC sends \
+           again what they held.",
+    sources: "TS 25.301 section 5.2.1; TS 25.302 section 7.1.2; P06 section V-A",
+    deviations: "any number of PDUs up to `pdus` is a transport format; the loss follows no \
+                 fading; the UE has a TTI when it begins",
+    params: DchConfig::params,
+};
+
+impl MacSettings for DchConfig {
+    fn pdu_header(&self) -> Option<u8> {
+        fixed::PDU_HEADER
+    }
+
+    fn status_way(&self) -> Option<Duration> {
+        Some(self.status_delay)
+    }
+
+    fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
+        let slot = self.slot.period;
+        let known = [10, 20, 40, 80].map(Duration::from_millis).contains(&slot);
+        let bound = "10ms, 20ms, 40ms or 80ms with mac.kind dch: the TTI";
+        ensure(known, "mac.slot.period", &slot, bound, "TS 25.302 section 7.1.2")?;
+        fixed::pdu(cell).map(|_| ())
+    }
+
+    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        fixed::UNREAD
+    }
+}
 
 /// See the module's page.
-pub(crate) struct Dch {
+pub struct Dch {
     fixed: FixedPdus,
     most: u32,
     /// PDUs in a TTI that the bearers' AQMs were told last, where UEs share a channel.
@@ -35,14 +92,14 @@ pub(crate) struct Dch {
 }
 
 impl Dch {
-    pub(super) fn new(config: &StackConfig, dch: &DchConfig, (pdu, header): (u32, u32)) -> Self {
-        let fixed = FixedPdus::new(config, pdu, header);
-        let key = stream_key(config.seed, "mac.dch.loss");
+    pub(super) fn new(dch: &DchConfig, cell: &CellContext<'_>) -> Result<Self, ConfigError> {
+        let fixed = FixedPdus::new(cell, dch.status_delay)?;
+        let key = stream_key(cell.seed, "mac.dch.loss");
         let lossy = dch.loss.0 > 0.0;
         let losses = (0..if lossy { fixed.bearers() as u64 } else { 0 })
             .map(|bearer| Gilbert::new(dch, mix(key ^ bearer)))
             .collect();
-        Self { fixed, most: dch.pdus, told: None, losses, content: TbContent::default() }
+        Ok(Self { fixed, most: dch.pdus, told: None, losses, content: TbContent::default() })
     }
 
     /// PDUs that a bearer sends in a TTI in which its UE's channel carries `capacity` bytes.
@@ -206,8 +263,12 @@ mod tests {
     use super::*;
     use justfull_base::Ratio;
 
+    fn config(loss: f64, burst: f64) -> DchConfig {
+        DchConfig { loss: Ratio(loss), burst, ..DchConfig::default() }
+    }
+
     fn process(loss: f64, burst: f64, seed: u64) -> Gilbert {
-        Gilbert::new(&DchConfig { pdus: 4, loss: Ratio(loss), burst }, seed)
+        Gilbert::new(&config(loss, burst), seed)
     }
 
     /// Share of lost TTIs and mean length of their runs over 400 000 TTIs.
@@ -239,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_run_of_good_ttis_is_not_shorter_than_one() {
-        let config = |loss, burst| DchConfig { pdus: 4, loss: Ratio(loss), burst }.validate();
+        let config = |loss, burst| config(loss, burst).validate();
         assert!(config(0.5, 1.0).is_ok() && config(0.9, 9.0).is_ok());
         for (loss, burst) in [(0.6, 1.0), (0.1, 0.9), (-0.1, 1.0), (1.0, 1e6), (0.1, f64::NAN)] {
             assert!(config(loss, burst).is_err(), "{loss} {burst}");

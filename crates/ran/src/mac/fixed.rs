@@ -6,12 +6,36 @@
 
 use super::Cell;
 use super::links::Links;
-use crate::bearer::{BearerId, Egress, Exit, Slot};
-use crate::config::StackConfig;
+use crate::bearer::{BearerId, Egress, Exit, Slot, UMTS_HEADER};
+use crate::config::CellContext;
 use crate::pdu::TbContent;
 use alloc::vec;
 use alloc::vec::Vec;
-use justfull_base::{BitRate, Instant, Probe};
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Probe};
+
+/// On a DTCH of its own MAC adds nothing to a PDU; on HS-DSCH not to the PDU (TS 25.321 sections
+/// 9.1.2 and 9.2.1).
+pub(super) const PDU_HEADER: Option<u8> = Some(0);
+
+const IN_SEQUENCE: &str = "the RLC of UMTS delivers in sequence, and its PDUs count their headers";
+
+/// What PDCP has no use for.
+pub(super) const UNREAD: &[(&str, &str)] = &[
+    ("pdcp.sn_bits", IN_SEQUENCE),
+    ("pdcp.t_reordering", IN_SEQUENCE),
+    ("pdcp.out_of_order", IN_SEQUENCE),
+];
+
+/// Bytes of a PDU of the RLC of `cell`.
+///
+/// # Errors
+/// Its mode has PDUs of many sizes.
+pub(super) fn pdu(cell: &CellContext<'_>) -> Result<u32, ConfigError> {
+    let mode = &cell.rlc.mode;
+    let allowed = "am with generation umts, with mac.kind dch or hsdpa";
+    let why = "only the RLC of UMTS has PDUs of one size (TS 25.322)";
+    mode.pdu().ok_or_else(|| ConfigError::new("rlc.mode", &mode.name(), allowed, why))
+}
 
 /// See the module's page.
 pub(super) struct FixedPdus {
@@ -29,20 +53,24 @@ pub(super) struct FixedPdus {
 }
 
 impl FixedPdus {
-    /// Of the cell of `config`, whose RLC has `pdu` bytes in each PDU, `header` of them its own.
-    pub(super) fn new(config: &StackConfig, pdu: u32, header: u32) -> Self {
+    /// Of `cell`, where a STATUS PDU takes `status_delay`.
+    ///
+    /// # Errors
+    /// See [`pdu`].
+    pub(super) fn new(cell: &CellContext<'_>, status_delay: Duration) -> Result<Self, ConfigError> {
+        let pdu = pdu(cell)?;
         let mut first = vec![0];
-        for ue in &config.ues {
+        for ue in cell.ues {
             first.push(first[first.len() - 1] + u32::from(ue.drbs));
         }
-        Self {
-            links: Links::new(config.mac.status_delay),
+        Ok(Self {
+            links: Links::new(status_delay),
             active: Vec::new(),
-            listed: vec![0; config.ues.len()],
+            listed: vec![0; cell.ues.len()],
             pdu,
-            payload: pdu - header,
+            payload: pdu - UMTS_HEADER,
             first,
-        }
+        })
     }
 
     /// Bearers of the cell.

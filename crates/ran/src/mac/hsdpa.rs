@@ -18,16 +18,76 @@
 //! (docs/reproduction/P06.md has the figures). The chance is that of a bearer and period, which P06
 //! leaves open ("a packet").
 
-use super::fixed::FixedPdus;
-use super::{Cell, SlotService, SlotUse};
+use super::fixed::{self, FixedPdus};
+use super::{Cell, MacSettings, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
-use crate::config::StackConfig;
-use crate::fixed_pdus::HsdpaConfig;
+use crate::config::{CellContext, PollConfig};
 use crate::pdu::TbContent;
 use alloc::vec::Vec;
+use justfull_base::doc::MethodDoc;
+use justfull_base::error::ensure;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{Instant, Probe};
+use justfull_base::{ConfigError, Duration, Instant, Probe, Ratio, params};
+
+params! {
+    /// Settings of HSDPA.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HsdpaConfig: "P06 section V-A" {
+        /// The slots are the intervals of credits: a multiple of 2ms.
+        slot: PollConfig = PollConfig::every(Duration::from_millis(10));
+        /// Share of the channel's bytes that bearers get as credits.
+        share: Ratio = Ratio(0.9), above(Ratio(0.0)).to(Ratio(1.0));
+        /// Chance that a bearer's PDUs of a period wait for the next.
+        wait: Ratio = Ratio(0.1), within(Ratio(0.0), Ratio(1.0));
+        /// A bearer that waits sends nothing in the period, and its credits expire; otherwise the
+        /// UE has the PDUs one period later.
+        wait_wastes: bool = false, rule("false, or with wait below 1", |c| {
+            !c.wait_wastes || c.wait.0 < 1.0
+        }), "with a wait of 1 nothing is ever sent";
+        /// Time from a STATUS PDU of the UE to the sender's RLC, besides its wait in the UE's queue
+        /// as one PDU of the RLC, if `uplink` has a rate or grants.
+        status_delay: Duration = Duration::from_millis(8);
+    }
+}
+
+/// Description.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "hsdpa",
+    kind: "MAC",
+    title: "HSDPA: a cell shared by credits",
+    text: "Each period, `mac.slot.period`, the bearers with something to send get equal credits: \
+           PDUs for `share` of what the channel carries, remainders carried over. With the chance \
+           `wait` a bearer's PDUs reach the UE one period later, as hybrid ARQ makes them.",
+    sources: "P06 sections II-C and V-A; TS 25.435 section 5.9; TS 25.308",
+    deviations: "the UE has what a period carries when the period begins, without TTIs of 2 ms; \
+                 the chance of waiting is that of a bearer and period",
+    params: HsdpaConfig::params,
+};
+
+impl MacSettings for HsdpaConfig {
+    fn pdu_header(&self) -> Option<u8> {
+        fixed::PDU_HEADER
+    }
+
+    fn status_way(&self) -> Option<Duration> {
+        Some(self.status_delay)
+    }
+
+    fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
+        let slot = self.slot.period;
+        let step = Duration::from_millis(2).as_nanos();
+        let known = !slot.is_zero() && slot.as_nanos().is_multiple_of(step);
+        let bound =
+            "a multiple of 2ms with mac.kind hsdpa, such as 10ms: the interval of its credits";
+        ensure(known, "mac.slot.period", &slot, bound, "TS 25.308: TTIs of 2 ms; P06: 10 ms")?;
+        fixed::pdu(cell).map(|_| ())
+    }
+
+    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        fixed::UNREAD
+    }
+}
 
 /// A bearer's credits, and its PDUs that the UE does not have yet.
 #[derive(Default)]
@@ -38,7 +98,7 @@ struct Account {
 }
 
 /// See the module's page.
-pub(crate) struct Hsdpa {
+pub struct Hsdpa {
     fixed: FixedPdus,
     config: HsdpaConfig,
     key: u64,
@@ -49,21 +109,17 @@ pub(crate) struct Hsdpa {
 }
 
 impl Hsdpa {
-    pub(super) fn new(
-        config: &StackConfig,
-        hsdpa: &HsdpaConfig,
-        (pdu, header): (u32, u32),
-    ) -> Self {
-        let fixed = FixedPdus::new(config, pdu, header);
+    pub(super) fn new(config: &HsdpaConfig, cell: &CellContext<'_>) -> Result<Self, ConfigError> {
+        let fixed = FixedPdus::new(cell, config.status_delay)?;
         let accounts = (0..fixed.bearers()).map(|_| Account::default()).collect();
-        Self {
+        Ok(Self {
             fixed,
-            config: hsdpa.clone(),
-            key: stream_key(config.seed, "mac.hsdpa.wait"),
+            config: config.clone(),
+            key: stream_key(cell.seed, "mac.hsdpa.wait"),
             accounts,
             waiting: Vec::new(),
             content: TbContent::default(),
-        }
+        })
     }
 
     /// Bytes of the credit of each of `active` bearers where the channel carries `capacity`.

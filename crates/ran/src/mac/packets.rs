@@ -1,21 +1,63 @@
 //! Slots of whole packets (T20, E19): round robin over bearers, one packet each.
 
 use super::turns::Turns;
-use super::{Cell, SlotService, SlotUse};
+use super::{Cell, MacSettings, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
-use crate::channel::Channel;
-use justfull_base::Probe;
+use crate::carried::Carried;
+use crate::channel::{CapacityUnit, Channel};
+use crate::config::{CellContext, PollConfig};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Probe, params};
+
+params! {
+    /// Settings of slots of whole packets.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PacketsConfig {
+        /// The slots: when the MAC pulls; the period must not be 0.
+        slot: PollConfig = PollConfig::every(Duration::from_millis(1));
+    }
+}
+
+/// Description.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "packets",
+    kind: "MAC",
+    title: "slots of whole packets",
+    text: "The channel says how many packets a slot carries, whatever their size. Bearers send in \
+           turn, one packet each.",
+    sources: "T20 section V",
+    deviations: "there are no headers: PDCP and RLC have no settings",
+    params: PacketsConfig::params,
+};
+
+impl MacSettings for PacketsConfig {
+    fn unit(&self) -> CapacityUnit {
+        CapacityUnit::Packets
+    }
+
+    fn carried(&self) -> Carried {
+        Carried::packets()
+    }
+
+    fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
+        cell.refuse_rlc()
+    }
+
+    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        super::NO_PDCP
+    }
+}
 
 /// See the module's page.
-pub(crate) struct Packets {
+pub struct Packets {
     turns: Turns,
     /// Largest packet in bytes.
     mtu: u32,
 }
 
 impl Packets {
-    pub(super) fn new(mtu: u32) -> Self {
-        Self { turns: Turns::default(), mtu }
+    pub(super) fn new(_: &PacketsConfig, cell: &CellContext<'_>) -> Result<Self, ConfigError> {
+        Ok(Self { turns: Turns::default(), mtu: cell.mtu })
     }
 }
 

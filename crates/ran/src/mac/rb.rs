@@ -6,15 +6,20 @@
 
 mod active;
 mod light;
+mod settings;
 mod sole;
+
+pub use self::settings::RbConfig;
+
+pub(super) use self::settings::DOC;
 
 use self::active::Active;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
-use crate::carrier::{Carrier, CarrierConfig, SlotShape};
+use crate::carrier::{Carrier, SlotShape};
 use crate::channel::Channel;
-use crate::config::StackConfig;
+use crate::config::CellContext;
 use crate::harq::{Block, Harq, Outcome, Reception};
 use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
 use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
@@ -24,7 +29,7 @@ use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, Event, Instant, Probe, Ratio};
 
 /// See the module's page.
-pub(crate) struct Rb {
+pub struct Rb {
     carrier: Carrier,
     scheduler: CheckedRbScheduler,
     knowledge: Knowledge,
@@ -75,25 +80,25 @@ fn recycle<'b>(mut vec: Vec<UeDemand<'_>>) -> Vec<UeDemand<'b>> {
 }
 
 impl Rb {
-    /// The service of `config`'s cell with this `carrier`.
+    /// The service of `cell`.
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub(super) fn new(config: &StackConfig, carrier: &CarrierConfig) -> Result<Self, ConfigError> {
-        let carrier =
-            Carrier::new(carrier, config.mac.slot.period).map_err(|e| e.within("mac.carrier"))?;
+    pub(super) fn new(config: &RbConfig, cell: &CellContext<'_>) -> Result<Self, ConfigError> {
+        let carrier = Carrier::new(&config.carrier, config.slot.period)
+            .map_err(|e| e.within("mac.carrier"))?;
         let whole = [Ratio(1.0)];
-        let shares = if config.slices.is_empty() { &whole[..] } else { &config.slices };
-        let scheduler = AnyRbScheduler::new(&config.mac.scheduler, shares)
+        let shares = if cell.slices.is_empty() { &whole[..] } else { cell.slices };
+        let scheduler = AnyRbScheduler::new(&config.scheduler, shares)
             .map_err(|e| e.within("mac.scheduler"))?;
         Ok(Self {
             carrier,
             scheduler: CheckedRbScheduler::new(scheduler),
-            knowledge: Knowledge { lag: u64::from(config.mac.cqi_delay) },
+            knowledge: Knowledge { lag: u64::from(config.cqi_delay) },
             air: Air {
-                harq: Harq::new(&config.mac.harq, stream_key(config.seed, "mac.harq")),
-                links: Links::new(config.mac.status_delay),
-                active: Active::new(config.ues.len()),
+                harq: Harq::new(&config.harq, stream_key(cell.seed, "mac.harq")),
+                links: Links::new(config.status_delay),
+                active: Active::new(cell.ues.len()),
             },
             demand: Demand::default(),
             allocation: RbAllocation::default(),

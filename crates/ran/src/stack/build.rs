@@ -10,11 +10,6 @@ use crate::mac::OwnChannel;
 use crate::pacer::PacerConfig;
 use alloc::boxed::Box;
 
-/// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section
-/// 6.1.2; TS 36.321 section 6.1.2). A21's transport blocks of 1572 and 2292 B leave 1569 and 2289
-/// B.
-const MAC_HEADER: u8 = 3;
-
 /// Key of the streams of chance of UE `index`.
 fn ue_key(config: &StackConfig, index: usize) -> u64 {
     mix(stream_key(config.seed, "ue") ^ index as u64)
@@ -22,9 +17,9 @@ fn ue_key(config: &StackConfig, index: usize) -> u64 {
 
 /// What a channel with this `key` must know of `config`'s cell.
 fn channel_context(config: &StackConfig, key: u64) -> ChannelContext {
-    let slot = config.mac.slot.period;
-    let bandwidth = config.mac.carrier.as_ref().and_then(|carrier| carrier.bandwidth(slot));
-    ChannelContext { key, slot, bandwidth }
+    let mac = &config.mac;
+    let (slot, unit, bandwidth) = (mac.slot().period, mac.unit(), mac.bandwidth());
+    ChannelContext { key, slot, unit, bandwidth }
 }
 
 /// The UPF's queues, a set for each UE.
@@ -41,8 +36,8 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     let seed = config.seed;
     let upf = config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
     let sdap = config.sdap.poll.ticker(seed, "sdap.poll").map_err(|e| e.within("sdap.poll"))?;
-    let mac = config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
-    let slot = mac.map_or(config.mac.slot.period, |ticker| ticker.period());
+    let mac = config.mac.slot().ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
+    let slot = mac.map_or(config.mac.slot().period, |ticker| ticker.period());
     let top_down = config.tie_order == TieOrder::TopDown;
     let timeouts = config.queues().any(|(_, queue)| queue.aqm.has_timeouts());
     Ok((Clocks::new([upf, sdap, mac], top_down, timeouts, carried(config)), slot))
@@ -50,14 +45,8 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
 
 /// What takes down how much a slot could carry, where that tells when one packet is through.
 fn carried(config: &StackConfig) -> Carried {
-    let fixed = config.mac.carrier.is_some() || config.rlc.mode.pdu().is_some();
-    if fixed || config.ues.iter().any(|ue| ue.channel.is_some()) {
-        return Carried::default();
-    }
-    match config.unit() {
-        CapacityUnit::Packets => Carried::packets(),
-        CapacityUnit::Bytes => Carried::bytes(config.mac.overhead.0),
-    }
+    let own = config.ues.iter().any(|ue| ue.channel.is_some());
+    if own { Carried::default() } else { config.mac.carried() }
 }
 
 impl Stack {
@@ -76,9 +65,8 @@ impl Stack {
         let context = LimiterContext { unit, slot, mtu: config.mtu };
         let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
             || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
-        let service = AnyService::new(config)?;
-        let reported =
-            (config.mac.cqi_delay > 0 && config.mac.carrier.is_some()).then(|| channel.clone());
+        let service = AnyService::new(&config.mac, &config.cell())?;
+        let reported = (config.mac.cqi_delay() > 0).then(|| channel.clone());
         let mut stack = Self {
             flows: Vec::new(),
             upfs: Vec::new(),
@@ -89,7 +77,7 @@ impl Stack {
                 channel,
                 reported,
                 per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
-                errors_follow_sinr: config.channels().any(|(_, c)| c.errors_follow_sinr()),
+                errors_follow_sinr: config.cell().channels().any(|(_, c)| c.errors_follow_sinr()),
                 unit,
                 backlog: RlcView::default(),
                 wants_reports: false,
@@ -145,12 +133,8 @@ impl Stack {
         let key = ue_key(config, index);
         let bearers = (0..ue.drbs).map(|drb| {
             let mut bearer = Bearer::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
-            if config.mac.carrier.is_some() {
-                bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?);
-            } else if config.rlc.mode.pdu().is_some() {
-                // On a DTCH of its own MAC adds nothing; on HS-DSCH not to the PDU (TS 25.321
-                // sections 9.1.2 and 9.2.1).
-                bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, 0)?);
+            if let Some(header) = config.mac.pdu_header() {
+                bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);
             }
             Ok(bearer)
         });
@@ -160,18 +144,6 @@ impl Stack {
             .map(|c| Channel::new(c, &channel_context(config, mix(key ^ 4))))
             .transpose();
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
-        if config.mac.carrier.is_none()
-            && let Some(channel) = &channel
-            && channel.unit() != context.unit
-        {
-            let unit = alloc::format!("{:?}", channel.unit());
-            return Err(within_ue(ConfigError::new(
-                "channel.unit",
-                &unit,
-                "the unit of the cell's channel",
-                "one MAC, one unit",
-            )));
-        }
         Ok(UeRadio {
             bearers: collect_exactly(bearers).map_err(|e: ConfigError| e.within("rlc"))?.into(),
             own: channel.map(|channel| {

@@ -7,7 +7,8 @@ use crate::limiter::{Bdp5gConfig, ClairvoyantConfig, DrqlConfig, FixedConfig, Li
 use crate::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig};
 use crate::scheduler::{DrrConfig, SdapSchedulerConfig, StrictPriorityConfig};
 use crate::{
-    MacConfig, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, UeConfig, UpfConfig,
+    BytesConfig, MacConfig, PacketsConfig, PdcpConfig, PollConfig, QosFlowConfig, RbConfig,
+    RlcConfig, SdapConfig, UeConfig, UpfConfig,
 };
 use alloc::string::String;
 use alloc::vec;
@@ -84,8 +85,8 @@ fn poll(period_us: u64, phase_us: u64) -> PollConfig {
     }
 }
 
-fn constant(per_slot: u64, unit: CapacityUnit) -> ChannelConfig {
-    ChannelConfig::Constant(ConstantConfig { per_slot, unit })
+fn constant(per_slot: u64) -> ChannelConfig {
+    ChannelConfig::Constant(ConstantConfig { per_slot })
 }
 
 /// A UE with one QoS flow per entry of `drbs`, told apart by the port; the first is the most
@@ -114,6 +115,17 @@ fn ue(drbs: &[u8]) -> UeConfig {
     }
 }
 
+/// Slots of bytes, each 10 ms; a bearer pays `overhead` in each.
+fn in_bytes(overhead: u64) -> MacConfig {
+    MacConfig::Bytes(BytesConfig { slot: poll(10_000, 0), overhead: Bytes(overhead) })
+}
+
+/// The settings of resource blocks in `config`.
+fn rb(config: &mut StackConfig) -> &mut RbConfig {
+    let MacConfig::Rb(rb) = &mut config.mac else { panic!("no resource blocks") };
+    rb
+}
+
 /// Slots of 10 ms that carry `per_slot`, the first at 0; UPF and SDAP act at once.
 fn cell(per_slot: u64, unit: CapacityUnit, ues: Vec<UeConfig>) -> StackConfig {
     let unlimited = QueueConfig::tail_drop(Limit::Unlimited);
@@ -121,8 +133,11 @@ fn cell(per_slot: u64, unit: CapacityUnit, ues: Vec<UeConfig>) -> StackConfig {
         upf: UpfConfig { poll: poll(0, 0), queue: unlimited.clone(), ..UpfConfig::default() },
         sdap: SdapConfig { poll: poll(0, 0), queue: unlimited.clone(), ..SdapConfig::default() },
         rlc: RlcConfig { queue: unlimited, ..RlcConfig::default() },
-        mac: MacConfig { slot: poll(10_000, 0), ..MacConfig::default() },
-        channel: constant(per_slot, unit),
+        mac: match unit {
+            CapacityUnit::Packets => MacConfig::Packets(PacketsConfig { slot: poll(10_000, 0) }),
+            CapacityUnit::Bytes => in_bytes(0),
+        },
+        channel: constant(per_slot),
         ues: ues.into_iter().map(Arc::new).collect(),
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
@@ -179,7 +194,7 @@ fn a_packet_meets_each_layer_at_its_next_poll() {
     let mut config = packets(4, vec![ue(&[0])]);
     config.upf.poll = poll(1_000, 300);
     config.sdap.poll = poll(1_000, 700);
-    config.mac.slot = poll(10_000, 2_000);
+    *config.mac.slot_mut() = poll(10_000, 2_000);
     for (arrives_us, leaves_us) in
         [(4_500, 12_000), (11_200, 12_000), (11_300, 12_000), (11_301, 22_000)]
     {
@@ -365,7 +380,7 @@ fn a_packet_cut_over_slots_is_delivered_with_its_last_byte() {
 #[test]
 fn header_bytes_are_paid_once_per_slot_and_bearer() {
     let mut config = bytes(1_003, vec![ue(&[0])]);
-    config.mac.overhead = Bytes(3);
+    config.mac = in_bytes(3);
     let mut bench = Bench::new(&config);
     bench.send(1_000, 0, 500, 4);
     bench.run_to(60_000);
@@ -377,7 +392,7 @@ fn a_bearer_that_sends_first_in_a_later_round_of_the_slot_pays_for_its_header_to
     // Of 12 B flow 0 may have 4, which its header alone would take; flows 1 and 2 send 1 + 4 B
     // each. Two bytes are left: enough for flow 0's packet, but not with its header.
     let mut config = bytes(12, vec![ue(&[0, 1, 2])]);
-    config.mac.overhead = Bytes(4);
+    config.mac = in_bytes(4);
     let mut bench = Bench::new(&config);
     for (flow, size) in [(0, 2), (1, 1), (2, 1)] {
         bench.send(1_000, flow, size, 1);
@@ -457,8 +472,8 @@ fn ues_with_their_own_channels_share_the_time_of_a_slot() {
     // In packets: 3/10 + 3/5 of the slot are used after three turns each; one tenth is left for the
     // faster UE.
     let mut fast_and_slow = vec![ue(&[0]), ue(&[0])];
-    fast_and_slow[0].channel = Some(constant(10, CapacityUnit::Packets));
-    fast_and_slow[1].channel = Some(constant(5, CapacityUnit::Packets));
+    fast_and_slow[0].channel = Some(constant(10));
+    fast_and_slow[1].channel = Some(constant(5));
     let mut bench = Bench::new(&packets(10, fast_and_slow));
     bench.send(1_000, 0, 1_500, 50);
     bench.send(1_000, 1, 1_500, 50);
@@ -466,8 +481,8 @@ fn ues_with_their_own_channels_share_the_time_of_a_slot() {
     assert_eq!(bench.log.flows(), [0, 1, 0, 1, 0, 1, 0]);
     // In bytes: half of the time each is 500 B and 250 B.
     let mut fast_and_slow = vec![ue(&[0]), ue(&[0])];
-    fast_and_slow[0].channel = Some(constant(1_000, CapacityUnit::Bytes));
-    fast_and_slow[1].channel = Some(constant(500, CapacityUnit::Bytes));
+    fast_and_slow[0].channel = Some(constant(1_000));
+    fast_and_slow[1].channel = Some(constant(500));
     let mut bench = Bench::new(&bytes(1_000, fast_and_slow));
     bench.send(1_000, 0, 250, 40);
     bench.send(1_000, 1, 50, 40);
@@ -484,11 +499,10 @@ fn a_ue_out_of_range_leaves_the_slot_to_the_others() {
         let rows = crate::channel::RowsConfig {
             amounts: (0..1_000).map(|i| u64::from(i == 999)).collect(),
             row: crate::channel::RowLength::Slots(1),
-            unit,
             ..Default::default()
         };
         ues[0].channel = Some(ChannelConfig::Rows(rows));
-        ues[1].channel = Some(constant(own, unit));
+        ues[1].channel = Some(constant(own));
         let mut bench = Bench::new(&cell(own, unit, ues));
         bench.send(1_000, 0, size, 10);
         bench.send(1_000, 1, size, 10);
@@ -553,7 +567,7 @@ fn a_bearer_that_is_full_does_not_keep_the_others_from_a_poll() {
     config.sdap.scheduler = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
     config.rlc.limiter =
         LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(1), overdraw: true });
-    config.mac.slot = poll(10_000, 9_900);
+    *config.mac.slot_mut() = poll(10_000, 9_900);
     let mut bench = Bench::new(&config);
     bench.send(100, 0, 1_500, 5);
     bench.send(100, 1, 1_500, 5);
@@ -616,7 +630,7 @@ fn polls_rarer_than_pulls_feed_all_pulls_until_the_next_poll() {
         for phase_us in [29_000, 30_000] {
             for own in [false, true] {
                 let mut config = bytes(3_000, vec![ue(&[0])]);
-                config.channel = if own { constant(7_500, CapacityUnit::Bytes) } else { pattern() };
+                config.channel = if own { constant(7_500) } else { pattern() };
                 config.ue_mut(0).channel = own.then(pattern);
                 config.tie_order = tie_order;
                 config.sdap.poll = poll(60_000, phase_us);

@@ -160,7 +160,7 @@ impl RunFacts {
             },
             classes,
             flows,
-            slots_in: match (&config.stack.mac.carrier, config.stack.channel.unit()) {
+            slots_in: match (config.stack.mac.carrier(), config.stack.unit()) {
                 (Some(_), _) => SlotUnit::ResourceBlocks,
                 (None, CapacityUnit::Packets) => SlotUnit::Packets,
                 (None, CapacityUnit::Bytes) => SlotUnit::Bytes,

@@ -8,7 +8,8 @@ const CELL: &str = r#"
 title = "cell"
 duration = "1s"
 methods = ["Vanilla", "Split", "EqualShare", "RAPID"]
-channel = { kind = "constant", per_slot = 2000, unit = "bytes" }
+channel = { kind = "constant", per_slot = 2000 }
+mac = "bytes"
 [[flow]]
 name = "bulk"
 tcp = {}

@@ -150,7 +150,7 @@ fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet>
 fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> Uplink<Up> {
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
     let warmup = Instant::ZERO + config.warmup;
-    let statuses = config.stack.status_way();
+    let statuses = config.stack.mac.status_way();
     let Some(wan) = wan else {
         return Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
     };

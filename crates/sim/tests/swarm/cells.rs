@@ -11,7 +11,7 @@ use justfull_ran::config::Hold;
 use justfull_ran::limiter::LimiterConfig;
 use justfull_ran::rlc::mode::AmConfig;
 use justfull_ran::{
-    CarrierConfig, Egress, FiveTuple, HarqConfig, RlcModeConfig, Stack, StackConfig, TieOrder,
+    Egress, FiveTuple, HarqConfig, MacConfig, RlcModeConfig, Stack, StackConfig, TieOrder,
 };
 use std::collections::BTreeSet;
 use std::fmt;
@@ -43,7 +43,8 @@ impl Witness {
         let shared = config.ues.iter().all(|ue| ue.channel.is_none());
         let drops_on_the_way_out = !matches!(config.rlc.queue.aqm, AqmConfig::None(_))
             || matches!(config.rlc.queue.discipline, DisciplineConfig::FqCoDel(_));
-        let plain = !drops_on_the_way_out && config.mac.overhead.0 == 0;
+        let plain = !drops_on_the_way_out
+            && !matches!(&config.mac, MacConfig::Bytes(bytes) if bytes.overhead.0 > 0);
         // The queue also counts what it holds for acknowledgements, the limiter does not.
         let rlc_limit = match &config.rlc.limiter {
             LimiterConfig::Fixed(fixed) if config.rlc.hold == Hold::Sent => Some(fixed.limit),
@@ -51,10 +52,10 @@ impl Witness {
         };
         Self {
             fates: Vec::new(),
-            unit: config.channel.unit(),
-            work_conserving: shared && plain && !has_rlc(config),
+            unit: config.unit(),
+            work_conserving: shared && plain && !config.mac.has_rlc(),
             rlc_limit,
-            out_of_order: config.mac.carrier.is_some() && config.pdcp.out_of_order,
+            out_of_order: config.mac.carrier().is_some() && config.pdcp.out_of_order,
             last_of_flow: vec![None; flows],
             last_slot: Instant::ZERO,
             ended: BTreeSet::new(),
@@ -113,11 +114,6 @@ impl Egress for Witness {
         assert_eq!(packet.tracked, bound.is_some(), "the bound is told for tracked packets");
         self.end(now, packet, None);
     }
-}
-
-/// The MAC deals in resource blocks or PDUs of one size, with RLC and PDCP above it.
-fn has_rlc(config: &StackConfig) -> bool {
-    config.mac.carrier.is_some() || config.rlc.mode.pdu().is_some()
 }
 
 /// One packet on its way to the cell.
@@ -195,7 +191,7 @@ fn run(
     // Both kinds of driver stop at the same instant, so that both see the same slots.
     let (mut idle_slots, mut ended) = (0, witness.fates.len());
     while stack.conserved().queued > 0 && idle_slots < PATIENCE_SLOTS {
-        before += config.mac.slot.period.times(64);
+        before += config.mac.slot().period.times(64);
         match wakes {
             Wakes::Erratic | Wakes::Alone => stack.wake(before, &mut witness),
             Wakes::Exact => {
@@ -233,7 +229,7 @@ fn flows(rng: &mut Rng, config: &StackConfig) -> Vec<(u32, FiveTuple)> {
 
 /// Bursts and pauses, some of them exactly on the slots.
 fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
-    let slot = config.mac.slot.period.as_nanos();
+    let slot = config.mac.slot().period.as_nanos();
     let mean_gap = slot / (1 + rng.below(6));
     let mut ns = 0;
     let mut list = Vec::new();
@@ -345,13 +341,13 @@ impl<const UMTS: bool> World for Cell<UMTS> {
         // In transparent mode a packet larger than every transport block waits for ever. So does a
         // window of AM whose UE hears nothing: each block sent at an MCS that the channel
         // bears no more, and no repeats, or some that add nothing.
-        let (blocks, harq) = (config.mac.carrier.is_some(), &config.mac.harq);
-        let repeats_help = harq.transmissions > 1 && harq.combining.0 < 1.0;
-        let deaf = config.mac.cqi_delay > 0 && !repeats_help;
-        let may_stay = match config.rlc.mode {
-            RlcModeConfig::Tm(_) => blocks,
-            RlcModeConfig::Am(_) => blocks && deaf,
-            RlcModeConfig::Um(_) => false,
+        let may_stay = match (&config.mac, &config.rlc.mode) {
+            (MacConfig::Rb(_), RlcModeConfig::Tm(_)) => true,
+            (MacConfig::Rb(rb), RlcModeConfig::Am(_)) => {
+                let repeats_help = rb.harq.transmissions > 1 && rb.harq.combining.0 < 1.0;
+                rb.cqi_delay > 0 && !repeats_help
+            }
+            _ => false,
         };
         let Outcome { queued, backlog, .. } = exact;
         assert!(
@@ -374,9 +370,9 @@ fn a_packet_stays_only_if_the_rlc_repeats_in_step_with_the_channel_and_harq_not_
     let mcs = McsConfig { mcs: vec![20, 0, 5], row: RowLength::Slots(3), at_end: AtEnd::Loop };
     let stays = |transmissions: u8, repeats_after_us: u64| {
         let mut config = justfull_testkit::cell(1, CapacityUnit::Bytes, Limit::Unlimited);
-        config.mac.carrier = Some(CarrierConfig::default());
-        config.mac.harq = HarqConfig { transmissions, bler: Ratio(0.0), ..HarqConfig::default() };
-        config.mac.cqi_delay = 3;
+        let rb = justfull_testkit::rb(&mut config);
+        rb.harq = HarqConfig { transmissions, bler: Ratio(0.0), ..HarqConfig::default() };
+        rb.cqi_delay = 3;
         config.channel = ChannelConfig::Mcs(mcs.clone());
         let t_poll_retransmit = Duration::from_micros(repeats_after_us);
         config.rlc.mode = RlcModeConfig::Am(AmConfig { t_poll_retransmit, ..AmConfig::default() });

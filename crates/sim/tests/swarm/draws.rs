@@ -24,9 +24,9 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_ran::scheduler::{DrrConfig, SdapSchedulerConfig};
 use justfull_ran::{
-    AllocationType, CarrierConfig, CarrierKind, DchConfig, HarqConfig, HsdpaConfig, MacConfig,
-    PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig,
-    TieOrder, UeConfig, UpfConfig,
+    AllocationType, BytesConfig, CarrierConfig, CarrierKind, DchConfig, HarqConfig, HsdpaConfig,
+    MacConfig, PacketDetectionRule, PacketsConfig, PdcpConfig, PollConfig, QosFlowConfig, RbConfig,
+    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 
 /// Largest packet of a cell.
@@ -149,10 +149,10 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
     amounts.push(3);
     match (rng.below(5), unit) {
         (0, CapacityUnit::Packets) => {
-            ChannelConfig::Constant(ConstantConfig { per_slot: 1 + rng.below(12), unit })
+            ChannelConfig::Constant(ConstantConfig { per_slot: 1 + rng.below(12) })
         }
         (0, CapacityUnit::Bytes) => {
-            ChannelConfig::Constant(ConstantConfig { per_slot: 40 + rng.below(9_000), unit })
+            ChannelConfig::Constant(ConstantConfig { per_slot: 40 + rng.below(9_000) })
         }
         (1, CapacityUnit::Bytes) => {
             let bytes = amounts.iter().map(|n| n * (1 + rng.below(1_500))).collect();
@@ -166,7 +166,6 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
                 row,
                 at_end,
                 map,
-                unit,
                 interval: slot,
                 ..CqiRowsConfig::default()
             })
@@ -177,21 +176,13 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
             ChannelConfig::Markov(MarkovConfig {
                 fit,
                 step,
-                unit,
                 interval: slot,
                 ..MarkovConfig::default()
             })
         }
         _ => {
             let packet_bytes = Bytes(40 + rng.below(MTU - 39));
-            ChannelConfig::Rows(RowsConfig {
-                amounts,
-                row,
-                interval: slot,
-                at_end,
-                packet_bytes,
-                unit,
-            })
+            ChannelConfig::Rows(RowsConfig { amounts, row, interval: slot, at_end, packet_bytes })
         }
     }
 }
@@ -306,7 +297,7 @@ fn ue(rng: &mut Rng, drbs: u8, own_channel: Option<ChannelConfig>, bare: bool) -
 /// A cell of any kind.
 pub(crate) fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
     let config = whole_packets_or_bytes(rng, seed);
-    if config.channel.unit() != CapacityUnit::Bytes {
+    if config.unit() != CapacityUnit::Bytes {
         return config;
     }
     match rng.below(10) {
@@ -319,27 +310,30 @@ pub(crate) fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
 /// Some cells in bytes have the bearers of UMTS instead.
 fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     let slot = Duration::from_millis(pick(rng, &[10, 20, 40]));
-    config.mac.slot = with_law(rng, slot, 0.2);
+    let law = with_law(rng, slot, 0.2);
     for polled in [&mut config.upf.poll, &mut config.sdap.poll] {
         if !polled.period.is_zero() {
             *polled = poll(rng, slot, false);
         }
     }
-    config.mac.status_delay = micros(rng, 0, 100_000);
-    config.mac.overhead = Bytes(0);
-    if rng.chance(0.5) {
-        config.mac.dch = Some(DchConfig {
+    let status_delay = micros(rng, 0, 100_000);
+    config.mac = if rng.chance(0.5) {
+        MacConfig::Dch(DchConfig {
+            slot: law,
             pdus: 1 + rng.below(30) as u32,
             loss: Ratio(pick(rng, &[0.0, 0.015, 0.3])),
             burst: 1.0 + 3.0 * rng.unit(),
-        });
+            status_delay,
+        })
     } else {
-        config.mac.hsdpa = Some(HsdpaConfig {
+        MacConfig::Hsdpa(HsdpaConfig {
+            slot: law,
             share: Ratio(pick(rng, &[0.9, 1.0, 0.3])),
             wait: Ratio(pick(rng, &[0.0, 0.1, 0.6])),
             wait_wastes: rng.chance(0.5),
-        });
-    }
+            status_delay,
+        })
+    };
     let any = 6 + rng.below(200);
     let pdu = pick(rng, &[42, 42, 20, any]);
     config.rlc.mode = RlcModeConfig::Am(umts(rng, pdu));
@@ -353,10 +347,7 @@ fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
             0 => ChannelConfig::Pattern(PatternConfig {
                 bytes: vec![per_slot, 0, 3 * per_slot + 7, per_slot],
             }),
-            _ => {
-                let unit = CapacityUnit::Bytes;
-                ChannelConfig::Constant(ConstantConfig { per_slot, unit })
-            }
+            _ => ChannelConfig::Constant(ConstantConfig { per_slot }),
         }
     };
     config.channel = channel(rng);
@@ -372,7 +363,7 @@ fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
 pub(crate) fn umts_cell(rng: &mut Rng, seed: u64) -> StackConfig {
     let mut config = loop {
         let config = whole_packets_or_bytes(rng, seed);
-        if config.channel.unit() == CapacityUnit::Bytes {
+        if config.unit() == CapacityUnit::Bytes {
             break in_fixed_pdus(rng, config);
         }
     };
@@ -437,11 +428,7 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
             pacer,
         },
         rlc: RlcConfig { queue: rlc_queue, limiter, report_delay, ..RlcConfig::default() },
-        mac: MacConfig {
-            slot: with_law(rng, slot, 0.2),
-            overhead: Bytes(pick(rng, &[0, 0, 3])),
-            ..MacConfig::default()
-        },
+        mac: packets_or_bytes(rng, unit, slot),
         channel: channel(rng, unit, slot),
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
@@ -461,19 +448,27 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
     }
 }
 
+fn packets_or_bytes(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> MacConfig {
+    let (slot, overhead) = (with_law(rng, slot, 0.2), Bytes(pick(rng, &[0, 0, 3])));
+    match unit {
+        CapacityUnit::Packets => MacConfig::Packets(PacketsConfig { slot }),
+        CapacityUnit::Bytes => MacConfig::Bytes(BytesConfig { slot, overhead }),
+    }
+}
+
 /// Some cells in bytes deal in resource blocks instead: carrier, scheduler, slices, HARQ, modes of
 /// RLC and old reports by chance.
 fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     let lte = rng.chance(0.5);
     let slot = if lte { 1_000 } else { pick(rng, &[125, 250, 500, 1_000]) };
-    config.mac.slot = with_law(rng, Duration::from_micros(slot), 0.2);
+    let slot = with_law(rng, Duration::from_micros(slot), 0.2);
     let tables = if lte { 2 } else { 3 };
     let layers = 1 + rng.below(if lte { 2 } else { 4 }) as u8;
     let most = if lte { 110 / u64::from(layers) } else { 275 };
     // Fewer blocks may never hold a header and a byte.
     let n_prb = 6 + rng.below(most - 5) as u16;
     let mcs_table = 1 + rng.below(tables) as u8;
-    config.mac.carrier = Some(CarrierConfig {
+    let carrier = CarrierConfig {
         kind: if lte { CarrierKind::Lte } else { CarrierKind::Nr },
         n_prb,
         mcs_table,
@@ -486,16 +481,16 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
         tdd: pick(rng, if lte { &["", "DDU"] } else { &["", "DDDSU", "DSUUU"] }).into(),
         special_symbols: rng.below(14) as u8,
         control_symbols: rng.below(4) as u8,
-    });
-    config.mac.harq = HarqConfig {
+    };
+    let mut harq = HarqConfig {
         bler: Ratio(pick(rng, &[0.0, 0.1, 0.6])),
         combining: Ratio(pick(rng, &[0.1, 1.0])),
         round_trip: 1 + rng.below(16) as u8,
         transmissions: 1 + rng.below(4) as u8,
     };
-    config.mac.cqi_delay = pick(rng, &[0, 0, 1, 40]);
-    config.mac.status_delay = micros(rng, 0, 20_000);
-    config.mac.scheduler = rb_scheduler(rng);
+    let cqi_delay = pick(rng, &[0, 0, 1, 40]);
+    let status_delay = micros(rng, 0, 20_000);
+    let scheduler = rb_scheduler(rng);
     config.rlc.mode = rlc_mode(rng);
     config.pdcp = pdcp(rng);
     config.slices = pick(
@@ -503,7 +498,7 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
         &[vec![], vec![Ratio(0.25), Ratio(0.75)], vec![Ratio(0.3), Ratio(0.3), Ratio(0.3)]],
     );
     // A fixed part of a small cell may never hold a header and a byte either.
-    if matches!(config.mac.scheduler, RbSchedulerConfig::FixedPartition(_)) && n_prb < 48 {
+    if matches!(scheduler, RbSchedulerConfig::FixedPartition(_)) && n_prb < 48 {
         config.slices.clear();
     }
     let mcs = |rng: &mut Rng| quality(rng, lte, mcs_table);
@@ -516,8 +511,10 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     }
     let own = config.ues.iter().filter_map(|ue| ue.channel.as_ref());
     if std::iter::once(&config.channel).chain(own).any(ChannelConfig::errors_follow_sinr) {
-        config.mac.harq.bler = Ratio(0.0);
+        harq.bler = Ratio(0.0);
     }
+    config.mac =
+        MacConfig::Rb(RbConfig { slot, carrier, scheduler, harq, cqi_delay, status_delay });
     if matches!(config.rlc.mode, RlcModeConfig::Am(_)) {
         config.rlc.hold = pick(rng, &Hold::ALL);
     }
@@ -549,7 +546,6 @@ fn street(rng: &mut Rng, map: CqiToMcs) -> ChannelConfig {
 
 /// A channel that tells the MCS, or a CQI that leads to the carrier's table.
 fn quality(rng: &mut Rng, lte: bool, mcs_table: u8) -> ChannelConfig {
-    let unit = CapacityUnit::Bytes;
     let row = RowLength::Slots(1 + rng.below(90) as u32);
     let map = match (lte, mcs_table) {
         (true, 1) => {
@@ -573,11 +569,10 @@ fn quality(rng: &mut Rng, lte: bool, mcs_table: u8) -> ChannelConfig {
                 row,
                 at_end: AtEnd::Loop,
                 map,
-                unit,
                 ..Default::default()
             })
         }
-        1 => ChannelConfig::Markov(MarkovConfig { map, unit, ..MarkovConfig::default() }),
+        1 => ChannelConfig::Markov(MarkovConfig { map, ..MarkovConfig::default() }),
         _ => {
             let mcs = (0..1 + rng.below(4)).map(|_| rng.below(28) as u8).collect();
             ChannelConfig::Mcs(McsConfig { mcs, row, at_end: AtEnd::Loop })

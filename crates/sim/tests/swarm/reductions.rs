@@ -5,7 +5,9 @@ use justfull_base::Lateness;
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
 use justfull_ran::config::Hold;
 use justfull_ran::rlc::RlcModeConfig;
-use justfull_ran::{HarqConfig, PollConfig, StackConfig, TieOrder};
+use justfull_ran::{
+    BytesConfig, HarqConfig, MacConfig, PollConfig, RbConfig, StackConfig, TieOrder,
+};
 use std::sync::Arc;
 
 /// Sets `field` to `plain`; true when that changes it.
@@ -59,16 +61,24 @@ pub(crate) fn slices(cell: &mut StackConfig) -> bool {
     sliced
 }
 
+fn blocks(cell: &mut StackConfig) -> Option<&mut RbConfig> {
+    if let MacConfig::Rb(rb) = &mut cell.mac { Some(rb) } else { None }
+}
+
 pub(crate) fn harq(cell: &mut StackConfig) -> bool {
-    set(&mut cell.mac.harq, HarqConfig::default())
+    blocks(cell).is_some_and(|rb| set(&mut rb.harq, HarqConfig::default()))
 }
 
 pub(crate) fn rb_scheduler(cell: &mut StackConfig) -> bool {
-    set(&mut cell.mac.scheduler, Default::default())
+    blocks(cell).is_some_and(|rb| set(&mut rb.scheduler, Default::default()))
 }
 
 pub(crate) fn rlc_mode(cell: &mut StackConfig) -> bool {
-    let fixed = cell.mac.dch.take().is_some() | cell.mac.hsdpa.take().is_some();
+    let fixed = cell.mac.status_way().is_some();
+    if fixed {
+        cell.mac =
+            MacConfig::Bytes(BytesConfig { slot: *cell.mac.slot(), ..BytesConfig::default() });
+    }
     fixed | hold(cell) | set(&mut cell.rlc.mode, RlcModeConfig::default())
 }
 
@@ -82,18 +92,25 @@ pub(crate) fn pdcp(cell: &mut StackConfig) -> bool {
 
 /// What the base station learns late, it learns at once.
 pub(crate) fn delays(cell: &mut StackConfig) -> bool {
-    set(&mut cell.mac.cqi_delay, 0) | set(&mut cell.mac.status_delay, Default::default())
+    match &mut cell.mac {
+        MacConfig::Rb(rb) => {
+            set(&mut rb.cqi_delay, 0) | set(&mut rb.status_delay, Default::default())
+        }
+        MacConfig::Dch(dch) => set(&mut dch.status_delay, Default::default()),
+        MacConfig::Hsdpa(hsdpa) => set(&mut hsdpa.status_delay, Default::default()),
+        _ => false,
+    }
 }
 
 /// All slots of a carrier are alike.
 pub(crate) fn pattern(cell: &mut StackConfig) -> bool {
-    let Some(carrier) = &mut cell.mac.carrier else { return false };
+    let Some(RbConfig { carrier, .. }) = blocks(cell) else { return false };
     set(&mut carrier.offered, Vec::new()) | set(&mut carrier.tdd, String::new())
 }
 
 pub(crate) fn lateness(cell: &mut StackConfig) -> bool {
     let plain = |poll: &mut PollConfig| set(&mut poll.lateness, Lateness::Exact);
-    plain(&mut cell.upf.poll) | plain(&mut cell.sdap.poll) | plain(&mut cell.mac.slot)
+    plain(&mut cell.upf.poll) | plain(&mut cell.sdap.poll) | plain(cell.mac.slot_mut())
 }
 
 pub(crate) fn sdap_scheduler(cell: &mut StackConfig) -> bool {

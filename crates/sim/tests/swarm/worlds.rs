@@ -5,6 +5,7 @@ use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Rng};
 use justfull_queue::AqmConfig;
+use justfull_ran::MacConfig;
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::tap::Tap;
@@ -366,12 +367,12 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
         "AQMs"
     );
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.channel))), 7, "channels");
-    let mac = |w: &WorldConfig| {
-        format!("{:?}", w.stack.mac.carrier.as_ref().map(|c| (c.kind, w.stack.channel.unit())))
+    assert_eq!(count(&|w| w.stack.mac.name().into()), 5, "MACs");
+    let scheduler = |w: &WorldConfig| match &w.stack.mac {
+        MacConfig::Rb(rb) => rb.scheduler.name().into(),
+        _ => String::new(),
     };
-    assert!(count(&mac) >= 3, "MACs");
-    let scheduler = |w: &WorldConfig| name(format!("{:?}", w.stack.mac.scheduler));
-    assert_eq!(count(&scheduler), 4, "schedulers of resource blocks");
+    assert_eq!(count(&scheduler), 5, "none, and four schedulers of resource blocks");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.mode))), 3, "modes of the RLC");
     let proxy = |w: &WorldConfig| w.proxy.control.as_ref().map(ControlConfig::name);
     assert_eq!(count(&|w| format!("{:?}", proxy(w))), 4, "controls of the proxy, or none");

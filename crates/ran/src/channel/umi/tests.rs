@@ -10,7 +10,8 @@ const SLOT: Duration = Duration::from_micros(125);
 const HERTZ: u64 = 132 * 12 * 120_000;
 
 fn context(key: u64) -> ChannelContext {
-    ChannelContext { key, slot: SLOT, bandwidth: Some(HERTZ) }
+    let unit = crate::channel::CapacityUnit::Bytes;
+    ChannelContext { key, slot: SLOT, unit, bandwidth: Some(HERTZ) }
 }
 
 /// The buildings of R22's program; the UE walks along y from `start`.

@@ -22,8 +22,8 @@ fn under(aqm: AqmConfig) -> QueueConfig {
 /// A cell of 6 blocks and RLC AM, in slots of 1 ms.
 fn blocks() -> StackConfig {
     let mut config = bytes(1, vec![ue(&[0]), ue(&[0])]);
-    config.mac.slot = poll(1_000, 0);
-    config.mac.carrier = Some(CarrierConfig { n_prb: 6, ..CarrierConfig::default() });
+    let carrier = CarrierConfig { n_prb: 6, ..CarrierConfig::default() };
+    config.mac = MacConfig::Rb(RbConfig { slot: poll(1_000, 0), carrier, ..RbConfig::default() });
     config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
     config.rlc.mode = RlcModeConfig::Am(AmConfig::default());
     config
@@ -48,7 +48,7 @@ fn the_queue_of_each_layer_is_called_at_the_first_multiple_after_a_lifetime() {
     ];
     for (layer, change) in layers {
         let mut config = packets(100, vec![ue(&[0]), ue(&[0, 1])]);
-        config.mac.slot = poll(200_000, 199_000);
+        *config.mac.slot_mut() = poll(200_000, 199_000);
         change(&mut config);
         let mut bench = Bench::new(&config);
         for flow in [0, 1, 2, 0, 1, 2] {
@@ -78,7 +78,9 @@ fn a_bearer_whose_last_packets_a_timeout_drops_takes_no_turn_until_it_has_others
     };
     let mut in_packets = with(packets(3, vec![ue(&[0]), ue(&[0])]));
     let mut in_bytes = with(bytes(4_500, vec![ue(&[0]), ue(&[0])]));
-    (in_packets.mac.slot, in_bytes.mac.slot) = (poll(200_000, 199_000), poll(200_000, 199_000));
+    for config in [&mut in_packets, &mut in_bytes] {
+        *config.mac.slot_mut() = poll(200_000, 199_000);
+    }
     for config in [in_packets, in_bytes] {
         let mut bench = Bench::new(&config);
         for round in 0..5 {
@@ -100,7 +102,6 @@ fn a_bearer_whose_last_packets_a_timeout_drops_takes_no_turn_until_it_has_others
         cqi: vec![0, 9],
         row: RowLength::Time(Duration::from_millis(100)),
         at_end: AtEnd::Loop,
-        unit: CapacityUnit::Bytes,
         ..CqiRowsConfig::default()
     });
     let mut bench = Bench::new(&in_blocks);

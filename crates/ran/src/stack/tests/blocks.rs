@@ -15,10 +15,8 @@ use std::sync::{Arc as Shared, Mutex};
 /// An LTE cell of 25 blocks in which a tenth of the transport blocks must be sent again.
 fn lossy(mode: RlcModeConfig) -> StackConfig {
     let mut config = bytes(1, vec![ue(&[0]), ue(&[0, 1])]);
-    config.mac.slot = poll(1_000, 0);
-    config.mac.carrier = Some(CarrierConfig::default());
-    config.mac.harq =
-        HarqConfig { bler: Ratio(0.1), combining: Ratio(1.0), ..HarqConfig::default() };
+    let harq = HarqConfig { bler: Ratio(0.1), combining: Ratio(1.0), ..HarqConfig::default() };
+    config.mac = MacConfig::Rb(RbConfig { slot: poll(1_000, 0), harq, ..RbConfig::default() });
     config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
     config.rlc.mode = mode;
     config
@@ -72,9 +70,9 @@ fn a_cell_of_calls_is_served_alike_whether_a_transmission_might_fail_or_not() {
         let run = |bler: f64, scheduler: &RbSchedulerConfig| {
             let mut config = lossy(rlc.clone());
             config.ues = (0..20).map(|_| Arc::new(ue(&[0]))).collect();
-            config.mac.harq.bler = Ratio(bler);
-            config.mac.scheduler = scheduler.clone();
-            config.mac.carrier = Some(CarrierConfig { allocation, ..CarrierConfig::default() });
+            rb(&mut config).harq.bler = Ratio(bler);
+            rb(&mut config).scheduler = scheduler.clone();
+            rb(&mut config).carrier.allocation = allocation;
             let mut bench = Bench::new(&config);
             let mut rng = Rng::stream(3, "calls");
             for slot in 0..600 {
@@ -102,8 +100,8 @@ fn a_cell_of_calls_is_served_alike_whether_a_transmission_might_fail_or_not() {
 fn a_second_block_that_carries_less_than_the_first_alone_leaves_nothing() {
     // TS 36.213 Table 7.1.7.2.1-1: at I_TBS 6 one block carries 328 bits, two carry 176.
     let mut config = lossy(RlcModeConfig::Um(UmConfig::default()));
-    config.mac.carrier = Some(CarrierConfig { n_prb: 2, ..CarrierConfig::default() });
-    config.mac.harq = HarqConfig::default();
+    rb(&mut config).carrier.n_prb = 2;
+    rb(&mut config).harq = HarqConfig::default();
     config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![6], ..McsConfig::default() });
     config.rlc.limiter = LimiterConfig::LastPoll(LastPollConfig::default());
     config.sdap.poll = poll(250, 0);
@@ -122,11 +120,10 @@ fn a_second_block_that_carries_less_than_the_first_alone_leaves_nothing() {
 /// deliveries and drops, UM without repetition by the RLC.
 fn walked(cqi_delay: u8, transmissions: u8) -> (usize, usize) {
     let mut config = bytes(1, vec![ue(&[0])]);
-    config.mac.slot = poll(125, 0);
-    let (kind, n_prb) = (CarrierKind::Nr, 132);
-    config.mac.carrier = Some(CarrierConfig { kind, n_prb, ..CarrierConfig::default() });
-    config.mac.harq.transmissions = transmissions;
-    config.mac.cqi_delay = cqi_delay;
+    let (slot, kind, n_prb) = (poll(125, 0), CarrierKind::Nr, 132);
+    let carrier = CarrierConfig { kind, n_prb, ..CarrierConfig::default() };
+    let harq = HarqConfig { transmissions, ..HarqConfig::default() };
+    config.mac = MacConfig::Rb(RbConfig { slot, carrier, harq, cqi_delay, ..RbConfig::default() });
     config.rlc.mode = RlcModeConfig::Um(UmConfig::default());
     config.channel = ChannelConfig::Umi(UmiConfig {
         ue: [100.0, 0.0, 1.5],
@@ -186,9 +183,8 @@ fn after_a_short_slot_limiters_hear_what_a_full_one_carries_at_the_mcs() {
         let flows: u32 = ues.iter().map(|ue| ue.qos_flows.len() as u32).sum();
         let mut config = lossy(RlcModeConfig::Um(UmConfig::default()));
         config.ues = ues.into_iter().map(Arc::new).collect();
-        config.mac.harq = HarqConfig::default();
-        config.mac.carrier =
-            Some(CarrierConfig { offered: vec![17, 25], ..CarrierConfig::default() });
+        rb(&mut config).harq = HarqConfig::default();
+        rb(&mut config).carrier.offered = vec![17, 25];
         config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![28], ..McsConfig::default() });
         config.sdap.poll = poll(200, 100);
         config.rlc.limiter = LimiterConfig::EBdp5g(EBdp5gConfig::default());

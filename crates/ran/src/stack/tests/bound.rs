@@ -33,13 +33,13 @@ fn the_bound_of_a_packet_has_the_outages_that_it_meets_and_the_headers_of_its_sl
     assert_eq!(last(&config, 900, |_| {}), [40, 40], "500 B at 30 ms, the rest at 40 ms");
     assert_eq!(last(&config, 900, |bench| bench.send(0, 1, 1_200, 1)), [50, 40]);
     let mut config = bytes(1_000, vec![ue(&[0, 0])]);
-    config.mac.overhead = Bytes(100);
+    config.mac = in_bytes(100);
     assert_eq!(last(&config, 901, |_| {}), [20, 20]);
 }
 
 #[test]
 fn with_a_channel_of_the_ues_own_the_bound_is_the_first_slot() {
     let mut config = bytes(3_000, vec![ue(&[0, 0])]);
-    config.ue_mut(0).channel = Some(constant(1_000, CapacityUnit::Bytes));
+    config.ue_mut(0).channel = Some(constant(1_000));
     assert_eq!(last(&config, 1_500, |_| {}), [20, 10]);
 }

@@ -16,7 +16,7 @@ fn config(rng: &mut Rng) -> StackConfig {
     let batch = |rng: &mut Rng| if rng.chance(0.5) { 1 + rng.below(5) as u32 } else { u32::MAX };
     config.upf.poll = poll(700, rng.below(700));
     config.sdap.poll = poll(500, rng.below(500));
-    config.mac.slot = poll(1_000, 0);
+    *config.mac.slot_mut() = poll(1_000, 0);
     config.upf.batch = batch(rng);
     config.sdap.batch = batch(rng);
     config.upf.queue.limit = limit(rng);

@@ -23,16 +23,16 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
         ("mtu", &|c| c.mtu = 67),
         ("upf.batch", &|c| c.upf.batch = 0),
         ("sdap.batch", &|c| c.sdap.batch = 0),
-        ("mac.slot.period", &|c| c.mac.slot.period = Duration::ZERO),
-        ("mac.slot.period", &|c| c.mac.slot.period = Duration::from_nanos(1_000_000_001)),
-        ("mac.slot.phase", &|c| c.mac.slot.phase = Phase::Fixed(Duration::from_secs(1))),
+        ("mac.slot.period", &|c| c.mac.slot_mut().period = Duration::ZERO),
+        ("mac.slot.period", &|c| c.mac.slot_mut().period = Duration::from_nanos(1_000_000_001)),
+        ("mac.slot.phase", &|c| c.mac.slot_mut().phase = Phase::Fixed(Duration::from_secs(1))),
         ("upf.poll.period", &|c| c.upf.poll.period = Duration::from_nanos(999)),
         ("sdap.poll.skew", &|c| c.sdap.poll = PollConfig { skew: Skew::Ppm(1001.0), ..polled() }),
         ("sdap.poll.lateness.probability", &|c| {
             c.sdap.poll =
                 PollConfig { lateness: Lateness::Missed { probability: Ratio(1.0) }, ..polled() };
         }),
-        ("channel.per_slot", &|c| c.channel = constant(0, CapacityUnit::Packets)),
+        ("channel.per_slot", &|c| c.channel = constant(0)),
         ("ue[1].drbs", &|c| c.ue_mut(1).drbs = 33),
         ("ue[1].drbs", &|c| c.ue_mut(1).drbs = 0),
         ("ue[0].qos_flow", &|c| c.ue_mut(0).qos_flows.clear()),
@@ -79,12 +79,10 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.upf.queue.aqm = AqmConfig::by_name("ared").expect("it is on the list");
         }),
         ("ue[0].rule[1].qfi", &|c| c.ue_mut(0).rules[1].qfi = qfi(63)),
-        ("ue[1].channel.unit", &|c| {
+        ("ue[1].channel.kind", &|c| {
             c.ue_mut(1).channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
         }),
-        ("ue[1].channel.per_slot", &|c| {
-            c.ue_mut(1).channel = Some(constant(0, CapacityUnit::Packets))
-        }),
+        ("ue[1].channel.per_slot", &|c| c.ue_mut(1).channel = Some(constant(0))),
     ]);
 }
 
@@ -129,20 +127,20 @@ fn layers_that_cannot_work_together_are_refused_by_the_name_of_the_field() {
 fn a_street_without_a_carrier_and_with_errors_by_a_setting_is_refused() {
     let umi = || ChannelConfig::Umi(UmiConfig::default());
     let carried = |c: &mut StackConfig| {
-        c.mac.slot = poll(125, 0);
         let carrier = CarrierConfig { kind: CarrierKind::Nr, ..CarrierConfig::default() };
-        (c.mac.carrier, c.channel) = (Some(carrier), umi());
+        c.mac = MacConfig::Rb(RbConfig { slot: poll(125, 0), carrier, ..RbConfig::default() });
+        c.channel = umi();
     };
     assert_refused(&[
         ("channel.kind", &|c| c.channel = umi()),
         ("ue[1].channel.kind", &|c| c.ue_mut(1).channel = Some(umi())),
         ("mac.harq.bler", &|c| {
             carried(c);
-            c.mac.harq.bler = Ratio(0.1);
+            rb(c).harq.bler = Ratio(0.1);
         }),
         ("channel", &|c| {
             carried(c);
-            c.mac.carrier = Some(CarrierConfig { mcs_table: 2, ..c.mac.carrier.clone().unwrap() });
+            rb(c).carrier.mcs_table = 2;
         }),
         ("ue[1].channel.buildings[0].x", &|c| {
             carried(c);
@@ -160,8 +158,7 @@ fn a_street_without_a_carrier_and_with_errors_by_a_setting_is_refused() {
 fn umts_is_refused_with_a_carrier() {
     use crate::rlc::mode::{AmConfig, Generation};
     let mut config = packets(4, vec![ue(&[0])]);
-    config.mac.carrier = Some(CarrierConfig::default());
-    config.mac.slot = poll(1_000, 0);
+    config.mac = MacConfig::Rb(RbConfig { slot: poll(1_000, 0), ..RbConfig::default() });
     let am = AmConfig { generation: Generation::Umts, ..AmConfig::default() };
     config.rlc.mode = crate::RlcModeConfig::Am(am);
     let error = config.validate().expect_err("refused");

@@ -55,8 +55,7 @@ fn two_ues_share_a_cell_of_packets_whose_blocks_are_bytes_of_whole_packets() {
 
 #[test]
 fn a_ue_with_a_channel_of_its_own_is_told_what_slots_carry_to_it() {
-    let own =
-        |per_slot| UeConfig { channel: Some(constant(per_slot, CapacityUnit::Bytes)), ..ue(&[0]) };
+    let own = |per_slot| UeConfig { channel: Some(constant(per_slot)), ..ue(&[0]) };
     let mut bench = Bench::new(&bytes(9_999, vec![own(1_000), own(4_000), own(2_000)]));
     bench.stack.start_reports();
     // Half of the slot at 10 ms for the slow one, a quarter for the fast one.
@@ -73,9 +72,8 @@ fn a_ue_with_a_channel_of_its_own_is_told_what_slots_carry_to_it() {
 #[test]
 fn blocks_and_repeats_of_a_lossy_carrier_add_up_to_what_its_slots_used() {
     let mut config = bytes(1, vec![ue(&[0]), ue(&[0, 1])]);
-    config.mac.slot = poll(1_000, 0);
-    config.mac.carrier = Some(CarrierConfig::default());
-    config.mac.harq = HarqConfig { bler: Ratio(0.2), ..HarqConfig::default() };
+    let harq = HarqConfig { bler: Ratio(0.2), ..HarqConfig::default() };
+    config.mac = MacConfig::Rb(RbConfig { slot: poll(1_000, 0), harq, ..RbConfig::default() });
     config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
     let mut bench = Bench::new(&config);
     bench.stack.start_reports();
@@ -103,14 +101,13 @@ fn blocks_and_repeats_of_a_lossy_carrier_add_up_to_what_its_slots_used() {
 #[test]
 fn offered_blocks_of_a_tdd_pattern_are_as_many_full_ones_as_its_slots_carry() {
     let mut config = bytes(1, vec![ue(&[0])]);
-    config.mac.slot = poll(500, 0);
     let carrier = CarrierConfig {
         kind: CarrierKind::Nr,
         n_prb: 100,
         tdd: "DDDSU".into(),
         ..CarrierConfig::default()
     };
-    config.mac.carrier = Some(carrier);
+    config.mac = MacConfig::Rb(RbConfig { slot: poll(500, 0), carrier, ..RbConfig::default() });
     config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![20], ..McsConfig::default() });
     let mut bench = Bench::new(&config);
     bench.stack.start_reports();

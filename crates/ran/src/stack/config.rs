@@ -1,0 +1,165 @@
+//! Settings of the whole chain, and what they need of each other.
+
+mod aqms;
+
+use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
+use crate::config::{CellContext, Hold, RlcConfig, SdapConfig, TieOrder, UeConfig, UpfConfig};
+use crate::limiter::LimiterConfig;
+use crate::mac::MacConfig;
+use crate::pacer::PacerConfig;
+use crate::pdcp::PdcpConfig;
+use crate::rlc::RlcModeConfig;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Ratio};
+use justfull_queue::DisciplineConfig;
+
+/// The whole chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackConfig {
+    /// User plane function.
+    pub upf: UpfConfig,
+    /// Service data adaptation.
+    pub sdap: SdapConfig,
+    /// Radio link control.
+    pub rlc: RlcConfig,
+    /// Medium access control.
+    pub mac: MacConfig,
+    /// The cell's channel.
+    pub channel: ChannelConfig,
+    /// Packet data convergence; with a MAC of kind rb, dch or hsdpa.
+    pub pdcp: PdcpConfig,
+    /// User equipments; at least one. Identical ones may share their settings.
+    pub ues: Vec<Arc<UeConfig>>,
+    /// Shares of the slices in the resource blocks, together at most 1; none for one slice with
+    /// all of them.
+    pub slices: Vec<Ratio>,
+    /// Order of events at one instant.
+    pub tie_order: TieOrder,
+    /// Largest packet in bytes, 68 to 65 535.
+    pub mtu: u32,
+    /// Seed of phases, skews, hashes and channels.
+    pub seed: u64,
+    /// Assert for every packet that it was not delivered before its bound (costs time).
+    pub assert_bound: bool,
+}
+
+impl StackConfig {
+    /// The settings of UE `index`, which are no longer shared from then on.
+    ///
+    /// # Panics
+    /// When there is no such UE.
+    pub fn ue_mut(&mut self, index: usize) -> &mut UeConfig {
+        Arc::make_mut(&mut self.ues[index])
+    }
+
+    /// The unit of the channel, grants, limiters and pacers.
+    #[must_use]
+    pub fn unit(&self) -> CapacityUnit {
+        self.mac.unit()
+    }
+
+    /// What the MAC must know of the cell.
+    pub(crate) fn cell(&self) -> CellContext<'_> {
+        let Self { ues, channel, rlc, slices, .. } = self;
+        CellContext { ues, channel, rlc, slices, mtu: self.mtu, seed: self.seed }
+    }
+
+    /// Checks what a single layer cannot check.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        ensure(
+            !self.ues.is_empty(),
+            "ue",
+            &0,
+            "at least one UE",
+            "a cell without UEs carries nothing",
+        )?;
+        ensure(
+            (68..=65_535).contains(&self.mtu),
+            "mtu",
+            &self.mtu,
+            "68 to 65535",
+            "RFC 791 section 3.2",
+        )?;
+        self.upf.validate().map_err(|e| e.within("upf"))?;
+        self.sdap.validate().map_err(|e| e.within("sdap"))?;
+        let slot = self.mac.slot().period;
+        ensure(
+            !slot.is_zero() && slot <= MAX_SLOT,
+            "mac.slot.period",
+            &slot,
+            "above 0s, at most 1s",
+            "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
+        )?;
+        self.validate_hold()?;
+        self.validate_report_delay()?;
+        self.mac.check_in(&self.cell())?;
+        if self.mac.has_rlc() {
+            self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
+            self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
+        }
+        self.validate_aqms()?;
+        let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
+        let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))
+            || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));
+        ensure(
+            one_bearer || !clairvoyant,
+            "rlc.limiter",
+            &"clairvoyant",
+            "a cell with one UE and one bearer",
+            "only there are the grants fixed beforehand",
+        )?;
+        self.ues
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, ue)| ue.validate().map_err(|e| e.within(&alloc::format!("ue[{i}]"))))
+    }
+}
+
+impl StackConfig {
+    /// Checks that SDUs are held only where something is acknowledged.
+    fn validate_hold(&self) -> Result<(), ConfigError> {
+        ensure(
+            self.rlc.hold == Hold::Sent || matches!(self.rlc.mode, RlcModeConfig::Am(_)),
+            "rlc.hold",
+            &self.rlc.hold.name(),
+            "sent, or with rlc.mode am",
+            "only acknowledged mode has acknowledgements",
+        )
+    }
+
+    /// Checks what stands beside `rlc.report_delay`.
+    fn validate_report_delay(&self) -> Result<(), ConfigError> {
+        let RlcConfig { report_delay, queue, limiter, .. } = &self.rlc;
+        if report_delay.is_zero() {
+            return Ok(());
+        }
+        ensure(
+            *report_delay <= Duration::from_secs(1),
+            "rlc.report_delay",
+            report_delay,
+            "0s to 1s",
+            "TS 38.425 section 5.4.2: reports of the DU",
+        )?;
+        ensure(
+            matches!(queue.discipline, DisciplineConfig::Fifo(_)),
+            "rlc.queue.discipline",
+            &queue.discipline.name(),
+            "fifo with rlc.report_delay",
+            "what the CU has sent to the DU has its number and is sent in that order (TS 38.323 \
+             section 5.2.1)",
+        )?;
+        let learns = !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
+        ensure(
+            learns,
+            "rlc.limiter",
+            &limiter.name(),
+            "one that learns from reports of slots, with rlc.report_delay",
+            "it knows of each departure, or of each pull, at once",
+        )
+    }
+}
