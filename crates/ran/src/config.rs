@@ -1,6 +1,6 @@
 //! Settings of the chain, in the form of scenario files.
 
-mod aqms;
+pub(crate) mod aqms;
 mod blocks;
 mod fixed_pdus;
 
@@ -396,13 +396,7 @@ impl StackConfig {
         if report_delay.is_zero() {
             return Ok(());
         }
-        ensure(
-            *report_delay <= Duration::from_secs(1),
-            "rlc.report_delay",
-            report_delay,
-            "0s to 1s",
-            "TS 38.425 section 5.4.2: reports of the DU",
-        )?;
+        check_report_delay(*report_delay, limiter)?;
         ensure(
             matches!(queue.discipline, DisciplineConfig::Fifo(_)),
             "rlc.queue.discipline",
@@ -410,20 +404,34 @@ impl StackConfig {
             "fifo with rlc.report_delay",
             "what the CU has sent to the DU has its number and is sent in that order (TS 38.323 \
              section 5.2.1)",
-        )?;
-        let learns = !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
-        ensure(
-            learns,
-            "rlc.limiter",
-            &limiter.name(),
-            "one that learns from reports of slots, with rlc.report_delay",
-            "it knows of each departure, or of each pull, at once",
         )
     }
 }
 
+/// Checks that `limiter` may hear of slots, and of what has left, `delay` later.
+pub(crate) fn check_report_delay(
+    delay: Duration,
+    limiter: &LimiterConfig,
+) -> Result<(), ConfigError> {
+    ensure(
+        delay <= Duration::from_secs(1),
+        "rlc.report_delay",
+        &delay,
+        "0s to 1s",
+        "TS 38.425 section 5.4.2: reports of the DU",
+    )?;
+    let learns = !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
+    ensure(
+        delay.is_zero() || learns,
+        "rlc.limiter",
+        &limiter.name(),
+        "one that learns from reports of slots, with rlc.report_delay",
+        "it knows of each departure, or of each pull, at once",
+    )
+}
+
 impl UeConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         ensure(
             (1..=MAX_DRBS).contains(&self.drbs),
             "drbs",

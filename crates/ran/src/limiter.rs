@@ -55,10 +55,10 @@ impl RlcView {
     }
 }
 
-/// What a limiter needs to know of the bearer it serves.
+/// The grants of a bearer as its limiter and the pacers of its queues see them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimiterContext {
-    /// Unit of grants and of the limiter's amounts.
+pub struct GrantContext {
+    /// Unit of grants, and of the amounts of limiters and pacers.
     pub unit: CapacityUnit,
     /// Length of a slot.
     pub slot: Duration,
@@ -66,7 +66,7 @@ pub struct LimiterContext {
     pub mtu: u32,
 }
 
-impl LimiterContext {
+impl GrantContext {
     /// `packets` full-size packets in the unit of grants.
     #[must_use]
     pub fn amount(&self, packets: u64) -> u64 {
@@ -157,7 +157,7 @@ kinds! {
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]
-    pub enum AnyLimiter(context: &LimiterContext) or Box<dyn Limiter + Send>;
+    pub enum AnyLimiter(context: &GrantContext) or Box<dyn Limiter + Send>;
 
     "unlimited" Unlimited = unlimited::{Unlimited, UnlimitedConfig};
     "fixed" Fixed = fixed::{Fixed, FixedConfig};

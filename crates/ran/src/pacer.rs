@@ -6,31 +6,10 @@ mod usp;
 
 pub use usp::UspVariant;
 
-use crate::limiter::CapacityUnit;
+/// The grants below the queue that a pacer feeds.
+pub use crate::limiter::GrantContext;
 use alloc::boxed::Box;
-use justfull_base::{Duration, Instant, kinds};
-
-/// What a pacer needs to know of the SDAP queue it feeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacerContext {
-    /// Unit of the pacer's amounts.
-    pub unit: CapacityUnit,
-    /// Length of a slot.
-    pub slot: Duration,
-    /// Largest SDU in bytes.
-    pub mtu: u32,
-}
-
-impl PacerContext {
-    /// `packets` full-size packets in the unit of amounts.
-    #[must_use]
-    pub fn amount(&self, packets: u64) -> u64 {
-        match self.unit {
-            CapacityUnit::Packets => packets,
-            CapacityUnit::Bytes => packets.saturating_mul(u64::from(self.mtu)),
-        }
-    }
-}
+use justfull_base::{Instant, kinds};
 
 /// What one SDAP poll did with one QFI queue. Amounts are in the pacer's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +56,7 @@ kinds! {
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]
-    pub enum AnyPacer(context: &PacerContext) or Box<dyn Pacer + Send>;
+    pub enum AnyPacer(context: &GrantContext) or Box<dyn Pacer + Send>;
 
     "unpaced" Unpaced = unpaced::{Unpaced, UnpacedConfig};
     "usp" Usp = usp::{Usp in Box, UspConfig};
@@ -118,10 +97,12 @@ impl Pacer for AnyPacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limiter::CapacityUnit;
     use alloc::vec::Vec;
+    use justfull_base::Duration;
 
-    const PACKETS: PacerContext =
-        PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+    const PACKETS: GrantContext =
+        GrantContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
 
     /// Wants more with every call that it records.
     #[derive(Default)]
@@ -178,7 +159,7 @@ mod tests {
 
     #[test]
     fn amounts_of_full_packets_are_in_the_pacers_unit() {
-        let bytes = PacerContext { unit: CapacityUnit::Bytes, ..PACKETS };
+        let bytes = GrantContext { unit: CapacityUnit::Bytes, ..PACKETS };
         assert_eq!(
             (PACKETS.amount(3), bytes.amount(3), bytes.amount(u64::MAX)),
             (3, 4_500, u64::MAX)

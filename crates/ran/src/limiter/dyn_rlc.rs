@@ -13,7 +13,7 @@
 //! settings that depend on the slot. Deviations from the source: the maximum is enforced; T20's
 //! program keeps adding 1 past it (`clamp_max = false`).
 
-use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
@@ -69,7 +69,7 @@ impl DynRlc {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &DynRlcConfig, _: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &DynRlcConfig, _: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
         Ok(Self {
@@ -148,7 +148,7 @@ mod tests {
 
     fn limiter(config: DynRlcConfig) -> DynRlc {
         let slot = Duration::from_millis(10);
-        let context = LimiterContext { unit: CapacityUnit::Packets, slot, mtu: 1500 };
+        let context = GrantContext { unit: CapacityUnit::Packets, slot, mtu: 1500 };
         DynRlc::new(&config, &context).expect("in bounds")
     }
 

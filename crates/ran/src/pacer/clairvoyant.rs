@@ -4,7 +4,7 @@
 //! Source: this project; see the limiter of the same name. The stack computes the need from the
 //! schedules of both polls and of the pulls. Deviations from the source: none.
 
-use super::{Pacer, PacerContext, SdapPoll};
+use super::{GrantContext, Pacer, SdapPoll};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Instant, params};
 
@@ -37,7 +37,7 @@ impl ClairvoyantPacer {
     ///
     /// # Errors
     /// None.
-    pub fn new(_: &ClairvoyantPacerConfig, _: &PacerContext) -> Result<Self, ConfigError> {
+    pub fn new(_: &ClairvoyantPacerConfig, _: &GrantContext) -> Result<Self, ConfigError> {
         Ok(Self::default())
     }
 }

@@ -5,6 +5,7 @@ use crate::UeConfig;
 use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
 use crate::carried::Carried;
 use crate::channel::ChannelContext;
+use crate::gate::GateConfig;
 use crate::limiter::LimiterConfig;
 use crate::mac::OwnChannel;
 use crate::pacer::PacerConfig;
@@ -34,6 +35,23 @@ fn build_upfs(config: &StackConfig) -> Result<Vec<UeUpf>, ConfigError> {
         UeUpf::new(&config.upf.queue, ue.qos_flows.len(), key).map_err(|e| e.within("upf.queue"))
     };
     collect_exactly(config.ues.iter().enumerate().map(upf))
+}
+
+/// The gate of UE `index`.
+fn build_gate(
+    config: &StackConfig,
+    index: usize,
+    context: &GrantContext,
+) -> Result<Gate, ConfigError> {
+    let ue = &config.ues[index];
+    let gate = GateConfig {
+        sdap: &config.sdap,
+        limiter: &config.rlc.limiter,
+        report_delay: config.rlc.report_delay,
+        qos_flows: &ue.qos_flows,
+        drbs: ue.drbs,
+    };
+    Gate::build(&gate, context, mix(ue_key(config, index) ^ 2))
 }
 
 /// The clocks of the polls and slots, and a slot's length.
@@ -73,7 +91,7 @@ impl Stack {
         let channel = Channel::new(&config.channel, &context).map_err(|e| e.within("channel"))?;
         let upf_event_driven = clocks.upf.is_event_driven();
         let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
-        let context = LimiterContext { unit, slot, mtu: config.mtu };
+        let context = GrantContext { unit, slot, mtu: config.mtu };
         let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
             || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let service = AnyService::new(config)?;
@@ -85,6 +103,7 @@ impl Stack {
             ues: Vec::with_capacity(config.ues.len()),
             cell: Cell {
                 ues: Vec::with_capacity(config.ues.len()),
+                gates: Vec::with_capacity(config.ues.len()),
                 slices: config.ues.iter().map(|ue| ue.slice).collect(),
                 channel,
                 reported,
@@ -122,12 +141,13 @@ impl Stack {
             stack.upfs = build_upfs(config)?;
         }
         for index in 0..config.ues.len() {
-            let radio = stack.build_radio(config, index, &context)?;
-            stack.cell.wants_reports |=
-                radio.bearers.iter().any(|bearer| bearer.limiter.wants_reports());
+            let gate = build_gate(config, index, &context)?;
+            let radio = stack.build_radio(config, index, &gate)?;
+            stack.cell.wants_reports |= gate.wants_reports();
+            stack.cell.gates.push(gate);
             stack.cell.ues.push(radio);
             stack.rate_bearers(index);
-            let ue = stack.build_ue(config, index, &context)?;
+            let ue = stack.build_ue(config, index);
             stack.ues.push(ue);
         }
         stack.check_polls(config)?;
@@ -138,13 +158,14 @@ impl Stack {
         &self,
         config: &StackConfig,
         index: usize,
-        context: &LimiterContext,
+        gate: &Gate,
     ) -> Result<UeRadio, ConfigError> {
         let ue = &config.ues[index];
         let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
         let key = ue_key(config, index);
         let bearers = (0..ue.drbs).map(|drb| {
-            let mut bearer = Bearer::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
+            let key = mix(key ^ 3) ^ u64::from(drb);
+            let mut bearer = Bearer::new(&config.rlc, !gate.limits(), key)?;
             if config.mac.carrier.is_some() {
                 bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?);
             } else if config.rlc.mode.pdu().is_some() {
@@ -162,7 +183,7 @@ impl Stack {
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
         if config.mac.carrier.is_none()
             && let Some(channel) = &channel
-            && channel.unit() != context.unit
+            && channel.unit() != self.cell.unit
         {
             let unit = alloc::format!("{:?}", channel.unit());
             return Err(within_ue(ConfigError::new(
@@ -194,26 +215,12 @@ impl Stack {
         cell.rated.extend(rated.map(|id| (id, ServiceRate::default())));
     }
 
-    fn build_ue(
-        &self,
-        config: &StackConfig,
-        index: usize,
-        context: &LimiterContext,
-    ) -> Result<Ue, ConfigError> {
+    fn build_ue(&self, config: &StackConfig, index: usize) -> Ue {
         let ue = &config.ues[index];
-        let context = PacerContext { unit: context.unit, slot: context.slot, mtu: context.mtu };
-        Ok(Ue {
-            sdap: UeSdap::new(
-                &config.sdap,
-                &ue.qos_flows,
-                &context,
-                mix(ue_key(config, index) ^ 2),
-            )
-            .map_err(|e| e.within("sdap"))?,
+        Ue {
             qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
             rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
-            listed: false,
-        })
+        }
     }
 
     /// What `items` are, shared with the UE before where that one has the same.
@@ -233,8 +240,7 @@ impl Stack {
     /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them
     /// again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
-        let mut bearers = self.cell.ues.iter().flat_map(|ue| ue.bearers.iter());
-        let paces = bearers.any(|bearer| bearer.limiter.paces());
+        let paces = self.cell.gates.iter().any(Gate::paces);
         // The clairvoyant pacer counts the polls of SDAP before the UPF's next opportunity.
         let foresees = matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let why = "the method opens with time and must be asked several times a slot";
