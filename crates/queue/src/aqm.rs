@@ -55,6 +55,20 @@ pub struct Needs {
     pub timeouts: bool,
 }
 
+/// What a cell must know of an AQM from its settings.
+pub trait AqmSettings {
+    /// It must be told the rate at which its queue is served.
+    fn needs_rate(&self) -> bool {
+        false
+    }
+
+    /// It judges arrivals by what is queued, so that a limit below the largest packet makes no
+    /// sense.
+    fn needs_room(&self) -> bool {
+        true
+    }
+}
+
 /// What an AQM is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AqmContext {
@@ -198,23 +212,16 @@ kinds! {
 }
 
 impl AqmConfig {
-    /// It must be told the rate at which its queue is served.
+    /// See [`AqmSettings::needs_rate`]; a user's own is asked when it is built.
     #[must_use]
-    pub const fn needs_rate(&self) -> bool {
-        matches!(self, Self::ARed(_) | Self::Pdpc(_))
+    pub fn needs_rate(&self) -> bool {
+        each!(config self, c => c.needs_rate(), or false)
     }
 
-    /// It judges arrivals by what is queued, so that a limit below the largest packet makes no
-    /// sense.
+    /// See [`AqmSettings::needs_room`].
     #[must_use]
-    pub const fn needs_room(&self) -> bool {
-        !matches!(self, Self::None(_) | Self::CoDel(_))
-    }
-
-    /// Its queue must be called at instants that it names.
-    #[must_use]
-    pub const fn has_timeouts(&self) -> bool {
-        matches!(self, Self::TtlRed2(_))
+    pub fn needs_room(&self) -> bool {
+        each!(config self, c => c.needs_room(), or true)
     }
 }
 
@@ -446,7 +453,6 @@ mod tests {
             each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
         };
         assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
-        assert_eq!(names(AqmConfig::has_timeouts), ["ttlred2"]);
         assert_eq!(names(|config| !config.needs_room()), ["none", "codel"]);
     }
 

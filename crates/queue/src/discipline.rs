@@ -48,10 +48,25 @@ pub enum End {
     Tail,
 }
 
+/// What a queue must know of a discipline from its settings.
+pub trait DisciplineSettings {
+    /// The AQM that is part of the discipline, if any.
+    fn own_aqm(&self) -> Option<AqmConfig> {
+        None
+    }
+
+    /// True if packets of one flow may wait in different lanes, and so leave in another order than
+    /// they came in.
+    fn splits_flows(&self) -> bool {
+        false
+    }
+}
+
 /// Storage and order of service.
 ///
 /// The caller is [`crate::ManagedQueue`]. A lane that holds packets is *active*. All packets of one
-/// flow are in the same lane, in the order they were pushed.
+/// flow are in the same lane, in the order they were pushed, unless it
+/// [splits flows](DisciplineSettings::splits_flows).
 pub trait Discipline: Debug {
     /// Number of lanes, 1 to 65 536.
     fn lanes(&self) -> u32;
@@ -166,10 +181,16 @@ kinds! {
 pub(crate) use each;
 
 impl DisciplineConfig {
-    /// The AQM that is part of the discipline, if any.
+    /// See [`DisciplineSettings::own_aqm`].
     #[must_use]
     pub fn own_aqm(&self) -> Option<AqmConfig> {
-        if let Self::FqCoDel(config) = self { Some(AqmConfig::CoDel(config.codel())) } else { None }
+        each!(config self, c => c.own_aqm(), or None)
+    }
+
+    /// See [`DisciplineSettings::splits_flows`].
+    #[must_use]
+    pub fn splits_flows(&self) -> bool {
+        each!(config self, c => c.splits_flows(), or true)
     }
 }
 

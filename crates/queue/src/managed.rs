@@ -66,8 +66,8 @@ impl QueueConfig {
             self.discipline.own_aqm().is_none() || matches!(self.aqm, AqmConfig::None(_)),
             "aqm",
             &self.aqm.name(),
-            "none with discipline fq_codel",
-            "RFC 8290 section 4.2: each of its lanes has a CoDel, which is set with the discipline",
+            &format!("none with discipline {}", self.discipline.name()),
+            "the discipline has an AQM of its own, which is set with it",
         )
     }
 }

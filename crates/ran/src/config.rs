@@ -366,10 +366,8 @@ impl StackConfig {
         self.validate_blocks()?;
         self.validate_aqms()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
-        let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))
-            || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));
         ensure(
-            one_bearer || !clairvoyant,
+            one_bearer || !self.foresees(),
             "rlc.limiter",
             &"clairvoyant",
             "a cell with one UE and one bearer",
@@ -383,6 +381,11 @@ impl StackConfig {
 }
 
 impl StackConfig {
+    /// Its limiters or pacers know the coming slots.
+    pub(crate) fn foresees(&self) -> bool {
+        self.rlc.limiter.foresees() || self.sdap.pacer.foresees()
+    }
+
     /// The cell's channel, and those of UEs with their own, with the UE's index.
     pub(crate) fn channels(&self) -> impl Iterator<Item = (Option<usize>, &ChannelConfig)> {
         let own = self.ues.iter().enumerate().map(|(i, ue)| (Some(i), ue.channel.as_ref()));
@@ -420,9 +423,8 @@ pub(crate) fn check_report_delay(
         "0s to 1s",
         "TS 38.425 section 5.4.2: reports of the DU",
     )?;
-    let learns = !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
     ensure(
-        delay.is_zero() || learns,
+        delay.is_zero() || limiter.learns(),
         "rlc.limiter",
         &limiter.name(),
         "one that learns from reports of slots, with rlc.report_delay",

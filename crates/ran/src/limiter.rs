@@ -77,6 +77,19 @@ impl GrantContext {
     }
 }
 
+/// What a cell must know of a limiter from its settings.
+pub trait LimiterSettings {
+    /// It knows what the coming slots carry, which only a cell with one bearer can tell it.
+    fn foresees(&self) -> bool {
+        false
+    }
+
+    /// It learns from reports of slots, which may come late (`rlc.report_delay`).
+    fn learns(&self) -> bool {
+        true
+    }
+}
+
 /// Decides how much may enter the RLC queue of one bearer. Amounts are in [`Limiter::unit`].
 ///
 /// Between two reports the stack may ask any number of times. An idle bearer gets the report of the
@@ -169,6 +182,20 @@ kinds! {
     "hedge" Hedge = hedge::{Hedge in Box, HedgeConfig};
     "last_poll" LastPoll = last_poll::{LastPoll in Box, LastPollConfig};
     "clairvoyant" Clairvoyant = clairvoyant::{Clairvoyant in Box, ClairvoyantConfig};
+}
+
+impl LimiterConfig {
+    /// See [`LimiterSettings::foresees`].
+    #[must_use]
+    pub fn foresees(&self) -> bool {
+        each!(config self, c => c.foresees(), or false)
+    }
+
+    /// See [`LimiterSettings::learns`].
+    #[must_use]
+    pub fn learns(&self) -> bool {
+        each!(config self, c => c.learns(), or true)
+    }
 }
 
 impl AnyLimiter {

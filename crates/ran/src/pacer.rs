@@ -22,6 +22,19 @@ pub struct SdapPoll {
     pub room: u64,
 }
 
+/// What a cell must know of a pacer from its settings.
+pub trait PacerSettings {
+    /// It knows what the coming slots carry, which only a cell with one bearer can tell it.
+    fn foresees(&self) -> bool {
+        false
+    }
+
+    /// False when it lets everything through at once.
+    fn paces(&self) -> bool {
+        true
+    }
+}
+
 /// Decides how much one SDAP queue should hold.
 pub trait Pacer {
     /// The backlog wanted in SDAP now; `u64::MAX` for no limit. Called once per opportunity of the
@@ -61,6 +74,20 @@ kinds! {
     "unpaced" Unpaced = unpaced::{Unpaced, UnpacedConfig};
     "usp" Usp = usp::{Usp in Box, UspConfig};
     "clairvoyant" Clairvoyant = clairvoyant::{ClairvoyantPacer, ClairvoyantPacerConfig};
+}
+
+impl PacerConfig {
+    /// See [`PacerSettings::foresees`].
+    #[must_use]
+    pub fn foresees(&self) -> bool {
+        each!(config self, c => c.foresees(), or false)
+    }
+
+    /// See [`PacerSettings::paces`].
+    #[must_use]
+    pub fn paces(&self) -> bool {
+        each!(config self, c => c.paces(), or true)
+    }
 }
 
 impl AnyPacer {

@@ -28,7 +28,7 @@ use justfull_base::event::Silent;
 use justfull_base::rng::stream_key;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Layer, Packet};
 use justfull_queue::{ManagedQueue, QueueConfig};
-use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
+use justfull_tcp::{Ack, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;
 
@@ -145,14 +145,12 @@ impl Dumbbell {
         let mut sender_timers = Timers::new(members);
         let mut flows = Vec::with_capacity(members);
         for (i, flow) in config.flows.iter().enumerate() {
-            let mut sender = flow.sender.clone();
-            if let CcConfig::Bbr(bbr) = &mut sender.cc {
-                bbr.seed = stream_key(config.seed, &format!("tcp.{i}"));
-            }
+            let key = stream_key(config.seed, &format!("tcp.{i}"));
             sender_timers.arm(i as u32, Instant::ZERO + flow.start);
             let within = |e: ConfigError| e.within(&format!("flow[{i}]"));
             flows.push(Flow {
-                sender: Sender::new(&sender).map_err(|e| within(e.within("sender")))?,
+                sender: Sender::with_key(&flow.sender, key)
+                    .map_err(|e| within(e.within("sender")))?,
                 receiver: Receiver::new(&flow.receiver)
                     .map_err(|e| within(e.within("receiver")))?,
                 access: (flow.access_rate.0 > 0)

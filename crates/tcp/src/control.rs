@@ -31,6 +31,8 @@ pub struct Birth {
     pub initial_window: u64,
     /// The Linux that the sender follows.
     pub kernel: Kernel,
+    /// Key of the control's streams of chance ([`stream_key`](justfull_base::rng::stream_key)).
+    pub key: u64,
 }
 
 /// A segment that is leaving.

@@ -197,8 +197,17 @@ impl Sender {
     /// # Errors
     /// The first setting outside its bounds.
     pub fn new(config: &SenderConfig) -> Result<Self, ConfigError> {
+        Self::with_key(config, 0)
+    }
+
+    /// Like [`Sender::new`]; the control draws its chance by `key`, one for each flow
+    /// ([`stream_key`](justfull_base::rng::stream_key)).
+    ///
+    /// # Errors
+    /// The first setting outside its bounds.
+    pub fn with_key(config: &SenderConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
-        let cc = AnyControl::new(&config.cc, &birth(config)).map_err(|e| e.within("cc"))?;
+        let cc = AnyControl::new(&config.cc, &birth(config, key)).map_err(|e| e.within("cc"))?;
         Self::with_control(config, cc)
     }
 
@@ -436,10 +445,11 @@ impl Sender {
 const INITIAL_PEER_WINDOW: u64 = 65_536;
 
 /// What a control is created with under `config`.
-fn birth(config: &SenderConfig) -> Birth {
+fn birth(config: &SenderConfig, key: u64) -> Birth {
     Birth {
         mss: config.mss,
         initial_window: u64::from(config.initial_window) * u64::from(config.mss),
         kernel: config.kernel,
+        key,
     }
 }

@@ -63,7 +63,7 @@ mod clock;
 mod meter;
 mod peak;
 
-use super::{Aqm, AqmContext, QueueView, Tag, Verdict, becomes_mark};
+use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;
 use alloc::vec::Vec;
 use allowance::Allowance;
@@ -75,6 +75,12 @@ use peak::PeakRate;
 /// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
 /// found by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
 const FEW: u64 = 4;
+
+impl AqmSettings for CoDelConfig {
+    fn needs_room(&self) -> bool {
+        false
+    }
+}
 
 /// Describes CoDel.
 pub const DOC: MethodDoc = MethodDoc {

@@ -15,11 +15,17 @@
 //! advise. Before the rate is known, min is `floor`. Above max an ECN-capable packet is dropped
 //! too.
 
-use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use crate::red::Gap;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, Ratio, params};
+
+impl AqmSettings for PdpcConfig {
+    fn needs_rate(&self) -> bool {
+        true
+    }
+}
 
 /// Describes PDPC.
 pub const DOC: MethodDoc = MethodDoc {

@@ -4,7 +4,6 @@ use crate::channel::MAX_SLOT;
 use crate::config::aqms::check_sdap;
 use crate::config::{QosFlowConfig, SdapConfig, UeConfig, check_report_delay};
 use crate::limiter::{GrantContext, LimiterConfig};
-use crate::pacer::PacerConfig;
 use alloc::vec::Vec;
 use core::fmt;
 use justfull_base::error::ensure;
@@ -76,10 +75,8 @@ impl GateConfig<'_> {
         let in_bounds = !slot.is_zero() && slot <= MAX_SLOT;
         ensure(in_bounds, "slot", &slot, "above 0s, at most 1s", "a slot has a length")?;
         self.sdap.validate().map_err(|e| e.within("sdap"))?;
-        let foresees = matches!(self.limiter, LimiterConfig::Clairvoyant(_))
-            || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));
         ensure(
-            !foresees,
+            !(self.limiter.foresees() || self.sdap.pacer.foresees()),
             "rlc.limiter",
             &"clairvoyant",
             "a limiter and a pacer that learn from slots",

@@ -21,7 +21,7 @@
 //! there is any; the unused share counts as granted, since a bearer that only learns what it used
 //! could never send more.
 
-use super::{CapacityUnit, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
@@ -43,6 +43,8 @@ params! {
         overdraw: bool = true;
     }
 }
+
+impl LimiterSettings for Bdp5gConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

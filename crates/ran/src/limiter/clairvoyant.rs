@@ -13,7 +13,7 @@
 //! concern, so a poll that moves few packets does not prepare for large ones. Deviations from the
 //! source: none.
 
-use super::{CapacityUnit, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, SlotForecast, SlotReport, params};
 
@@ -21,6 +21,17 @@ params! {
     /// No settings.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ClairvoyantConfig {}
+}
+
+impl LimiterSettings for ClairvoyantConfig {
+    fn foresees(&self) -> bool {
+        true
+    }
+
+    /// It must know of each pull at once.
+    fn learns(&self) -> bool {
+        false
+    }
 }
 
 /// Description for users.

@@ -28,7 +28,7 @@
 //! packets, one MTU of the limits is one packet; the stall detector of later kernels is left out,
 //! since it controls nothing.
 
-use super::{CapacityUnit, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, SlotReport, params};
 
@@ -45,6 +45,8 @@ params! {
             at_most(GREATEST).and("at least min", |c: &Self| c.max >= c.min);
     }
 }
+
+impl LimiterSettings for DqlConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

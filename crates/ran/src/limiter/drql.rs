@@ -19,7 +19,7 @@
 //! the wrong way round; what its text says is built. The program's count of queued packets goes
 //! wrong after a drop; here the queue itself is asked.
 
-use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
 
@@ -47,6 +47,8 @@ params! {
         first_poll_only: bool = false;
     }
 }
+
+impl LimiterSettings for DrqlConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

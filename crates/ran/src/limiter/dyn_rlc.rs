@@ -13,7 +13,7 @@
 //! settings that depend on the slot. Deviations from the source: the maximum is enforced; T20's
 //! program keeps adding 1 past it (`clamp_max = false`).
 
-use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
@@ -38,6 +38,13 @@ params! {
         clamp_max: bool = true;
         /// Forward at the first poll after each pull and at no other, as A21 describes it.
         first_poll_only: bool = false;
+    }
+}
+
+impl LimiterSettings for DynRlcConfig {
+    /// It must know of each departure at once.
+    fn learns(&self) -> bool {
+        false
     }
 }
 

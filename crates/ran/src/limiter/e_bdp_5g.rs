@@ -38,7 +38,7 @@
 //! counts as none, as with integers; pulls while the bearer was idle count as 0 bytes all at once,
 //! at the next query.
 
-use super::{CapacityUnit, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, choice, params};
 
@@ -85,6 +85,8 @@ params! {
         clock: EBdp5gClock = EBdp5gClock::Pull;
     }
 }
+
+impl LimiterSettings for EBdp5gConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

@@ -4,7 +4,7 @@
 //! solution". `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for one
 //! rate only; too small starves the radio, too large delays. Deviations from the source: none.
 
-use super::{CapacityUnit, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
@@ -21,6 +21,8 @@ params! {
         overdraw: bool = true;
     }
 }
+
+impl LimiterSettings for FixedConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

@@ -25,7 +25,7 @@
 //! RLC holds too much where other bearers' traffic decides what is offered. Deviations from the
 //! source: none.
 
-use super::{CapacityUnit, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
@@ -45,6 +45,8 @@ params! {
         start: u32 as "packets" = 10, at_least(1), "a limit of 0 forwards nothing for ever";
     }
 }
+
+impl LimiterSettings for HedgeConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

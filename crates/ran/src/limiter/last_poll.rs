@@ -38,7 +38,7 @@
 //! decides the grants (the average shortfall then keeps more in the RLC). Deviations from the
 //! source: none.
 
-use super::{CapacityUnit, GrantContext, Limiter, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
@@ -73,6 +73,8 @@ params! {
         patience: Ratio = Ratio(0.03), within(Ratio(0.0), Ratio(1.0));
     }
 }
+
+impl LimiterSettings for LastPollConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

@@ -14,7 +14,7 @@
 //! Known weakness: it knows nothing of the channel and follows a rise by one doubling per slot.
 //! Deviations from the source: a fractional occupancy is rounded up, never below `min`.
 
-use super::{GrantContext, Pacer, SdapPoll};
+use super::{GrantContext, Pacer, PacerSettings, SdapPoll};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, choice, params};
 
@@ -45,6 +45,8 @@ params! {
         slack: u32 as "packets" = 0;
     }
 }
+
+impl PacerSettings for UspConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {

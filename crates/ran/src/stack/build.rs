@@ -6,9 +6,7 @@ use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
 use crate::carried::Carried;
 use crate::channel::ChannelContext;
 use crate::gate::GateConfig;
-use crate::limiter::LimiterConfig;
 use crate::mac::OwnChannel;
-use crate::pacer::PacerConfig;
 use alloc::boxed::Box;
 
 /// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section
@@ -62,8 +60,7 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     let mac = config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
     let slot = mac.map_or(config.mac.slot.period, |ticker| ticker.period());
     let top_down = config.tie_order == TieOrder::TopDown;
-    let timeouts = config.queues().any(|(_, queue)| queue.aqm.has_timeouts());
-    Ok((Clocks::new([upf, sdap, mac], top_down, timeouts, carried(config)), slot))
+    Ok((Clocks::new([upf, sdap, mac], top_down, carried(config)), slot))
 }
 
 /// What takes down how much a slot could carry, where that tells when one packet is through.
@@ -90,10 +87,8 @@ impl Stack {
         let context = channel_context(config, stream_key(seed, "channel"));
         let channel = Channel::new(&config.channel, &context).map_err(|e| e.within("channel"))?;
         let upf_event_driven = clocks.upf.is_event_driven();
-        let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
+        let unpaced = !config.sdap.pacer.paces();
         let context = GrantContext { unit, slot, mtu: config.mtu };
-        let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
-            || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let service = AnyService::new(config)?;
         let reported =
             (config.mac.cqi_delay > 0 && config.mac.carrier.is_some()).then(|| channel.clone());
@@ -128,7 +123,7 @@ impl Stack {
             unpaced,
             hash_key: stream_key(seed, "upf.hash"),
             assert_bound: config.assert_bound,
-            clairvoyant: clairvoyant.then_some(context),
+            clairvoyant: config.foresees().then_some(context),
             upf_aqm_idles: upf_event_driven && unpaced && config.upf.queue.has_aqm(),
             held: 0,
             paced: 0,
@@ -149,6 +144,9 @@ impl Stack {
             stack.rate_bearers(index);
             let ue = stack.build_ue(config, index);
             stack.ues.push(ue);
+        }
+        if stack.queues().any(|queue| queue.needs().timeouts) {
+            stack.clocks.expect_timeouts();
         }
         stack.check_polls(config)?;
         Ok(stack)
@@ -242,7 +240,7 @@ impl Stack {
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
         let paces = self.cell.gates.iter().any(Gate::paces);
         // The clairvoyant pacer counts the polls of SDAP before the UPF's next opportunity.
-        let foresees = matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
+        let foresees = config.sdap.pacer.foresees();
         let why = "the method opens with time and must be asked several times a slot";
         justfull_base::error::ensure(
             !((paces || foresees) && self.clocks.sdap.is_event_driven()),
@@ -251,7 +249,7 @@ impl Stack {
             "above 0s with this rlc.limiter or sdap.pacer",
             why,
         )?;
-        let paced = !matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
+        let paced = config.sdap.pacer.paces();
         justfull_base::error::ensure(
             !(paced && self.clocks.upf.is_event_driven()),
             "upf.poll.period",

@@ -21,7 +21,7 @@ pub struct Conserved {
 
 impl Stack {
     /// All queues of UPF, SDAP and RLC.
-    fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
+    pub(super) fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
         let upf = self.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
         let sdap = self.cell.gates.iter().flat_map(Gate::queues);
         upf.chain(sdap).chain(self.all_bearers().map(Bearer::queue))

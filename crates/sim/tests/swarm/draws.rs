@@ -14,7 +14,7 @@ use justfull_ran::channel::{
 use justfull_ran::config::{Hold, Phase, Skew};
 use justfull_ran::limiter::{
     AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gClock, EBdp5gConfig,
-    FixedConfig, HedgeConfig, LastPollConfig, Limiter, LimiterConfig, GrantContext,
+    FixedConfig, GrantContext, HedgeConfig, LastPollConfig, Limiter, LimiterConfig,
 };
 use justfull_ran::pacer::{PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{

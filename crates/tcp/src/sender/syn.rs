@@ -18,14 +18,13 @@ pub(super) enum Syn {
 }
 
 impl Sender {
-    /// Gives up this connection, of which the peer has all that it wants, and opens a new one by
-    /// `config` whose stream goes on where this one's ends. What was outstanding counts as
-    /// acknowledged; counters go on.
+    /// Replaces the connection by a new one with `config` and `key`. The byte stream continues;
+    /// outstanding data counts as acknowledged, and counters go on.
     ///
     /// # Errors
     /// The first setting outside its bounds.
-    pub fn reconnect(&mut self, config: &SenderConfig) -> Result<(), ConfigError> {
-        let mut fresh = Self::new(config)?;
+    pub fn reconnect(&mut self, config: &SenderConfig, key: u64) -> Result<(), ConfigError> {
+        let mut fresh = Self::with_key(config, key)?;
         let begin = self.board.nxt();
         fresh.board.begin_at(begin);
         fresh.recovery_point = begin;
