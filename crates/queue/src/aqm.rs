@@ -16,7 +16,7 @@ pub use crate::lane::{Lane, Tag};
 use crate::limit::Limit;
 use alloc::boxed::Box;
 use core::fmt::Debug;
-use justfull_base::{BitRate, Duration, Instant, Packet, kinds};
+use justfull_base::{BitRate, Duration, Instant, Packet, forwarded, kinds};
 
 /// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without
 /// the packet being decided on.
@@ -109,66 +109,6 @@ pub trait Scan {
     fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict);
 }
 
-/// Active queue management.
-///
-/// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. Every method
-/// defaults to doing nothing: an AQM decides at a packet's arrival, its departure, or a timeout.
-pub trait Aqm: Debug {
-    /// What it needs, always the same.
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
-    /// True when a signal may be a mark. A packet that is not ECN-capable is still dropped.
-    fn marks(&self) -> bool {
-        false
-    }
-
-    /// A packet arrives in `lane`. The limit is checked afterwards and may still refuse it. The
-    /// returned tag is passed to `on_dequeue`, [`Tag::MAX`] as one less.
-    fn on_enqueue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-    ) -> (Verdict, Tag) {
-        (Verdict::Pass, 0)
-    }
-
-    /// A packet has left the head of `lane` after waiting for `sojourn`. If a signal becomes a
-    /// drop, this is called again at the same instant with the lane's next packet, until the AQM
-    /// passes or marks one or the lane is empty.
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
-
-    /// `lane` has run empty: its last packet was passed, dropped, or moved to another lane.
-    fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
-
-    /// The limit cost `lane` a packet: the arriving one or one already waiting. `view` is what is
-    /// left.
-    fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
-
-    /// When `on_timeout` wants to be called next; none for never. Only an arrival and `on_timeout`
-    /// may bring it forward. Calls may be early or late.
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    /// The time returned by `next_timeout` has come. `scan` walks over the waiting packets.
-    fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
-}
-
 impl AqmContext {
     /// For a queue of `lanes` lanes; `key` is the key of its stream of chance.
     #[must_use]
@@ -211,6 +151,71 @@ kinds! {
     "pie" Pie = pie::{Pie in Box, PieConfig};
 }
 
+forwarded! {
+    by each for AnyAqm;
+
+    /// Active queue management.
+    ///
+    /// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. Every method
+    /// defaults to doing nothing: an AQM decides at a packet's arrival, its departure, or a
+    /// timeout.
+    pub trait Aqm: Debug {
+        /// What it needs, always the same.
+        fn needs(&self) -> Needs {
+            Needs::default()
+        }
+
+        /// True when a signal may be a mark. A packet that is not ECN-capable is still dropped.
+        fn marks(&self) -> bool {
+            false
+        }
+
+        /// A packet arrives in `lane`. The limit is checked afterwards and may still refuse it. The
+        /// returned tag is passed to `on_dequeue`, [`Tag::MAX`] as one less.
+        fn on_enqueue(
+            &mut self,
+            _now: Instant,
+            _view: &QueueView,
+            _lane: Lane,
+            _packet: &Packet,
+        ) -> (Verdict, Tag) {
+            (Verdict::Pass, 0)
+        }
+
+        /// A packet has left the head of `lane` after waiting for `sojourn`. If a signal becomes a
+        /// drop, this is called again at the same instant with the lane's next packet, until the
+        /// AQM passes or marks one or the lane is empty.
+        #[inline]
+        fn on_dequeue(
+            &mut self,
+            _now: Instant,
+            _view: &QueueView,
+            _lane: Lane,
+            _packet: &Packet,
+            _tag: Tag,
+            _sojourn: Duration,
+        ) -> Verdict {
+            Verdict::Pass
+        }
+
+        /// `lane` has run empty: its last packet was passed, dropped, or moved to another lane.
+        fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
+
+        /// The limit cost `lane` a packet: the arriving one or one already waiting. `view` is what
+        /// is left.
+        fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
+
+        /// When `on_timeout` wants to be called next; none for never. Only an arrival and
+        /// `on_timeout` may bring it forward. Calls may be early or late.
+        fn next_timeout(&self) -> Option<Instant> {
+            None
+        }
+
+        /// The time returned by `next_timeout` has come. `scan` walks over the waiting packets.
+        fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
+    }
+}
+
 impl AqmConfig {
     /// See [`AqmSettings::needs_rate`]; a user's own is asked when it is built.
     #[must_use]
@@ -231,56 +236,6 @@ impl AnyAqm {
     #[must_use]
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None(_))
-    }
-}
-
-impl Aqm for AnyAqm {
-    fn needs(&self) -> Needs {
-        each!(self, aqm => aqm.needs())
-    }
-
-    fn marks(&self) -> bool {
-        each!(self, aqm => aqm.marks())
-    }
-
-    #[inline]
-    fn on_enqueue(
-        &mut self,
-        now: Instant,
-        view: &QueueView,
-        lane: Lane,
-        packet: &Packet,
-    ) -> (Verdict, Tag) {
-        each!(self, aqm => aqm.on_enqueue(now, view, lane, packet))
-    }
-
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        now: Instant,
-        view: &QueueView,
-        lane: Lane,
-        packet: &Packet,
-        tag: Tag,
-        sojourn: Duration,
-    ) -> Verdict {
-        each!(self, aqm => aqm.on_dequeue(now, view, lane, packet, tag, sojourn))
-    }
-
-    fn on_empty(&mut self, now: Instant, lane: Lane) {
-        each!(self, aqm => aqm.on_empty(now, lane));
-    }
-
-    fn on_overflow(&mut self, now: Instant, view: &QueueView, lane: Lane) {
-        each!(self, aqm => aqm.on_overflow(now, view, lane));
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        each!(self, aqm => aqm.next_timeout())
-    }
-
-    fn on_timeout(&mut self, now: Instant, view: &QueueView, scan: &mut dyn Scan) {
-        each!(self, aqm => aqm.on_timeout(now, view, scan));
     }
 }
 

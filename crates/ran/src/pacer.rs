@@ -9,7 +9,7 @@ pub use usp::UspVariant;
 /// The grants below the queue that a pacer feeds.
 pub use crate::limiter::GrantContext;
 use alloc::boxed::Box;
-use justfull_base::{Instant, kinds};
+use justfull_base::{Instant, forwarded, kinds};
 
 /// What one SDAP poll did with one QFI queue. Amounts are in the pacer's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,28 +35,6 @@ pub trait PacerSettings {
     }
 }
 
-/// Decides how much one SDAP queue should hold.
-pub trait Pacer {
-    /// The backlog wanted in SDAP now; `u64::MAX` for no limit. Called once per opportunity of the
-    /// UPF.
-    fn occupancy(&mut self, now: Instant) -> u64;
-
-    /// Called when packets of `amount` entered the SDAP queue.
-    fn on_enqueued(&mut self, amount: u64);
-
-    /// Called after each poll of a queue that holds or held something.
-    fn on_poll(&mut self, now: Instant, poll: &SdapPoll);
-
-    /// True when [`Pacer::on_need`] must be called before each query.
-    fn wants_forecast(&self) -> bool {
-        false
-    }
-
-    /// Called with what SDAP must hold so that its polls before the UPF's next opportunity can
-    /// bring what the radio takes.
-    fn on_need(&mut self, _need: u64) {}
-}
-
 kinds! {
     $ each;
 
@@ -74,6 +52,32 @@ kinds! {
     "unpaced" Unpaced = unpaced::{Unpaced, UnpacedConfig};
     "usp" Usp = usp::{Usp in Box, UspConfig};
     "clairvoyant" Clairvoyant = clairvoyant::{ClairvoyantPacer, ClairvoyantPacerConfig};
+}
+
+forwarded! {
+    by each for AnyPacer;
+
+    /// Decides how much one SDAP queue should hold.
+    pub trait Pacer {
+        /// The backlog wanted in SDAP now; `u64::MAX` for no limit. Called once per opportunity of
+        /// the UPF.
+        fn occupancy(&mut self, now: Instant) -> u64;
+
+        /// Called when packets of `amount` entered the SDAP queue.
+        fn on_enqueued(&mut self, amount: u64);
+
+        /// Called after each poll of a queue that holds or held something.
+        fn on_poll(&mut self, now: Instant, poll: &SdapPoll);
+
+        /// True when [`Pacer::on_need`] must be called before each query.
+        fn wants_forecast(&self) -> bool {
+            false
+        }
+
+        /// Called with what SDAP must hold so that its polls before the UPF's next opportunity can
+        /// bring what the radio takes.
+        fn on_need(&mut self, _need: u64) {}
+    }
 }
 
 impl PacerConfig {
@@ -95,29 +99,6 @@ impl AnyPacer {
     #[must_use]
     pub fn is_unpaced(&self) -> bool {
         matches!(self, Self::Unpaced(_))
-    }
-}
-
-impl Pacer for AnyPacer {
-    #[inline]
-    fn occupancy(&mut self, now: Instant) -> u64 {
-        each!(self, p => p.occupancy(now))
-    }
-    #[inline]
-    fn on_enqueued(&mut self, amount: u64) {
-        each!(self, p => p.on_enqueued(amount));
-    }
-    #[inline]
-    fn on_poll(&mut self, now: Instant, poll: &SdapPoll) {
-        each!(self, p => p.on_poll(now, poll));
-    }
-    #[inline]
-    fn wants_forecast(&self) -> bool {
-        each!(self, p => p.wants_forecast())
-    }
-    #[inline]
-    fn on_need(&mut self, need: u64) {
-        each!(self, p => p.on_need(need));
     }
 }
 

@@ -20,8 +20,9 @@ mod transmit;
 mod turns;
 
 use crate::cc::AnyControl;
+use crate::cc::CongestionController;
 use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig, SpuriousDetection};
-use crate::control::{Birth, CongestionController, RecoveryState};
+use crate::control::{Birth, RecoveryState};
 use crate::pacer::Pacer;
 use crate::rack::Rack;
 use crate::rate::RateSampler;

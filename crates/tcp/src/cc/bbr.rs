@@ -39,9 +39,9 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use super::CongestionController;
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use aggregation::Aggregation;
 use filter::WindowedMax;

@@ -3,7 +3,8 @@
 use super::Sender;
 use super::new_reno::Reduction;
 use super::spurious::FRto;
-use crate::control::{AckSample, Congestion, CongestionCause, CongestionController, RecoveryState};
+use crate::cc::CongestionController;
+use crate::control::{AckSample, Congestion, CongestionCause, RecoveryState};
 use crate::prr::Prr;
 use crate::rate::{Delivery, RateSample};
 use crate::scoreboard::NextSacked;

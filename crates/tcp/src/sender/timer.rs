@@ -1,7 +1,8 @@
 //! The timers.
 
 use super::Sender;
-use crate::control::{CongestionCause, CongestionController, RecoveryState};
+use crate::cc::CongestionController;
+use crate::control::{CongestionCause, RecoveryState};
 use justfull_base::Instant;
 
 impl Sender {

@@ -3,7 +3,8 @@
 use super::Sender;
 use super::new_reno::Reduction;
 use super::offload::Rooms;
-use crate::control::{CongestionController, IdleRestart, RecoveryState, Sent};
+use crate::cc::CongestionController;
+use crate::control::{IdleRestart, RecoveryState, Sent};
 use crate::record::Record;
 use crate::segment::{Mark, Segment};
 use justfull_base::Instant;

@@ -5,10 +5,9 @@ use crate::link::{Path, World};
 use crate::{all_controls, config, reacts_to_loss};
 use justfull_base::{Duration, Instant, Rng};
 use justfull_tcp::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
-use justfull_tcp::{Ack, AnyControl, Kernel, Sender};
+use justfull_tcp::{Ack, AnyControl, CongestionController, Kernel, Sender};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
