@@ -18,17 +18,36 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use justfull_base::{BitRate, Duration, Instant, Packet, forwarded, kinds};
 
+/// A lane of a queue as an AQM sees it, without the packet being decided on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneView {
+    /// Bytes waiting in it; the backlog of the queue if that has a single lane.
+    pub bytes: u64,
+    /// When its first waiting packet was enqueued; none in an empty lane, or without
+    /// [`Needs::heads`].
+    pub head: Option<Instant>,
+}
+
+impl LaneView {
+    /// How long its first packet has waited at `now`.
+    #[must_use]
+    pub fn head_age(&self, now: Instant) -> Option<Duration> {
+        self.head.map(|head| now.since(head))
+    }
+}
+
 /// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without
 /// the packet being decided on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueView {
     /// Packets in the queue.
     pub backlog_packets: u32,
     /// Bytes in the queue.
     pub backlog_bytes: u64,
-    /// Bytes waiting in the packet's lane; equal to `backlog_bytes` if the queue has a single
-    /// lane.
-    pub lane_bytes: u64,
+    /// The packet's lane. At a timeout, which is of no lane, the queue without a head.
+    pub lane: LaneView,
+    /// The other lane of a queue with two, with [`Needs::heads`]; none elsewhere.
+    pub other: Option<LaneView>,
     /// Limit of the queue.
     pub limit: Limit,
     /// When the packet that has been in the queue longest was enqueued, waiting or reserved, the
@@ -53,6 +72,8 @@ pub struct Needs {
     pub service_rate: bool,
     /// Calls of [`Aqm::on_timeout`].
     pub timeouts: bool,
+    /// [`LaneView::head`] and [`QueueView::other`].
+    pub heads: bool,
 }
 
 /// What a cell must know of an AQM from its settings.
@@ -249,7 +270,8 @@ mod tests {
     const VIEW: QueueView = QueueView {
         backlog_packets: 1,
         backlog_bytes: 2,
-        lane_bytes: 2,
+        lane: LaneView { bytes: 2, head: None },
+        other: None,
         limit: Limit::Unlimited,
         oldest: None,
         service_rate: None,
@@ -384,7 +406,8 @@ mod tests {
     #[test]
     fn each_kind_says_what_it_needs_and_of_which_layers() {
         let needs = |config: &AqmConfig| {
-            let Needs { oldest, new_flows, service_rate, timeouts } = built(config).needs();
+            let Needs { oldest, new_flows, service_rate, timeouts, heads } = built(config).needs();
+            assert!(!heads, "{config:?}");
             (config.name(), [oldest, new_flows, service_rate, timeouts])
         };
         let found: Vec<_> = each(true).iter().map(needs).collect();

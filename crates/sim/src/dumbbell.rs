@@ -26,7 +26,7 @@ use crate::timers::Timers;
 use crate::wire::Wire;
 use justfull_base::event::Silent;
 use justfull_base::rng::stream_key;
-use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Layer, Packet};
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet};
 use justfull_queue::{ManagedQueue, QueueConfig};
 use justfull_tcp::{Ack, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
@@ -356,9 +356,8 @@ impl Bottleneck {
     #[inline]
     fn offer(&mut self, now: Instant, (flow, header): (u32, u32), segment: &Segment) -> bool {
         let size = segment.len + header;
-        let ecn = if segment.ect { Ecn::Ect0 } else { Ecn::NotEct };
-        let admitted =
-            self.queue.enqueue(now, Packet { flow, size, ecn, ..Packet::default() }, &mut Silent);
+        let packet = Packet { flow, size, ecn: segment.ecn, ..Packet::default() };
+        let admitted = self.queue.enqueue(now, packet, &mut Silent);
         if admitted {
             self.segments.push_back(*segment);
             if self.done == Instant::NEVER {

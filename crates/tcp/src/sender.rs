@@ -28,7 +28,7 @@ use crate::rack::Rack;
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
-use justfull_base::{BitRate, ConfigError, Duration, Instant};
+use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant};
 use new_reno::Reduction;
 use offload::Offload;
 pub use plain::Outlet;
@@ -113,7 +113,7 @@ struct Setup {
     mss: u32,
     header: u32,
     ack: u32,
-    ecn: bool,
+    ecn: Ecn,
     prr: PrrConfig,
     nagle: bool,
     restart_after_idle: bool,
@@ -225,7 +225,7 @@ impl Sender {
                 mss: config.mss,
                 header: config.header,
                 ack: config.ack_size(),
-                ecn: config.ecn,
+                ecn: if config.ecn { Ecn::Ect0 } else { Ecn::NotEct },
                 prr: config.prr,
                 nagle: config.nagle,
                 restart_after_idle: config.restart_after_idle,

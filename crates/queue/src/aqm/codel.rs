@@ -511,7 +511,7 @@ impl Aqm for CoDel {
         tag: Tag,
         sojourn: Duration,
     ) -> Verdict {
-        let verdict = self.control(now, lane, packet, tag, sojourn, view.lane_bytes);
+        let verdict = self.control(now, lane, packet, tag, sojourn, view.lane.bytes);
         let passed = verdict == Verdict::Pass
             || verdict == Verdict::Signal && becomes_mark(self.config.ecn, packet);
         if passed {
@@ -552,7 +552,7 @@ impl Aqm for CoDel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
+    use crate::aqm::LaneView;
     use justfull_base::Ecn;
 
     const MTU: u64 = 1500;
@@ -590,11 +590,8 @@ mod tests {
         let view = QueueView {
             backlog_packets: behind,
             backlog_bytes: u64::from(behind) * MTU,
-            lane_bytes: u64::from(behind) * MTU,
-            limit: Limit::Unlimited,
-            oldest: None,
-            service_rate: None,
-            new_flow: false,
+            lane: LaneView { bytes: u64::from(behind) * MTU, head: None },
+            ..QueueView::default()
         };
         codel.on_dequeue(at(ms), &view, 0, &packet, tag, Duration::from_millis(waited))
     }

@@ -4,7 +4,7 @@
 use super::{INITIAL_PEER_WINDOW, Sender};
 use crate::config::SenderConfig;
 use crate::segment::{Ack, Mark, Segment};
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::{ConfigError, Duration, Ecn, Instant};
 
 /// Where the handshake stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Sender {
             len,
             retransmission,
             sent_at: now,
-            ect: false,
+            ecn: Ecn::NotEct,
             cwr: false,
             mark: Mark::Syn,
         })

@@ -64,7 +64,7 @@ impl Sender {
             self.first_retransmission = None;
             self.unjudged = true;
         }
-        self.send_cwr = self.setup.ecn;
+        self.send_cwr = self.setup.ecn.is_capable();
         self.start_f_rto(repeated);
         self.pacer.reset();
         self.tail.forget();
