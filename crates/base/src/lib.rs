@@ -35,6 +35,7 @@ pub mod doc;
 pub mod error;
 pub mod event;
 pub mod feedback;
+mod forward;
 mod macros;
 pub mod make;
 pub mod packet;

@@ -306,8 +306,9 @@ macro_rules! choice {
 /// Makes the configuration (an enum that serde reads by the key `kind`), the algorithm (an enum for
 /// static dispatch, with one door for users' own where a type follows `or`), `DOCS`, and a macro
 /// that calls the same method on whatever variant there is, of the algorithm or, after `config`, of
-/// the configuration. The module has `DOC` and `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add `in Box` to
-/// an algorithm that is much larger than the others.
+/// the configuration (`or` tells what stands for a user's own). The module has `DOC` and
+/// `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add `in Box` to an algorithm that is much larger than the
+/// others. [`forwarded!`](crate::forwarded) makes the algorithm's trait.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -364,9 +365,11 @@ macro_rules! kinds {
 
         /// Calls the same method on any variant, through `&mut` for a boxed one.
         macro_rules! $each {
-            (config $dollar config:expr, $dollar kind:ident => $dollar call:expr) => {
+            (config $dollar config:expr, $dollar kind:ident => $dollar call:expr
+                $dollar(, or $dollar own:expr)?) => {
                 match $dollar config {
                     $($Config::$Variant($dollar kind) => $dollar call,)+
+                    $dollar($Config::Custom(_) => $dollar own,)?
                 }
             };
             ($dollar any:expr, &mut $dollar kind:ident => $dollar call:expr) => {

@@ -5,7 +5,7 @@ use crate::model::Comparison;
 use crate::runner::{self, Watch, Watched};
 use justfull_base::ConfigError;
 use justfull_base::make::Make;
-use justfull_ran::limiter::{Limiter, LimiterConfig, LimiterContext};
+use justfull_ran::limiter::{GrantContext, Limiter, LimiterConfig};
 use justfull_run::WorldConfig;
 use justfull_run::results::RunResult;
 use justfull_scenario::{Derived, Job, Overrides, Scenario, ScenarioError, Setting, library};
@@ -45,9 +45,9 @@ impl OwnMethod {
     #[must_use]
     pub fn limiter<L: Limiter + Send + 'static>(
         name: &str,
-        make: impl Fn(&LimiterContext) -> Result<L, ConfigError> + Send + Sync + 'static,
+        make: impl Fn(&GrantContext) -> Result<L, ConfigError> + Send + Sync + 'static,
     ) -> Self {
-        let boxed = move |context: &LimiterContext| {
+        let boxed = move |context: &GrantContext| {
             make(context).map(|limiter| Box::new(limiter) as Box<dyn Limiter + Send>)
         };
         let config = LimiterConfig::Custom(Make(Arc::new(boxed)));

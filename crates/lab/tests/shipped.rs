@@ -2,7 +2,6 @@
 //! scenario before and after a run.
 
 use justfull_lab::runner::{self, Outcome, Watch, run_all};
-use justfull_run::results::RunResult;
 use justfull_scenario::library::{SCENARIOS, scenario};
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
 use std::path::Path;

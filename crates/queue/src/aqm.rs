@@ -16,19 +16,38 @@ pub use crate::lane::{Lane, Tag};
 use crate::limit::Limit;
 use alloc::boxed::Box;
 use core::fmt::Debug;
-use justfull_base::{BitRate, Duration, Instant, Packet, kinds};
+use justfull_base::{BitRate, Duration, Instant, Packet, forwarded, kinds};
+
+/// A lane of a queue as an AQM sees it, without the packet being decided on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneView {
+    /// Bytes waiting in it; the backlog of the queue if that has a single lane.
+    pub bytes: u64,
+    /// When its first waiting packet was enqueued; none in an empty lane, or without
+    /// [`Needs::heads`].
+    pub head: Option<Instant>,
+}
+
+impl LaneView {
+    /// How long its first packet has waited at `now`.
+    #[must_use]
+    pub fn head_age(&self, now: Instant) -> Option<Duration> {
+        self.head.map(|head| now.since(head))
+    }
+}
 
 /// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without
 /// the packet being decided on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueView {
     /// Packets in the queue.
     pub backlog_packets: u32,
     /// Bytes in the queue.
     pub backlog_bytes: u64,
-    /// Bytes waiting in the packet's lane; equal to `backlog_bytes` if the queue has a single
-    /// lane.
-    pub lane_bytes: u64,
+    /// The packet's lane. At a timeout, which is of no lane, the queue without a head.
+    pub lane: LaneView,
+    /// The other lane of a queue with two, with [`Needs::heads`]; none elsewhere.
+    pub other: Option<LaneView>,
     /// Limit of the queue.
     pub limit: Limit,
     /// When the packet that has been in the queue longest was enqueued, waiting or reserved, the
@@ -53,6 +72,22 @@ pub struct Needs {
     pub service_rate: bool,
     /// Calls of [`Aqm::on_timeout`].
     pub timeouts: bool,
+    /// [`LaneView::head`] and [`QueueView::other`].
+    pub heads: bool,
+}
+
+/// What a cell must know of an AQM from its settings.
+pub trait AqmSettings {
+    /// It must be told the rate at which its queue is served.
+    fn needs_rate(&self) -> bool {
+        false
+    }
+
+    /// It judges arrivals by what is queued, so that a limit below the largest packet makes no
+    /// sense.
+    fn needs_room(&self) -> bool {
+        true
+    }
 }
 
 /// What an AQM is built for.
@@ -93,66 +128,6 @@ pub trait Scan {
     /// Calls `decide` for each waiting packet and its tag, lane by lane from the head. Signals take
     /// effect at once; those that become drops count as [`justfull_base::DropReason::AqmTimeout`].
     fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict);
-}
-
-/// Active queue management.
-///
-/// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. Every method
-/// defaults to doing nothing: an AQM decides at a packet's arrival, its departure, or a timeout.
-pub trait Aqm: Debug {
-    /// What it needs, always the same.
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
-    /// True when a signal may be a mark. A packet that is not ECN-capable is still dropped.
-    fn marks(&self) -> bool {
-        false
-    }
-
-    /// A packet arrives in `lane`. The limit is checked afterwards and may still refuse it. The
-    /// returned tag is passed to `on_dequeue`, [`Tag::MAX`] as one less.
-    fn on_enqueue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-    ) -> (Verdict, Tag) {
-        (Verdict::Pass, 0)
-    }
-
-    /// A packet has left the head of `lane` after waiting for `sojourn`. If a signal becomes a
-    /// drop, this is called again at the same instant with the lane's next packet, until the AQM
-    /// passes or marks one or the lane is empty.
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
-
-    /// `lane` has run empty: its last packet was passed, dropped, or moved to another lane.
-    fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
-
-    /// The limit cost `lane` a packet: the arriving one or one already waiting. `view` is what is
-    /// left.
-    fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
-
-    /// When `on_timeout` wants to be called next; none for never. Only an arrival and `on_timeout`
-    /// may bring it forward. Calls may be early or late.
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    /// The time returned by `next_timeout` has come. `scan` walks over the waiting packets.
-    fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
 }
 
 impl AqmContext {
@@ -197,24 +172,82 @@ kinds! {
     "pie" Pie = pie::{Pie in Box, PieConfig};
 }
 
+forwarded! {
+    by each for AnyAqm;
+
+    /// Active queue management.
+    ///
+    /// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. Every method
+    /// defaults to doing nothing: an AQM decides at a packet's arrival, its departure, or a
+    /// timeout.
+    pub trait Aqm: Debug {
+        /// What it needs, always the same.
+        fn needs(&self) -> Needs {
+            Needs::default()
+        }
+
+        /// True when a signal may be a mark. A packet that is not ECN-capable is still dropped.
+        fn marks(&self) -> bool {
+            false
+        }
+
+        /// A packet arrives in `lane`. The limit is checked afterwards and may still refuse it. The
+        /// returned tag is passed to `on_dequeue`, [`Tag::MAX`] as one less.
+        fn on_enqueue(
+            &mut self,
+            _now: Instant,
+            _view: &QueueView,
+            _lane: Lane,
+            _packet: &Packet,
+        ) -> (Verdict, Tag) {
+            (Verdict::Pass, 0)
+        }
+
+        /// A packet has left the head of `lane` after waiting for `sojourn`. If a signal becomes a
+        /// drop, this is called again at the same instant with the lane's next packet, until the
+        /// AQM passes or marks one or the lane is empty.
+        #[inline]
+        fn on_dequeue(
+            &mut self,
+            _now: Instant,
+            _view: &QueueView,
+            _lane: Lane,
+            _packet: &Packet,
+            _tag: Tag,
+            _sojourn: Duration,
+        ) -> Verdict {
+            Verdict::Pass
+        }
+
+        /// `lane` has run empty: its last packet was passed, dropped, or moved to another lane.
+        fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
+
+        /// The limit cost `lane` a packet: the arriving one or one already waiting. `view` is what
+        /// is left.
+        fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
+
+        /// When `on_timeout` wants to be called next; none for never. Only an arrival and
+        /// `on_timeout` may bring it forward. Calls may be early or late.
+        fn next_timeout(&self) -> Option<Instant> {
+            None
+        }
+
+        /// The time returned by `next_timeout` has come. `scan` walks over the waiting packets.
+        fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
+    }
+}
+
 impl AqmConfig {
-    /// It must be told the rate at which its queue is served.
+    /// See [`AqmSettings::needs_rate`]; a user's own is asked when it is built.
     #[must_use]
-    pub const fn needs_rate(&self) -> bool {
-        matches!(self, Self::ARed(_) | Self::Pdpc(_))
+    pub fn needs_rate(&self) -> bool {
+        each!(config self, c => c.needs_rate(), or false)
     }
 
-    /// It judges arrivals by what is queued, so that a limit below the largest packet makes no
-    /// sense.
+    /// See [`AqmSettings::needs_room`].
     #[must_use]
-    pub const fn needs_room(&self) -> bool {
-        !matches!(self, Self::None(_) | Self::CoDel(_))
-    }
-
-    /// Its queue must be called at instants that it names.
-    #[must_use]
-    pub const fn has_timeouts(&self) -> bool {
-        matches!(self, Self::TtlRed2(_))
+    pub fn needs_room(&self) -> bool {
+        each!(config self, c => c.needs_room(), or true)
     }
 }
 
@@ -224,56 +257,6 @@ impl AnyAqm {
     #[must_use]
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None(_))
-    }
-}
-
-impl Aqm for AnyAqm {
-    fn needs(&self) -> Needs {
-        each!(self, aqm => aqm.needs())
-    }
-
-    fn marks(&self) -> bool {
-        each!(self, aqm => aqm.marks())
-    }
-
-    #[inline]
-    fn on_enqueue(
-        &mut self,
-        now: Instant,
-        view: &QueueView,
-        lane: Lane,
-        packet: &Packet,
-    ) -> (Verdict, Tag) {
-        each!(self, aqm => aqm.on_enqueue(now, view, lane, packet))
-    }
-
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        now: Instant,
-        view: &QueueView,
-        lane: Lane,
-        packet: &Packet,
-        tag: Tag,
-        sojourn: Duration,
-    ) -> Verdict {
-        each!(self, aqm => aqm.on_dequeue(now, view, lane, packet, tag, sojourn))
-    }
-
-    fn on_empty(&mut self, now: Instant, lane: Lane) {
-        each!(self, aqm => aqm.on_empty(now, lane));
-    }
-
-    fn on_overflow(&mut self, now: Instant, view: &QueueView, lane: Lane) {
-        each!(self, aqm => aqm.on_overflow(now, view, lane));
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        each!(self, aqm => aqm.next_timeout())
-    }
-
-    fn on_timeout(&mut self, now: Instant, view: &QueueView, scan: &mut dyn Scan) {
-        each!(self, aqm => aqm.on_timeout(now, view, scan));
     }
 }
 
@@ -287,7 +270,8 @@ mod tests {
     const VIEW: QueueView = QueueView {
         backlog_packets: 1,
         backlog_bytes: 2,
-        lane_bytes: 2,
+        lane: LaneView { bytes: 2, head: None },
+        other: None,
         limit: Limit::Unlimited,
         oldest: None,
         service_rate: None,
@@ -422,7 +406,8 @@ mod tests {
     #[test]
     fn each_kind_says_what_it_needs_and_of_which_layers() {
         let needs = |config: &AqmConfig| {
-            let Needs { oldest, new_flows, service_rate, timeouts } = built(config).needs();
+            let Needs { oldest, new_flows, service_rate, timeouts, heads } = built(config).needs();
+            assert!(!heads, "{config:?}");
             (config.name(), [oldest, new_flows, service_rate, timeouts])
         };
         let found: Vec<_> = each(true).iter().map(needs).collect();
@@ -446,7 +431,6 @@ mod tests {
             each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
         };
         assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
-        assert_eq!(names(AqmConfig::has_timeouts), ["ttlred2"]);
         assert_eq!(names(|config| !config.needs_room()), ["none", "codel"]);
     }
 

@@ -12,7 +12,7 @@ use crate::aqm::AqmConfig;
 pub use crate::lane::{Lane, Queued};
 use alloc::boxed::Box;
 use core::fmt::Debug;
-use justfull_base::{Instant, Packet, kinds};
+use justfull_base::{Instant, Packet, forwarded, kinds};
 
 /// The packets that leave a full queue so that another may enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,96 +48,18 @@ pub enum End {
     Tail,
 }
 
-/// Storage and order of service.
-///
-/// The caller is [`crate::ManagedQueue`]. A lane that holds packets is *active*. All packets of one
-/// flow are in the same lane, in the order they were pushed.
-pub trait Discipline: Debug {
-    /// Number of lanes, 1 to 65 536.
-    fn lanes(&self) -> u32;
-
-    /// Called before each arrival. May move packets between lanes (whole flows, in order); true if
-    /// it did.
-    fn reshuffle(&mut self, _now: Instant) -> bool {
-        false
-    }
-
-    /// The lane of `packet`: the same for all packets of its flow until the next `reshuffle`.
-    fn lane_of(&self, packet: &Packet) -> Lane;
-
-    /// False when `lane` itself has no room for `size` more bytes, however much the whole queue
-    /// holds.
-    fn lane_admits(&self, _lane: Lane, _size: u32) -> bool {
-        true
-    }
-
-    /// Bytes waiting in `lane`; none if the discipline has a single lane, since the queue already
-    /// counts it.
-    #[inline]
-    fn lane_bytes(&self, _lane: Lane) -> Option<u64> {
+/// What a queue must know of a discipline from its settings.
+pub trait DisciplineSettings {
+    /// The AQM that is part of the discipline, if any.
+    fn own_aqm(&self) -> Option<AqmConfig> {
         None
     }
 
-    /// Appends a packet to `lane`.
-    fn push_back(&mut self, lane: Lane, queued: Queued);
-
-    /// Returns a packet to the head of `lane` after `pop` and `served`. It is that lane's turn
-    /// again.
-    fn push_front(&mut self, lane: Lane, queued: Queued);
-
-    /// The active lane whose turn it is; none when nothing waits.
-    fn turn(&self) -> Option<Lane>;
-
-    /// Like [`Discipline::turn`], but as part of a dequeue: does the work that the discipline
-    /// defers until then. Also called when nothing waits.
-    #[inline]
-    fn advance(&mut self) -> Option<Lane> {
-        self.turn()
+    /// True if packets of one flow may wait in different lanes, and so leave in another order than
+    /// they came in.
+    fn splits_flows(&self) -> bool {
+        false
     }
-
-    /// The packet at the head of `lane`.
-    fn head(&self, lane: Lane) -> Option<&Queued>;
-
-    /// The packet at the head of the lane whose turn it is.
-    #[inline]
-    fn first(&self) -> Option<&Queued> {
-        self.head(self.turn()?)
-    }
-
-    /// Calls `visit` with the waiting packets, in the order they would leave without further
-    /// arrivals or drops. Stops when `visit` returns false or the order is not known without
-    /// changing state: a discipline with turns visits only the first packet.
-    fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
-        if let Some(queued) = self.first() {
-            visit(&queued.packet);
-        }
-    }
-
-    /// Takes the head of `lane`. The lane keeps its turn while it is active.
-    fn pop(&mut self, lane: Lane) -> Option<Queued>;
-
-    /// A packet of `size` bytes that `pop` took from `lane` is delivered; the turn may pass on. A
-    /// packet popped and then dropped costs its lane nothing.
-    fn served(&mut self, lane: Lane, size: u32);
-
-    /// The victims that make room for a packet of `size` bytes in `arriving`; none when that packet
-    /// is itself the victim.
-    fn victim(&self, arriving: Lane, size: u32) -> Option<Victim>;
-
-    /// Takes the last packet of `lane`.
-    fn pop_tail(&mut self, lane: Lane) -> Option<Queued>;
-
-    /// Number of packets that wait.
-    fn len(&self) -> usize;
-
-    /// True when nothing waits.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Visits all packets, lane by lane from the head, and removes those for which `keep` returns
-    /// false.
-    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
 }
 
 kinds! {
@@ -163,102 +85,116 @@ kinds! {
     "fq_codel" FqCoDel = fq_codel::{FqCoDel in Box, FqCoDelConfig};
 }
 
-pub(crate) use each;
+forwarded! {
+    by each for AnyDiscipline;
 
-impl DisciplineConfig {
-    /// The AQM that is part of the discipline, if any.
-    #[must_use]
-    pub fn own_aqm(&self) -> Option<AqmConfig> {
-        if let Self::FqCoDel(config) = self { Some(AqmConfig::CoDel(config.codel())) } else { None }
+    /// Storage and order of service.
+    ///
+    /// The caller is [`crate::ManagedQueue`]. A lane that holds packets is *active*. All packets of
+    /// one flow are in the same lane, in the order they were pushed, unless it [splits
+    /// flows](DisciplineSettings::splits_flows).
+    pub trait Discipline: Debug {
+        /// Number of lanes, 1 to 65 536.
+        fn lanes(&self) -> u32;
+
+        /// Called before each arrival. May move packets between lanes (whole flows, in order); true
+        /// if it did.
+        fn reshuffle(&mut self, _now: Instant) -> bool {
+            false
+        }
+
+        /// The lane of `packet`: the same for all packets of its flow until the next `reshuffle`.
+        fn lane_of(&self, packet: &Packet) -> Lane;
+
+        /// False when `lane` itself has no room for `size` more bytes, however much the whole queue
+        /// holds.
+        fn lane_admits(&self, _lane: Lane, _size: u32) -> bool {
+            true
+        }
+
+        /// Bytes waiting in `lane`; none if the discipline has a single lane, since the queue
+        /// already counts it.
+        #[inline]
+        fn lane_bytes(&self, _lane: Lane) -> Option<u64> {
+            None
+        }
+
+        /// Appends a packet to `lane`.
+        fn push_back(&mut self, lane: Lane, queued: Queued);
+
+        /// Returns a packet to the head of `lane` after `pop` and `served`. It is that lane's turn
+        /// again.
+        fn push_front(&mut self, lane: Lane, queued: Queued);
+
+        /// The active lane whose turn it is; none when nothing waits.
+        fn turn(&self) -> Option<Lane>;
+
+        /// Like [`Discipline::turn`], but as part of a dequeue: does the work that the discipline
+        /// defers until then. Also called when nothing waits.
+        #[inline]
+        fn advance(&mut self) -> Option<Lane> {
+            self.turn()
+        }
+
+        /// The packet at the head of `lane`.
+        fn head(&self, lane: Lane) -> Option<&Queued>;
+
+        /// The packet at the head of the lane whose turn it is.
+        #[inline]
+        fn first(&self) -> Option<&Queued> {
+            self.head(self.turn()?)
+        }
+
+        /// Calls `visit` with the waiting packets, in the order they would leave without further
+        /// arrivals or drops. Stops when `visit` returns false or the order is not known without
+        /// changing state: a discipline with turns visits only the first packet.
+        fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
+            if let Some(queued) = self.first() {
+                visit(&queued.packet);
+            }
+        }
+
+        /// Takes the head of `lane`. The lane keeps its turn while it is active.
+        fn pop(&mut self, lane: Lane) -> Option<Queued>;
+
+        /// A packet of `size` bytes that `pop` took from `lane` is delivered; the turn may pass on.
+        /// A packet popped and then dropped costs its lane nothing.
+        fn served(&mut self, lane: Lane, size: u32);
+
+        /// The victims that make room for a packet of `size` bytes in `arriving`; none when that
+        /// packet is itself the victim.
+        fn victim(&self, arriving: Lane, size: u32) -> Option<Victim>;
+
+        /// Takes the last packet of `lane`.
+        fn pop_tail(&mut self, lane: Lane) -> Option<Queued>;
+
+        /// Number of packets that wait.
+        fn len(&self) -> usize;
+
+        /// True when nothing waits.
+        fn is_empty(&self) -> bool {
+            self.len() == 0
+        }
+
+        /// Visits all packets, lane by lane from the head, and removes those for which `keep`
+        /// returns false.
+        fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
     }
 }
 
-impl Discipline for AnyDiscipline {
-    #[inline]
-    fn lanes(&self) -> u32 {
-        each!(self, d => d.lanes())
+pub(crate) use each;
+
+impl DisciplineConfig {
+    /// See [`DisciplineSettings::own_aqm`].
+    #[must_use]
+    pub fn own_aqm(&self) -> Option<AqmConfig> {
+        each!(config self, c => c.own_aqm(), or None)
     }
 
-    #[inline]
-    fn reshuffle(&mut self, now: Instant) -> bool {
-        each!(self, d => d.reshuffle(now))
-    }
-
-    #[inline]
-    fn lane_of(&self, packet: &Packet) -> Lane {
-        each!(self, d => d.lane_of(packet))
-    }
-
-    #[inline]
-    fn lane_admits(&self, lane: Lane, size: u32) -> bool {
-        each!(self, d => d.lane_admits(lane, size))
-    }
-
-    #[inline]
-    fn lane_bytes(&self, lane: Lane) -> Option<u64> {
-        each!(self, d => d.lane_bytes(lane))
-    }
-
-    #[inline]
-    fn push_back(&mut self, lane: Lane, queued: Queued) {
-        each!(self, d => d.push_back(lane, queued));
-    }
-
-    #[inline]
-    fn push_front(&mut self, lane: Lane, queued: Queued) {
-        each!(self, d => d.push_front(lane, queued));
-    }
-
-    #[inline]
-    fn turn(&self) -> Option<Lane> {
-        each!(self, d => d.turn())
-    }
-
-    #[inline]
-    fn advance(&mut self) -> Option<Lane> {
-        each!(self, d => d.advance())
-    }
-
-    #[inline]
-    fn head(&self, lane: Lane) -> Option<&Queued> {
-        each!(self, d => d.head(lane))
-    }
-
-    #[inline]
-    fn first(&self) -> Option<&Queued> {
-        each!(self, d => d.first())
-    }
-
-    fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
-        each!(self, d => d.visit(visit));
-    }
-
-    #[inline]
-    fn pop(&mut self, lane: Lane) -> Option<Queued> {
-        each!(self, d => d.pop(lane))
-    }
-
-    #[inline]
-    fn served(&mut self, lane: Lane, size: u32) {
-        each!(self, d => d.served(lane, size));
-    }
-
-    #[inline]
-    fn victim(&self, arriving: Lane, size: u32) -> Option<Victim> {
-        each!(self, d => d.victim(arriving, size))
-    }
-
-    fn pop_tail(&mut self, lane: Lane) -> Option<Queued> {
-        each!(self, d => d.pop_tail(lane))
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        each!(self, d => d.len())
-    }
-
-    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
-        each!(self, d => d.retain(keep));
+    /// See [`DisciplineSettings::splits_flows`].
+    #[must_use]
+    pub fn splits_flows(&self) -> bool {
+        each!(config self, c => c.splits_flows(), or true)
     }
 }
 

@@ -17,7 +17,7 @@ mod pour;
 mod timeout;
 
 use crate::aqm::none::NoAqm;
-use crate::aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, Needs, QueueView};
+use crate::aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, LaneView, Needs, QueueView};
 use crate::counters::{Count, Counters};
 use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig};
@@ -66,8 +66,8 @@ impl QueueConfig {
             self.discipline.own_aqm().is_none() || matches!(self.aqm, AqmConfig::None(_)),
             "aqm",
             &self.aqm.name(),
-            "none with discipline fq_codel",
-            "RFC 8290 section 4.2: each of its lanes has a CoDel, which is set with the discipline",
+            &format!("none with discipline {}", self.discipline.name()),
+            "the discipline has an AQM of its own, which is set with it",
         )
     }
 }
@@ -519,7 +519,8 @@ impl Account {
         QueueView {
             backlog_packets: self.backlog_packets(),
             backlog_bytes: self.backlog_bytes(),
-            lane_bytes: lane_bytes.unwrap_or(self.backlog_bytes()),
+            lane: LaneView { bytes: lane_bytes.unwrap_or(self.backlog_bytes()), head: None },
+            other: None,
             limit: self.limit,
             oldest: self.memory.as_ref().and_then(|memory| memory.oldest()),
             service_rate: self.memory.as_ref().and_then(|memory| memory.service_rate),
@@ -544,6 +545,12 @@ impl Account {
     fn keep_reserved(&mut self, packet: &Packet) {
         self.reserved_packets += 1;
         self.reserved_bytes += u64::from(packet.size);
+    }
+
+    /// The AQM wants to see the heads of lanes.
+    #[inline(always)]
+    fn shows_heads(&self) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.shows_heads)
     }
 
     /// What the queue keeps, from now on.

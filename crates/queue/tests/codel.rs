@@ -272,17 +272,14 @@ fn the_released_program_drops_from_a_queue_of_two_packets_and_may_empty_it() {
 #[test]
 fn a_signal_state_belongs_to_its_lane() {
     use justfull_queue::aqm::codel::CoDel;
-    use justfull_queue::{Aqm, AqmContext, QueueView, Verdict};
+    use justfull_queue::{Aqm, AqmContext, LaneView, QueueView, Verdict};
     let mut codel =
         CoDel::new(&CoDelConfig::default(), AqmContext::new(2, 0)).expect("within bounds");
     let view = QueueView {
         backlog_packets: 50,
         backlog_bytes: 75_000,
-        lane_bytes: 75_000,
-        limit: Limit::Unlimited,
-        oldest: None,
-        service_rate: None,
-        new_flow: false,
+        lane: LaneView { bytes: 75_000, head: None },
+        ..QueueView::default()
     };
     let packet = Packet { size: 1500, ..Packet::default() };
     let mut ask = |lane, ms, sojourn| {

@@ -193,7 +193,7 @@ proptest! {
     #[test]
     fn no_packet_is_lost_or_doubled_and_each_flow_keeps_its_order(ops in prop::collection::vec(op(),
         1..500)) {
-        for config in all() {
+        for config in all().into_iter().filter(|config| !config.splits_flows()) {
             let mut d = build(&config);
             let mut model = Model::default();
             let mut now = Instant::ZERO;

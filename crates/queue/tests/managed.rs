@@ -1,13 +1,14 @@
 //! The accounting queue over every AQM and discipline, and the conformance of every AQM.
 
+use justfull_base::packet::Protocol;
 use justfull_base::{
     BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Ratio, Silent,
 };
 use justfull_queue::aqm::{adaptive_red, ared, codel, none, pdpc, pie, red, ttlred1, ttlred2};
 use justfull_queue::discipline::{fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
-    AnyAqm, AnyDiscipline, Aqm, AqmConfig, AqmContext, Count, DisciplineConfig, Lane, Limit,
-    ManagedQueue, Needs, Pass, QueueConfig, QueueView, Scan, Tag, Verdict,
+    AnyAqm, AnyDiscipline, Aqm, AqmConfig, AqmContext, Count, DisciplineConfig, Lane, LaneView,
+    Limit, ManagedQueue, Needs, Pass, QueueConfig, QueueView, Scan, Tag, Verdict,
 };
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -341,11 +342,8 @@ fn view(backlog_bytes: u64) -> QueueView {
     QueueView {
         backlog_packets: 4,
         backlog_bytes,
-        lane_bytes: backlog_bytes,
-        limit: Limit::Unlimited,
-        oldest: None,
-        service_rate: None,
-        new_flow: false,
+        lane: LaneView { bytes: backlog_bytes, head: None },
+        ..QueueView::default()
     }
 }
 
@@ -516,6 +514,50 @@ impl Aqm for Recorder {
             calls.push(format!("overflow {lane} at {}", view.backlog_packets))
         });
     }
+}
+
+/// Notes the heads of the lanes that it is shown.
+#[derive(Debug)]
+struct Heads;
+
+impl Aqm for Heads {
+    fn needs(&self) -> Needs {
+        Needs { heads: true, ..Needs::default() }
+    }
+
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        view: &QueueView,
+        _lane: Lane,
+        _p: &Packet,
+        _tag: Tag,
+        _sojourn: Duration,
+    ) -> Verdict {
+        let ages = (view.lane.head_age(now), view.other.map(|other| other.head_age(now)));
+        CALLS.with_borrow_mut(|calls| calls.push(format!("{ages:?}")));
+        Verdict::Pass
+    }
+}
+
+#[test]
+fn an_aqm_that_asks_sees_the_head_of_each_of_two_lanes() {
+    let discipline = DisciplineConfig::Protocol(protocol::ByProtocolConfig {});
+    let discipline = AnyDiscipline::new(&discipline, 1).expect("within bounds");
+    let aqm = AnyAqm::Custom(Box::new(Heads));
+    let mut queue = ManagedQueue::from_parts(Layer::Rlc, Limit::Unlimited, discipline, aqm)
+        .expect("within bounds");
+    let mut ledger = Ledger::default();
+    for (id, ms, protocol) in [(0, 1, Protocol::Tcp), (1, 2, Protocol::Udp), (2, 4, Protocol::Tcp)]
+    {
+        queue.enqueue(at(ms), Packet { protocol, ..packet(id, 100) }, &mut ledger);
+    }
+    while queue.dequeue(at(10), &mut ledger).is_some() {}
+    let ms = |ms: u64| Some(Duration::from_millis(ms));
+    // Each without the packet that leaves.
+    let seen = [(None, Some(ms(9))), (ms(6), Some(None)), (None, Some(None))];
+    let seen = seen.map(|ages: (_, Option<Option<Duration>>)| format!("{ages:?}"));
+    CALLS.with_borrow(|calls| assert_eq!(calls, &seen));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use justfull_base::{Duration, Instant, Packet, SlotReport};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{
     AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
-    LastPollConfig, Limiter, LimiterConfig, LimiterContext, RlcView,
+    GrantContext, LastPollConfig, Limiter, LimiterConfig, RlcView,
 };
 use std::hint::black_box;
 
@@ -56,7 +56,7 @@ fn run(limiter: &mut AnyLimiter) -> u64 {
 
 fn main() {
     let context =
-        LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
+        GrantContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
     for (name, config) in [
         ("unlimited", LimiterConfig::default()),
         ("fixed", LimiterConfig::Fixed(FixedConfig::default())),

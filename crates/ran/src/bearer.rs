@@ -1,5 +1,5 @@
-//! A data radio bearer, at the sender and at the UE: its SDU queue, its limiter, and the SDU in
-//! transmission.
+//! A data radio bearer, at the sender and at the UE: its SDU queue, and the SDU in transmission.
+//! Its limiter is in the [gate](crate::gate) above it.
 //!
 //! With grants in packets, whole SDUs leave (T20, E19). With grants in bytes, the SDU at the head
 //! is cut at the end of the grant and continues in the next slot (TS 38.322 section 5.2.2.1,
@@ -21,9 +21,9 @@ pub(crate) use link::Link;
 pub(crate) use rate::{SentSoFar, ServiceRate, SlotWeight};
 
 use crate::config::{Hold, RlcConfig};
-use crate::limiter::{AnyLimiter, CapacityUnit, Late, Limiter, LimiterContext, RlcView};
+use crate::gate::Gate;
+use crate::limiter::{AnyLimiter, CapacityUnit, Limiter, RlcView};
 use crate::pdu::{StatusPdu, TbContent};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
@@ -55,13 +55,23 @@ pub(crate) struct Offer {
     pub(crate) left: u64,
 }
 
-/// Why a bearer took nothing from an SDAP queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// Its limiter admits nothing.
-    Limited,
-    /// The queue is empty, or its AQM dropped everything.
-    Empty,
+/// The gates of a cell as bearer `id` sees them: its limiter, which is looked up when it is needed.
+pub(crate) struct Above<'a> {
+    pub(crate) gates: &'a mut [Gate],
+    pub(crate) id: BearerId,
+}
+
+impl Above<'_> {
+    #[inline(always)]
+    fn limiter(&mut self) -> &mut AnyLimiter {
+        self.gates[self.id.ue as usize].limiter(self.id.drb)
+    }
+
+    /// `sdu` has left for the radio at `now`.
+    #[inline(always)]
+    fn on_departed(&mut self, now: Instant, sdu: &Packet) {
+        self.limiter().on_departed(now, now.since(sdu.enqueued));
+    }
 }
 
 /// Number of a slot before the first.
@@ -80,7 +90,6 @@ pub(crate) struct Bearer {
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
     queue: ManagedQueue,
-    pub(crate) limiter: AnyLimiter,
     /// PDCP and the RLC proper, where grants are in resource blocks.
     pub(crate) link: Option<Link>,
     /// The last slot in which it sent, and how much, in the unit of grants.
@@ -92,22 +101,12 @@ pub(crate) struct Bearer {
 }
 
 impl Bearer {
-    pub(crate) fn new(
-        config: &RlcConfig,
-        context: &LimiterContext,
-        key: u64,
-    ) -> Result<Self, ConfigError> {
-        let mut limiter =
-            AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?;
-        let unlimited = limiter.is_unlimited();
-        if !config.report_delay.is_zero() && !unlimited {
-            limiter = AnyLimiter::Custom(Box::new(Late::new(limiter, config.report_delay)));
-        }
+    /// A bearer that is `unlimited` has a limiter that admits everything.
+    pub(crate) fn new(config: &RlcConfig, unlimited: bool, key: u64) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key))
                 .map_err(|e| e.within("queue"))?,
             unlimited,
-            limiter,
             head: Packet::default(),
             sending: false,
             holds: config.hold == Hold::Acknowledged,
@@ -219,18 +218,10 @@ impl Bearer {
         self.settle_held();
     }
 
-    /// An SDU arrives from SDAP.
+    /// An SDU arrives from SDAP. False if the queue has no room for it.
     #[inline(always)]
-    pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: Packet, probe: &mut P) {
-        if self.unlimited {
-            self.queue.enqueue(now, sdu, probe);
-            return;
-        }
-        let amount = self.limiter.amount(&sdu);
-        if self.queue.enqueue(now, sdu, probe) {
-            let view = self.view();
-            self.limiter.on_admitted(now, amount, &view);
-        }
+    pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: &Packet, probe: &mut P) -> bool {
+        self.queue.enqueue(now, *sdu, probe)
     }
 
     /// Takes up to `most` SDUs of `queue`, one of SDAP's, at once where no limiter or AQM has to be
@@ -249,45 +240,18 @@ impl Bearer {
         queue.pour(&mut self.queue, now, most.into(), probe).packets as u32
     }
 
-    /// Takes the next SDU that the limiter admits from `queue`, one of SDAP's, and returns its
-    /// size. SDUs that the AQM of `queue` drops on the way are gone.
-    #[inline(always)]
-    pub(crate) fn take_from<P: Probe>(
-        &mut self,
-        queue: &mut ManagedQueue,
-        now: Instant,
-        probe: &mut P,
-    ) -> Result<u32, Refusal> {
-        if self.unlimited {
-            let mut sdu = Packet::default();
-            if !queue.dequeue_into(now, &mut sdu, probe) {
-                return Err(Refusal::Empty);
-            }
-            let size = sdu.size;
-            self.enqueue(now, sdu, probe);
-            return Ok(size);
-        }
-        let view = self.view();
-        if !queue.peek().is_some_and(|head| self.limiter.admits(now, head, &view)) {
-            return Err(Refusal::Limited);
-        }
-        let sdu = queue.reserve(now, probe).ok_or(Refusal::Empty)?;
-        // The AQM may have dropped the SDU that the limiter admitted and offered a larger one.
-        if !self.limiter.admits(now, &sdu, &view) {
-            queue.abort(sdu);
-            return Err(Refusal::Limited);
-        }
-        queue.commit(now, &sdu, probe);
-        let size = sdu.size;
-        self.enqueue(now, sdu, probe);
-        Ok(size)
-    }
-
     /// Sends one whole SDU.
     #[inline]
-    pub(crate) fn pull_packet<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
+    pub(crate) fn pull_packet<P: Probe>(
+        &mut self,
+        now: Instant,
+        mut above: Above<'_>,
+        probe: &mut P,
+    ) -> Option<Packet> {
         let sdu = self.queue.dequeue(now, probe)?;
-        self.limiter.on_departed(now, now.since(sdu.enqueued));
+        if !self.unlimited {
+            above.on_departed(now, &sdu);
+        }
         Some(sdu)
     }
 
@@ -297,6 +261,7 @@ impl Bearer {
         &mut self,
         now: Instant,
         grant: u64,
+        mut above: Above<'_>,
         exit: &mut Exit<'_, D>,
     ) -> u64 {
         let mut left = grant;
@@ -317,7 +282,7 @@ impl Bearer {
             self.sent = 0;
             self.queue.commit(now, sdu, exit);
             if !self.unlimited {
-                self.limiter.on_departed(now, now.since(sdu.enqueued));
+                above.on_departed(now, sdu);
             }
             exit.deliver(now, sdu);
             self.sending = false;
@@ -331,15 +296,16 @@ impl Bearer {
         &mut self,
         now: Instant,
         grant: u32,
+        above: Above<'_>,
         sdus: &mut InFlight,
         content: &mut TbContent,
         probe: &mut P,
     ) -> u32 {
-        let Self { queue, unlimited, limiter, head, sending, link, holds, .. } = self;
+        let Self { queue, unlimited, head, sending, link, holds, .. } = self;
         let Some(link) = link else { return 0 };
         let mut source = Source {
             queue,
-            limiter: (!*unlimited).then_some(limiter),
+            above: (!*unlimited).then_some(above),
             head,
             sending,
             pdcp: &mut link.pdcp_tx,
@@ -426,13 +392,14 @@ impl Bearer {
     pub(crate) fn send_light<D: Probe + Egress>(
         &mut self,
         now: Instant,
+        mut above: Above<'_>,
         exit: &mut Exit<'_, D>,
     ) -> u32 {
         let (Some(sdu), Some(link)) = (self.queue.dequeue(now, exit), &mut self.link) else {
             return 0;
         };
         if !self.unlimited {
-            self.limiter.on_departed(now, now.since(sdu.enqueued));
+            above.on_departed(now, &sdu);
         }
         link.pass_whole();
         exit.deliver_from_air(now, now, &sdu);
@@ -463,11 +430,17 @@ impl Bearer {
         }
     }
 
-    /// Reports `slot`, which offered the bearer `offer`, to the limiter; grants are in `unit`.
-    pub(crate) fn report(&mut self, slot: Slot, unit: CapacityUnit, offer: Offer) {
+    /// Reports `slot`, which offered the bearer `offer`, to its limiter; grants are in `unit`.
+    pub(crate) fn report(
+        &mut self,
+        slot: Slot,
+        unit: CapacityUnit,
+        offer: Offer,
+        mut above: Above<'_>,
+    ) {
         self.told_slot = slot.k;
         let (used, remaining) = (self.used_in(slot.k), self.view().backlog(unit));
-        self.limiter.on_slot(&SlotReport {
+        above.limiter().on_slot(&SlotReport {
             pulled_at: slot.now,
             slot: slot.length,
             granted: used + offer.left,

@@ -1,5 +1,7 @@
 //! Settings of the chain, in the form of scenario files.
 
+pub(crate) mod aqms;
+
 use crate::RlcModeConfig;
 use crate::channel::ChannelConfig;
 use crate::limiter::LimiterConfig;
@@ -279,6 +281,27 @@ impl CellContext<'_> {
             "only a MAC with headers has RLC PDUs",
         )
     }
+}
+
+/// Checks that `limiter` may hear of slots, and of what has left, `delay` later.
+pub(crate) fn check_report_delay(
+    delay: Duration,
+    limiter: &LimiterConfig,
+) -> Result<(), ConfigError> {
+    ensure(
+        delay <= Duration::from_secs(1),
+        "rlc.report_delay",
+        &delay,
+        "0s to 1s",
+        "TS 38.425 section 5.4.2: reports of the DU",
+    )?;
+    ensure(
+        delay.is_zero() || limiter.learns(),
+        "rlc.limiter",
+        &limiter.name(),
+        "one that learns from reports of slots, with rlc.report_delay",
+        "it knows of each departure, or of each pull, at once",
+    )
 }
 
 impl UeConfig {

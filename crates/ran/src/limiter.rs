@@ -23,7 +23,7 @@ pub use e_bdp_5g::EBdp5gClock;
 pub(crate) use late::Late;
 
 use alloc::boxed::Box;
-use justfull_base::{Duration, Instant, Packet, SlotForecast, SlotReport, kinds};
+use justfull_base::{Duration, Instant, Packet, SlotForecast, SlotReport, forwarded, kinds};
 
 /// The unit in which the MAC grants and limiters count.
 pub use crate::channel::CapacityUnit;
@@ -55,10 +55,10 @@ impl RlcView {
     }
 }
 
-/// What a limiter needs to know of the bearer it serves.
+/// The grants of a bearer as its limiter and the pacers of its queues see them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimiterContext {
-    /// Unit of grants and of the limiter's amounts.
+pub struct GrantContext {
+    /// Unit of grants, and of the amounts of limiters and pacers.
     pub unit: CapacityUnit,
     /// Length of a slot.
     pub slot: Duration,
@@ -66,7 +66,7 @@ pub struct LimiterContext {
     pub mtu: u32,
 }
 
-impl LimiterContext {
+impl GrantContext {
     /// `packets` full-size packets in the unit of grants.
     #[must_use]
     pub fn amount(&self, packets: u64) -> u64 {
@@ -77,46 +77,17 @@ impl LimiterContext {
     }
 }
 
-/// Decides how much may enter the RLC queue of one bearer. Amounts are in [`Limiter::unit`].
-///
-/// Between two reports the stack may ask any number of times. An idle bearer gets the report of the
-/// latest slot when the stack next asks; that one report stands for all idle slots before it.
-pub trait Limiter {
-    /// Unit of what [`Limiter::room`] returns.
-    fn unit(&self) -> CapacityUnit;
+/// What a cell must know of a limiter from its settings.
+pub trait LimiterSettings {
+    /// It knows what the coming slots carry, which only a cell with one bearer can tell it.
+    fn foresees(&self) -> bool {
+        false
+    }
 
-    /// How much more may enter at `now`; `u64::MAX` for no limit.
-    fn room(&mut self, now: Instant, queue: &RlcView) -> u64;
-
-    /// True when an SDU larger than the room may enter as long as there is any room.
-    fn overdraws(&self) -> bool;
-
-    /// Called after an SDU of `amount` entered; `queue` includes it.
-    fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView);
-
-    /// Called when the last byte of an SDU has left for the radio.
-    fn on_departed(&mut self, now: Instant, sojourn: Duration);
-
-    /// Called after each slot if the limiter [wants reports](Limiter::wants_reports).
-    fn on_slot(&mut self, report: &SlotReport);
-
-    /// False when [`Limiter::on_slot`] does nothing and need not be called.
-    fn wants_reports(&self) -> bool {
+    /// It learns from reports of slots, which may come late (`rlc.report_delay`).
+    fn learns(&self) -> bool {
         true
     }
-
-    /// True when the room changes with time alone, so that the layer above must poll.
-    fn paces(&self) -> bool {
-        false
-    }
-
-    /// True when [`Limiter::on_forecast`] must be called with the next pull before each query.
-    fn wants_forecast(&self) -> bool {
-        false
-    }
-
-    /// Called with what the next pull will take, if the driver's grant schedule is fixed.
-    fn on_forecast(&mut self, _forecast: &SlotForecast) {}
 }
 
 /// For limiters that A21 forwards in a burst: open at the first poll after each pull, then closed
@@ -157,7 +128,7 @@ kinds! {
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]
-    pub enum AnyLimiter(context: &LimiterContext) or Box<dyn Limiter + Send>;
+    pub enum AnyLimiter(context: &GrantContext) or Box<dyn Limiter + Send>;
 
     "unlimited" Unlimited = unlimited::{Unlimited, UnlimitedConfig};
     "fixed" Fixed = fixed::{Fixed, FixedConfig};
@@ -169,6 +140,67 @@ kinds! {
     "hedge" Hedge = hedge::{Hedge in Box, HedgeConfig};
     "last_poll" LastPoll = last_poll::{LastPoll in Box, LastPollConfig};
     "clairvoyant" Clairvoyant = clairvoyant::{Clairvoyant in Box, ClairvoyantConfig};
+}
+
+forwarded! {
+    by each for AnyLimiter;
+
+    /// Decides how much may enter the RLC queue of one bearer. Amounts are in [`Limiter::unit`].
+    ///
+    /// Between two reports the stack may ask any number of times. An idle bearer gets the report of
+    /// the latest slot when the stack next asks; that one report stands for all idle slots before
+    /// it.
+    pub trait Limiter {
+        /// Unit of what [`Limiter::room`] returns.
+        fn unit(&self) -> CapacityUnit;
+
+        /// How much more may enter at `now`; `u64::MAX` for no limit.
+        fn room(&mut self, now: Instant, queue: &RlcView) -> u64;
+
+        /// True when an SDU larger than the room may enter as long as there is any room.
+        fn overdraws(&self) -> bool;
+
+        /// Called after an SDU of `amount` entered; `queue` includes it.
+        fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView);
+
+        /// Called when the last byte of an SDU has left for the radio.
+        fn on_departed(&mut self, now: Instant, sojourn: Duration);
+
+        /// Called after each slot if the limiter [wants reports](Limiter::wants_reports).
+        fn on_slot(&mut self, report: &SlotReport);
+
+        /// False when [`Limiter::on_slot`] does nothing and need not be called.
+        fn wants_reports(&self) -> bool {
+            true
+        }
+
+        /// True when the room changes with time alone, so that the layer above must poll.
+        fn paces(&self) -> bool {
+            false
+        }
+
+        /// True when [`Limiter::on_forecast`] must be called with the next pull before each query.
+        fn wants_forecast(&self) -> bool {
+            false
+        }
+
+        /// Called with what the next pull will take, if the driver's grant schedule is fixed.
+        fn on_forecast(&mut self, _forecast: &SlotForecast) {}
+    }
+}
+
+impl LimiterConfig {
+    /// See [`LimiterSettings::foresees`].
+    #[must_use]
+    pub fn foresees(&self) -> bool {
+        each!(config self, c => c.foresees(), or false)
+    }
+
+    /// See [`LimiterSettings::learns`].
+    #[must_use]
+    pub fn learns(&self) -> bool {
+        each!(config self, c => c.learns(), or true)
+    }
 }
 
 impl AnyLimiter {
@@ -191,47 +223,5 @@ impl AnyLimiter {
     pub fn admits(&mut self, now: Instant, sdu: &Packet, queue: &RlcView) -> bool {
         let room = self.room(now, queue);
         if self.overdraws() { room > 0 } else { room >= self.amount(sdu) }
-    }
-}
-
-impl Limiter for AnyLimiter {
-    #[inline]
-    fn unit(&self) -> CapacityUnit {
-        each!(self, l => l.unit())
-    }
-    #[inline]
-    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
-        each!(self, l => l.room(now, queue))
-    }
-    #[inline]
-    fn overdraws(&self) -> bool {
-        each!(self, l => l.overdraws())
-    }
-    #[inline]
-    fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView) {
-        each!(self, l => l.on_admitted(now, amount, queue));
-    }
-    #[inline]
-    fn on_departed(&mut self, now: Instant, sojourn: Duration) {
-        each!(self, l => l.on_departed(now, sojourn));
-    }
-    #[inline]
-    fn on_slot(&mut self, report: &SlotReport) {
-        each!(self, l => l.on_slot(report));
-    }
-    fn wants_reports(&self) -> bool {
-        each!(self, l => l.wants_reports())
-    }
-    #[inline]
-    fn paces(&self) -> bool {
-        each!(self, l => l.paces())
-    }
-    #[inline]
-    fn wants_forecast(&self) -> bool {
-        each!(self, l => l.wants_forecast())
-    }
-    #[inline]
-    fn on_forecast(&mut self, forecast: &SlotForecast) {
-        each!(self, l => l.on_forecast(forecast));
     }
 }

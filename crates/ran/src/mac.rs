@@ -28,99 +28,13 @@ use crate::channel::{CapacityUnit, Channel};
 use crate::config::{CellContext, PollConfig};
 use alloc::boxed::Box;
 use justfull_base::feedback::CellKind;
-use justfull_base::{ConfigError, Duration, Instant, Probe, kinds};
+use justfull_base::{ConfigError, Duration, Instant, Probe, forwarded, kinds};
 
 /// What a slot offered and how much was used, in the unit of [`SlotService::unit`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SlotUse {
     pub(crate) capacity: u64,
     pub(crate) used: u64,
-}
-
-/// Serves the slots of a cell.
-pub(crate) trait SlotService {
-    /// What [`SlotUse`] counts: `packets`, `bytes` or `resource_blocks`.
-    fn unit(&self) -> &'static str;
-
-    /// The most SDU bytes that one unit can carry.
-    fn most_bytes_per_unit(&self) -> u64;
-
-    /// `bearer` had nothing to send until now.
-    fn join(&mut self, bearer: BearerId);
-
-    /// An AQM's timeout has dropped the last packets of `bearer`: it has nothing to send any more.
-    fn leave(&mut self, bearer: BearerId, cell: &mut Cell);
-
-    /// True when it tells its bearers' rates itself ([`Bearer::set_service_rate`]); otherwise the
-    /// stack measures them where an AQM asks.
-    ///
-    /// [`Bearer::set_service_rate`]: crate::bearer::Bearer::set_service_rate
-    fn tells_rates(&self) -> bool {
-        false
-    }
-
-    /// How many share a slot: bearers, or UEs, with something to send.
-    fn sharers(&self) -> usize;
-
-    /// What `slot` can carry, in the unit of grants, if one UE with this `channel` has all of it.
-    fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64;
-
-    /// The same for the largest slot of the pattern, at the MCS of `slot`.
-    fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
-        self.whole_slot(channel, slot)
-    }
-
-    /// Lets the bearers of `cell` send what `slot` carries, and records what each was offered
-    /// ([`Cell::offer`]).
-    fn serve<D: Probe + Egress>(
-        &mut self,
-        slot: Slot,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) -> SlotUse;
-
-    /// Packets that have left the RLC queue and are neither delivered nor lost, and packets lost
-    /// after leaving it.
-    fn in_the_air(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
-    /// The STATUS PDU of `handle`, which the driver carried, has reached the sender at `now`.
-    fn hear_status<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        handle: u32,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) {
-        let _ = (now, handle, cell, exit);
-    }
-
-    /// The driver has lost the STATUS PDU of `handle`.
-    fn lose_status(&mut self, handle: u32) {
-        let _ = handle;
-    }
-
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative); none if
-    /// slices do not lend.
-    fn quantum(&self, _slice: usize) -> Option<f64> {
-        None
-    }
-
-    /// Whose rules turn resource blocks into bytes; none where it allocates none.
-    fn report_kind(&self) -> Option<CellKind> {
-        None
-    }
-
-    /// The part of a full block that a block of `slot` is.
-    fn weight(&self, _slot: Slot) -> Weight {
-        Weight::FULL
-    }
-
-    /// The MCS that the MAC knows for `ue` in `slot`, the last one; none where it knows none.
-    fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
-        None
-    }
 }
 
 kinds! {
@@ -138,6 +52,98 @@ kinds! {
     "rb" Rb = rb::{Rb in Box, RbConfig};
     "dch" Dch = dch::{Dch in Box, DchConfig};
     "hsdpa" Hsdpa = hsdpa::{Hsdpa in Box, HsdpaConfig};
+}
+
+forwarded! {
+    by each for AnyService;
+
+    /// Serves the slots of a cell.
+    pub(crate) trait SlotService {
+        /// What [`SlotUse`] counts: `packets`, `bytes` or `resource_blocks`.
+        fn unit(&self) -> &'static str;
+
+        /// The most SDU bytes that one unit can carry.
+        fn most_bytes_per_unit(&self) -> u64;
+
+        /// `bearer` had nothing to send until now.
+        fn join(&mut self, bearer: BearerId);
+
+        /// An AQM's timeout has dropped the last packets of `bearer`: it has nothing to send any
+        /// more.
+        fn leave(&mut self, bearer: BearerId, cell: &mut Cell);
+
+        /// True when it tells its bearers' rates itself ([`Bearer::set_service_rate`]); otherwise
+        /// the stack measures them where an AQM asks.
+        ///
+        /// [`Bearer::set_service_rate`]: crate::bearer::Bearer::set_service_rate
+        fn tells_rates(&self) -> bool {
+            false
+        }
+
+        /// How many share a slot: bearers, or UEs, with something to send.
+        fn sharers(&self) -> usize;
+
+        /// What `slot` can carry, in the unit of grants, if one UE with this `channel` has all of
+        /// it.
+        fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64;
+
+        /// The same for the largest slot of the pattern, at the MCS of `slot`.
+        fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+            self.whole_slot(channel, slot)
+        }
+
+        /// Lets the bearers of `cell` send what `slot` carries, and records what each was offered
+        /// ([`Cell::offer`]).
+        fn serve<D: Probe + Egress>(
+            &mut self,
+            slot: Slot,
+            cell: &mut Cell,
+            exit: &mut Exit<'_, D>,
+        ) -> SlotUse;
+
+        /// Packets that have left the RLC queue and are neither delivered nor lost, and packets
+        /// lost after leaving it.
+        fn in_the_air(&self) -> (u64, u64) {
+            (0, 0)
+        }
+
+        /// The STATUS PDU of `handle`, which the driver carried, has reached the sender at `now`.
+        fn hear_status<D: Probe + Egress>(
+            &mut self,
+            now: Instant,
+            handle: u32,
+            cell: &mut Cell,
+            exit: &mut Exit<'_, D>,
+        ) {
+            let _ = (now, handle, cell, exit);
+        }
+
+        /// The driver has lost the STATUS PDU of `handle`.
+        fn lose_status(&mut self, handle: u32) {
+            let _ = handle;
+        }
+
+        /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative); none if
+        /// slices do not lend.
+        fn quantum(&self, _slice: usize) -> Option<f64> {
+            None
+        }
+
+        /// Whose rules turn resource blocks into bytes; none where it allocates none.
+        fn report_kind(&self) -> Option<CellKind> {
+            None
+        }
+
+        /// The part of a full block that a block of `slot` is.
+        fn weight(&self, _slot: Slot) -> Weight {
+            Weight::FULL
+        }
+
+        /// The MCS that the MAC knows for `ue` in `slot`, the last one; none where it knows none.
+        fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
+            None
+        }
+    }
 }
 
 /// What the settings of a service say of its cell, and what they need there.
@@ -251,70 +257,5 @@ impl MacConfig {
             cell.refuse_blocks()?;
         }
         each!(config self, c => c.check(cell))
-    }
-}
-
-impl SlotService for AnyService {
-    fn unit(&self) -> &'static str {
-        each!(self, service => service.unit())
-    }
-    fn most_bytes_per_unit(&self) -> u64 {
-        each!(self, service => service.most_bytes_per_unit())
-    }
-    #[inline(always)]
-    fn join(&mut self, bearer: BearerId) {
-        each!(self, service => service.join(bearer));
-    }
-    fn leave(&mut self, bearer: BearerId, cell: &mut Cell) {
-        each!(self, service => service.leave(bearer, cell));
-    }
-    fn tells_rates(&self) -> bool {
-        each!(self, service => service.tells_rates())
-    }
-    fn sharers(&self) -> usize {
-        each!(self, service => service.sharers())
-    }
-    fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
-        each!(self, service => service.whole_slot(channel, slot))
-    }
-    fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
-        each!(self, service => service.full_slot(channel, slot))
-    }
-    #[inline]
-    fn serve<D: Probe + Egress>(
-        &mut self,
-        slot: Slot,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) -> SlotUse {
-        each!(self, service => service.serve(slot, cell, exit))
-    }
-    fn in_the_air(&self) -> (u64, u64) {
-        each!(self, service => service.in_the_air())
-    }
-    fn hear_status<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        handle: u32,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) {
-        each!(self, service => service.hear_status(now, handle, cell, exit));
-    }
-    fn lose_status(&mut self, handle: u32) {
-        each!(self, service => service.lose_status(handle));
-    }
-    #[inline]
-    fn quantum(&self, slice: usize) -> Option<f64> {
-        each!(self, service => service.quantum(slice))
-    }
-    fn report_kind(&self) -> Option<CellKind> {
-        each!(self, service => service.report_kind())
-    }
-    fn weight(&self, slot: Slot) -> Weight {
-        each!(self, service => service.weight(slot))
-    }
-    fn known_mcs(&self, cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
-        each!(self, service => service.known_mcs(cell, ue, slot))
     }
 }

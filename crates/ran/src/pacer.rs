@@ -6,31 +6,10 @@ mod usp;
 
 pub use usp::UspVariant;
 
-use crate::limiter::CapacityUnit;
+/// The grants below the queue that a pacer feeds.
+pub use crate::limiter::GrantContext;
 use alloc::boxed::Box;
-use justfull_base::{Duration, Instant, kinds};
-
-/// What a pacer needs to know of the SDAP queue it feeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacerContext {
-    /// Unit of the pacer's amounts.
-    pub unit: CapacityUnit,
-    /// Length of a slot.
-    pub slot: Duration,
-    /// Largest SDU in bytes.
-    pub mtu: u32,
-}
-
-impl PacerContext {
-    /// `packets` full-size packets in the unit of amounts.
-    #[must_use]
-    pub fn amount(&self, packets: u64) -> u64 {
-        match self.unit {
-            CapacityUnit::Packets => packets,
-            CapacityUnit::Bytes => packets.saturating_mul(u64::from(self.mtu)),
-        }
-    }
-}
+use justfull_base::{Instant, forwarded, kinds};
 
 /// What one SDAP poll did with one QFI queue. Amounts are in the pacer's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,26 +22,17 @@ pub struct SdapPoll {
     pub room: u64,
 }
 
-/// Decides how much one SDAP queue should hold.
-pub trait Pacer {
-    /// The backlog wanted in SDAP now; `u64::MAX` for no limit. Called once per opportunity of the
-    /// UPF.
-    fn occupancy(&mut self, now: Instant) -> u64;
-
-    /// Called when packets of `amount` entered the SDAP queue.
-    fn on_enqueued(&mut self, amount: u64);
-
-    /// Called after each poll of a queue that holds or held something.
-    fn on_poll(&mut self, now: Instant, poll: &SdapPoll);
-
-    /// True when [`Pacer::on_need`] must be called before each query.
-    fn wants_forecast(&self) -> bool {
+/// What a cell must know of a pacer from its settings.
+pub trait PacerSettings {
+    /// It knows what the coming slots carry, which only a cell with one bearer can tell it.
+    fn foresees(&self) -> bool {
         false
     }
 
-    /// Called with what SDAP must hold so that its polls before the UPF's next opportunity can
-    /// bring what the radio takes.
-    fn on_need(&mut self, _need: u64) {}
+    /// False when it lets everything through at once.
+    fn paces(&self) -> bool {
+        true
+    }
 }
 
 kinds! {
@@ -77,11 +47,51 @@ kinds! {
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]
-    pub enum AnyPacer(context: &PacerContext) or Box<dyn Pacer + Send>;
+    pub enum AnyPacer(context: &GrantContext) or Box<dyn Pacer + Send>;
 
     "unpaced" Unpaced = unpaced::{Unpaced, UnpacedConfig};
     "usp" Usp = usp::{Usp in Box, UspConfig};
     "clairvoyant" Clairvoyant = clairvoyant::{ClairvoyantPacer, ClairvoyantPacerConfig};
+}
+
+forwarded! {
+    by each for AnyPacer;
+
+    /// Decides how much one SDAP queue should hold.
+    pub trait Pacer {
+        /// The backlog wanted in SDAP now; `u64::MAX` for no limit. Called once per opportunity of
+        /// the UPF.
+        fn occupancy(&mut self, now: Instant) -> u64;
+
+        /// Called when packets of `amount` entered the SDAP queue.
+        fn on_enqueued(&mut self, amount: u64);
+
+        /// Called after each poll of a queue that holds or held something.
+        fn on_poll(&mut self, now: Instant, poll: &SdapPoll);
+
+        /// True when [`Pacer::on_need`] must be called before each query.
+        fn wants_forecast(&self) -> bool {
+            false
+        }
+
+        /// Called with what SDAP must hold so that its polls before the UPF's next opportunity can
+        /// bring what the radio takes.
+        fn on_need(&mut self, _need: u64) {}
+    }
+}
+
+impl PacerConfig {
+    /// See [`PacerSettings::foresees`].
+    #[must_use]
+    pub fn foresees(&self) -> bool {
+        each!(config self, c => c.foresees(), or false)
+    }
+
+    /// See [`PacerSettings::paces`].
+    #[must_use]
+    pub fn paces(&self) -> bool {
+        each!(config self, c => c.paces(), or true)
+    }
 }
 
 impl AnyPacer {
@@ -92,36 +102,15 @@ impl AnyPacer {
     }
 }
 
-impl Pacer for AnyPacer {
-    #[inline]
-    fn occupancy(&mut self, now: Instant) -> u64 {
-        each!(self, p => p.occupancy(now))
-    }
-    #[inline]
-    fn on_enqueued(&mut self, amount: u64) {
-        each!(self, p => p.on_enqueued(amount));
-    }
-    #[inline]
-    fn on_poll(&mut self, now: Instant, poll: &SdapPoll) {
-        each!(self, p => p.on_poll(now, poll));
-    }
-    #[inline]
-    fn wants_forecast(&self) -> bool {
-        each!(self, p => p.wants_forecast())
-    }
-    #[inline]
-    fn on_need(&mut self, need: u64) {
-        each!(self, p => p.on_need(need));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limiter::CapacityUnit;
     use alloc::vec::Vec;
+    use justfull_base::Duration;
 
-    const PACKETS: PacerContext =
-        PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+    const PACKETS: GrantContext =
+        GrantContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
 
     /// Wants more with every call that it records.
     #[derive(Default)]
@@ -178,7 +167,7 @@ mod tests {
 
     #[test]
     fn amounts_of_full_packets_are_in_the_pacers_unit() {
-        let bytes = PacerContext { unit: CapacityUnit::Bytes, ..PACKETS };
+        let bytes = GrantContext { unit: CapacityUnit::Bytes, ..PACKETS };
         assert_eq!(
             (PACKETS.amount(3), bytes.amount(3), bytes.amount(u64::MAX)),
             (3, 4_500, u64::MAX)

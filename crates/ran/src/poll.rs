@@ -90,19 +90,22 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// Only the clock of the slots is running; with `timeouts`, AQMs may have timeouts. `carried`
-    /// takes what slots could carry.
+    /// Only the clock of the slots is running. `carried` takes what slots could carry.
     pub(crate) fn new(
         [upf, sdap, mac]: [Option<Ticker>; 3],
         top_down: bool,
-        timeouts: bool,
         carried: Carried,
     ) -> Self {
         let [upf, sdap, mut mac] = [Poll::new(upf), Poll::new(sdap), Poll::new(mac)];
         mac.arm(Instant::ZERO, false);
         let next = mac.due();
-        let timeouts = Timeouts::new(timeouts);
+        let timeouts = Timeouts::new();
         Self { upf, sdap, mac, top_down, timeouts, next, slots: [Instant::NEVER; 2], carried }
+    }
+
+    /// AQMs may have timeouts.
+    pub(crate) fn expect_timeouts(&mut self) {
+        self.timeouts.on = true;
     }
 
     /// The UPF has something to do from `now` on, or strictly after.

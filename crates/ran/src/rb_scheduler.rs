@@ -16,51 +16,10 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Instant, Ratio, kinds};
+use justfull_base::{ConfigError, Instant, Ratio, forwarded, kinds};
 
 /// Shares are multiples of one part in this many.
 pub const SHARE_PARTS: u32 = 1_000_000;
-
-/// Allocates the resource blocks of a slot.
-pub trait RbScheduler {
-    /// Fills `out` for the slot of `demand`. Slots come in order of time; slots without demand may
-    /// be skipped.
-    fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
-
-    /// True when it decides by the SDUs of each bearer ([`RbDemand::sdus`]), not by its backlog
-    /// alone.
-    fn wants_sdus(&self) -> bool {
-        true
-    }
-
-    /// The units, of a slot with `units`, for a UE of slice `slice` that is alone with one bearer
-    /// holding more than all of them carry. The result is what [`Self::schedule`] would return,
-    /// without listing the demand. None when it must be listed.
-    fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
-        let _ = (ue, slice, units);
-        None
-    }
-
-    /// For `ues`, in ascending order, that each need one block, with a full unit for each. If
-    /// [`Self::schedule`] would give each one unit, does so and returns true; otherwise does
-    /// nothing and returns false.
-    fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
-        let _ = (ues, units);
-        false
-    }
-
-    /// Called at `now` with what the UEs that got a grant sent with it.
-    fn on_served(&mut self, now: Instant, served: &[UeServed]) {
-        let _ = (now, served);
-    }
-
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) so far; none
-    /// if slices do not lend or there is no such slice.
-    fn quantum(&self, slice: usize) -> Option<f64> {
-        let _ = slice;
-        None
-    }
-}
 
 kinds! {
     $ each;
@@ -80,35 +39,48 @@ kinds! {
     "eqp" Eqp = eqp::{Eqp in Box, EqpConfig};
 }
 
-impl RbScheduler for AnyRbScheduler {
-    fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
-        each!(self, s => s.schedule(demand, out))
-    }
+forwarded! {
+    by each for AnyRbScheduler;
 
-    fn wants_sdus(&self) -> bool {
-        each!(self, s => s.wants_sdus())
-    }
+    /// Allocates the resource blocks of a slot.
+    pub trait RbScheduler {
+        /// Fills `out` for the slot of `demand`. Slots come in order of time; slots without demand
+        /// may be skipped.
+        fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
 
-    #[inline]
-    fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
-        each!(self, s => s.schedule_sole(ue, slice, units))
-    }
-
-    fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
-        match self {
-            Self::RoundRobin(s) => s.schedule_one_each(ues, units),
-            Self::ProportionalFair(s) => s.schedule_one_each(ues, units),
-            Self::FixedPartition(_) | Self::Eqp(_) => false,
-            Self::Custom(s) => s.schedule_one_each(ues, units),
+        /// True when it decides by the SDUs of each bearer ([`RbDemand::sdus`]), not by its backlog
+        /// alone.
+        fn wants_sdus(&self) -> bool {
+            true
         }
-    }
 
-    fn on_served(&mut self, now: Instant, served: &[UeServed]) {
-        each!(self, s => s.on_served(now, served))
-    }
+        /// The units, of a slot with `units`, for a UE of slice `slice` that is alone with one
+        /// bearer holding more than all of them carry. The result is what [`Self::schedule`] would
+        /// return, without listing the demand. None when it must be listed.
+        fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
+            let _ = (ue, slice, units);
+            None
+        }
 
-    fn quantum(&self, slice: usize) -> Option<f64> {
-        each!(self, s => s.quantum(slice))
+        /// For `ues`, in ascending order, that each need one block, with a full unit for each. If
+        /// [`Self::schedule`] would give each one unit, does so and returns true; otherwise does
+        /// nothing and returns false.
+        fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
+            let _ = (ues, units);
+            false
+        }
+
+        /// Called at `now` with what the UEs that got a grant sent with it.
+        fn on_served(&mut self, now: Instant, served: &[UeServed]) {
+            let _ = (now, served);
+        }
+
+        /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) so far;
+        /// none if slices do not lend or there is no such slice.
+        fn quantum(&self, slice: usize) -> Option<f64> {
+            let _ = slice;
+            None
+        }
     }
 }
 

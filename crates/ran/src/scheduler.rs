@@ -9,7 +9,7 @@ mod round_robin;
 mod strict_priority;
 
 use alloc::boxed::Box;
-use justfull_base::{Instant, kinds};
+use justfull_base::{Instant, forwarded, kinds};
 
 /// One QFI queue as a scheduler sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,22 +24,6 @@ pub struct Candidate {
     pub priority: u8,
     /// Share relative to the others.
     pub weight: u32,
-}
-
-/// Chooses among the QFI queues of a UE.
-pub trait SdapScheduler {
-    /// The queue that sends next; none when no candidate is eligible. A queue always has the same
-    /// index.
-    fn pick(&mut self, candidates: &[Candidate]) -> Option<usize>;
-
-    /// Called after the queue picked last sent a packet of `bytes`.
-    fn on_sent(&mut self, index: usize, bytes: u32);
-
-    /// False when what it picks depends on the candidates alone. It need then not be asked while
-    /// there is only one.
-    fn has_memory(&self) -> bool {
-        true
-    }
 }
 
 kinds! {
@@ -61,20 +45,23 @@ kinds! {
     "drr" Drr = drr::{Drr in Box, DrrConfig};
 }
 
-impl SdapScheduler for AnySdapScheduler {
-    #[inline]
-    fn pick(&mut self, candidates: &[Candidate]) -> Option<usize> {
-        each!(self, s => s.pick(candidates))
-    }
+forwarded! {
+    by each for AnySdapScheduler;
 
-    #[inline]
-    fn on_sent(&mut self, index: usize, bytes: u32) {
-        each!(self, s => s.on_sent(index, bytes))
-    }
+    /// Chooses among the QFI queues of a UE.
+    pub trait SdapScheduler {
+        /// The queue that sends next; none when no candidate is eligible. A queue always has the
+        /// same index.
+        fn pick(&mut self, candidates: &[Candidate]) -> Option<usize>;
 
-    #[inline]
-    fn has_memory(&self) -> bool {
-        each!(self, s => s.has_memory())
+        /// Called after the queue picked last sent a packet of `bytes`.
+        fn on_sent(&mut self, index: usize, bytes: u32);
+
+        /// False when what it picks depends on the candidates alone. It need then not be asked
+        /// while there is only one.
+        fn has_memory(&self) -> bool {
+            true
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::config::{QosFlowConfig, SdapConfig};
 use crate::few::{Few, collect_exactly};
-use crate::limiter::CapacityUnit;
-use crate::pacer::{AnyPacer, PacerContext};
+use crate::limiter::{CapacityUnit, GrantContext};
+use crate::pacer::AnyPacer;
 use crate::scheduler::{AnySdapScheduler, Candidate, SdapScheduler};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ pub(crate) struct UeSdap {
     pub(crate) queues: Few<SdapQueue>,
     /// None with a single queue, when there is nothing to choose.
     choice: Option<Box<Choice>>,
-    unit: CapacityUnit,
+    pub(crate) unit: CapacityUnit,
 }
 
 /// The choice among several queues.
@@ -45,7 +45,7 @@ impl UeSdap {
     pub(crate) fn new(
         config: &SdapConfig,
         flows: &[QosFlowConfig],
-        context: &PacerContext,
+        context: &GrantContext,
         key: u64,
     ) -> Result<Self, ConfigError> {
         let build = |(i, flow): (usize, &QosFlowConfig)| {

@@ -9,15 +9,15 @@
 //! Polls with nothing waiting are skipped: a packet arms the poll of the layer it enters. Events at
 //! one instant are ordered by [`TieOrder`], then by insertion.
 
-use crate::bearer::{BearerId, Exit, Offer, Refusal, Slot};
+use crate::bearer::{Above, BearerId, Exit, Offer, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::TieOrder;
 use crate::few::{Few, collect_exactly};
-use crate::limiter::{Limiter, LimiterContext, RlcView};
+use crate::gate::{Gate, Rlc};
+use crate::limiter::{GrantContext, RlcView};
 use crate::mac::{AnyService, Cell, SlotService, SlotUse, UeRadio};
-use crate::pacer::{Pacer, PacerContext, SdapPoll};
+use crate::pacer::Pacer;
 use crate::poll::Clocks;
-use crate::sdap::UeSdap;
 use crate::timeouts::QueueId;
 use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
 use alloc::sync::Arc;
@@ -35,6 +35,7 @@ mod forecast;
 mod pour;
 mod refused;
 mod reports;
+mod rlc;
 mod timeouts;
 
 pub use crate::bearer::{Egress, StatusWay};
@@ -52,25 +53,10 @@ struct Flow {
     qfi: justfull_base::Qfi,
 }
 
-/// SDAP of one UE, and the rules that detect its flows. What every packet needs is in its first two
-/// lines of the cache.
-#[repr(C, align(64))]
+/// The QFIs of the QoS flows of one UE, and the rules that detect them. UEs share equal ones.
 struct Ue {
-    sdap: UeSdap,
-    /// QFIs of its QoS flows, and its rules; shared among UEs with the same ones.
     qfis: Arc<[justfull_base::Qfi]>,
     rules: Arc<[PacketDetectionRule]>,
-    /// The UE is in the list of UEs with packets in SDAP.
-    listed: bool,
-}
-
-impl Ue {
-    /// True while SDAP holds packets; otherwise the UE leaves the list.
-    #[inline]
-    fn stays_listed(&mut self) -> bool {
-        self.listed = self.sdap.is_busy();
-        self.listed
-    }
 }
 
 /// The downlink chain of one cell.
@@ -92,7 +78,7 @@ pub struct Stack {
     unpaced: bool,
     hash_key: u64,
     assert_bound: bool,
-    clairvoyant: Option<LimiterContext>,
+    clairvoyant: Option<GrantContext>,
     /// The UPF's queues have an AQM, but packets pass through the UPF.
     upf_aqm_idles: bool,
     /// How often a limiter refused a packet.
@@ -339,15 +325,14 @@ impl Stack {
             return;
         }
         let need = if self.clairvoyant.is_some() { self.clairvoyant_need(now) } else { 0 };
-        let (upf, sdap) =
-            (&mut self.upfs[ue_index as usize], &mut self.ues[ue_index as usize].sdap);
-        for i in 0..upf.queues.len() {
-            let backlog = sdap.backlog(i);
-            let pacer = &mut sdap.queues[i].pacer;
+        let (upf, gate) =
+            (&mut self.upfs[ue_index as usize], &mut self.cell.gates[ue_index as usize]);
+        for (i, queue) in upf.queues.iter_mut().enumerate() {
+            let pacer = &mut gate.sdap.queues[i].pacer;
             if pacer.wants_forecast() {
                 pacer.on_need(need);
             }
-            upf.queues[i].allowance = pacer.occupancy(now).saturating_sub(backlog);
+            queue.allowance = gate.wants(now, i);
         }
         for _ in sent..self.upf_batch {
             let upf = &mut self.upfs[ue_index as usize];
@@ -375,24 +360,18 @@ impl Stack {
         if event_driven && self.pass_sdap(now, ue_index, packet, driver) {
             return;
         }
-        let ue = &mut self.ues[ue_index as usize];
-        let queue = &mut ue.sdap.queues[qos];
-        if queue.queue.enqueue_from(now, packet, driver) {
-            if !self.unpaced {
-                queue.pacer.on_enqueued(self.cell.unit.amount(packet));
-            }
-            if !ue.listed {
-                ue.listed = true;
-                self.sdap_busy.push(ue_index);
-            }
+        let gate = &mut self.cell.gates[ue_index as usize];
+        if gate.enqueue(now, qos, packet, driver) && !gate.listed {
+            gate.listed = true;
+            self.sdap_busy.push(ue_index);
         }
         if self.clocks.have_timeouts() {
             self.arm_timeout(QueueId::Sdap { ue: ue_index, qos: qos as u32 });
         }
         if event_driven {
             self.serve_sdap(now, ue_index, driver);
-            let ues = &mut self.ues;
-            self.sdap_busy.retain(|&ue| ues[ue as usize].stays_listed());
+            let gates = &mut self.cell.gates;
+            self.sdap_busy.retain(|&ue| gates[ue as usize].stays_listed());
         } else if !self.sdap_busy.is_empty() {
             self.clocks.arm_sdap(now, !self.clocks.top_down);
         }
@@ -413,7 +392,7 @@ impl Stack {
             return self.serve_several_sdaps(now, driver);
         };
         self.serve_sdap(now, ue, driver);
-        if !self.ues[ue as usize].stays_listed() {
+        if !self.cell.gates[ue as usize].stays_listed() {
             self.sdap_busy.clear();
         }
     }
@@ -423,7 +402,7 @@ impl Stack {
         let mut busy = core::mem::take(&mut self.sdap_busy);
         busy.retain(|&ue| {
             self.serve_sdap(now, ue, driver);
-            self.ues[ue as usize].stays_listed()
+            self.cell.gates[ue as usize].stays_listed()
         });
         self.sdap_busy = busy;
     }
@@ -435,51 +414,23 @@ impl Stack {
             self.prepare_limiters(now, ue_index);
         }
         let sent = self.pour_sdap(now, ue_index, driver);
-        if sent == 0 || self.ues[ue_index as usize].sdap.is_busy() {
+        if sent == 0 || self.cell.gates[ue_index as usize].is_busy() {
             self.serve_in_turn(now, ue_index, sent, driver);
         }
     }
 
-    /// What is left of a poll of which `sent` packets have gone down: the scheduler chooses among
-    /// the UE's queues, and the bearer's limiter decides whether more may enter.
+    /// What is left of a poll of which `sent` packets have gone down: the UE's gate decides.
     #[inline(never)]
     fn serve_in_turn<D: Probe + Egress>(
         &mut self,
         now: Instant,
-        ue_index: u32,
-        mut sent: u32,
+        ue: u32,
+        sent: u32,
         driver: &mut D,
     ) {
-        let Self { ues, cell, service, clocks, held, .. } = self;
-        let sdap = &mut ues[ue_index as usize].sdap;
-        let radio = &mut cell.ues[ue_index as usize];
-        sdap.begin_poll();
-        // A queue that is refused costs the others nothing of the batch.
-        while sent < self.sdap_batch {
-            let Some(i) = sdap.pick() else { break };
-            let queue = sdap.queues.at(i);
-            let id = BearerId { ue: ue_index, drb: queue.drb };
-            let bearer = radio.bearers.at(id.drb.into());
-            let before = bearer.view();
-            match bearer.take_from(&mut queue.queue, now, driver) {
-                Ok(size) => {
-                    sent += 1;
-                    queue.moved += cell.unit.of_size(size);
-                    sdap.on_sent(i, size);
-                    settle_entry(id, before, (radio, &mut cell.backlog, service));
-                    if clocks.have_timeouts() {
-                        timeouts::arm_bearer(id, radio, clocks);
-                    }
-                }
-                Err(refusal) => {
-                    *held += u64::from(refusal == Refusal::Limited);
-                    queue.refused = true;
-                }
-            }
-        }
-        if !self.unpaced {
-            self.tell_pacers(now, ue_index);
-        }
+        let (gate, mut bearers) = self.gate_and_bearers(ue);
+        let polled = gate.poll_rest(now, sent, &mut bearers, driver);
+        self.held += u64::from(polled.held);
     }
 
     /// Passes `packet` through an SDAP that is not polled, without storing it. False when it must
@@ -492,24 +443,17 @@ impl Stack {
         packet: &Packet,
         driver: &mut D,
     ) -> bool {
-        let Self { ues, cell, service, clocks, .. } = self;
-        let Few::One(queue) = &mut ues[ue_index as usize].sdap.queues else { return false };
-        let radio = &mut cell.ues[ue_index as usize];
+        let unpaced = self.unpaced;
+        let (gate, mut bearers) = self.gate_and_bearers(ue_index);
+        let Few::One(queue) = &mut gate.sdap.queues else { return false };
         // A sole bearer has no other number, which would be one more line of the cache to read.
-        let drb = if matches!(radio.bearers, Few::One(_)) { 0 } else { queue.drb };
-        let id = BearerId { ue: ue_index, drb };
-        let bearer = radio.bearers.at(id.drb.into());
-        if !self.unpaced || !bearer.is_unlimited() {
+        let drb = if matches!(bearers.radio.bearers, Few::One(_)) { 0 } else { queue.drb };
+        if !unpaced || !bearers.radio.bearers.at(drb.into()).is_unlimited() {
             return false;
         }
         match queue.queue.pass(now, packet, driver) {
             Pass::Passed => {
-                let before = bearer.view();
-                bearer.enqueue(now, *packet, driver);
-                settle_entry(id, before, (radio, &mut cell.backlog, service));
-                if clocks.have_timeouts() {
-                    timeouts::arm_bearer(id, radio, clocks);
-                }
+                bearers.enqueue(now, drb, packet, driver);
             }
             Pass::Dropped => {}
             Pass::Held => return false,
@@ -517,29 +461,13 @@ impl Stack {
         true
     }
 
-    /// Reports to the pacers of a UE what a poll moved and left.
-    fn tell_pacers(&mut self, now: Instant, ue_index: u32) {
-        let sdap = &mut self.ues[ue_index as usize].sdap;
-        for i in 0..sdap.queues.len() {
-            let backlog = sdap.backlog(i);
-            let queue = &mut sdap.queues[i];
-            let bearer = self.cell.bearer(BearerId { ue: ue_index, drb: queue.drb });
-            let view = bearer.view();
-            let room = bearer.limiter.room(now, &view);
-            queue.pacer.on_poll(now, &SdapPoll { moved: queue.moved, backlog, room });
-        }
-    }
-
     /// Reports to the limiters of a UE what they missed while idle, and the next pull if one asks
     /// for it.
     fn prepare_limiters(&mut self, now: Instant, ue_index: u32) {
         self.report_missed(ue_index);
-        let radio = &self.cell.ues[ue_index as usize];
-        if radio.bearers.iter().any(|bearer| bearer.limiter.wants_forecast()) {
+        if self.cell.gates[ue_index as usize].wants_forecast() {
             let forecast = self.forecast(now);
-            for bearer in self.cell.ues[ue_index as usize].bearers.iter_mut() {
-                bearer.limiter.on_forecast(&forecast);
-            }
+            self.cell.gates[ue_index as usize].on_forecast(&forecast);
         }
     }
 
@@ -547,7 +475,7 @@ impl Stack {
     /// stands for all idle slots.
     fn report_missed(&mut self, ue_index: u32) {
         let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
-        let Cell { ues, channel, unit, .. } = &mut self.cell;
+        let Cell { ues, gates, channel, unit, .. } = &mut self.cell;
         let UeRadio { bearers, own } = &mut ues[ue_index as usize];
         if !bearers.iter().any(|bearer| bearer.misses(slot.k)) {
             return;
@@ -561,8 +489,9 @@ impl Stack {
         }
         let full = self.service.full_slot(channel, slot);
         let left = capacity / (self.service.sharers() as u64 + 1);
-        for bearer in bearers.iter_mut().filter(|bearer| bearer.misses(slot.k)) {
-            bearer.report(slot, *unit, Offer { capacity, full, left });
+        for (drb, bearer) in (0..).zip(bearers.iter_mut()).filter(|(_, b)| b.misses(slot.k)) {
+            let above = Above { gates, id: BearerId { ue: ue_index, drb } };
+            bearer.report(slot, *unit, Offer { capacity, full, left }, above);
         }
     }
 
@@ -593,21 +522,6 @@ impl Stack {
         if self.clocks.sdap.is_event_driven() && !self.sdap_busy.is_empty() {
             self.serve_busy_sdap(now, driver);
         }
-    }
-}
-
-/// After a packet has entered bearer `id` of the UE `radio`, which held `before`: updates the
-/// cell's backlog and the bearer's turn.
-#[inline(always)]
-fn settle_entry(
-    id: BearerId,
-    before: RlcView,
-    (radio, backlog, service): (&mut UeRadio, &mut RlcView, &mut AnyService),
-) {
-    let after = radio.bearers.at(id.drb.into()).view();
-    backlog.change(&before, &after);
-    if before.packets == 0 && after.packets > 0 {
-        service.join(id);
     }
 }
 

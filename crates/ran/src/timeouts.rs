@@ -20,16 +20,16 @@ pub(crate) enum QueueId {
 #[derive(Clone, Debug)]
 pub(crate) struct Timeouts {
     /// A queue of the stack has an AQM with timeouts.
-    on: bool,
+    pub(crate) on: bool,
     /// The first of them; never when there is none.
     due: Instant,
     heap: BinaryHeap<Reverse<(Instant, QueueId)>>,
 }
 
 impl Timeouts {
-    /// None for now, and none ever unless `on`.
-    pub(crate) fn new(on: bool) -> Self {
-        Self { on, due: Instant::NEVER, heap: BinaryHeap::new() }
+    /// None, and none to come.
+    pub(crate) fn new() -> Self {
+        Self { on: false, due: Instant::NEVER, heap: BinaryHeap::new() }
     }
 
     /// A queue may have a timeout: it is to be asked after each arrival.

@@ -7,10 +7,10 @@
 use justfull_base::{Duration, Instant, Packet, Ratio, SlotReport};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{
-    AnyLimiter, Bdp5g, Bdp5gConfig, Drql, DrqlConfig, EBdp5g, EBdp5gConfig, Limiter,
-    LimiterContext, RlcView,
+    AnyLimiter, Bdp5g, Bdp5gConfig, Drql, DrqlConfig, EBdp5g, EBdp5gConfig, GrantContext, Limiter,
+    RlcView,
 };
-use justfull_ran::pacer::{Pacer, PacerContext, SdapPoll, Usp, UspConfig};
+use justfull_ran::pacer::{Pacer, SdapPoll, Usp, UspConfig};
 use proptest::prelude::*;
 
 const MTU: u64 = 1500;
@@ -345,8 +345,8 @@ impl UspOracle {
     }
 }
 
-fn context(unit: CapacityUnit) -> LimiterContext {
-    LimiterContext { unit, slot: Duration::from_nanos(TTI_NS), mtu: MTU as u32 }
+fn context(unit: CapacityUnit) -> GrantContext {
+    GrantContext { unit, slot: Duration::from_nanos(TTI_NS), mtu: MTU as u32 }
 }
 
 proptest! {
@@ -471,7 +471,7 @@ proptest! {
         steps in prop::collection::vec((0u64..TTI_NS / 2, 0u64..8, 0u64..4, 0u64..4, any::<bool>()),
             1..400),
     ) {
-        let context = PacerContext { unit, slot: Duration::from_nanos(TTI_NS), mtu: MTU as u32 };
+        let context = GrantContext { unit, slot: Duration::from_nanos(TTI_NS), mtu: MTU as u32 };
         let config = UspConfig { max, ..UspConfig::default() };
         let mut usp = Usp::new(&config, &context).expect("in bounds");
         let bounds = (worth(unit, 1), worth(unit, u64::from(max)));

@@ -83,7 +83,7 @@ mod tests {
             len: 100,
             retransmission,
             sent_at: at(sent_ms),
-            ect: false,
+            ecn: justfull_base::Ecn::NotEct,
             cwr: false,
             mark: justfull_tcp::Mark::None,
         }

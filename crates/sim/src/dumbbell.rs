@@ -24,11 +24,11 @@ pub use series::{Sample, Series};
 
 use justfull_base::event::Silent;
 use justfull_base::rng::stream_key;
-use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Layer, Packet};
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet};
 use justfull_queue::{ManagedQueue, QueueConfig};
 use justfull_run::timers::Timers;
 use justfull_run::wire::Wire;
-use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
+use justfull_tcp::{Ack, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;
 
@@ -145,14 +145,12 @@ impl Dumbbell {
         let mut sender_timers = Timers::new(members);
         let mut flows = Vec::with_capacity(members);
         for (i, flow) in config.flows.iter().enumerate() {
-            let mut sender = flow.sender.clone();
-            if let CcConfig::Bbr(bbr) = &mut sender.cc {
-                bbr.seed = stream_key(config.seed, &format!("tcp.{i}"));
-            }
+            let key = stream_key(config.seed, &format!("tcp.{i}"));
             sender_timers.arm(i as u32, Instant::ZERO + flow.start);
             let within = |e: ConfigError| e.within(&format!("flow[{i}]"));
             flows.push(Flow {
-                sender: Sender::new(&sender).map_err(|e| within(e.within("sender")))?,
+                sender: Sender::with_key(&flow.sender, key)
+                    .map_err(|e| within(e.within("sender")))?,
                 receiver: Receiver::new(&flow.receiver)
                     .map_err(|e| within(e.within("receiver")))?,
                 access: (flow.access_rate.0 > 0)
@@ -358,9 +356,8 @@ impl Bottleneck {
     #[inline]
     fn offer(&mut self, now: Instant, (flow, header): (u32, u32), segment: &Segment) -> bool {
         let size = segment.len + header;
-        let ecn = if segment.ect { Ecn::Ect0 } else { Ecn::NotEct };
-        let admitted =
-            self.queue.enqueue(now, Packet { flow, size, ecn, ..Packet::default() }, &mut Silent);
+        let packet = Packet { flow, size, ecn: segment.ecn, ..Packet::default() };
+        let admitted = self.queue.enqueue(now, packet, &mut Silent);
         if admitted {
             self.segments.push_back(*segment);
             if self.done == Instant::NEVER {

@@ -11,7 +11,7 @@ use justfull_run::ledger::Ledger;
 use justfull_run::route::Route;
 use justfull_run::tap::Listener;
 use justfull_run::uplink::Up;
-use justfull_tcp::{Ack, CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
+use justfull_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig};
 
 /// What a flow's packets are for.
 #[derive(Clone, Copy)]
@@ -154,14 +154,10 @@ pub(crate) fn tcp(
     receiver: &ReceiverConfig,
     seed: u64,
 ) -> Result<(Sender, Receiver), ConfigError> {
-    Ok((Sender::new(&seeded(route, sender, seed))?, Receiver::new(receiver)?))
+    Ok((Sender::with_key(sender, key(route, seed))?, Receiver::new(receiver)?))
 }
 
-/// The settings of the sender of the flow of `route`, with a seed of its own.
-pub(crate) fn seeded(route: Route, sender: &SenderConfig, seed: u64) -> SenderConfig {
-    let mut sender = sender.clone();
-    if let CcConfig::Bbr(bbr) = &mut sender.cc {
-        bbr.seed = stream_key(seed, &format!("tcp.{}", route.flow));
-    }
-    sender
+/// The key of the sender of the flow of `route` in the run with `seed`.
+pub(crate) fn key(route: Route, seed: u64) -> u64 {
+    stream_key(seed, &format!("tcp.{}", route.flow))
 }

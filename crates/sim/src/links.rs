@@ -52,7 +52,7 @@ impl<T: Listener> SegmentLink for Links<T> {
             payload,
             flow: route.flow,
             size,
-            ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: segment.ecn,
             protocol: route.protocol,
             tracked: route.tracked(),
             ..Packet::default()

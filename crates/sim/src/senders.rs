@@ -42,6 +42,8 @@ struct Writer {
 pub(crate) struct Reconnects {
     /// Its settings.
     pub(crate) config: SenderConfig,
+    /// Key of its control's chance.
+    pub(crate) key: u64,
     /// The 5-tuple of the last one.
     pub(crate) tuple: FiveTuple,
 }
@@ -172,7 +174,7 @@ impl Senders {
     ) {
         let TcpSender { sender, reconnects, .. } = &mut self.members[i as usize];
         if let Some(reconnects) = reconnects {
-            let done = sender.reconnect(&reconnects.config);
+            let done = sender.reconnect(&reconnects.config, reconnects.key);
             debug_assert!(done.is_ok(), "a sender has been made by these settings");
         }
         sender.write(bytes);

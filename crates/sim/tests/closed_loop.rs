@@ -28,7 +28,8 @@ struct Radio {
 fn downloads(radio: Radio, control: Option<Config>, report_ms: u64) -> WorldConfig {
     let mut stack = justfull_testkit::cell(1, CapacityUnit::Bytes, Limit::Bytes(1_000_000));
     stack.ue_mut(0).rules = vec![PacketDetectionRule::any(qfi(9))];
-    justfull_testkit::rb(&mut stack).harq = HarqConfig { bler: Ratio(radio.bler), ..HarqConfig::default() };
+    justfull_testkit::rb(&mut stack).harq =
+        HarqConfig { bler: Ratio(radio.bler), ..HarqConfig::default() };
     stack.rlc.mode = RlcModeConfig::Um(Default::default());
     stack.channel = if radio.sleeps {
         let row = RowLength::Time(ms(20));

@@ -4,9 +4,7 @@
 //! timers and the release of paced segments belong to the engine.
 
 use crate::kernel::Kernel;
-use alloc::boxed::Box;
-use core::fmt;
-use justfull_base::{BitRate, Duration, Instant};
+use justfull_base::{Duration, Instant};
 
 /// The engine's state of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +29,8 @@ pub struct Birth {
     pub initial_window: u64,
     /// The Linux that the sender follows.
     pub kernel: Kernel,
+    /// Key of the control's streams of chance ([`stream_key`](justfull_base::rng::stream_key)).
+    pub key: u64,
 }
 
 /// A segment that is leaving.
@@ -157,93 +157,4 @@ pub struct IdleRestart {
     pub shrink: bool,
     /// The application had nothing to send during that time.
     pub app_limited: bool,
-}
-
-/// A congestion control.
-pub trait CongestionController: fmt::Debug {
-    /// A segment leaves.
-    fn on_sent(&mut self, sent: &Sent);
-
-    /// An acknowledgement arrived. Called after the engine's own bookkeeping and state changes.
-    fn on_ack(&mut self, sample: &AckSample);
-
-    /// Congestion: called once per recovery, once per window of ECN echoes, once per timeout.
-    fn on_congestion(&mut self, event: &Congestion);
-
-    /// The last reduction was needless: the original segment had arrived (RFC 3522, RFC 4015).
-    fn on_spurious(&mut self, now: Instant);
-
-    /// Sending resumes with nothing in flight.
-    fn on_idle_restart(&mut self, restart: &IdleRestart);
-
-    /// The reduction or recovery is over.
-    fn on_recovery_exit(&mut self, now: Instant);
-
-    /// Congestion window in bytes, at least one MSS.
-    fn cwnd(&self) -> u64;
-
-    /// Slow-start threshold in bytes; `u64::MAX` before the first reduction or when the control has
-    /// none.
-    fn ssthresh(&self) -> u64;
-
-    /// Sets the window from outside to `bytes`, at least one MSS. Returns false, and changes
-    /// nothing, for a control that sets its own window.
-    fn set_window(&mut self, _bytes: u64) -> bool {
-        false
-    }
-
-    /// False for a control that never sets a pacing rate.
-    fn may_pace(&self) -> bool {
-        true
-    }
-
-    /// Pacing rate; none to send as the window allows.
-    fn pacing_rate(&self) -> Option<BitRate> {
-        None
-    }
-
-    /// Segments of the smallest burst of a sender that follows a Linux (`min_tso_segs`).
-    fn least_burst(&self) -> u64 {
-        2
-    }
-
-    /// True in slow start: the window grows by what is acknowledged.
-    fn in_slow_start(&self) -> bool {
-        self.cwnd() < self.ssthresh()
-    }
-
-    /// False when the control uses no delivery-rate samples. The sender then takes none: in its
-    /// [`AckSample`]s `prior_delivered` is what was delivered before, `interval` is none, and
-    /// `app_limited`, `round_start` and `retransmitted_sample` are false.
-    fn uses_rate_samples(&self) -> bool {
-        true
-    }
-
-    /// True when [`CongestionController::cwnd`] holds during recovery too, without PRR.
-    fn owns_recovery(&self) -> bool {
-        false
-    }
-
-    /// True while the control itself holds data back, so that samples say nothing about the network
-    /// (BBR in `ProbeRTT`).
-    fn limits_samples(&self) -> bool {
-        false
-    }
-
-    /// Name of the phase, for plots.
-    fn phase(&self) -> &'static str {
-        if self.in_slow_start() { "slow_start" } else { "avoidance" }
-    }
-}
-
-/// A control from outside this crate: anything that can be cloned and sent to another thread.
-pub trait CustomControl: CongestionController + Send {
-    /// A copy with the same behaviour.
-    fn boxed_clone(&self) -> Box<dyn CustomControl>;
-}
-
-impl<T: CongestionController + Clone + Send + 'static> CustomControl for T {
-    fn boxed_clone(&self) -> Box<dyn CustomControl> {
-        Box::new(self.clone())
-    }
 }

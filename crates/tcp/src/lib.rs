@@ -71,9 +71,10 @@ pub mod sender;
 #[cfg(test)]
 mod testing;
 
+pub use cc::CongestionController;
 pub use cc::{AnyControl, CcConfig};
 pub use config::{Pacing, Preset, Prr, Recovery, Rto, SenderConfig, SpuriousDetection};
-pub use control::{CongestionController, RecoveryState};
+pub use control::RecoveryState;
 pub use hystart::HyStart;
 pub use kernel::Kernel;
 pub use receiver::{AutoWindow, Receiver, ReceiverConfig, ReceiverStats, Window};

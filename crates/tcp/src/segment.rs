@@ -1,6 +1,6 @@
 //! What travels between the endpoints: segments one way, acknowledgements the other.
 
-use justfull_base::Instant;
+use justfull_base::{Ecn, Instant};
 
 /// Bytes of IPv4 and TCP headers with the timestamps option: what a sender adds to the payload on
 /// the IP layer unless it is set otherwise.
@@ -18,8 +18,8 @@ pub struct Segment {
     pub retransmission: bool,
     /// When it was sent: the timestamp value of RFC 7323.
     pub sent_at: Instant,
-    /// ECN-capable transport (RFC 3168); retransmissions and probes are not.
-    pub ect: bool,
+    /// Its ECN codepoint (RFC 3168); retransmissions and probes are not ECN-capable.
+    pub ecn: Ecn,
     /// Congestion window reduced (RFC 3168): the receiver may stop echoing.
     pub cwr: bool,
     /// SYN or PSH.

@@ -20,14 +20,15 @@ mod transmit;
 mod turns;
 
 use crate::cc::AnyControl;
+use crate::cc::CongestionController;
 use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig, SpuriousDetection};
-use crate::control::{Birth, CongestionController, RecoveryState};
+use crate::control::{Birth, RecoveryState};
 use crate::pacer::Pacer;
 use crate::rack::Rack;
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
-use justfull_base::{BitRate, ConfigError, Duration, Instant};
+use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant};
 use new_reno::Reduction;
 use offload::Offload;
 pub use plain::Outlet;
@@ -112,7 +113,7 @@ struct Setup {
     mss: u32,
     header: u32,
     ack: u32,
-    ecn: bool,
+    ecn: Ecn,
     prr: PrrConfig,
     nagle: bool,
     restart_after_idle: bool,
@@ -197,8 +198,17 @@ impl Sender {
     /// # Errors
     /// The first setting outside its bounds.
     pub fn new(config: &SenderConfig) -> Result<Self, ConfigError> {
+        Self::with_key(config, 0)
+    }
+
+    /// Like [`Sender::new`]; the control draws its chance by `key`, one for each flow
+    /// ([`stream_key`](justfull_base::rng::stream_key)).
+    ///
+    /// # Errors
+    /// The first setting outside its bounds.
+    pub fn with_key(config: &SenderConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
-        let cc = AnyControl::new(&config.cc, &birth(config)).map_err(|e| e.within("cc"))?;
+        let cc = AnyControl::new(&config.cc, &birth(config, key)).map_err(|e| e.within("cc"))?;
         Self::with_control(config, cc)
     }
 
@@ -215,7 +225,7 @@ impl Sender {
                 mss: config.mss,
                 header: config.header,
                 ack: config.ack_size(),
-                ecn: config.ecn,
+                ecn: if config.ecn { Ecn::Ect0 } else { Ecn::NotEct },
                 prr: config.prr,
                 nagle: config.nagle,
                 restart_after_idle: config.restart_after_idle,
@@ -436,10 +446,11 @@ impl Sender {
 const INITIAL_PEER_WINDOW: u64 = 65_536;
 
 /// What a control is created with under `config`.
-fn birth(config: &SenderConfig) -> Birth {
+fn birth(config: &SenderConfig, key: u64) -> Birth {
     Birth {
         mss: config.mss,
         initial_window: u64::from(config.initial_window) * u64::from(config.mss),
         kernel: config.kernel,
+        key,
     }
 }

@@ -8,7 +8,7 @@ use justfull_base::{Duration, Instant};
 pub(crate) const MSS: u64 = 1448;
 
 pub(crate) fn birth() -> Birth {
-    Birth { mss: 1448, initial_window: 10 * MSS, kernel: Kernel::default() }
+    Birth { mss: 1448, initial_window: 10 * MSS, kernel: Kernel::default(), key: 0 }
 }
 
 /// An acknowledgement of `acked` bytes on a fully used path.

@@ -113,7 +113,7 @@ fn seen(view: &QueueView, lane: Lane) -> Queue {
     Queue {
         packets: view.backlog_packets,
         bytes: view.backlog_bytes,
-        lane_bytes: view.lane_bytes,
+        lane_bytes: view.lane.bytes,
         lane: lane.into(),
     }
 }

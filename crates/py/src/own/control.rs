@@ -2,9 +2,9 @@
 
 use super::{Object, Trouble, amount, nonsense};
 use justfull_base::{BitRate, Duration, Instant};
-use justfull_tcp::CongestionController;
+use justfull_tcp::cc::{CongestionController, CustomControl};
 use justfull_tcp::control::{
-    AckSample, Birth, Congestion, CongestionCause, CustomControl, IdleRestart, RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use pyo3::prelude::*;
 use std::fmt;

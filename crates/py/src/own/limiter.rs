@@ -2,7 +2,7 @@
 
 use super::{Object, Trouble, amount};
 use justfull_base::{Duration, Instant};
-use justfull_ran::limiter::{self, CapacityUnit, LimiterContext, RlcView};
+use justfull_ran::limiter::{self, CapacityUnit, GrantContext, RlcView};
 use pyo3::prelude::*;
 
 /// What the MAC reports to a limiter after each slot; amounts are in the unit of grants.
@@ -39,7 +39,7 @@ impl Limiter {
     /// What `make` returns for the bearer of `context`.
     pub(super) fn made(
         make: &Py<PyAny>,
-        context: &LimiterContext,
+        context: &GrantContext,
         trouble: &Trouble,
     ) -> PyResult<Box<dyn limiter::Limiter + Send>> {
         Python::attach(|py| {

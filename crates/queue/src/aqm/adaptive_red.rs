@@ -19,11 +19,13 @@
 //! Deviations: the rate is what the layer below tells, taken anew every `interval`; where none
 //! does, min is `floor` and the weight `weight`. max_p begins at 0.1, as in ns-2. Marks end at max.
 
-use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use crate::red::{Average, Curve, Spread, SpreadRules, packet_time};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Packet, Ratio, Rng, params};
+
+impl AqmSettings for AdaptiveRedConfig {}
 
 /// Describes Adaptive RED.
 pub const DOC: MethodDoc = MethodDoc {

@@ -15,11 +15,17 @@
 //! Deviations: none where the MAC tells the rate. Before it is known, min is `floor`. Marks end at
 //! `max`.
 
-use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use crate::red::{Curve, Spread, SpreadRules};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Packet, Ratio, Rng, params};
+
+impl AqmSettings for ARedConfig {
+    fn needs_rate(&self) -> bool {
+        true
+    }
+}
 
 /// Describes ARED.
 pub const DOC: MethodDoc = MethodDoc {

@@ -63,7 +63,7 @@ mod clock;
 mod meter;
 mod peak;
 
-use super::{Aqm, AqmContext, QueueView, Tag, Verdict, becomes_mark};
+use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;
 use alloc::vec::Vec;
 use allowance::Allowance;
@@ -75,6 +75,12 @@ use peak::PeakRate;
 /// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
 /// found by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
 const FEW: u64 = 4;
+
+impl AqmSettings for CoDelConfig {
+    fn needs_room(&self) -> bool {
+        false
+    }
+}
 
 /// Describes CoDel.
 pub const DOC: MethodDoc = MethodDoc {
@@ -505,7 +511,7 @@ impl Aqm for CoDel {
         tag: Tag,
         sojourn: Duration,
     ) -> Verdict {
-        let verdict = self.control(now, lane, packet, tag, sojourn, view.lane_bytes);
+        let verdict = self.control(now, lane, packet, tag, sojourn, view.lane.bytes);
         let passed = verdict == Verdict::Pass
             || verdict == Verdict::Signal && becomes_mark(self.config.ecn, packet);
         if passed {
@@ -546,7 +552,7 @@ impl Aqm for CoDel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
+    use crate::aqm::LaneView;
     use justfull_base::Ecn;
 
     const MTU: u64 = 1500;
@@ -584,11 +590,8 @@ mod tests {
         let view = QueueView {
             backlog_packets: behind,
             backlog_bytes: u64::from(behind) * MTU,
-            lane_bytes: u64::from(behind) * MTU,
-            limit: Limit::Unlimited,
-            oldest: None,
-            service_rate: None,
-            new_flow: false,
+            lane: LaneView { bytes: u64::from(behind) * MTU, head: None },
+            ..QueueView::default()
         };
         codel.on_dequeue(at(ms), &view, 0, &packet, tag, Duration::from_millis(waited))
     }

@@ -6,10 +6,16 @@
 //! Controls nothing. It is the default because every comparison starts from it. Known weakness: a
 //! buffer too large for the rate stays full (bufferbloat). Deviations: none.
 
-use super::{Aqm, AqmContext, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Packet, params};
+
+impl AqmSettings for NoAqmConfig {
+    fn needs_room(&self) -> bool {
+        false
+    }
+}
 
 /// Describes the absence of an AQM.
 pub const DOC: MethodDoc = MethodDoc {

@@ -15,11 +15,17 @@
 //! advise. Before the rate is known, min is `floor`. Above max an ECN-capable packet is dropped
 //! too.
 
-use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use crate::red::Gap;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, Ratio, params};
+
+impl AqmSettings for PdpcConfig {
+    fn needs_rate(&self) -> bool {
+        true
+    }
+}
 
 /// Describes PDPC.
 pub const DOC: MethodDoc = MethodDoc {
@@ -113,22 +119,13 @@ impl Aqm for Pdpc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
 
     #[test]
     fn above_max_every_packet_goes_and_at_max_only_the_counted() {
         let config = PdpcConfig { floor: Bytes(1000), ..PdpcConfig::default() };
         let mut pdpc = Pdpc::new(&config, AqmContext::new(1, 0)).expect("valid");
         let mut finds = |backlog_bytes| {
-            let view = QueueView {
-                backlog_packets: 2,
-                backlog_bytes,
-                lane_bytes: backlog_bytes,
-                limit: Limit::Unlimited,
-                oldest: None,
-                service_rate: None,
-                new_flow: false,
-            };
+            let view = QueueView { backlog_packets: 2, backlog_bytes, ..QueueView::default() };
             pdpc.on_enqueue(Instant::ZERO, &view, 0, &Packet::default()).0
         };
         assert_eq!(finds(999), Verdict::Pass);

@@ -26,10 +26,12 @@
 //! nothing; at one instant they come before the packet. PIE is always active: section 5.3's
 //! threshold for turning on is left out.
 
-use super::{Aqm, AqmContext, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, Ratio, Rng, choice, params};
+
+impl AqmSettings for PieConfig {}
 
 /// Describes PIE.
 pub const DOC: MethodDoc = MethodDoc {

@@ -20,12 +20,14 @@
 //! `mark_p_` = 0.1 = `max_p` ends marking. A queue counts as idle from the moment its last packet
 //! is taken, also by a layer that has not finished with it.
 
-use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use crate::limit::Limit;
 use crate::red::{Average, Curve, Spread, SpreadRules, Unit, packet_time, rise, threshold};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, Ratio, Rng, params};
+
+impl AqmSettings for RedConfig {}
 
 /// Describes RED.
 pub const DOC: MethodDoc = MethodDoc {

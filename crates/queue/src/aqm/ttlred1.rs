@@ -14,11 +14,13 @@
 //!
 //! Deviations: signals are not spread as RED's are, since the counter does that.
 
-use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use crate::red::{Curve, Gap};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Packet, Ratio, Rng, params};
+
+impl AqmSettings for TtlRed1Config {}
 
 /// Describes TTLRED for incoming packets.
 pub const DOC: MethodDoc = MethodDoc {

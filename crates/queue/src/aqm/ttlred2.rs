@@ -21,10 +21,12 @@
 //! new while its 5-tuple is not among the last ones that the queue knows: see
 //! `QueueView::new_flow`.
 
-use super::{Aqm, AqmContext, Needs, QueueView, Scan, Tag, Verdict};
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Scan, Tag, Verdict};
 use crate::lane::Lane;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Packet, Ratio, Rng, params};
+
+impl AqmSettings for TtlRed2Config {}
 
 /// Describes TTLRED for buffered packets.
 pub const DOC: MethodDoc = MethodDoc {

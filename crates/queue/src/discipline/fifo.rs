@@ -7,10 +7,12 @@
 //! Known weakness: a flow that sends little waits behind the packets of one that sends much.
 //! Deviations: none.
 
-use super::{Discipline, Lane, Queued, Victim};
+use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Packet, params};
+
+impl DisciplineSettings for FifoConfig {}
 
 /// Describes the first-in-first-out discipline.
 pub const DOC: MethodDoc = MethodDoc {

@@ -54,7 +54,8 @@
 //! - A packet that the layer below gives back is the next; its lane is moved to the front and gets
 //!   its credits back.
 
-use super::{Discipline, Lane, Queued, Victim};
+use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
+use crate::aqm::AqmConfig;
 use crate::aqm::CoDelConfig;
 use crate::pool::{List, Pool};
 use alloc::collections::VecDeque;
@@ -62,6 +63,13 @@ use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::rng::mix;
 use justfull_base::{Bytes, ConfigError, Duration, Packet, choice, params};
+
+impl DisciplineSettings for FqCoDelConfig {
+    /// RFC 8290 section 4.2: each lane has a CoDel, which is set with the discipline.
+    fn own_aqm(&self) -> Option<AqmConfig> {
+        Some(AqmConfig::CoDel(self.codel()))
+    }
+}
 
 /// Describes FQ-CoDel.
 pub const DOC: MethodDoc = MethodDoc {

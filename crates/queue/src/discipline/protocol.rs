@@ -10,11 +10,13 @@
 //! packet by packet and starts again at the first at each opportunity. For a flow of less than one
 //! packet per opportunity the order is the same.
 
-use super::{Discipline, Lane, Queued, Victim};
+use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
 use justfull_base::doc::MethodDoc;
 use justfull_base::packet::Protocol;
 use justfull_base::{ConfigError, Packet, params};
+
+impl DisciplineSettings for ByProtocolConfig {}
 
 /// Describes the discipline.
 pub const DOC: MethodDoc = MethodDoc {

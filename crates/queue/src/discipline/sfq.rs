@@ -32,7 +32,7 @@
 //! `as-released` of T20's program: `overflow = "arriving"` with `lane_limit = "512 packets"` (its
 //! rings refuse the packet that arrives).
 
-use super::{Discipline, Lane, Queued, Victim};
+use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use crate::limit::Limit;
 use crate::pool::{List, Pool};
 use alloc::string::{String, ToString};
@@ -46,6 +46,8 @@ use justfull_base::param::{Form, Param};
 use justfull_base::rng::mix;
 use justfull_base::units::UnitError;
 use justfull_base::{Bytes, Duration, Instant, Packet, choice, params};
+
+impl DisciplineSettings for SfqConfig {}
 
 /// Describes stochastic fairness queueing.
 pub const DOC: MethodDoc = MethodDoc {

@@ -6,7 +6,7 @@
 use super::memory::Memory;
 use super::{Account, drop_one, mark_one};
 use crate::aqm::none::NoAqm;
-use crate::aqm::{AnyAqm, Aqm, QueueView, Verdict, becomes_mark};
+use crate::aqm::{AnyAqm, Aqm, LaneView, QueueView, Verdict, becomes_mark};
 use crate::discipline::{Discipline, End};
 use crate::lane::{Lane, Queued, Tag};
 use justfull_base::{DropReason, Event, Instant, Packet, Probe};
@@ -261,7 +261,26 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     #[inline(always)]
     fn view(&self, lane: Lane) -> QueueView {
         let view = self.account.view(self.discipline.lane_bytes(lane));
-        if A::ANYTHING { view } else { QueueView { oldest: None, ..view } }
+        match A::ANYTHING {
+            true if self.account.shows_heads() => self.with_heads(view, lane),
+            true => view,
+            false => QueueView { oldest: None, ..view },
+        }
+    }
+
+    /// `view` with the head of `lane` and, of two lanes, the other one.
+    #[inline(never)]
+    fn with_heads(&self, view: QueueView, lane: Lane) -> QueueView {
+        let head = |lane| self.discipline.head(lane).map(|queued| queued.packet.enqueued);
+        let other = |lane| {
+            let bytes = self.discipline.lane_bytes(lane).unwrap_or_default();
+            LaneView { bytes, head: head(lane) }
+        };
+        QueueView {
+            lane: LaneView { head: head(lane), ..view.lane },
+            other: (self.discipline.lanes() == 2).then(|| other(1 - lane)),
+            ..view
+        }
     }
 
     /// What is kept for the AQM, if anything.

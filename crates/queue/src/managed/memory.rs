@@ -13,6 +13,8 @@ pub(super) struct Memory {
     /// When each packet of the queue was enqueued, waiting and reserved ones, in order of time.
     ages: Option<VecDeque<Instant>>,
     flows: Option<Box<Flows>>,
+    /// The AQM wants to see the heads of lanes.
+    pub(super) shows_heads: bool,
     /// The timeout that was last given to the driver and has not come yet.
     pub(super) armed: Instant,
     /// Rate at which the layer below serves the queue; none when nobody knows it.
@@ -26,6 +28,7 @@ impl Default for Memory {
         Self {
             ages: None,
             flows: None,
+            shows_heads: false,
             armed: Instant::NEVER,
             service_rate: None,
             held: Count::default(),
@@ -36,11 +39,12 @@ impl Default for Memory {
 impl Memory {
     /// What `needs` ask for; none if that is nothing.
     pub(super) fn of(needs: Needs) -> Option<Box<Self>> {
-        let keeps = needs.oldest || needs.new_flows || needs.timeouts;
+        let keeps = needs.oldest || needs.new_flows || needs.timeouts || needs.heads;
         keeps.then(|| {
             Box::new(Self {
                 ages: needs.oldest.then(VecDeque::new),
                 flows: needs.new_flows.then(Flows::boxed),
+                shows_heads: needs.heads,
                 ..Self::default()
             })
         })

@@ -1,7 +1,6 @@
 //! The queue of a bearer as its RLC pulls from it.
 
-use super::InFlight;
-use crate::limiter::{AnyLimiter, Limiter};
+use super::{Above, InFlight};
 use crate::pdcp::PdcpTx;
 use crate::pdu::{SduHandle, SduRef, SduSource};
 use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
@@ -11,8 +10,8 @@ use justfull_queue::ManagedQueue;
 /// no number, so the receiver does not wait for it.
 pub(super) struct Source<'a, P> {
     pub(super) queue: &'a mut ManagedQueue,
-    /// None where it need not be told.
-    pub(super) limiter: Option<&'a mut AnyLimiter>,
+    /// Its limiter; none where it need not be told.
+    pub(super) above: Option<Above<'a>>,
     pub(super) head: &'a mut Packet,
     pub(super) sending: &'a mut bool,
     pub(super) handle: &'a mut SduHandle,
@@ -54,8 +53,8 @@ impl<P: Probe> SduSource for Source<'_, P> {
         if !self.holds {
             self.queue.commit(self.now, self.head, self.probe);
         }
-        if let Some(limiter) = &mut self.limiter {
-            limiter.on_departed(self.now, self.now.since(self.head.enqueued));
+        if let Some(above) = &mut self.above {
+            above.on_departed(self.now, self.head);
         }
         *self.sending = false;
         let lost = if self.holds {

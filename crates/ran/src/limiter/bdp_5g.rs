@@ -21,7 +21,7 @@
 //! there is any; the unused share counts as granted, since a bearer that only learns what it used
 //! could never send more.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
@@ -43,6 +43,8 @@ params! {
         overdraw: bool = true;
     }
 }
+
+impl LimiterSettings for Bdp5gConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -77,7 +79,7 @@ impl Bdp5g {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &Bdp5gConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &Bdp5gConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
         Ok(Self {
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     fn limiter(config: &Bdp5gConfig, unit: CapacityUnit) -> Bdp5g {
-        let context = LimiterContext { unit, slot: Duration::from_millis(1), mtu: 1500 };
+        let context = GrantContext { unit, slot: Duration::from_millis(1), mtu: 1500 };
         Bdp5g::new(config, &context).expect("in bounds")
     }
 

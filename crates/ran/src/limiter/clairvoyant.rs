@@ -13,7 +13,7 @@
 //! concern, so a poll that moves few packets does not prepare for large ones. Deviations from the
 //! source: none.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, SlotForecast, SlotReport, params};
 
@@ -21,6 +21,17 @@ params! {
     /// No settings.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ClairvoyantConfig {}
+}
+
+impl LimiterSettings for ClairvoyantConfig {
+    fn foresees(&self) -> bool {
+        true
+    }
+
+    /// It must know of each pull at once.
+    fn learns(&self) -> bool {
+        false
+    }
 }
 
 /// Description for users.
@@ -39,7 +50,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
 /// See the module's page.
 #[derive(Clone, Debug)]
 pub struct Clairvoyant {
-    context: LimiterContext,
+    context: GrantContext,
     wanted: u64,
 }
 
@@ -48,13 +59,13 @@ impl Clairvoyant {
     ///
     /// # Errors
     /// None.
-    pub fn new(_: &ClairvoyantConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(_: &ClairvoyantConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         Ok(Self { context: *context, wanted: 0 })
     }
 }
 
 /// What must be below this layer after this poll so that the remaining polls can bring the rest.
-pub(crate) fn wanted(context: &LimiterContext, forecast: &SlotForecast) -> u64 {
+pub(crate) fn wanted(context: &GrantContext, forecast: &SlotForecast) -> u64 {
     let later =
         context.amount(u64::from(forecast.polls_left) * u64::from(forecast.packets_per_poll));
     forecast.capacity.saturating_sub(later)
@@ -93,7 +104,7 @@ mod tests {
 
     #[test]
     fn fifteen_packets_over_polls_of_ten_start_at_the_last_but_one() {
-        let context = LimiterContext {
+        let context = GrantContext {
             unit: CapacityUnit::Packets,
             slot: Duration::from_millis(10),
             mtu: 1500,

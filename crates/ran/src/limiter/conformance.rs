@@ -3,7 +3,7 @@
 //! Each rule puts a limiter over the queue of one bearer, which is served by a MAC that grants in
 //! packets or in bytes, and looks at its answers alone.
 
-use super::{AnyLimiter, CapacityUnit, Limiter, LimiterConfig, LimiterContext, RlcView};
+use super::{AnyLimiter, CapacityUnit, GrantContext, Limiter, LimiterConfig, RlcView};
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
@@ -67,8 +67,8 @@ fn ensure(ok: bool, found: impl FnOnce() -> String) -> Found {
     if ok { Ok(()) } else { Err(found()) }
 }
 
-const fn context(unit: CapacityUnit) -> LimiterContext {
-    LimiterContext { unit, slot: SLOT, mtu: MTU }
+const fn context(unit: CapacityUnit) -> GrantContext {
+    GrantContext { unit, slot: SLOT, mtu: MTU }
 }
 
 /// The RLC queue of a bearer, served by a MAC that grants in the unit of the limiter's context.

@@ -28,7 +28,7 @@
 //! packets, one MTU of the limits is one packet; the stall detector of later kernels is left out,
 //! since it controls nothing.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, SlotReport, params};
 
@@ -45,6 +45,8 @@ params! {
             at_most(GREATEST).and("at least min", |c: &Self| c.max >= c.min);
     }
 }
+
+impl LimiterSettings for DqlConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -96,7 +98,7 @@ impl Dql {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &DqlConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &DqlConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let DqlConfig { hold, min, max } = config.clone();
         let (min, max) = match context.unit {
@@ -199,7 +201,7 @@ mod tests {
     const SDU: u64 = 1500;
 
     fn dql(config: &DqlConfig) -> Dql {
-        let context = LimiterContext {
+        let context = GrantContext {
             unit: CapacityUnit::Bytes,
             slot: Duration::from_millis(10),
             mtu: SDU as u32,
@@ -351,7 +353,7 @@ mod tests {
         let mut bearer = Bearer::new(&config);
         assert_eq!(bearer.limiter.limit(), 2_000);
         assert_eq!(bearer.run(20, 60_000), 5_000);
-        let context = LimiterContext {
+        let context = GrantContext {
             unit: CapacityUnit::Packets,
             slot: Duration::from_millis(10),
             mtu: 1500,

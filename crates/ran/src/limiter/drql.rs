@@ -19,7 +19,7 @@
 //! the wrong way round; what its text says is built. The program's count of queued packets goes
 //! wrong after a drop; here the queue itself is asked.
 
-use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
 
@@ -47,6 +47,8 @@ params! {
         first_poll_only: bool = false;
     }
 }
+
+impl LimiterSettings for DrqlConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -83,7 +85,7 @@ impl Drql {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &DrqlConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &DrqlConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
         Ok(Self {
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
 
     fn drql(start: u32) -> Drql {
-        let context = LimiterContext {
+        let context = GrantContext {
             unit: CapacityUnit::Packets,
             slot: Duration::from_millis(10),
             mtu: 1500,
@@ -213,11 +215,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_does_not_shrink_the_limit() {
-        let context = LimiterContext {
-            unit: CapacityUnit::Bytes,
-            slot: Duration::from_millis(10),
-            mtu: 1500,
-        };
+        let context =
+            GrantContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(10), mtu: 1500 };
         let config = DrqlConfig { start: 4, keep: 1, ..DrqlConfig::default() };
         let mut limiter = Drql::new(&config, &context).expect("in bounds");
         assert_eq!(slot(&mut limiter, 10, 1500), 6000);
@@ -226,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_limiter_for_bursts_is_shut_from_the_second_poll_to_the_next_pull() {
-        let context = LimiterContext {
+        let context = GrantContext {
             unit: CapacityUnit::Packets,
             slot: Duration::from_millis(10),
             mtu: 1500,

@@ -13,7 +13,7 @@
 //! settings that depend on the slot. Deviations from the source: the maximum is enforced; T20's
 //! program keeps adding 1 past it (`clamp_max = false`).
 
-use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
@@ -38,6 +38,13 @@ params! {
         clamp_max: bool = true;
         /// Forward at the first poll after each pull and at no other, as A21 describes it.
         first_poll_only: bool = false;
+    }
+}
+
+impl LimiterSettings for DynRlcConfig {
+    /// It must know of each departure at once.
+    fn learns(&self) -> bool {
+        false
     }
 }
 
@@ -69,7 +76,7 @@ impl DynRlc {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &DynRlcConfig, _: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &DynRlcConfig, _: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
         Ok(Self {
@@ -148,7 +155,7 @@ mod tests {
 
     fn limiter(config: DynRlcConfig) -> DynRlc {
         let slot = Duration::from_millis(10);
-        let context = LimiterContext { unit: CapacityUnit::Packets, slot, mtu: 1500 };
+        let context = GrantContext { unit: CapacityUnit::Packets, slot, mtu: 1500 };
         DynRlc::new(&config, &context).expect("in bounds")
     }
 

@@ -38,7 +38,7 @@
 //! counts as none, as with integers; pulls while the bearer was idle count as 0 bytes all at once,
 //! at the next query.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, choice, params};
 
@@ -85,6 +85,8 @@ params! {
         clock: EBdp5gClock = EBdp5gClock::Pull;
     }
 }
+
+impl LimiterSettings for EBdp5gConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -139,7 +141,7 @@ impl EBdp5g {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &EBdp5gConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &EBdp5gConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
         let mtu = context.amount(1) as f64;
@@ -257,7 +259,7 @@ mod tests {
     const SLOT_US: u64 = 1000;
 
     fn limiter(config: &EBdp5gConfig) -> EBdp5g {
-        let context = LimiterContext {
+        let context = GrantContext {
             unit: CapacityUnit::Bytes,
             slot: Duration::from_micros(SLOT_US),
             mtu: 1500,
@@ -395,7 +397,7 @@ mod tests {
         let refused = |change: fn(&mut EBdp5gConfig)| {
             let mut config = EBdp5gConfig::default();
             change(&mut config);
-            let context = LimiterContext {
+            let context = GrantContext {
                 unit: CapacityUnit::Bytes,
                 slot: Duration::from_millis(1),
                 mtu: 1500,

@@ -4,7 +4,7 @@
 //! solution". `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for one
 //! rate only; too small starves the radio, too large delays. Deviations from the source: none.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
@@ -21,6 +21,8 @@ params! {
         overdraw: bool = true;
     }
 }
+
+impl LimiterSettings for FixedConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -47,7 +49,7 @@ impl Fixed {
     ///
     /// # Errors
     /// `limit` is 0 or unlimited, or a full SDU would never fit.
-    pub fn new(config: &FixedConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &FixedConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let (unit, limit) = match config.limit {
             Limit::Packets(n) => (CapacityUnit::Packets, u64::from(n)),

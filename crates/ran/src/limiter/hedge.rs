@@ -25,7 +25,7 @@
 //! RLC holds too much where other bearers' traffic decides what is offered. Deviations from the
 //! source: none.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
@@ -45,6 +45,8 @@ params! {
         start: u32 as "packets" = 10, at_least(1), "a limit of 0 forwards nothing for ever";
     }
 }
+
+impl LimiterSettings for HedgeConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -98,7 +100,7 @@ impl Hedge {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &HedgeConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &HedgeConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
             unit: context.unit,
@@ -220,7 +222,7 @@ mod tests {
 
     fn hedge() -> Hedge {
         let context =
-            LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
+            GrantContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
         Hedge::new(&HedgeConfig::default(), &context).expect("in bounds")
     }
 

@@ -38,7 +38,7 @@
 //! decides the grants (the average shortfall then keeps more in the RLC). Deviations from the
 //! source: none.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
@@ -73,6 +73,8 @@ params! {
         patience: Ratio = Ratio(0.03), within(Ratio(0.0), Ratio(1.0));
     }
 }
+
+impl LimiterSettings for LastPollConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -209,7 +211,7 @@ impl LastPoll {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &LastPollConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &LastPollConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
         let slot_ns = context.slot.as_nanos();
@@ -367,7 +369,7 @@ mod tests {
     }
 
     fn with(config: &LastPollConfig) -> LastPoll {
-        let context = LimiterContext { unit: CapacityUnit::Bytes, slot: SLOT, mtu: 1500 };
+        let context = GrantContext { unit: CapacityUnit::Bytes, slot: SLOT, mtu: 1500 };
         LastPoll::new(config, &context).expect("in bounds")
     }
 
@@ -630,7 +632,7 @@ mod tests {
     #[test]
     fn settings_out_of_bounds_are_refused_by_name() {
         let refused = |config: LastPollConfig| {
-            let context = LimiterContext { unit: CapacityUnit::Bytes, slot: SLOT, mtu: 1500 };
+            let context = GrantContext { unit: CapacityUnit::Bytes, slot: SLOT, mtu: 1500 };
             LastPoll::new(&config, &context).map(|_| ()).map_err(|e| e.field)
         };
         let config = LastPollConfig::default;

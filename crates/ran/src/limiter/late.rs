@@ -79,16 +79,13 @@ impl Limiter for Late {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limiter::{FixedConfig, LimiterConfig, LimiterContext};
+    use crate::limiter::{FixedConfig, GrantContext, LimiterConfig};
     use justfull_queue::Limit;
 
     #[test]
     fn what_left_is_known_when_its_report_arrives() {
-        let context = LimiterContext {
-            unit: CapacityUnit::Packets,
-            slot: Duration::from_millis(1),
-            mtu: 1500,
-        };
+        let context =
+            GrantContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(1), mtu: 1500 };
         let ten = FixedConfig { limit: Limit::Packets(10), overdraw: true };
         let fixed = AnyLimiter::new(&LimiterConfig::Fixed(ten), &context).expect("in bounds");
         let mut late = Late::new(fixed, Duration::from_millis(5));

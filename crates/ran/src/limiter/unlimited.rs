@@ -4,7 +4,7 @@
 //! all of the delay, is in the RLC. Weakness: that is bufferbloat. Deviations from the source:
 //! none.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
 
@@ -13,6 +13,8 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct UnlimitedConfig {}
 }
+
+impl LimiterSettings for UnlimitedConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -37,7 +39,7 @@ impl Unlimited {
     ///
     /// # Errors
     /// None.
-    pub fn new(_: &UnlimitedConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+    pub fn new(_: &UnlimitedConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         Ok(Self { unit: context.unit })
     }
 }

@@ -81,11 +81,11 @@ impl Bytes {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) -> (u64, (RlcView, RlcView)) {
-        let bearer = cell.bearer(id);
+        let (bearer, above) = cell.bearer_below(id);
         // What a bearer has used tells whether it has paid for its header in this slot.
         let overhead = if bearer.used_in(slot.k) == 0 { self.overhead.min(grant) } else { 0 };
         let before = bearer.view();
-        let sent = bearer.pull_bytes(slot.now, grant - overhead, exit);
+        let sent = bearer.pull_bytes(slot.now, grant - overhead, above, exit);
         let took = if sent > 0 { sent + overhead } else { 0 };
         bearer.add_used(slot.k, took);
         let after = bearer.view();

@@ -1,9 +1,10 @@
 //! What every service of a slot works on: the radio side of a cell's UEs.
 
 use super::{Meter, SlotUse};
-use crate::bearer::{Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
+use crate::bearer::{Above, Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
 use crate::channel::{CapacityUnit, Channel};
 use crate::few::Few;
+use crate::gate::Gate;
 use crate::limiter::RlcView;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -33,6 +34,8 @@ impl UeRadio {
 /// See the module's page.
 pub(crate) struct Cell {
     pub(crate) ues: Vec<UeRadio>,
+    /// SDAP and the limiters of each UE.
+    pub(crate) gates: Vec<Gate>,
     /// Slice of each UE.
     pub(crate) slices: Vec<u16>,
     pub(crate) channel: Channel,
@@ -63,6 +66,14 @@ impl Cell {
     #[inline]
     pub(crate) fn bearer(&mut self, id: BearerId) -> &mut Bearer {
         self.ues[id.ue as usize].bearers.at(id.drb.into())
+    }
+
+    /// A bearer, and its limiter.
+    #[inline(always)]
+    pub(crate) fn bearer_below(&mut self, id: BearerId) -> (&mut Bearer, Above<'_>) {
+        let Self { ues, gates, .. } = self;
+        let above = Above { gates, id };
+        (ues[id.ue as usize].bearers.at(id.drb.into()), above)
     }
 
     /// What `ue` could carry in `slot` if it had all of it, where the cell's channel carries
@@ -112,9 +123,10 @@ impl Cell {
 
     /// Tells the limiters what `slot` has offered.
     pub(crate) fn report(&mut self, slot: Slot) {
-        let Self { ues, offers, unit, .. } = self;
+        let Self { ues, gates, offers, unit, .. } = self;
         for (id, offer) in offers.drain(..) {
-            ues[id.ue as usize].bearers[id.drb as usize].report(slot, *unit, offer);
+            let above = Above { gates, id };
+            ues[id.ue as usize].bearers.at(id.drb.into()).report(slot, *unit, offer, above);
         }
     }
 

@@ -80,9 +80,9 @@ impl Links {
         if grant == 0 {
             return 0;
         }
-        let bearer = cell.bearer(id);
+        let (bearer, above) = cell.bearer_below(id);
         let before = bearer.view();
-        let took = bearer.pull_block(slot.now, grant, &mut self.sdus, content, exit);
+        let took = bearer.pull_block(slot.now, grant, above, &mut self.sdus, content, exit);
         let after = bearer.view();
         bearer.add_used(slot.k, before.bytes - after.bytes);
         // Of the sender's timers only acknowledged mode has one.

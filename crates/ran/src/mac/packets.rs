@@ -111,10 +111,10 @@ impl SlotService for Packets {
                     continue;
                 }
                 unserved_in_a_row = 0;
-                let bearer = cell.bearer(id);
+                let (bearer, above) = cell.bearer_below(id);
                 let before = bearer.view();
                 let mut sent = None;
-                if let Some(packet) = bearer.pull_packet(slot.now, exit) {
+                if let Some(packet) = bearer.pull_packet(slot.now, above, exit) {
                     used += 1;
                     budget.take(1, capacity);
                     bearer.add_used(slot.k, 1);

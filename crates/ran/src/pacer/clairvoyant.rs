@@ -4,7 +4,7 @@
 //! Source: this project; see the limiter of the same name. The stack computes the need from the
 //! schedules of both polls and of the pulls. Deviations from the source: none.
 
-use super::{Pacer, PacerContext, SdapPoll};
+use super::{GrantContext, Pacer, PacerSettings, SdapPoll};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Instant, params};
 
@@ -12,6 +12,12 @@ params! {
     /// No settings.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ClairvoyantPacerConfig {}
+}
+
+impl PacerSettings for ClairvoyantPacerConfig {
+    fn foresees(&self) -> bool {
+        true
+    }
 }
 
 /// Description for users.
@@ -37,7 +43,7 @@ impl ClairvoyantPacer {
     ///
     /// # Errors
     /// None.
-    pub fn new(_: &ClairvoyantPacerConfig, _: &PacerContext) -> Result<Self, ConfigError> {
+    pub fn new(_: &ClairvoyantPacerConfig, _: &GrantContext) -> Result<Self, ConfigError> {
         Ok(Self::default())
     }
 }

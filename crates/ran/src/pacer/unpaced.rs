@@ -2,7 +2,7 @@
 //!
 //! Source: TS 23.501, which has no feedback between the two. Deviations from the source: none.
 
-use super::{Pacer, PacerContext, SdapPoll};
+use super::{GrantContext, Pacer, PacerSettings, SdapPoll};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Instant, params};
 
@@ -10,6 +10,12 @@ params! {
     /// No settings.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct UnpacedConfig {}
+}
+
+impl PacerSettings for UnpacedConfig {
+    fn paces(&self) -> bool {
+        false
+    }
 }
 
 /// Description for users.
@@ -32,7 +38,7 @@ impl Unpaced {
     ///
     /// # Errors
     /// None.
-    pub fn new(_: &UnpacedConfig, _: &PacerContext) -> Result<Self, ConfigError> {
+    pub fn new(_: &UnpacedConfig, _: &GrantContext) -> Result<Self, ConfigError> {
         Ok(Self)
     }
 }

@@ -14,7 +14,7 @@
 //! Known weakness: it knows nothing of the channel and follows a rise by one doubling per slot.
 //! Deviations from the source: a fractional occupancy is rounded up, never below `min`.
 
-use super::{Pacer, PacerContext, SdapPoll};
+use super::{GrantContext, Pacer, PacerSettings, SdapPoll};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, choice, params};
 
@@ -45,6 +45,8 @@ params! {
         slack: u32 as "packets" = 0;
     }
 }
+
+impl PacerSettings for UspConfig {}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -85,7 +87,7 @@ impl Usp {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &UspConfig, context: &PacerContext) -> Result<Self, ConfigError> {
+    pub fn new(config: &UspConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
         Ok(Self {
@@ -185,7 +187,7 @@ mod tests {
     use alloc::{vec, vec::Vec};
 
     fn usp(variant: UspVariant) -> Usp {
-        let context = PacerContext {
+        let context = GrantContext {
             unit: CapacityUnit::Packets,
             slot: Duration::from_millis(10),
             mtu: 1500,
@@ -241,7 +243,7 @@ mod tests {
 
     #[test]
     fn slack_saturates_before_the_room_is_gone() {
-        let context = PacerContext {
+        let context = GrantContext {
             unit: CapacityUnit::Packets,
             slot: Duration::from_millis(10),
             mtu: 1500,

@@ -5,9 +5,8 @@ use crate::UeConfig;
 use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
 use crate::carried::Carried;
 use crate::channel::ChannelContext;
-use crate::limiter::LimiterConfig;
+use crate::gate::GateConfig;
 use crate::mac::OwnChannel;
-use crate::pacer::PacerConfig;
 use alloc::boxed::Box;
 
 /// Key of the streams of chance of UE `index`.
@@ -31,6 +30,23 @@ fn build_upfs(config: &StackConfig) -> Result<Vec<UeUpf>, ConfigError> {
     collect_exactly(config.ues.iter().enumerate().map(upf))
 }
 
+/// The gate of UE `index`.
+fn build_gate(
+    config: &StackConfig,
+    index: usize,
+    context: &GrantContext,
+) -> Result<Gate, ConfigError> {
+    let ue = &config.ues[index];
+    let gate = GateConfig {
+        sdap: &config.sdap,
+        limiter: &config.rlc.limiter,
+        report_delay: config.rlc.report_delay,
+        qos_flows: &ue.qos_flows,
+        drbs: ue.drbs,
+    };
+    Gate::build(&gate, context, mix(ue_key(config, index) ^ 2))
+}
+
 /// The clocks of the polls and slots, and a slot's length.
 fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError> {
     let seed = config.seed;
@@ -39,8 +55,7 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     let mac = config.mac.slot().ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
     let slot = mac.map_or(config.mac.slot().period, |ticker| ticker.period());
     let top_down = config.tie_order == TieOrder::TopDown;
-    let timeouts = config.queues().any(|(_, queue)| queue.aqm.has_timeouts());
-    Ok((Clocks::new([upf, sdap, mac], top_down, timeouts, carried(config)), slot))
+    Ok((Clocks::new([upf, sdap, mac], top_down, carried(config)), slot))
 }
 
 /// What takes down how much a slot could carry, where that tells when one packet is through.
@@ -61,10 +76,8 @@ impl Stack {
         let context = channel_context(config, stream_key(seed, "channel"));
         let channel = Channel::new(&config.channel, &context).map_err(|e| e.within("channel"))?;
         let upf_event_driven = clocks.upf.is_event_driven();
-        let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
-        let context = LimiterContext { unit, slot, mtu: config.mtu };
-        let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
-            || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
+        let unpaced = !config.sdap.pacer.paces();
+        let context = GrantContext { unit, slot, mtu: config.mtu };
         let service = AnyService::new(&config.mac, &config.cell())?;
         let reported = (config.mac.cqi_delay() > 0).then(|| channel.clone());
         let mut stack = Self {
@@ -73,6 +86,7 @@ impl Stack {
             ues: Vec::with_capacity(config.ues.len()),
             cell: Cell {
                 ues: Vec::with_capacity(config.ues.len()),
+                gates: Vec::with_capacity(config.ues.len()),
                 slices: config.ues.iter().map(|ue| ue.slice).collect(),
                 channel,
                 reported,
@@ -97,7 +111,7 @@ impl Stack {
             unpaced,
             hash_key: stream_key(seed, "upf.hash"),
             assert_bound: config.assert_bound,
-            clairvoyant: clairvoyant.then_some(context),
+            clairvoyant: config.foresees().then_some(context),
             upf_aqm_idles: upf_event_driven && unpaced && config.upf.queue.has_aqm(),
             held: 0,
             paced: 0,
@@ -110,13 +124,17 @@ impl Stack {
             stack.upfs = build_upfs(config)?;
         }
         for index in 0..config.ues.len() {
-            let radio = stack.build_radio(config, index, &context)?;
-            stack.cell.wants_reports |=
-                radio.bearers.iter().any(|bearer| bearer.limiter.wants_reports());
+            let gate = build_gate(config, index, &context)?;
+            let radio = stack.build_radio(config, index, &gate)?;
+            stack.cell.wants_reports |= gate.wants_reports();
+            stack.cell.gates.push(gate);
             stack.cell.ues.push(radio);
             stack.rate_bearers(index);
-            let ue = stack.build_ue(config, index, &context)?;
+            let ue = stack.build_ue(config, index);
             stack.ues.push(ue);
+        }
+        if stack.queues().any(|queue| queue.needs().timeouts) {
+            stack.clocks.expect_timeouts();
         }
         stack.check_polls(config)?;
         Ok(stack)
@@ -126,13 +144,14 @@ impl Stack {
         &self,
         config: &StackConfig,
         index: usize,
-        context: &LimiterContext,
+        gate: &Gate,
     ) -> Result<UeRadio, ConfigError> {
         let ue = &config.ues[index];
         let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
         let key = ue_key(config, index);
         let bearers = (0..ue.drbs).map(|drb| {
-            let mut bearer = Bearer::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
+            let key = mix(key ^ 3) ^ u64::from(drb);
+            let mut bearer = Bearer::new(&config.rlc, !gate.limits(), key)?;
             if let Some(header) = config.mac.pdu_header() {
                 bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);
             }
@@ -166,26 +185,12 @@ impl Stack {
         cell.rated.extend(rated.map(|id| (id, ServiceRate::default())));
     }
 
-    fn build_ue(
-        &self,
-        config: &StackConfig,
-        index: usize,
-        context: &LimiterContext,
-    ) -> Result<Ue, ConfigError> {
+    fn build_ue(&self, config: &StackConfig, index: usize) -> Ue {
         let ue = &config.ues[index];
-        let context = PacerContext { unit: context.unit, slot: context.slot, mtu: context.mtu };
-        Ok(Ue {
-            sdap: UeSdap::new(
-                &config.sdap,
-                &ue.qos_flows,
-                &context,
-                mix(ue_key(config, index) ^ 2),
-            )
-            .map_err(|e| e.within("sdap"))?,
+        Ue {
             qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
             rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
-            listed: false,
-        })
+        }
     }
 
     /// What `items` are, shared with the UE before where that one has the same.
@@ -205,10 +210,9 @@ impl Stack {
     /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them
     /// again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
-        let mut bearers = self.cell.ues.iter().flat_map(|ue| ue.bearers.iter());
-        let paces = bearers.any(|bearer| bearer.limiter.paces());
+        let paces = self.cell.gates.iter().any(Gate::paces);
         // The clairvoyant pacer counts the polls of SDAP before the UPF's next opportunity.
-        let foresees = matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
+        let foresees = config.sdap.pacer.foresees();
         let why = "the method opens with time and must be asked several times a slot";
         justfull_base::error::ensure(
             !((paces || foresees) && self.clocks.sdap.is_event_driven()),
@@ -217,7 +221,7 @@ impl Stack {
             "above 0s with this rlc.limiter or sdap.pacer",
             why,
         )?;
-        let paced = !matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
+        let paced = config.sdap.pacer.paces();
         justfull_base::error::ensure(
             !(paced && self.clocks.upf.is_event_driven()),
             "upf.poll.period",

@@ -1,19 +1,18 @@
 //! Settings of the whole chain, and what they need of each other.
 
-mod aqms;
-
 use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
-use crate::config::{CellContext, Hold, RlcConfig, SdapConfig, TieOrder, UeConfig, UpfConfig};
-use crate::limiter::LimiterConfig;
+use crate::config::aqms::Owner;
+use crate::config::{
+    CellContext, Hold, RlcConfig, SdapConfig, TieOrder, UeConfig, UpfConfig, check_report_delay,
+};
 use crate::mac::MacConfig;
-use crate::pacer::PacerConfig;
 use crate::pdcp::PdcpConfig;
 use crate::rlc::RlcModeConfig;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Ratio};
-use justfull_queue::DisciplineConfig;
+use justfull_base::{ConfigError, Layer, Ratio};
+use justfull_queue::{DisciplineConfig, QueueConfig};
 
 /// The whole chain.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,10 +103,8 @@ impl StackConfig {
         }
         self.validate_aqms()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
-        let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))
-            || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));
         ensure(
-            one_bearer || !clairvoyant,
+            one_bearer || !self.foresees(),
             "rlc.limiter",
             &"clairvoyant",
             "a cell with one UE and one bearer",
@@ -138,13 +135,7 @@ impl StackConfig {
         if report_delay.is_zero() {
             return Ok(());
         }
-        ensure(
-            *report_delay <= Duration::from_secs(1),
-            "rlc.report_delay",
-            report_delay,
-            "0s to 1s",
-            "TS 38.425 section 5.4.2: reports of the DU",
-        )?;
+        check_report_delay(*report_delay, limiter)?;
         ensure(
             matches!(queue.discipline, DisciplineConfig::Fifo(_)),
             "rlc.queue.discipline",
@@ -152,14 +143,34 @@ impl StackConfig {
             "fifo with rlc.report_delay",
             "what the CU has sent to the DU has its number and is sent in that order (TS 38.323 \
              section 5.2.1)",
-        )?;
-        let learns = !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
-        ensure(
-            learns,
-            "rlc.limiter",
-            &limiter.name(),
-            "one that learns from reports of slots, with rlc.report_delay",
-            "it knows of each departure, or of each pull, at once",
         )
+    }
+
+    /// Its limiters or pacers know the coming slots.
+    pub(crate) fn foresees(&self) -> bool {
+        self.rlc.limiter.foresees() || self.sdap.pacer.foresees()
+    }
+
+    /// The settings of all kinds of queues, and where they stand.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = (Owner, &QueueConfig)> {
+        let of_layers = [
+            (Layer::Upf, &self.upf.queue),
+            (Layer::Sdap, &self.sdap.queue),
+            (Layer::Rlc, &self.rlc.queue),
+        ];
+        let of_layers = of_layers.into_iter().map(|(layer, q)| (Owner { layer, flow: None }, q));
+        let own = self.ues.iter().enumerate().flat_map(|(ue, config)| {
+            config.qos_flows.iter().enumerate().filter_map(move |(i, flow)| {
+                let owner = Owner { layer: Layer::Sdap, flow: Some((ue, i)) };
+                Some((owner, flow.queue.as_deref()?))
+            })
+        });
+        of_layers.chain(own)
+    }
+
+    /// Checks that every AQM has what it needs: a limit that admits a packet, and a layer below
+    /// that tells its rate.
+    fn validate_aqms(&self) -> Result<(), ConfigError> {
+        self.queues().try_for_each(|(owner, queue)| owner.check(queue, self.mtu))
     }
 }

@@ -21,9 +21,9 @@ pub struct Conserved {
 
 impl Stack {
     /// All queues of UPF, SDAP and RLC.
-    fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
+    pub(super) fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
         let upf = self.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
-        let sdap = self.ues.iter().flat_map(|ue| ue.sdap.queues.iter().map(|q| &q.queue));
+        let sdap = self.cell.gates.iter().flat_map(Gate::queues);
         upf.chain(sdap).chain(self.all_bearers().map(Bearer::queue))
     }
 
@@ -76,7 +76,7 @@ impl Stack {
     /// run so far equals that of a cell without them.
     #[must_use]
     pub fn never_acted(&self) -> Vec<&'static str> {
-        let limits = self.all_bearers().any(|bearer| !bearer.limiter.is_unlimited());
+        let limits = self.cell.gates.iter().any(Gate::limits);
         let mut idle = Vec::new();
         idle.extend((limits && self.held == 0).then_some("limiter"));
         idle.extend((!self.unpaced && self.paced == 0).then_some("pacer"));
@@ -118,9 +118,8 @@ impl Stack {
         for upf in self.upf_busy.iter().map(|&i| &self.upfs[i as usize]) {
             sum[0] += upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
         }
-        for ue in self.sdap_busy.iter().map(|&i| &self.ues[i as usize]) {
-            sum[1] +=
-                ue.sdap.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
+        for gate in self.sdap_busy.iter().map(|&i| &self.cell.gates[i as usize]) {
+            sum[1] += gate.queues().map(|queue| u64::from(queue.backlog_packets())).sum::<u64>();
         }
         sum
     }

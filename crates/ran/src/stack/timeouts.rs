@@ -53,7 +53,7 @@ impl Stack {
         match id {
             QueueId::Upf { ue, qos } => &mut self.upfs[ue as usize].queues[qos as usize].queue,
             QueueId::Sdap { ue, qos } => {
-                &mut self.ues[ue as usize].sdap.queues.at(qos as usize).queue
+                &mut self.cell.gates[ue as usize].sdap.queues.at(qos as usize).queue
             }
             QueueId::Rlc { ue, drb } => self.cell.bearer(BearerId { ue, drb }).queue_mut(),
         }

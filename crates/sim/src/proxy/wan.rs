@@ -215,7 +215,7 @@ mod tests {
             len: 100,
             retransmission: false,
             sent_at: Instant::ZERO,
-            ect: false,
+            ecn: justfull_base::Ecn::NotEct,
             cwr: false,
             mark: justfull_tcp::Mark::None,
         };

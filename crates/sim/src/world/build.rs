@@ -3,7 +3,7 @@
 use super::World;
 use crate::applications::Applications;
 use crate::cell::Cell;
-use crate::hosts::{End, Hosts, seeded, tcp};
+use crate::hosts::{End, Hosts, key, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::proxy::{Place, Proxy};
@@ -183,8 +183,8 @@ fn add_flow(
                 hosts.ends.push(End::Page(number + c, page));
                 let reconnects = config.http == Http::Http10;
                 let reconnects = reconnects.then(|| {
-                    let config = seeded(route, &config.sender, seed);
-                    Box::new(Reconnects { config, tuple: flow.tuple_of(c) })
+                    let (config, key) = (config.sender.clone(), key(route, seed));
+                    Box::new(Reconnects { config, key, tuple: flow.tuple_of(c) })
                 });
                 hosts.senders.add_server(route, sender, reconnects);
                 hosts.receivers.add(route, receiver);

@@ -14,7 +14,7 @@ use justfull_ran::channel::{
 use justfull_ran::config::{Hold, Phase, Skew};
 use justfull_ran::limiter::{
     AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gClock, EBdp5gConfig,
-    FixedConfig, HedgeConfig, LastPollConfig, Limiter, LimiterConfig, LimiterContext,
+    FixedConfig, GrantContext, HedgeConfig, LastPollConfig, Limiter, LimiterConfig,
 };
 use justfull_ran::pacer::{PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{
@@ -189,7 +189,7 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
 
 fn any_limiter(config: &LimiterConfig) -> AnyLimiter {
     let slot = Duration::from_millis(1);
-    let context = LimiterContext { unit: CapacityUnit::Bytes, slot, mtu: MTU as u32 };
+    let context = GrantContext { unit: CapacityUnit::Bytes, slot, mtu: MTU as u32 };
     AnyLimiter::new(config, &context).expect("the settings are in bounds")
 }
 

@@ -35,7 +35,6 @@ fn control(rng: &mut Rng) -> CcConfig {
             ack_aggregation: rng.chance(0.5),
             policer_detection: rng.chance(0.5),
             min_rtt_window: Duration::from_secs(1 + rng.below(10)),
-            seed: rng.below(1 << 32),
         }),
         own @ CcConfig::Custom(_) => own,
         CcConfig::Fixed(_) => {

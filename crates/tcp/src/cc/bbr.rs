@@ -39,9 +39,9 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use super::CongestionController;
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use aggregation::Aggregation;
 use filter::WindowedMax;
@@ -81,8 +81,6 @@ params! {
         min_rtt_window: Duration = Duration::from_secs(10),
             at_least(Duration::from_secs(1)),
             "a probe takes 200 ms of little data (draft section 4.3.5)";
-        /// Seed of the phase in which each ProbeBW starts.
-        seed: u64 = 0;
     }
 }
 
@@ -181,7 +179,7 @@ impl Bbr {
             conservation: Conservation::default(),
             aggregation: Aggregation::default(),
             policer: Policer::default(),
-            rng: Rng::stream(config.seed, "bbr"),
+            rng: Rng::stream(birth.key, "bbr"),
         })
     }
 

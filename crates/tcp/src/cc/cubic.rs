@@ -26,9 +26,9 @@
 
 mod count;
 
+use super::CongestionController;
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use crate::hystart::{Detector, Growth};
 use count::Count;

@@ -16,9 +16,9 @@
 //!
 //! Deviations: none from the source, which does not say what its sender does after a timeout.
 
+use super::CongestionController;
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Instant, choice, params};

@@ -16,9 +16,9 @@
 //! it. The window does not grow while the application or the receiver is the limit (the idea of RFC
 //! 7661). Recovery is the engine's (RFC 6675), in place of RFC 6582's partial acknowledgements.
 
+use super::CongestionController;
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use crate::hystart::{Detector, Growth};
 use crate::reno::RenoWindow;

@@ -22,9 +22,8 @@
 //! baseRTT in place of RTT, which counts RTT / baseRTT as many segments. Sizes are bytes, so diff
 //! is not rounded down to a whole segment. The window does not grow while it is not in use.
 
-use crate::control::{
-    AckSample, Birth, Congestion, CongestionController, IdleRestart, RecoveryState, Sent,
-};
+use super::CongestionController;
+use crate::control::{AckSample, Birth, Congestion, IdleRestart, RecoveryState, Sent};
 use crate::delay_round::{DelayRound, Round, queued};
 use crate::reno::RenoWindow;
 use justfull_base::doc::MethodDoc;

@@ -18,9 +18,9 @@
 //! it to the estimate at the end of recovery. Before the first sample, and so within the first
 //! round, half of what is in flight; Linux has two segments then.
 
+use super::CongestionController;
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use crate::reno::RenoWindow;
 use justfull_base::doc::MethodDoc;

@@ -23,9 +23,8 @@
 //! Deviations: sizes are bytes, so Q is not rounded down to a whole segment. The rounds of the slow
 //! mode and Reno's share are Linux's counters; the paper has the idea without them.
 
-use crate::control::{
-    AckSample, Birth, Congestion, CongestionController, IdleRestart, RecoveryState, Sent,
-};
+use super::CongestionController;
+use crate::control::{AckSample, Birth, Congestion, IdleRestart, RecoveryState, Sent};
 use crate::delay_round::{DelayRound, Round, queued};
 use crate::reno::RenoWindow;
 use justfull_base::doc::MethodDoc;

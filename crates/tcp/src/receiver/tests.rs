@@ -1,5 +1,5 @@
 use super::*;
-use justfull_base::Rng;
+use justfull_base::{Ecn, Rng};
 use std::collections::BTreeSet;
 use std::vec;
 use std::vec::Vec;
@@ -10,7 +10,7 @@ fn segment(index: u64, at: u64) -> Segment {
         len: 1000,
         retransmission: false,
         sent_at: Instant::from_nanos(at),
-        ect: false,
+        ecn: Ecn::NotEct,
         cwr: false,
         mark: Mark::None,
     }

@@ -3,7 +3,8 @@
 use super::Sender;
 use super::new_reno::Reduction;
 use super::spurious::FRto;
-use crate::control::{AckSample, Congestion, CongestionCause, CongestionController, RecoveryState};
+use crate::cc::CongestionController;
+use crate::control::{AckSample, Congestion, CongestionCause, RecoveryState};
 use crate::prr::Prr;
 use crate::rate::{Delivery, RateSample};
 use crate::scoreboard::NextSacked;
@@ -247,7 +248,7 @@ impl Sender {
                 self.enter_recovery(now);
             }
         }
-        if ack.ece && self.setup.ecn && self.state == RecoveryState::Open {
+        if ack.ece && self.setup.ecn.is_capable() && self.state == RecoveryState::Open {
             self.enter_reducing(now);
         }
     }
@@ -295,7 +296,7 @@ impl Sender {
         let event = self.congestion(now, cause);
         self.cc.on_congestion(&event);
         // The first new segment after any reduction carries CWR (RFC 3168 section 6.1.2).
-        self.send_cwr = self.setup.ecn;
+        self.send_cwr = self.setup.ecn.is_capable();
         let bound = self.setup.prr;
         let proportional = bound != crate::config::Prr::Off && !self.cc.owns_recovery();
         if proportional && !self.setup.by_reno {

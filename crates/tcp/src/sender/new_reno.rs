@@ -5,7 +5,8 @@
 //! reports instead.
 
 use super::Sender;
-use crate::control::{CongestionController, RecoveryState};
+use crate::cc::CongestionController;
+use crate::control::RecoveryState;
 use crate::prr::Prr;
 use crate::segment::Ack;
 

@@ -6,7 +6,8 @@
 //! (`tcp_tso_should_defer`). The last segment of a buffer of several has PSH.
 
 use super::Sender;
-use crate::control::{CongestionController, RecoveryState};
+use crate::cc::CongestionController;
+use crate::control::RecoveryState;
 use crate::kernel::{Deferral, Features};
 use justfull_base::{Duration, Instant};
 

@@ -174,7 +174,7 @@ impl Sender {
                 len: bytes,
                 retransmission: false,
                 sent_at: now,
-                ect: self.setup.ecn,
+                ecn: self.setup.ecn,
                 cwr: false,
                 mark: Mark::pushed((BURSTS && self.offload.leave()) | (begin + sent + mss == end)),
             });

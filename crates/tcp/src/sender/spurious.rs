@@ -2,8 +2,9 @@
 //! acknowledgements (F-RTO, RFC 5682).
 
 use super::Sender;
+use crate::cc::CongestionController;
 use crate::config::SpuriousDetection;
-use crate::control::{CongestionController, RecoveryState};
+use crate::control::RecoveryState;
 use crate::segment::{Ack, Segment};
 use justfull_base::Instant;
 

@@ -4,7 +4,7 @@
 use super::{INITIAL_PEER_WINDOW, Sender};
 use crate::config::SenderConfig;
 use crate::segment::{Ack, Mark, Segment};
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::{ConfigError, Duration, Ecn, Instant};
 
 /// Where the handshake stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +18,13 @@ pub(super) enum Syn {
 }
 
 impl Sender {
-    /// Gives up this connection, of which the peer has all that it wants, and opens a new one by
-    /// `config` whose stream goes on where this one's ends. What was outstanding counts as
-    /// acknowledged; counters go on.
+    /// Replaces the connection by a new one with `config` and `key`. The byte stream continues;
+    /// outstanding data counts as acknowledged, and counters go on.
     ///
     /// # Errors
     /// The first setting outside its bounds.
-    pub fn reconnect(&mut self, config: &SenderConfig) -> Result<(), ConfigError> {
-        let mut fresh = Self::new(config)?;
+    pub fn reconnect(&mut self, config: &SenderConfig, key: u64) -> Result<(), ConfigError> {
+        let mut fresh = Self::with_key(config, key)?;
         let begin = self.board.nxt();
         fresh.board.begin_at(begin);
         fresh.recovery_point = begin;
@@ -66,7 +65,7 @@ impl Sender {
             len,
             retransmission,
             sent_at: now,
-            ect: false,
+            ecn: Ecn::NotEct,
             cwr: false,
             mark: Mark::Syn,
         })

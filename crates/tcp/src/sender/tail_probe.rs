@@ -7,7 +7,8 @@
 //! not delay the timeout.
 
 use super::Sender;
-use crate::control::{CongestionCause, CongestionController, RecoveryState};
+use crate::cc::CongestionController;
+use crate::control::{CongestionCause, RecoveryState};
 use crate::segment::{Ack, Segment};
 use justfull_base::{Duration, Instant};
 

@@ -1,7 +1,8 @@
 //! The timers.
 
 use super::Sender;
-use crate::control::{CongestionCause, CongestionController, RecoveryState};
+use crate::cc::CongestionController;
+use crate::control::{CongestionCause, RecoveryState};
 use justfull_base::Instant;
 
 impl Sender {
@@ -63,7 +64,7 @@ impl Sender {
             self.first_retransmission = None;
             self.unjudged = true;
         }
-        self.send_cwr = self.setup.ecn;
+        self.send_cwr = self.setup.ecn.is_capable();
         self.start_f_rto(repeated);
         self.pacer.reset();
         self.tail.forget();

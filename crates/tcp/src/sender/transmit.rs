@@ -3,10 +3,11 @@
 use super::Sender;
 use super::new_reno::Reduction;
 use super::offload::Rooms;
-use crate::control::{CongestionController, IdleRestart, RecoveryState, Sent};
+use crate::cc::CongestionController;
+use crate::control::{IdleRestart, RecoveryState, Sent};
 use crate::record::Record;
 use crate::segment::{Mark, Segment};
-use justfull_base::Instant;
+use justfull_base::{Ecn, Instant};
 
 impl Sender {
     /// The next segment that may leave now; none when the window, the receiver, the pacer or the
@@ -123,7 +124,7 @@ impl Sender {
                 len: 0,
                 retransmission: false,
                 sent_at: now,
-                ect: false,
+                ecn: Ecn::NotEct,
                 cwr: false,
                 mark: Mark::None,
             });
@@ -168,9 +169,8 @@ impl Sender {
         self.board.push(Record::new(seq, len as u16, self.turns.new_data(now)));
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
         self.time(seq + u64::from(len), now);
-        let ect = self.setup.ecn;
         let mark = Mark::pushed(self.offload.leave() | self.ends_data(seq + u64::from(len)));
-        Segment { seq, len, retransmission: false, sent_at: now, ect, cwr, mark }
+        Segment { seq, len, retransmission: false, sent_at: now, ecn: self.setup.ecn, cwr, mark }
     }
 
     /// Without timestamps, times the new segment up to `end` if none is timed.
@@ -212,9 +212,9 @@ impl Sender {
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        let (ect, cwr) = (false, false);
+        let (ecn, cwr) = (Ecn::NotEct, false);
         let mark = Mark::pushed(self.ends_data(seq + u64::from(len)));
-        Segment { seq, len, retransmission: true, sent_at: now, ect, cwr, mark }
+        Segment { seq, len, retransmission: true, sent_at: now, ecn, cwr, mark }
     }
 
     /// True if the application has written nothing beyond `end`: PSH.

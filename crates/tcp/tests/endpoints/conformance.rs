@@ -5,17 +5,17 @@ use crate::link::{Path, World};
 use crate::{all_controls, config, reacts_to_loss};
 use justfull_base::{Duration, Instant, Rng};
 use justfull_tcp::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
-    RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
-use justfull_tcp::{Ack, AnyControl, Kernel, Sender};
+use justfull_tcp::{Ack, AnyControl, CongestionController, Kernel, Sender};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const MSS: u64 = 1448;
 
 fn controls() -> Vec<(&'static str, AnyControl)> {
-    let birth = Birth { mss: 1448, initial_window: 10 * MSS, kernel: Kernel::default() };
+    let (mss, initial_window) = (1448, 10 * MSS);
+    let birth = Birth { mss, initial_window, kernel: Kernel::default(), key: 0 };
     let ours = all_controls();
     ours.iter()
         .map(|c| (c.name(), AnyControl::new(c, &birth).expect("the defaults are valid")))

@@ -1,7 +1,7 @@
 //! The engine, one acknowledgement at a time.
 
 use crate::config;
-use justfull_base::{Bytes, Duration, Instant};
+use justfull_base::{Bytes, Duration, Ecn, Instant};
 use justfull_tcp::cc::new_reno;
 use justfull_tcp::{
     Ack, AutoWindow, CcConfig, Kernel, Mark, Prr, Receiver, ReceiverConfig, Recovery,
@@ -290,7 +290,7 @@ fn an_echo_reduces_once_a_window_and_the_next_new_segment_says_so() {
     }
     assert_eq!((s.cwnd(), s.stats().ece_reductions), (4 * MSS, 1));
     let new = flush(&mut s, at(52));
-    assert!(new[0].cwr && new[0].ect && !new[1].cwr);
+    assert!(new[0].cwr && new[0].ecn == Ecn::Ect0 && !new[1].cwr);
     s.on_ack(at(102), &ack(11, &[], 52));
     assert_eq!(s.snapshot().recovery, RecoveryState::Open);
     s.on_ack(at(103), &Ack { ece: true, ..ack(12, &[], 52) });
@@ -309,7 +309,7 @@ fn a_reduction_after_a_loss_or_a_timeout_is_announced_too_and_answers_the_echoes
     let mut s = ten_out(&SenderConfig { tail_loss_probe: false, ..config });
     s.on_timer(at(1001));
     assert!(
-        flush(&mut s, at(1001)).iter().all(|x| !x.cwr && !x.ect),
+        flush(&mut s, at(1001)).iter().all(|x| !x.cwr && x.ecn == Ecn::NotEct),
         "a retransmission is not ECN-capable"
     );
     s.on_ack(at(1050), &ack(10, &[], 1001));
@@ -402,7 +402,7 @@ fn a_window_that_grows_stays_within_its_maximum_whatever_arrives() {
             len: u32::MAX,
             retransmission: false,
             sent_at: at(10 * k),
-            ect: false,
+            ecn: Ecn::NotEct,
             cwr: false,
             mark: Mark::None,
         };

@@ -141,7 +141,7 @@ impl World {
         if self.rng.chance(self.path.detour) {
             at += Duration::from_micros(self.rng.below(10_000));
         }
-        let marked = segment.ect && queued > self.path.mark_above;
+        let marked = segment.ecn.is_capable() && queued > self.path.mark_above;
         self.plan(at, Arrival::Data(segment, marked));
         if self.path.twice > 0.0 && self.rng.chance(self.path.twice) {
             let later = Duration::from_micros(self.rng.below(30_000));

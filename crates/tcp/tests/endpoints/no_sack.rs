@@ -172,7 +172,7 @@ fn a_new_connection_begins_where_the_last_one_ended_with_everything_else_as_at_t
     let (mut s, mut r) = (sender(&config), Receiver::new(&by_rfc).expect("valid"));
     for connection in 1..=3u64 {
         if connection > 1 {
-            s.reconnect(&config).expect("valid");
+            s.reconnect(&config, 0).expect("valid");
         }
         s.write(40 * MSS);
         let mut rounds = Vec::new();

@@ -55,9 +55,9 @@ impl Rb {
         let used = rbs * air.active.ues().len() as u16;
         served.clear();
         for &ue in air.active.ues() {
-            let bearer = cell.ues[ue as usize].bearers.at(0);
+            let (bearer, above) = cell.bearer_below(BearerId { ue, drb: 0 });
             let before = bearer.view();
-            let bytes = bearer.send_light(slot.now, exit);
+            let bytes = bearer.send_light(slot.now, above, exit);
             // It was all that waited.
             debug_assert_eq!(bearer.view(), RlcView::default());
             cell.backlog.change(&before, &RlcView::default());

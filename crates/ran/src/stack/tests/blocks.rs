@@ -190,8 +190,10 @@ fn after_a_short_slot_limiters_hear_what_a_full_one_carries_at_the_mcs() {
         config.rlc.limiter = LimiterConfig::EBdp5g(EBdp5gConfig::default());
         let mut bench = Bench::new(&config);
         let heard = Shared::new(Mutex::new(Vec::new()));
-        for bearer in bench.stack.cell.ues.iter_mut().flat_map(|ue| ue.bearers.iter_mut()) {
-            bearer.limiter = AnyLimiter::Custom(Box::new(Listener(heard.clone())));
+        for (gate, ue) in bench.stack.cell.gates.iter_mut().zip(&config.ues) {
+            for drb in 0..ue.drbs {
+                *gate.limiter(drb) = AnyLimiter::Custom(Box::new(Listener(heard.clone())));
+            }
         }
         bench.run_to(500);
         for flow in 0..flows {

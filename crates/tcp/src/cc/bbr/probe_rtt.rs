@@ -66,8 +66,8 @@ impl Bbr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CongestionController;
     use crate::cc::bbr::{BbrConfig, tests::control};
-    use crate::control::CongestionController;
     use crate::testing::{self, MSS};
 
     fn at(ms: u64) -> Instant {

@@ -179,9 +179,10 @@ fn a_policer_is_found_by_two_lossy_intervals_of_one_rate() {
 }
 
 #[test]
-fn the_start_phase_depends_on_the_seed_and_is_never_the_draining_one() {
-    let start = |seed| {
-        let mut bbr = control(&BbrConfig { seed, ..BbrConfig::default() });
+fn the_start_phase_depends_on_the_key_and_is_never_the_draining_one() {
+    let start = |key| {
+        let birth = Birth { key, ..testing::birth() };
+        let mut bbr = Bbr::new(&BbrConfig::default(), &birth).expect("the settings are valid");
         bbr.enter_probe_bw(Instant::ZERO);
         bbr.update_gains();
         (bbr.cycle.gain(), bbr.pacing_gain)

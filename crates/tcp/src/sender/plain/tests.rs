@@ -99,7 +99,7 @@ impl Pair {
         match due.iter().position(|at| *at <= self.now) {
             Some(0) => {
                 let (_, segment) = self.segments.pop_front().expect("it is due");
-                let ce = segment.ect && self.rng.below(100) == 0;
+                let ce = segment.ecn.is_capable() && self.rng.below(100) == 0;
                 let ack = self.receiver.on_segment(self.now, &segment, ce);
                 self.acks.extend(ack.map(|ack| (self.now + ONE_WAY, ack)));
             }

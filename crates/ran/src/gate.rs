@@ -1,0 +1,409 @@
+//! The gate of one UE: SDAP's queues above the RLC, and what may pass from them into it.
+//!
+//! A [`Gate`] has a queue for each QoS flow, the scheduler that chooses among the queues, a limiter
+//! for each bearer and a pacer for each queue. Below it is any [`Rlc`]. [`Stack`](crate::Stack) has
+//! a gate for each UE above its own RLC; a base station with an RLC and a MAC of its own binds a
+//! gate alone. It has no clock: the caller passes `now`, which must not go back.
+//!
+//! ```
+//! use justfull_base::{Duration, Instant, Packet, Probe, Qfi, Silent, SlotReport};
+//! use justfull_ran::gate::{Gate, GateConfig, Rlc};
+//! use justfull_ran::limiter::{CapacityUnit, DrqlConfig, GrantContext, LimiterConfig, RlcView};
+//! use justfull_ran::{QosFlowConfig, SdapConfig};
+//! use std::collections::VecDeque;
+//!
+//! struct Fifo(VecDeque<Packet>);
+//!
+//! impl Rlc for Fifo {
+//!     fn view(&self, _drb: u8) -> RlcView {
+//!         let bytes = self.0.iter().map(|sdu| u64::from(sdu.size)).sum();
+//!         RlcView { packets: self.0.len() as u64, bytes }
+//!     }
+//!
+//!     fn enqueue<P: Probe>(&mut self, _: Instant, _drb: u8, sdu: &Packet, _: &mut P) -> bool {
+//!         self.0.push_back(*sdu);
+//!         true
+//!     }
+//! }
+//!
+//! let slot = Duration::from_millis(1);
+//! let qfi = Qfi::new(9).expect("below 64");
+//! let config = GateConfig {
+//!     sdap: &SdapConfig::default(),
+//!     limiter: &LimiterConfig::Drql(DrqlConfig { start: 10, ..DrqlConfig::default() }),
+//!     report_delay: Duration::ZERO,
+//!     qos_flows: &[QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
+//!     drbs: 1,
+//! };
+//! let context = GrantContext { unit: CapacityUnit::Packets, slot, mtu: 1500 };
+//! let (mut gate, mut rlc) = (Gate::new(&config, &context, 1)?, Fifo(VecDeque::new()));
+//! let mut now = Instant::ZERO;
+//! for id in 0..300 {
+//!     gate.offer(now, 0, Packet { id, size: 1500, ..Packet::default() }, &mut Silent)?;
+//! }
+//! let mut sent = 0;
+//! for _ in 0..100 {
+//!     gate.poll(now, &mut rlc, &mut Silent);
+//!     now += slot;
+//!     // The radio takes two packets a slot.
+//!     let mut used = 0;
+//!     while used < 2 && let Some(sdu) = rlc.0.pop_front() {
+//!         gate.on_departed(now, 0, now.since(sdu.enqueued))?;
+//!         used += 1;
+//!     }
+//!     sent += used;
+//!     let (granted, capacity, starved) = (2, 2, used < 2);
+//!     let remaining = rlc.0.len() as u64;
+//!     gate.on_slot(0, &SlotReport {
+//!         pulled_at: now, slot, granted, used, remaining, capacity, starved,
+//!     })?;
+//! }
+//! assert_eq!(sent, 200, "no slot was empty");
+//! assert!(rlc.0.len() < 5, "the rest waits above, where it can be scheduled");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod config;
+
+pub use config::{GateConfig, GateError};
+
+use crate::few::{Few, collect_exactly};
+use crate::limiter::{AnyLimiter, GrantContext, Late, Limiter, RlcView};
+use crate::pacer::{Pacer, SdapPoll};
+use crate::sdap::UeSdap;
+use alloc::boxed::Box;
+use justfull_base::{ConfigError, Duration, Instant, Packet, Probe, SlotForecast, SlotReport};
+use justfull_queue::ManagedQueue;
+
+/// The RLC of one UE below a [`Gate`]. `drb` numbers its bearers from 0.
+pub trait Rlc {
+    /// What bearer `drb` has not sent yet.
+    fn view(&self, drb: u8) -> RlcView;
+
+    /// Bearer `drb` takes `sdu` at `now`. False if it has dropped it, for want of room.
+    fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool;
+}
+
+/// What a poll did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Polled {
+    /// Packets that left SDAP for the RLC.
+    pub moved: u32,
+    /// Queues whose first packet a limiter held back.
+    pub held: u32,
+}
+
+/// Why a queue sends nothing to the RLC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    /// The limiter of its bearer admits nothing.
+    Limited,
+    /// It is empty, or its AQM dropped everything.
+    Empty,
+}
+
+/// The way into one bearer.
+struct Door {
+    limiter: AnyLimiter,
+    /// The limiter admits everything and need not be asked.
+    unlimited: bool,
+}
+
+/// See the [module's page](self). Flows and bearers are numbered from 0 in the order of the
+/// configuration.
+#[repr(C, align(64))]
+pub struct Gate {
+    pub(crate) sdap: UeSdap,
+    doors: Few<Door>,
+    /// Most packets per poll.
+    batch: u32,
+    mtu: u32,
+    paced: bool,
+    /// The UE is in the stack's list of UEs with packets in SDAP.
+    pub(crate) listed: bool,
+}
+
+impl Gate {
+    /// A gate for a base station. `key` is the seed of the queues' and AQMs' chance.
+    ///
+    /// # Errors
+    /// The first field of `config` or `context` that is out of bounds.
+    pub fn new(
+        config: &GateConfig<'_>,
+        context: &GrantContext,
+        key: u64,
+    ) -> Result<Self, ConfigError> {
+        config.validate(context)?;
+        Self::build(config, context, key)
+    }
+
+    /// The same for settings that are checked already.
+    pub(crate) fn build(
+        config: &GateConfig<'_>,
+        context: &GrantContext,
+        key: u64,
+    ) -> Result<Self, ConfigError> {
+        let door = |_| {
+            let mut limiter = AnyLimiter::new(config.limiter, context)
+                .map_err(|e| e.within("limiter").within("rlc"))?;
+            let unlimited = limiter.is_unlimited();
+            if !config.report_delay.is_zero() && !unlimited {
+                limiter = AnyLimiter::Custom(Box::new(Late::new(limiter, config.report_delay)));
+            }
+            Ok(Door { limiter, unlimited })
+        };
+        let doors: Few<Door> = collect_exactly((0..config.drbs).map(door))?.into();
+        let sdap = UeSdap::new(config.sdap, config.qos_flows, context, key)
+            .map_err(|e| e.within("sdap"))?;
+        let paced = !sdap.queues.iter().all(|queue| queue.pacer.is_unpaced());
+        let (batch, mtu) = (config.sdap.batch, context.mtu);
+        Ok(Self { sdap, doors, batch, mtu, paced, listed: false })
+    }
+
+    fn check_flow(&self, flow: usize) -> Result<(), GateError> {
+        let flows = self.sdap.queues.len();
+        if flow < flows { Ok(()) } else { Err(GateError::Flow { flow, flows }) }
+    }
+
+    fn door(&mut self, drb: u8) -> Result<&mut Door, GateError> {
+        let drbs = self.doors.len();
+        self.doors.get_mut(usize::from(drb)).ok_or(GateError::Bearer { drb, drbs })
+    }
+
+    /// How much more the queue of `flow` should take from above at `now`, in the unit of grants;
+    /// `u64::MAX` without a pacer. To be asked once before the packets of an instant; more is
+    /// taken all the same.
+    ///
+    /// # Errors
+    /// There is no such flow.
+    pub fn room(&mut self, now: Instant, flow: usize) -> Result<u64, GateError> {
+        self.check_flow(flow)?;
+        Ok(self.wants(now, flow))
+    }
+
+    #[inline]
+    pub(crate) fn wants(&mut self, now: Instant, flow: usize) -> u64 {
+        let backlog = self.sdap.backlog(flow);
+        self.sdap.queues[flow].pacer.occupancy(now).saturating_sub(backlog)
+    }
+
+    /// A packet of `flow` arrives at `now` and waits for [`Self::poll`]. False if the flow's queue
+    /// or its AQM dropped it; `probe` gets the reason.
+    ///
+    /// # Errors
+    /// There is no such flow, or the packet's size is not 1 B to the MTU. Nothing changes.
+    pub fn offer<P: Probe>(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        mut packet: Packet,
+        probe: &mut P,
+    ) -> Result<bool, GateError> {
+        self.check_flow(flow)?;
+        if !(1..=self.mtu).contains(&packet.size) {
+            return Err(GateError::Size { size: packet.size, mtu: self.mtu });
+        }
+        Ok(self.enqueue(now, flow, &mut packet, probe))
+    }
+
+    /// [`Self::offer`] for a packet that is checked already, which gets its instant of entry.
+    #[inline(always)]
+    pub(crate) fn enqueue<P: Probe>(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        packet: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
+        let queue = &mut self.sdap.queues[flow];
+        let taken = queue.queue.enqueue_from(now, packet, probe);
+        if taken && self.paced {
+            queue.pacer.on_enqueued(self.sdap.unit.amount(packet));
+        }
+        taken
+    }
+
+    /// Lets packets that wait enter `rlc` at `now`, up to the batch of a poll: the scheduler names
+    /// the queue, the limiter of its bearer admits the packet, and the queue's AQM may drop or mark
+    /// it. Every packet's `enqueued` is the instant at which it entered SDAP's queue.
+    pub fn poll<R: Rlc, P: Probe>(&mut self, now: Instant, rlc: &mut R, probe: &mut P) -> Polled {
+        self.poll_rest(now, 0, rlc, probe)
+    }
+
+    /// What is left of a poll in which `moved` packets have gone down.
+    #[inline(always)]
+    pub(crate) fn poll_rest<R: Rlc, P: Probe>(
+        &mut self,
+        now: Instant,
+        moved: u32,
+        rlc: &mut R,
+        probe: &mut P,
+    ) -> Polled {
+        let mut polled = Polled { moved, held: 0 };
+        let Self { sdap, doors, .. } = self;
+        sdap.begin_poll();
+        // A queue that is refused costs the others nothing of the batch.
+        while polled.moved < self.batch {
+            let Some(i) = sdap.pick() else { break };
+            let queue = sdap.queues.at(i);
+            let door = doors.at(queue.drb.into());
+            match door.take_from(now, &mut queue.queue, queue.drb, rlc, probe) {
+                Ok(size) => {
+                    polled.moved += 1;
+                    queue.moved += sdap.unit.of_size(size);
+                    sdap.on_sent(i, size);
+                }
+                Err(refusal) => {
+                    polled.held += u32::from(refusal == Refusal::Limited);
+                    queue.refused = true;
+                }
+            }
+        }
+        if self.paced {
+            self.tell_pacers(now, rlc);
+        }
+        polled
+    }
+
+    /// Reports to the pacers what a poll moved and left.
+    fn tell_pacers<R: Rlc>(&mut self, now: Instant, rlc: &R) {
+        let Self { sdap, doors, .. } = self;
+        for i in 0..sdap.queues.len() {
+            let backlog = sdap.backlog(i);
+            let queue = &mut sdap.queues[i];
+            let room = doors.at(queue.drb.into()).limiter.room(now, &rlc.view(queue.drb));
+            queue.pacer.on_poll(now, &SdapPoll { moved: queue.moved, backlog, room });
+        }
+    }
+
+    /// A slot that served bearer `drb` has ended; amounts are in the unit of grants. Limiters need
+    /// a report of each slot in which the bearer had something to send, and of the last slot
+    /// before a poll.
+    ///
+    /// # Errors
+    /// There is no such bearer.
+    pub fn on_slot(&mut self, drb: u8, report: &SlotReport) -> Result<(), GateError> {
+        self.door(drb)?.limiter.on_slot(report);
+        Ok(())
+    }
+
+    /// The last byte of an SDU of bearer `drb` left for the radio at `now`, `sojourn` after it had
+    /// entered the RLC.
+    ///
+    /// # Errors
+    /// There is no such bearer.
+    pub fn on_departed(
+        &mut self,
+        now: Instant,
+        drb: u8,
+        sojourn: Duration,
+    ) -> Result<(), GateError> {
+        self.door(drb)?.limiter.on_departed(now, sojourn);
+        Ok(())
+    }
+
+    /// When [`Self::on_timeout`] wants to be called: an AQM waits for that instant. Never if none
+    /// does.
+    #[must_use]
+    pub fn next_timeout(&self) -> Instant {
+        let each = self.queues().filter_map(ManagedQueue::next_timeout);
+        each.min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Runs the timeouts of AQMs that are due at `now`.
+    pub fn on_timeout<P: Probe>(&mut self, now: Instant, probe: &mut P) {
+        for queue in self.sdap.queues.iter_mut().map(|queue| &mut queue.queue) {
+            if queue.next_timeout().is_some_and(|due| due <= now) {
+                queue.on_timeout(now, probe);
+            }
+        }
+    }
+
+    /// The queues of the flows, in order: backlogs and counts.
+    pub fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
+        self.sdap.queues.iter().map(|queue| &queue.queue)
+    }
+
+    /// True while a packet waits here.
+    #[must_use]
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.sdap.is_busy()
+    }
+
+    /// False when no limiter reads what [`Self::on_slot`] tells.
+    #[must_use]
+    pub fn wants_reports(&self) -> bool {
+        self.doors.iter().any(|door| door.limiter.wants_reports())
+    }
+
+    /// True when a limiter opens with time alone: [`Self::poll`] must then be called several times
+    /// a slot, though nothing has happened.
+    #[must_use]
+    pub fn paces(&self) -> bool {
+        self.doors.iter().any(|door| door.limiter.paces())
+    }
+
+    /// True when a limiter may hold packets back.
+    pub(crate) fn limits(&self) -> bool {
+        self.doors.iter().any(|door| !door.unlimited)
+    }
+
+    pub(crate) fn limiter(&mut self, drb: u8) -> &mut AnyLimiter {
+        &mut self.doors.at(drb.into()).limiter
+    }
+
+    pub(crate) fn wants_forecast(&self) -> bool {
+        self.doors.iter().any(|door| door.limiter.wants_forecast())
+    }
+
+    pub(crate) fn on_forecast(&mut self, forecast: &SlotForecast) {
+        self.doors.iter_mut().for_each(|door| door.limiter.on_forecast(forecast));
+    }
+
+    /// While a packet waits here the gate stays in the list of its stack.
+    #[inline]
+    pub(crate) fn stays_listed(&mut self) -> bool {
+        self.listed = self.is_busy();
+        self.listed
+    }
+}
+
+impl Door {
+    /// Moves the next SDU that the limiter admits from `queue` to bearer `drb` of `rlc`, and
+    /// returns its size. SDUs that the AQM of `queue` drops on the way are gone.
+    #[inline(always)]
+    fn take_from<R: Rlc, P: Probe>(
+        &mut self,
+        now: Instant,
+        queue: &mut ManagedQueue,
+        drb: u8,
+        rlc: &mut R,
+        probe: &mut P,
+    ) -> Result<u32, Refusal> {
+        if self.unlimited {
+            let mut sdu = Packet::default();
+            if !queue.dequeue_into(now, &mut sdu, probe) {
+                return Err(Refusal::Empty);
+            }
+            rlc.enqueue(now, drb, &sdu, probe);
+            return Ok(sdu.size);
+        }
+        let view = rlc.view(drb);
+        if !queue.peek().is_some_and(|head| self.limiter.admits(now, head, &view)) {
+            return Err(Refusal::Limited);
+        }
+        let sdu = queue.reserve(now, probe).ok_or(Refusal::Empty)?;
+        // The AQM may have dropped the SDU that the limiter admitted and offered a larger one.
+        if !self.limiter.admits(now, &sdu, &view) {
+            queue.abort(sdu);
+            return Err(Refusal::Limited);
+        }
+        queue.commit(now, &sdu, probe);
+        if rlc.enqueue(now, drb, &sdu, probe) {
+            let amount = self.limiter.amount(&sdu);
+            self.limiter.on_admitted(now, amount, &rlc.view(drb));
+        }
+        Ok(sdu.size)
+    }
+}

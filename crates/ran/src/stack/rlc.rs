@@ -1,0 +1,55 @@
+//! The bearers of a UE as the RLC below its gate.
+
+use super::*;
+
+/// See the module's page.
+pub(super) struct Bearers<'a> {
+    ue: u32,
+    pub(super) radio: &'a mut UeRadio,
+    backlog: &'a mut RlcView,
+    service: &'a mut AnyService,
+    clocks: &'a mut Clocks,
+}
+
+impl Stack {
+    /// The gate of `ue`, and what is below it.
+    #[inline(always)]
+    pub(super) fn gate_and_bearers(&mut self, ue: u32) -> (&mut Gate, Bearers<'_>) {
+        let Self { cell, service, clocks, .. } = self;
+        let Cell { ues, gates, backlog, .. } = cell;
+        let radio = &mut ues[ue as usize];
+        (&mut gates[ue as usize], Bearers { ue, radio, backlog, service, clocks })
+    }
+}
+
+impl Bearers<'_> {
+    /// After packets have entered bearer `drb`, which held `before`: updates the cell's backlog and
+    /// the bearer's turn.
+    #[inline(always)]
+    pub(super) fn settle_entry(&mut self, drb: u8, before: RlcView) {
+        let after = self.radio.bearers.at(drb.into()).view();
+        self.backlog.change(&before, &after);
+        if before.packets == 0 && after.packets > 0 {
+            self.service.join(BearerId { ue: self.ue, drb });
+        }
+    }
+}
+
+impl Rlc for Bearers<'_> {
+    #[inline(always)]
+    fn view(&self, drb: u8) -> RlcView {
+        self.radio.bearers[usize::from(drb)].view()
+    }
+
+    #[inline(always)]
+    fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool {
+        let bearer = self.radio.bearers.at(drb.into());
+        let before = bearer.view();
+        let taken = bearer.enqueue(now, sdu, probe);
+        self.settle_entry(drb, before);
+        if self.clocks.have_timeouts() {
+            timeouts::arm_bearer(BearerId { ue: self.ue, drb }, self.radio, self.clocks);
+        }
+        taken
+    }
+}
