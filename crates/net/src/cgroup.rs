@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f7_empty_groups_of_dead_runs_are_removed_and_nothing_else() {
+    fn empty_groups_of_dead_runs_are_removed_and_nothing_else() {
         let parent = tempfile::tempdir().expect("a folder can be made");
         // A folder with another in it stands for a group with processes beneath one without.
         let groups = ["ours-dead-1", "ours-dead-2/beneath", "ours-alive", "other-dead", "dead"];

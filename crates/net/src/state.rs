@@ -279,7 +279,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn f7_a_run_that_took_its_own_folder_along_left_nothing() {
+    fn a_run_that_took_its_own_folder_along_left_nothing() {
         let home = tempfile::tempdir().expect("a folder can be made");
         // No process has this number and this start time.
         let name = format!("{}-0-0", std::process::id());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn f7_runs_that_start_while_others_end_find_their_folder_or_make_it() {
+    fn runs_that_start_while_others_end_find_their_folder_or_make_it() {
         let outside = tempfile::tempdir().expect("a folder can be made");
         let home = outside.path().join("justfull");
         thread::scope(|scope| {

@@ -260,7 +260,7 @@ fn many_ues_have_addresses_of_their_own_and_a_way_to_the_server() {
 }
 
 #[test]
-fn soak_f7_a_thousand_ues_are_built_and_removed_in_seconds() {
+fn soak_a_thousand_ues_are_built_and_removed_in_seconds() {
     if !can_build() {
         return;
     }
@@ -533,7 +533,7 @@ fn note(pid: u32) -> Option<PathBuf> {
     runs.find(|run| run.file_name().to_str().is_some_and(is_its)).map(|run| run.path())
 }
 
-/// F7: the group of a run of which nothing else tells any more, as when `/run` was a container's.
+/// The run's note is gone, as when `/run` belonged to a container that has ended.
 #[test]
 fn the_group_of_a_killed_run_is_reclaimed_once_it_is_empty_though_its_note_is_gone() {
     if !can_build() {

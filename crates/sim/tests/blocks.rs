@@ -101,7 +101,6 @@ fn what_one_of_two_slices_lends_the_other_borrows_and_neither_passes_the_limit()
     assert!(a.quantum_min >= -30.0 && a.quantum_max <= 30.0, "{a:?}");
 }
 
-/// W1: limiters counted packets there, so that each held back a thousandth of what it should.
 #[test]
 fn limiters_and_pacers_count_bytes_over_a_carrier_whatever_unit_the_channel_names() {
     let result = |unit, limiter: &LimiterConfig, own: bool| {

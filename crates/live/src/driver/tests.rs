@@ -560,7 +560,7 @@ fn fates(result: &RunResult) -> [u64; 2] {
 }
 
 #[test]
-fn f7_after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_own_name() {
+fn after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_own_name() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
     let of = |from: u64, port: u16| (at(from), udp(SERVER, UE, port, 100));
     let own = |from: u64| (0..5).map(move |i| of(from + i * 1_000, 6000));
@@ -621,7 +621,7 @@ fn observers_see_what_each_name_got_and_beyond_64_names_what_the_others_got_toge
 }
 
 #[test]
-fn f7_a_flow_whose_packets_are_on_their_way_keeps_its_place() {
+fn a_flow_whose_packets_are_on_their_way_keeps_its_place() {
     // 30 ms of the cell's work, and a flood while it waits: each of its packets stays its own,
     // delivered or dropped.
     let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
@@ -637,7 +637,7 @@ fn f7_a_flow_whose_packets_are_on_their_way_keeps_its_place() {
 }
 
 #[test]
-fn w6_a_flow_that_no_scenario_names_has_delays_of_its_own_where_the_scenarios_own_are_silent() {
+fn a_flow_that_no_scenario_names_has_delays_of_its_own_where_the_scenarios_own_are_silent() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
     let packets =
         (0..200).map(|i| (at(10_000 + i * 1_003), udp(SERVER, UE, 5201 + (i % 2) as u16, 100)));
@@ -869,7 +869,7 @@ impl Port for Asked {
     }
 }
 
-/// F7: readings of the interfaces of 1000 UEs, of which few send, made a run late.
+/// Reading the interfaces of 1000 UEs in each slot would make a run late.
 #[test]
 fn of_many_ues_only_those_that_have_sent_are_read() {
     const UES: u32 = 200;

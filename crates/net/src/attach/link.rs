@@ -121,7 +121,7 @@ mod tests {
     use crate::clock::now;
 
     #[test]
-    fn f7_a_link_that_flaps_is_waited_for_up_to_a_limit() {
+    fn a_link_that_flaps_is_waited_for_up_to_a_limit() {
         let begin = now();
         let at = |ms| begin + Duration::from_millis(ms);
         let mut watch = Watch::default();

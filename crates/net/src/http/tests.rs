@@ -65,7 +65,7 @@ fn pages_are_served_and_all_else_is_refused() {
 }
 
 #[test]
-fn f1_a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
+fn a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
     let server = server();
     // More than the server holds: the last is still served.
     let mut idle: Vec<TcpStream> = (0..3 * CONNECTIONS).map(|_| connect(&server)).collect();
@@ -99,7 +99,7 @@ fn a_client_that_takes_all_connections_takes_none_of_anothers() {
 }
 
 #[test]
-fn f1_a_head_without_end_is_refused_and_a_client_that_does_not_read_is_let_go() {
+fn a_head_without_end_is_refused_and_a_client_that_does_not_read_is_let_go() {
     let server = server();
     let mut endless = connect(&server);
     // The server closes after the response, so the rest may find nobody.

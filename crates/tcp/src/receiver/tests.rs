@@ -193,7 +193,7 @@ fn a_window_beyond_what_the_scale_option_can_say_is_refused() {
         ReceiverConfig { window: Window::Fixed(Bytes((1 << 30) + 1)), ..ReceiverConfig::default() };
     assert_eq!(config.validate().map_err(|e| e.field), Err("window.fixed".into()));
 }
-/// W3: goodput is what arrives for the first time, whether in order or beyond a gap.
+/// Goodput counts bytes at their first arrival, in order or behind a gap.
 #[test]
 fn received_bytes_count_each_byte_once_when_it_comes() {
     let mut rng = Rng::stream(7, "pieces");
