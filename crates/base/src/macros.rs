@@ -19,7 +19,7 @@ macro_rules! doc_line {
     };
 }
 
-/// The first argument.
+/// Expands to its first argument.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! first_of {
@@ -40,7 +40,7 @@ macro_rules! held {
     };
 }
 
-/// An expression, beside something that decides whether it is there at all.
+/// Expands to the expression; the type only ties it to a repetition that may be empty.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! beside {
@@ -305,9 +305,9 @@ macro_rules! choice {
 ///
 /// Makes the configuration (an enum that serde reads by the key `kind`), the algorithm (an enum for
 /// static dispatch, with one door for users' own where a type follows `or`), `DOCS`, and a macro
-/// that calls the same method on whatever variant there is, of the algorithm or, after `config`, of
-/// the configuration. The module has `DOC` and `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add `in Box` to
-/// an algorithm that is much larger than the others.
+/// that calls the same method on the present variant of the algorithm or, after `config`, of the
+/// configuration. The module has `DOC` and `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add `in Box` to an
+/// algorithm that is much larger than the others.
 #[macro_export]
 macro_rules! kinds {
     (
