@@ -1,9 +1,9 @@
 //! The stack of [`justfull_ran`] on real packets in real time.
 //!
-//! It runs between two or more namespaces, each with a TUN device. What the server side sends goes
-//! down through the stack to a UE's side; what a UE sends goes up through the simulator's uplink.
-//! The algorithms are those of the simulator, unchanged; this crate adds a clock, packet buffers
-//! and the kernel's interfaces.
+//! It runs between two or more namespaces, each with a TUN device. Packets of the server's side go
+//! down through the stack to a UE's side; packets of a UE go up through the simulator's uplink. The
+//! algorithms are the simulator's, unchanged; this crate adds a clock, packet buffers and the
+//! kernel's interfaces.
 
 pub mod applications;
 pub mod arena;
