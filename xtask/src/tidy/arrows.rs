@@ -1,4 +1,4 @@
-//! Who may depend on whom (ARCHITECTURE.md, "Arrows"): nothing points back, and pure crates stay
+//! The allowed dependencies (ARCHITECTURE.md, "Arrows"): nothing points back, and pure crates stay
 //! pure.
 
 use super::Finding;
@@ -8,7 +8,7 @@ use super::tree::Tree;
 /// Crates without clock, thread, socket or platform mathematics.
 pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
 
-/// Each member with the members it may use.
+/// Each member with the members that it may use.
 const ARROWS: [(&str, &[&str]); 19] = [
     ("base", &[]),
     ("phy", &["base"]),
@@ -78,13 +78,13 @@ fn allowed(short: &str) -> Option<&'static [&'static str]> {
     ARROWS.iter().find(|(name, _)| *name == short).map(|(_, direct)| *direct)
 }
 
-/// Why `dependency` may not be declared by the member `from`, or `None`.
+/// Why the member `from` may not declare `dependency`, or `None`.
 fn broken_arrow(from: &str, direct: &[&str], dependency: &Dependency) -> Option<String> {
     let name = dependency.name.as_str();
     let pure = PURE.contains(&from);
     if !dependency.external {
         let to = short_name(name);
-        // A test may also look through an arrow at what lies behind it; never against one.
+        // A test may also use a crate behind an arrow, but never against one.
         let fine =
             direct.contains(&to) || dependency.dev && direct.iter().any(|via| reaches(via, to));
         let list = if direct.is_empty() { "no member".to_owned() } else { direct.join(", ") };
@@ -103,8 +103,8 @@ fn broken_arrow(from: &str, direct: &[&str], dependency: &Dependency) -> Option<
     if name == "serde" && !dependency.optional {
         return Some(format!("pure crate `{from}` must declare `serde` as optional"));
     }
-    // `std` for serde, and for libm the instructions of one processor: not the same bits
-    // everywhere.
+    // `std` for serde; for libm, instructions of one processor, which would give other bits
+    // elsewhere.
     dependency
         .default_features
         .then(|| format!("pure crate `{from}` must take `{name}` without default features"))

@@ -1,5 +1,5 @@
-//! Just enough of Rust's grammar for the rules: code without comments and literals, and the paths
-//! it names.
+//! The small part of Rust's grammar that the rules need: code without comments and literals, and
+//! the paths in it.
 
 /// Replaces comments and the contents of string and character literals by spaces; lines stay where
 /// they are.
@@ -15,8 +15,7 @@ pub(super) fn without_comments(text: &str) -> String {
 struct Scanner<'a> {
     rest: &'a str,
     out: String,
-    /// The last character copied was part of an identifier, so that an `r` now is not the start of
-    /// a literal.
+    /// The last copied character was part of an identifier, so an `r` now does not begin a literal.
     after_word: bool,
 }
 
@@ -74,7 +73,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Length of the literal at the start of `text` that opens and closes with `quote` and knows `\`
+/// Length of the literal at the start of `text` that opens and closes with `quote` and has `\`
 /// escapes.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
@@ -100,7 +99,7 @@ fn raw_string(text: &str) -> Option<usize> {
     Some(text[open..].find(&close).map_or(text.len(), |at| open + at + close.len()))
 }
 
-/// Length of the character literal at the start of `text`; a lifetime is none.
+/// Length of the character literal at the start of `text`; 0 for a lifetime.
 fn character(text: &str) -> Option<usize> {
     let mut chars = text.strip_prefix('\'')?.chars();
     let first = chars.next()?;
@@ -127,13 +126,13 @@ pub(super) fn start_of_tests(text: &str) -> usize {
 pub(super) struct CodePath {
     /// Without `crate`.
     pub(super) segments: Vec<String>,
-    /// What an import calls it: its last segment, or the name after `as`.
+    /// Its name after an import: its last segment, or the name after `as`.
     pub(super) name: String,
     /// From 1.
     pub(super) line: usize,
 }
 
-/// The module that the file at `path` is, from the root of its crate: `src/aqm/codel.rs` is `[aqm,
+/// The module of the file at `path`, from the root of its crate: `src/aqm/codel.rs` is `[aqm,
 /// codel]`.
 pub(super) fn module_of(path_in_src: &str) -> Vec<String> {
     let stem = path_in_src.strip_suffix(".rs").unwrap_or(path_in_src);
@@ -144,13 +143,13 @@ pub(super) fn module_of(path_in_src: &str) -> Vec<String> {
     }
 }
 
-/// Every path in `text` that is imported or that starts with `crate`, `self` or `super`. One that
-/// is imported from another crate looks like one of a module that is not there.
+/// Every path in `text` that is imported or that starts with `crate`, `self` or `super`. An import
+/// from another crate looks like one from a module that does not exist.
 pub(super) fn paths(text: &str, module: &[String]) -> Vec<CodePath> {
     let code = without_comments(text);
     let tokens = tokens(&code);
     let mut reader = Reader { tokens: &tokens, found: Vec::new() };
-    // One entry for each open brace: whether it opened a `mod`, whose name is then the last of
+    // One entry for each open brace: true if it opened a `mod`, whose name is then the last of
     // `here`.
     let mut braces: Vec<bool> = Vec::new();
     let mut here = module.to_vec();
@@ -171,7 +170,7 @@ pub(super) fn paths(text: &str, module: &[String]) -> Vec<CodePath> {
                 at = reader.read(at, here.clone());
                 continue;
             }
-            // Relative to this module, or another crate's.
+            // Relative to this module, or in another crate.
             "use" => {
                 at = reader.read(at + 1, here.clone());
                 continue;
@@ -230,7 +229,7 @@ impl Reader<'_> {
                 Some("self") => {}
                 Some("{") => return self.read_group(at + 1, &prefix),
                 Some(name) if name.starts_with(is_word) => prefix.push(name.to_owned()),
-                // A glob, or the `<` of type arguments: the path so far is all there is.
+                // A glob, or the `<` of type arguments: the path ends here.
                 _ => break,
             }
             at += 1;
