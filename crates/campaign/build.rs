@@ -1,5 +1,5 @@
-//! Hashes the source of everything that decides a run's result, so that a dataset knows what made
-//! it: the same source has the same hash on every machine, whether it comes from git or not.
+//! Hashes the source of everything that determines a run's result, so that a dataset records its
+//! origin. The same source has the same hash on every machine, from git or not.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -39,8 +39,8 @@ fn main() {
     println!("cargo:rustc-env=JUSTFULL_SOURCE={hex}");
 }
 
-/// Names and versions of what the crates depend on. What the lock file has besides differs between
-/// the repository and a source distribution, which has fewer crates.
+/// Names and versions of the crates' dependencies. Other parts of the lock file differ between the
+/// repository and a source distribution, which has fewer crates.
 fn dependencies(crates: &Path) -> BTreeSet<(String, String)> {
     let table = |path: PathBuf| {
         println!("cargo:rerun-if-changed={}", path.display());
@@ -57,7 +57,7 @@ fn dependencies(crates: &Path) -> BTreeSet<(String, String)> {
         let own = packages().find(|package| package["name"].as_str() == Some(&member));
         let own = own.and_then(|package| package.get("dependencies")?.as_array());
         for one in own.into_iter().flatten().filter_map(Value::as_str) {
-            // `name`, or `name version` where the lock file has several of that name.
+            // `name`, or `name version` if the lock file has several versions.
             let (name, version) = one.split_once(' ').unwrap_or((one, ""));
             if !wanted(name) || name.starts_with("justfull-") {
                 continue;

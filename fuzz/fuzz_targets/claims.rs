@@ -1,4 +1,4 @@
-//! A claims file is refused with an error or read: no text whatever may panic.
+//! A claims file is refused with an error or read: no text may cause a panic.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     if let Ok(file) = toml::from_str::<ClaimsFile>(text) {
-        // As `reproduce` prints them.
+        // In the form that `reproduce` prints.
         let _ = format!("{file:?}");
     }
 });

@@ -1,6 +1,6 @@
-//! No bytes whatever make a reader of trace files panic, in any text format, told or named, however
-//! repairs are chosen; and what is read can be written, read back and fitted. The first byte
-//! chooses the options, the rest is the file.
+//! No bytes make a reader of trace files panic, in any text format, named or detected, with any
+//! repairs; and a trace that is read can be written, read back and fitted. The first byte chooses
+//! the options, the rest is the file.
 
 #![no_main]
 
@@ -26,7 +26,7 @@ const NAMED: [Option<FileFormat>; 12] = [
     Some(FileFormat::Amounts),
 ];
 
-/// Options of which `format` reads some: what it does not read is left out.
+/// The options that `format` reads, out of a choice by `at`.
 fn options(format: Option<FileFormat>, at: usize) -> ReadOptions {
     let row = Some(Duration::from_millis(10));
     let mut options = ReadOptions { format, max_intervals: 20_000, ..ReadOptions::default() };

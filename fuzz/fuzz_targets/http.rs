@@ -1,5 +1,5 @@
-//! No bytes whatever make the reader of requests panic or ask for more than it may; what it takes
-//! for a head is one, and more bytes behind a head change nothing.
+//! No bytes make the reader of requests panic or read more than it may. A head that it accepts is a
+//! head, and more bytes behind a head change nothing.
 
 #![no_main]
 
@@ -20,7 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(begin.starts_with("HEAD "), request.method == Method::Head);
     }
     if found != Head::Part {
-        // A client's bytes come in pieces: the first that is enough decides, and the rest does not.
+        // A client's bytes arrive in pieces: the first complete head decides, and the rest does not
+        // matter.
         let enough =
             (0..=bytes.len()).find(|end| head(&bytes[..*end]) != Head::Part).unwrap_or(bytes.len());
         if found != Head::TooLong {

@@ -1,11 +1,11 @@
-//! No datagrams whatever, in no order and at no instants whatever, make the live driver panic or
-//! lose count of one: every packet and every buffer is accounted for at the end (`Live::finish`
-//! asserts it), and packets are conserved in the chain.
+//! No datagrams, in any order and at any instants, make the live driver panic or lose count: every
+//! packet and every buffer is accounted for at the end (`Live::finish` asserts it), and packets are
+//! conserved in the chain.
 //!
-//! The first two bytes choose the scenario, the second of them how many flows and buffers there
-//! are. Then come steps, each after a byte that says from which side a datagram comes and how far
-//! the clock goes, and two with the datagram's length. The first 20 bytes of an IPv4 header whose
-//! checksum is 0 are given the right one, and addresses of 0 become those of the sides.
+//! The first two bytes choose the scenario; the second of them also chooses the numbers of flows
+//! and buffers. Then come steps, each with a byte for a datagram's side and the step of the clock,
+//! and two bytes for the datagram's length. An IPv4 header whose checksum is 0 gets the right one,
+//! and addresses of 0 become those of the sides.
 
 #![no_main]
 
@@ -33,7 +33,7 @@ use std::sync::Arc;
 const SERVER: [u8; 4] = [10, 46, 0, 1];
 const UES: [[u8; 4]; 2] = [[10, 45, 0, 1], [10, 45, 0, 2]];
 
-/// An interface in memory; what is sent to it is taken, or not.
+/// An interface in memory; it accepts a datagram or refuses it.
 #[derive(Clone)]
 struct Memory {
     waiting: Rc<RefCell<VecDeque<Vec<u8>>>>,
@@ -60,8 +60,7 @@ impl Port for Memory {
     }
 }
 
-/// Fills in the addresses of an IPv4 header that has none, and the checksum of one that has none
-/// (RFC 1071).
+/// Fills in missing addresses of an IPv4 header, and a missing checksum (RFC 1071).
 fn complete(datagram: &mut [u8], [from, to]: [[u8; 4]; 2]) {
     let header = usize::from(datagram.first().map_or(0, |b| b & 15)) * 4;
     if header < 20 || header > datagram.len() || datagram[0] >> 4 != 4 || datagram[10..12] != [0, 0]
@@ -94,7 +93,7 @@ fn ue() -> UeConfig {
     UeConfig {
         drbs: 1,
         qos_flows: vec![qos_flow(1), qos_flow(9)],
-        // What is neither is for no rule.
+        // Packets of neither kind match no rule.
         rules: vec![
             of(46),
             PacketDetectionRule { protocol: Some(udp), ..PacketDetectionRule::any(qfi(9)) },
@@ -201,7 +200,7 @@ fuzz_target!(|bytes: &[u8]| {
             ues[ue].waiting.borrow_mut().push_back(datagram);
             sent[1] += 1;
         }
-        // In one of four cases the next comes in the same reading.
+        // In one of four cases the next datagram comes in the same reading.
         if step & 12 != 0 {
             now += Duration::from_micros(u64::from(step >> 2) * 25);
             live.turn(now).expect("memory does not fail");

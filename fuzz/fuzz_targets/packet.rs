@@ -1,9 +1,9 @@
-//! No bytes whatever make the reader of datagrams panic or read beyond them; what it accepts can be
-//! marked, and then shows the mark and nothing else.
+//! No bytes make the reader of datagrams panic or read beyond them; an accepted datagram can be
+//! marked, and then only the mark changes.
 //!
-//! The bytes are datagrams, each after two bytes with its length, all of which one table of
-//! fragments sees. Random headers rarely have a right checksum: an IPv4 datagram whose checksum is
-//! 0 is given the right one.
+//! The bytes are datagrams, each after two bytes with its length; one table of fragments gets all
+//! of them. Random headers rarely have a right checksum, so an IPv4 datagram whose checksum is 0
+//! gets the right one.
 
 #![no_main]
 

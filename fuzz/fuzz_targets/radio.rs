@@ -1,6 +1,6 @@
-//! What sources of radio information send, as the proxy reads it: lines of JSON, notifications and
-//! answers of an RNIS, the text of R22's set-up, srsRAN's metrics. What is taken can be written and
-//! read again, and never claims more than a cell has.
+//! Inputs from sources of radio information, as the proxy reads them: lines of JSON, notifications
+//! and answers of an RNIS, the text of R22's set-up, srsRAN's metrics. An accepted report can be
+//! written and read again, and never claims more than a cell has.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ const CELL: SrsranCell = SrsranCell {
 
 fn check(report: &Report) {
     assert!((1..=MOST_ADDRESSES).contains(&report.ue.len()));
-    // Times are whole microseconds from the second writing on.
+    // From the second writing on, times are whole microseconds.
     let line = |report: &Report| serde_json::to_vec(&report.written()).expect("it can be written");
     let again = Report::parse(&line(report)).expect("what was taken can be written");
     assert_eq!(Report::parse(&line(&again)), Ok(again));

@@ -2,8 +2,8 @@
 //! panics, windows keep their floors, each UE has a flow that reads, and under the sound rules the
 //! flows of a cell never exceed it.
 //!
-//! The first byte chooses the control; then come events of eight bytes: what, which, a step of the
-//! clock, and five for the content.
+//! The first byte chooses the control; then come events of eight bytes: the kind, the UE or flow, a
+//! step of the clock, and five for the content.
 
 #![no_main]
 

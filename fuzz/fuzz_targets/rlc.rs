@@ -1,8 +1,8 @@
-//! Any bytes are refused or become a PDU that its entity takes, in any mode: reassembly, status
+//! Any bytes are refused or become a PDU that its entity accepts, in any mode: reassembly, status
 //! reports and timers never panic.
 //!
 //! The first byte chooses the mode; then come PDUs, each after a byte with its length and a byte
-//! that says which SDU its pieces are of and how far the clock goes.
+//! for the SDU of its pieces and the step of the clock.
 
 #![no_main]
 
@@ -52,7 +52,7 @@ fn mode(choice: u8) -> RlcModeConfig {
     }
 }
 
-/// The pieces that a header speaks of, as its sender may have cut them.
+/// The pieces that a header describes, as its sender may have cut them.
 fn pieces(decoded: &Decoded, sdu: u64, content: &mut TbContent) {
     let count = decoded.elements.len();
     for (i, &len) in decoded.elements.iter().enumerate() {

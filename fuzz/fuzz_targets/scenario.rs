@@ -1,4 +1,4 @@
-//! A scenario file is refused with an error or becomes a checked scenario: no text whatever may
+//! A scenario file is refused with an error or becomes a checked scenario: no text may cause a
 //! panic.
 
 #![no_main]

@@ -1,6 +1,5 @@
-//! `--set PATH=VALUE` is refused with an error or changes a shipped scenario into one that is
-//! checked: no text whatever may panic. The first byte chooses the scenario, each line is a
-//! setting.
+//! `--set PATH=VALUE` is refused with an error or changes a shipped scenario into a checked one: no
+//! text may cause a panic. The first byte chooses the scenario, each line is a setting.
 
 #![no_main]
 
@@ -10,7 +9,7 @@ use justfull_scenario::library;
 use justfull_scenario::{Overrides, Scenario, Setting};
 use libfuzzer_sys::fuzz_target;
 
-/// Most settings of a case: what is slow is reading the scenario once more for each.
+/// Most settings of a case: each makes the scenario be read once more, which is slow.
 const MOST: usize = 8;
 
 fuzz_target!(|bytes: &[u8]| {

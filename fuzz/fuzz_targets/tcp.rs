@@ -1,10 +1,10 @@
-//! TCP's two ends with a hostile wire between them: segments and acknowledgements are lost, copied,
-//! held back and overtaken as the bytes say, under every control and setting. However that goes,
-//! nothing is acknowledged that has not arrived and nothing arrives that was not written; and once
-//! the wire is sound again, all of it arrives.
+//! TCP's two ends with a hostile wire between them. The bytes decide which segments and
+//! acknowledgements are lost, copied, delayed and overtaken, under every control and setting. In
+//! every case only arrived data is acknowledged and only written data arrives; and once the wire is
+//! sound again, all data arrives.
 //!
-//! With one bit of the input fields are also falsified, up to the ends of their ranges: then
-//! nothing may panic, and an end may believe what it is told.
+//! One bit of the input also falsifies fields, up to the ends of their ranges: then nothing may
+//! panic, and an end may believe the false values.
 
 #![no_main]
 
@@ -15,12 +15,12 @@ use justfull_tcp::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// Most that is on the wire at once, each way; what comes on top is lost.
+/// Most messages on the wire at once, each way; further ones are lost.
 const WIRE: usize = 512;
-/// Steps within which a sound wire must carry everything: far more than segments, acknowledgements
-/// and timers.
+/// Most steps in which a sound wire must deliver everything: far more than there are segments,
+/// acknowledgements and timers.
 const ENOUGH: u32 = 200_000;
-/// Falsified offsets stay below, since those of a stream never wrap.
+/// Falsified offsets stay below this, since those of a stream never wrap.
 const FARTHEST: u64 = 1 << 62;
 
 /// Each control has one value of `a` and `c`, but the default has more.
@@ -68,16 +68,17 @@ struct World {
     sender: Sender,
     receiver: Receiver,
     written: u64,
-    /// On the way to the receiver, with congestion experienced or not; and back.
+    /// Segments on their way to the receiver, with congestion experienced or not; and
+    /// acknowledgements on their way back.
     segments: Vec<(Segment, bool)>,
     acks: Vec<Ack>,
-    /// No field was falsified.
+    /// True if no field was falsified.
     honest: bool,
 }
 
 impl World {
     fn pump(&mut self) {
-        // Without a limit a sender that never stops would look like a slow target.
+        // Without a limit, a sender that never stops would look like a slow fuzz target.
         for _ in 0..10_000 + self.written {
             let Some(segment) = self.sender.poll_transmit(self.now) else { return self.check() };
             assert!(segment.len <= self.sender.mss());
@@ -96,7 +97,7 @@ impl World {
         if self.honest {
             assert!(self.sender.acked_bytes() <= self.receiver.delivered_bytes());
             assert!(self.receiver.delivered_bytes() <= self.written);
-            // RFC 6675 counts a segment and its retransmission.
+            // RFC 6675 counts both a segment and its retransmission.
             assert!(self.sender.in_flight() <= 2 * self.written);
         }
     }
@@ -122,7 +123,7 @@ impl World {
         self.reply(ack);
     }
 
-    /// One thing that happens, as the two bytes say.
+    /// One event, chosen by the two bytes.
     fn step(&mut self, what: u8, more: u8) {
         let at = usize::from(more);
         match what % 16 {
@@ -174,7 +175,7 @@ impl World {
         self.pump();
     }
 
-    /// Falsifies what is oldest on the wire.
+    /// Falsifies the oldest message on the wire.
     fn falsify(&mut self, field: u8, more: u8) {
         let far = (1_u64 << (more % 63)).wrapping_sub(u64::from(more >> 7)) % FARTHEST;
         if let Some((segment, _)) = self.segments.first_mut() {

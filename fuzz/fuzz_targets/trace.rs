@@ -1,5 +1,5 @@
-//! A trace file is refused with an error or becomes a channel, in every format: no bytes whatever
-//! may panic.
+//! A trace file is refused with an error or becomes a channel, in every format: no bytes may cause
+//! a panic.
 
 #![no_main]
 

@@ -57,7 +57,8 @@ class Maker:
     def start(self) -> None:
         """Starts the process, which imports the methods. Raises ArgumentError for one that cannot
         be imported or is none of the file's."""
-        # A session of its own: Ctrl-C is the caller's, who ends it. Texts hash alike in all runs.
+        # A session of its own, so that Ctrl-C reaches only the caller, who then ends it. Texts have
+        # the same hash in all runs.
         program = (f"import sys; sys.path[:] = {sys.path!r}\n"
                    "from justfull import _apart; _apart.serve()")
         with self._lock:
@@ -93,7 +94,7 @@ class Maker:
             process = self._process
         if process is None or process.stdin is None:
             return
-        # The end of its requests lets it end the job, with all that the job has started.
+        # When its requests end, it ends the job and all of the job's processes.
         try:
             process.stdin.close()
             process.wait(_END_S)
@@ -123,7 +124,7 @@ class Maker:
             return None
         except ValueError:
             pass
-        # Something else writes its answers: nothing that it says counts any more.
+        # The answer comes from another writer: no further answer counts.
         self._process.kill()
         return None
 
@@ -191,7 +192,7 @@ def _line(error: BaseException, file: Path) -> str:
 def serve() -> None:
     """The process of a `Maker`: a line of JSON for each request and each answer."""
     requests, answers = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb")
-    # What a method prints, or reads, is no part of that.
+    # A method's prints and reads use other files.
     os.dup2(2, 1)
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -207,8 +208,8 @@ def serve() -> None:
     except ArgumentError as error:
         answer({"field": error.field, "found": error.found, "allowed": error.allowed})
         return
-    # What jobs start and leave is this process's, and ends with its job; what the import of a
-    # method has started stays.
+    # This process adopts orphans of jobs and ends them with their job; processes from the import of
+    # a method stay.
     _native.adopt_orphans()
     others = frozenset(_children())
     answer({})
@@ -228,7 +229,7 @@ def _apart(
     requests, _ = own
     limit_s = (native.job_limit_s or _LIMIT_S) + _GRACE_S
     from_child, to_parent = os.pipe()
-    # What is printed belongs to one process.
+    # Buffered output must belong to one process.
     sys.stdout.flush()
     sys.stderr.flush()
     parent, child = os.getpid(), os.fork()
@@ -239,7 +240,7 @@ def _apart(
     os.close(to_parent)
     _lead(child)
     text, end, handle = b"", time.monotonic() + limit_s, os.pidfd_open(child)
-    # Not select(2): a method may have a thousand files open.
+    # Not select(2), since a method may have a thousand files open.
     why, heard = None, select.poll()
     for descriptor in (from_child, handle, requests):
         heard.register(descriptor, select.POLLIN)
@@ -254,14 +255,14 @@ def _apart(
         elif handle in ready:
             break
         elif requests in ready:
-            # Requests come after answers: this is the end of the caller.
+            # Requests come only after answers, so this is the end of the caller.
             _kill(child)
             _end_orphans(others)
             os._exit(1)
         else:
             why = f"it had not ended after {limit_s:g} s, more than job_limit"
             break
-    # Whatever it has started goes with it.
+    # All its processes end with it.
     _kill(child)
     _, status = os.waitpid(child, 0)
     _end_orphans(others)

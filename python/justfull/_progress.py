@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Tell = Callable[[int, float], None]
-# A bar or none, or what shows it; None for a bar where somebody looks.
+# A bar or none, or a function that shows it; None for a bar if the output is a terminal.
 Progress = bool | Tell | None
 
 

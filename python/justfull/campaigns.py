@@ -25,7 +25,7 @@ _AHEAD = 2
 # Jobs of a part: cases by their names, each with first and last seed.
 _Batch = list[tuple[str, int, int]]
 
-# What a case is in the columns of `runs.csv`.
+# The columns of `runs.csv` that identify a case.
 _CASE = ["scenario", "x_name", "x_value", "grid", "method"]
 
 
@@ -229,7 +229,7 @@ def _in_processes(native: _native.Campaign, place: Place, count: int, told: _Tol
         try:
             while native.fill(python=True):
                 while True:
-                    # Of no length: a single job.
+                    # With a length of 0: single jobs.
                     while free and (batch := native.next_batch(0.0)) is not None:
                         maker = free.pop()
                         running[pool.submit(maker.make, native, batch[0])] = maker, batch
@@ -286,7 +286,7 @@ def _on_cluster(
     import distributed
 
     _same_version(client)
-    # With a target, the values of a round say what the next one makes.
+    # With a target, the values of a round determine the jobs of the next one.
     while native.fill(python=False):
         as_completed: Any = distributed.as_completed  # it has no types
         running = as_completed()
@@ -296,7 +296,7 @@ def _on_cluster(
             batch = native.next_batch(part_s)
             if batch is None:
                 return False
-            # A part's name is its own, so a part that is made again takes its place.
+            # A part has a fixed name, so a part that is made again replaces the first.
             future = client.submit(_make, place, _version(), batch, pure=False, retries=3)
             batches[future.key] = batch
             running.add(future)

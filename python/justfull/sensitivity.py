@@ -26,10 +26,10 @@ Range = tuple[str | float, str | float] | tuple[str | float, str | float, str]
 are drawn evenly over their logarithms."""
 
 _QUANTITY = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(.*)")
-# Units that have no parts.
+# Units of indivisible amounts.
 _WHOLE = ("B", "ns", "bit/s", "packets", "slots")
 _LEVELS = 4
-# Points of one scenario file: reading a sweep takes the square of its length.
+# Points in one scenario file: the time to read a sweep is quadratic in its length.
 _SWEPT = 32
 
 
@@ -205,7 +205,7 @@ class _Study:
         self.axes = [_Axis.of(path, given) for path, given in settings.items()]
         self.metric, self.flow, self.seeds = metric, flow, seeds
         self.method = method if method is not None else scenario.methods[0]
-        # Shares of the way; the axes make values of them.
+        # Values between 0 and 1; the axes convert them.
         self.problem = {"num_vars": len(self.axes), "names": [axis.path for axis in self.axes],
                         "bounds": [[0.0, 1.0]] * len(self.axes)}
 

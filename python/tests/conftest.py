@@ -6,5 +6,5 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
-# What is started in the background ignores SIGINT, and so would Python.
+# A program started in the background ignores SIGINT, and Python inherits this.
 signal.signal(signal.SIGINT, signal.default_int_handler)

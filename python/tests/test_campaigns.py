@@ -100,7 +100,7 @@ def test_a_worker_sees_that_a_file_beside_the_campaign_has_changed(
     cell.write_text(cell.read_text().replace('duration = "1s"', 'duration = "1.5s"'))
     second = jf.campaign(file, tmp_path / "out", client=client)
     assert (second.tally["done"], second.tally["failed"]) == (6, [])
-    # The rows of the file as it was stay.
+    # The rows of the earlier file stay.
     assert sorted(rows(second)["duration_s"].unique()) == [1.0, 1.5]
 
 
@@ -327,7 +327,7 @@ def test_methods_in_python_give_equal_rows_on_threads_and_on_dask(
     ours = rows(threads).filter(polars.col("method") == "Half").sort("seed", "flow")
     for name in ("delay_ms_mean", "delay_ms_p99", "goodput_mbit_s"):
         assert ours[name].equals(run[name].cast(polars.Float64)), name
-    # Other settings, and another file, are other jobs; the same are not made again.
+    # Other settings and another file give other jobs; equal jobs are not made again.
     ledger = (tmp_path / "threads" / "ledger.jsonl").read_text()
     assert jf.campaign(mine, tmp_path / "threads").tally["done"] == 8
     assert (tmp_path / "threads" / "ledger.jsonl").read_text() == ledger
@@ -379,7 +379,7 @@ def test_a_job_in_trouble_fails_alone_and_can_be_made_again(
     file = tmp_path / "mine.py"
     mine.write_text(mine.read_text().replace('"60s"', '"2s"')
                     .replace('"DRQL", ', "").replace("seeds = 4", "seeds = 3"))
-    # The first job finds no flag, the others find what it left.
+    # The first job finds no flag, the others find the flag of the first.
     flag = tmp_path / "flag"
     file.write_text(MINE.replace("    pass", f"""\
     if now > 500_000_000 and not os.path.exists({str(flag)!r}):

@@ -8,8 +8,8 @@ from distributed import Client
 
 import justfull as jf
 
-# Of a full queue the delay is its length over the rate, which the queue of the uplink, never full,
-# does not change.
+# The delay of a full queue is its length over the rate. The queue of the uplink, which is never
+# full, does not change it.
 MATTERS, DOES_NOT = "rlc.queue.limit", "uplink.limit"
 SETTINGS: dict[str, jf.sensitivity.Range] = {
     MATTERS: ("20kB", "100kB"), DOES_NOT: ("1MB", "4MB", "log")}
@@ -38,7 +38,7 @@ def test_sobol_finds_what_matters_and_what_does_not(tmp_path: Path) -> None:
     assert 20 <= min(kilobytes) < 25 and 95 < max(kilobytes) <= 100
     delays = found.sample["delay_ms_p50"].to_list()
     assert delays[kilobytes.index(max(kilobytes))] > 3 * delays[kilobytes.index(min(kilobytes))]
-    # Asked again it makes nothing, and says the same.
+    # A second call makes nothing, and returns the same.
     again = jf.sensitivity.sobol(cell(), SETTINGS, "delay_ms_p50", "voip", points=32,
                                  out=tmp_path / "study")
     assert again.table.equals(found.table) and again.dataset.tally["done"] == 128

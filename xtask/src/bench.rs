@@ -1,24 +1,24 @@
-//! `cargo xtask bench`: how fast workloads S1, S2 and S3 run, and whether they still do the same
-//! work.
+//! `cargo xtask bench`: the speed of workloads S1, S2 and S3, and a check that they still do the
+//! same work.
 //!
 //! S1 is one UE on a 5 MHz LTE cell with one CUBIC bulk flow for 60 simulated seconds, with an RLC
 //! buffer of 10 MB (`s1_10mb`) or 1 MB (`s1_1mb`), or of 10 MB with the slots in resource blocks
 //! and the RLC at both ends (`s1_blocks`). S2 is two CUBIC downloads of 200 MB over a plain link of
 //! 850 Mbit/s. S3 is an NR cell full of calls; its short form has 2 000 of them for 4 seconds
-//! (`s3_short`; all of it is run by hand). `r22_vanilla` and `r22_rapid` are R22's two fast
+//! (`s3_short`; the full one is run by hand). `r22_vanilla` and `r22_rapid` are R22's two fast
 //! downloads of 200 MB each at 28 GHz, without a proxy and with RAPID. The programs are `s1_bench`,
 //! `s2_bench`, `s3_bench` and `r22_bench` in `crates/sim/examples`; one is run as `s1_bench --json
 //! WORKLOAD`, one process per run so that the resident set is that of one workload, and prints one
 //! line of JSON with the fields of [`Run`] (more fields are ignored).
 //!
-//! The runs of the workloads are interleaved with a loop of known integer work in this program, so
-//! that a slow machine can be told from slow code: compare the calibration of two reports before
-//! their times. The minimum is what the floors hold, since everything else on a shared machine can
-//! only add time.
+//! The runs of the workloads are interleaved with a loop of known integer work in this program,
+//! which distinguishes a slow machine from slow code: compare the calibration of two reports before
+//! their times. The floors apply to the minimum, since other work on a shared machine can only add
+//! time.
 //!
-//! Where valgrind is there, one run of S1, S3 and R22's is counted in instructions, which are the
-//! same on every machine: those are what to compare between two versions. `--dist` measures the
-//! profile of packages instead, which no floor holds.
+//! With valgrind, one run of S1, S3 and R22's is counted in instructions. They are the same on
+//! every machine, so use them to compare two versions. `--dist` measures the profile of packages
+//! instead, without floors.
 
 mod aqm;
 mod counted;
@@ -35,7 +35,7 @@ use serde::Deserialize;
 use crate::{Failure, Outcome, process};
 use counted::Counted;
 
-/// What is built: what `make` builds and the floors hold, or what is packaged.
+/// The build: the one of `make`, with floors, or the one of packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Profile {
     Release,
@@ -51,10 +51,10 @@ impl Profile {
     }
 }
 
-/// Rounds of the calibration loop, and of every workload but those that say otherwise.
+/// Rounds of the calibration loop, and of every workload without its own number.
 const ROUNDS: usize = 40;
 
-/// What is run, and its limits.
+/// A workload and its limits.
 #[derive(Clone, Copy)]
 struct Workload {
     name: &'static str,
@@ -63,18 +63,18 @@ struct Workload {
     ceiling_ms: f64,
     /// Most heap allocations after the warm-up.
     allocations: u64,
-    /// How many times it is run, at most [`ROUNDS`].
+    /// Number of its runs, at most [`ROUNDS`].
     rounds: usize,
-    /// Most instructions of one run in the profile `release`, in millions: 5 % above what is
-    /// reached. None: not counted.
+    /// Most instructions of one run in the profile `release`, in millions: 5 % above the present
+    /// number. None: not counted.
     instructions_m: Option<f64>,
-    /// Most misses of the second cache for a packet, likewise.
+    /// Most misses of the second cache for a packet: 5 % above the present number.
     misses_per_packet: Option<f64>,
 }
 
 /// S1 may take a thousandth of real time, rounded; the ratio of the first two is reported. S2 loses
-/// nothing, so its windows grow to the end of the run, and now and then a ring doubles; so do those
-/// of R22's cell, where BBR starts again when CUBIC has ended.
+/// nothing, so its windows grow to the end of the run, and now and then a ring doubles; the same is
+/// true of R22's cell, where BBR starts again when CUBIC has ended.
 const WORKLOADS: [Workload; 7] = [
     Workload {
         name: "s1_10mb",
@@ -141,8 +141,8 @@ const WORKLOADS: [Workload; 7] = [
     },
 ];
 
-/// Largest ratio of the time at 10 MB to the time at 1 MB: more means a cost that grows with the
-/// backlog.
+/// Largest ratio of the time at 10 MB to the time at 1 MB: a larger one shows a cost that grows
+/// with the backlog.
 const RATIO_CEILING: f64 = 2.0;
 
 /// Most component calls for one packet through the whole stack.
@@ -154,7 +154,7 @@ const RSS_CEILING_KIB: u64 = 30 * 1024;
 /// Steps of the calibration loop; each depends on the one before.
 const CALIBRATION_STEPS: u32 = 4_000_000;
 
-/// What one run of the program reports.
+/// The report of one run of the program.
 #[derive(Clone, Debug, Deserialize)]
 struct Run {
     /// Wall-clock time of the simulation without its construction, milliseconds.
@@ -169,7 +169,7 @@ struct Run {
     allocations_after_warmup: u64,
     /// Largest resident set of the process, KiB.
     rss_kib: u64,
-    /// Hash of all that was simulated, in hexadecimal: the same work has the same digest.
+    /// Hash of everything simulated, in hexadecimal: equal work has an equal digest.
     digest: String,
 }
 
@@ -180,8 +180,8 @@ struct Series {
     counted: Option<Counted>,
 }
 
-/// Measures every workload. Floors are judged for [`Profile::Release`] only; what is outside of
-/// them fails with `enforce`.
+/// Measures every workload. Floors count for [`Profile::Release`] only; with `enforce` a violation
+/// is a failure.
 pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
     let programs = programs(root, profile)?;
     let counted = count(&programs)?;
@@ -251,7 +251,7 @@ fn count(programs: &[PathBuf]) -> Outcome<Vec<Option<Counted>>> {
     })
 }
 
-/// Says what is outside the floors, which fails where they are enforced.
+/// Prints violations of floors; they fail if floors are enforced.
 fn judge(violations: &[String], enforce: bool) -> Outcome {
     if violations.is_empty() {
         return Ok(());
@@ -294,8 +294,8 @@ fn build(root: &Path, profile: Profile, package: &str, name: &str) -> Outcome<Pa
     process::built(cargo_build(root, profile, package).args(["--example", name]), name)
 }
 
-/// A build of `package`, never incremental: rustc then inlines less between crates, which takes a
-/// tenth more instructions.
+/// A build of `package`, never incremental: an incremental build inlines less between crates and
+/// takes a tenth more instructions.
 fn cargo_build(root: &Path, profile: Profile, package: &str) -> Command {
     let mut command = process::cargo(root);
     command

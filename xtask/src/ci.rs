@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: what a change must pass, in the order in which mistakes are cheapest to find.
+//! `cargo xtask ci`: the checks for a change, in the order in which mistakes are cheapest to find.
 
 mod test_programs;
 
@@ -9,8 +9,7 @@ use std::time::Duration;
 use crate::tidy::arrows::PURE;
 use crate::{Failure, Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
 
-/// Targets without an operating system, best first: a crate that reaches for `std` does not build
-/// there.
+/// Targets without an operating system, best first: a crate that uses `std` does not build there.
 const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
 
 struct Step {
@@ -46,7 +45,7 @@ const PARITY: [&str; 12] = [
     "--tries=3",
 ];
 
-/// Parts of the program that a build may leave out.
+/// Optional features of the program.
 const FEATURES: [&str; 6] = ["campaign", "live", "parquet", "png", "proxy", "quic"];
 
 const STEPS: [Step; 14] = [
@@ -154,7 +153,7 @@ fn clippy(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(arguments))
 }
 
-/// The program without its features, and with each alone: no build of it warns.
+/// Builds the program without its features, and with each alone: no build may warn.
 fn features(root: &Path) -> Outcome {
     [""].into_iter().chain(FEATURES).try_for_each(|feature| {
         let build = ["clippy", "-p", "justfull", "--no-default-features", "--features", feature];
@@ -183,7 +182,7 @@ fn supply_chain(root: &Path) -> Outcome {
     deny::run(root)
 }
 
-/// A hundredth of what `make soak` tries, the same each time.
+/// A hundredth of `make soak`'s mutations, the same each time.
 fn mutations(root: &Path) -> Outcome {
     let plan = mutate::Plan { scenarios: 20, traces: 25, seed: Some(1), ..mutate::Plan::default() };
     mutate::run_with(root, &plan, &tested_program(root)?)
@@ -208,7 +207,7 @@ fn instructions(root: &Path) -> Outcome {
     bench::counts(root)
 }
 
-/// In CI the traces must be there: a claim that is not run fails.
+/// In CI the traces must be there: a claim without its trace fails.
 fn claims(root: &Path) -> Outcome {
     let program = tested_program(root)?;
     let strict = std::env::var_os("CI").map(|_| "--strict");
@@ -219,13 +218,13 @@ fn claims(root: &Path) -> Outcome {
     })
 }
 
-/// Parity alone, since live runs wait for real time. Where this machine cannot build networks that
-/// is said aloud, and a failure in CI. Runs that this machine made late every time say nothing
-/// about parity: also said aloud.
+/// Parity alone, since live runs wait for real time. If this machine cannot build networks, this is
+/// printed, and a failure in CI. Runs that this machine makes late every time do not judge parity;
+/// this is printed too.
 ///
-/// Two live runs of one cell differ: which packets of a burst the kernel loses at its first
-/// overflow depends on microseconds, and a run of 45 s has few such instants. So two of three
-/// repetitions decide, of which the second and third run only after a first that misses.
+/// Two live runs of one cell differ: microseconds decide which packets of a burst the kernel loses
+/// at its first overflow, and a run of 45 s has few such instants. So two of three repetitions
+/// decide; the second and third run only if the first misses.
 fn parity(root: &Path) -> Outcome {
     let program = tested_program(root)?;
     if !can_run_live(&program, "parity")? {
@@ -255,7 +254,7 @@ fn live_claims(root: &Path) -> Outcome {
     once().or_else(|_| once().and_then(|()| once()))
 }
 
-/// False where this machine cannot build networks, which is said, and a failure in CI.
+/// False if this machine cannot build networks; this is printed, and a failure in CI.
 fn can_run_live(program: &Path, what: &str) -> Outcome<bool> {
     if let Err(failure) = process::must_succeed(Command::new(program).args(["live", "--check"])) {
         if std::env::var_os("CI").is_some() {
@@ -267,8 +266,8 @@ fn can_run_live(program: &Path, what: &str) -> Outcome<bool> {
     Ok(true)
 }
 
-/// The `justfull` that the tests run. It simulates more than half as fast as the release build,
-/// which takes longer to build than that costs, and its assertions are on.
+/// The `justfull` that the tests run. It simulates more than half as fast as the release build, its
+/// assertions are on, and the release build would take more time than it saves.
 fn tested_program(root: &Path) -> Outcome<PathBuf> {
     process::built(
         process::cargo(root).args([

@@ -1,5 +1,5 @@
 //! `cargo xtask deny`: licences, sources and versions of all dependencies, by cargo-deny and
-//! `deny.toml`; and known holes, where a database of them is at hand.
+//! `deny.toml`; and known vulnerabilities, if a database of them is there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,6 @@
-//! `cargo xtask dist`: the program for packages, with link-time optimisation over all crates and,
-//! where an `llvm-profdata` of the compiler's LLVM is there, guided by a profile of its own runs.
-//! Whatever the compiler made of it, its results are those of the release build, byte for byte, or
-//! this fails.
+//! `cargo xtask dist`: the program for packages, with link-time optimisation over all crates. If an
+//! `llvm-profdata` of the compiler's LLVM is there, a profile of the program's own runs guides the
+//! build. Its results must equal those of the release build byte for byte, or this fails.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,8 +9,7 @@ use std::process::Command;
 
 use crate::{Failure, Outcome, process};
 
-/// Runs that show the compiler what is hot: packets, bytes and resource blocks, all TCP controls,
-/// AQMs and limiters.
+/// Runs for the profile: packets, bytes and resource blocks, all TCP controls, AQMs and limiters.
 const TRAINING: [&[&str]; 4] = [
     &["t20-individual", "--set", "duration=30s", "--set", "sweep.values=[\"20ms\"]"],
     &["e19-two-qfis", "--set", "duration=20s"],
@@ -26,7 +24,7 @@ const COMPARED: [&[&str]; 3] = [
     &["page-loads", "--set", "duration=15s", "--runs", "1"],
 ];
 
-/// Files of results that hold figures, and no word about the program that made them.
+/// Result files with figures, without any text about the program that made them.
 const FIGURES: [&str; 4] = ["runs.csv", "series.csv", "flow_series.csv", "cdf.csv"];
 
 pub(crate) fn run(root: &Path) -> Outcome {
@@ -46,7 +44,7 @@ fn scratch(root: &Path) -> Outcome<PathBuf> {
     Ok(target.join("xtask").join("dist"))
 }
 
-/// The program for packages as `profile` builds it, with `dist` guided where that is possible.
+/// The program for packages, built with `profile`; `dist` is guided if possible.
 pub(crate) fn program(root: &Path, profile: &str) -> Outcome<PathBuf> {
     if profile != "dist" {
         return build(root, profile, None);
@@ -68,8 +66,7 @@ pub(crate) fn fixed(root: &Path, profile: &str) -> Outcome<PathBuf> {
     build(root, profile, Some((&host(root)?, "-Ctarget-feature=+crt-static".into())))
 }
 
-/// Builds with counters, runs what shows the compiler the way, and builds again with what was
-/// counted.
+/// Builds with counters, runs [`TRAINING`], and builds again with the counts.
 fn guided(root: &Path, host: &str, tool: &Path, scratch: &Path) -> Outcome<PathBuf> {
     let counts = scratch.join("counts");
     fresh(&counts)?;
@@ -98,8 +95,8 @@ fn flag(option: &str, path: &Path) -> OsString {
     flag
 }
 
-/// Builds `justfull` and returns where it is. With a flag goes the target, named so that no build
-/// script and no procedural macro gets it.
+/// Builds `justfull` and returns its path. A flag needs an explicit target, so that build scripts
+/// and procedural macros are built without the flag.
 fn build(root: &Path, profile: &str, with: Option<(&str, OsString)>) -> Outcome<PathBuf> {
     let mut cargo = process::cargo(root);
     cargo.args(["build", "-p", "justfull", "--profile", profile]);
@@ -126,7 +123,7 @@ fn llvm_major(root: &Path) -> Outcome<String> {
     Ok(version.split('.').next().unwrap_or_default().to_owned())
 }
 
-/// What `rustc -vV`, which printed `said`, says of `what`.
+/// The value of `what` in `said`, the output of `rustc -vV`.
 fn said_of(said: &str, what: &str) -> Outcome<String> {
     let value = said.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(": "));
     value
@@ -134,8 +131,8 @@ fn said_of(said: &str, what: &str) -> Outcome<String> {
         .ok_or_else(|| Failure::Environment(format!("`rustc -vV` says no {what}")))
 }
 
-/// The `llvm-profdata` that reads what this compiler's programs write, if it is installed: the
-/// toolchain's own, or the system's of the same LLVM, as Debian names it.
+/// The `llvm-profdata` for profiles of this compiler's programs, if it is installed: the
+/// toolchain's own, or the system's of the same LLVM, by Debian's name.
 fn profile_tool(root: &Path, host: &str) -> Outcome<Option<PathBuf>> {
     let sysroot = process::stdout_of(rustc(root).args(["--print", "sysroot"]))?;
     let own = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/llvm-profdata");
@@ -173,7 +170,7 @@ fn same_results(arguments: &[&str], programs: [&Path; 2], scratch: &Path) -> Out
     }
 }
 
-/// The first of [`FIGURES`] that is not the same in both folders.
+/// The first of [`FIGURES`] that differs between the folders.
 fn differing(one: &Path, other: &Path) -> Outcome<Option<&'static str>> {
     let read = |path: PathBuf| fs::read(&path).map_err(|error| cannot(&path, &error));
     for file in FIGURES {

@@ -1,10 +1,10 @@
 //! `cargo xtask fuzz`: each target of `fuzz/` for a bounded time, on the stable toolchain.
 //!
-//! `cargo fuzz` asks for a nightly compiler because of its address sanitizer. This code forbids
-//! `unsafe`, where the sanitizer finds next to nothing; what makes libFuzzer useful here is
-//! coverage feedback, and LLVM's pass for it is switched on by stable compiler options. So the
-//! targets, which keep the layout of cargo-fuzz, are built and run directly. Debug assertions and
-//! overflow checks are on (`fuzz/Cargo.toml`).
+//! `cargo fuzz` needs a nightly compiler for its address sanitizer. This code forbids `unsafe`, so
+//! the sanitizer finds next to nothing here. The useful part of libFuzzer is coverage feedback, and
+//! stable compiler options switch LLVM's pass for it on. So the targets, which keep the layout of
+//! cargo-fuzz, are built and run directly. Debug assertions and overflow checks are on
+//! (`fuzz/Cargo.toml`).
 
 use std::path::Path;
 use std::process::Command;
@@ -59,7 +59,7 @@ fn parse<'a>(args: &[&'a str]) -> Outcome<(u32, Option<&'a str>)> {
         rest => (DEFAULT_SECONDS, rest),
     };
     match rest {
-        // libFuzzer takes 0 for "for ever".
+        // For libFuzzer 0 means "for ever".
         _ if seconds == 0 => Err(usage()),
         [] => Ok((seconds, None)),
         [name] if !name.starts_with('-') => Ok((seconds, Some(name))),
@@ -67,9 +67,9 @@ fn parse<'a>(args: &[&'a str]) -> Outcome<(u32, Option<&'a str>)> {
     }
 }
 
-/// New inputs are kept below the target folder, so that a second run goes on where the first
-/// stopped; `fuzz/seeds` and, for the target `scenario`, the scenarios of the tree are read only.
-/// An input that fails is left in `fuzz/artifacts`.
+/// New inputs are kept below the target folder, so that a second run continues where the first
+/// stopped. `fuzz/seeds` is only read, and for the target `scenario` so are the scenarios of the
+/// tree. An input that fails is left in `fuzz/artifacts`.
 fn fuzz(root: &Path, target_folder: &Path, target: &str, seconds: u32) -> Outcome {
     let corpus = target_folder.join("corpus").join(target);
     let artifacts = root.join("fuzz").join("artifacts").join(target);
@@ -79,8 +79,7 @@ fn fuzz(root: &Path, target_folder: &Path, target: &str, seconds: u32) -> Outcom
     }
     let host = host_triple()?;
     let mut command = process::cargo(root);
-    // Naming the host as target keeps the instrumentation away from build scripts and procedural
-    // macros.
+    // With the host named as target, build scripts and procedural macros are not instrumented.
     command.args([
         "run",
         "--release",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::{Outcome, process};
 
-/// Set for the tests when their present output is to become the golden one.
+/// The tests accept their present output as the golden one if this variable is set.
 const BLESS: &str = "JUSTFULL_BLESS";
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -80,15 +80,15 @@ cargo xtask <command>
 /// Why a command ended without success.
 #[derive(Debug)]
 enum Failure {
-    /// A check said no: exit 1.
+    /// A check failed: exit 1.
     Check(String),
-    /// Wrong usage, or a tool or file that is not there: exit 2.
+    /// Wrong usage, or a missing tool or file: exit 2.
     Environment(String),
 }
 
 type Outcome<T = ()> = Result<T, Failure>;
 
-/// The top of the checkout, where the workspace's Cargo.toml is.
+/// The top of the checkout, with the workspace's Cargo.toml.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()

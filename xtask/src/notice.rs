@@ -1,5 +1,5 @@
-//! `cargo xtask notice`: the file `NOTICE`, which goes along with every binary: what is in it that
-//! is not ours, and the licences of that. Made from the packages as cargo has unpacked them, so it
+//! `cargo xtask notice`: the file `NOTICE`, which accompanies every binary: the parts of it that
+//! are not ours, and their licences. It is made from the packages as cargo has unpacked them, so it
 //! is as complete as they are.
 
 use std::collections::BTreeMap;
@@ -10,16 +10,15 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 
 use crate::{Failure, Outcome};
 
-/// The program that is given away, and the system that it is built for: others have other
-/// dependencies.
+/// The distributed program, and its target system: other systems have other dependencies.
 const BINARY: &str = "justfull";
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 const FILE: &str = "NOTICE";
 
-/// Beginnings of names of files that hold a licence or must go along with one.
+/// Prefixes of file names that hold a licence or must accompany one.
 const LICENCES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
-/// Licences of which one is chosen where a package offers several: those whose texts are named
-/// after them, best first.
+/// If a package offers several licences, the preferred ones, best first; their texts are named
+/// after them.
 const CHOICES: [&str; 2] = ["MIT", "APACHE"];
 
 const HEAD: &str = "\
@@ -61,8 +60,8 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
     Ok(())
 }
 
-/// The packages of others that the binary is linked from, by name: not those that only help to
-/// build it, as macros do.
+/// The packages of others in the linked binary, by name, without those that only help to build it,
+/// such as macros.
 fn linked(metadata: &Metadata) -> Outcome<Vec<&Package>> {
     let nothing =
         |what: &str| Failure::Environment(format!("cargo metadata says nothing of {what}"));
@@ -120,8 +119,8 @@ fn notice(packages: &[&Package]) -> Outcome<String> {
     Ok(out)
 }
 
-/// The texts that must go along with `package`: its own, and those of what it carries in `assets`,
-/// as fonts.
+/// The texts that must accompany `package`: its own, and those of things in its `assets`, such as
+/// fonts.
 fn texts_of(package: &Package, licence: &str) -> Outcome<Vec<String>> {
     let folder = package.manifest_path.parent().unwrap_or(&package.manifest_path).as_std_path();
     let own = licence_files(folder)?;
@@ -162,8 +161,8 @@ fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Environment(format!("{}: {error}", path.display()))
 }
 
-/// Of the files with licences those that count: the text of the licence that is chosen, and what is
-/// no alternative to it.
+/// The relevant licence files: the text of the chosen licence, and files that are no alternative to
+/// it.
 fn chosen(mut names: Vec<String>, licence: &str) -> Vec<String> {
     let is = |name: &str, choice: &str| name.to_ascii_uppercase().contains(choice);
     let choice = CHOICES.iter().find(|choice| names.iter().any(|name| is(name, choice)));

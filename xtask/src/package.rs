@@ -1,7 +1,8 @@
 //! `cargo xtask package`: the program for others. A `.deb` by cargo-deb, whose metadata are in
 //! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
-//! installed on a Debian of essential packages, runs `justfull demo` there as nobody and is
-//! removed without a trace; the static program runs it in a folder that holds nothing else.
+//! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
+//! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
+//! folder.
 
 use std::fs;
 use std::io::Write;
@@ -15,20 +16,20 @@ const PACKAGE: &str = "justfull";
 const MOST_BYTES: u64 = 15_000_000;
 /// Texts that go with every copy of the program.
 const LICENCES: [&str; 3] = ["LICENSE-MIT", "LICENSE-APACHE", "NOTICE"];
-/// Completions, by the names under which shells look for them.
+/// Completions, by the names that shells look for.
 const COMPLETIONS: [(&str, &str); 3] =
     [("bash", "justfull"), ("zsh", "_justfull"), ("fish", "justfull.fish")];
-/// The unit in the tree, where the program of it is, and where a package puts that.
+/// The unit in the tree, the program's path in it, and the program's path in a package.
 const UNIT: &str = "crates/proxy/operation/justfull-proxy.service";
 const UNIT_PROGRAMS: [&str; 2] = ["/usr/local/bin/justfull", "/usr/bin/justfull"];
 
-/// What is packed, and what is built for it.
+/// The packages to make, and the programs for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     profile: &'static str,
-    /// Built before: the program of the `.deb`.
+    /// The program of the `.deb`, if it is built already.
     program: Option<PathBuf>,
-    /// Built before: the static program.
+    /// The static program, if it is built already.
     alone: Option<PathBuf>,
 }
 
@@ -98,8 +99,8 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
     Ok(())
 }
 
-/// Lays out what `crates/cli/Cargo.toml` calls `target/release`: the program, and what it writes
-/// about itself.
+/// Lays out the files that `crates/cli/Cargo.toml` expects in `target/release`: the program, and
+/// its man pages and completions.
 fn stage(root: &Path, program: &Path, folder: &Path) -> Outcome {
     dist::fresh(folder)?;
     copy(program, &folder.join(PACKAGE))?;
@@ -137,7 +138,7 @@ fn compress(pages: &Path) -> Outcome {
     Ok(())
 }
 
-/// The unit without what it says about putting it in place by hand.
+/// The unit without its instructions for manual installation.
 fn packaged_unit(text: &str) -> String {
     let [here, packaged] = UNIT_PROGRAMS;
     let lines = text.lines().skip_while(|line| line.starts_with('#'));
@@ -195,7 +196,7 @@ fn try_both(target: &Path, deb: &Path, archive: &Path) -> Outcome {
     Ok(())
 }
 
-/// A Debian of essential packages, fetched once; the operator's guide is tried on the same.
+/// A Debian of essential packages, fetched once; the operator's guide is tried on the same one.
 fn debian(target: &Path) -> Outcome<PathBuf> {
     let debian = target.join("tmp/debian");
     if !debian.exists() {
@@ -227,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// As cargo-deb calls the folder of what was built.
+    /// cargo-deb's name of the build folder.
     const BUILT: &str = "target/release/";
 
     #[test]
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(unit.matches("=/usr/bin/justfull proxy").count(), 2, "{unit}");
     }
 
-    /// What registries show of a crate.
+    /// The metadata of a crate that registries show.
     #[test]
     fn crates_say_what_they_are() {
         let metadata = process::metadata(&crate::root().join("Cargo.toml")).unwrap();
@@ -257,7 +258,7 @@ mod tests {
             let name = &package.name;
             assert!(package.description.is_some() && package.license.is_some(), "{name}");
             assert!(package.repository.is_some() && package.rust_version.is_some(), "{name}");
-            // An empty list of registries: it is not for others.
+            // An empty list of registries means that it is not published.
             if package.publish.as_ref().is_none_or(|registries| !registries.is_empty()) {
                 assert!((1..=5).contains(&package.keywords.len()), "{name}");
                 assert!(!package.categories.is_empty() && package.readme.is_some(), "{name}");

@@ -1,4 +1,4 @@
-//! Running other programs: what is run is printed, and a failure says what failed.
+//! Runs other programs: prints each command, and names the failed one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,8 +33,8 @@ pub(crate) fn must_succeed(command: &mut Command) -> Outcome {
     }
 }
 
-/// Runs `command` with its stdout on ours and tells what it wrote on stderr; an exit status other
-/// than 0 is a failed check.
+/// Runs `command` with its stdout on ours and returns its stderr; an exit status other than 0 is a
+/// failed check.
 pub(crate) fn heard(command: &mut Command) -> Outcome<(Outcome, String)> {
     let line = shown(command);
     println!("+ {line}");
@@ -45,7 +45,7 @@ pub(crate) fn heard(command: &mut Command) -> Outcome<(Outcome, String)> {
     Ok((output.status.success().then_some(()).ok_or_else(failed), said))
 }
 
-/// Runs `command` and returns what it wrote on stdout; stderr goes to ours.
+/// Runs `command` and returns its stdout; stderr goes to ours.
 pub(crate) fn stdout_of(command: &mut Command) -> Outcome<String> {
     let line = shown(command);
     let output =
@@ -57,7 +57,7 @@ pub(crate) fn stdout_of(command: &mut Command) -> Outcome<String> {
         .map_err(|_| Failure::Check(format!("`{line}` wrote something that is not UTF-8")))
 }
 
-/// Runs `command` and returns what it wrote on stderr; what it writes on stdout is dropped.
+/// Runs `command` and returns its stderr; its stdout is dropped.
 pub(crate) fn stderr_of(command: &mut Command) -> Outcome<String> {
     let line = shown(command);
     let output =
@@ -86,7 +86,7 @@ pub(crate) fn built(command: &mut Command, name: &str) -> Outcome<PathBuf> {
         .ok_or_else(|| Failure::Environment(format!("cargo built no {name}")))
 }
 
-/// Whether `program` can be started at all.
+/// True if `program` can be started.
 pub(crate) fn exists(program: &str) -> bool {
     Command::new(program)
         .arg("--version")
@@ -96,7 +96,7 @@ pub(crate) fn exists(program: &str) -> bool {
         .is_ok()
 }
 
-/// What this machine cannot run is said aloud, and is a failure where it must run (`CI=true`).
+/// Prints that this machine cannot run this; a failure if it must (`CI=true`).
 pub(crate) fn skipped(message: &str) -> Outcome {
     if std::env::var_os("CI").is_some_and(|value| value == "true") {
         return Err(Failure::Environment(message.to_owned()));
@@ -105,7 +105,7 @@ pub(crate) fn skipped(message: &str) -> Outcome {
     Ok(())
 }
 
-/// What cargo knows of the workspace whose manifest is `manifest`, without resolving dependencies.
+/// cargo's metadata of the workspace at `manifest`, without resolved dependencies.
 pub(crate) fn metadata(manifest: &Path) -> Outcome<Metadata> {
     MetadataCommand::new().manifest_path(manifest).no_deps().exec().map_err(|error| {
         Failure::Environment(format!("cargo metadata of {}: {error}", manifest.display()))
@@ -116,7 +116,7 @@ fn cannot_run(line: &str, error: &std::io::Error) -> Failure {
     Failure::Environment(format!("cannot run `{line}`: {error}"))
 }
 
-/// The command as one would type it, with only the file name of the program.
+/// The command as a user types it, with only the file name of the program.
 fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     std::iter::once(program)

@@ -7,22 +7,22 @@ use std::process::Command;
 
 use crate::{Failure, Outcome, process};
 
-/// Most bytes of a wheel that is given away.
+/// Most bytes of a distributed wheel.
 const MOST_BYTES: u64 = 20_000_000;
-/// What README shows.
+/// The first example of README.
 const FIRST: &str =
     "import justfull as jf; print(jf.scenario('voip-over-lte').run(seeds=2, progress=False))";
 
-/// How the wheel is built.
+/// The build of the wheel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// As the tests' own program, with assertions.
+    /// Like the tests' own program, with assertions.
     Dev,
-    /// As it is given away.
+    /// The distributed build.
     Release,
 }
 
-/// Checks the wheel that is given away, against the program of the same build.
+/// Checks the distributed wheel against the program of the same build.
 pub(crate) fn given_away(root: &Path) -> Outcome {
     let mut build = process::cargo(root);
     build.args(["build", "--release", "-p", "justfull"]);
@@ -32,8 +32,8 @@ pub(crate) fn given_away(root: &Path) -> Outcome {
     if tools.join("maturin").exists() { source(root, &tools, &folder(root)?) } else { Ok(()) }
 }
 
-/// The source distribution builds where there is nothing else, and its package says that it is of
-/// the same source as the one of the tree, which `tools` has.
+/// The source distribution builds in an otherwise empty place, and its package has the same source
+/// hash as the tree's in `tools`.
 fn source(root: &Path, tools: &Path, folder: &Path) -> Outcome {
     let place = folder.join("source");
     let _ = fs::remove_dir_all(&place);
@@ -65,7 +65,7 @@ fn source(root: &Path, tools: &Path, folder: &Path) -> Outcome {
     Err(Failure::Check(format!("source {theirs} from the distribution, {ours} from the tree")))
 }
 
-/// Builds the wheel and holds it against `program`.
+/// Builds the wheel and compares it with `program`.
 pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
     let tools = tools();
     if !tools.join("maturin").exists() {
@@ -78,7 +78,7 @@ pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
     let wheel = wheel(root, &tools, &folder, profile)?;
     first_steps(&folder, &wheel)?;
     let python = installed(&tools, &wheel)?;
-    // In a folder of its own, so that the installed package is read and not the tree's.
+    // In a folder of its own, so that Python reads the installed package and not the tree's.
     let types = folder.join("types");
     fs::create_dir_all(&types).map_err(|e| Failure::Environment(e.to_string()))?;
     let settings = root.join("pyproject.toml");
@@ -97,7 +97,7 @@ pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
             process::must_succeed(&mut command)?;
         }
     }
-    // A second reader of the types, with settings of its own in the same file.
+    // A second type checker, with its own settings in the same file.
     let mut pyright = Command::new(tools.join("pyright"));
     pyright.current_dir(root).arg("--pythonpath").arg(&python);
     process::must_succeed(&mut pyright)?;
@@ -114,7 +114,7 @@ pub(crate) fn run(root: &Path, profile: Profile, program: &Path) -> Outcome {
     process::must_succeed(&mut pytest)
 }
 
-/// A Python that has the package of the tree; none without Python's tools.
+/// A Python with the package of the tree; none without Python's tools.
 pub(crate) fn with_package(root: &Path) -> Outcome<Option<PathBuf>> {
     let tools = tools();
     if !tools.join("maturin").exists() {
@@ -124,7 +124,7 @@ pub(crate) fn with_package(root: &Path) -> Outcome<Option<PathBuf>> {
     installed(&tools, &wheel).map(Some)
 }
 
-/// Where wheels are made.
+/// The folder for wheels.
 fn folder(root: &Path) -> Outcome<PathBuf> {
     let metadata = process::metadata(&root.join("Cargo.toml"))?;
     Ok(metadata.target_directory.into_std_path_buf().join("python"))
@@ -161,7 +161,7 @@ fn wheel(root: &Path, tools: &Path, folder: &Path, profile: Profile) -> Outcome<
     Ok(wheel)
 }
 
-/// The wheel alone, in an environment that has nothing else, prints a table.
+/// The wheel prints a table in an otherwise empty environment.
 fn first_steps(folder: &Path, wheel: &Path) -> Outcome {
     let fresh = folder.join("fresh");
     let _ = fs::remove_dir_all(&fresh);

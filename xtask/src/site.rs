@@ -1,8 +1,7 @@
-//! `cargo xtask site`: the tree's own pages as a site, made by mdBook. The pages stay where they
-//! are: they are laid out under `target/site` in the order of `docs/SUMMARY.md`, and links to
-//! other files of the tree lead to the repository. Notebooks are executed, and shown with what they
-//! print and draw. In what mdBook makes, every link within the
-//! site must lead somewhere, and the search must find something.
+//! `cargo xtask site`: the tree's own pages as a site, made by mdBook. The pages stay in their
+//! places: they are copied to `target/site` in the order of `docs/SUMMARY.md`, and links to other
+//! files of the tree lead to the repository. Notebooks are executed and shown with their output. In
+//! the finished site every internal link must have a target, and the search must find a page.
 
 mod html;
 mod notebooks;
@@ -15,10 +14,10 @@ use std::process::Command;
 use crate::tidy::tree::Tree;
 use crate::{Failure, Outcome, process};
 
-/// What mdBook is told.
+/// Settings for mdBook.
 const SETTINGS: [(&str, &str); 2] =
     [("book.toml", include_str!("site/book.toml")), ("site.css", include_str!("site/site.css"))];
-/// What the search is asked in the check, and a page that it must find.
+/// The query of the check, and a page that it must find.
 const ASKED: (&str, &str) = ("FQ-CoDel", "reference/algorithms.html");
 
 pub(crate) fn run(root: &Path) -> Outcome {
@@ -61,7 +60,7 @@ fn search(html: &Path, folder: &Path) -> Outcome {
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
         .arg("--dump-dom")
         .arg(format!("file://{}?search={asked}", html.join("index.html").display()));
-    // What it says of buses and drivers that are not there is not about the page.
+    // Its messages about missing buses and drivers do not concern the page.
     let page = browser.output().map_err(|error| cannot(Path::new("chromium"), &error))?;
     let page = String::from_utf8_lossy(&page.stdout);
     let found = html::search_results(&page);

@@ -1,7 +1,7 @@
-//! `cargo xtask soak`: what is too long for every change: the long tests, the site, the packages,
-//! the tables of `docs/guide/slow-bearers.md`, the proxy beside its rivals, fresh worlds, mutated
-//! inputs, each fuzz target for minutes and mutants of the algorithms. A part that fails does not
-//! keep the others from running; the last lines say what came of each.
+//! `cargo xtask soak`: checks that are too long for every change: the long tests, the site, the
+//! packages, the tables of `docs/guide/slow-bearers.md`, the proxy beside its rivals, fresh worlds,
+//! mutated inputs, each fuzz target for minutes and mutants of the algorithms. After a failed part
+//! the others still run; the last lines show the result of each.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::{Failure, Outcome, docs, fuzz, mutate, package, process, site};
 
 /// Seconds for which each fuzz target runs.
 const FUZZ_SECONDS: &str = "300";
-/// For how long fresh worlds are run.
+/// Time for fresh worlds.
 const SWARM: &str = "30m";
 
 struct Part {
@@ -31,7 +31,7 @@ const PARTS: [Part; 10] = [
     Part { name: "mutants of algorithms", run: |root| own(root, &["mutants"]) },
 ];
 
-/// Runs every part, or the one that is named.
+/// Runs every part, or the named one.
 pub(crate) fn run(root: &Path, only: Option<&str>) -> Outcome {
     let chosen: Vec<&Part> =
         PARTS.iter().filter(|part| only.is_none_or(|name| name == part.name)).collect();

@@ -1,8 +1,8 @@
-//! `cargo xtask swarm`: random worlds from fresh seeds, for as long as told.
+//! `cargo xtask swarm`: random worlds from fresh seeds, for a given time.
 //!
 //! The worlds are those of `crates/sim/tests/swarm`, which `cargo test` runs with fixed seeds. Here
-//! the first seed is drawn, and printed. A world that fails is printed with the command that runs
-//! it again, made as small as it fails.
+//! the first seed is random, and printed. A failing world is made as small as possible and printed
+//! with the command that runs it again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> Outcome {
     let options = parse(args)?;
     let mut command = process::cargo(root);
     command.args(["test", "--package", "justfull-sim", "--test", "swarm", "--"]);
-    // A thread for each kind: one that had to wait for another would begin when the time is over.
+    // A thread for each kind: in sequence, a later kind might start after the end of the time.
     command.args([options.test.unwrap_or("random_"), "--nocapture", "--test-threads=4"]);
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     command.env("JUSTFULL_SWARM_SEED", seed.to_string());

@@ -1,8 +1,7 @@
-//! `cargo xtask tidy`: the rules of the house that no compiler checks, each in its own file.
+//! `cargo xtask tidy`: the project's rules that no compiler checks, each in its own file.
 //!
-//! A rule takes what it needs as plain data (crates, files) and returns [`Finding`]s, so that it
-//! can be tested on a few lines of text. Every finding names a file and a line, what is wrong
-//! there, and what is allowed.
+//! A rule takes plain data (crates, files) and returns [`Finding`]s, so that a few lines of text
+//! can test it. Every finding names a file and a line, the mistake, and the allowed form.
 
 pub(crate) mod arrows;
 mod attributes;
@@ -25,7 +24,7 @@ use crate::{Failure, Outcome, process};
 use crates::Crate;
 use tree::Tree;
 
-/// One place where a rule is broken.
+/// One violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     /// Relative to the top of the checkout.
@@ -92,7 +91,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     }
 }
 
-/// The fuzz targets are a workspace of their own, held to the same list of dependencies.
+/// The fuzz targets are a workspace of their own, with the same list of dependencies.
 fn fuzz_crates(root: &Path) -> Outcome<Vec<Crate>> {
     let manifest = root.join("fuzz").join("Cargo.toml");
     if !manifest.exists() {

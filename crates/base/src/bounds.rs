@@ -1,4 +1,4 @@
-//! What a parameter may be: the vocabulary of [`params!`](crate::params).
+//! The allowed values of a parameter: the vocabulary of [`params!`](crate::params).
 
 use crate::doc::ParamDoc;
 use crate::error::ConfigError;
@@ -21,7 +21,7 @@ struct Edge<T> {
 /// A rule in words, and the check for it.
 type Rule<C> = (&'static str, fn(&C) -> bool);
 
-/// What a parameter of type `T` in a configuration `C` may be: a range, a rule, or both.
+/// The allowed values of a parameter of type `T` in a configuration `C`: a range, a rule, or both.
 #[derive(Clone, Debug)]
 pub struct Bounds<C, T> {
     low: Option<Edge<T>>,

@@ -34,7 +34,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What it allows, in words.
+    /// The allowed values, in words.
     #[must_use]
     pub fn allowed(&self) -> String {
         match self {
@@ -49,7 +49,7 @@ impl Form {
     }
 }
 
-/// One setting of an algorithm, as written in a scenario file.
+/// One setting of an algorithm, as a scenario file writes it.
 #[derive(Clone, Debug)]
 pub struct ParamDoc {
     /// Key in the scenario file.
@@ -62,7 +62,7 @@ pub struct ParamDoc {
     pub default: String,
     /// True when it has no default and must be given.
     pub required: bool,
-    /// What it does.
+    /// Its effect.
     pub text: &'static str,
     /// What a scenario file may hold, apart from the bounds.
     pub form: Form,
@@ -72,17 +72,17 @@ pub struct ParamDoc {
     pub high: Option<(f64, bool)>,
 }
 
-/// What an algorithm is.
+/// The description of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodDoc {
     /// Name in scenario files, e.g. `codel`.
     pub name: &'static str,
-    /// What kind of thing it is: `aqm`, `discipline`, `limiter`, `pacer`, `scheduler`,
+    /// The interface that it implements: `aqm`, `discipline`, `limiter`, `pacer`, `scheduler`,
     /// `resource block scheduler`, `congestion control`, `channel`.
     pub kind: &'static str,
     /// One line.
     pub title: &'static str,
-    /// What it does, a paragraph.
+    /// Its behaviour, a paragraph.
     pub text: &'static str,
     /// Sources with sections.
     pub sources: &'static str,

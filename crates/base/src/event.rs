@@ -126,7 +126,7 @@ impl DropReason {
 /// Something that happened at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A packet entered a queue. The backlog is what it found there.
+    /// A packet entered a queue. The backlog does not count the packet itself.
     Enqueued {
         /// Where.
         layer: Layer,
@@ -162,8 +162,8 @@ pub enum Event {
         /// Why.
         reason: DropReason,
     },
-    /// What a slice has lent so far, under a scheduler that lets slices lend. Emitted before the
-    /// slot itself.
+    /// The blocks that a slice has lent so far, under a scheduler that lets slices lend. Emitted
+    /// before the slot itself.
     Quantum {
         /// Index of the slice.
         slice: u16,
@@ -172,9 +172,9 @@ pub enum Event {
     },
     /// The MAC served a slot.
     Slot {
-        /// What the cell could have carried, in the MAC's unit (packets or bytes).
+        /// The amount that the cell could have carried, in the MAC's unit (packets or bytes).
         capacity: u64,
-        /// What it carried.
+        /// The amount that it carried.
         used: u64,
         /// RLC backlog of all bearers before the pull, in packets.
         rlc_packets: u64,

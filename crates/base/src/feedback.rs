@@ -3,38 +3,38 @@
 
 use crate::time::{Duration, Instant};
 
-/// What the MAC reports to a bearer's limiter after each slot. Amounts are in the MAC's unit:
-/// packets or bytes.
+/// The MAC's report to a bearer's limiter after each slot. Amounts are in the MAC's unit: packets
+/// or bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotReport {
     /// When the MAC pulled.
     pub pulled_at: Instant,
     /// Nominal length of a slot.
     pub slot: Duration,
-    /// What the slot offered this bearer: what it used plus its share of what nobody used. A
-    /// bearer alone in its cell is offered the whole slot.
+    /// The amount that the slot offered this bearer: the amount it used plus its share of the
+    /// unused rest. A bearer alone in its cell gets the whole slot.
     pub granted: u64,
-    /// What it sent.
+    /// The amount that it sent.
     pub used: u64,
-    /// What is still in its RLC queue.
+    /// The amount still in its RLC queue.
     pub remaining: u64,
-    /// The most that a slot carries at the current MCS if the bearer has all of it. Where slots
-    /// differ, as LTE's short subframes do, that of the largest; where no MCS is known, that of
-    /// this slot.
+    /// The most that a slot carries at the current MCS if the bearer has all of it. If slots
+    /// differ, as LTE's short subframes do, this is for the largest; if no MCS is known, for this
+    /// slot.
     pub capacity: u64,
     /// True when the bearer could have sent more than it had.
     pub starved: bool,
 }
 
-/// What is known of the next pull when grants follow a fixed schedule.
+/// Facts about the next pull, if grants follow a fixed schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotForecast {
     /// When the MAC will pull next.
     pub next_pull: Instant,
-    /// The most that it takes from this bearer, together with the pulls after it for which the
-    /// asking layer's next poll is too late.
+    /// The most that this pull takes from the bearer, together with later pulls that come before
+    /// the next poll of the layer that calls.
     pub capacity: u64,
-    /// Polls of the asking layer between this one and that pull.
+    /// Polls of that layer between this one and the pull.
     pub polls_left: u32,
     /// Most packets that one poll may move; `u32::MAX` for no limit.
     pub packets_per_poll: u32,
@@ -65,7 +65,7 @@ pub enum CellKind {
     Bytes,
 }
 
-/// What a cell reports of one UE for one period: the part of a radio network information service
+/// A cell's report about one UE for one period: the part of a radio network information service
 /// (ETSI GS MEC 012) that RAPID needs (R22 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RanReport {
@@ -85,7 +85,7 @@ pub struct RanReport {
     pub active_ues: u32,
     /// Blocks given to this UE.
     pub blocks: u64,
-    /// Those of them that carried HARQ retransmissions.
+    /// Blocks among these that carried HARQ retransmissions.
     pub repeats: u64,
     /// Bytes sent to this UE in transport blocks, without retransmissions.
     pub bytes: u64,

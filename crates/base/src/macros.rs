@@ -19,7 +19,7 @@ macro_rules! doc_line {
     };
 }
 
-/// The first argument.
+/// Expands to its first argument.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! first_of {
@@ -40,7 +40,7 @@ macro_rules! held {
     };
 }
 
-/// An expression, beside something that decides whether it is there at all.
+/// Expands to the expression; the type only ties it to a repetition that may be empty.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! beside {

@@ -186,7 +186,8 @@ impl Ticker {
     #[must_use]
     #[inline(always)]
     pub fn first(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
-        // A busy layer asks for the tick after its last one: nothing was skipped, so no search.
+        // A busy layer calls this for the tick after its last one: no tick was skipped, so no
+        // search.
         match self.at(from) {
             Some(at) if at > t || (!strictly && at == t) => (from, at),
             _ if self.lateness == Lateness::Exact => self.search_exact(from, t, strictly),
@@ -200,7 +201,8 @@ impl Ticker {
         whole(fraction(t.since(Instant::ZERO + self.phase).as_nanos()) / self.period_ns)
     }
 
-    /// Apart from the other laws, whose hashes take registers that it would save and restore.
+    /// A function of its own: the hashes of the other laws take registers, which a call must save
+    /// and restore.
     #[inline(never)]
     fn search_exact(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
         let k = self.number_at(t).max(from);

@@ -1,18 +1,18 @@
-//! Which jobs are made together: short ones of a scenario and a method share a part.
+//! Groups jobs into parts: short ones of a scenario and a method share a part.
 
 use crate::dataset::Dataset;
 use crate::ledger::{MOST, Stretch};
 use crate::plan::{Campaign, Case};
 use std::collections::BTreeMap;
 
-/// Which cases are made.
+/// The cases to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those of methods in Python and all others.
+    /// All cases.
     All,
-    /// Those of methods in Python.
+    /// Cases of methods in Python.
     Python,
-    /// All others.
+    /// Cases of other methods.
     Native,
 }
 
@@ -22,21 +22,21 @@ impl Which {
     }
 }
 
-/// What is open, to be taken batch by batch, and what is known of the time that jobs take.
+/// Open jobs, to be taken in batches, and known durations of jobs.
 #[derive(Debug)]
 pub struct Batches {
-    /// For each case the number of its scenario and method.
+    /// For each case the number of its scenario and method, its kind.
     kinds: Vec<usize>,
     /// Index of the case and its open seeds; the next is the last.
     left: Vec<(usize, Stretch)>,
     /// CPU time of a job of each case in ns; 0 before the first.
     of_case: Vec<u64>,
-    /// The same for the latest of each scenario and method.
+    /// CPU time of the latest job of each kind.
     of_kind: Vec<u64>,
 }
 
 impl Batches {
-    /// Nothing yet; what `dataset` knows of the time that jobs take.
+    /// No open jobs yet; durations are taken from `dataset`.
     #[must_use]
     pub fn new(campaign: &Campaign, dataset: &Dataset) -> Self {
         let mut numbers = BTreeMap::new();
@@ -53,8 +53,8 @@ impl Batches {
         batches
     }
 
-    /// Takes what is open of these cases, and says whether there is anything. With a target, what
-    /// was made since the last time decides.
+    /// Takes the open jobs of these cases, and returns whether there is any. With a target, the
+    /// jobs made since the last call decide.
     pub fn fill(&mut self, campaign: &Campaign, dataset: &Dataset, which: Which) -> bool {
         self.left.clear();
         let cases = campaign.cases.iter().enumerate();
@@ -70,14 +70,14 @@ impl Batches {
                 }
             }
         }
-        // Those that may share a part stand together, otherwise in the order of the cases.
+        // Jobs that may share a part stand together, otherwise in the order of the cases.
         self.left.sort_by_key(|(case, _)| self.kinds[*case]);
         self.left.reverse();
         !self.left.is_empty()
     }
 
-    /// The next batch: jobs of one scenario and method that take about `part_ns` of CPU together,
-    /// and a single one as long as nothing is known of them; at most 1000.
+    /// The next batch: jobs of one scenario and method that take about `part_ns` of CPU together.
+    /// While their duration is unknown, a single job. At most 1000.
     pub fn next(&mut self, part_ns: u64) -> Option<Vec<Stretch>> {
         let kind = self.kinds[self.left.last()?.0];
         let (mut batch, mut jobs, mut ns) = (Vec::new(), 0, 0);

@@ -21,21 +21,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is known of one case.
+/// The state of one case.
 #[derive(Clone, Debug, Default)]
 struct Known {
     done: BTreeSet<u64>,
     failed: BTreeMap<u64, String>,
-    /// The target's metric of those that are done, where the campaign has a target.
+    /// The target's metric of each finished job, if the campaign has a target.
     values: BTreeMap<u64, f64>,
 }
 
-/// How far a campaign is.
+/// The progress of a campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Cases.
     pub cases: usize,
-    /// Jobs that are wanted.
+    /// Planned jobs.
     pub jobs: u64,
     /// Jobs with rows.
     pub done: u64,
@@ -43,14 +43,14 @@ pub struct Tally {
     pub failed: Vec<String>,
     /// Parts.
     pub parts: usize,
-    /// Their bytes.
+    /// Bytes of all parts.
     pub bytes: u64,
     /// Seconds of CPU that the jobs took.
     pub cpu_s: f64,
 }
 
 impl Tally {
-    /// Jobs that are still to be made.
+    /// Jobs that still have to be made.
     #[must_use]
     pub fn open(&self) -> u64 {
         self.jobs.saturating_sub(self.done + self.failed.len() as u64)
@@ -61,30 +61,31 @@ impl Tally {
 pub struct Dataset {
     path: PathBuf,
     ledger: Option<Ledger>,
-    /// Metric and flow of the target, where there is one.
+    /// Metric and flow of the target, if there is one.
     target: Option<(String, String)>,
     known: BTreeMap<Id, Known>,
     parts: BTreeMap<String, Part>,
-    /// Lines of the ledger that are damaged and stay so, for it is only looked at.
+    /// Damaged lines of the ledger that are not repaired, since the folder is opened for reading.
     damaged: usize,
     /// True when the folder has a ledger.
     begun: bool,
-    /// What was mended when it was opened, or is to be mended, in words.
+    /// In words: damage that was repaired when it was opened, or has to be repaired.
     pub mended: Vec<String>,
 }
 
 impl Dataset {
     /// Opens the folder at `path` for writing, or makes it. Parts that a killed process left
-    /// without a line in the ledger are taken; those whose files are missing or damaged are put
-    /// aside, and their jobs are made again. Files that are none of the dataset's stay as they are.
+    /// without a line in the ledger are adopted. If a part's file is missing or damaged, it is put
+    /// aside, and its jobs are made again. Files that do not belong to the dataset stay as they
+    /// are.
     ///
     /// # Errors
-    /// When it has other files and is no dataset, another process writes it, another version has
+    /// The folder has other files and is no dataset, another process writes it, another version has
     /// made it, or the disk fails.
     pub fn open(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
         folder::admit(path)?;
         fs::create_dir_all(path).map_err(|what| Failure::disk(path, what))?;
-        // The ledger is first: with it the folder is known as a dataset.
+        // The ledger is written first: it marks the folder as a dataset.
         let (ledger, lines, damaged) = Ledger::open(path)?;
         fs::create_dir_all(path.join(PARTS)).map_err(|what| Failure::disk(path, what))?;
         let mut dataset = Self::of(path, campaign, lines);
@@ -102,10 +103,10 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Looks at the folder at `path`.
+    /// Opens the folder at `path` for reading.
     ///
     /// # Errors
-    /// When another version has made it, or it cannot be read.
+    /// Another version has made it, or it cannot be read.
     pub fn look(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
         let (lines, damaged) = Ledger::look(path)?;
         let mut dataset = Self::of(path, campaign, lines);
@@ -118,7 +119,7 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// The parts and failed jobs that `lines` tell of.
+    /// The parts and failed jobs in `lines`.
     fn of(path: &Path, campaign: &Campaign, lines: Vec<Line>) -> Self {
         let target = campaign.target.as_ref();
         let mut dataset = Self {
@@ -215,11 +216,11 @@ impl Dataset {
         Ok(())
     }
 
-    /// Keeps what [`make_part`](crate::run::make_part) returned, wherever it was made. A part whose
-    /// jobs are there already is put aside: a worker that was thought dead may come back.
+    /// Keeps the result of [`make_part`](crate::run::make_part), on whatever machine it was made.
+    /// If the part's jobs are there already, it is put aside: a worker that seemed dead may return.
     ///
     /// # Errors
-    /// When it is nothing of that kind, or the disk fails.
+    /// It is no such result, or the disk fails.
     pub fn record(&mut self, lines: &str) -> Result<(), Failure> {
         let mut kept = Vec::new();
         for text in lines.lines() {
@@ -255,8 +256,8 @@ impl Dataset {
         self.parts = parts;
     }
 
-    /// The target's metric of the jobs of `part`, from its line, or from its rows if its line tells
-    /// another or none.
+    /// The target's metric of the jobs of `part`, from its line, or from its rows if its line has
+    /// another target or none.
     fn read_values_of(&mut self, part: &Part) {
         let Some((metric, flow)) = &self.target else { return };
         let values = match part.target == self.target {
@@ -273,7 +274,7 @@ impl Dataset {
         self.parts.values().map(|part| (&*part.jobs, part.cpu_s))
     }
 
-    /// True when the folder is a dataset, though perhaps one without a part.
+    /// True if the folder is a dataset, even without a part.
     pub(crate) const fn is_begun(&self) -> bool {
         self.begun
     }
@@ -284,9 +285,9 @@ impl Dataset {
         &self.path
     }
 
-    /// Seeds that `case` should have: those of the campaign, or with a target as many as what is
-    /// known of it asks for. The same values give the same number, so that it does not matter when
-    /// and by how many threads they were made.
+    /// Number of seeds that `case` should have: the campaign's, or with a target the number that
+    /// the known values require. The same values give the same number, at any time and with any
+    /// number of threads.
     pub(crate) fn seeds_of(&self, campaign: &Campaign, case: &Case) -> u64 {
         let Some(target) = &campaign.target else { return campaign.seeds() };
         let mut seeds = target.least;
@@ -305,8 +306,8 @@ impl Dataset {
         }
     }
 
-    /// Number of jobs that are open, and the seconds that they simulate. With a target there may be
-    /// more when these are made.
+    /// Number of open jobs, and the seconds that they simulate. With a target there may be more
+    /// when these are made.
     #[must_use]
     pub fn open_work(&self, campaign: &Campaign) -> (usize, f64) {
         campaign.cases.iter().fold((0, 0.0), |(jobs, all_s), case| {
@@ -333,11 +334,11 @@ impl Dataset {
         known.map_or_else(Vec::new, |known| known.values.range(all).map(|(_, v)| *v).collect())
     }
 
-    /// The rows of all jobs of `campaign` that are made, of the columns that say whose a row is and
-    /// of those called `columns`.
+    /// The rows of all finished jobs of `campaign`. They have the columns that identify a row, and
+    /// those in `columns`.
     ///
     /// # Errors
-    /// A part is not what was written, or a line of the ledger is damaged.
+    /// A part's file has changed, or a line of the ledger is damaged.
     pub fn rows(&self, campaign: &Campaign, columns: &[&str]) -> Result<Folder, Failure> {
         self.check_ledger()?;
         let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
@@ -375,7 +376,7 @@ impl Dataset {
         }
     }
 
-    /// Refuses a ledger of which lines are damaged: nobody knows what is missing.
+    /// Refuses a ledger with damaged lines, since the missing parts are unknown.
     fn check_ledger(&self) -> Result<(), Failure> {
         let Some(lines) = self.damage() else { return Ok(()) };
         let (file, allowed) = (self.path.join(ledger::NAME), "a whole ledger; run it again");
@@ -387,10 +388,10 @@ impl Dataset {
         Failure::wrong(&file, "", "not what was written", allowed)
     }
 
-    /// The files of all parts, each of which is what was written.
+    /// The files of all parts, after a check that they are unchanged.
     ///
     /// # Errors
-    /// One is not, or a line of the ledger is damaged.
+    /// A file has changed, or a line of the ledger is damaged.
     pub fn files(&self) -> Result<Vec<PathBuf>, Failure> {
         self.check_ledger()?;
         let whole = |part: &Part| match part::is_whole(&self.path, part) {
@@ -400,7 +401,7 @@ impl Dataset {
         self.parts.values().map(whole).collect()
     }
 
-    /// How far `campaign` is.
+    /// The progress of `campaign`.
     #[must_use]
     pub fn tally(&self, campaign: &Campaign) -> Tally {
         let mut tally = Tally {
@@ -442,7 +443,7 @@ fn with_rows(part: &Part) -> impl Iterator<Item = (Id, u64)> {
     part.each().filter(|(_, _, has_rows)| *has_rows).map(|(case, seed, _)| (case, seed))
 }
 
-/// Adds the jobs of `part` to what is known.
+/// Adds the jobs of `part` to `known`.
 fn count(known: &mut BTreeMap<Id, Known>, part: &Part) {
     for (case, seed) in with_rows(part) {
         let known = known.entry(case).or_default();
@@ -457,7 +458,7 @@ fn count(known: &mut BTreeMap<Id, Known>, part: &Part) {
     }
 }
 
-/// Half width of the interval as a part of the mean; infinite as long as nothing is known.
+/// Half width of the interval as a part of the mean; infinite while unknown.
 fn half_width(values: &[f64]) -> f64 {
     match Summary::of(values).and_then(|summary| Some((summary.ci95?, summary.mean.abs()))) {
         Some((0.0, _)) => 0.0,

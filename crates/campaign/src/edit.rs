@@ -5,8 +5,7 @@ use justfull_scenario::Axis;
 use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-/// What a campaign gets besides what it has. Its cases stay what they are, so that what was made
-/// of them is not made again.
+/// Additions to a campaign. Its cases do not change, so that their jobs are not made again.
 #[derive(Clone, Debug, Default)]
 pub struct Addition {
     /// Number of seeds of each case, instead of the present one.
@@ -20,10 +19,10 @@ pub struct Addition {
 }
 
 impl Addition {
-    /// `text`, the content of `file`, with the addition; all else stays as it is, comments too.
+    /// `text`, the content of `file`, with the addition; the rest, with its comments, stays.
     ///
     /// # Errors
-    /// What the campaign lacks so that it could be added to.
+    /// The part that the campaign lacks for this addition.
     pub fn to(&self, text: &str, file: &Path) -> Result<String, Failure> {
         let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
             Failure::wrong(file, "", error.message(), "a campaign in TOML")
@@ -71,7 +70,7 @@ impl Addition {
     }
 }
 
-/// Sets `number` to `to`; otherwise what was found, and what is allowed.
+/// Sets `number` to `to`; on failure returns the found value and the allowed ones.
 fn raise(number: Option<&mut Item>, to: u64) -> Result<(), (String, String)> {
     let is_there = number.and_then(|item| Some((item.as_integer()?, item)));
     let Some((present, item)) = is_there else {
@@ -89,7 +88,7 @@ fn raise(number: Option<&mut Item>, to: u64) -> Result<(), (String, String)> {
     Ok(())
 }
 
-/// Adds those of `values` that `list` does not have.
+/// Adds the `values` that `list` does not have.
 fn add(list: &mut Array, values: Vec<Value>) {
     let plain = |value: &Value| {
         let mut value = value.clone();

@@ -1,4 +1,4 @@
-//! Why a campaign cannot go on.
+//! Errors that stop a campaign.
 
 use justfull_report::export::ExportError;
 use justfull_scenario::ScenarioError;
@@ -6,18 +6,18 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a campaign cannot go on. What is made stays.
+/// Why a campaign cannot continue. Finished jobs stay.
 #[derive(Debug)]
 pub enum Failure {
-    /// A value of a file is none of what is allowed.
+    /// A value in a file is not an allowed one.
     Wrong {
         /// The file.
         file: PathBuf,
         /// The field; may be empty.
         field: String,
-        /// What was found.
+        /// The found value.
         found: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// A scenario is wrong.
@@ -27,7 +27,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// `found` stands in `field` of `file`, where `allowed` is.
+    /// `file` has `found` in `field`; allowed is `allowed`.
     #[must_use]
     pub fn wrong(file: &Path, field: &str, found: &str, allowed: &str) -> Self {
         Self::Wrong {

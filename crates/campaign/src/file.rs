@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Value;
 
-/// As it is written.
+/// A campaign's file in its written form.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CampaignFile {
@@ -32,10 +32,10 @@ pub(crate) struct CampaignFile {
     /// Number of seeds of each case.
     #[serde(default)]
     pub(crate) seeds: Option<u64>,
-    /// The first of them.
+    /// The first seed.
     #[serde(default = "one")]
     pub(crate) first_seed: u64,
-    /// How sure to be, instead of a number of seeds.
+    /// The required precision, instead of a number of seeds.
     #[serde(default)]
     pub(crate) target: Option<Target>,
     /// Most time of CPU that a job may take.
@@ -50,11 +50,11 @@ pub(crate) struct CampaignFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PythonMethod {
-    /// File that has the class; as written, beside the campaign's.
+    /// File with the class; as written, relative to the campaign's file.
     pub file: PathBuf,
     /// Name of the class.
     pub class: String,
-    /// The method whose settings it takes; the class must have the same.
+    /// The method whose settings it uses; the class must name the same one.
     #[serde(default = "vanilla")]
     pub base: String,
     /// Its own settings, as `--set`.

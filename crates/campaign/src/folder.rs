@@ -1,8 +1,8 @@
 //! The folder of a dataset: its owner, and the files that belong to the dataset.
 //!
-//! Only what is proved to be the dataset's is removed or renamed: the folder by its ledger or by
-//! what names its campaign, a file by its place and name, and a part without a line in the ledger
-//! by what it says of itself.
+//! Only a proven part of the dataset is removed or renamed. The proof for the folder is its ledger
+//! or the file that names its campaign; for a file, its place and name; for a part without a line
+//! in the ledger, its own content.
 
 use crate::failure::Failure;
 use crate::ledger::{self, Ledger, METHOD, PARTS, SCENARIO};
@@ -18,10 +18,10 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Where a dataset says whose it is.
+/// The file that names the dataset's campaign.
 const ORIGIN: &str = "campaign.json";
 
-/// What the folder knows of the campaign that made it, for those who name the folder.
+/// The folder's record of its campaign.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Origin {
@@ -56,7 +56,7 @@ pub(crate) fn admit(path: &Path) -> Result<(), Failure> {
         let allowed = "what the dataset's first run wrote; remove it or take another folder";
         return Err(Failure::wrong(&origin, "", "another file", allowed));
     }
-    // A process that was killed at once leaves no more than the beginning of these.
+    // A process killed at its start leaves only the beginning of these.
     let is_empty = fs::read_dir(&parts).is_ok_and(|mut entries| entries.next().is_none());
     let is_bare = |name: &OsString| *name == *ledger::NAME || *name == *PARTS && is_empty;
     match names.iter().find(|name| !is_bare(name)) {
@@ -69,7 +69,7 @@ pub(crate) fn admit(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Notes in the dataset's folder `path` whose it is.
+/// Writes the name of its campaign into the dataset's folder `path`.
 pub(crate) fn name(path: &Path, campaign: &Campaign) -> Result<(), Failure> {
     let file = std::path::absolute(&campaign.file).unwrap_or_else(|_| campaign.file.clone());
     if campaign_of(path).as_ref() == Some(&file) {
@@ -92,7 +92,7 @@ pub(crate) fn put_aside(path: &Path, name: &str, why: &str) -> Result<(), Failur
     for to in aside {
         match renameat_with(CWD, &place, CWD, &to, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
-            // The file system cannot look and rename at once.
+            // The file system cannot check and rename in one step.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.exists() => {}
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 return fs::rename(&place, to).map_err(|what| Failure::disk(&place, what));
@@ -104,7 +104,7 @@ pub(crate) fn put_aside(path: &Path, name: &str, why: &str) -> Result<(), Failur
 }
 
 /// The parts of the dataset in the folder `path` with their sizes, by their names from that folder.
-/// What killed processes left of them is removed; all else is passed over.
+/// Removes unfinished parts of killed processes and ignores other files.
 pub(crate) fn files(path: &Path) -> Result<BTreeMap<String, u64>, Failure> {
     let mut found = BTreeMap::new();
     let is_ours = |name: &OsStr| name.to_str().is_some_and(ledger::is_part);

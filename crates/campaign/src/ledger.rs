@@ -1,9 +1,9 @@
 //! The ledger of a dataset: one line of JSON for each part and each failed job, appended and
 //! synced.
 //!
-//! Each line ends with a checksum of itself. A line that a killed process left half written is cut
-//! off, and one that was damaged later is left out: what it told is found again, or made again. One
-//! process writes at a time: the kernel's lock on the file ends with it.
+//! Each line ends with its own checksum. If a killed process left half a line, it is cut off. A
+//! line that was damaged later is left out, and its content is found or made again. One process
+//! writes at a time: it holds a lock on the file, which the kernel releases with its end.
 
 use crate::failure::Failure;
 use crate::plan::Id;
@@ -23,16 +23,16 @@ pub(crate) const NAME: &str = "ledger.jsonl";
 /// Folder of all parts in the dataset's.
 pub(crate) const PARTS: &str = "parts";
 
-/// Most jobs of a part; a bound on memory and on what a fault costs.
+/// Most jobs of a part; it bounds memory and the loss by a fault.
 pub(crate) const MOST: u64 = 1000;
 
-/// Bytes of a first line, and more.
+/// More bytes than a first line has.
 const LONGEST_BEGIN: u64 = 4096;
 
 /// Version of its format.
 const FORMAT: u32 = 2;
 
-/// What stands before a line's checksum.
+/// The text before a line's checksum.
 const SUM: &str = ",\"sum\":\"";
 
 /// A line.
@@ -55,7 +55,7 @@ pub(crate) enum Line {
         /// Its file.
         file: String,
     },
-    /// A job has failed, and so have all that would share its part.
+    /// A job has failed, and all jobs that would share its part.
     Failed(FailedJob),
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct FailedJob {
     pub(crate) case: Id,
     /// Seed.
     pub(crate) seed: u64,
-    /// What went wrong.
+    /// The error.
     pub(crate) error: String,
 }
 
@@ -81,7 +81,7 @@ pub struct Stretch {
     pub to: u64,
 }
 
-/// A part of the dataset: jobs of one scenario under one method.
+/// A part of the dataset: jobs of one scenario and one method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Part {
     /// Its jobs, in the order of its rows.
@@ -93,12 +93,12 @@ pub(crate) struct Part {
     /// SHA-256 of its content, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) sha256: String,
-    /// Seconds of CPU that its jobs took; 0 when nobody knows any more.
+    /// Seconds of CPU that its jobs took; 0 if unknown.
     pub(crate) cpu_s: f64,
-    /// Jobs among them that failed, and so have no rows.
+    /// Jobs among them that failed and have no rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) failed: Vec<FailedJob>,
-    /// The target's metric and flow, where there is a target.
+    /// The target's metric and flow, if there is a target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) target: Option<(String, String)>,
     /// The target's metric of each other job.
@@ -107,7 +107,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// False for what no process of this program writes: the checksum of a line has no key.
+    /// False if no process of this program can have written it; the checksum of a line has no key.
     pub(crate) fn is_sound(&self) -> bool {
         let jobs = |stretch: &Stretch| stretch.to.checked_sub(stretch.from)?.checked_add(1);
         let all = self.jobs.iter().try_fold(0_u64, |all, one| all.checked_add(jobs(one)?));
@@ -132,7 +132,7 @@ fn is_place(name: &str) -> bool {
     scenario.starts_with(SCENARIO) && method.starts_with(METHOD) && is_part(file)
 }
 
-/// What the names of folders in [`PARTS`] begin with, and of those in them.
+/// Prefixes of the names of folders in [`PARTS`], and of the folders in these.
 pub(crate) const SCENARIO: &str = "scenario=";
 pub(crate) const METHOD: &str = "method=";
 
@@ -148,7 +148,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the ledger in `folder`, or begins it, and returns its lines and how many are left out.
+    /// Opens the ledger in `folder`, or begins it; returns its lines and the number of damaged
+    /// ones.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Vec<Line>, usize), Failure> {
         let path = folder.join(NAME);
         let disk = |what| Failure::disk(&path, what);
@@ -180,8 +181,8 @@ impl Ledger {
         Ok((ledger, content.lines, content.damaged.len()))
     }
 
-    /// True when the folder has a ledger whose first line says so, of whatever version. One that is
-    /// empty, or cut within that line, says of no folder what it is.
+    /// True if the folder has a ledger with the first line of any version. An empty ledger, or one
+    /// cut within that line, does not identify the folder.
     pub(crate) fn is_begun(folder: &Path) -> Result<bool, Failure> {
         let path = folder.join(NAME);
         let mut start = Vec::new();
@@ -197,8 +198,8 @@ impl Ledger {
         Ok(first.is_some_and(|first| format_of(first).is_some()))
     }
 
-    /// The lines of the ledger in `folder` and how many are damaged, for reading alone; none when
-    /// there is none.
+    /// The lines of the ledger in `folder`, and the number of damaged ones, only for reading; none
+    /// if there is no ledger.
     pub(crate) fn look(folder: &Path) -> Result<(Vec<Line>, usize), Failure> {
         let path = folder.join(NAME);
         let mut bytes = Vec::new();
@@ -221,19 +222,20 @@ impl Ledger {
         let before = self.file.metadata().map(|found| found.len());
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|what| {
-            // A full disk may have taken a part of it; what cannot be cut is cut at the next start.
+            // A full disk may hold a part of a line; if it cannot be cut now, the next start cuts
+            // it.
             let _ = before.and_then(|bytes| self.file.set_len(bytes));
             Failure::disk(&self.path, what)
         })
     }
 }
 
-/// A ledger is a file of the folder itself: no link is followed, and no pipe waited for.
+/// Flags to open the ledger: a symbolic link is not followed, and a pipe does not block.
 fn own_flags() -> i32 {
     (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
 }
 
-/// Writes blanks in the place of each of `lines`, the offset and length of a damaged one.
+/// Overwrites damaged `lines`, each with its offset and length, with blanks.
 fn blank(path: &Path, lines: &[(usize, usize)]) -> io::Result<()> {
     if lines.is_empty() {
         return Ok(());
@@ -251,7 +253,7 @@ fn begin() -> String {
     text(&[Line::Begin { ledger: FORMAT, version, source }])
 }
 
-/// `lines` as the ledger holds them.
+/// `lines` in the ledger's form.
 pub(crate) fn text(lines: &[Line]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -262,12 +264,12 @@ pub(crate) fn text(lines: &[Line]) -> String {
     text
 }
 
-/// Checksum of a line's text before it.
+/// Checksum of a line's text.
 fn sum(body: &str) -> String {
     Sha256::digest(body.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The line that `text` holds; none if it is damaged.
+/// The line in `text`; none if it is damaged.
 pub(crate) fn line(text: &str) -> Option<Line> {
     let (body, end) = text.rsplit_once(SUM)?;
     let whole = end.strip_suffix("\"}")? == sum(body);
@@ -282,7 +284,7 @@ fn is_sound(line: &Line) -> bool {
     }
 }
 
-/// What a ledger holds.
+/// The content of a ledger.
 struct Content {
     lines: Vec<Line>,
     /// Bytes up to the last end of a line.
@@ -307,7 +309,7 @@ impl Content {
             }
         }
         let cut = &bytes[content.whole..];
-        // Before its first line is whole, nothing else says whose a file is.
+        // Without a complete first line, only its beginning identifies the file.
         if content.whole == 0 && !begin().starts_with(&String::from_utf8_lossy(cut).into_owned()) {
             return Err(no_beginning(cut, path));
         }
@@ -330,7 +332,7 @@ impl Content {
     }
 }
 
-/// The first line, `found`, says of no format that this program writes.
+/// The error for a first line, `found`, without a known format.
 fn no_beginning(found: &[u8], path: &Path) -> Failure {
     match format_of(found).filter(|format| *format != FORMAT) {
         Some(format) => other_format(&format.to_string(), path),
@@ -342,7 +344,7 @@ fn no_beginning(found: &[u8], path: &Path) -> Failure {
     }
 }
 
-/// The format that the first line of a ledger says.
+/// The format in the first line of a ledger.
 fn format_of(line: &[u8]) -> Option<serde_json::Value> {
     let first: serde_json::Value = serde_json::from_slice(line).ok()?;
     first.get("ledger").cloned()

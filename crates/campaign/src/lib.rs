@@ -3,7 +3,7 @@
 //! A [`Campaign`] is read from a file. Its *cases* are a scenario at one point of its grid under
 //! one method; a *job* is a case with a seed. A job's name is a hash of the resolved world with the
 //! content of its traces, the seed, the program's version and its source. [`dataset::Dataset`] is
-//! the folder of results: [`run::run`] makes what it lacks, and may be killed at any time.
+//! the folder of results: [`run::run`] makes the missing jobs, and may be killed at any time.
 //!
 //! A door: it plans and keeps. No algorithm lives here.
 #![forbid(unsafe_code)]
@@ -31,5 +31,5 @@ pub use plan::{Campaign, Case, Id};
 /// Version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Hash of the source that decides results, in hexadecimal digits.
+/// Hash of the source that determines results, in hexadecimal digits.
 pub const SOURCE: &str = env!("JUSTFULL_SOURCE");

@@ -26,7 +26,8 @@ const LARGEST: Limit = Limit(1 << 30);
 /// Key of a part's description in its metadata.
 const KEY: &str = "justfull.part";
 
-/// The folder and name of the part of `jobs`, from the dataset's: the same jobs have the same one.
+/// The folder and name of the part of `jobs`, from the dataset's folder; equal jobs have equal
+/// names.
 fn place(campaign: &Campaign, jobs: &[Stretch]) -> Option<(String, Id)> {
     let case = &campaign.cases[campaign.index(jobs.first()?.case)?];
     let scenario = as_file_name(&campaign.scenarios[case.scenario].name);
@@ -39,8 +40,8 @@ fn place(campaign: &Campaign, jobs: &[Stretch]) -> Option<(String, Id)> {
     Some((folder, Id::of(hash)))
 }
 
-/// Writes `results`, those of the jobs of `part` by its stretches, which names no file yet. What is
-/// in the file follows from the jobs alone.
+/// Writes `results` of the jobs of `part` in its order; `part` names no file yet. The content of
+/// the file depends only on the jobs.
 pub(crate) fn write(
     dataset: &Path,
     campaign: &Campaign,
@@ -77,7 +78,7 @@ pub(crate) fn write(
             parts: None,
         });
     }
-    // How long it took differs from time to time.
+    // The CPU time differs from run to run, so it is left out.
     let told = Part { cpu_s: 0.0, ..part.clone() };
     let about = serde_json::to_string(&told).unwrap_or_default();
     let facts = vec![(KEY.to_string(), about), ("justfull.source".to_string(), SOURCE.into())];
@@ -95,19 +96,19 @@ fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// True when the file of `part` in `dataset` is what was written.
+/// True if the file of `part` in `dataset` is unchanged.
 pub(crate) fn is_whole(dataset: &Path, part: &Part) -> bool {
     content(dataset, part).is_some()
 }
 
-/// The file of `part` in `dataset`; none unless it is what was written.
+/// The file of `part` in `dataset`; none if it has changed.
 fn content(dataset: &Path, part: &Part) -> Option<Bytes> {
     let bytes = read_capped(&dataset.join(&part.file), Limit(part.bytes)).ok()?;
     (hash(&bytes) == part.sha256).then(|| bytes.into())
 }
 
 /// The part in the file `name` of `dataset`, which has no line in the ledger; none if it is no
-/// whole part of this program's. Every row is read.
+/// complete part of this program. Reads every row.
 pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
     let bytes = Bytes::from(read_capped(&dataset.join(name), LARGEST).ok()?);
     let reader = SerializedFileReader::new(bytes.clone()).ok()?;
@@ -127,7 +128,7 @@ pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
 }
 
 /// Calls `each` for every row of `part` in `dataset`, with the number of its job in the part and
-/// its fields in `columns`; none when its file is not what was written.
+/// its fields in `columns`; none if its file has changed.
 pub(crate) fn rows(
     dataset: &Path,
     part: &Part,
@@ -155,7 +156,7 @@ pub(crate) fn rows(
 }
 
 /// `metric` of `flow` in each job with rows of `part` in `dataset`, in the order of the rows; none
-/// when its file is not what was written.
+/// if its file has changed.
 pub(crate) fn values(
     dataset: &Path,
     part: &Part,

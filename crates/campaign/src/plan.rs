@@ -1,4 +1,4 @@
-//! What a campaign consists of: cases and jobs, each with a name that says what it is.
+//! The cases and jobs of a campaign, each with a name that identifies its content.
 
 use crate::failure::Failure;
 use crate::file::{CampaignFile, PythonMethod, Target};
@@ -93,7 +93,7 @@ impl Case {
     }
 }
 
-/// Feeds what is formatted to a hash.
+/// Adds formatted text to a hash.
 struct Hashed<'a>(&'a mut Sha256);
 
 impl fmt::Write for Hashed<'_> {
@@ -118,11 +118,11 @@ pub struct Campaign {
     pub cases: Vec<Case>,
     /// First seed of each case.
     pub first_seed: u64,
-    /// How sure to be, if that decides the number of seeds.
+    /// The required precision, if it decides the number of seeds.
     pub target: Option<Target>,
     /// Most time of CPU that a job may take; a longer one fails.
     pub job_limit: Option<Duration>,
-    /// Its methods in Python, by name; their files as one opens them.
+    /// Its methods in Python, by name; their files with openable paths.
     pub python: BTreeMap<String, PythonMethod>,
     seeds: u64,
     /// Indices of cases.
@@ -133,7 +133,7 @@ impl Campaign {
     /// Reads the campaign in `path`. Traces that do not ship are read from `data_dir`.
     ///
     /// # Errors
-    /// What is wrong with the campaign or one of its scenarios.
+    /// A mistake in the campaign or one of its scenarios.
     pub fn load(path: &Path, data_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let text = Scenario::text_of(path).map_err(|mut error| {
             error.allowed = "a readable file of a campaign".into();
@@ -145,7 +145,7 @@ impl Campaign {
     /// Reads the campaign in `text`, the content of `path`, as [`Campaign::load`] does.
     ///
     /// # Errors
-    /// What is wrong with the campaign or one of its scenarios.
+    /// A mistake in the campaign or one of its scenarios.
     pub fn parse(text: &str, path: &Path, data_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let file = CampaignFile::read(text, path)?;
         let mut scenarios: Vec<Scenario> = Vec::new();
@@ -186,7 +186,7 @@ impl Campaign {
         Ok(campaign)
     }
 
-    /// Index of the case called `id`; none if it has none.
+    /// Index of the case named `id`, if there is one.
     #[must_use]
     pub fn index(&self, id: Id) -> Option<usize> {
         self.indices.get(&id).copied()
@@ -198,7 +198,7 @@ impl Campaign {
         self.scenarios[case.scenario].base.duration.as_secs_f64()
     }
 
-    /// Its method, if that is in Python.
+    /// Its method, if it is in Python.
     #[must_use]
     pub fn python_of(&self, case: &Case) -> Option<&PythonMethod> {
         self.python.get(&case.method)
@@ -218,7 +218,7 @@ impl Campaign {
             .flat_map(move |case| seeds.clone().map(move |seed| (case, seed, case.job(seed))))
     }
 
-    /// The flow of the target must be one of each world.
+    /// The flow of the target must be in each world.
     fn target_fits(&self, file: &Path, world: &WorldConfig) -> Result<(), Failure> {
         let Some(Target { flow, .. }) = &self.target else { return Ok(()) };
         if world.flows.iter().any(|known| *known.name == **flow) {
@@ -251,12 +251,13 @@ impl Campaign {
             short_enough(file, "scenarios", &scenario.name)?;
             for job in scenario.jobs() {
                 short_enough(file, "methods", &job.method)?;
-                // The seed is the job's; all else of the world is the case's, traces included.
+                // The seed belongs to the job; all else of the world belongs to the case, traces
+                // included.
                 let world = scenario.world(&Job { seed: 0, ..job.clone() })?;
                 self.target_fits(file, &world)?;
                 let mut hash = Sha256::new();
                 hash.update(format!("justfull {VERSION} {SOURCE}\n").as_bytes());
-                // What its rows say of it besides.
+                // Further content of its rows.
                 let (label, x) = (scenario.label(job.point), scenario.x(job.point));
                 let _ = writeln!(Hashed(&mut hash), "{label:?} {x:?} {}", scenario.grid(job.point));
                 // The hash takes everything.
@@ -278,10 +279,10 @@ impl Campaign {
     }
 }
 
-/// Most bytes of a name that a folder of parts has.
+/// Most bytes in the name of a folder of parts.
 const LONGEST_NAME: usize = 200;
 
-/// Refuses a name that no folder can have, before anything is made.
+/// Refuses a name that no folder can have, before any work.
 fn short_enough(file: &Path, field: &str, name: &str) -> Result<(), Failure> {
     let bytes = as_file_name(name).len();
     if bytes <= LONGEST_NAME {
@@ -292,7 +293,7 @@ fn short_enough(file: &Path, field: &str, name: &str) -> Result<(), Failure> {
     Err(Failure::wrong(file, field, &found, &format!("at most {LONGEST_NAME}")))
 }
 
-/// The scenario `name` as `file` wants it.
+/// The scenario `name`, with the settings of `file`.
 fn read(
     name: &str,
     path: &Path,

@@ -1,4 +1,4 @@
-//! The page of a dataset, and what it shows.
+//! The page of a dataset, and its content.
 
 use crate::dataset::{Dataset, Tally};
 use crate::failure::Failure;
@@ -12,10 +12,10 @@ use justfull_scenario::Scenario;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-/// The columns called `names`; without a name the target's, if there is one, and the usual ones.
+/// The columns in `names`; if that is empty, the target's, if there is one, and the usual ones.
 ///
 /// # Errors
-/// There is no such column: what is like it.
+/// There is no such column; the error suggests similar ones.
 pub fn columns(
     campaign: &Campaign,
     names: &[String],
@@ -39,7 +39,7 @@ pub fn columns(
 /// `folder`, its rows. Returns the file.
 ///
 /// # Errors
-/// The folder is no dataset, there is no method `against`, or the failure of the disk.
+/// The folder is no dataset, there is no method `against`, or the disk fails.
 pub fn write(
     dataset: &Dataset,
     campaign: &Campaign,

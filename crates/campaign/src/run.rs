@@ -1,4 +1,4 @@
-//! Makes the jobs that a dataset lacks, on several threads.
+//! Makes the missing jobs of a dataset, on several threads.
 
 use crate::batch::{Batches, Which};
 use crate::dataset::{Dataset, Tally};
@@ -19,10 +19,10 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
-/// CPU time that a part should take, in ns: short jobs share a part.
+/// CPU time of a part, in ns: short jobs share a part.
 const PART_NS: u64 = 2_000_000_000;
 
-/// What all threads share.
+/// State of all threads.
 struct Shared<'a> {
     campaign: &'a Campaign,
     watch: &'a Watch,
@@ -35,8 +35,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Makes what `dataset` lacks of `campaign`, without methods in Python, on `threads` threads, until
-/// all is made or `watch.cancel` is set. Finished jobs are kept in any case.
+/// Makes the missing jobs of `dataset`, without methods in Python, on `threads` threads, until all
+/// are made or `watch.cancel` is set. Finished jobs are kept in any case.
 ///
 /// # Errors
 /// The first failure of the disk.
@@ -49,7 +49,7 @@ pub fn run(
     let batches = Mutex::new(Batches::new(campaign, dataset));
     let dataset = Mutex::new(dataset);
     let mut shared = Shared { campaign, watch, dataset, batches, failure: Mutex::default() };
-    // With a target the values of a round say what the next one makes.
+    // With a target, the values of a round determine the jobs of the next one.
     while locked(&shared.batches).fill(campaign, &locked(&shared.dataset), Which::Native)
         && !watch.cancel.load(Ordering::Relaxed)
     {
@@ -109,13 +109,13 @@ impl Progress for Limited<'_> {
     }
 }
 
-/// Executes a job and tells how far it is; none when that ended it.
+/// Executes a job and reports its progress; none if the progress ended it.
 pub type Simulate<'a> = &'a (
         dyn Fn(&Scenario, &Job, &mut dyn Progress) -> Result<Option<RunResult>, ScenarioError>
             + Sync
     );
 
-/// The job of a shipped method.
+/// Executes the job of a shipped method.
 fn simulated(
     scenario: &Scenario,
     job: &Job,
@@ -173,7 +173,7 @@ fn part_of(
     let (mut done, mut failed, mut results) = (Vec::<Stretch>::new(), Vec::new(), Vec::new());
     for ((n, _, job), outcome) in jobs.iter().zip(outcomes) {
         let stretch = batch[*n];
-        // It was ended, and so were those after it.
+        // It was ended, and so were the jobs after it.
         if outcome == Outcome::Cancelled {
             break;
         }
@@ -206,12 +206,12 @@ fn part_of(
     Ok((vec![Line::Part(part::write(path, campaign, results, part)?)], cpu_s))
 }
 
-/// Makes the jobs of `batch` and writes their part into the dataset's folder `path`, which may be
-/// shared with other machines; by `simulate` where they are of methods in Python. Returns what
-/// [`Dataset::record`] wants, and the seconds of CPU that the jobs took.
+/// Makes the jobs of `batch` and writes their part into the dataset's folder `path`, which other
+/// machines may share. `simulate` executes jobs of methods in Python. Returns the input of
+/// [`Dataset::record`], and the seconds of CPU that the jobs took.
 ///
 /// # Errors
-/// The failure of the disk, or a case that the campaign has not.
+/// The disk fails, or the campaign does not have a case.
 pub fn make_part(
     campaign: &Campaign,
     path: &Path,
@@ -230,7 +230,7 @@ pub fn make_part(
     Ok((ledger::text(&lines), cpu_s))
 }
 
-/// What [`Dataset::record`] wants of the jobs of `batch` that failed for `why`.
+/// The input of [`Dataset::record`] for the jobs of `batch`, which failed for `why`.
 #[must_use]
 pub fn failed(batch: &[Stretch], why: &str) -> String {
     let job = |case, seed| Line::Failed(FailedJob { case, seed, error: why.into() });

@@ -1,4 +1,4 @@
-//! Datasets: what is in them does not depend on threads, interruptions or faults.
+//! Datasets: their content does not depend on threads, interruptions or faults.
 
 use justfull_campaign::{Addition, Campaign, Dataset, Failure, SOURCE, Stretch, Tally, run};
 use justfull_lab::runner::Watch;
@@ -55,7 +55,7 @@ fn parts(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `text`, a line of a ledger, with the checksum that belongs to it.
+/// `text`, a line of a ledger, with its own checksum.
 fn summed(text: &str) -> String {
     use sha2::{Digest, Sha256};
     let (body, _) = text.rsplit_once(",\"sum\"").expect("a checksum");
@@ -121,7 +121,7 @@ fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
     let expected = rows(&place.out("undisturbed"));
     let ledger = out.join("ledger.jsonl");
 
-    // Killed between a part and its line, and within a line.
+    // A process was killed between a part and its line, and within a line.
     made(&campaign, &out, 2);
     let text = fs::read_to_string(&ledger).expect("a ledger");
     let lines: Vec<&str> = text.lines().collect();
@@ -132,9 +132,9 @@ fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
     assert_eq!(dataset.tally(&campaign).open(), 0);
     drop(dataset);
 
-    // A damaged part, a missing one, one cut short, and what a killed writer left.
+    // A damaged part, a missing one, a truncated one, and the rest of a killed writer.
     let all = parts(&out);
-    // Of the same size, and with a sound footer.
+    // Of the same size, and with a valid footer.
     let mut bytes = fs::read(&all[0]).expect("a part");
     let middle = bytes.len() / 3;
     bytes[middle] ^= 0xff;
@@ -150,12 +150,12 @@ fn after_any_fault_the_dataset_equals_an_undisturbed_one() {
     assert!(dataset.tally(&campaign).open() >= 3);
     assert!(!left.exists());
     drop(dataset);
-    // What was lost stays lost until it is made, also for a process that comes later.
+    // A lost part stays lost until it is made again, also for a later process.
     assert!(Dataset::open(&out, &campaign).expect("it opens").tally(&campaign).open() >= 3);
     made(&campaign, &out, 2);
     assert_eq!(rows(&out), expected);
 
-    // Ended early, again and again.
+    // Runs that end early, again and again.
     let out = place.out("ended");
     for _ in 0..3 {
         let watch = Watch::default();
@@ -191,7 +191,7 @@ fn another_version_a_newer_ledger_and_a_second_writer_are_refused() {
     fs::write(&ledger, summed(&other)).expect("written");
     refused("source 0123456789abcdef");
     assert!(Dataset::look(&out, &campaign).is_err());
-    // Of another format: an earlier one has no checksums.
+    // A ledger of an earlier format, without checksums.
     let begin = "{\"line\":\"begin\",\"ledger\":1,\"version\":\"0\",\"source\":\"0\"}\n";
     fs::write(&ledger, begin).expect("written");
     refused("a ledger of format 1");
@@ -229,7 +229,7 @@ fn a_setting_that_becomes_an_axis_has_other_jobs() {
     assert!(fixed.is_disjoint(&varied), "their rows say what is varied");
 }
 
-/// All below `path` without following links, with what it is: content, target or kind.
+/// All entries below `path` without following links, each with content, target or kind.
 fn tree(path: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
     let (mut found, mut folders) = (BTreeSet::new(), vec![path.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -392,7 +392,7 @@ fn no_number_of_a_damaged_part_or_of_a_damaged_ledger_is_shown() {
             assert!(error.contains("found not what was written"), "{error}");
         }
     }
-    // Longer, another kind of file, and none.
+    // A longer file, another kind of file, and no file.
     fs::write(part, [&whole[..], b"x"].concat()).expect("written");
     assert!(rows().is_err());
     fs::remove_file(part).expect("removed");
@@ -536,7 +536,7 @@ fn a_damaged_line_of_the_ledger_loses_nothing() {
     let text = fs::read_to_string(&ledger).expect("a ledger");
     let second = text.find('\n').expect("a line") + 1;
     let mut bytes = text.clone().into_bytes();
-    // Once what is no text, once a digit that changes what a line says.
+    // First bytes that are no text, then a digit that changes the content.
     bytes[second + 20..second + 24].fill(0xff);
     fs::write(&ledger, &bytes).expect("written");
     let dataset = Dataset::open(&out, &campaign).expect("it opens");
@@ -561,7 +561,7 @@ fn another_target_reads_the_values_of_what_is_there() {
     };
     let small = TEXT.replace("[\"100kB\", \"1MB\"]", "[\"100kB\"]");
     let text = small.replace("seeds = 4\n", "");
-    // One dataset first has seeds, then one target, then another; each new one has the last alone.
+    // One dataset first has seeds, then one target, then another; at the end it has only the last.
     let seeds = place.campaign(&small).expect("it is sound");
     let out = place.out("changed");
     made(&seeds, &out, 2);
@@ -587,7 +587,7 @@ fn a_job_that_takes_too_long_fails_and_can_be_tried_again() {
     assert_eq!((tally.done, tally.failed.len(), tally.open()), (0, 4, 0));
     assert!(tally.failed[0].contains("more than job_limit, 1us of CPU"), "{:?}", tally.failed);
     assert_eq!(made(&campaign, &out, 2), tally, "failed jobs stay failed");
-    // With more time, and asked to.
+    // With more time, and with `retry`.
     let campaign = place.campaign(&small).expect("it is sound");
     let mut dataset = Dataset::open(&out, &campaign).expect("it opens");
     assert_eq!(dataset.tally(&campaign).open(), 0);
@@ -618,7 +618,7 @@ fn jobs_that_two_workers_made_count_once() {
     dataset.record(&late).expect("it is put aside");
     assert_eq!((dataset.tally(&campaign).done, parts(&out).len()), (2, 1));
     drop(dataset);
-    // One that nobody waited for, found at the next start.
+    // A part that no process waited for, found at the next start.
     part(2, 4);
     let dataset = Dataset::open(&out, &campaign).expect("it opens");
     assert!(dataset.mended[0].ends_with("has jobs of other parts: put aside"));

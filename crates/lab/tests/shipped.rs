@@ -21,7 +21,6 @@ fn load(name: &str, methods: Option<&[&str]>, set: &[&str]) -> Result<Scenario, 
     Scenario::parse(text, Path::new(&format!("{name}.toml")), None, overrides)
 }
 
-/// W3, W4: 1328 rows of the shipped scenarios had percentiles beyond their extremes.
 #[test]
 fn soak_no_shipped_scenario_breaks_an_invariant() {
     let long = std::env::var_os("JUSTFULL_SOAK").is_some();
@@ -99,8 +98,8 @@ fn a_warning_names_the_methods_that_it_is_about() {
     assert!(warnings.len() == 1 && warnings[0].starts_with("rlc.limiter.limit"), "{warnings:?}");
 }
 
-/// F8: `channel.slot` and `mac.slot.skew_ppm` are in no file. F5: names are bounded, in the words
-/// of the file.
+/// Errors name the path in the file, not the fields `channel.slot` and `mac.slot.skew_ppm` of the
+/// world.
 #[test]
 fn an_error_of_the_world_names_a_field_that_a_file_can_have() {
     let field = |set: &[&str]| match load("t20-individual", Some(&["Vanilla"]), set) {

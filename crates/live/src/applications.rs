@@ -1,14 +1,14 @@
-//! The scenario's own flows as applications over the kernel's sockets: what the simulator models is
-//! here the kernel's TCP.
+//! The scenario's own flows as applications over the kernel's sockets. The kernel's TCP takes the
+//! place of the simulated one.
 //!
-//! Every flow has the ports that it has in the simulator, so that the same packet detection rules
-//! find its QFI. Downloads and uploads are TCP connections that the UE opens, with the congestion
-//! control that the scenario names; a session over SSH is that of an `ssh` and an `sshd`. Datagrams
-//! leave the server when the simulator's would, drawn by the same law from the same seed, and are
-//! counted at the UE; echo requests are answered by the kernel on the UE's side, and the answers
-//! are counted. Each end of a flow has a thread, so that a scenario of hundreds of flows is
-//! refused. Threads that send datagrams have real-time priority, below that of the stack, where the
-//! kernel allows it: a late datagram would be the machine's jitter in the scenario's traffic.
+//! Every flow has the same ports as in the simulator, so that the same packet detection rules find
+//! its QFI. Downloads and uploads are TCP connections that the UE opens, with the congestion
+//! control of the scenario; a session over SSH has an `ssh` and an `sshd`. Datagrams leave the
+//! server at the simulator's times, drawn by the same law from the same seed, and are counted at
+//! the UE; the kernel on the UE's side answers echo requests, and the answers are counted. Each end
+//! of a flow has a thread, so a scenario of hundreds of flows is refused. Threads that send
+//! datagrams have real-time priority, below the stack's, if the kernel allows it: a late datagram
+//! would add the machine's jitter to the scenario's traffic.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -48,29 +48,29 @@ mod window;
 
 /// Most flows of a scenario: two threads each.
 pub const MOST_FLOWS: usize = 256;
-/// How often a thread that waits looks whether it is to end.
+/// Time between two checks of a waiting thread whether it should end.
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes that are written or read at once.
 const CHUNK: usize = 64 * 1024;
 /// Real-time priority of a thread that sends datagrams.
 const SENDER_PRIORITY: i32 = 5;
-/// How long a connection may take to open.
+/// Longest time to open a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// What the threads of a flow share: when it begins and ends, and what they have done.
+/// State that the threads of a flow share: its start and end, and its counters.
 #[derive(Debug)]
 struct Flow {
     name: String,
     begin: Instant,
     start: Instant,
     end: Option<Instant>,
-    /// Ends all flows.
+    /// Ends all flows when it is set.
     stop: Arc<AtomicBool>,
     sent: AtomicU64,
     received: AtomicU64,
     failed: OnceLock<String>,
     size: Option<u64>,
-    /// Since `begin`.
+    /// When the whole transfer had arrived, since `begin`.
     whole: OnceLock<Duration>,
     senders: Senders,
 }
@@ -80,7 +80,7 @@ impl Flow {
         self.stop.load(Ordering::Relaxed) || self.end.is_some_and(|end| now() >= end)
     }
 
-    /// Waits for `when`. False when the end came first.
+    /// Waits until `when`. False if the end came first.
     fn wait_until(&self, when: Instant) -> bool {
         loop {
             if self.ended() {
@@ -94,8 +94,8 @@ impl Flow {
         }
     }
 
-    /// Opens a connection. False when the end came first: when the stack runs no more, no answer
-    /// comes either.
+    /// Opens a connection. False if the end came first, since a stack that has stopped delivers no
+    /// answer.
     fn connect(&self, socket: &Socket, server: SocketAddr) -> io::Result<bool> {
         socket.set_nonblocking(true)?;
         match socket.connect(&SockAddr::from(server)) {
@@ -129,7 +129,7 @@ impl Flow {
         }
     }
 
-    /// Sends `size` bytes, or as many as go until the end.
+    /// Sends `size` bytes, or as many as possible until the end.
     fn pour(&self, mut stream: TcpStream, size: Option<u64>) -> io::Result<()> {
         stream.set_write_timeout(Some(LOOK))?;
         self.senders.watch(&stream)?;
@@ -146,11 +146,11 @@ impl Flow {
                 Err(error) => return ended_by_peer(error),
             }
         }
-        // It is still watched, so that letting go of it would not close it.
+        // The sampler has a copy of the socket, so dropping it would not close it.
         stream.shutdown(Shutdown::Write).or_else(ended_by_peer)
     }
 
-    /// Counts what a receiver took.
+    /// Counts the bytes that a receiver read.
     fn took(&self, bytes: u64) {
         let before = self.received.fetch_add(bytes, Ordering::Relaxed);
         if self.size.is_some_and(|size| before + bytes >= size) {
@@ -158,7 +158,7 @@ impl Flow {
         }
     }
 
-    /// Takes what comes until the other end closes.
+    /// Reads until the other end closes.
     fn sink(&self, mut stream: TcpStream, window: Option<u32>) -> io::Result<()> {
         stream.set_read_timeout(Some(LOOK))?;
         let mut buffer = vec![0; CHUNK];
@@ -174,7 +174,7 @@ impl Flow {
         Ok(())
     }
 
-    /// Sends the datagrams that the simulator would send, when it would.
+    /// Sends the simulator's datagrams at the simulator's times.
     fn tick(
         &self,
         begin: Instant,
@@ -200,7 +200,7 @@ impl Flow {
         Ok(())
     }
 
-    /// Counts what comes back.
+    /// Counts the answers.
     fn count_answers(&self, socket: &Socket, echo: Echo) -> io::Result<()> {
         let mut buffer = vec![0; usize::from(u16::MAX)];
         while !self.stop.load(Ordering::Relaxed) {
@@ -209,7 +209,7 @@ impl Flow {
         Ok(())
     }
 
-    /// Counts the datagrams that come.
+    /// Counts the datagrams that arrive.
     fn count(&self, socket: &UdpSocket) -> io::Result<()> {
         let mut buffer = vec![0; usize::from(u16::MAX)];
         while !self.stop.load(Ordering::Relaxed) {
@@ -227,15 +227,15 @@ impl Flow {
 #[derive(Clone, Debug)]
 struct Expected {
     flow: Arc<Flow>,
-    /// Whose connection it is.
+    /// The side that the server is on.
     side: Side,
     control: &'static str,
     upload: bool,
     size: Option<u64>,
     dscp: Dscp,
-    /// Bytes of the receive window; none where it is the kernel's affair.
+    /// Bytes of the receive window; none if the kernel decides.
     window: Option<u32>,
-    /// What fetches a download over SSH.
+    /// Keys and settings of a download over SSH.
     ssh: Option<Arc<Ssh>>,
 }
 
@@ -272,7 +272,7 @@ impl Expected {
     }
 }
 
-/// The running applications of a scenario. Dropping them tells them to end.
+/// The running applications of a scenario. Dropping this value ends them.
 #[derive(Debug)]
 pub struct Applications {
     flows: Vec<Arc<Flow>>,
@@ -281,7 +281,7 @@ pub struct Applications {
 }
 
 impl Applications {
-    /// Refuses what cannot be sent live.
+    /// Refuses flows that cannot be sent live.
     ///
     /// # Errors
     /// The first flow of a kind that only the simulator has, or too many flows.
@@ -299,8 +299,8 @@ impl Applications {
         ssh.map_or(Ok(()), |flow| Ssh::check().map_err(|error| failed(&flow.name, error)))
     }
 
-    /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The
-    /// stack must run already, or no connection opens.
+    /// Starts all flows. `begin` is second 0 of the scenario, and `seed` the seed of its chance.
+    /// The stack must run already, or no connection opens.
     ///
     /// # Errors
     /// A flow that cannot be sent live, a socket that cannot be made.
@@ -346,12 +346,12 @@ impl Applications {
         Ok(all)
     }
 
-    /// Ends all flows and tells what they did.
+    /// Ends all flows and returns their reports.
     #[must_use]
     pub fn finish(mut self) -> Vec<ApplicationReport> {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A panic of its own was told on standard error; the flow's counters stand.
+            // A panic was printed on standard error; the flow's counters are valid.
             let _panicked = thread.join();
         }
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -369,7 +369,7 @@ impl Applications {
         self.flows.iter().map(report).collect()
     }
 
-    /// Asks the senders of all flows for their round-trip times.
+    /// Samples the round-trip times of all flows' senders.
     fn start_sampler(&mut self) -> Result<(), SystemError> {
         let (flows, stop) = (self.flows.clone(), Arc::clone(&self.stop));
         let work = move || {
@@ -452,7 +452,7 @@ impl Applications {
         self.spawn(shared, move |flow| flow.tick(begin, departures, |payload| from.send(payload)))
     }
 
-    /// Echo requests from the server to the UE, and its answers.
+    /// Sends echo requests from the server to the UE, which answers.
     fn start_echo(
         &mut self,
         network: &Network,
@@ -490,7 +490,8 @@ impl Applications {
         };
         let door = bound(network, Side::Server, Type::STREAM, Protocol::TCP, server)?;
         let open = || {
-            // Its answer to a SYN has the codepoint of the first, the connection then its own.
+            // The answer to a SYN has the codepoint of the listener, and each connection has its
+            // own.
             set_dscp(SockRef::from(&door), dscp)?;
             door.listen(i32::try_from(MOST_FLOWS).unwrap_or(i32::MAX))?;
             door.set_nonblocking(true)
@@ -541,8 +542,8 @@ pub(crate) fn flow_ends(flow: &FlowConfig) -> (SocketAddr, SocketAddr) {
     (server, SocketAddr::new(v4(Side::Ue(flow.ue as usize)), flow.tuple.destination_port))
 }
 
-/// A socket bound to `own` on `side`. Sockets for datagrams of one server port stand side by side,
-/// each with its peer.
+/// A socket bound to `own` on `side`. Several sockets for datagrams may share a server port, each
+/// with its own peer.
 fn bound(
     network: &Network,
     side: Side,
@@ -561,7 +562,7 @@ fn bound(
     })
 }
 
-/// Has the datagrams that leave `socket` carry `dscp`.
+/// Gives `dscp` to the datagrams that leave `socket`.
 fn set_dscp(socket: SockRef<'_>, dscp: Dscp) -> io::Result<()> {
     socket.set_tos_v4(u32::from(dscp.get()) << 2)
 }
@@ -570,13 +571,13 @@ fn failed(flow: &str, error: io::Error) -> SystemError {
     SystemError::new(format!("start flow {flow:?}"), error)
 }
 
-/// What Linux calls a congestion control.
+/// Linux's name of a congestion control.
 #[must_use]
 pub fn kernel_name(control: &'static str) -> &'static str {
     if control == "new_reno" { "reno" } else { control }
 }
 
-/// The other end closes first at times, with data on the way: no fault at the end of a run.
+/// At the end of a run the other end may close first, with data on the way; this is no error.
 fn ended_by_peer(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Ok(()),
@@ -584,7 +585,7 @@ fn ended_by_peer(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Told of an earlier datagram, whose receiver was not there: the next may arrive.
+/// True if the error belongs to an earlier datagram, whose receiver was not there yet.
 fn refused_before(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }

@@ -2,9 +2,9 @@
 //! metadata.
 //!
 //! The buffers are one allocation of `(buffers + 1) * stride` bytes, made at the start (the kernel
-//! provides pages at first use). With the free list and the lengths, 8 bytes a buffer, that is all
-//! the memory that packets ever take. The last buffer is a spare one: what comes while all others
-//! are in use is read into it, so that it can be counted for what it is.
+//! provides pages at first use). Packets take this memory, 8 bytes a buffer for the free list and
+//! the lengths, and no more. The last buffer is a spare one: a packet that arrives while all others
+//! are in use is read into it, so that it can be counted by its kind.
 
 /// Buffers for packets, by the handle in [`justfull_base::Packet::payload`].
 pub struct Arena {
@@ -16,8 +16,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// `buffers` buffers for packets of up to `mtu` bytes, with at least one spare byte, so that a
-    /// longer packet is detected.
+    /// Makes `buffers` buffers for packets of up to `mtu` bytes, each with at least one more byte,
+    /// which shows that a packet is too long.
     #[must_use]
     pub fn new(buffers: u32, mtu: u32) -> Self {
         let (count, stride) = (buffers as usize, (mtu as usize + 1).next_multiple_of(64));
@@ -45,14 +45,14 @@ impl Arena {
         self.buffers() as u64
     }
 
-    /// All of buffer `handle`, to be filled.
+    /// The whole of buffer `handle`, for writing.
     #[inline]
     pub fn space(&mut self, handle: u64) -> &mut [u8] {
         let start = handle as usize * self.stride;
         &mut self.bytes[start..start + self.stride]
     }
 
-    /// Buffer `handle` holds `length` bytes.
+    /// Sets the length of the packet in buffer `handle`.
     #[inline]
     pub fn set_length(&mut self, handle: u64, length: u32) {
         self.lengths[handle as usize] = length;

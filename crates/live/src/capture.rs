@@ -1,9 +1,9 @@
 //! Captures packets of a live run without ever making the driver wait.
 //!
 //! The driver copies the beginning of a datagram and its fate into a ring with a fixed number of
-//! frames; a recorder thread takes them out. When the ring is full the frame is lost and counted,
-//! and the run continues undisturbed. The ring is allocated at once, [`ring_bytes`] in all. Its
-//! reader polls and is never woken, so the driver makes no system call.
+//! frames; a recorder thread removes them. When the ring is full the frame is lost and counted, and
+//! the run continues undisturbed. The ring is allocated at once, [`ring_bytes`] in all. Its reader
+//! polls and is never woken, so the driver makes no system call.
 
 use crate::arena::Arena;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// What happened to it there.
+/// The fate of a datagram at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It left the layer after this time.
@@ -76,11 +76,11 @@ pub struct Frame {
     pub at: Instant,
     /// Where.
     pub place: Place,
-    /// What happened to it.
+    /// Its fate there.
     pub fate: Fate,
     /// Its identity; none on the uplink.
     pub identity: Option<Identity>,
-    /// The UE at its end; none once it has reached the server.
+    /// The UE at its end; none at the server.
     pub ue: Option<u32>,
     /// Length of the datagram.
     pub original: u32,
@@ -169,7 +169,7 @@ impl Recorder {
         bytes[..kept].copy_from_slice(&datagram[..kept]);
         let original = datagram.len() as u32;
         let frame = Frame { at, place, fate, identity, ue, original, kept: kept as u8, bytes };
-        // If the recorder has gone, every frame is lost.
+        // Without a recorder every frame is lost.
         if self.into.try_send(frame).is_ok() {
             self.report.frames += 1;
         } else {
@@ -186,7 +186,7 @@ impl Recorder {
         );
     }
 
-    /// `event` happened in the stack; the buffer of its packet still holds it.
+    /// `event` happened in the stack; the buffer of its packet still holds the packet.
     pub(crate) fn heard(&mut self, now: Instant, event: &Event, arena: &Arena) {
         match event {
             Event::Enqueued { layer: Layer::Sdap, packet, .. } => {
@@ -217,8 +217,8 @@ impl Recorder {
         }
     }
 
-    /// A packet enters SDAP. A UPF that passes everything emits no event, so this records that the
-    /// packet left it at once.
+    /// A packet enters SDAP. A UPF that queues nothing emits no event, so this records that the
+    /// packet left the UPF at once.
     fn passed_upf(&mut self, now: Instant, packet: &Packet, arena: &Arena) {
         if self.from_upf.take() != Some(packet.id) {
             self.put_packet((now, Place::Upf, Fate::Left(Duration::ZERO)), packet, arena);

@@ -4,19 +4,19 @@
 //! server's port -> core link -> Stack -> air -> UE's port
 //! server's port <------------- uplink <-------- UE's port
 //! ```
-//! Where a proxy stands between, the core link is on its other side ([`Live::behind_proxy`]).
+//! With a proxy in between, the core link is on the proxy's other side ([`Live::behind_proxy`]).
 //!
-//! Each wake-up ([`Live::turn`]) reads everything that waits at the interfaces, lets the links and
-//! the stack do what is due, and writes what has come through. Wake-ups are at slots. If slots are
-//! shorter than [`LiveOptions::wake`], they are at every n-th slot; the stack still serves the
+//! Each wake-up ([`Live::turn`]) reads everything that waits at the interfaces, advances the links
+//! and the stack, and writes the packets that have come through. Wake-ups are at slots. If slots
+//! are shorter than [`LiveOptions::wake`], they are at every n-th slot; the stack still serves the
 //! packets slot by slot. In between, the interfaces are read every [`LiveOptions::read`].
 //!
-//! Interfaces do not report when a datagram arrived, only that it was between two readings. It is
-//! stamped with the middle of that time, so delays are right on average and each is accurate to
-//! half of [`LiveOptions::read`]. After a late wake-up all missed slots are handled at once, and
-//! what is read then is stamped half a reading period earlier: packets never use slots that passed
+//! Interfaces do not report when a datagram arrived, only that it arrived between two readings. Its
+//! stamp is the middle of that time, so delays are right on average and each is accurate to half of
+//! [`LiveOptions::read`]. After a late wake-up all missed slots are handled at once, and the stamp
+//! of the packets read then is half a reading period earlier: packets never use slots that passed
 //! before they may have arrived. The rest of a gap beyond [`CATCH_UP`] is cut out of the run: for
-//! the stack it never happened.
+//! the stack this time does not exist.
 //!
 //! The end of a link's delay wakes the loop too, so that a real datagram leaves on time, or up to a
 //! quarter of a reading period later when there are many. Goodput counts the payload that reached
@@ -77,8 +77,8 @@ const VIEW_PERIOD: Duration = Duration::from_millis(100);
 /// Settings of a live run beyond the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveOptions {
-    /// Packet buffers for each direction, at least 1: each takes the MTU, rounded up to 64 B, and
-    /// 8 B. A way to a proxy has as many again.
+    /// Packet buffers for each direction, at least 1. Each takes the MTU, rounded up to 64 B, and 8
+    /// B. With a proxy, each direction between the proxy and the servers has as many again.
     pub buffers: u32,
     /// Flows tracked at a time, at least 1: about 250 B each. Beyond that the least recently used
     /// are forgotten.
@@ -100,9 +100,9 @@ impl Default for LiveOptions {
 
 /// A UE's interface.
 pub struct UePort<P> {
-    /// The interface.
+    /// Its interface.
     pub port: P,
-    /// The UE's addresses. Without any, it takes everything that no other UE's addresses match.
+    /// The UE's addresses. Without any, it gets every packet that no other UE's addresses match.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -122,7 +122,7 @@ pub struct Live<P> {
     ues: Vec<P>,
     waiting: Waiting,
     ue_of: BTreeMap<[u8; 16], u32>,
-    /// The UE that takes all other addresses.
+    /// The UE that gets packets to all other addresses.
     any_ue: Option<u32>,
     /// All UEs are behind the first one's interface.
     behind_one: bool,
@@ -132,10 +132,10 @@ pub struct Live<P> {
     /// One wire between server and UPF for each of these delays, on top of the core's.
     delays: Vec<Duration>,
     core: Wires<Packet>,
-    /// What the way to the UPF loses, if the scenario asks for any.
+    /// Random loss on the way to the UPF, if the scenario has any.
     loss: Option<Box<CoreLoss>>,
-    /// Packets on their way up, by buffer and, of uploads, flow, and STATUS PDUs, by handle and
-    /// [`STATUS`].
+    /// Packets on their way up. An item is a packet's buffer, with its flow if it is an upload, or
+    /// the handle of a STATUS PDU with [`STATUS`].
     uplink: Uplink<u64>,
     /// STATUS PDUs among them.
     statuses: u64,
@@ -149,18 +149,17 @@ pub struct Live<P> {
     read: Duration,
     give_up: Option<Limit>,
     end: Instant,
-    /// Everything has been done up to this instant.
+    /// All work up to this instant is done.
     done: Instant,
-    /// What is between the servers and the proxy that the server's port leads to.
+    /// The link between the servers and the proxy; the server's port then leads to the proxy.
     wan: Option<Wan<P>>,
-    /// Who is told what the cell reports.
+    /// The listeners to the cell's reports.
     reports: Option<ReportStream>,
     fault: Option<SystemError>,
 }
 
 impl<P: Port> Live<P> {
-    /// A run of `config` between `ends`. The flows of `config` only define the names under which
-    /// real ones are counted.
+    /// A run of `config` between `ends`. The flows of `config` only name the counts of real ones.
     ///
     /// # Errors
     /// A field of the scenario out of bounds; ports or addresses that do not fit its UEs.
@@ -247,7 +246,7 @@ impl<P: Port> Live<P> {
         Self { behind_one: true, ..self }
     }
 
-    /// Lets `recorder` see every packet.
+    /// Records every packet with `recorder`.
     #[must_use]
     pub fn recorded(mut self, recorder: Recorder) -> Self {
         self.side.capture = Some(recorder);
@@ -256,11 +255,11 @@ impl<P: Port> Live<P> {
 
     /// Puts the core's delay before a proxy: `servers` is the servers' interface, `proxy` the
     /// proxy's towards them, and the server's port of [`Ends`] the proxy's towards the stack. On
-    /// the way back `proxy.wan_delay` of the uplink's delay is between proxy and servers, that of
-    /// the core unless it is set: as in a simulated run.
+    /// the way back `proxy.wan_delay`, a part of the uplink's delay, is between proxy and servers;
+    /// by default this is the core's delay, as in a simulated run.
     ///
     /// # Errors
-    /// The uplink's delay is shorter than that, or the core loses packets.
+    /// The uplink's delay is shorter than this part, or the core loses packets.
     pub fn behind_proxy(
         mut self,
         config: &WorldConfig,
@@ -279,7 +278,7 @@ impl<P: Port> Live<P> {
         Ok(self)
     }
 
-    /// Has the cell report of its UEs to the listeners of `reports`.
+    /// Sends the cell's reports about its UEs to the listeners of `reports`.
     #[must_use]
     pub fn reporting(mut self, reports: ReportStream) -> Self {
         self.stack.start_reports();
@@ -290,12 +289,13 @@ impl<P: Port> Live<P> {
     /// Does everything that is due up to `now`, which is not before the `now` of the last turn.
     ///
     /// # Errors
-    /// An interface has gone. Everything before that is accounted for.
+    /// An interface has gone. All packets before that are accounted for.
     pub fn turn(&mut self, now: Instant) -> Result<(), SystemError> {
         self.pass(now, true)
     }
 
-    /// Reads, lets the stack serve its slots if `slots`, and writes what has reached its end.
+    /// Reads, makes the stack serve its slots if `slots`, and writes the packets that have reached
+    /// their end.
     fn pass(&mut self, now: Instant, slots: bool) -> Result<(), SystemError> {
         let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
         let stamp = now - Duration::from_nanos(gap / 2);
@@ -310,8 +310,8 @@ impl<P: Port> Live<P> {
                 reports.tell(now, &mut self.stack);
             }
         }
-        // The kernel replies to a segment within the write that delivers it, so what it sends then
-        // has an exact stamp.
+        // The kernel replies to a segment within the write that delivers it, so its reply has an
+        // exact stamp.
         if self.write_ues(now)? {
             self.read_ues(now)?;
         }
@@ -412,7 +412,7 @@ impl<P: Port> Live<P> {
         }
     }
 
-    /// True when something was written.
+    /// Writes arrived packets to the UEs; true if there was any.
     fn write_ues(&mut self, now: Instant) -> Result<bool, SystemError> {
         let mut wrote = false;
         while let Some(Arrival { handle, ue }) = self.side.air.pop(now) {
@@ -424,7 +424,7 @@ impl<P: Port> Live<P> {
         Ok(wrote)
     }
 
-    /// True when something was written.
+    /// Writes arrived packets to the server; true if there was any.
     fn write_server(&mut self, now: Instant) -> Result<bool, SystemError> {
         let mut wrote = false;
         while self.uplink.next() <= now {
@@ -451,15 +451,15 @@ impl<P: Port> Live<P> {
         Ok(wrote)
     }
 
-    /// When to wake next, and whether for slots.
+    /// The next wake-up, and whether it is for slots.
     fn next_wake(&self) -> (Instant, bool) {
         let batch = wake_period(self.slot, self.wake) - self.slot;
         let slots = self.stack.next_slot() + batch;
         let read = self.read.as_nanos();
         let reads = slots.since(self.done).as_nanos() * 2 > read * 3;
         let (at, for_slots) = if reads { (self.done + self.read, false) } else { (slots, true) };
-        // A link's delay ends and its packet is written then; with many at once, only four times
-        // per reading period.
+        // When a link's delay ends, its packet is written at once; if there are many, only four
+        // times per reading period.
         let wan = self.wan.as_ref().map_or(Instant::NEVER, Wan::next);
         let ends = self.side.air.next().min(self.uplink.next()).min(wan);
         let ends = ends.max(self.done + Duration::from_nanos(read.div_ceil(4)));
@@ -469,7 +469,7 @@ impl<P: Port> Live<P> {
     /// Runs on `clock` until the scenario's end, or until `stop`.
     ///
     /// # Panics
-    /// When packets are not accounted for: a bug, not an outcome.
+    /// If packets are not accounted for, which is a bug.
     pub fn run<C: Clock, W: Watch>(
         mut self,
         clock: &mut C,
@@ -536,7 +536,7 @@ impl<P: Port> Live<P> {
     /// The results so far.
     ///
     /// # Panics
-    /// When packets are not accounted for: a bug, not an outcome.
+    /// If packets are not accounted for, which is a bug.
     #[must_use]
     pub fn finish(mut self, priority: Priority, lateness: &Lateness) -> (RunResult, LiveReport) {
         let chain = self.stack.conserved();

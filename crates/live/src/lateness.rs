@@ -1,10 +1,10 @@
-//! How late the clock is.
+//! Lateness of the clock.
 //!
-//! The lateness of a wake-up is the time from when it was due to when we run. A slot is *missed*
-//! when it is handled after the next wake-up was due: its packets then leave with those of its
-//! successor. A run is late when 1 % of its slots were missed, or when the 99th percentile of
-//! lateness exceeds a quarter of the wake-up period: beyond that the clock, not the scenario,
-//! shapes the delays of a slot. To compare distributions a run must keep a narrower [`Limit`].
+//! The lateness of a wake-up is the time from its due instant to its actual one. A slot is *missed*
+//! if it is handled after the next wake-up was due: its packets then leave with those of the next
+//! slot. A run is late if 1 % of its slots were missed, or if the 99th percentile of lateness
+//! exceeds a quarter of the wake-up period: beyond that the clock, not the scenario, shapes the
+//! delays of a slot. To compare distributions a run must keep a narrower [`Limit`].
 
 use hdrhistogram::Histogram;
 use justfull_base::{Duration, Instant};
@@ -83,13 +83,13 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// For wake-ups that are `period` apart.
+    /// Lateness of wake-ups that are `period` apart.
     #[must_use]
     pub fn new(period: Duration) -> Self {
         Self::held_to(Limit::LATE, period)
     }
 
-    /// The same for a run held to `limit`.
+    /// The same for a run with `limit`.
     #[must_use]
     pub fn held_to(limit: Limit, period: Duration) -> Self {
         let times =
@@ -103,7 +103,7 @@ impl Lateness {
         self.period
     }
 
-    /// A wake-up that was due at `due` came at `woke`.
+    /// A wake-up that was due at `due` happened at `woke`.
     #[inline]
     pub fn woke(&mut self, due: Instant, woke: Instant) {
         let late = woke.since(due).as_nanos();
@@ -111,15 +111,15 @@ impl Lateness {
         self.slow += u64::from(late as f64 > self.period.as_nanos() as f64 * self.limit.p99);
     }
 
-    /// `count` slots were handled, of which `missed` after the next wake-up was due.
+    /// `count` slots were handled, `missed` of them after the next wake-up was due.
     #[inline]
     pub fn slots(&mut self, count: u64, missed: u64) {
         self.slots += count;
         self.missed += missed;
     }
 
-    /// True when a run of `slots` slots in all, woken `wakes` times for them, will exceed its limit
-    /// whatever still happens.
+    /// True if a run of `slots` slots in all, woken `wakes` times for them, will exceed its limit
+    /// in any case.
     #[must_use]
     pub fn is_settled(&self, slots: u64, wakes: u64) -> bool {
         self.missed as f64 >= slots as f64 * self.limit.missed

@@ -1,5 +1,5 @@
-//! What stands between the servers and the stack, and what the ends of connections say of a run:
-//! both go into the results.
+//! A program between the servers and the stack, and the observations of connections' ends: both are
+//! parts of the results.
 
 use crate::applications::{ApplicationReport, RttSample};
 use justfull_base::Duration;
@@ -10,25 +10,25 @@ use std::net::SocketAddr;
 
 /// A program on [`Side::Proxy`](justfull_net::Side::Proxy).
 pub trait Middle {
-    /// Starts it, and returns when it does its work. The stack does not run yet.
+    /// Starts it, and returns when it is ready. The stack does not run yet.
     ///
     /// # Errors
     /// It cannot be started.
     fn start(&mut self, network: &Network) -> Result<(), SystemError>;
 
-    /// Called some fifty times a second while the run lasts, with the time since second 0.
+    /// Called some fifty times a second during the run, with the time since second 0.
     ///
     /// # Errors
-    /// It failed: so did the run, which ends.
+    /// The program failed; the run then fails and ends.
     fn look(&mut self, at: Duration) -> Result<(), SystemError>;
 
-    /// Called when the run is over and the program still runs. Whoever has started it ends it.
+    /// Called at the end of the run, while the program still runs. The one who started it ends it.
     ///
     /// # Errors
     /// It failed in the end.
     fn finish(&mut self) -> Result<(), SystemError>;
 
-    /// What it knows of the connections that it splits, in order of time.
+    /// Samples of the connections that it splits, in order of time.
     fn legs(&self) -> &[LegSample];
 }
 
@@ -43,9 +43,9 @@ pub struct LegSample {
     pub radio: RttSample,
 }
 
-/// Puts what only the ends of connections know into `result`: round-trip times in the measured
-/// window, and when transfers were whole. `legs` are of split connections, with the names of their
-/// flows.
+/// Adds the observations of connections' ends to `result`: round-trip times in the measured window,
+/// and when transfers were complete. `legs` are samples of split connections, with the names of
+/// their flows.
 pub(crate) fn fill(
     result: &mut RunResult,
     applications: &[ApplicationReport],
@@ -76,7 +76,8 @@ pub(crate) fn fill(
     together(result, applications, window);
 }
 
-/// Goodputs from the start of the window until the first sized transfer is whole, or to its end.
+/// Goodputs from the start of the window until the first sized transfer is complete, or to the
+/// window's end.
 fn together(result: &mut RunResult, applications: &[ApplicationReport], [from, to]: [u64; 2]) {
     let transfers = || applications.iter().filter(|application| !application.progress.is_empty());
     let ends = transfers().filter_map(|of| of.whole_ns).filter(|end| *end >= from);
@@ -84,7 +85,7 @@ fn together(result: &mut RunResult, applications: &[ApplicationReport], [from, t
     if until <= from || transfers().next().is_none() {
         return;
     }
-    // None for what begins only after that time.
+    // None for a flow that begins after that time.
     let mbit_s = |application: &ApplicationReport| {
         let at = |ns: u64| {
             let before = application.progress.partition_point(|(at, _)| *at <= ns);
@@ -104,7 +105,7 @@ fn together(result: &mut RunResult, applications: &[ApplicationReport], [from, t
         (all.len() > 1 && squares > 0.0).then(|| sum * sum / (all.len() as f64 * squares));
 }
 
-/// Round-trip times of a flow: of its sender and, where it is split, of both legs.
+/// Round-trip times of a flow: of its sender and, if it is split, of both legs.
 fn round_trips(
     flow: &mut FlowResult,
     [from, to]: [u64; 2],
@@ -113,7 +114,7 @@ fn round_trips(
 ) {
     let within = |sample: &&RttSample| (from..=to).contains(&sample.at_ns);
     let time = |sample: &RttSample| Duration::from_micros(u64::from(sample.rtt_us));
-    // As often as there were acknowledgements.
+    // Repeated as often as there were acknowledgements.
     let times = |(sample, time): (&RttSample, Duration)| repeat_n(time, sample.acks as usize);
     let of = |samples: &[RttSample]| {
         let each = samples.iter().filter(within).map(|sample| (sample, time(sample)));
@@ -123,7 +124,7 @@ fn round_trips(
         flow.rtt = of(server);
         return;
     }
-    // Of the server leg the last one before each of the radio leg.
+    // For each sample of the radio leg, the last sample of the server leg before it.
     let both = radio.iter().filter(within).filter_map(|sample| {
         let before = server.partition_point(|other| other.at_ns <= sample.at_ns);
         Some((sample, time(server.get(before.checked_sub(1)?)?) + time(sample)))
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!((flow.started_s, flow.received_s, flow.sized), (Some(0.5), Some(2.5), 1));
         assert_eq!((flow.rtt.count, flow.rtt.mean_ms), (4, 15.0), "the first is of the warm-up");
         assert_eq!(flow.proxy, None);
-        // 4 MB in the 1.5 s until it was whole.
+        // 4 MB in the 1.5 s until it was complete.
         assert_eq!((flow.goodput_mbit_s.round(), flow.active_to_s), (21.0, Some(2.5)));
         // 3 MB in the 1.5 s from the start of the window to the end of the transfer.
         assert_eq!((flow.together_mbit_s.round(), result.together.until_s), (16.0, 2.5));

@@ -1,12 +1,12 @@
-//! What the chain needs to know of a real IP datagram, and the one thing that it writes into it.
+//! The chain's view of a real IP datagram, and the one change that the chain makes to it.
 //!
 //! Sources: IPv4 (RFC 791, RFC 1122 section 3.2.1.2 for the checksum), IPv6 and its extension
 //! headers (RFC 8200), ECN (RFC 3168 section 5), the incremental change of a checksum (RFC 1624
 //! equation 3). `etherparse` reads the headers.
 //!
-//! The 5-tuple is that of TS 23.501's packet filters. Later fragments carry no ports: they take
-//! those of their datagram's first fragment, remembered for the last [`FRAGMENTED`] datagrams; if
-//! it was not seen the ports are 0. Datagrams with a bad header are not forwarded (RFC 1812 section
+//! The 5-tuple is that of TS 23.501's packet filters. Later fragments carry no ports: they get the
+//! ports of their datagram's first fragment, remembered for the last [`FRAGMENTED`] datagrams;
+//! without it the ports are 0. Datagrams with a bad header are not forwarded (RFC 1812 section
 //! 5.2.2); each has a [`Malformed`] reason.
 
 use etherparse::err::ip::{HeaderError, HeadersError, SliceError};
@@ -23,7 +23,7 @@ pub const FRAGMENTED: usize = 64;
 pub enum Malformed {
     /// Neither IPv4 nor IPv6, or no byte at all.
     Version,
-    /// Shorter than its headers or its length field say.
+    /// Shorter than its headers or its length field require.
     Truncated,
     /// A header contradicts itself: its own length, or an extension header out of place.
     Header,
@@ -89,7 +89,7 @@ pub struct Fragment {
 /// Parses the headers of `bytes`, which may be followed by padding.
 ///
 /// # Errors
-/// Why it must not be forwarded.
+/// The reason why it must not be forwarded.
 pub fn parse(bytes: &[u8]) -> Result<Datagram, Malformed> {
     match IpSlice::from_slice(bytes).map_err(|e| reason(&e))? {
         IpSlice::Ipv4(slice) => parse_v4(&slice),
@@ -141,8 +141,8 @@ fn parse_v6(slice: &Ipv6Slice<'_>, read: usize) -> Result<Datagram, Malformed> {
         _ => None,
     });
     let content = slice.payload();
-    // A payload length of 0 means a jumbogram (RFC 2675) or an empty datagram: use the length that
-    // was read.
+    // A payload length of 0 means a jumbogram (RFC 2675) or an empty datagram: the length of the
+    // reading counts.
     let size = match header.payload_length() {
         0 => read as u32,
         length => 40 + u32::from(length),
@@ -163,7 +163,7 @@ fn parse_v6(slice: &Ipv6Slice<'_>, read: usize) -> Result<Datagram, Malformed> {
 }
 
 impl Datagram {
-    /// Adds the fields of the transport header; `content` is what follows the IP headers.
+    /// Adds the fields of the transport header; `content` begins after the IP headers.
     fn with_transport(mut self, number: IpNumber, content: &[u8]) -> Result<Self, Malformed> {
         self.tuple.protocol = match number {
             IpNumber::TCP => Protocol::Tcp,

@@ -1,4 +1,4 @@
-//! Facts of a live run beyond the results that it shares with the simulator.
+//! Facts of a live run that a simulated run does not have.
 
 use crate::capture::CaptureReport;
 use crate::lateness::LatenessReport;
@@ -26,7 +26,7 @@ pub struct Account {
     pub dropped: u64,
     /// Written to the interface of the other side.
     pub delivered: u64,
-    /// Bytes of those, with IP headers.
+    /// Bytes of the delivered datagrams, with IP headers.
     pub delivered_bytes: u64,
     /// The other side's interface accepted no more, or failed.
     pub refused: u64,
@@ -54,14 +54,14 @@ impl Account {
 pub struct LiveReport {
     /// How the loop's thread was scheduled.
     pub priority: Priority,
-    /// Wake-ups for slots: their period, how late they were, and whether the run was late.
+    /// Wake-ups for slots: their period and lateness, and whether the run was late.
     pub lateness: LatenessReport,
     /// Longest time between two readings of the interfaces when on time; stamps are accurate to
     /// half of it.
     pub read_period: Duration,
-    /// Times the process was stopped for longer than is caught up.
+    /// Number of stops of the process that were too long to catch up.
     pub stops: u64,
-    /// Time that those cut out of the run.
+    /// Time that these stops cut out of the run.
     pub stopped: Duration,
     /// The run ended early because it was certain to exceed its limit.
     pub given_up: bool,
@@ -69,27 +69,27 @@ pub struct LiveReport {
     pub down: Account,
     /// From the UEs to the server.
     pub up: Account,
-    /// Flows that appeared; one that returns after it was aged out counts again.
+    /// Flows that appeared; a flow that returns after it was replaced counts again.
     pub flows: u64,
-    /// Flows that lost their place when the flow table was full, the least recently used first.
+    /// Flows that were replaced when the flow table was full, the least recently used first.
     pub aged_flows: u64,
     /// Packets of flows that arrived when every flow in the full table had packets in transit;
     /// they shared one flow per UE and QFI.
     pub shared_packets: u64,
     /// Packet buffers for each direction.
     pub buffers: usize,
-    /// Most in use at once: by packets on their way down, and by those on their way up.
+    /// Most buffers in use at once: by packets on their way down, and by packets on their way up.
     pub buffers_used: [usize; 2],
     /// Memory of the buffers of both directions in bytes.
     pub buffer_bytes: usize,
-    /// Congestion control by side, filled in by whoever set it.
+    /// Congestion control by side; the code that sets it fills it in.
     pub congestion_control: Vec<(String, String)>,
     /// Counts of the packet capture; none without one.
     pub capture: Option<CaptureReport>,
-    /// Counts of the cell's reports; none where nobody listened.
+    /// Counts of the cell's reports; none without a listener.
     pub reports: Option<ReportCounts>,
-    /// Between the servers and a proxy, on the way down and on the way up; none without one. The
-    /// other accounts are then of what passes between the proxy and the UEs.
+    /// Between the servers and a proxy, down and up; none without a proxy. The other accounts then
+    /// count packets between the proxy and the UEs.
     pub wan: Option<[Account; 2]>,
     /// Times when an attached interface was down.
     pub outages: Outages,
@@ -103,8 +103,8 @@ pub struct LiveReport {
 }
 
 impl LiveReport {
-    /// True when the run was late, or short of memory: this machine, not the scenario alone, shaped
-    /// its delays.
+    /// True if the run was late or short of memory, so that this machine, not the scenario alone,
+    /// shaped its delays.
     #[must_use]
     pub fn late(&self) -> bool {
         self.lateness.late || self.tcp_was_short

@@ -1,9 +1,9 @@
-//! What the cell reports of its UEs while it runs, for those who listen: what a radio network
-//! information service knows (ETSI GS MEC 012; R22 section 3.1), made of the run's own slots.
+//! The cell's reports about its UEs during a run, for listeners: the content of a radio network
+//! information service (ETSI GS MEC 012; R22 section 3.1), from the run's own slots.
 //!
-//! The driver asks the stack once a period, at the first slot at or after its end, and puts the
-//! reports into a ring for each listener. It never waits: what finds a ring full is lost to that
-//! listener, and counted.
+//! The driver gets the reports from the stack once a period, at the first slot at or after its end,
+//! and puts them into a ring for each listener. It never waits: a report that finds a ring full is
+//! lost to that listener, and counted.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -18,10 +18,10 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 
-/// Time between two reports about a UE, unless it is set.
+/// Default time between two reports about a UE.
 pub const PERIOD: Duration = Duration::from_millis(10);
 
-/// Reports that a ring holds: those about 8 UEs of two seconds at 1 ms.
+/// Reports that a ring holds: two seconds of reports about 8 UEs, one per ms.
 const RING: usize = 16_384;
 
 /// A report about one UE.
@@ -29,14 +29,14 @@ const RING: usize = 16_384;
 pub struct UeReport {
     /// The UE's number in the scenario.
     pub ue: u32,
-    /// The same as the simulated proxy gets.
+    /// The same report as the simulated proxy gets.
     pub ran: RanReport,
 }
 
 /// Counts of the reports of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReportCounts {
-    /// UEs that were reported on.
+    /// UEs with a report.
     pub ues: u32,
     /// Reports that were made; each goes to every listener.
     pub made: u64,
@@ -54,22 +54,21 @@ pub struct ReportStream {
 }
 
 impl ReportStream {
-    /// Reports once a `period`; where that is shorter than the time between two wake-ups for slots,
-    /// once for each of those. Above 0.
+    /// Makes reports once a `period`; at least the time between two wake-ups for slots. Above 0.
     #[must_use]
     pub fn new(period: Duration) -> Self {
         let due = Instant::ZERO + period;
         Self { period, due, listeners: Vec::new(), counts: ReportCounts::default() }
     }
 
-    /// One more listener, who hears all reports from the start of the run on.
+    /// Adds a listener, which gets all reports from the start of the run on.
     pub fn listen(&mut self) -> Reports {
         let (to, out) = sync_channel(RING);
         self.listeners.push(to);
         Reports { out }
     }
 
-    /// Asks `stack` for reports if they are due at `now`, after its slots.
+    /// Gets reports from `stack` and passes them on if they are due at `now`, after its slots.
     #[inline]
     pub(crate) fn tell(&mut self, now: Instant, stack: &mut Stack) {
         if now < self.due {
@@ -83,7 +82,7 @@ impl ReportStream {
             counts.made += 1;
             counts.ues = counts.ues.max(ue + 1);
             for listener in &*listeners {
-                // One that has gone hears nothing any more.
+                // A listener that has gone gets nothing.
                 counts.lost += u64::from(listener.try_send(UeReport { ue, ran: *ran }).is_err());
             }
         });
@@ -101,7 +100,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// The next report; waits for it up to `patience`. None when there was none until then.
+    /// The next report; waits for it up to `patience`. None if there was none by then.
     ///
     /// # Errors
     /// [`Ended`] when the run is over and no more will come.
@@ -114,9 +113,9 @@ impl Reports {
     }
 
     /// Writes each report to `to` as a line of JSON, in the form that `justfull proxy` reads, until
-    /// the run is over. `addresses` are those of a UE. A line is one write: a pipe takes it whole
-    /// or, where `to` does not block and the pipe is full, not at all; returns how many it did
-    /// not take.
+    /// the run is over. `addresses` returns the addresses of a UE. Each line is one write: a pipe
+    /// accepts the whole line or, if it is full and `to` does not block, nothing. Returns the
+    /// number of lines that it did not accept.
     ///
     /// # Errors
     /// Any other error of `to`.
@@ -138,9 +137,8 @@ impl Reports {
     }
 }
 
-/// Opens what reports are written to: a named pipe that is there, or a file that is made new. A
-/// pipe is opened for reading too, so that it is there before its reader and stays after it;
-/// writing to it never blocks.
+/// Opens the output of reports: an existing named pipe, or a new file. A pipe is opened for reading
+/// too, so that it exists before its reader and stays after it; writing to it never blocks.
 ///
 /// # Errors
 /// It cannot be opened.
@@ -156,7 +154,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended;
 
-/// One report as a line; docs/guide/rapid-in-service.md says what its keys mean.
+/// One report as a line; docs/guide/rapid-in-service.md explains its keys.
 fn line(out: &mut String, addresses: &[IpAddr], ran: &RanReport) {
     let us = |ns: u64| ns / 1_000;
     let names: Vec<String> = addresses.iter().map(|address| format!("\"{address}\"")).collect();
@@ -179,7 +177,7 @@ fn line(out: &mut String, addresses: &[IpAddr], ran: &RanReport) {
          \"backlog\":{}}}",
         names.join(","),
         us(ran.at.as_nanos()),
-        // A mean, as over the downlink slots of a TDD pattern.
+        // A mean, for example over the downlink slots of a TDD pattern.
         us(ran.slot.as_nanos().saturating_add(500)),
         ran.slots,
         ran.offered,

@@ -23,12 +23,12 @@ use justfull_net::{
 };
 use justfull_net::{Port, SystemError};
 
-/// How often the command is checked.
+/// Time between two checks of the command.
 const LOOK: Duration = Duration::from_millis(20);
-/// The kernel's memory of TCP is looked at once in so many of these.
+/// The kernel's memory of TCP is checked once in so many of these.
 const LOOKS_AT_MEMORY: u32 = 8;
 
-/// What runs beside the stack.
+/// Programs and flows beside the stack.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     /// Commands for a shell on the servers' side, started first.
@@ -38,12 +38,12 @@ pub struct Session {
     /// True to send the scenario's own flows too.
     pub own_flows: bool,
     /// Congestion control of the kernel's TCP senders on the servers' side and on the UEs'. None:
-    /// that of the UE's first flow in the scenario, if it has one.
+    /// the control of the UE's first flow in the scenario, if it has one.
     pub congestion_control: Option<String>,
     /// Two existing Ethernet interfaces of this namespace, the servers' and the UEs', instead of a
-    /// network of its own; a command then runs in this namespace too. With several UEs each has
-    /// the addresses of [`Side::addresses`]; the first takes everything that no other has, so
-    /// a sole UE takes everything.
+    /// network of its own; a command then runs in this namespace too. With several UEs each has the
+    /// addresses of [`Side::addresses`]; the first gets the packets to all other addresses, so a
+    /// sole UE gets all.
     pub attach: Option<[String; 2]>,
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.
@@ -52,19 +52,19 @@ pub struct Session {
     pub acknowledge_each: bool,
 }
 
-/// Who else sees a run.
+/// Additional observers of a run.
 #[derive(Default)]
 pub struct Taps<'a> {
-    /// Sees every packet.
+    /// Records every packet.
     pub recorder: Option<Recorder>,
-    /// Hears what the cell reports of its UEs.
+    /// Distributes the cell's reports about its UEs.
     pub reports: Option<ReportStream>,
-    /// Stands between the servers and the stack, with the core's delay on the servers' side. Only
-    /// in a network of its own.
+    /// A program between the servers and the stack, with the core's delay on the servers' side.
+    /// Only in a network of its own.
     pub middle: Option<&'a mut (dyn Middle + 'a)>,
 }
 
-/// Has `recorder` and `reports` hear of `live`.
+/// Connects `recorder` and `reports` to `live`.
 fn tapped<P: Port>(
     mut live: Live<P>,
     recorder: Option<Recorder>,
@@ -95,13 +95,13 @@ pub struct Outcome {
     pub result: RunResult,
     /// Timing and accounts.
     pub report: LiveReport,
-    /// How the command ended; none without one, or when the run ended before it.
+    /// Exit status of the command; none without one, or if the run ended first.
     pub status: Option<ExitStatus>,
-    /// A signal asked the run to end.
+    /// True if a signal ended the run.
     pub interrupted: bool,
-    /// What the scenario's own flows did.
+    /// The reports of the scenario's own flows.
     pub applications: Vec<ApplicationReport>,
-    /// Runs of killed processes that were cleaned up first.
+    /// Runs of killed processes that were removed first.
     pub swept: usize,
 }
 
@@ -110,11 +110,11 @@ impl Session {
     /// Everything created is removed.
     ///
     /// # Errors
-    /// What is missing on this machine, a command that cannot be started, a scenario whose flows
+    /// A missing part of this machine, a command that cannot be started, a scenario whose flows
     /// cannot be sent.
     ///
     /// # Panics
-    /// When packets are not accounted for.
+    /// If packets are not accounted for.
     pub fn run<W: Watch + Send>(
         &self,
         config: &WorldConfig,
@@ -130,7 +130,7 @@ impl Session {
     /// As for [`Session::run`].
     ///
     /// # Panics
-    /// When packets are not accounted for.
+    /// If packets are not accounted for.
     pub fn run_tapped<W: Watch + Send>(
         &self,
         config: &WorldConfig,
@@ -161,7 +161,7 @@ impl Session {
             ..NetworkConfig::new(0)
         };
         let mut network = Network::build(&settings)?;
-        // Owned here and lent to the driver: what runs beside it must be ended before its interface
+        // Owned here and lent to the driver: the programs beside it must end before its interface
         // goes.
         let mut devices = devices(&mut network)?;
         let mut proxy = network.take_proxy_tuns();
@@ -213,7 +213,7 @@ impl Session {
         let count = config.stack.ues.len();
         let port = |(ue, port)| UePort {
             port,
-            // The first of several has none: it takes the rest.
+            // The first of several has no addresses: it gets the rest.
             addresses: if ue == 0 { Vec::new() } else { Side::Ue(ue).addresses().to_vec() },
         };
         let ues = Attachment::share(ue_side, count).into_iter().enumerate().map(port).collect();
@@ -249,7 +249,8 @@ impl Session {
         (0..config.stack.ues.len()).map(of).collect()
     }
 
-    /// Starts what runs beside the stack, waits until the run is over, and ends what still runs.
+    /// Starts the programs and flows beside the stack, waits until the run is over, and ends those
+    /// that still run.
     fn beside(
         &self,
         config: &WorldConfig,
@@ -284,7 +285,7 @@ impl Session {
         }
         let ended_servers = ended(&mut servers)?;
         let applications = applications.finish();
-        // By SIGTERM first: if dropped, they would be killed before they could print their results.
+        // By SIGTERM first: a drop would kill them before they could print their results.
         network.end_commands()?;
         Ok(Beside { status, applications, ended_servers, failed })
     }
@@ -295,7 +296,7 @@ struct Beside {
     status: Option<ExitStatus>,
     applications: Vec<ApplicationReport>,
     ended_servers: Vec<(String, u8)>,
-    /// How what stood between the servers and the stack failed.
+    /// How the program in the middle failed.
     failed: Option<String>,
 }
 
@@ -311,7 +312,7 @@ fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, Syst
     Ok(found)
 }
 
-/// What a run and what runs beside it tell each other.
+/// State that a run and the programs beside it share.
 #[derive(Default)]
 struct Course {
     /// The run is over, or should end.
@@ -320,8 +321,8 @@ struct Course {
     tcp_was_short: AtomicBool,
 }
 
-/// Runs `live` on a separate thread and `beside` on this one; `beside` gets second 0, and says when
-/// the run should end.
+/// Runs `live` on a separate thread and `beside` on this one. `beside` gets second 0, and decides
+/// when the run should end.
 fn drive<P: Port + Send, W: Watch + Send, T>(
     live: Live<P>,
     watch: &mut W,
@@ -339,7 +340,7 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
             run
         });
         let beside = beside(begin, &course);
-        // On its own error it has not told the driver.
+        // After its own error it has not ended the driver yet.
         course.over.store(true, Ordering::Relaxed);
         let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (result, mut report) = driven?;

@@ -1,7 +1,7 @@
 //! Whole live runs on this machine: the stack between real namespaces, the kernel's own IPv6 and
 //! TCP at its ends.
 //!
-//! Without the right to build networks a test says that it was skipped; under `CI` that is a
+//! Without the right to build networks a test prints that it was skipped; under `CI` that is a
 //! failure.
 
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ const UE: Side = Side::Ue(0);
 /// One-way delay of the uplink.
 const UP: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// How long anything may take that does come.
+/// Time limit of every wait for something that does come.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 fn can_build() -> bool {
@@ -122,7 +122,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
     }
 }
 
-/// Ends the run on every way out, a failed assertion's too.
+/// Ends the run on every way out, also after a failed assertion.
 struct Stops<'a>(&'a AtomicBool);
 
 impl Drop for Stops<'_> {
@@ -131,7 +131,7 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// Does `work` while the cell of `config` is between the sides.
+/// Does `work` while the cell of `config` connects the sides.
 fn through(config: &WorldConfig, work: impl FnOnce(&Network)) -> (RunResult, LiveReport) {
     through_with(config, &LiveOptions::default(), work)
 }
@@ -174,7 +174,7 @@ fn delivered(result: &RunResult, number: u8) -> u64 {
     result.flows.iter().filter(|flow| flow.qfi == number).map(|flow| flow.delivered_packets).sum()
 }
 
-/// What `ping -6` does from the server: `count` echo requests (RFC 4443 section 4.1) with the
+/// The same as `ping -6` from the server: `count` echo requests (RFC 4443 section 4.1) with the
 /// traffic class of `dscp`, each answered by the UE's kernel.
 fn ping(network: &Network, dscp: u8, count: u16) {
     let socket = network

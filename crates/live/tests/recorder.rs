@@ -89,7 +89,6 @@ fn the_names_of_foreign_flows_are_bounded() {
     assert_eq!(found.last(), Some(&("tcp".to_owned(), 984)));
 }
 
-/// F5, live: UEs and ports of strangers took memory without end.
 #[test]
 fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
     let mut config = config();
@@ -109,8 +108,8 @@ fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
     assert_eq!((result.broken, result.never_acted), (None, Vec::new()));
 }
 
-/// W8: live too, a packet before its bound is told, during the warm-up and after it, and ends
-/// nothing.
+/// A live run goes on after a packet that beats its bound, and its result reports the packet, in
+/// the warm-up or later.
 #[test]
 fn a_tracked_packet_that_beats_its_bound_breaks_the_run_by_name() {
     let config = config();
@@ -163,9 +162,8 @@ fn in_a_cell_of_several_ues_a_foreign_name_says_whose_it_is() {
     assert_eq!(found[2], ("ue0 tcp 80".to_owned(), 1));
 }
 
-/// W7: of a live run of 5.5 s the series went on up to the scenario's 30 s.
 #[test]
-fn w7_the_series_of_a_run_that_ends_early_end_with_it() {
+fn the_series_of_a_run_that_ends_early_end_with_it() {
     let config = config();
     let series = |end| {
         let record = LiveRecorder::new(&config).expect("sound settings");

@@ -1,18 +1,18 @@
 //! Puts this process between two existing Ethernet interfaces, like a bridge (packet(7)).
 //!
-//! [`Attached::receive`] returns IP datagrams; the other interface's [`Attached::send`] sends them
-//! under the Ethernet header that they came with, which is remembered by source and destination.
-//! All other frames (mainly ARP) are forwarded at once.
+//! [`Attached::receive`] returns IP datagrams and remembers their Ethernet headers by source and
+//! destination; the other interface's [`Attached::send`] sends a datagram under its own header. All
+//! other frames (mainly ARP) are forwarded at once.
 //!
-//! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` says so, and it is
-//! filled in here. A frame that the kernel merged from several cannot be a unit of a queue: the
-//! error says how to turn that off.
+//! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` marks it, and this
+//! module fills the checksum in. A frame that the kernel merged from several cannot be a unit of a
+//! queue: the error says how to turn merging off.
 //!
-//! When an interface goes down, it is waited for up to half a minute; what is sent to it meanwhile
-//! is refused.
+//! When an interface goes down, this module waits for it up to half a minute and refuses datagrams
+//! for it meanwhile.
 //!
-//! Several UEs may be behind the UEs' interface ([`Attachment`]); a datagram belongs to the one
-//! with its address.
+//! Several UEs may be behind the UEs' interface ([`Attachment`]); a datagram belongs to the UE with
+//! its address.
 //!
 //! Known weaknesses: a VLAN tag is lost; an interface with its own address also replies itself.
 
@@ -208,8 +208,7 @@ impl Attached {
         self.name.as_str()
     }
 
-    /// Datagrams dropped because their pair of addresses had not been seen at the other interface
-    /// lately.
+    /// Datagrams dropped because the other interface had not seen their pair of addresses lately.
     #[must_use]
     pub const fn unknown(&self) -> u64 {
         self.unknown
@@ -225,8 +224,8 @@ impl Attached {
         }
     }
 
-    /// True unless it is down and being waited for. The kernel reverts its changes to the socket
-    /// when the interface is up again.
+    /// True unless it is down and [`Watch`] waits for it. The kernel reverts its changes to the
+    /// socket when the interface is up again.
     fn is_up(&mut self) -> io::Result<bool> {
         let (socket, name, index) = (&self.own, &self.name, self.index);
         let up = self.watch.is_up(now(), || link::state(socket, name, index));
@@ -288,14 +287,14 @@ impl Port for Attached {
             let (header, datagram) = self.frame[OFFLOAD_BYTES..length].split_at(ETHERNET_BYTES);
             let header: Header = header.try_into().expect("split at its length");
             let Some((pair, datagram_bytes)) = addresses(&header, datagram) else {
-                // A full interface loses it, as any bridge would.
+                // A full interface loses the frame, as on any bridge.
                 let _lost =
                     send(self.other.as_raw_fd(), &self.frame[..length], MsgFlags::MSG_DONTWAIT);
                 continue;
             };
             self.came.lock().unwrap_or_else(PoisonError::into_inner).learn(pair, header);
-            // What does not fit is cut, as read(2) of a TUN device does; the reader sees from the
-            // header that it is incomplete.
+            // A longer datagram is cut, as by read(2) of a TUN device; its header shows the reader
+            // that it is incomplete.
             let kept = datagram_bytes.min(buffer.len());
             buffer[..kept].copy_from_slice(&datagram[..kept]);
             return Ok(Some(kept));
@@ -392,8 +391,8 @@ impl Port for Attachment {
     }
 }
 
-/// The addresses of an IP datagram, and its length without the frame's padding; none for anything
-/// else.
+/// The addresses of an IP datagram, and its length without the frame's padding; none for other
+/// frames.
 fn addresses(header: &Header, datagram: &[u8]) -> Option<(Pair, usize)> {
     let kind = [header[12], header[13]];
     let version = datagram.first()? >> 4;

@@ -4,8 +4,8 @@
 //!   stack -- ran: 10.47.0.1, fd47::1 -- proxy -- core: 10.47.0.2, fd47::2 -- delay -- servers
 //! ```
 //!
-//! It forwards what nobody there takes. Its TCP towards UEs begins with NewReno, which leaves slow
-//! start by loss alone: what sets windows from above is not held up by a guess of the delay.
+//! It forwards packets that no program there takes. Its TCP towards UEs begins with NewReno, which
+//! leaves slow start only at a loss. So no guess from the delay hinders a proxy that sets windows.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::namespace::Namespace;
 use crate::netlink::{LinkName, Netlink, Prefix, index_of, settle};
 use crate::tun::Tun;
 
-/// Congestion control of connections to UEs that name no other.
+/// Default congestion control of connections to UEs.
 const CONTROL: &str = "reno";
 
 /// The namespace, and the TUN devices by which it reaches the others.
@@ -28,23 +28,24 @@ pub(super) struct Between {
     pub(super) tuns: Option<[Tun; 2]>,
 }
 
-/// What it is to be.
+/// The settings of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// MTU in bytes, and packets that a device holds.
     pub(super) shape: (u32, u32),
     /// Its own addresses towards the stack.
     pub(super) own: [IpAddr; 2],
-    /// Addresses of a UE and of the servers, with all of whose first 16 bits it speaks.
+    /// Addresses of a UE and of the servers. The host reaches all addresses that share their first
+    /// 16 bits.
     pub(super) ue: [IpAddr; 2],
     pub(super) server: [IpAddr; 2],
-    /// As of [`NetworkConfig`](crate::NetworkConfig).
+    /// See [`NetworkConfig`](crate::NetworkConfig).
     pub(super) receive_buffer: Option<u32>,
     pub(super) acknowledge_each: bool,
 }
 
 impl Between {
-    /// Builds it, and leaves the calling thread in it.
+    /// Builds the host, and leaves the calling thread in its namespace.
     pub(super) fn build(plan: Plan) -> io::Result<Self> {
         let namespace = Namespace::enter_new()?;
         let name = |text| LinkName::new(text).map_err(io::Error::other);
@@ -67,7 +68,8 @@ impl Between {
     }
 }
 
-/// Sets a link up with its `own` addresses, and routes all that begin as `other`'s out of it.
+/// Sets a link up with its `own` addresses, and routes all addresses that share the first 16 bits
+/// of `other` out of it.
 fn link(
     netlink: &mut Netlink,
     name: LinkName,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::libc;
 
-/// How often a group is tried to be removed when its run ends, and the wait between.
+/// Number of attempts to remove a group when its run ends, and the wait between two.
 const LAST_TRIES: u32 = 50;
 const LAST_WAIT: Duration = Duration::from_millis(10);
 
@@ -26,14 +26,14 @@ pub(super) struct Cgroup {
     procs: File,
 }
 
-/// The place for the group of `run`: beneath that of this process.
+/// The path for the group of `run`, below the group of this process.
 pub(super) fn place(run: &str) -> Result<PathBuf, String> {
     let (parent, prefix) = places()?;
     Ok(parent.join(prefix + run))
 }
 
-/// The group of this process, in which those of its runs are, and what the names of these begin
-/// with.
+/// The group of this process, which is the parent of its runs' groups, and the prefix of their
+/// names.
 fn places() -> Result<(PathBuf, String), String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
     let groups = read("/proc/self/cgroup")?;
@@ -51,9 +51,9 @@ fn places() -> Result<(PathBuf, String), String> {
     Ok((Path::new(mount).join(below.trim_start_matches('/')), format!("justfull-{namespace}-")))
 }
 
-/// Removes the groups beside that of this process that hold no process and whose run `is_dead`.
-/// Returns how many. The notes of such runs are gone, as with the `/run` of a container that shared
-/// the groups of the machine.
+/// Removes the empty groups of runs for which `is_dead` is true, and returns their number. The
+/// notes of such runs are gone, as with the `/run` of a container that shared the groups of the
+/// machine.
 pub(super) fn reclaim(is_dead: impl Fn(&str) -> bool) -> usize {
     places().map_or(0, |(parent, prefix)| reclaim_in(&parent, &prefix, is_dead))
 }
@@ -104,7 +104,7 @@ impl Cgroup {
 }
 
 impl Drop for Cgroup {
-    /// Processes that were killed hold their group for a moment yet.
+    /// A killed process holds its group for another moment.
     fn drop(&mut self) {
         for _ in 0..LAST_TRIES {
             if remove(&self.path) || !self.path.exists() {
@@ -133,7 +133,7 @@ pub(super) fn processes(path: &Path) -> Vec<u32> {
     found
 }
 
-/// Kills all processes in the group at `path` and beneath it at once: none of them can fork away
+/// Kills all processes in the group at `path` and below it at once, so that none can fork away
 /// meanwhile.
 pub(super) fn kill(path: &Path) {
     // A group that has gone holds no processes.
@@ -143,8 +143,8 @@ pub(super) fn kill(path: &Path) {
         .and_then(|mut kill| kill.write_all(b"1"));
 }
 
-/// Removes the group at `path` with the groups that commands made beneath it; one that still holds
-/// processes stays. True when it is gone by that.
+/// Removes the group at `path` with the groups that commands made below it; a group with processes
+/// stays. True if the group is gone.
 pub(super) fn remove(path: &Path) -> bool {
     for group in beneath(path) {
         remove(&group);
@@ -159,7 +159,7 @@ fn beneath(path: &Path) -> Vec<PathBuf> {
     folders.map(|entry| entry.path()).collect()
 }
 
-/// Tries to contain a command as that of `run`. Returns where, or why not.
+/// Tries to put a command into a group for `run`. Returns the group, or the reason of a failure.
 pub(super) fn attempt(run: &str) -> Result<String, String> {
     let group = Cgroup::create(place(run)?)?;
     let procs = group.raw();
@@ -183,9 +183,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f7_empty_groups_of_dead_runs_are_removed_and_nothing_else() {
+    fn empty_groups_of_dead_runs_are_removed_and_nothing_else() {
         let parent = tempfile::tempdir().expect("a folder can be made");
-        // A folder with another in it stands for a group with processes beneath one without.
+        // A folder with a folder in it stands for a group with processes below a group without.
         let groups = ["ours-dead-1", "ours-dead-2/beneath", "ours-alive", "other-dead", "dead"];
         for group in groups {
             fs::create_dir_all(parent.path().join(group)).expect("a folder can be made");

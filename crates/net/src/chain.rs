@@ -1,11 +1,11 @@
-//! Three hosts in a row, for the tests of what stands between two: a UE, a middle and a server.
+//! Three hosts in a row, to test a program that stands between two: a UE, a middle and a server.
 //!
 //! ```text
 //!   ue: 10.45.0.1, fd45::1 -- ran -- middle -- core -- 10.46.0.1, fd46::1 :server
 //! ```
 //!
-//! Each is a namespace; two pairs of veth join them, and the middle forwards. UE addresses are all
-//! of 10.45.0.0/24 and fd45::/120 from 1 up to as many as asked. Dropping it removes everything.
+//! Each is a namespace; two pairs of veth join them, and the middle forwards. UE addresses are the
+//! first of 10.45.0.0/24 and fd45::/120, as many as requested. Dropping it removes everything.
 
 use std::fs;
 use std::io;
@@ -21,17 +21,17 @@ pub const RAN: &str = "ran";
 pub const CORE: &str = "core";
 /// The kernel's default for veth, packets.
 const QUEUE_PACKETS: u32 = 1_000;
-/// UEs that have an address.
+/// Most UEs with an address.
 const MOST_UES: u8 = 200;
 
 /// A host of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Where the UEs' addresses are.
+    /// The host with the UEs' addresses.
     Ue,
-    /// What forwards between them.
+    /// The host that forwards between them.
     Middle,
-    /// Where the servers are.
+    /// The host of the servers.
     Server,
 }
 
@@ -92,7 +92,7 @@ impl Chain {
         namespace.enter(work)
     }
 
-    /// The addresses of a UE, which count from 1.
+    /// The addresses of UE `number`; numbers begin at 1.
     #[must_use]
     pub fn ue(number: u8) -> [IpAddr; 2] {
         ue(number)
@@ -133,7 +133,7 @@ fn name(text: &str) -> io::Result<LinkName> {
     LinkName::new(text).map_err(io::Error::other)
 }
 
-/// Sets a link up with these addresses and a link-local one, from which a forwarder asks for
+/// Sets a link up with these addresses and a link-local one, which a forwarder uses to look for
 /// neighbours.
 fn link(netlink: &mut Netlink, link: &str, mtu: u32, addresses: &[IpAddr]) -> io::Result<()> {
     netlink.up(index_of(&name("lo")?)?)?;
@@ -158,7 +158,7 @@ fn reach(
     pairs.try_for_each(|(prefix, source)| netlink.add_route(index, *prefix, *source, None))
 }
 
-/// A host at an end, with `addresses`: the first two, one of each family, are those it sends from.
+/// Sets up a host at an end with `addresses`; it sends from the first two, one of each family.
 fn end(at: &str, mtu: u32, addresses: &[IpAddr]) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     link(&mut netlink, at, mtu, addresses)?;

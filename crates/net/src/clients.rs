@@ -1,4 +1,4 @@
-//! What the clients of a server have of it: each one a share, whatever others do.
+//! Shares of a server for its clients: each has one, whatever the others do.
 
 use crate::Prefix;
 use socket2::{Domain, Socket, Type};
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-/// Bytes of a connection that wait in the kernel for a client that does not read, and for a server
-/// that does not; the kernel doubles it for its own needs.
+/// Bytes of a connection that wait in the kernel for a client, or for a server, that does not read.
+/// The kernel doubles the number for its own needs.
 const BUFFER: usize = 64 << 10;
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 128;
-/// Bits of an IPv6 address that name a client: a host has as many addresses as it likes.
+/// Bits of an IPv6 address that identify a client: a host can use all addresses of its network.
 const CLIENT_BITS: u8 = 64;
 
 /// Listens at `address`, with connections that take little of the kernel's memory.
@@ -21,7 +21,7 @@ const CLIENT_BITS: u8 = 64;
 pub fn bounded_listener(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
-    // What is accepted has it from here.
+    // Accepted connections inherit the sizes.
     socket.set_send_buffer_size(BUFFER)?;
     socket.set_recv_buffer_size(BUFFER)?;
     socket.bind(&address.into())?;
@@ -29,7 +29,7 @@ pub fn bounded_listener(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Whom an address is of: one IPv4 address, or a network of IPv6.
+/// The client behind an address: one IPv4 address, or one IPv6 network.
 #[must_use]
 pub fn client(address: IpAddr) -> Prefix {
     match address.to_canonical() {
@@ -38,9 +38,9 @@ pub fn client(address: IpAddr) -> Prefix {
     }
 }
 
-/// Which of the connections in `open`, each with its client and its rank, goes when there is no
-/// room for another: of the client that has the most, the one of the lowest rank. Of two clients
-/// that have as many, the one with the lower rank goes.
+/// The connection in `open`, each with its client and its rank, that is closed to make room: the
+/// one of the lowest rank, of the client that has the most. If two clients have as many, the
+/// connection with the lower rank.
 pub fn victim<R: Ord + Copy>(open: impl Iterator<Item = (Prefix, R)> + Clone) -> Option<usize> {
     let mut counts = BTreeMap::<Prefix, usize>::new();
     open.clone().for_each(|(client, _)| *counts.entry(client).or_default() += 1);

@@ -42,7 +42,7 @@ pub enum Priority {
     Normal(String),
 }
 
-/// The kernel's monotonic clock, counted from its creation.
+/// The kernel's monotonic clock, counted from the creation of this value.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotClock {
     /// `CLOCK_MONOTONIC` at the start of the run, in ns.
@@ -88,21 +88,21 @@ impl Clock for SlotClock {
         let at = self.start.saturating_add(due.as_nanos());
         let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
         let request = TimeSpec::new(seconds.cast_signed(), nanos.cast_signed());
-        // Ends early on a signal, which the caller handles; it fails for nothing else.
+        // A signal ends the sleep early, and the caller handles it. There is no other failure.
         let _woken =
             clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &request);
         self.now()
     }
 }
 
-/// The machine's clock, for everything that no slot depends on: applications, deadlines, outages.
+/// The machine's clock, for work that does not depend on slots: applications, deadlines, outages.
 #[expect(clippy::disallowed_methods, reason = "applications live on the machine's clock")]
 #[must_use]
 pub fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// Time since 1970-01-01 UTC, for what is told to other programs.
+/// Time since 1970-01-01 UTC, for output to other programs.
 #[expect(clippy::disallowed_methods, reason = "other programs live on the wall clock")]
 #[must_use]
 pub fn unix_time() -> std::time::Duration {

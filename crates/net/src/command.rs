@@ -23,7 +23,7 @@ use crate::namespace::Namespace;
 use crate::proc::RUN_VARIABLE;
 use crate::state::RunFolder;
 
-/// Where the names `server` and `ue0` are resolved.
+/// The file that resolves the names `server` and `ue0`.
 pub(super) const HOSTS: &str = "/etc/hosts";
 
 /// A command started inside a namespace. It must stay with the thread that started it, because it
@@ -83,9 +83,9 @@ impl Drop for Running {
     }
 }
 
-/// Starts `argv` in `namespace` (or, without one, where this process is) and in the control group
-/// of `run`. Its children carry the run's name in their environment. In a namespace it sees `hosts`
-/// as `/etc/hosts`.
+/// Starts `argv` in `namespace` (or, without one, in the namespace of this process) and in the
+/// control group of `run`. Its children carry the run's name in their environment. In a namespace
+/// `hosts` replaces `/etc/hosts`.
 pub(super) fn start(
     namespace: Option<&Namespace>,
     side: &str,
@@ -108,13 +108,13 @@ pub(super) fn start(
     let group = run.cgroup().map(Cgroup::raw);
     let parent = getpid();
     // SAFETY: between `fork` and `exec` of a process with threads only async-signal-safe calls are
-    // allowed: `stay_with` and the two `enter` make system calls and allocate nothing; the
-    // descriptors are open, since the caller holds what they are of.
+    // allowed: `stay_with` and the two `enter` make system calls and allocate nothing; the caller
+    // holds the owners of the descriptors, so they are open.
     unsafe {
         command.pre_exec(move || {
             stay_with(parent)?;
-            // If it may not move itself there, it is identified by its environment and its
-            // namespace.
+            // If it has no right to move itself there, its environment and its namespace identify
+            // it.
             let _contained = group.map(cgroup::enter);
             if let Some(namespace) = namespace {
                 enter(BorrowedFd::borrow_raw(namespace), hosts.as_deref(), &target)?;
@@ -130,7 +130,7 @@ pub(super) fn start(
 fn stay_with(parent: Pid) -> nix::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     if getppid() != parent {
-        // The parent was killed between `fork` and here: nobody waits for the command.
+        // The parent died between `fork` and here, so no process waits for the command.
         return Err(Errno::ESRCH);
     }
     normal_priority()
@@ -160,7 +160,8 @@ fn normal_priority() -> nix::Result<()> {
         .map(drop)
 }
 
-/// A shell that was killed leaves the terminal to its own process group, which is gone.
+/// A shell that was killed leaves the terminal to its own process group, which no longer exists.
+/// This takes the terminal back.
 fn take_terminal_back() {
     let terminal = io::stdin();
     if !terminal.is_terminal() {
@@ -170,7 +171,7 @@ fn take_terminal_back() {
     blocked.add(Signal::SIGTTOU);
     let mut before = SigSet::empty();
     if pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&blocked), Some(&mut before)).is_ok() {
-        // Fails when the terminal does not control us: then there is nothing to take.
+        // Fails if it is not our controlling terminal; then there is nothing to take back.
         let _not_ours = tcsetpgrp(&terminal, getpgrp());
         let _same = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
     }

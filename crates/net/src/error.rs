@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// One clear sentence about what could not be done, and what it needs.
+/// One clear sentence about an operation that failed, with the missing right or resource.
 #[derive(Debug)]
 pub struct SystemError {
-    /// What was being done, with the name of the thing: "open /dev/net/tun".
+    /// The operation, with the name of its object: "open /dev/net/tun".
     pub doing: String,
-    /// The machine's error, or what is missing.
+    /// The machine's error, or the missing right or resource.
     pub reason: String,
 }
 

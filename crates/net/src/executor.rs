@@ -10,10 +10,11 @@ use nix::libc;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe2};
 
-/// From here on it acts, or no more.
+/// The message that arms the child; any other disarms it.
 const ARM: u8 = b'a';
 const DISARM: u8 = b'd';
-/// The only descriptor that the child keeps: none of a socket whose end it would hold up.
+/// The only descriptor that the child keeps. With a copy of a socket it would keep a connection
+/// open.
 const KEPT: i32 = 0;
 
 /// The child. When this is dropped it ends without acting.
@@ -32,7 +33,7 @@ impl Executor {
         // could hold, and the C library makes its allocator usable after `fork`.
         match unsafe { fork() }? {
             ForkResult::Parent { child } => {
-                // The child's own copy of the other end keeps no line open.
+                // The child closes its own copy of the other end, so that the line can end.
                 Ok(Self { line: Some(File::from(write)), child })
             }
             ForkResult::Child => {
@@ -40,7 +41,7 @@ impl Executor {
                 if line.is_ok_and(waits) {
                     act();
                 }
-                // SAFETY: nothing of the parent is to be run at the child's end.
+                // SAFETY: the child must not run the parent's code at its end.
                 unsafe { libc::_exit(0) }
             }
         }
@@ -56,7 +57,7 @@ impl Executor {
 
     fn say(&mut self, word: u8) {
         if let Some(line) = &mut self.line {
-            // A child that was killed hears nothing, and the next start removes what is left.
+            // If the child was killed, the next start removes the leftovers.
             let _gone = line.write_all(&[word]);
         }
     }
@@ -81,7 +82,7 @@ fn only(fd: i32) -> io::Result<File> {
     }
 }
 
-/// Waits for the end of the parent. True when it left the child armed.
+/// Waits for the end of the parent. True if the child is still armed then.
 fn waits(mut line: File) -> bool {
     let (mut word, mut armed) = ([0], false);
     loop {

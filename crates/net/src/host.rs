@@ -6,9 +6,9 @@ use crate::SystemError;
 use crate::command::{self, Running};
 use crate::state::RunFolder;
 
-/// Starts and ends commands, with everything they started, like a [`Network`](crate::Network).
-/// Without a control group they are identified by their environment alone: a process that empties
-/// it and leaves its parent is not found.
+/// Starts and ends commands, with all their descendants, like a [`Network`](crate::Network).
+/// Without a control group only their environment identifies them: a process that clears it and
+/// leaves its parent is not found.
 #[derive(Debug)]
 pub struct Host {
     folder: RunFolder,
@@ -31,7 +31,7 @@ impl Host {
         command::start(None, "host", &self.folder, None, argv, &[])
     }
 
-    /// As [`Network::end_commands`](crate::Network::end_commands).
+    /// See [`Network::end_commands`](crate::Network::end_commands).
     ///
     /// # Errors
     /// Processes that do not end within some seconds.
@@ -42,7 +42,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // What SIGKILL does not end waits for a device; the next sweep tries again.
+        // A process that survives SIGKILL waits for a device; the next sweep tries again.
         let _ended = self.end_commands();
     }
 }

@@ -1,11 +1,12 @@
 //! A small HTTP server that no client can block.
 //!
-//! One thread serves all connections with poll(2) and waits for none of them. What a client can use
-//! is bounded: a head of [`HEAD_BYTES`], [`CONNECTIONS`] connections at a time, [`PATIENCE`] to
-//! send a request and as long again to read the response. Bodies are never read into memory, and a
+//! One thread serves all connections with poll(2) and waits for none of them. Each client's use is
+//! bounded: a head of [`HEAD_BYTES`], [`CONNECTIONS`] connections at a time, [`PATIENCE`] to send a
+//! request and as long again to read the response. Bodies are never read into memory, and a
 //! connection carries one request (RFC 9112, section 9.6: `Connection: close`). When all
-//! connections are in use, a new client takes the place of one that has kept the server waiting, of
-//! the client that has the most of them. What waits in the kernel is bounded too.
+//! connections are in use, a new client takes the place of a connection that has kept the server
+//! waiting, of the client with the most connections. The bytes that wait in the kernel are bounded
+//! too.
 
 use crate::clients::{bounded_listener, client, victim};
 use crate::clock::now;
@@ -37,7 +38,7 @@ const END: Duration = Duration::from_secs(1);
 /// Connections accepted before others are served again.
 const ACCEPTED_AT_ONCE: usize = 64;
 
-/// The method of a request, as far as it matters.
+/// The method of a request, as far as the server distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `GET`.
@@ -57,7 +58,7 @@ pub struct Request<'a> {
     pub path: &'a str,
 }
 
-/// What the bytes of a connection are so far.
+/// The state of a connection's bytes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head<'a> {
     /// An incomplete head.
@@ -166,10 +167,10 @@ impl Server {
         Self::with_listener(bounded_listener(address)?, page)
     }
 
-    /// As [`Server::start`], with a listener that is there already.
+    /// Like [`Server::start`], with an existing listener.
     ///
     /// # Errors
-    /// It is none, or the thread cannot be started.
+    /// It is not a listener, or the thread cannot be started.
     pub fn with_listener(
         listener: TcpListener,
         page: impl FnMut(&str) -> Option<(&'static str, String)> + Send + 'static,
@@ -211,7 +212,7 @@ enum Stage {
         bytes: Vec<u8>,
         written: usize,
     },
-    /// Discards what else the client sends, up to this many bytes.
+    /// Discards further bytes of the client, up to this number.
     Draining(usize),
 }
 
@@ -406,8 +407,9 @@ fn accept(
     true
 }
 
-/// Closes a connection of the client that has the most: one that has its response goes before one
-/// without a request, that before one that is reading its response, and of these the oldest.
+/// Closes a connection of the client that has the most. First go connections that have their
+/// response, then those without a request, then those that read their response; among equals the
+/// oldest.
 fn make_room(open: &mut VecDeque<Connection>) {
     if open.len() < CONNECTIONS {
         return;

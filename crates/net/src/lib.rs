@@ -1,7 +1,8 @@
-//! What justfull needs of a Linux machine: namespaces, netlink, TUN devices and interfaces,
-//! commands, rights, a clock, and an HTTP server.
+//! The parts of a Linux machine that justfull uses: namespaces, netlink, TUN devices and
+//! interfaces, commands, rights, a clock, and an HTTP server.
 //!
-//! Whatever is created here goes with its owner; [`sweep`] removes what a killed process left.
+//! Everything created here is removed with its owner; [`sweep`] removes the leftovers of a killed
+//! process.
 
 mod attach;
 mod between;

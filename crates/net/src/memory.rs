@@ -8,15 +8,15 @@ use std::io;
 /// the first and the most, in bytes.
 const RECEIVE_BUFFERS: &str = "/proc/sys/net/ipv4/tcp_rmem";
 
-/// Whether the kernel's TCP is short of memory, in all namespaces: more than the second number of
-/// `tcp_mem`, and not yet less than the first again. While it is, no receiver offers more than four
-/// segments, so that every connection of the machine is slow.
+/// True if the kernel's TCP is short of memory, in all namespaces: it rose above the second number
+/// of `tcp_mem` and has not fallen below the first since. Meanwhile no receiver offers more than
+/// four segments, so every connection of the machine is slow.
 #[must_use]
 pub fn tcp_is_short() -> bool {
     fs::read_to_string("/proc/thread-self/net/protocols").is_ok_and(|table| is_short(&table))
 }
 
-/// As [`tcp_is_short`], of the kernel's table of protocols.
+/// [`tcp_is_short`], from the kernel's table of protocols.
 fn is_short(table: &str) -> bool {
     let mut lines = table.lines().map(|line| line.split_ascii_whitespace());
     let Some(column) = lines.next().and_then(|mut names| names.position(|name| name == "press"))
@@ -40,9 +40,9 @@ pub(crate) fn set_receive_buffer(most: u32) -> io::Result<()> {
     fs::write(RECEIVE_BUFFERS, format!("{least} {first} {most}"))
 }
 
-/// Has receivers in the network namespace of the calling thread acknowledge each segment behind a
-/// hole at once (RFC 5681 section 4.2). Linux itself lets up to 44 of them wait for a millisecond
-/// (ip-sysctl.rst, `tcp_comp_sack_nr`).
+/// Makes receivers in the network namespace of the calling thread acknowledge each segment behind a
+/// hole at once (RFC 5681 section 4.2). By default Linux delays up to 44 of these acknowledgements
+/// for a millisecond (ip-sysctl.rst, `tcp_comp_sack_nr`).
 pub(crate) fn acknowledge_each() -> io::Result<()> {
     fs::write("/proc/sys/net/ipv4/tcp_comp_sack_nr", "0")
 }

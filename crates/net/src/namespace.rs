@@ -1,8 +1,8 @@
 //! A network namespace held by a descriptor, without a name.
 //!
-//! Nothing of it is in the file system, so it ends by itself with the last process and the last
-//! descriptor in it. A process killed by SIGKILL leaves a namespace only if a command that it
-//! started lives on; [`sweep`](crate::sweep) finds those.
+//! It has no entry in the file system, so it ends with the last process and the last descriptor in
+//! it. A process killed by SIGKILL leaves a namespace only if a command that it started lives on;
+//! [`sweep`](crate::sweep) finds such commands.
 
 use std::fs::File;
 use std::io;
@@ -38,7 +38,7 @@ impl Namespace {
         in_thread(Self::enter_new)
     }
 
-    /// The same, and moves the calling thread into it.
+    /// Creates a namespace as [`Namespace::create`] does, and moves the calling thread into it.
     pub(super) fn enter_new() -> io::Result<Self> {
         unshare(CloneFlags::CLONE_NEWNET)?;
         Self::of_this_thread(File::open("/proc/thread-self/ns/net")?)
@@ -85,8 +85,8 @@ impl Namespace {
 fn cookie(socket: &OwnedFd) -> io::Result<u64> {
     let mut cookie = 0_u64;
     let mut length = libc::socklen_t::try_from(size_of::<u64>()).map_err(io::Error::other)?;
-    // SAFETY: the kernel writes at most `length` bytes, the size of the u64 that it is given, and
-    // what it wrote to `length`.
+    // SAFETY: the kernel writes at most `length` bytes to the u64, which is its size, and then
+    // writes the number of bytes to `length`.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -38,7 +38,7 @@ pub(super) struct LinkName {
 }
 
 impl LinkName {
-    /// Accepts `name` if the kernel would.
+    /// Accepts `name` if the kernel accepts it.
     pub(super) fn new(name: &str) -> Result<Self, String> {
         let fits = (1..libc::IFNAMSIZ).contains(&name.len());
         if !fits || name.bytes().any(|byte| byte == 0 || byte == b'/' || byte.is_ascii_whitespace())
@@ -75,8 +75,8 @@ pub(super) struct Netlink {
     sequence: u32,
 }
 
-/// Waits until the kernel answers at its own address `address` of a link that is up, at most a
-/// second: it adds the local route of an IPv6 address later, on a thread of its own, and drops
+/// Waits at most a second until the kernel answers at its own address `address` of a link that is
+/// up. The kernel adds the local route of an IPv6 address later, on a thread of its own, and drops
 /// packets to it until then.
 pub(super) fn settle(address: IpAddr) -> io::Result<()> {
     const LOCAL: u32 = 0x8000_0000; // RTF_LOCAL of linux/ipv6_route.h
@@ -191,8 +191,8 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Routes everything of the family of `gateway` out of a link to it, from `source`, whether or
-    /// not the link's own addresses say that it is there.
+    /// Routes all addresses of the family of `gateway` through it, out of a link, from `source`.
+    /// The link's own addresses need not show that the gateway is there.
     pub(super) fn add_gateway(
         &mut self,
         link: u32,

@@ -6,12 +6,12 @@
 //!   ...                             |
 //! ```
 //!
-//! Where a proxy is wanted ([`NetworkConfig::proxy`]), one more namespace, [`Side::Proxy`], is
-//! between the servers and this process.
+//! With [`NetworkConfig::proxy`] one more namespace, [`Side::Proxy`], is between the servers and
+//! this process.
 //!
 //! Each side is its own namespace with one TUN device and a loopback interface; there is no other
-//! path between two sides, and none to the rest of the machine. Dropping [`Network`] removes
-//! everything it created; [`sweep`](crate::sweep) removes what a killed process left.
+//! path between two sides, and no path to the rest of the machine. Dropping [`Network`] removes
+//! everything it created; [`sweep`](crate::sweep) removes the leftovers of a killed process.
 
 use std::ffi::OsString;
 use std::fmt::{self, Write as _};
@@ -54,11 +54,11 @@ const LONGEST_CONGESTION: usize = 15;
 /// A side of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Where the servers are.
+    /// The host of the servers.
     Server,
     /// A UE, numbered from 0 as in the results.
     Ue(usize),
-    /// Between the servers and the stack, where there is a proxy.
+    /// The host between the servers and the stack, if there is a proxy.
     Proxy,
 }
 
@@ -115,7 +115,7 @@ impl FromStr for Side {
     }
 }
 
-/// What to build.
+/// The settings of a network.
 #[derive(Debug, Clone)]
 pub struct NetworkConfig {
     /// One per UE.
@@ -124,13 +124,13 @@ pub struct NetworkConfig {
     pub mtu: u32,
     /// Packets that a TUN device holds for this process; at least 1.
     pub queue_packets: u32,
-    /// There is a host for a proxy between the servers and the stack.
+    /// Adds a host for a proxy between the servers and the stack.
     pub proxy: bool,
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.
     pub receive_buffer: Option<u32>,
-    /// Receivers acknowledge each segment behind a hole at once, as RFC 5681 has it; otherwise the
-    /// kernel lets some of these acknowledgements wait for each other.
+    /// Receivers acknowledge each segment behind a hole at once, as RFC 5681 requires; otherwise
+    /// the kernel delays and joins some of these acknowledgements.
     pub acknowledge_each: bool,
 }
 
@@ -172,7 +172,8 @@ impl NetworkConfig {
         if self.queue_packets == 0 {
             return refuse("a TUN device that holds no packet; 1 or more are allowed".into());
         }
-        // Only making the route shows whether the kernel has it: it may load a module then.
+        // The kernel may load a module when the route is made, so only this shows whether it has
+        // the control.
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         for name in self.ues.iter().flat_map(|ue| [&ue.down, &ue.up]).flatten() {
             if !(1..=LONGEST_CONGESTION).contains(&name.len()) || !name.bytes().all(allowed) {
@@ -194,8 +195,8 @@ struct End {
 /// created.
 #[derive(Debug)]
 pub struct Network {
-    // The order is that of removal after `drop`: interfaces and namespaces, then the note that
-    // they existed.
+    // Fields are removed in this order after `drop`: interfaces and namespaces, then the note about
+    // them.
     server: End,
     ues: Vec<End>,
     between: Option<Between>,
@@ -207,7 +208,8 @@ impl Network {
     /// Builds it. After an error everything created so far is removed.
     ///
     /// # Errors
-    /// An invalid value in `config`; a missing capability, by name; what the kernel refuses.
+    /// An invalid value in `config`; a missing capability, by name; an operation that the kernel
+    /// refuses.
     pub fn build(config: &NetworkConfig) -> Result<Self, SystemError> {
         config.validate()?;
         let folder = RunFolder::create()?;
@@ -236,12 +238,12 @@ impl Network {
     }
 
     /// The TUN devices of the proxy's host, once: towards the servers, and towards the stack. None
-    /// where there is no such host.
+    /// without such a host.
     pub fn take_proxy_tuns(&mut self) -> Option<[Tun; 2]> {
         self.between.as_mut()?.tuns.take()
     }
 
-    /// Writes a file that goes with the network, and returns its path.
+    /// Writes a file that is removed with the network, and returns its path.
     ///
     /// # Errors
     /// It cannot be written.
@@ -249,7 +251,7 @@ impl Network {
         self.folder.write(name, text)
     }
 
-    /// Makes a named pipe that goes with the network, and returns its path.
+    /// Makes a named pipe that is removed with the network, and returns its path.
     ///
     /// # Errors
     /// It cannot be made.
@@ -310,7 +312,7 @@ impl Network {
             .map_err(|error| SystemError::new(format!("work on {side}"), error))
     }
 
-    /// Ends all commands on all sides and everything they started, wherever it went: first by
+    /// Ends all commands on all sides and all their descendants, in any namespace: first by
     /// SIGTERM, then by SIGKILL. Returns the number of processes. Dropping the network does the
     /// same silently.
     ///
@@ -345,8 +347,8 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // A process that SIGKILL does not end is waiting for a device; its namespace still loses
-        // its only path out.
+        // A process that survives SIGKILL waits for a device; its namespace still loses its only
+        // path out.
         let _ended = self.end_commands();
     }
 }
@@ -433,8 +435,8 @@ fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<
     netlink.up(netlink::index_of(&LinkName::new("lo").map_err(io::Error::other)?)?)?;
     netlink.shape(link, config.mtu, config.queue_packets)?;
     netlink.up(link)?;
-    // Each connection must find the path as the first one did, without the kernel's metrics of
-    // earlier ones.
+    // The kernel must not keep metrics of earlier connections, so that each finds the path as the
+    // first one did.
     fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
     config.receive_buffer.map_or(Ok(()), set_receive_buffer)?;
     if config.acknowledge_each {
@@ -452,14 +454,14 @@ fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<
                     let peer = if own.is_ipv4() { v4 } else { v6 };
                     route(&mut netlink, link, Prefix::host(peer), own, settings.down.as_deref())?;
                 }
-                // The proxy's host may answer for what cannot be reached.
+                // The proxy's host may answer for addresses that cannot be reached.
                 if config.proxy {
                     let [v4, v6] = Side::Proxy.addresses();
                     let peer = if own.is_ipv4() { v4 } else { v6 };
                     route(&mut netlink, link, Prefix::host(peer), own, None)?;
                 }
             }
-            // It is built elsewhere.
+            // `build_between` configures it.
             Side::Proxy => {}
         }
     }

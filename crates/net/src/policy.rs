@@ -1,10 +1,10 @@
-//! Policy routes that deliver marked packets to this host, whatever their address: what a
-//! transparent proxy needs beside its rules (Linux, Documentation/networking/tproxy.rst).
+//! Policy routes that deliver marked packets to this host, whatever their address. A transparent
+//! proxy needs them beside its rules (Linux, Documentation/networking/tproxy.rst).
 //!
 //! They are for received packets alone. The kernel also looks up the way back of a packet
 //! (`rp_filter`), with its mark if `src_valid_mark` is set, and the way of its own answers, with
 //! the packet's mark if `tcp_fwmark_accept` or `fwmark_reflect` is set. These lookups have the
-//! interface `lo`; a first rule leads them past the second.
+//! interface `lo`; the first rule makes them skip the second.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -23,46 +23,45 @@ use crate::executor::Executor;
 use crate::netlink::{LinkName, Netlink, family, index_of};
 use crate::privilege::with_capability;
 
-/// Who installed a route or a rule (rtnetlink(7), `rtm_protocol`): a number that no known program
-/// uses, so that only what is ours is ever removed.
+/// The owner of a route or a rule (rtnetlink(7), `rtm_protocol`): a number that no known program
+/// uses. So this module removes only its own.
 const OURS: u8 = 106;
-/// More rules than one mark ever has: a bound for a loop that ends by itself.
+/// More rules than one mark ever has; it bounds a loop.
 const MOST_RULES: usize = 1_000;
 
-/// The name of the delivery: a mark on packets, a routing table, and where its rule stands among
-/// the others.
+/// The numbers of the delivery: a mark on packets, a routing table, and the priority of its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyRoute {
     /// Packets with this mark are delivered here.
     pub mark: u32,
-    /// The routing table that says so.
+    /// The routing table with the route to this host.
     pub table: u32,
-    /// Priority of the rules that lead to the table; lookups from `lo` go on at the next number.
-    /// The kernel asks rules of smaller numbers first.
+    /// Priority of the rules that lead to the table. Lookups from `lo` continue at the next number.
+    /// The kernel reads rules of smaller numbers first.
     pub priority: u32,
 }
 
 /// Delivery of marked packets, IPv4 and IPv6, in the namespace of the thread that installed it.
-/// Dropping it removes all rules and routes, and so does the end of the process, whatever ends it.
+/// Dropping it removes all rules and routes; so does any end of the process.
 #[derive(Debug)]
 pub struct LocalDelivery {
     netlink: Netlink,
     policy: PolicyRoute,
     reclaimed: usize,
-    /// Index of `lo`: it takes a descriptor to ask, and there may be none.
+    /// Index of `lo`, kept because a lookup needs a descriptor, and there may be none free.
     lo: u32,
-    /// It goes when this is dropped.
+    /// Dropping this value removes the rules and routes.
     owned: bool,
-    /// Removes it when the process is killed; none where no child can be had.
+    /// Removes them when the process is killed; none if no child can be started.
     executor: Option<Executor>,
 }
 
 impl LocalDelivery {
     /// Installs the rules and routes of `policy`, after removing those that a killed process left.
-    /// The caller makes sure that no living one uses the same.
+    /// The caller makes sure that no living process uses the same.
     ///
     /// # Errors
-    /// A missing capability, or what the kernel refuses. Nothing is then left installed.
+    /// A missing capability, or a refusal of the kernel. Nothing is then left installed.
     pub fn install(policy: PolicyRoute) -> Result<Self, SystemError> {
         let doing = format!("install the policy routes of mark {}", policy.mark);
         let failed = |error: io::Error| {
@@ -70,14 +69,14 @@ impl LocalDelivery {
         };
         let mut delivery = Self::new(policy, 0, true).map_err(failed)?;
         delivery.reclaimed = delivery.remove().map_err(failed)?;
-        // From here on a drop removes what is there.
+        // From now on a drop removes the rules and routes.
         delivery.arm();
         delivery.add().map_err(failed)?;
         Ok(delivery)
     }
 
-    /// The rules and routes of `policy` that another process has installed, which had removed
-    /// `reclaimed` before. They stay its own until [`LocalDelivery::own`].
+    /// The rules and routes of `policy` that another process has installed, after it had removed
+    /// `reclaimed` old ones. They belong to that process until [`LocalDelivery::own`].
     ///
     /// # Errors
     /// The kernel gives no netlink socket.
@@ -89,7 +88,7 @@ impl LocalDelivery {
     fn new(policy: PolicyRoute, reclaimed: usize, owned: bool) -> io::Result<Self> {
         let netlink = Netlink::open()?;
         let lo = index_of(&LinkName::new("lo").map_err(io::Error::other)?)?;
-        // It opens a socket of its own when it has something to remove.
+        // The child opens its own socket when it removes something.
         let executor = Executor::start(|| {
             if let Ok(netlink) = Netlink::open() {
                 let mut left = Self { netlink, policy, reclaimed, lo, owned, executor: None };
@@ -104,39 +103,39 @@ impl LocalDelivery {
         self.executor.iter_mut().for_each(Executor::arm);
     }
 
-    /// From now on they go when this is dropped.
+    /// From now on dropping this value removes them.
     pub fn own(&mut self) {
         self.owned = true;
         self.arm();
     }
 
-    /// From now on they stay, as another process's.
+    /// From now on they stay: they belong to another process.
     pub fn leave(&mut self) {
         self.owned = false;
         self.executor.iter_mut().for_each(Executor::disarm);
     }
 
-    /// Rules and routes of a killed process that were removed first.
+    /// Number of a killed process's rules and routes that were removed first.
     #[must_use]
     pub const fn reclaimed(&self) -> usize {
         self.reclaimed
     }
 
-    /// Looks whether all of it is there, and makes it whole again. True when something was missing.
+    /// Checks that all rules and routes are there, and adds missing ones. True if any was missing.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// A refusal of the kernel.
     pub fn restore(&mut self) -> io::Result<bool> {
         let missing = self.add()?;
         if missing {
-            // Rules of one priority are asked in the order in which they were made.
+            // The kernel reads rules of one priority in the order in which they were made.
             self.remove()?;
             self.add()?;
         }
         Ok(missing)
     }
 
-    /// Adds what is not there. True when something was not.
+    /// Adds missing rules and routes. True if any was missing.
     fn add(&mut self) -> io::Result<bool> {
         let lo = self.lo;
         let mut missing = false;
@@ -154,12 +153,12 @@ impl LocalDelivery {
         Ok(missing)
     }
 
-    /// Removes all rules and routes of this policy that are ours; how many there were.
+    /// Removes all our rules and routes of this policy, and returns their number.
     fn remove(&mut self) -> io::Result<usize> {
         let lo = self.lo;
         let mut removed = 0;
         for address in families() {
-            // The rules first: a mark that leads nowhere is routed as if there were none.
+            // The rules go first: without them a mark has no effect.
             for rule in self.rules(address).into_iter().rev() {
                 removed += self.remove_all(&RouteNetlinkMessage::DelRule(rule))?;
             }
@@ -198,8 +197,8 @@ impl LocalDelivery {
         message
     }
 
-    /// In the order in which they are made: where questions from `lo` go on, what leads them
-    /// there, and what leads packets to the table.
+    /// The rules in the order in which they are made: the target of the jump for lookups from `lo`,
+    /// the jump, and the rule that leads packets to the table.
     fn rules(&self, address: IpAddr) -> [RuleMessage; 3] {
         let PolicyRoute { mark, table, priority } = self.policy;
         let rule = |action, priority, of: Vec<RuleAttribute>| {
@@ -227,8 +226,8 @@ impl LocalDelivery {
 
 impl Drop for LocalDelivery {
     fn drop(&mut self) {
-        // What cannot be removed leads marked packets here, and nobody marks any more; the next
-        // start reclaims it.
+        // A rule that cannot be removed leads marked packets here, but no program marks any more;
+        // the next start reclaims it.
         if self.owned {
             let _left = self.remove();
         }

@@ -1,4 +1,4 @@
-//! What carries datagrams: a TUN device, an interface, or a stand-in of a test.
+//! Carriers of datagrams: a TUN device, an interface, or a test's substitute.
 
 use serde::Serialize;
 use std::io;

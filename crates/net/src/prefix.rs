@@ -15,11 +15,11 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// What an address can be written as.
+    /// The notations of an address.
     const ALLOWED: &'static str =
         "an address or a prefix without bits beyond its length, such as 10.45.0.0/16 or fd45::/64";
 
-    /// The prefix of `length` bits that `address` is in; a length beyond its bits counts as all.
+    /// The prefix of `length` bits that contains `address`; a longer length counts as all bits.
     #[must_use]
     pub fn of(address: IpAddr, length: u8) -> Self {
         let address = plain(address);
@@ -50,7 +50,7 @@ impl Prefix {
     }
 }
 
-/// An IPv4 address in IPv6's notation (RFC 4291, section 2.5.5.2) as what it is.
+/// An IPv4 address in IPv6 notation (RFC 4291, section 2.5.5.2) becomes IPv4.
 fn plain(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(address, IpAddr::V4),

@@ -1,4 +1,4 @@
-//! What the kernel allows this process to do, and what is needed for it.
+//! The rights of this process, and those that a live run needs.
 
 use std::fs;
 use std::io;
@@ -74,18 +74,18 @@ fn effective() -> Result<u64, SystemError> {
     u64::from_str_radix(bits.trim(), 16).map_err(|error| refuse(error.to_string()))
 }
 
-/// One thing that a live run needs or can use.
+/// A resource or right that a live run needs or can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capability {
-    /// What it is: "real-time priority".
+    /// Its name: "real-time priority".
     pub name: &'static str,
     /// True when a run cannot do without it.
     pub required: bool,
-    /// What is available, or why it is not and what would help.
+    /// The available form, or why there is none and how to get it.
     pub found: Result<String, String>,
 }
 
-/// Tries everything that a run needs, in a temporary namespace.
+/// Tries all that a run needs, in a temporary namespace.
 #[must_use]
 pub fn capabilities() -> Vec<Capability> {
     let namespace = Namespace::create();
@@ -134,7 +134,7 @@ pub fn capabilities() -> Vec<Capability> {
     ]
 }
 
-/// Where a command can be contained, or why none can.
+/// The place to contain a command, or why there is none.
 fn contained() -> Result<String, String> {
     let run = state::new_name().map_err(|error| error.to_string())?;
     cgroup::attempt(&run)
@@ -167,7 +167,7 @@ pub(super) fn congestion_controls() -> Vec<String> {
     list.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// `error`, with the missing capability if it is a refusal.
+/// `error`; if it is a refusal, with the missing capability.
 pub(super) fn with_capability(error: &io::Error, capability: &str) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EPERM) => format!("{error}; needs {capability}, or a user namespace"),

@@ -19,7 +19,7 @@ const KILL_ROUNDS: u32 = 300;
 /// The variable that identifies a command's descendants, whatever namespace they went to.
 pub(super) const RUN_VARIABLE: &str = "JUSTFULL_RUN";
 
-/// When a process was started, in clock ticks since boot; with its number, a name that is never
+/// When a process was started, in clock ticks since boot; together with its number this is never
 /// reused. None when there is no such process, or only its status is left.
 pub(super) fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -80,14 +80,14 @@ pub(super) fn marked(mark: &Mark<'_>) -> Vec<u32> {
 }
 
 /// Ends all processes that carry the mark: SIGTERM; SIGHUP to those left after half of `grace`;
-/// SIGKILL after all of it. Returns how many there were, and those that nothing ended within three
-/// seconds (a process in uninterruptible sleep).
+/// SIGKILL after all of it. Returns their number, and those still alive after three seconds (a
+/// process in uninterruptible sleep).
 pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) {
     let mut left = marked(mark);
     let found = left.len();
     if !grace.is_zero() {
         signal_all(&left, Signal::SIGTERM);
-        // A stopped process sees no signal until it is continued.
+        // A stopped process handles no signal until it continues.
         signal_all(&left, Signal::SIGCONT);
         let rounds = grace.as_millis() / LOOK_EVERY.as_millis();
         for round in 0..rounds {
@@ -95,8 +95,8 @@ pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) 
                 break;
             }
             if round == rounds / 2 {
-                // A shell with a terminal ignores SIGTERM. Not sent at once: most programs that
-                // handle SIGTERM do not handle this.
+                // A shell with a terminal ignores SIGTERM but not SIGHUP. SIGHUP waits, since most
+                // programs that handle SIGTERM do not handle it.
                 signal_all(&left, Signal::SIGHUP);
             }
             thread::sleep(LOOK_EVERY);
@@ -117,7 +117,7 @@ pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) 
 
 fn signal_all(pids: &[u32], signal: Signal) {
     for pid in pids {
-        // If it has ended by itself, all is well.
+        // It may have ended by itself.
         let _gone = kill(Pid::from_raw(pid.cast_signed()), signal);
     }
 }

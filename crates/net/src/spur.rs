@@ -5,8 +5,8 @@
 //!   ue: 192.0.2.1 -- jfue -- this host -- jfsrv -- 192.0.2.129 :server
 //! ```
 //!
-//! The addresses are those of documentation (RFC 5737, RFC 3849), which nobody has. Each host is a
-//! namespace without a name; when this is dropped or the process ends, all of it goes.
+//! The addresses are reserved for documentation (RFC 5737, RFC 3849), so no network uses them. Each
+//! host is a namespace without a name; a drop or the end of the process removes everything.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,10 +16,10 @@ use crate::namespace::Namespace;
 use crate::netlink::{LinkName, Netlink, Prefix, index_of, settle};
 use crate::privilege::with_capability;
 
-/// What every network can carry of IPv6 (RFC 8200, section 5).
+/// The MTU that every IPv6 network can carry (RFC 8200, section 5).
 const MTU: u32 = 1_280;
 const QUEUE_PACKETS: u32 = 1_000;
-/// A tag of our own among the addresses of documentation.
+/// Our own part of the addresses reserved for documentation.
 const TAG: u16 = 0x6a66;
 
 /// See the module's page.
@@ -41,11 +41,11 @@ fn addresses(server: bool) -> [[IpAddr; 2]; 2] {
 }
 
 impl Spur {
-    /// Builds it beside the namespace of the calling thread, with the addresses of IPv4, and of
-    /// IPv6 if `v6`.
+    /// Builds it beside the namespace of the calling thread, with IPv4 addresses, and IPv6
+    /// addresses if `v6`.
     ///
     /// # Errors
-    /// A missing capability, or what the kernel refuses. Nothing is then left.
+    /// A missing capability, or a refusal of the kernel. Nothing is then left.
     pub fn build(v6: bool) -> Result<Self, SystemError> {
         let failed = |error: io::Error| {
             let why = with_capability(&error, "CAP_SYS_ADMIN and CAP_NET_ADMIN");
@@ -96,7 +96,7 @@ impl Spur {
 
 impl Drop for Spur {
     fn drop(&mut self) {
-        // With the namespaces they go as well, a little later.
+        // The end of the namespaces removes the links as well, a little later.
         let Ok(mut netlink) = Netlink::open() else { return };
         for link in &self.links {
             let _gone = index_of(link).and_then(|index| netlink.remove(index));
@@ -104,8 +104,8 @@ impl Drop for Spur {
     }
 }
 
-/// Sets a link up with `own` addresses and routes the `other` end's, and all else if `gateway`, out
-/// of it.
+/// Sets a link up with `own` addresses. Routes the `other` end's addresses out of it, and all
+/// others if `gateway`.
 fn attach(
     netlink: &mut Netlink,
     link: LinkName,
@@ -127,7 +127,7 @@ fn attach(
         }
     }
     if v6 {
-        // From it a host asks for neighbours.
+        // A host uses this address to look for neighbours.
         let last = if gateway { 1 } else { 2 };
         netlink.add_address(index, Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, last).into())?;
         settle(own[1])?;

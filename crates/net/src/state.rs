@@ -1,4 +1,4 @@
-//! A run's files, and the cleanup of what a killed run left.
+//! A run's files, and the cleanup after a killed run.
 //!
 //! A run has one folder `PID-START-N`: number and start time of its process, so that a process with
 //! a reused number is not taken for the owner; N distinguishes runs of one process. It holds the
@@ -25,14 +25,14 @@ const CGROUP: &str = "cgroup";
 /// Time for a command to end by itself.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// What [`sweep`] removed.
+/// Counts of removed things, by [`sweep`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Swept {
-    /// Runs whose process had gone.
+    /// Runs whose process had ended.
     pub runs: usize,
-    /// Processes left by those.
+    /// Processes that these runs left.
     pub processes: usize,
-    /// Empty control groups of runs that nothing else was left of.
+    /// Empty control groups without any other trace of their run.
     pub groups: usize,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct RunFolder {
     cgroup: Option<Cgroup>,
 }
 
-/// A name for a run that no other has or had: see the module's page.
+/// A name that no other run has or had: see the module's page.
 pub(super) fn new_name() -> Result<String, SystemError> {
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();
@@ -66,7 +66,7 @@ impl RunFolder {
             .map_err(|error| SystemError::new(format!("make the folder of run {name}"), error))?;
         let mut folder = Self { path, name, cgroup: None };
         if let Ok(place) = cgroup::place(&folder.name) {
-            // Noted before it is created, so that a run killed in between leaves nothing unknown.
+            // The note comes before the group, so that a kill in between leaves nothing unknown.
             folder.write(CGROUP, &place.to_string_lossy())?;
             folder.cgroup = Cgroup::create(place).ok();
         }
@@ -79,7 +79,7 @@ impl RunFolder {
     }
 
     /// Ends all processes of the run, which holds `namespaces`: first by SIGTERM, then by SIGKILL.
-    /// Returns how many there were.
+    /// Returns their number.
     pub(super) fn end_processes(&self, namespaces: &[NamespaceId]) -> Result<usize, SystemError> {
         let cgroup = self.cgroup.as_ref().map(Cgroup::path);
         let (found, left) =
@@ -120,9 +120,9 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // Before the note of it.
+        // The group goes before the note about it.
         self.cgroup = None;
-        // The next sweep finds what is left.
+        // The next sweep finds the rest.
         let _left = fs::remove_dir_all(&self.path);
         if let Some(home) = self.path.parent() {
             remove_if_empty(home);
@@ -130,8 +130,8 @@ impl Drop for RunFolder {
     }
 }
 
-/// Removes what killed runs of this user left: processes in their namespaces, control groups and
-/// files. Runs whose process is alive, and everything without our mark, are not touched.
+/// Removes the leftovers of this user's killed runs: processes in their namespaces, control groups
+/// and files. It does not touch runs with a living process, or anything without our mark.
 ///
 /// # Errors
 /// The folder of runs cannot be created or read, or a process cannot be ended.
@@ -160,11 +160,12 @@ fn sweep_home(home: &Path) -> Result<Swept, SystemError> {
     Ok(swept)
 }
 
-/// How often to recreate the folder of runs when another run, ending meanwhile, removed it.
+/// Most attempts to recreate the folder of runs after another run, ending meanwhile, has removed
+/// it.
 const ROUNDS: u32 = 100;
 
-/// Runs `work` in the folder of runs, which exists when it begins. Each run that ends removes the
-/// folder if it is empty; it is then recreated and `work` repeated.
+/// Runs `work` in the folder of runs, which exists when `work` begins. Each run that ends removes
+/// the folder if it is empty; then this function recreates it and repeats `work`.
 fn in_home<T>(home: &Path, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let gone = |done: &io::Result<T>| {
         matches!(done,
@@ -181,11 +182,11 @@ fn in_home<T>(home: &Path, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<
 }
 
 fn remove_if_empty(home: &Path) {
-    // Other runs keep it.
+    // Other runs may still use it.
     let _used = fs::remove_dir(home);
 }
 
-/// None when `name` is not a run's.
+/// True if the process of run `name` has ended; none if this is not the name of a run.
 fn owner_is_dead(name: &str) -> Option<bool> {
     let mut parts = name.split('-').map(str::parse::<u64>);
     let (Some(Ok(pid)), Some(Ok(start)), Some(Ok(_)), None) =
@@ -196,9 +197,8 @@ fn owner_is_dead(name: &str) -> Option<bool> {
     Some(start_time(u32::try_from(pid).ok()?) != Some(start))
 }
 
-/// Ends what run `name` left and removes its folder. Returns how many processes there were, and
-/// whether the folder was still there: a run that ended by itself after the folders were listed has
-/// removed its own.
+/// Ends the processes of run `name` and removes its folder. Returns the number of processes, and
+/// whether the folder was still there: a run that ended by itself after the listing has removed it.
 fn remove(path: &Path, name: &str) -> Result<(usize, bool), SystemError> {
     let noted = fs::read_to_string(path.join(NAMESPACES)).unwrap_or_default();
     let namespaces: Vec<NamespaceId> = noted.lines().filter_map(parse).collect();
@@ -215,7 +215,7 @@ fn remove(path: &Path, name: &str) -> Result<(usize, bool), SystemError> {
             format!("processes {left:?} do not end"),
         ));
     }
-    // One that is not empty yet is reclaimed later.
+    // A group that is not empty yet is reclaimed later.
     let _removed = cgroup.map(cgroup::remove);
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((found, false)),
@@ -229,8 +229,8 @@ fn parse(line: &str) -> Option<NamespaceId> {
     Some(NamespaceId { inode: inode.parse().ok()?, cookie: cookie.parse().ok()? })
 }
 
-/// The folder of runs: the first of the usual places that can belong to us alone. The first two are
-/// emptied at boot.
+/// The folder of runs: the first of the usual places that can belong to us alone. A boot empties
+/// the first two.
 fn home() -> Result<PathBuf, SystemError> {
     let session =
         std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("justfull"));
@@ -247,7 +247,7 @@ fn home() -> Result<PathBuf, SystemError> {
     Err(SystemError::new("make a folder for what a run must not leave behind", refused.join("; ")))
 }
 
-/// The number of this user outside any user namespace of our own, in which everybody is 0.
+/// The number of this user outside our own user namespace; inside, every user is 0.
 fn user_outside() -> u32 {
     let user = geteuid().as_raw();
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -260,7 +260,7 @@ fn user_outside() -> u32 {
     outside.unwrap_or(user)
 }
 
-/// Creates a folder that nobody else can write to, or checks that it is one.
+/// Creates a folder that only we can write to, or checks that it is one.
 fn own(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -279,7 +279,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn f7_a_run_that_took_its_own_folder_along_left_nothing() {
+    fn a_run_that_took_its_own_folder_along_left_nothing() {
         let home = tempfile::tempdir().expect("a folder can be made");
         // No process has this number and this start time.
         let name = format!("{}-0-0", std::process::id());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn f7_runs_that_start_while_others_end_find_their_folder_or_make_it() {
+    fn runs_that_start_while_others_end_find_their_folder_or_make_it() {
         let outside = tempfile::tempdir().expect("a folder can be made");
         let home = outside.path().join("justfull");
         thread::scope(|scope| {

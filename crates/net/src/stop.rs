@@ -1,8 +1,8 @@
 //! Requests to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! The first asks for an orderly end. The third ends the process at once, whatever it is doing: an
-//! orderly end may wait for something that never comes, such as a capture into a pipe that nobody
-//! reads. SIGHUP stays ignored in a process started that way, for example by `nohup`.
+//! The first requests an orderly end. The third ends the process at once: an orderly end may never
+//! come, for example with a capture into a pipe without a reader. SIGHUP stays ignored in a process
+//! started that way, for example by `nohup`.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -18,11 +18,11 @@ const ENOUGH: usize = 3;
 
 /// Number of listeners.
 static LISTENERS: AtomicUsize = AtomicUsize::new(0);
-/// Signals since the first of them began to listen.
+/// Signals since the first listener.
 static HEARD: AtomicUsize = AtomicUsize::new(0);
 
-/// While one exists, a request to end is only noted, so that whoever checks it can end in order.
-/// All that exist at a time see the same signals.
+/// While one exists, a request to end is only noted, so that a program that checks it can end in
+/// order. All values that exist at the same time see the same signals.
 #[derive(Debug)]
 pub struct Stop(());
 
@@ -65,11 +65,12 @@ fn handle_signals() -> Result<(), String> {
         let act = move || {
             let before = HEARD.fetch_add(1, Ordering::SeqCst);
             if LISTENERS.load(Ordering::SeqCst) == 0 || before + 1 >= ENOUGH {
-                // It does not fail for any of these signals.
+                // It does not fail for these signals.
                 let _ended = emulate_default_handler(signal);
             }
         };
-        // SAFETY: the action touches two atomic numbers and calls what is safe in a signal handler.
+        // SAFETY: the action touches two atomic numbers and calls only functions that are safe in a
+        // signal handler.
         let registered = unsafe { register(signal, act) };
         registered.map_err(|error| format!("signal {signal}: {error}"))?;
     }

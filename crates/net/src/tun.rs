@@ -29,8 +29,8 @@ nix::ioctl_write_int_bad!(
     nix::request_code_write!(b'T', 203, size_of::<libc::c_int>())
 );
 
-/// One end of a TUN device. Once this value is dropped the interface discards what is sent to it;
-/// it ends with its namespace.
+/// One end of a TUN device. After a drop of this value the interface discards the packets sent to
+/// it; it ends with its namespace.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
@@ -68,11 +68,11 @@ impl Tun {
     fn explain(&self, error: io::Error) -> io::Error {
         let name = self.name();
         match error.raw_os_error().map(Errno::from_raw) {
-            // A descriptor whose device was deleted.
+            // The descriptor's device was deleted.
             Some(Errno::EBADFD) => {
                 io::Error::new(io::ErrorKind::NotFound, format!("the interface {name} has gone"))
             }
-            // A write to a device that was set down.
+            // The device of a write is down.
             Some(Errno::EIO) => {
                 io::Error::new(io::ErrorKind::NetworkDown, format!("the interface {name} is down"))
             }
@@ -83,11 +83,11 @@ impl Tun {
 
 impl Drop for Tun {
     fn drop(&mut self) {
-        // The kernel takes about 25 ms to remove one interface, and no longer for all those of a
-        // namespace that ends, for which nobody waits. So the interface is left to its
-        // namespace. A process that is killed does not come here: then the kernel removes them
-        // one by one.
-        // SAFETY: TUNSETPERSIST takes a number, on a descriptor that is open.
+        // The kernel takes about 25 ms to remove one interface, and no longer to remove all
+        // interfaces of a namespace that ends, in the background. So the interface stays until its
+        // namespace ends. A killed process does not reach this code; the kernel then removes its
+        // interfaces one by one. SAFETY: TUNSETPERSIST takes a number, on a descriptor that is
+        // open.
         let _removed_now = unsafe { tun_set_persist(self.file.as_raw_fd(), 1) };
     }
 }

@@ -54,7 +54,7 @@ fn the_middle_forwards_between_ues_and_the_server() {
     }
 }
 
-/// Rules and routes with our number, of both families.
+/// Number of rules and routes with our mark, of both families.
 fn ours(table: u32) -> io::Result<usize> {
     let mut lines = 0;
     for family in ["-4", "-6"] {
@@ -88,7 +88,7 @@ fn policy_routes_are_removed_and_those_of_a_killed_process_reclaimed() {
             let all = if v6 { 8 } else { 4 };
             let first = LocalDelivery::install(policy).map_err(io::Error::other)?;
             assert_eq!((first.reclaimed(), ours(policy.table)?), (0, all));
-            // As SIGKILL would.
+            // As after SIGKILL.
             std::mem::forget(first);
             let second = LocalDelivery::install(policy).map_err(io::Error::other)?;
             assert_eq!((second.reclaimed(), ours(policy.table)?), (all, all));

@@ -21,9 +21,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt};
 use nix::unistd::Pid;
 
-/// What this test program is asked to be when it starts itself.
+/// The part that this test program plays when a test starts it again.
 const ROLE: &str = "JUSTFULL_TEST_ROLE";
-/// How long the commands of a killed process sleep: an argument that no other process has.
+/// Seconds that the commands of a killed process sleep: an argument that no other process has.
 const SECONDS: &str = "JUSTFULL_TEST_SECONDS";
 const UE: Side = Side::Ue(0);
 
@@ -63,7 +63,7 @@ fn output(network: &Network, side: Side, script: &str) -> (String, u8) {
     (fs::read_to_string(file.path()).expect("its output"), Running::exit_code(status))
 }
 
-/// Copies what waits; returns how many datagrams.
+/// Copies the datagrams that wait, and returns their number.
 fn copy(from: &mut impl Port, to: &mut impl Port, buffer: &mut [u8]) -> io::Result<usize> {
     let mut copied = 0;
     while let Some(length) = from.receive(buffer)? {
@@ -73,7 +73,8 @@ fn copy(from: &mut impl Port, to: &mut impl Port, buffer: &mut [u8]) -> io::Resu
     Ok(copied)
 }
 
-/// Builds a network with one UE, and does `work` while datagrams are copied between its two sides.
+/// Builds a network with one UE, and does `work` while another thread copies datagrams between its
+/// two sides.
 fn joined(config: &NetworkConfig, work: impl FnOnce(&Network)) {
     let mut network = Network::build(config).expect("a network");
     let mut server = network.take_tun(Side::Server).expect("the server's device");
@@ -96,7 +97,7 @@ fn joined(config: &NetworkConfig, work: impl FnOnce(&Network)) {
     });
 }
 
-/// Ends the copying on every way out, a failed assertion's too.
+/// Ends the copying on every way out, also after a failed assertion.
 struct Stops<'a>(&'a AtomicBool);
 
 impl Drop for Stops<'_> {
@@ -260,7 +261,7 @@ fn many_ues_have_addresses_of_their_own_and_a_way_to_the_server() {
 }
 
 #[test]
-fn soak_f7_a_thousand_ues_are_built_and_removed_in_seconds() {
+fn soak_a_thousand_ues_are_built_and_removed_in_seconds() {
     if !can_build() {
         return;
     }
@@ -277,7 +278,7 @@ fn soak_f7_a_thousand_ues_are_built_and_removed_in_seconds() {
     drop(network);
     let took = justfull_net::clock::Clock::now(&mut { begin });
     println!("{ues} UEs: {took:?}");
-    // It took a minute when the kernel removed one interface after the other.
+    // One after the other, the kernel would need a minute.
     assert!(!soak || took.as_secs_f64() < 20.0, "{took:?}");
 }
 
@@ -388,7 +389,7 @@ fn an_interface_that_disappears_is_one_error() {
     }
 }
 
-/// Alive: there, and more than a status that nobody has asked for.
+/// True if the process is there and is not a zombie.
 fn is_alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
@@ -400,8 +401,8 @@ fn a_command_that_forks_and_leaves_is_gone_at_the_end() {
         return;
     }
     let network = Network::build(&NetworkConfig::new(1)).expect("a network");
-    // In a session of its own; without our environment; in another namespace; deaf to signals that
-    // may be ignored.
+    // The commands have a session of their own, no environment of ours, another namespace, or
+    // ignore signals.
     let script = "setsid sleep 1000 & echo $!
         env -i setsid sleep 1000 & echo $!
         unshare -n setsid sleep 1000 & echo $!
@@ -432,7 +433,7 @@ fn a_command_is_ended_with_the_network() {
     assert_eq!(Running::exit_code(running.wait().expect("a status")), 128 + 15);
 }
 
-/// What this program does when it is started by a test below; without that, nothing.
+/// The part of this program that a test below starts; without such a test it does nothing.
 #[test]
 fn the_child_of_another_test() {
     let Ok(role) = std::env::var(ROLE) else { return };
@@ -470,7 +471,7 @@ fn the_child_of_another_test() {
 }
 
 fn child(role: &str) -> Command {
-    // Tests that run in the background, or by `nohup`, must not hand on that they ignore signals.
+    // A test that runs in the background, or under `nohup`, must not pass on ignored signals.
     let mut command = Command::new("env");
     command.arg("--default-signal").arg(std::env::current_exe().expect("this program"));
     command
@@ -480,7 +481,7 @@ fn child(role: &str) -> Command {
     command
 }
 
-/// Processes whose last argument is `argument`, dead ones that nobody has asked for left out.
+/// Processes whose last argument is `argument`, without zombies.
 fn with_argument(argument: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("processes");
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -503,7 +504,7 @@ fn a_hundred_starts_and_kills_leave_nothing() {
         let mut child =
             child("be killed").env(SECONDS, &seconds).spawn().expect("this program starts");
         if round % 4 == 0 {
-            // Somewhere on the way, before the commands run.
+            // The kill comes at any point before the commands run.
             thread::sleep(Duration::from_millis(round / 2));
         } else {
             let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -522,7 +523,7 @@ fn a_hundred_starts_and_kills_leave_nothing() {
     assert_eq!(sweep().expect("swept").runs, 0);
 }
 
-/// The folder of the run of process `pid`, wherever it could be made.
+/// The folder of the run of process `pid`.
 fn note(pid: u32) -> Option<PathBuf> {
     let session =
         std::env::var_os("XDG_RUNTIME_DIR").map(|home| PathBuf::from(home).join("justfull"));
@@ -533,7 +534,7 @@ fn note(pid: u32) -> Option<PathBuf> {
     runs.find(|run| run.file_name().to_str().is_some_and(is_its)).map(|run| run.path())
 }
 
-/// F7: the group of a run of which nothing else tells any more, as when `/run` was a container's.
+/// The run's note is gone, as when `/run` belonged to a container that has ended.
 #[test]
 fn the_group_of_a_killed_run_is_reclaimed_once_it_is_empty_though_its_note_is_gone() {
     if !can_build() {
@@ -621,7 +622,7 @@ fn a_shell_tells_its_side() {
     assert!(text.contains(" 10.46.0.1/32 ") && text.contains("status 7"), "{text}");
 }
 
-/// A host on each side of a third namespace, in which `a0` and `b0` are the ends of their cables.
+/// A host on each side of a third namespace, which has `a0` and `b0` as the ends of their cables.
 fn cabled(network: &Network) -> [Running; 2] {
     let hosts = [Side::Ue(0), Side::Ue(2)]
         .map(|side| network.run(side, &argv(&["sleep", "1000"]), &[]).expect("it starts"));
@@ -643,7 +644,8 @@ fn cabled(network: &Network) -> [Running; 2] {
     hosts
 }
 
-/// Copies between two interfaces until `stop`; how many datagrams were not known.
+/// Copies between two interfaces until `stop`; returns the number of datagrams with unknown
+/// addresses.
 fn bridge(a: &mut Attached, b: &mut Attached, stop: &AtomicBool) -> io::Result<u64> {
     let mut buffer = vec![0; 65_536];
     while !stop.load(Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! What a user without capabilities gets. This program has a `main` of its own since the kernel
-//! lets only a process with one thread enter a user namespace, and the usual one has two.
+//! Rights of a user without capabilities. This program has its own `main`: the kernel lets only a
+//! process with one thread enter a user namespace, and the usual test program has two.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,7 +23,7 @@ fn main() {
     }
 }
 
-/// What can be done, up to the first error.
+/// Does the steps that need no rights, up to the first error.
 fn without_right() -> Result<String, SystemError> {
     let mut text = format!("{:?}\n", privilege()?);
     for one in capabilities() {
@@ -47,7 +47,7 @@ fn without_right() -> Result<String, SystemError> {
 }
 
 fn a_user_without_capabilities_builds_in_a_user_namespace_or_is_told_what_is_missing() {
-    // Where this program lies, another user may not look.
+    // Another user may have no right to read the folder of this program.
     let readable = fs::Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().permissions(readable).tempdir().expect("a folder");
     std::os::unix::fs::chown(folder.path(), Some(NOBODY), None).expect("root may give it away");

@@ -1,6 +1,6 @@
 //! The rules that convert channel quality to bytes: CQI, MCS, transport block sizes, resource block
-//! groups and numerology of LTE (TS 36.213) and NR (TS 38.211, 38.214, 38.101), what SINR they need
-//! (TR 36.942), and the standardised 5QIs (TS 23.501).
+//! groups and numerology of LTE (TS 36.213) and NR (TS 38.211, 38.214, 38.101), the SINR that they
+//! need (TR 36.942), and the standardised 5QIs (TS 23.501).
 //!
 //! Tables and arithmetic only: no state and no time. A value that a table does not define (a
 //! reserved MCS, CQI 0, too many resource blocks) is `None`, never a neighbour's.

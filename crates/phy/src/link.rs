@@ -1,11 +1,11 @@
-//! What a link of some SINR carries: the CQI that a UE reports, and the share of transport blocks
+//! The quality of a link by its SINR: the CQI that a UE reports, and the share of transport blocks
 //! that are not decoded.
 //!
 //! The SINR that an efficiency `e` (information bits per resource element and layer) needs is the
 //! attenuated Shannon bound turned round, `2^(e / alpha) - 1`, of TR 36.942 Annex A.1, which TR
 //! 38.803 section 5.2.7 takes over for NR up to 86 GHz; `alpha` is 0.6 for the downlink in both. It
-//! stands for what fading, channel estimation and a code of finite length cost. At that SINR one
-//! block in ten is not decoded (TS 38.214 section 5.2.2.1), and around it the share follows a
+//! stands for the losses by fading, channel estimation and a code of finite length. At that SINR
+//! one block in ten is not decoded (TS 38.214 section 5.2.2.1), and around it the share follows a
 //! logistic curve in dB, which falls from 90 % to 10 % within `width`.
 //!
 //! Known weaknesses: the bound has no saturation by modulation, so that it is kind to code rates
@@ -28,7 +28,7 @@ pub fn needed_sinr_db(efficiency: f64, attenuation: f64) -> f64 {
     10.0 * libm::log10(libm::exp2(efficiency / attenuation) - 1.0)
 }
 
-/// The curves of an NR link: what SINR each CQI and each MCS needs.
+/// The curves of an NR link: the SINR that each CQI and each MCS needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkCurves {
     /// By MCS, the SINR in dB at which half of the blocks are decoded; infinite where the table
@@ -41,10 +41,9 @@ pub struct LinkCurves {
 }
 
 impl LinkCurves {
-    /// The curves of the MCS table that `map` leads to, and of the CQI table that belongs to it:
-    /// `attenuation` is alpha, above 0, and `width_db` what it takes from 90 % to 10 % of errors,
-    /// above 0. None for a map that leads to an LTE table, whose MCSs have no code rate of their
-    /// own.
+    /// The curves of the MCS table that `map` selects, and of its CQI table. `attenuation` is
+    /// alpha, above 0; `width_db` is the distance from 90 % to 10 % of errors, above 0. None if
+    /// `map` selects an LTE table, whose MCSs have no code rate of their own.
     #[must_use]
     pub fn new(map: CqiToMcs, attenuation: f64, width_db: f64) -> Option<Self> {
         let McsTable::Nr(table) = map.mcs_table() else { return None };
@@ -67,15 +66,15 @@ impl LinkCurves {
         })
     }
 
-    /// The CQI that a UE with `sinr_db` reports: the highest whose blocks would fail no more often
-    /// than the table promises; 0, out of range, where none is.
+    /// The CQI that a UE with `sinr_db` reports: the highest whose blocks fail no more often than
+    /// the table promises; 0, out of range, if there is none.
     #[must_use]
     pub fn cqi(&self, sinr_db: f64) -> u8 {
         self.least.partition_point(|&least| least <= sinr_db) as u8
     }
 
-    /// The share of blocks at `mcs` that are not decoded at `sinr_db`; all where the table defines
-    /// no such MCS.
+    /// The share of blocks at `mcs` that are not decoded at `sinr_db`; 1 if the table does not
+    /// define this MCS.
     #[must_use]
     pub fn bler(&self, mcs: u8, sinr_db: f64) -> f64 {
         let half = self.half.get(usize::from(mcs)).copied().unwrap_or(f64::INFINITY);
@@ -156,7 +155,7 @@ mod tests {
                 let half = needed_sinr_db(promised.efficiency(), 0.6) - 0.5;
                 let share = 1.0 / (1.0 + libm::exp((db - half) / curves.scale));
                 assert!(share <= target * 1.000_001, "{map:?} {db} dB: {share}");
-                // Where a map's answer is no more than the CQI's efficiency, it keeps the promise.
+                // If the map's MCS has at most the CQI's efficiency, it keeps the promise.
                 let mcs = to_mcs(map, cqi).unwrap();
                 if map == CqiToMcs::NrTable1 && cqi > 1 {
                     assert!(curves.bler(mcs, db) <= 0.11, "CQI {cqi} MCS {mcs} {db} dB");

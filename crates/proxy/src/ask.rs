@@ -1,5 +1,5 @@
-//! Questions to a running proxy: over a local socket, and from the server of metrics. Threads wait
-//! for their askers; the loop of the proxy waits for nobody.
+//! Requests to a running proxy: over a local socket, and to the server of metrics. Other threads
+//! wait for clients; the proxy's loop never waits.
 
 use crate::config::OperationConfig;
 use justfull_net::{SystemError, bounded_listener, http};
@@ -14,33 +14,33 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long an asker may take to ask and to read, and the loop to answer.
+/// Longest time for a client's request and its reading, and for the loop's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A question is a word.
+/// Bytes of a request, which is a word.
 const LONGEST_QUESTION: u64 = 64;
 /// An answer about a million connections.
 const LONGEST_ANSWER: u64 = 1 << 30;
-/// What Prometheus asks for (exposition formats, "Text-based format").
+/// The media type that Prometheus requires (exposition formats, "Text-based format").
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What is asked.
+/// A request.
 #[derive(Debug)]
 pub(crate) enum What {
     Status,
     Flows,
     Metrics,
-    /// All of the proxy, for the process at the other end.
+    /// Hands the whole proxy to the process at the other end.
     Takeover(UnixStream),
 }
 
-/// A question, and where its answer goes.
+/// A request, and the channel for its answer.
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub(crate) what: What,
     pub(crate) reply: Sender<String>,
 }
 
-/// Puts questions to the loop.
+/// Passes requests to the loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     pub(crate) to: Sender<Ask>,
@@ -51,13 +51,13 @@ impl Asker {
     fn ask(&self, what: What) -> Option<String> {
         let (reply, answer) = channel();
         self.to.send(Ask { what, reply }).ok()?;
-        // Full is awake as well.
+        // If the counter is full, the loop is awake already.
         let _awake = self.wake.write(1);
         answer.recv_timeout(PATIENCE).ok()
     }
 }
 
-/// Where others ask this process; a proxy that takes its place goes on with them.
+/// The listeners for requests; a proxy that takes over continues with them.
 #[derive(Debug)]
 pub(crate) struct Outside {
     pub(crate) questions: UnixListener,
@@ -73,7 +73,7 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Starts what `config` asks for.
+    /// Starts the servers that `config` names.
     pub(crate) fn start(config: &OperationConfig, asker: &Asker) -> Result<Self, SystemError> {
         let path = PathBuf::from(&config.socket);
         let failed = |e: io::Error| SystemError::new(format!("listen at {}", path.display()), e);
@@ -81,7 +81,7 @@ impl Servers {
         Self::serve(config, asker, Outside { questions, metrics: None })
     }
 
-    /// Goes on with the listeners of a proxy that is no more.
+    /// Continues with the listeners of the proxy that was replaced.
     pub(crate) fn serve(
         config: &OperationConfig,
         asker: &Asker,
@@ -95,7 +95,7 @@ impl Servers {
         let work = move || {
             // The thread ends with the process.
             for stream in listener.incoming().flatten() {
-                // Who asks badly gets no answer.
+                // A malformed request gets no answer.
                 let _ill = answer(stream, &own);
             }
         };
@@ -129,7 +129,7 @@ impl Servers {
         self.outside.take()
     }
 
-    /// Lets go of what now belongs to another process: its socket stays where it is.
+    /// Leaves the servers to another process: the socket file stays.
     pub(crate) fn leave(self) {
         std::mem::forget(self);
     }
@@ -137,12 +137,13 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        // The next one removes it.
+        // If it stays, the next proxy removes it.
         let _kept = std::fs::remove_file(&self.path);
     }
 }
 
-/// Binds a socket that only its owner may use, in place of one that nobody serves any more.
+/// Binds a socket that only its owner may use. It replaces a socket that no process serves any
+/// more.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "another proxy serves it"));
@@ -151,7 +152,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         std::fs::remove_file(path)?;
     }
-    // It is 0600 from its first moment; no other thread makes files yet.
+    // The file has mode 0600 from its first moment. No other thread makes files yet.
     let before = umask(Mode::from_bits_truncate(0o177));
     let bound = UnixListener::bind(path);
     umask(before);
@@ -168,7 +169,7 @@ fn answer(stream: UnixStream, asker: &Asker) -> io::Result<()> {
         "flows" => What::Flows,
         "takeover" => {
             let (reply, _nobody) = channel();
-            // The loop answers at the stream itself.
+            // The loop answers on the stream itself.
             let _gone = asker.to.send(Ask { what: What::Takeover(stream), reply });
             let _awake = asker.wake.write(1);
             return Ok(());
@@ -178,10 +179,10 @@ fn answer(stream: UnixStream, asker: &Asker) -> io::Result<()> {
     (&stream).write_all(asker.ask(what).unwrap_or_default().as_bytes())
 }
 
-/// Asks the proxy at `socket` for its `status` or its `flows`, in JSON.
+/// Requests `status` or `flows` of the proxy at `socket`, in JSON.
 ///
 /// # Errors
-/// No proxy serves it, this user may not ask, or no answer came.
+/// No proxy serves it, this user has no right to use it, or no answer came.
 pub fn ask(socket: &Path, question: &str) -> Result<String, SystemError> {
     let doing = || format!("ask the proxy at {}", socket.display());
     let failed = |e: io::Error| SystemError::new(doing(), e);

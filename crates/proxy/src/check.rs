@@ -1,4 +1,4 @@
-//! What this host can do for the proxy, tried and not guessed, and which limits hold.
+//! Tries the abilities of this host that the proxy needs, and shows the limits that hold.
 
 mod path;
 mod rules;
@@ -16,11 +16,11 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// Mark of the table that is made for the attempt.
+/// Mark of the table for the trial.
 const TRIAL: u32 = 0x6a66_7472;
 
-/// Tries everything that the proxy needs or can use. Nothing stays: the table of the attempt
-/// selects nothing, and is removed with its routes.
+/// Tries everything that the proxy needs or can use. Nothing stays: the trial's table selects
+/// nothing, and is removed with its routes.
 #[must_use]
 pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     let named = |name, required, found| Capability { name, required, found };
@@ -49,7 +49,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     all
 }
 
-/// What helps where routers say nothing.
+/// The setting that helps if routers send no ICMP errors.
 fn path_mtu() -> String {
     let probing = setting("ipv4/tcp_mtu_probing").unwrap_or_default();
     let silent = match probing.as_str() {
@@ -59,7 +59,7 @@ fn path_mtu() -> String {
     format!("ICMP errors reach the leg that they are about{silent}")
 }
 
-/// Answers to a UE leave by the routes of this host, not by those of a VRF.
+/// Answers to a UE use the routes of this host, not the routes of a VRF.
 fn domains(config: &ProxyConfig) -> Result<String, String> {
     let kind = |name: &str| {
         let text = fs::read_to_string(format!("/sys/class/net/{name}/master/uevent"));
@@ -85,7 +85,7 @@ fn listeners() -> Result<String, String> {
 fn owned_table() -> Result<String, String> {
     let nothing = (&crate::SelectConfig::default(), &Diversion::NONE);
     let made = Table::install(nothing, 1, TRIAL).and_then(|mut table| {
-        // All expressions are tried: an interface of this name has no connections.
+        // This tries all expressions; no connection has an interface of this name.
         let select = crate::SelectConfig {
             interfaces: vec!["jf-trial".into()],
             ports: "1-2".parse().into_iter().collect(),
@@ -105,7 +105,7 @@ fn owned_table() -> Result<String, String> {
 }
 
 fn routes(config: &ProxyConfig) -> Result<String, String> {
-    // A table of its own: a running proxy's is not touched.
+    // A table of its own, so that a running proxy's table stays as it is.
     let policy = justfull_net::PolicyRoute { mark: TRIAL, table: TRIAL, ..config.route.policy() };
     let installed = LocalDelivery::install(policy).map_err(|e| e.reason)?;
     drop(installed);
@@ -117,7 +117,7 @@ fn setting(key: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
 }
 
-/// What is not proxied must pass.
+/// The host must forward connections that are not proxied.
 fn forwarding() -> Result<String, String> {
     let v6 = setting("ipv6/conf/all/forwarding");
     let missing: Vec<&str> = [
@@ -134,7 +134,7 @@ fn forwarding() -> Result<String, String> {
     }
 }
 
-/// Windows of a connection of this host to itself.
+/// Windows of a connection from this host to itself.
 fn windows() -> io::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let stream = TcpStream::connect(listener.local_addr()?)?;

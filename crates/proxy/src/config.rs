@@ -1,4 +1,4 @@
-//! The configuration file of the proxy: TOML, checked whole before anything is installed.
+//! The configuration file of the proxy: TOML, checked completely before anything is installed.
 
 use crate::radio::RadioConfig;
 use crate::radio_leg::RadioLegConfig;
@@ -14,17 +14,17 @@ use std::path::Path;
 
 /// An hour.
 const HOUR: Duration = Duration::from_secs(3_600);
-/// Bits of an interface's name (`IFNAMSIZ` less the closing zero).
+/// Bytes of an interface's name (`IFNAMSIZ` less the closing zero).
 const LONGEST_NAME: usize = 15;
-/// Least likeness of a name that an error suggests.
+/// Least similarity of a name that an error suggests.
 const LIKE: f64 = 0.8;
 
 table! {
-    /// Which connections are proxied. All else passes untouched.
+    /// The connections that are proxied. All others pass untouched.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct SelectConfig with Default {
-        /// Interfaces at which the UEs' connections come in, on the network's side of the core.
+        /// Interfaces at which the UEs' connections arrive, on the network's side of the core.
         interfaces: Vec<String> = Vec::new(),
             rule("one or more names of interfaces, of 1 to 15 bytes without blanks", named),
             "connections are taken where the UEs' come in";
@@ -32,7 +32,7 @@ table! {
         ues: Vec<Prefix> = Vec::new();
         /// Ports of servers. Left out: all.
         ports: Vec<Ports> = Vec::new();
-        /// UEs and servers whose connections are left alone.
+        /// UEs and servers whose connections are not proxied.
         except: Vec<Prefix> = Vec::new();
     }
 }
@@ -46,7 +46,7 @@ fn named(config: &SelectConfig) -> bool {
 }
 
 table! {
-    /// How diverted packets reach the proxy.
+    /// The way of diverted packets to the proxy.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct RouteConfig with Default {
@@ -54,13 +54,13 @@ table! {
         mark: u32 = 27_238, at_least(1), "a packet without a mark has 0";
         /// Number of the routing table that delivers them.
         table: u32 = 27_238, at_least(256), "the kernel's own tables are below";
-        /// Priority of the rules that lead to the table; one more rule has the next number.
+        /// Priority of the rules that lead to the table; another rule has the next number.
         priority: u32 = 100, within(1, 32_765), "between the kernel's own rules";
     }
 }
 
 impl RouteConfig {
-    /// As the kernel is told.
+    /// The same for the kernel.
     #[must_use]
     pub const fn policy(&self) -> PolicyRoute {
         PolicyRoute { mark: self.mark, table: self.table, priority: self.priority }
@@ -68,11 +68,11 @@ impl RouteConfig {
 }
 
 table! {
-    /// How long the proxy waits.
+    /// The proxy's time limits.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct TimeoutsConfig with Default {
-        /// For a server to answer.
+        /// For a server's answer.
         connect: Duration = Duration::from_secs(10), within(SECOND, HOUR);
         /// For data on an open connection.
         idle: Duration = Duration::from_secs(7_440), within(SECOND, Duration::from_secs(604_800)),
@@ -80,7 +80,7 @@ table! {
         /// For data on a connection that one end has closed.
         half_closed: Duration = Duration::from_secs(240), within(SECOND, HOUR),
             "RFC 5382 REQ-5: not less than 4 min unless it must be";
-        /// For connections to end by themselves after SIGTERM; the others are then reset.
+        /// For connections to end by themselves after SIGTERM; the proxy then resets the others.
         drain: Duration = Duration::from_secs(30), at_most(HOUR);
     }
 }
@@ -88,15 +88,16 @@ table! {
 const SECOND: Duration = Duration::from_secs(1);
 
 table! {
-    /// What the proxy may use.
+    /// The proxy's limits.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct LimitsConfig with Default {
         /// Connections at a time; more pass unsplit. The limit of descriptors may allow fewer: each
-        /// takes two, and a ninth is kept for those that come at once.
+        /// connection takes two, and a ninth of them is reserved for connections that arrive at
+        /// once.
         flows: u32 = 8_000, within(1, 1_000_000);
-        /// Pipes in all. A connection holds one only while there is data in it; without one its
-        /// data is copied.
+        /// Pipes in all. A connection holds one only while there is data in it; without a pipe, the
+        /// proxy copies its data.
         pipes: u32 = 256, within(0, 100_000);
         /// Size of a pipe.
         pipe: Bytes = Bytes(256 << 10), within(Bytes(4_096), Bytes(1 << 20)),
@@ -105,19 +106,19 @@ table! {
 }
 
 table! {
-    /// Which addresses are one UE.
+    /// The addresses that belong to one UE.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct UesConfig with Default {
-        /// Bits of an IPv4 address that tell UEs apart.
+        /// Bits of an IPv4 address that distinguish UEs.
         ipv4_bits: u8 = 32, within(1, 32);
-        /// Bits of an IPv6 address that tell UEs apart.
+        /// Bits of an IPv6 address that distinguish UEs.
         ipv6_bits: u8 = 64, within(1, 128), "TS 23.501 section 5.8.2.2.3: a UE has a /64 prefix";
     }
 }
 
 table! {
-    /// How it is operated.
+    /// The interfaces for its operator.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct OperationConfig with Default {
@@ -134,43 +135,43 @@ table! {
         /// File of the log, one line of JSON for each connection; `-` is standard output. Left
         /// out: none.
         log: String = String::new();
-        /// Write UEs' addresses to the log only as far as their network.
+        /// Write only the network of UEs' addresses to the log.
         hide_addresses: bool = false;
     }
 }
 
 table! {
-    /// The file.
+    /// The whole file.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct ProxyConfig with Default {
-        /// Which connections are proxied.
+        /// The connections that are proxied.
         select: SelectConfig = SelectConfig::default();
-        /// How diverted packets reach the proxy.
+        /// The way of diverted packets to the proxy.
         route: RouteConfig = RouteConfig::default();
-        /// How long it waits.
+        /// Its time limits.
         timeouts: TimeoutsConfig = TimeoutsConfig::default();
-        /// What it may use.
+        /// Its limits.
         limits: LimitsConfig = LimitsConfig::default();
-        /// What sets the windows.
+        /// The control that sets the windows.
         control: ControlConfig = ControlConfig::default();
-        /// What bounds what the leg to the UE has in flight; in a file it is `control.radio_leg`.
+        /// The bound on bytes in flight to the UE; in a file it is `control.radio_leg`.
         radio_leg: RadioLegConfig = RadioLegConfig::Auto;
-        /// Where radio information comes from.
+        /// The source of radio information.
         radio: RadioConfig = RadioConfig::default();
-        /// Which addresses are one UE.
+        /// The addresses that belong to one UE.
         ues: UesConfig = UesConfig::default();
-        /// How it is operated.
+        /// The interfaces for its operator.
         operation: OperationConfig = OperationConfig::default();
     }
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// The file.
     pub file: String,
-    /// What is wrong.
+    /// The error in words.
     pub what: String,
 }
 
@@ -186,7 +187,7 @@ impl ProxyConfig {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// What is wrong with it first: file, field, value and what is allowed.
+    /// The first mistake: file, field, value and allowed values.
     pub fn read(file: &Path) -> Result<Self, FileError> {
         let name = file.display().to_string();
         let failed = |what: String| FileError { file: name.clone(), what };
@@ -197,7 +198,7 @@ impl ProxyConfig {
     /// Reads and checks the text of a file.
     ///
     /// # Errors
-    /// What is wrong with it first, in words.
+    /// The first mistake, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut tree = Self::table(text)?;
         let mut config = Self { radio_leg: take_radio_leg(&mut tree)?, ..Self::default() };
@@ -226,7 +227,7 @@ impl ProxyConfig {
         Ok(config)
     }
 
-    /// What a text says, whether or not it is right.
+    /// The table of a text, without checks.
     pub(crate) fn table(text: &str) -> Result<toml::Table, String> {
         text.parse().map_err(|e: toml::de::Error| {
             let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
@@ -234,7 +235,7 @@ impl ProxyConfig {
         })
     }
 
-    /// What of `new` cannot take effect while the proxy runs: the names of its tables.
+    /// The tables that differ from `new` and cannot change while the proxy runs.
     #[must_use]
     pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
         let fixed = [
@@ -249,7 +250,7 @@ impl ProxyConfig {
     }
 }
 
-/// Takes `radio_leg` out of the table `control`, whose other keys are those of its kind.
+/// Takes `radio_leg` out of the table `control`; its other keys belong to its kind.
 fn take_radio_leg(tree: &mut toml::Table) -> Result<RadioLegConfig, String> {
     let Some(control) = tree.get_mut("control").and_then(toml::Value::as_table_mut) else {
         return Ok(RadioLegConfig::Auto);
@@ -263,7 +264,7 @@ fn take_radio_leg(tree: &mut toml::Table) -> Result<RadioLegConfig, String> {
     value.clone().try_into().map_err(|_| wrong())
 }
 
-/// The field of a table that is at fault: the first without which the table can be read.
+/// The wrong field of a table: the first one whose removal makes the table valid.
 fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
     let reads = |entries: &toml::Table| {
         let value = toml::Value::Table(entries.clone());
@@ -278,7 +279,7 @@ fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
             _ => value.try_into::<OperationConfig>().is_ok(),
         }
     };
-    // Each is tried alone, beside the kind that says what is read.
+    // Each field is tried alone, beside the kind, which selects the known fields.
     let kind = entries.get("kind");
     entries.iter().find_map(|(key, value)| {
         let mut alone = toml::Table::new();
@@ -288,7 +289,7 @@ fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
     })
 }
 
-/// Refuses a key that `known` does not have, with those that come near.
+/// Refuses a key that is not in `known`, and suggests similar keys.
 fn unknown(tree: &toml::Table, known: &[ParamDoc], at: &str) -> Result<(), String> {
     for (key, value) in tree {
         let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
@@ -347,7 +348,7 @@ mod tests {
             let error = ProxyConfig::read(file).expect_err(part).to_string();
             assert!(error.contains(part) && error.starts_with(&*file.to_string_lossy()), "{error}");
         }
-        // The files that it names, too.
+        // The named files are checked too.
         for (name, rest) in [
             ("kind = \"rnis\"\nurl = \"http://192.0.2.1\"\ntoken_file", ""),
             ("kind = \"amqp\"\nqueues = [\"a\"]\nues", ""),

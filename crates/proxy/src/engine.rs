@@ -1,8 +1,8 @@
-//! The loop of the proxy: one thread, epoll, and nothing that waits.
+//! The loop of the proxy: one thread with epoll that never waits for anything else.
 //!
-//! Sockets are watched once, edge-triggered: what an event said is remembered until a call says
-//! otherwise, so nothing is registered again. Connections with more to do than their turn allows
-//! are in a list and go on after the others.
+//! Sockets are registered once, edge-triggered: the loop remembers an event until a call shows that
+//! it no longer holds. A connection with more work than its turn allows goes into a list and
+//! continues after the others.
 
 mod divert;
 mod takeover;
@@ -37,65 +37,65 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// Tokens that name no connection.
+/// Tokens that do not name a connection.
 const WAKE: u64 = u64::MAX;
 const SIGNALS: u64 = u64::MAX - 1;
 const LISTENER: u64 = u64::MAX - 16;
-/// How often deadlines of connections are checked.
+/// Time between two checks of connections' deadlines.
 const TICK: Duration = Duration::from_millis(250);
 /// Events that one call returns.
 const EVENTS: usize = 512;
-/// Connections that are taken before others are served again.
+/// Connections accepted before the others are served again.
 const ACCEPTED_AT_ONCE: usize = 64;
-/// How often policy routes are looked at: another program may remove them.
+/// Time between two checks of policy routes, which another program may remove.
 const LOOK_AT_ROUTES: Duration = Duration::from_secs(2);
-/// Bytes copied at once where there is no pipe.
+/// Bytes copied at once without a pipe.
 const SCRATCH: usize = 64 << 10;
-/// Time between two looks for UEs that can be forgotten.
+/// Time between two searches for UEs to forget.
 const FORGET_EVERY: Duration = Duration::from_secs(10);
 
-/// A place for a connection; its generation tells those that were there apart.
+/// A place for a connection; the generation distinguishes its successive connections.
 struct Place {
     generation: u32,
     flow: Option<Box<Flow>>,
 }
 
-/// What has been counted since the start.
+/// Counts since the start.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) accepted: u64,
-    /// Of each listener, that is of each family.
+    /// By listener, one of each family.
     pub(crate) accepted_of: [u64; 2],
-    /// Reset because there was no room.
+    /// Reset for lack of room.
     pub(crate) over_limit: u64,
-    /// Times that policy routes were made whole again.
+    /// Times that policy routes were restored.
     pub(crate) routes_restored: u64,
     /// Ends, by [`Outcome`].
     pub(crate) ended: [u64; Outcome::ALL.len()],
-    /// Connections that have ended and whose server had answered.
+    /// Ended connections whose server had answered.
     pub(crate) answered: u64,
-    /// Bytes of connections that have ended, to servers and to clients.
+    /// Bytes of ended connections, to servers and to clients.
     pub(crate) bytes: [u64; 2],
 }
 
-/// Questions, and what wakes the loop for them.
+/// Requests, and the counter that wakes the loop for them.
 pub(crate) type Asks = (Receiver<Ask>, Arc<EventFd>);
 
-/// How the loop has ended.
+/// The end of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// It was told to end, and all connections have.
+    /// After a request to end, all connections have ended.
     Over,
-    /// Another process has all that this one had.
+    /// Another process has taken over everything.
     HandedOver,
 }
 
 /// A running proxy.
 pub(crate) struct Engine {
-    // The order is that of removal: connections are reset before the rules go.
+    // Fields are dropped in this order: connections are reset before the rules are removed.
     places: Vec<Place>,
     pub(crate) host: Host,
-    /// Why better bounds of the radio legs cannot be had.
+    /// Why the better bounds of the radio legs are not available.
     pub(crate) leg_refused: Vec<String>,
     pub(crate) config: ProxyConfig,
     pub(crate) file: PathBuf,
@@ -113,16 +113,16 @@ pub(crate) struct Engine {
     signals: SignalFd,
     asks: Receiver<Ask>,
     reports: Receiver<Report>,
-    /// When one came last.
+    /// When the last one came.
     pub(crate) reported: Option<Instant>,
     clock: SlotClock,
     next_tick: Instant,
     next_forget: Instant,
     next_routes: Instant,
     pub(crate) guard: Guard,
-    /// What the rules divert; none before that is known.
+    /// The diversion that the rules have; none while unknown.
     diversion: Option<Diversion>,
-    /// When connections that are still open are reset; none while new ones are taken.
+    /// When connections that are still open are reset; none while new ones are accepted.
     pub(crate) drain_until: Option<Instant>,
     pub(crate) flood: Flood,
     pub(crate) outside: Option<Outside>,
@@ -137,7 +137,7 @@ impl Engine {
         asks: Asks,
     ) -> Result<Self, SystemError> {
         let clock = SlotClock::start()?;
-        // Before the listeners: the sockets that they make may have it from them.
+        // Before the listeners, since accepted sockets may inherit the bound from them.
         let slots = host::limits(&config).most as u32;
         let leg = RadioLeg::take(config.radio_leg, slots, config.control.loss())?;
         let host = Host::install(&config)?;
@@ -222,7 +222,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Runs until it is told to end and all connections have.
+    /// Runs until a request to end, and then until all connections have ended.
     pub(crate) fn run(&mut self) -> Result<Ended, SystemError> {
         let mut events = vec![EpollEvent::empty(); EVENTS];
         let mut now = self.clock.now();
@@ -272,8 +272,7 @@ impl Engine {
             SIGNALS => self.signalled(now),
             LISTENER.. => self.accept(now, (token - LISTENER) as usize),
             _ => {
-                let (index, generation) =
-                    ((token >> 1) as u32 & u32::MAX >> 1, (token >> 32) as u32);
+                let (index, generation) = place_of(token);
                 let Some(place) = self.places.get_mut(index as usize) else { return };
                 if place.generation != generation {
                     return;
@@ -285,7 +284,7 @@ impl Engine {
         }
     }
 
-    /// Lets a connection go on, and does what follows from it.
+    /// Advances a connection, and handles the result.
     fn advance(&mut self, now: Instant, index: u32) {
         let place = &mut self.places[index as usize];
         let key = token(place.generation, index);
@@ -306,10 +305,10 @@ impl Engine {
         }
     }
 
-    /// Gives connections their changed windows.
+    /// Applies changed windows to their connections.
     fn apply(&mut self) {
         while let Some((key, windows)) = self.shared.steering.change() {
-            let (index, generation) = ((key >> 1) as u32 & u32::MAX >> 1, (key >> 32) as u32);
+            let (index, generation) = place_of(key);
             let place = &mut self.places[index as usize];
             if place.generation == generation
                 && let Some(flow) = place.flow.as_mut()
@@ -324,7 +323,7 @@ impl Engine {
         for _ in 0..ACCEPTED_AT_ONCE {
             let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             match self.host.listeners[listener].accept4(flags) {
-                // Closing it resets it.
+                // Dropping the socket resets the connection.
                 Ok((client, at)) => {
                     self.totals.accepted += 1;
                     self.totals.accepted_of[listener] += 1;
@@ -388,7 +387,7 @@ impl Engine {
         self.epoll.add(&flow.server.socket, EpollEvent::new(flags, key | 1))
     }
 
-    /// Ends a connection; unless both ends had closed it, they are reset.
+    /// Ends a connection; it is reset unless both ends had closed it.
     fn end(&mut self, now: Instant, index: u32, outcome: Outcome) {
         let place = &mut self.places[index as usize];
         let Some(mut flow) = place.flow.take() else { return };
@@ -414,7 +413,7 @@ impl Engine {
         self.log.ended(&flow, now, outcome);
     }
 
-    /// Ends what has waited too long.
+    /// Ends connections that have waited too long.
     fn tick(&mut self, now: Instant) {
         self.next_tick = now + TICK;
         let limits = self.config.timeouts;
@@ -447,9 +446,9 @@ impl Engine {
         self.apply();
     }
 
-    /// Reports and questions have come.
+    /// Handles reports and requests that have arrived.
     fn woken(&mut self, now: Instant) {
-        // It is readable, so it is read.
+        // Only the reset of the counter matters.
         let _count = self.wake.read();
         for report in self.reports.try_iter().take(radio::WAITING) {
             self.shared.steering.report(now, &report);
@@ -469,7 +468,7 @@ impl Engine {
                     continue;
                 }
             };
-            // Who asked may have gone.
+            // The client may have left.
             let _gone = ask.reply.send(text);
         }
     }
@@ -481,7 +480,7 @@ impl Engine {
             } else if self.drain_until.is_none() {
                 self.drain_until = Some(now + self.config.timeouts.drain);
                 self.guard.draining = true;
-                // Should it fail, new connections are taken until the end.
+                // If this fails, new connections are accepted until the end.
                 self.divert(now);
             } else {
                 self.drain_until = Some(now);
@@ -489,7 +488,7 @@ impl Engine {
         }
     }
 
-    /// Reads the file again: all of it holds, or nothing.
+    /// Reads the file again and applies all of it, or nothing.
     fn reload(&mut self, now: Instant) {
         let new = match ProxyConfig::read(&self.file) {
             Ok(new) => new,
@@ -529,9 +528,15 @@ impl Engine {
     }
 }
 
-/// What names a connection's client leg in events; its server leg has the last bit set.
+/// The key of a connection, which is also the token of its client leg in events; the token of its
+/// server leg has the last bit set.
 const fn token(generation: u32, index: u32) -> u64 {
     (generation as u64) << 32 | (index as u64) << 1
+}
+
+/// Index and generation in the token of either leg.
+const fn place_of(token: u64) -> (u32, u32) {
+    ((token >> 1) as u32 & u32::MAX >> 1, (token >> 32) as u32)
 }
 
 /// The signals that the proxy handles.

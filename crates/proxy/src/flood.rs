@@ -1,28 +1,30 @@
 //! Floods of first segments (RFC 4987): the kernel answers with cookies when a listener's queue is
-//! full. Connections come about all the same; it is told.
+//! full. Connections still succeed; `status` and the log report the flood.
 
 use justfull_base::{Duration, Instant};
 use std::fs;
 
-/// A cookie is good for two minutes at most (`MAX_SYNCOOKIE_AGE`, linux/tcp.h).
+/// A cookie is valid for two minutes at most (`MAX_SYNCOOKIE_AGE`, linux/tcp.h).
 const COOKIES_LAST: Duration = Duration::from_secs(120);
-/// First segments between two looks, beyond those that became connections, that fill no queue.
+/// Most first segments between two checks, beyond those that became connections, that cannot fill a
+/// queue.
 const FEW: u64 = 16;
 
-/// Whether cookies are out.
+/// State of a flood.
 #[derive(Debug, Default)]
 pub(crate) struct Flood {
-    /// Cookies of the network namespace; none before the first look.
+    /// Cookies that the network namespace has sent; none before the first check.
     sent: Option<u64>,
     /// First segments that the rules have diverted, less accepted connections.
     open: u64,
-    /// When the last of them is no good any more; none while there are none.
+    /// When the last of them expires; none if there are none.
     until: Option<Instant>,
 }
 
 impl Flood {
-    /// Looks at the kernel's count; true when it has begun or ended. The count is of all listeners
-    /// of the namespace, so only what comes with `diverted` first segments is the proxy's.
+    /// Reads the kernel's count; true when a flood has begun or ended. The count covers all
+    /// listeners of the namespace, so only cookies that come with `diverted` first segments belong
+    /// to the proxy.
     pub(crate) fn look(&mut self, now: Instant, diverted: u64, accepted: u64) -> bool {
         let netstat = fs::read_to_string("/proc/thread-self/net/netstat").unwrap_or_default();
         self.take(now, &netstat, diverted.saturating_sub(accepted))

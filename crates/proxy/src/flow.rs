@@ -1,7 +1,7 @@
-//! One proxied connection: a leg to the client and one to the server, and what moves between them.
+//! One proxied connection: a leg to the client, a leg to the server, and the bytes between them.
 //!
-//! Until both ends have closed and all has been acknowledged, closing either socket resets it
-//! (SO_LINGER 0): whatever ends the proxy, no peer ever takes a cut stream for a whole one.
+//! Until both ends have closed and all data is acknowledged, closing either socket resets it
+//! (SO_LINGER 0): however the proxy ends, no peer takes a truncated stream for a complete one.
 
 mod moved;
 
@@ -9,7 +9,7 @@ pub(crate) use moved::FlowState;
 
 use crate::radio_leg::RadioLeg;
 use crate::relay::{Direction, End, Failed, Pool};
-use crate::steering::{Sizes, Steering};
+use crate::steering::Steering;
 use crate::system;
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{FlowId, Sample, Windows};
@@ -20,36 +20,36 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 
-/// A flow is sampled at most this often, and the control is told of no shorter round trip: a
-/// process does not run at the instant at which something arrives, and a window for less than that
-/// stops a peer that is near.
+/// A flow is sampled at most this often, and shorter round trips count as this one: a process does
+/// not run at the instant at which data arrives, and a window for less would stop a near peer.
 const LEAST_SAMPLE: Duration = Duration::from_millis(1);
-/// A turn of the loop that takes more than this part of a flow's wired round trip holds it up.
+/// If a turn of the loop takes more than this part of a flow's wired round trip, it delays the
+/// flow.
 const LATE_PART: u64 = 4;
 /// The radio leg's pace follows its round trip up to this multiple of the least.
 const RTT_GROWTH: u64 = 2;
-/// The radio leg's socket takes so many segments unsent at least.
+/// The radio leg's socket accepts at least so many unsent segments.
 const LEAST_UNSENT: u64 = 4;
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
-    /// Both ends closed it and have all of it.
+    /// Both ends closed it and have all data.
     Completed,
     /// The client reset it.
     ClientReset,
     /// The server reset it.
     ServerReset,
-    /// The server refused it, or there is no way to it.
+    /// The server refused it, or is unreachable.
     Refused,
-    /// The server did not answer: it is silent, or its answers do not come through this host.
+    /// The server did not answer: it is silent, or its answers take another route.
     NoAnswer,
-    /// The client left before the server had answered.
+    /// The client left before the server answered.
     ClientLeft,
-    /// Nothing came for too long.
+    /// No data for too long.
     Idle,
-    /// Nothing came for too long after one end had closed.
+    /// No data for too long after one end had closed.
     HalfClosed,
     /// No descriptor was left for it.
     NoResources,
@@ -93,34 +93,34 @@ impl Outcome {
     }
 }
 
-/// Which socket of a connection.
+/// A socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leg {
     Client,
     Server,
 }
 
-/// What a connection does next.
+/// The next state of a connection.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// It waits for an event.
     Waits,
-    /// It goes on when others had their turn.
+    /// It continues after the others had their turn.
     Again,
     /// It is over.
     Over(Outcome),
 }
 
-/// What all connections share.
+/// State that all connections share.
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
     pub(crate) scratch: Vec<u8>,
     pub(crate) steering: Steering,
-    /// Times a TIME_WAIT was ended for a client that uses its port again.
+    /// Number of times that a TIME_WAIT was ended because a client reused its port.
     pub(crate) time_waits: u64,
-    /// What bounds the UEs' legs.
+    /// The bound on the UEs' legs.
     pub(crate) leg: RadioLeg,
-    /// How long the last turn of the loop took: what comes meanwhile waits.
+    /// Length of the last turn of the loop; events wait during a turn.
     pub(crate) turn: Duration,
 }
 
@@ -138,38 +138,39 @@ pub(crate) struct Flow {
     pub(crate) id: Option<FlowId>,
     pub(crate) windows: Windows,
     pub(crate) mss: [u32; 2],
-    /// It is in the list of those that go on.
+    /// It is in the list of connections that continue.
     pub(crate) listed: bool,
     failed: [bool; 2],
     sampled: Instant,
     sampled_bytes: [u64; 2],
-    /// Data of the server has waited here since the last sample, for the radio leg.
+    /// Since the last sample, data of the server has waited here for the radio leg.
     held: bool,
     pub(crate) wired: Duration,
     pub(crate) radio: Duration,
     radio_least: Duration,
     paced: Option<u64>,
-    /// Bound of what its radio leg takes unsent, in bytes; 0 before the first.
+    /// Bound on unsent bytes in its radio leg's socket; 0 before the first.
     unsent: u64,
-    /// Its place among the windows of the radio legs.
+    /// Its place in the array of the radio legs' windows.
     pub(crate) slot: u32,
     /// Bound of the radio leg in segments; 0 before the first.
     segments: u32,
-    /// The bound could be set.
+    /// True if the bound could be set.
     bounded: bool,
 }
 
-/// Makes a socket reset its peer when it is closed. Those that a listener accepts are as it is.
+/// Makes a socket reset its peer when it is closed. Accepted sockets inherit this from their
+/// listener.
 pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_linger(Some(std::time::Duration::ZERO))?;
-    // An urgent byte stays where it is among the others (RFC 6093, section 6).
+    // An urgent byte keeps its place among the others (RFC 6093, section 6).
     socket.set_out_of_band_inline(true)?;
     socket.set_tcp_nodelay(true)
 }
 
 impl Flow {
-    /// Takes the connection of a client at an address and begins one to its server, from the
-    /// client's own address and port.
+    /// Takes the connection of a client and begins one to its server, from the client's own address
+    /// and port.
     pub(crate) fn begin(
         (client, client_at): (Socket, &SockAddr),
         now: Instant,
@@ -186,13 +187,13 @@ impl Flow {
             };
             (outcome, Some([client_at, server_at]))
         };
-        // A socket's own is 0 until it is set.
+        // A socket's codepoint is 0 by default.
         let dscp = system::received_dscp(&client, client_at.is_ipv6()).filter(|&dscp| dscp > 0);
         let server = match connect(client_at, server_at, dscp) {
-            // The last connection between the same ports waits here, but not at its ends.
+            // A TIME_WAIT of the last connection between the same ports blocks the socket.
             Err(e) if e.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32) => {
                 shared.time_waits += 1;
-                // What it could not end, the next attempt meets again.
+                // If this fails, the next attempt fails in the same way.
                 let _kept = system::end_time_wait(client_at, server_at);
                 connect(client_at, server_at, dscp).map_err(|e| failed(&e))?
             }
@@ -245,7 +246,7 @@ impl Flow {
         self.failed[of] |= flags.contains(EpollFlags::EPOLLERR);
     }
 
-    /// Does what can be done without waiting. `key` names it to the control.
+    /// Does all steps that need no waiting. `key` names the flow to the control.
     pub(crate) fn advance(&mut self, now: Instant, key: u64, shared: &mut Shared) -> Step {
         if !self.connected {
             return self.connect(now, key, shared);
@@ -254,14 +255,14 @@ impl Flow {
         let Shared { pool, scratch, .. } = shared;
         let up = self.up.pump((&mut self.client, &mut self.server), pool, scratch, true);
         let reading = self.windows.reading;
-        // A socket tells of its failure once, and looks as if it had ended after that: one way that
-        // fails stops the other.
+        // A socket reports its failure once and later looks as if it had ended, so a failed
+        // direction stops the other.
         let both = up.and_then(|up| {
             let ends = (&mut self.server, &mut self.client);
             let down = self.down.pump(ends, pool, scratch, reading);
             down.map(|down| up || down).map_err(Failed::other_way)
         });
-        // In a pipe, or without one in the server's own socket.
+        // The data waits in a pipe or, without a pipe, in the server's own socket.
         if !self.client.writable && !std::mem::replace(&mut self.held, true) {
             self.id.into_iter().for_each(|id| shared.steering.hold(id));
         }
@@ -286,7 +287,7 @@ impl Flow {
         if more { Step::Again } else { Step::Waits }
     }
 
-    /// The error of a leg that an event told of.
+    /// The error of a leg that an event reported.
     fn error(&mut self) -> Option<Outcome> {
         let legs = [(&self.client, Outcome::ClientReset), (&self.server, Outcome::ServerReset)];
         let mut found = None;
@@ -298,7 +299,8 @@ impl Flow {
         found
     }
 
-    /// Both legs have ended. A socket is asked only after an event that comes with its end too.
+    /// True when both legs have ended. The sockets are queried only after an event that their end
+    /// also causes.
     fn both_closed(&mut self) -> bool {
         for end in [&mut self.client, &mut self.server] {
             if std::mem::take(&mut end.shut) {
@@ -308,7 +310,7 @@ impl Flow {
         self.client.over && self.server.over
     }
 
-    /// The server answers, or refuses; the client may leave first.
+    /// The server answers or refuses, or the client leaves first.
     fn connect(&mut self, now: Instant, key: u64, shared: &mut Shared) -> Step {
         if std::mem::take(&mut self.failed[0])
             && matches!(self.client.socket.take_error(), Ok(Some(_)) | Err(_))
@@ -325,25 +327,22 @@ impl Flow {
         }
         (self.connected, self.active) = (true, now);
         let v6 = self.client_at.is_ipv6();
-        // Over IPv4 the kernel keeps none of an answer.
+        // Over IPv4 the kernel does not keep the codepoint of an answer.
         if v6 && let Some(dscp) = system::received_dscp(&self.server.socket, v6) {
             let _unmarked = system::set_dscp(&self.client.socket, v6, dscp);
         }
         let info = |end: &End| system::tcp_info(&end.socket).unwrap_or_default();
         let (client, server) = (info(&self.client), info(&self.server));
         self.mss = [client.mss, server.mss];
-        let sizes = Sizes::of(client.mss, v6);
         self.wired = server.rtt.max(LEAST_SAMPLE);
         (self.radio, self.radio_least) =
             (client.rtt.max(LEAST_SAMPLE), client.min_rtt.max(LEAST_SAMPLE));
-        let rtts = [Some(self.wired), Some(self.radio)];
-        self.id = shared.steering.open(now, (self.client_at.ip(), key), sizes, rtts);
-        self.sampled = now;
-        // Once its first windows are there.
+        self.join(now, key, &mut shared.steering);
+        // The turn that follows applies its first windows.
         Step::Again
     }
 
-    /// Tells the control what has happened in the last round trip.
+    /// Gives the control a sample of the last round trip.
     fn sample(&mut self, now: Instant, shared: &mut Shared) {
         let Some(id) = self.id else { return };
         if now.since(self.sampled) < self.wired {
@@ -354,8 +353,8 @@ impl Flow {
         else {
             return;
         };
-        // The server leg sends little, so its own round trip is the handshake's; that of its
-        // receiving side follows a queue.
+        // The server leg sends little, so its own round trip stays that of the handshake. The round
+        // trip of its receiving side includes a queue, which the window must cover.
         let wired = if server.receive_rtt.is_zero() {
             server.rtt
         } else {
@@ -385,7 +384,7 @@ impl Flow {
         self.bound(&shared.leg);
     }
 
-    /// Its windows are `windows` from now on. True when it may read again.
+    /// Applies `windows`. True if the flow may read again.
     pub(crate) fn apply(&mut self, windows: Windows, leg: &RadioLeg) -> bool {
         let again = windows.reading && !self.windows.reading;
         self.windows = windows;
@@ -394,15 +393,15 @@ impl Flow {
         again
     }
 
-    /// Bounds what the server may have on its way.
+    /// Bounds the bytes in flight from the server.
     fn clamp(&self) {
         if self.windows != Windows::UNLIMITED {
-            // A socket that has failed says so elsewhere.
+            // A failed socket shows its failure elsewhere.
             let _failed = system::clamp_window(&self.server.socket, self.windows.server);
         }
     }
 
-    /// Bounds what the radio leg has in flight, or how fast it sends.
+    /// Bounds the bytes in flight on the radio leg, or its rate.
     fn bound(&mut self, leg: &RadioLeg) {
         if self.windows == Windows::UNLIMITED || self.mss[0] == 0 {
             return;
@@ -420,8 +419,9 @@ impl Flow {
         self.limit_unsent();
     }
 
-    /// Bounds what waits in the radio leg's socket to about its window, so that the rest fills the
-    /// server's window, and the server stops. A step of less than twofold is not worth a call.
+    /// Bounds the unsent bytes in the radio leg's socket to about its window, so that further data
+    /// fills the server's window and the server stops. A change of less than twofold is not worth a
+    /// call.
     fn limit_unsent(&mut self) {
         let bytes = self.windows.radio.max(LEAST_UNSENT * u64::from(self.mss[0]));
         if !(self.unsent / 2..=self.unsent.saturating_mul(2)).contains(&bytes) {
@@ -430,8 +430,8 @@ impl Flow {
         }
     }
 
-    /// Bounds how fast the radio leg sends: its window in each of its round trips. Of these at most
-    /// twice the least counts, so that a queue does not slow it down for good.
+    /// Bounds the rate of the radio leg to its window in each of its round trips. At most twice the
+    /// least round trip counts, so that a queue does not slow it down for good.
     fn pace(&mut self) {
         let rtt = self.radio.min(Duration::from_nanos(self.radio_least.as_nanos() * RTT_GROWTH));
         if rtt.is_zero() {

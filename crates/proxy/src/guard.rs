@@ -1,5 +1,5 @@
-//! Whether new connections are diverted. Where the proxy cannot serve them they pass unsplit, and
-//! `status` says why: no connection is refused that would have worked without the proxy.
+//! Decides whether new connections are diverted. Connections that the proxy cannot serve pass
+//! unsplit, and `status` shows why: the proxy refuses no connection that would work without it.
 
 use crate::config::UesConfig;
 use crate::table::Diversion;
@@ -8,22 +8,23 @@ use justfull_net::Prefix;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// A first segment and no accepted connection for so long is no chance: a client that is there
-/// has answered, or has repeated it.
+/// If a first segment leads to no accepted connection for this long, this is no coincidence: a live
+/// client has answered or repeated it by then.
 const UNACCEPTED_FOR: Duration = Duration::from_secs(2);
-/// Connections without an answer that are no chance, if none had one.
+/// If no connection had an answer, this many without one are no coincidence.
 pub(crate) const UNANSWERED: u64 = 3;
-/// How long new connections pass until one is tried again; twofold each time it is in vain.
+/// Time during which new connections pass before the next trial; it doubles after each failed
+/// trial.
 const PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(320);
-/// A place for a connection was free, and is again: no change at each.
+/// After a place became free or scarce, time until the next change.
 const REST: Duration = Duration::from_secs(1);
-/// A UE has at most so many places for each that is free.
+/// A UE may have at most this many places for each free one.
 const PLACES_FOR_ONE_FREE: usize = 4;
 /// Connections from a client's port pass for this time after another socket of this host had the
 /// port. The next connection then finds out whether the port is free.
 const PORT_PASSES_FOR: Duration = Duration::from_secs(300);
-/// UEs and clients' ports whose connections pass at most: each is a rule.
+/// Most UEs and clients' ports whose connections pass: each needs a rule.
 const MOST_PASSING: usize = 64;
 
 /// Places for connections.
@@ -31,7 +32,7 @@ const MOST_PASSING: usize = 64;
 pub(crate) struct Places {
     /// Open connections.
     pub(crate) open: usize,
-    /// At most.
+    /// Most connections.
     pub(crate) flows: usize,
 }
 
@@ -55,13 +56,13 @@ impl Pause {
     }
 }
 
-/// First segments of a family, against connections that were accepted.
+/// First segments of a family, compared with accepted connections.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     accepted: u64,
-    /// Diverted when the last one was accepted.
+    /// Diverted first segments when the last connection was accepted.
     base: Option<u64>,
-    /// When one first was diverted after that.
+    /// When the first one after that was diverted.
     since: Option<Instant>,
     pause: Pause,
 }
@@ -69,7 +70,7 @@ struct Entry {
 impl Entry {
     const NEW: Self = Self { accepted: 0, base: None, since: None, pause: Pause::NONE };
 
-    /// True when none gets through and the pause begins.
+    /// True if no connection arrives and the pause begins.
     fn look(&mut self, now: Instant, diverted: u64, accepted: u64) -> bool {
         let base = *self.base.get_or_insert(diverted);
         if std::mem::replace(&mut self.accepted, accepted) != accepted {
@@ -94,23 +95,23 @@ impl Entry {
 pub(crate) struct Guard {
     bits: UesConfig,
     entries: [Entry; 2],
-    /// Connections without an answer since one had one.
+    /// Connections without an answer since the last answer.
     unanswered: u64,
     no_answers: Pause,
-    /// When there is room again; none while there is.
+    /// When there is room again; none while there is room.
     full: Option<Instant>,
     descriptors: Pause,
-    /// Why packets are not delivered here.
+    /// Why packets are not delivered here; none if they are.
     pub(crate) routes: Option<String>,
-    /// The host tracks connections.
+    /// True if the host tracks connections.
     pub(crate) tracked: bool,
     pub(crate) draining: bool,
     /// Open connections of each UE.
     ues: BTreeMap<Prefix, usize>,
     pass: Vec<Prefix>,
-    /// Clients' ports that other sockets have, and until when their connections pass.
+    /// Clients' ports that other sockets use, and the time until which their connections pass.
     pass_ports: BTreeMap<u16, Instant>,
-    /// First segments of each family that were diverted.
+    /// Diverted first segments of each family.
     pub(crate) diverted: [u64; 2],
 }
 
@@ -138,7 +139,7 @@ impl Guard {
         Prefix::of(address, bits)
     }
 
-    /// A connection opens. True when another diversion is due at once.
+    /// A connection opens. True if the rules must change at once.
     pub(crate) fn opened(&mut self, address: IpAddr, places: Places) -> bool {
         let Places { open, flows } = places;
         let ue = self.ue(address);
@@ -182,21 +183,21 @@ impl Guard {
         (self.unanswered, self.no_answers) = (0, Pause::NONE);
     }
 
-    /// A server has not.
+    /// A server has not answered.
     pub(crate) fn not_answered(&mut self, now: Instant) {
-        // One that began before the pause.
+        // The connection began before the pause.
         if self.no_answers.is_on(now) {
             return;
         }
         self.unanswered += 1;
         if self.unanswered >= UNANSWERED {
             self.no_answers.begin(now);
-            // The next one alone is a trial.
+            // The next connection alone is a trial.
             self.unanswered = UNANSWERED - 1;
         }
     }
 
-    /// Another socket of this host has this port of a client. True when that is new.
+    /// Another socket of this host has this client's port. True if this is new.
     pub(crate) fn port_in_use(&mut self, now: Instant, port: u16) -> bool {
         let new = self.pass_ports.len() < MOST_PASSING && !self.pass_ports.contains_key(&port);
         if new {
@@ -205,8 +206,8 @@ impl Guard {
         new
     }
 
-    /// Looks at what has happened: first segments of each family that were diverted, and
-    /// connections that were accepted. What is to be told.
+    /// Compares the counts of first segments of each family and of accepted connections. Returns
+    /// the messages for the log.
     pub(crate) fn look(
         &mut self,
         now: Instant,
@@ -232,7 +233,7 @@ impl Guard {
         told
     }
 
-    /// What is to be diverted now.
+    /// The connections to divert now.
     pub(crate) fn diversion(&self, now: Instant) -> Diversion {
         let open = !self.draining
             && self.full.is_none()
@@ -270,7 +271,7 @@ impl Guard {
         why
     }
 
-    /// UEs whose new connections pass, since they have more than their share.
+    /// Number of UEs that exceed their share, so that their new connections pass.
     pub(crate) const fn greedy(&self) -> usize {
         self.pass.len()
     }
@@ -305,7 +306,7 @@ mod tests {
     #[test]
     fn segments_that_nobody_accepts_pass_and_are_tried_again_ever_later() {
         let mut guard = guard();
-        // What was counted before is no change.
+        // Earlier counts are no change.
         assert!(guard.look(at(0), [50, 9], [0; 2], places(0)).is_empty());
         assert!(guard.look(at(250), [51, 9], [0; 2], places(0)).is_empty());
         assert!(guard.look(at(1_250), [52, 9], [0; 2], places(0)).is_empty());

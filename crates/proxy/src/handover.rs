@@ -1,10 +1,10 @@
-//! What passes between a proxy and the one that takes its place: messages with descriptors over a
-//! local stream (unix(7), `SCM_RIGHTS`).
+//! The protocol between a proxy and its successor: messages with descriptors over a local stream
+//! (unix(7), `SCM_RIGHTS`).
 //!
-//! The old proxy sends all it has, and keeps it. The new one says that it is ready; only then, at
-//! the old one's word, it begins, and the old one ends. Until that word whatever goes wrong leaves
-//! the old one as it was: both hold every descriptor, and nothing has been read or sent. Should the
-//! old one die after the new one was ready, the new one begins too: a refusal is a word as well.
+//! The old proxy sends everything and keeps its copies. The new one sends READY. Only after the old
+//! one's answer does the new one begin, and the old one ends. Until that answer, any failure leaves
+//! the old one as it was: both hold every descriptor, and neither has read or sent data. If the old
+//! one dies after READY, the new one begins too, since a refusal would be an answer.
 
 use nix::cmsg_space;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, recvmsg, sendmsg};
@@ -15,20 +15,20 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Number of this protocol: both must be of the same.
+/// Version of this protocol; both sides must have the same.
 pub(crate) const VERSION: u32 = 2;
-/// How long either waits for the other at each step.
+/// Longest wait of either side at each step.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Descriptors of one message, fewer than the kernel's `SCM_MAX_FD`.
 const MOST_FDS: usize = 32;
 /// Bytes of one message.
 const LONGEST: usize = 1 << 20;
-/// The words.
+/// Messages of one byte.
 const READY: u8 = b'r';
 const YOURS: u8 = b'y';
 const REFUSED: u8 = b'n';
 
-/// One side of it.
+/// One side of the stream.
 #[derive(Debug)]
 pub(crate) struct Line {
     stream: UnixStream,
@@ -92,35 +92,35 @@ impl Line {
         Ok((serde_json::from_slice(&text)?, fds))
     }
 
-    /// The old one: waits until the new one is ready, and gives it all. True from then on it is
-    /// the new one's.
+    /// Old proxy: waits until the new one is ready, and gives up everything. True if the new one
+    /// owns it from now on.
     pub(crate) fn give(&mut self) -> bool {
         let mut word = [0];
         let ready = self.stream.read_exact(&mut word).is_ok() && word[0] == READY;
         ready && self.stream.write_all(&[YOURS]).is_ok()
     }
 
-    /// The old one keeps all.
+    /// Old proxy: keeps everything.
     pub(crate) fn refuse(&mut self) {
-        // Who does not hear it has gone.
+        // If this fails, the new one has gone.
         let _gone = self.stream.write_all(&[REFUSED]);
     }
 
-    /// The new one: says that it is ready, and waits for the old one's word.
+    /// New proxy: sends READY, and waits for the old one's answer.
     ///
     /// # Errors
-    /// The old one keeps all.
+    /// The old proxy keeps everything.
     pub(crate) fn take(&mut self) -> io::Result<()> {
         let mut word = [0];
         self.stream.write_all(&[READY])?;
         loop {
-            // The old one answers at once. When it hangs it still has all.
+            // The old proxy answers at once. If it hangs, it still owns everything.
             return match self.stream.read(&mut word) {
                 Ok(1) if word[0] == YOURS => Ok(()),
-                // It has died: what it had is here.
+                // It has died, and this process has its descriptors.
                 Ok(0) => Ok(()),
                 Ok(_) => Err(io::Error::other("the old proxy goes on")),
-                // This process was stopped and goes on (signal(7)): the word may yet come.
+                // This process was stopped and continued (signal(7)): the answer may still come.
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => Err(e),
             };

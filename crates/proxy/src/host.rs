@@ -1,5 +1,5 @@
-//! What the proxy takes of its host: listeners, the table of rules, policy routes, descriptors.
-//! All of it goes with the process or is reclaimed by the next.
+//! The parts of the host that the proxy uses: listeners, the table of rules, policy routes,
+//! descriptors. The end of the process removes all of them, or the next proxy does.
 
 use crate::config::ProxyConfig;
 use crate::table::{self, Diversion, Table, TableState};
@@ -14,22 +14,22 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Connections that wait to be taken.
+/// Connections that wait to be accepted.
 const BACKLOG: i32 = 4_096;
-/// Of the connections that descriptors allow, this part is for those that come before the rules
-/// let new ones pass.
+/// One part in so many of the connections that descriptors allow is for connections that arrive
+/// before the rules let new ones pass.
 const RESERVE_PART: u64 = 9;
-/// Descriptors that are not of connections and pipes.
+/// Descriptors for other purposes than connections and pipes.
 const RESERVED: u64 = 64;
-/// Ports that are tried until one is free for both families.
+/// Ports tried until one is free for both families.
 const PORTS_TRIED: usize = 64;
 
-/// What may be used, after the limit of descriptors.
+/// The amounts that the proxy may use, given the limit of descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Connections at a time, from which on new ones pass.
+    /// Connections at a time; beyond this, new ones pass.
     pub(crate) flows: usize,
-    /// With those that come before the rules let new ones pass; more are reset.
+    /// Connections including those that arrive before the rules let new ones pass; more are reset.
     pub(crate) most: usize,
     /// Pipes.
     pub(crate) pipes: u32,
@@ -38,17 +38,17 @@ pub(crate) struct Limits {
 /// See the module's page.
 #[derive(Debug)]
 pub(crate) struct Host {
-    // The order is that of removal: no more connections, no more rules, no more routes.
+    // Fields are dropped in this order: no more connections, no more rules, no more routes.
     pub(crate) listeners: Vec<Socket>,
     pub(crate) table: Table,
     pub(crate) delivery: LocalDelivery,
     pub(crate) limits: Limits,
-    /// Given up for a moment to refuse a connection when no other descriptor is left.
+    /// Closed for a moment to refuse a connection when no other descriptor is left.
     spare: Option<File>,
 }
 
 impl Host {
-    /// Installs everything. Nothing is diverted yet. After an error nothing is left.
+    /// Installs everything, without diverting connections. After an error nothing is left.
     pub(crate) fn install(config: &ProxyConfig) -> Result<Self, SystemError> {
         let limits = limits(config);
         let listeners = listeners()
@@ -58,7 +58,7 @@ impl Host {
             Ok(Some(address)) => address.port(),
             _ => return Err(SystemError::new("listen", "the listener has no address")),
         };
-        // The tables keep another proxy with the same mark out, whose policy routes these are.
+        // The tables exclude another proxy with the same mark, and so with the same policy routes.
         let mark = config.route.mark;
         let table = Table::install((&config.select, &Diversion::NONE), port, mark).map_err(|e| {
             let why = match table::exists(mark) {
@@ -74,8 +74,8 @@ impl Host {
         Ok(Self { listeners, table, delivery, limits, spare })
     }
 
-    /// What another process has installed, from its descriptors: the tables' socket, and so many
-    /// listeners. Policy routes stay the other's until they are owned.
+    /// The parts that another process has installed, from its descriptors: the tables' socket and
+    /// `listeners` listeners. The policy routes stay with that process until they are owned.
     pub(crate) fn adopt(
         config: &ProxyConfig,
         (table, listeners): (&TableState, usize),
@@ -90,20 +90,20 @@ impl Host {
         Ok(Self { listeners, table, delivery, limits: limits(config), spare })
     }
 
-    /// Refuses one connection when no descriptor is left; false when there was none to refuse.
+    /// Refuses one connection when no descriptor is left; false if none waits.
     pub(crate) fn refuse_one(&mut self, listener: usize) -> bool {
         drop(self.spare.take());
-        // Closing it resets it.
+        // Dropping the socket resets it.
         let refused = self.listeners[listener].accept4(libc::SOCK_CLOEXEC).is_ok();
         self.spare = File::open("/dev/null").ok();
         refused
     }
 }
 
-/// As many descriptors as the process may have, and what they allow.
+/// Raises the limit of descriptors as far as possible, and returns the resulting limits.
 pub(crate) fn limits(config: &ProxyConfig) -> Limits {
     let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(1_024, |(soft, hard)| {
-        // A process may always raise its own limit so far.
+        // A process may always raise its own soft limit to the hard one.
         match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
             Ok(()) => hard,
             Err(_) => soft,
@@ -118,8 +118,8 @@ pub(crate) fn limits(config: &ProxyConfig) -> Limits {
     Limits { flows: size(flows), most: size(most), pipes: pipes as u32 }
 }
 
-/// A listener for each family that the kernel has, at one port. They are on loopback addresses, so
-/// that only diverted connections come to them.
+/// A listener for each family of the kernel, at one port. They have loopback addresses, so only
+/// diverted connections reach them.
 pub(crate) fn listeners() -> io::Result<Vec<Socket>> {
     let v6 = Path::new("/proc/sys/net/ipv6").exists();
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
@@ -143,7 +143,7 @@ pub(crate) fn listener(at: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
     if at.is_ipv4() {
         socket.set_ip_transparent_v4(true)?;
-        // Best effort: without it no codepoint is copied.
+        // Best effort: without this, no codepoint is copied.
         let _unknown = system::keep_tos(&socket);
     } else {
         socket.set_only_v6(true)?;
@@ -155,7 +155,7 @@ pub(crate) fn listener(at: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Why a transparent socket cannot be made, in words.
+/// Why no transparent socket can be made, in words.
 pub(crate) fn transparent(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!("{error}; needs CAP_NET_ADMIN"),

@@ -1,10 +1,9 @@
 //! RAPID in service (R22 section 5): a transparent proxy for Linux that splits TCP connections
 //! between UEs and servers and sets the windows of both legs with [`justfull_rapid`].
 //!
-//! Both ends see each other's addresses and ports: nftables' `tproxy` brings a connection here, and
-//! the proxy's own leg to the server is bound to the client's address and port. Nothing of it stays
-//! when the process ends, however it ends, but policy routes that nothing leads to any more, which
-//! the next start reclaims.
+//! Both ends see each other's addresses and ports: nftables' `tproxy` delivers a connection here,
+//! and the proxy's own leg to the server is bound to the client's address and port. However the
+//! process ends, only unused policy routes may stay, and the next start removes them.
 
 mod ask;
 mod check;
@@ -49,22 +48,22 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 /// Runs the proxy of `config`, which was read from `file`, in the network namespace of the calling
-/// thread, until SIGTERM or SIGINT; calls `ready` once connections are taken. SIGHUP reads `file`
-/// again. Call it while the process has one thread: it blocks these signals in it and in those that
-/// it starts.
+/// thread, until SIGTERM or SIGINT; calls `ready` once it accepts connections. SIGHUP makes it read
+/// `file` again. Call it while the process has one thread: it blocks these signals in this thread
+/// and in those that it starts.
 ///
 /// # Errors
-/// What it cannot install, listen to, or read, and what it needs for it. Nothing is then left
+/// A part that it cannot install, listen to, or read, with the missing right. Nothing is then left
 /// installed.
 pub fn run(config: ProxyConfig, file: &Path, ready: impl FnOnce()) -> Result<(), SystemError> {
     begin(config, file, false, ready)
 }
 
-/// As [`run`], in the place of the proxy that is asked at `operation.socket`, with all of that
-/// one's connections; that one then ends.
+/// Like [`run`], in the place of the running proxy at `operation.socket`, with all its connections;
+/// that proxy then ends.
 ///
 /// # Errors
-/// As those of [`run`], and why the other cannot be replaced, which then goes on.
+/// As for [`run`], or a reason why the other proxy cannot be replaced; it then continues.
 pub fn take_over(
     config: ProxyConfig,
     file: &Path,

@@ -1,5 +1,5 @@
-//! The log: one line of JSON for each connection when it has ended. A thread writes it, so that a
-//! pipe that nobody reads, or a disk that hangs, costs lines and no connection.
+//! The log: one line of JSON for each ended connection. A separate thread writes it, so that a pipe
+//! without a reader or a disk that hangs costs lines but no connection.
 
 use crate::config::OperationConfig;
 use crate::flow::{Flow, Outcome};
@@ -17,21 +17,21 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Lines that wait to be written; one that comes when so many wait is lost.
+/// Most lines that wait to be written; further lines are lost.
 const WAITING: usize = 65_536;
-/// How long the end waits for lines that are not written yet.
+/// At the end, longest wait for lines that are not written yet.
 const END: Duration = Duration::from_secs(1);
-/// Who may read it: it says who was connected to whom.
+/// The file's mode; the log shows who was connected to whom.
 const MODE: u32 = 0o640;
 
-/// Bits of an address that are written when addresses are hidden: an operator's network.
+/// Bits of an address that the log shows when addresses are hidden: an operator's network.
 const SHOWN_BITS: [u8; 2] = [16, 32];
 
-/// See the module's page. A disk that is full loses lines and nothing else.
+/// See the module's page. A full disk costs lines but nothing else.
 pub(crate) struct Log {
     to: Option<Writer>,
     hide: bool,
-    /// Lines that could not be written, as of the last [`Log::flush`].
+    /// Lines that could not be written, at the time of the last [`Log::flush`].
     pub(crate) lost: u64,
 }
 
@@ -70,7 +70,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.lines.take());
-        // The channel closes when all is written. What is not by then is lost.
+        // The channel closes after the last line. Lines that are not written by then are lost.
         let _ended = self.ended.recv_timeout(END);
     }
 }
@@ -82,7 +82,7 @@ struct File {
 
 impl File {
     fn write(&mut self, line: &str) {
-        // Whole or not at all: what a full disk refuses leaves no half of a line.
+        // One write for each line, so that a full disk leaves no partial line.
         if self.to.write_all(line.as_bytes()).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -144,7 +144,7 @@ impl Log {
         self.write(&line);
     }
 
-    /// A connection that never began has ended.
+    /// A connection has ended before it began.
     pub(crate) fn refused(&self, client: SocketAddr, server: SocketAddr, outcome: Outcome) {
         if self.to.is_none() {
             return;
@@ -159,19 +159,19 @@ impl Log {
         self.write(&line);
     }
 
-    /// Something else has happened.
+    /// Another event.
     pub(crate) fn note(&self, event: &str, what: &str) {
         let line = json!({ "time": unix_seconds(), "event": event, "what": what });
         self.write(&line);
     }
 
-    /// Waits a moment until all is written, and writes no more.
+    /// Waits a moment until all lines are written, and accepts no more.
     pub(crate) fn end(&mut self) {
         self.flush();
         self.to = None;
     }
 
-    /// Counts what was lost. What waits is written at once, by the thread.
+    /// Counts lost lines, and makes the thread write waiting lines at once.
     pub(crate) fn flush(&mut self) {
         if let Some(to) = &self.to {
             self.lost = to.lost.load(Ordering::Relaxed);
@@ -179,7 +179,7 @@ impl Log {
     }
 }
 
-/// The time of the day, for people: nothing is computed from it.
+/// The time of day, for people; no computation uses it.
 #[expect(clippy::disallowed_methods, reason = "the log tells when something was")]
 fn unix_seconds() -> f64 {
     let now = std::time::SystemTime::now();
@@ -196,7 +196,7 @@ mod tests {
 
     impl Write for Hung {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Until the test is over.
+            // Blocks until the test is over.
             let _over = self.0.recv();
             Ok(bytes.len())
         }
@@ -215,7 +215,7 @@ mod tests {
             log.note("test", "a line");
         }
         log.flush();
-        // The thread has taken what fits its buffer, and one more.
+        // The thread has taken as many lines as its buffer holds, and one more.
         assert!((9_000..=10_000).contains(&log.lost), "{}", log.lost);
         let began = now();
         drop(log);

@@ -1,5 +1,5 @@
-//! nf_tables over netlink: batches of changes, of which all holds or nothing, and what the kernel
-//! lists (linux/netfilter/nf_tables.h, nfnetlink.h).
+//! nf_tables over netlink: batches of changes that take effect together or not at all, and lists
+//! from the kernel (linux/netfilter/nf_tables.h, nfnetlink.h).
 
 mod attributes;
 mod expressions;
@@ -20,7 +20,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// An answer, and what the kernel repeats of the request.
+/// Bytes of an answer and of the request that the kernel repeats in it.
 const ANSWER_BYTES: usize = 64 * 1024;
 /// Room for the answers to a whole batch.
 const RECEIVE_BYTES: usize = 4 << 20;
@@ -41,12 +41,12 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 /// `NFT_TABLE_F_OWNER`.
 const OWNER: u32 = 2;
-/// `NFT_SET_TIMEOUT | NFT_SET_EVAL`: rules add to it, and what they added goes by itself.
+/// `NFT_SET_TIMEOUT | NFT_SET_EVAL`: rules add elements, which expire by themselves.
 const DYNAMIC_SET: u32 = 0x30;
 /// How often a set's old elements are removed, in milliseconds.
 const CLEAN_EVERY: u32 = 1_000;
 
-/// A socket for requests. Tables that are made with it as their owner go with it.
+/// A socket for requests. Its tables are removed with it if it is their owner.
 #[derive(Debug)]
 pub(crate) struct Netfilter {
     socket: OwnedFd,
@@ -69,12 +69,12 @@ impl Netfilter {
         )?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
         setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(5))?;
-        // Best effort: the usual size does for some hundred rules.
+        // Best effort: the default size is enough for some hundred rules.
         let _smaller = setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BYTES);
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// One that another process has opened, and the number of its last request.
+    /// The socket of another process, and the number of its last request.
     pub(crate) const fn adopt(socket: OwnedFd, sequence: u32) -> Self {
         Self { socket, sequence }
     }
@@ -83,18 +83,18 @@ impl Netfilter {
         self.sequence
     }
 
-    /// Hears what happens to a group of events as well.
+    /// Also receives the events of a group.
     pub(crate) fn listen(&self, group: i32) -> io::Result<()> {
         // `NETLINK_ADD_MEMBERSHIP`.
         crate::system::set(&self.socket, libc::SOL_NETLINK, 1, &group)
     }
 
-    /// What the kernel said to a request that was refused, or events that nobody wants.
+    /// Drops answers to a refused request, or unwanted events.
     fn discard(&self, answer: &mut [u8]) {
         while recv(self.socket.as_raw_fd(), answer, MsgFlags::MSG_DONTWAIT).is_ok() {}
     }
 
-    /// Sends a batch and hears of each of its messages.
+    /// Sends a batch and reads the answer to each of its messages.
     pub(crate) fn send(&mut self, batch: Batch) -> io::Result<()> {
         let (bytes, messages) = batch.finish(self.sequence);
         self.sequence += messages + 2;
@@ -116,7 +116,7 @@ impl Netfilter {
         Ok(())
     }
 
-    /// Lists what `kind` asks for: the family and the attributes of each answer.
+    /// Lists the objects of `kind`: family and attributes of each.
     pub(crate) fn list(
         &mut self,
         kind: u16,
@@ -147,7 +147,7 @@ impl Netfilter {
         }
     }
 
-    /// Events that have come, as [`Netfilter::list`] has them.
+    /// Events that have arrived, in the form of [`Netfilter::list`].
     pub(crate) fn events(&self) -> Vec<(u8, Vec<u8>)> {
         let mut answer = vec![0; ANSWER_BYTES];
         let mut found = Vec::new();
@@ -163,7 +163,7 @@ fn code(body: &[u8]) -> i32 {
     body.get(..4).map_or(-libc::EPROTO, |b| i32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-/// The messages of a datagram: kind, and what follows the header.
+/// The messages of a datagram: kind, and the bytes after the header.
 fn messages_of(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -191,7 +191,7 @@ impl Batch {
         batch
     }
 
-    /// What follows is about the table of this family.
+    /// Selects the family whose table the next messages concern.
     pub(crate) const fn family(&mut self, family: &Family) {
         self.family = family.number;
     }
@@ -228,7 +228,7 @@ impl Batch {
         });
     }
 
-    /// A chain, at a hook with a priority or only called by others.
+    /// A chain, at a hook with a priority, or one that only other chains call.
     pub(crate) fn chain(&mut self, chain: &str, hook: Option<(u32, i32)>) {
         let table = self.table.clone();
         self.acknowledged(NEW_CHAIN, libc::NLM_F_CREATE | libc::NLM_F_EXCL, |a| {
@@ -244,8 +244,8 @@ impl Batch {
         });
     }
 
-    /// A set of addresses and ports of connections, with room for so many, each of which is
-    /// forgotten after a time in milliseconds.
+    /// A set of connections' addresses and ports, with room for so many. Each element expires after
+    /// a time in milliseconds.
     pub(crate) fn set(&mut self, set: &str, family: &Family, room: u32, forget: u64) {
         let table = self.table.clone();
         const PORT_TYPE: u32 = 13;
@@ -257,7 +257,7 @@ impl Batch {
             a.number(4, types.iter().fold(0, |all, one| all << 6 | one));
             a.number(5, 2 * (family.address_bytes + 4));
             a.nest(9, |a| a.number(1, room));
-            // Its number in this batch, which no message names.
+            // Its number in this batch; no message uses it.
             a.number(10, 1);
             a.raw(11, &forget.to_be_bytes());
             a.number(12, CLEAN_EVERY);
@@ -292,7 +292,8 @@ impl Batch {
         });
     }
 
-    /// The bytes, numbered from after `sequence`, and how many messages are acknowledged.
+    /// The bytes, with numbers after `sequence`, and the number of messages that the kernel
+    /// acknowledges.
     fn finish(mut self, sequence: u32) -> (Vec<u8>, u32) {
         self.message(BATCH_END, libc::NLM_F_REQUEST, |_| {});
         let (mut at, mut number) = (0, sequence);
@@ -306,7 +307,7 @@ impl Batch {
     }
 }
 
-/// The packets of a counter of a table of this socket's namespace.
+/// Packets of a counter, in a table of this socket's namespace.
 pub(crate) fn packets(
     netfilter: &mut Netfilter,
     (table, family): (&str, &Family),

@@ -1,24 +1,24 @@
-//! A configuration for a place that is already known, as that of `justfull live --proxy`: what the
-//! file leaves out is filled in.
+//! The configuration for a known place, such as `justfull live --proxy`: it fills in the settings
+//! that the file omits.
 
 use crate::config::ProxyConfig;
 use justfull_rapid::ControlConfig;
 use serde::Serialize;
 
-/// What a place says where the file does not.
+/// Values of a place for settings that the file omits.
 #[derive(Clone, Debug)]
 pub struct Place<'a> {
-    /// Interface at which the UEs' connections come in.
+    /// Interface at which the UEs' connections arrive.
     pub interface: &'a str,
     /// File or named pipe with reports as lines of JSON.
     pub reports: &'a str,
     /// Socket of `justfull proxy status`, an absolute path.
     pub socket: &'a str,
-    /// What sets the windows; none for the default.
+    /// The control that sets the windows; none for the default.
     pub control: Option<&'a ControlConfig>,
 }
 
-/// The settings that a place fills in, as a file has them.
+/// The settings that a place fills in, in the file's structure.
 #[derive(Serialize)]
 struct Filled<'a> {
     select: Select<'a>,
@@ -28,7 +28,7 @@ struct Filled<'a> {
     /// A UE of a live run has one address of each family, and all share a prefix.
     ues: Ues,
     operation: Operation<'a>,
-    /// The end of a run is that of its connections.
+    /// The end of a run is the end of its connections.
     timeouts: Timeouts,
 }
 
@@ -59,12 +59,11 @@ struct Operation<'a> {
 }
 
 impl ProxyConfig {
-    /// The whole text of a file, of which `text` may leave out what `place` knows: interface,
-    /// source of reports, control, socket, which addresses are one UE, and how it ends. It is
-    /// checked.
+    /// The whole, checked text of a file. `text` may omit the settings of `place`: interface,
+    /// source of reports, control, socket, the addresses of one UE, and the time to end.
     ///
     /// # Errors
-    /// What is wrong with it first, in words.
+    /// The first mistake, in words.
     pub fn complete(text: &str, place: &Place<'_>) -> Result<String, String> {
         let mut tree = Self::table(text)?;
         let filled = Filled {
@@ -81,7 +80,7 @@ impl ProxyConfig {
             let (Some(there), toml::Value::Table(own)) = (there.as_table_mut(), own) else {
                 continue;
             };
-            // One that says its kind says all.
+            // A table with `kind` is complete.
             if there.contains_key("kind") {
                 continue;
             }

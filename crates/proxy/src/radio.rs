@@ -1,8 +1,7 @@
-//! Radio information: sources of reports, each on a thread of its own, so that what is sent there
-//! never delays a connection.
+//! Radio information: sources of reports, each on a thread of its own, so that its input never
+//! delays a connection.
 //!
-//! A source gives its [`Sink`] what it has parsed and says how it stands; the queue behind it is
-//! bounded.
+//! A source gives parsed reports and its state to its [`Sink`]; the queue behind that is bounded.
 
 mod amqp;
 mod config;
@@ -27,22 +26,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Reports that wait for the loop; one that comes when so many wait is dropped.
+/// Most reports that wait for the loop; further ones are dropped.
 pub(crate) const WAITING: usize = 16_384;
 
-/// How a source stands.
+/// The state of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
-    /// There is none.
+    /// There is no source.
     #[default]
     None,
-    /// Nothing has come of it yet.
+    /// No data yet.
     Connecting,
     /// It can be read.
     Connected,
-    /// It can be read, and what is better is refused, and why.
+    /// It can be read by requests; the better way is refused, for this reason.
     Asking(String),
-    /// It cannot be read, and why.
+    /// It cannot be read, for this reason.
     Refused(String),
 }
 
@@ -58,27 +57,27 @@ impl fmt::Display for State {
     }
 }
 
-/// What is known of a source.
+/// Counts and state of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// What was no report.
+    /// Messages that were no reports.
     garbled: AtomicU64,
-    /// Reports that came faster than they could be taken.
+    /// Reports that came faster than the loop could read them.
     dropped: AtomicU64,
-    /// Reports about UEs whose addresses the source does not tell.
+    /// Reports about UEs without known addresses.
     unknown: AtomicU64,
     /// Connections that were made.
     connections: AtomicU64,
     state: Mutex<State>,
-    /// The proxy ends: what the source has of others is to be given back.
+    /// The proxy ends, so the source must give back the resources of others.
     ends: AtomicBool,
-    /// It has something of others.
+    /// The source has resources of others.
     holds: AtomicBool,
 }
 
-/// How long the end waits for a source that has something of others.
+/// At the end, longest wait for a source with resources of others.
 const END: Duration = Duration::from_secs(1);
-/// How often it looks.
+/// Time between two checks of that.
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Account {
@@ -98,7 +97,7 @@ impl Account {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// Lets the source give back what it has of others, and waits a moment for that.
+    /// Makes the source give back resources of others, and waits a moment for it.
     pub(crate) fn end(&self) {
         self.ends.store(true, Ordering::Relaxed);
         let began = now();
@@ -112,7 +111,7 @@ impl Account {
     }
 }
 
-/// Where a source puts its reports.
+/// The receiver of a source's reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Sink {
     to: SyncSender<Report>,
@@ -121,8 +120,8 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Passes a report on, or counts what was none; false when nobody receives reports any more.
-    /// [`Sink::wake`] must follow.
+    /// Passes a report on, or counts an error; false if no receiver is left. [`Sink::wake`] must
+    /// follow.
     fn take(&self, report: Result<Report, String>) -> bool {
         let Ok(report) = report else {
             self.garbled(1);
@@ -138,19 +137,19 @@ impl Sink {
         }
     }
 
-    /// So many were no reports.
+    /// Counts messages that were no reports.
     fn garbled(&self, count: u64) {
         self.account.garbled.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// So many were about UEs without known addresses.
+    /// Counts reports about UEs without known addresses.
     fn unknown(&self, count: u64) {
         self.account.unknown.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Wakes the loop.
     fn wake(&self) {
-        // Full is awake as well.
+        // If the counter is full, the loop is awake already.
         let _awake = self.wake.write(1);
     }
 
@@ -168,19 +167,19 @@ impl Sink {
         self.account.ends.load(Ordering::Relaxed)
     }
 
-    /// The source has something of others that it gives back at the end, or not any more.
+    /// Notes whether the source has resources of others, which it gives back at the end.
     fn holds(&self, holds: bool) {
         self.account.holds.store(holds, Ordering::Relaxed);
     }
 }
 
-/// First and longest time between two tries to connect.
+/// First and longest time between two attempts to connect.
 const AGAIN: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
-/// A connection that lasted so long was one: the next try comes soon.
+/// After a connection that lasted this long, the next attempt follows soon.
 const LASTED: Duration = Duration::from_secs(1);
 
-/// Connects again and again, on a thread that ends with the process. `session` lasts as long as a
-/// connection, and returns why it ended, or none when nobody receives reports any more.
+/// Connects again and again, on a thread that ends with the process. `session` runs for one
+/// connection and returns why it ended, or none if no receiver is left.
 fn connect(
     sink: Sink,
     mut session: impl FnMut(&Sink) -> Option<String> + Send + 'static,
@@ -201,7 +200,7 @@ fn connect(
     thread::Builder::new().name("reports".into()).spawn(work).map(drop)
 }
 
-/// Starts the source that `config` names; `wake` is written to when reports have come.
+/// Starts the source that `config` names; it writes to `wake` when reports have arrived.
 ///
 /// # Errors
 /// The source cannot be opened, or its thread cannot be started.

@@ -1,4 +1,5 @@
-//! What bounds what the leg to the UE has in flight: the first of three that this kernel can do.
+//! Bounds on the bytes in flight on the leg to the UE. The first of three ways that this kernel
+//! supports is used.
 //!
 //! | way | up | down | with loss |
 //! |---|---|---|---|
@@ -23,56 +24,56 @@ use struct_ops::Control;
 
 choice! {
     serde;
-    /// What bounds what the leg to the UE has in flight.
+    /// The bound on the bytes in flight on the leg to the UE.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum RadioLegConfig {
-        /// The first of the others that this kernel can do.
+        /// The first of the others that this kernel supports.
         #[default]
         Auto = "auto",
-        /// A congestion control of ours, whose window follows at once.
+        /// A congestion control of our own that follows the window at once.
         StructOps = "struct_ops",
         /// A ceiling of the kernel's congestion window.
         CwndClamp = "cwnd_clamp",
-        /// A rate, which does not bound what is in flight.
+        /// A rate, which does not bound the bytes in flight.
         Pacing = "pacing",
     }
 }
 
-/// What bounds the legs of this process.
+/// The bound that this process uses.
 #[derive(Debug)]
 pub(crate) enum RadioLeg {
     StructOps(Control),
-    /// Sockets that were made after it have it.
+    /// It bounds sockets that were made after it.
     CwndClamp {
-        /// Attached as long as this is there.
+        /// Attached while this value exists.
         program: CwndClamp,
     },
     Pacing,
 }
 
-/// What of it is not in its descriptors.
+/// The state that its descriptors do not have.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LegState {
     way: RadioLegConfig,
-    /// Of a congestion control: its name, and how many windows there are.
+    /// Name of a congestion control, and the number of its windows.
     name: String,
     slots: u32,
 }
 
 impl LegState {
-    /// Which it is.
+    /// The name of its way.
     pub(crate) fn way(&self) -> &'static str {
         self.way.name()
     }
 
-    /// It is what `asked` names.
+    /// True if `asked` names this way.
     pub(crate) fn serves(&self, asked: RadioLegConfig) -> bool {
         [self.way, RadioLegConfig::Auto].contains(&asked)
     }
 }
 
 impl RadioLeg {
-    /// What another process needs to go on with it.
+    /// The state and the descriptors with which another process continues.
     pub(crate) fn state(&self) -> (LegState, Vec<BorrowedFd<'_>>) {
         let (name, slots, fds) = match self {
             Self::StructOps(control) => control.parts(),
@@ -97,7 +98,7 @@ impl RadioLeg {
         })
     }
 
-    /// Sockets that it has room for.
+    /// The number of sockets that it can bound.
     pub(crate) const fn slots(&self) -> usize {
         match self {
             Self::StructOps(control) => control.slots(),
@@ -105,11 +106,11 @@ impl RadioLeg {
         }
     }
 
-    /// Takes what `asked` names, for up to `slots` sockets at a time; and why better ones cannot
-    /// be had.
+    /// Takes the way that `asked` names, for up to `slots` sockets at a time; also returns why
+    /// better ways are not available.
     ///
     /// # Errors
-    /// The kernel refuses the one that is asked for.
+    /// The kernel refuses the way that `asked` names.
     pub(crate) fn take(
         asked: RadioLegConfig,
         slots: u32,
@@ -139,7 +140,7 @@ impl RadioLeg {
         Ok((Self::Pacing, refused))
     }
 
-    /// Which it is.
+    /// The way that was taken.
     pub(crate) const fn way(&self) -> RadioLegConfig {
         match self {
             Self::StructOps(_) => RadioLegConfig::StructOps,
@@ -148,8 +149,8 @@ impl RadioLeg {
         }
     }
 
-    /// Bounds a socket, whose place is `slot`, to so many segments; `first` for the first time.
-    /// False when the socket must be paced.
+    /// Bounds a socket to so many segments; `slot` is its place, and `first` is true for its first
+    /// bound. False if the socket must be paced.
     pub(crate) fn bound(
         &self,
         socket: impl AsFd,
@@ -176,10 +177,11 @@ fn explained(error: &io::Error) -> String {
     }
 }
 
-/// Takes what `asked` names and bounds a connection of this host to itself with it; what it did.
+/// Takes the way that `asked` names and bounds a connection of this host to itself with it. Returns
+/// its effect.
 ///
 /// # Errors
-/// What the kernel refuses, or that a worse one is used instead.
+/// A refusal of the kernel, or the worse way that is used instead.
 pub(crate) fn attempt(asked: RadioLegConfig) -> Result<String, String> {
     let (leg, refused) = RadioLeg::take(asked, 1, Loss::Halve).map_err(|e| e.to_string())?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));

@@ -1,11 +1,12 @@
-//! One direction of a connection: bytes from one socket to another through a pipe of a pool, and
-//! the end of them.
+//! One direction of a connection: moves bytes, and the end of data, from one socket to the other
+//! through a pipe of a pool.
 //!
-//! Much data goes by splice(2): it is not copied, and a pipe is held only while there is data in
-//! it. A little is read and written, which takes fewer calls; what is not taken at once goes into
-//! the pipe. Without a free pipe data is looked at in its socket, sent as far as the other socket
-//! takes it, and only then removed, so that nothing is held at all. Where the other socket takes no
-//! more, what is left waits in its own socket, whose window closes.
+//! Large amounts move by splice(2): they are not copied, and a pipe is held only while there is
+//! data in it. Small amounts are read and written, which takes fewer calls; bytes that the other
+//! socket does not accept at once go into the pipe. Without a free pipe, data is peeked in its
+//! socket, sent as far as the other socket accepts it, and only then removed, so nothing is held
+//! here. When the other socket accepts no more, the rest waits in its own socket, and that socket's
+//! window closes.
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
@@ -19,7 +20,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Bytes that one read moves at most.
 const CHUNK: usize = 256 << 10;
-/// Less than this is read and written; what fills it is the beginning of more.
+/// A smaller amount is read and written; a full buffer shows that more follows.
 const LITTLE: usize = 16 << 10;
 /// The least that a pipe holds: a page (pipe(7)).
 const LEAST_PIPE: usize = 4_096;
@@ -31,11 +32,11 @@ const READS: u32 = 4;
 pub(crate) struct Pipe {
     read: OwnedFd,
     write: OwnedFd,
-    /// Bytes of a write that it takes when it is empty.
+    /// Bytes of a write that it accepts when it is empty.
     room: usize,
 }
 
-/// Empty pipes, and how many there may be.
+/// Empty pipes, and the greatest number of pipes.
 #[derive(Debug)]
 pub(crate) struct Pool {
     free: Vec<Pipe>,
@@ -45,7 +46,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// At most `most` pipes of `size` bytes, none of which is made yet.
+    /// A pool of at most `most` pipes of `size` bytes; it makes them when they are needed.
     pub(crate) const fn new(most: u32, size: i32) -> Self {
         Self { free: Vec::new(), made: 0, most, size }
     }
@@ -58,14 +59,14 @@ impl Pool {
             return None;
         }
         let (read, write) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).ok()?;
-        // A smaller one does as well: pipe-user-pages-soft bounds those of other users than root.
+        // A smaller pipe works as well: pipe-user-pages-soft limits users other than root.
         let room = fcntl(&read, FcntlArg::F_SETPIPE_SZ(self.size));
         let room = room.map_or(LEAST_PIPE, |size| usize::try_from(size).unwrap_or(LEAST_PIPE));
         self.made += 1;
         Some(Pipe { read, write, room })
     }
 
-    /// Makes the pipe of another process one of these, though there may be too many.
+    /// Adds the pipe of another process, even beyond the limit.
     fn adopt(&mut self, read: OwnedFd, write: OwnedFd) -> Pipe {
         let room = fcntl(&read, FcntlArg::F_GETPIPE_SZ);
         let room = room.map_or(LEAST_PIPE, |size| usize::try_from(size).unwrap_or(LEAST_PIPE));
@@ -88,18 +89,17 @@ impl Pool {
     }
 }
 
-/// One socket of a connection, and what was last heard of it.
+/// One socket of a connection, and its state by the last event or call.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) socket: Socket,
     pub(crate) readable: bool,
     pub(crate) writable: bool,
-    /// Its end or urgent data has come: a read that returns less than it might does not say that
-    /// there is no more.
+    /// Its end or urgent data has arrived, so a short read does not show that no more data waits.
     pub(crate) to_the_end: bool,
-    /// An event told that both directions are shut since it was last asked whether it is over.
+    /// Since the last check for the end, an event showed that both directions are shut.
     pub(crate) shut: bool,
-    /// Both directions have ended, and all has been acknowledged.
+    /// Both directions have ended, and all data is acknowledged.
     pub(crate) over: bool,
 }
 
@@ -116,17 +116,17 @@ impl End {
     }
 }
 
-/// Which socket failed.
+/// The socket that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failed {
-    /// The one that is read.
+    /// The source.
     From,
-    /// The one that is written.
+    /// The target.
     To,
 }
 
 impl Failed {
-    /// As the other direction of the same connection calls it.
+    /// The same socket, named from the other direction.
     pub(crate) const fn other_way(self) -> Self {
         match self {
             Self::From => Self::To,
@@ -135,10 +135,10 @@ impl Failed {
     }
 }
 
-/// What of a direction is not in its descriptors.
+/// The state of a direction that its descriptors do not have.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DirectionState {
-    /// Bytes in its pipe, whose ends then come with it.
+    /// Bytes in its pipe; the pipe's ends then come with it.
     held: usize,
     ended: bool,
     closed: bool,
@@ -150,11 +150,11 @@ pub(crate) struct DirectionState {
 pub(crate) struct Direction {
     pipe: Option<Pipe>,
     held: usize,
-    /// The last read was of much.
+    /// The last read was large.
     bulk: bool,
-    /// All has been read.
+    /// All bytes are read.
     ended: bool,
-    /// All has been sent, and the end of it.
+    /// All bytes are sent, and the end of data.
     pub(crate) closed: bool,
     /// Bytes read.
     pub(crate) bytes: u64,
@@ -166,7 +166,7 @@ impl Direction {
         DirectionState { held, ended, closed, bytes }
     }
 
-    /// Both ends of the pipe that holds data.
+    /// Both ends of the pipe with data, if any.
     pub(crate) fn pipe(&self) -> Option<[BorrowedFd<'_>; 2]> {
         let pipe = self.pipe.as_ref().filter(|_| self.held > 0)?;
         Some([pipe.read.as_fd(), pipe.write.as_fd()])
@@ -191,8 +191,8 @@ impl Direction {
         self.held as u64
     }
 
-    /// Moves what can be moved without waiting; reads only if `reading`. True when there may be
-    /// more, and others should have their turn first.
+    /// Moves as much as it can without waiting; reads only if `reading`. True if there may be more
+    /// and others should have their turn first.
     pub(crate) fn pump(
         &mut self,
         (from, to): (&mut End, &mut End),
@@ -207,7 +207,7 @@ impl Direction {
             }
             if self.ended {
                 if !self.closed {
-                    // A socket that has failed says so elsewhere.
+                    // A failed socket shows its failure elsewhere.
                     let _failed = to.socket.shutdown(Shutdown::Write);
                     self.closed = true;
                 }
@@ -237,8 +237,8 @@ impl Direction {
         Ok(more)
     }
 
-    /// Reads into the pipe, which is empty: that no more comes is then the socket's doing. False
-    /// at the end.
+    /// Reads into the empty pipe, so that the end of reading is due to the socket. False at the end
+    /// of data.
     fn fill(&mut self, from: &mut End) -> Result<bool, Failed> {
         let Some(pipe) = &self.pipe else { return Ok(false) };
         let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
@@ -249,7 +249,8 @@ impl Direction {
                 self.bulk = bytes >= LITTLE;
                 self.bytes += bytes as u64;
             }
-            // Before urgent data it says the same as at the end of data: a read tells them apart.
+            // Before urgent data the result is the same as without data; only a read shows the
+            // difference.
             Err(Errno::EAGAIN) => (from.readable, self.bulk) = (from.to_the_end, false),
             Err(Errno::EINTR) => {}
             Err(_) => return Err(Failed::From),
@@ -257,8 +258,8 @@ impl Direction {
         Ok(true)
     }
 
-    /// Reads a little and sends it; what is not taken goes into the pipe, which is empty and has
-    /// room for all of it. A read of less than it might have been says that there was no more.
+    /// Reads a small amount and sends it. The rest goes into the pipe, which is empty and has room
+    /// for all of it. A short read shows that no more data waits.
     fn relay_little(
         &mut self,
         from: &mut End,
@@ -293,14 +294,14 @@ impl Direction {
         if sent < read {
             match write(&pipe.write, &scratch[sent..read]) {
                 Ok(kept) if kept == read - sent => self.held = kept,
-                // What has been read would be lost.
+                // The bytes that were read would be lost.
                 Ok(_) | Err(_) => return Err(Failed::From),
             }
         }
         Ok(())
     }
 
-    /// Sends what the pipe holds; true when it is empty.
+    /// Sends the bytes in the pipe; true if it is empty then.
     fn empty(&mut self, to: &mut End) -> Result<bool, Failed> {
         let Some(pipe) = &self.pipe else { return Ok(true) };
         let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
@@ -318,7 +319,7 @@ impl Direction {
         Ok(true)
     }
 
-    /// Copies without a pipe; what the other end does not take stays in the socket.
+    /// Copies without a pipe; bytes that the other end does not accept stay in the socket.
     fn copy(&mut self, from: &mut End, to: &mut End, scratch: &mut [u8]) -> Result<(), Failed> {
         let (source, target) = (from.socket.as_raw_fd(), to.socket.as_raw_fd());
         let dont_wait = MsgFlags::MSG_DONTWAIT;
@@ -364,7 +365,8 @@ impl Direction {
     }
 }
 
-/// Moves a byte from a socket to another through a pipe of `size` bytes; what it did.
+/// Moves a byte from a socket to another through a pipe of `size` bytes. Returns the result in
+/// words.
 pub(crate) fn attempt(size: u64) -> io::Result<String> {
     use socket2::{Domain, Type};
     let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
@@ -387,7 +389,7 @@ mod tests {
     use socket2::{Domain, Type};
     use std::io::{Read, Write};
 
-    /// A socket of the relay, and the far end of it.
+    /// A socket of the relay, and its far end.
     fn pair() -> (End, Socket) {
         let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None).expect("a pair");
         near.set_nonblocking(true).expect("it is set");
@@ -395,7 +397,7 @@ mod tests {
         (End { readable: true, writable: true, ..End::new(near) }, far)
     }
 
-    /// Relays `bytes` with a pool of `pipes`, and a far end that reads `slowly`.
+    /// Relays `bytes` with a pool of `pipes`; the far end reads `slowly` or not.
     fn relay(bytes: usize, pipes: u32, slowly: bool) {
         let ((mut from, mut source), (mut to, mut sink)) = (pair(), pair());
         let data: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 251) as u8).collect();
@@ -452,7 +454,7 @@ mod tests {
             source.send_out_of_band(b"!").expect("there is room");
         }
         let total = 3 * (part.len() + 1);
-        // The kernel has taken all of it in when the far end has it acknowledged.
+        // When the far end has acknowledged all bytes, the kernel here has received them.
         let all_sent = || system::tcp_info(&source).is_ok_and(|info| info.in_flight == 0);
         while !all_sent() {
             std::thread::yield_now();

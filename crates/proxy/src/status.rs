@@ -1,5 +1,4 @@
-//! What a running proxy says of itself: its state and its flows in JSON, its metrics for
-//! Prometheus.
+//! The output of a running proxy: its state and its flows in JSON, its metrics for Prometheus.
 
 use crate::engine::Engine;
 use crate::flow::{Flow, Outcome};
@@ -60,7 +59,7 @@ impl Engine {
         format!("{value}\n")
     }
 
-    /// Whether servers' answers come through this host.
+    /// Whether the servers' answers pass through this host.
     fn return_path(&self) -> &'static str {
         let unanswered = self.totals.ended[Outcome::NoAnswer as usize];
         if self.totals.answered > 0 || self.flows().any(|flow| flow.connected) {
@@ -130,7 +129,7 @@ impl Engine {
         })
     }
 
-    /// What of new connections is diverted, and what was lost.
+    /// Metrics of diversion and of lost reports.
     fn diversion_metrics(&self, now: Instant, text: &mut String) {
         let mut family = |name: &str, kind: &str, help: &str, samples: &[(String, f64)]| {
             write_family(text, name, kind, help, samples);
@@ -160,7 +159,7 @@ impl Engine {
         family("justfull_proxy_log_lines_lost_total", "counter", "Lines of the log lost.", &lost);
     }
 
-    /// For Prometheus, in its text format 0.0.4.
+    /// The metrics in Prometheus's text format 0.0.4.
     pub(crate) fn metrics(&self, now: Instant) -> String {
         let mut text = String::new();
         self.diversion_metrics(now, &mut text);
@@ -218,7 +217,7 @@ impl Engine {
     }
 }
 
-/// One metric: its name and kind, what it is, and its samples by their labels.
+/// One metric: its name, kind and description, and its samples by their labels.
 fn write_family(text: &mut String, name: &str, kind: &str, help: &str, samples: &[(String, f64)]) {
     // Writing to a string does not fail.
     let _ok = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");

@@ -1,58 +1,32 @@
-//! RAPID's control in service: which addresses are which UE, reports and samples in, windows out.
-//!
-//! The radio carries IP packets, TCP's windows count payload: the control is told of segments with
-//! their headers, and its windows are made windows of as many segments without. A segment waits for
-//! a slot, up to a whole one, which the least round trip does not show; so the control is told of
-//! it and a slot (as in the simulated proxy).
+//! RAPID's control in service: which addresses belong to which UE, reports and samples in, windows
+//! out.
 
 use crate::config::UesConfig;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_net::Prefix;
 use justfull_rapid::{
-    CellId, Control, ControlConfig, FlowId, FlowView, Opening, Refused, Sample, UeId, Windows,
+    CellId, ControlConfig, FlowId, FlowView, Opening, PayloadControl, Refused, Sample, UeId,
+    Windows,
 };
 use justfull_rnis::Report;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// TCP's header with timestamps (RFC 7323), and those of IPv4 and IPv6.
+/// Bytes of TCP's header with timestamps (RFC 7323).
 const TCP_HEADER: u32 = 32;
-const IP_HEADERS: [u32; 2] = [20, 40];
-/// UEs that are known by a report and have no flow; more are not remembered.
+const IPV4_HEADER: u32 = 20;
+const IPV6_HEADER: u32 = 40;
+/// Most UEs that are known only by a report and have no flow.
 const MOST_SILENT: usize = 65_536;
 /// A UE without flows and reports is forgotten after this time.
 const FORGET: Duration = Duration::from_secs(60);
-/// Reports of a UE that are newer than this count as coming.
+/// If the last report about a UE is younger than this, its reports are `coming`.
 pub(crate) const STALE: Duration = Duration::from_millis(750);
 
-/// A flow's headers, and the segments that its windows are made of.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    /// Payload of a full segment.
-    pub(crate) mss: u32,
-    /// IP, TCP and timestamps.
-    pub(crate) headers: u32,
-}
-
-impl Sizes {
-    /// Of a connection with timestamps.
-    pub(crate) fn of(mss: u32, v6: bool) -> Self {
-        Self { mss: mss.max(1), headers: TCP_HEADER + IP_HEADERS[usize::from(v6)] }
-    }
-
-    const fn packet(self) -> u32 {
-        self.mss + self.headers
-    }
-
-    fn with_headers(self, payload: u64) -> u64 {
-        let packet = u128::from(self.packet()) * u128::from(payload);
-        (packet / u128::from(self.mss.max(1))) as u64
-    }
-
-    fn payload(self, bytes: u64) -> u64 {
-        (u128::from(bytes) * u128::from(self.mss) / u128::from(self.packet())) as u64
-    }
+/// Bytes of the headers of a connection with timestamps.
+pub(crate) const fn headers(v6: bool) -> u32 {
+    TCP_HEADER + if v6 { IPV6_HEADER } else { IPV4_HEADER }
 }
 
 /// A UE.
@@ -64,10 +38,9 @@ struct Ue {
     reported: Option<Instant>,
     used: Instant,
     reports: u64,
-    slot: Duration,
 }
 
-/// What came of reports.
+/// Counts of reports by their result.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct ReportCounts {
     /// Taken.
@@ -83,48 +56,44 @@ pub(crate) struct ReportCounts {
 /// A UE as `status` shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UeStatus {
-    /// The address or prefix that it is known by.
+    /// The address or prefix of the UE.
     pub(crate) ue: String,
     pub(crate) flows: u32,
     pub(crate) reports: u64,
-    /// Time since the last good one; none without one that counts.
+    /// Time since the last accepted report; none if it no longer counts.
     pub(crate) report_age_s: Option<f64>,
     /// `none`, `coming` or `stopped`.
     pub(crate) radio: &'static str,
-    /// What its flows share, with headers; none while nothing is known.
+    /// The capacity that its flows share, with headers; none while unknown.
     pub(crate) capacity_bytes_per_s: Option<f64>,
 }
 
 /// See the module's page.
 pub(crate) struct Steering {
-    control: Control,
+    control: PayloadControl<u64>,
     cell: CellId,
     bits: UesConfig,
-    /// By number; none for one that was forgotten.
+    /// By [`UeId::index`]; none for a place without a UE.
     ues: Vec<Option<Ue>>,
-    free: Vec<u32>,
-    /// Numbers of UEs by their addresses, cut to the bits that tell UEs apart.
-    by_address: BTreeMap<Prefix, u32>,
+    /// Places of UEs by their addresses, cut to the bits that tell UEs apart.
+    by_address: BTreeMap<Prefix, usize>,
+    /// UEs without flows.
     silent: usize,
-    /// Key and sizes of a flow by the index of its handle.
-    flows: Vec<(u64, u32, Sizes)>,
     pub(crate) counts: ReportCounts,
     now: Instant,
 }
 
 impl Steering {
     pub(crate) fn new(config: &ControlConfig, bits: UesConfig) -> Result<Self, ConfigError> {
-        let mut control = Control::new(config).map_err(|e| e.within("control"))?;
-        let cell = control.add_cell();
+        let mut control = PayloadControl::new(config).map_err(|e| e.within("control"))?;
+        let cell = control.control.add_cell();
         Ok(Self {
             control,
             cell,
             bits,
             ues: Vec::new(),
-            free: Vec::new(),
             by_address: BTreeMap::new(),
             silent: 0,
-            flows: Vec::new(),
             counts: ReportCounts::default(),
             now: Instant::ZERO,
         })
@@ -140,75 +109,59 @@ impl Steering {
         Prefix::of(address, length)
     }
 
-    /// The number of the UE with `name`, which is made if there is none.
-    fn ue(&mut self, now: Instant, name: Prefix) -> Option<u32> {
-        if let Some(&number) = self.by_address.get(&name) {
-            return Some(number);
+    /// The place of the UE named `name`, which is added if it is unknown.
+    fn ue(&mut self, now: Instant, name: Prefix) -> Option<usize> {
+        if let Some(&place) = self.by_address.get(&name) {
+            return Some(place);
         }
-        let id = self.control.add_ue(now, self.cell).ok()?;
-        let ue =
-            Ue { id, name, flows: 0, reported: None, used: now, reports: 0, slot: Duration::ZERO };
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.ues.push(None);
-            (self.ues.len() - 1) as u32
-        });
-        self.ues[number as usize] = Some(ue);
-        self.by_address.insert(name, number);
+        let id = self.control.control.add_ue(now, self.cell).ok()?;
+        let place = id.index();
+        if place >= self.ues.len() {
+            self.ues.resize_with(place + 1, || None);
+        }
+        self.ues[place] = Some(Ue { id, name, flows: 0, reported: None, used: now, reports: 0 });
+        self.by_address.insert(name, place);
         self.silent += 1;
-        Some(number)
+        Some(place)
     }
 
-    /// A flow of the UE at `address` opens; `key` names it in changes.
+    /// A flow of the UE at `address` opens. `key` names it in changes. See
+    /// [`PayloadControl::open`].
     pub(crate) fn open(
         &mut self,
         now: Instant,
-        (address, key): (IpAddr, u64),
-        sizes: Sizes,
-        [wired, radio]: [Option<Duration>; 2],
+        address: IpAddr,
+        key: u64,
+        opening: &Opening,
     ) -> Option<FlowId> {
         let name = self.key(address);
-        let number = self.ue(now, name)?;
-        let ue = self.ues[number as usize].as_mut()?;
-        let radio = radio.filter(|rtt| !rtt.is_zero()).map(|rtt| rtt + ue.slot);
-        let opening = Opening { mss: sizes.packet(), wired_rtt: wired, radio_rtt: radio };
-        let id = self.control.open(now, ue.id, &opening).ok()?;
+        let place = self.ue(now, name)?;
+        let ue = self.ues[place].as_mut()?;
+        let headers = headers(address.is_ipv6());
+        let id = self.control.open(now, ue.id, key, headers, opening).ok()?;
         self.silent -= usize::from(ue.flows == 0);
         ue.flows += 1;
-        if id.index() >= self.flows.len() {
-            self.flows.resize(id.index() + 1, (0, 0, sizes));
-        }
-        self.flows[id.index()] = (key, number, sizes);
         Some(id)
     }
 
-    /// What happened to a flow since the last call, in payload.
-    pub(crate) fn sample(&mut self, now: Instant, id: FlowId, of: &Sample) {
-        let (_, number, sizes) = self.flows[id.index()];
-        let slot = self.ues[number as usize].as_ref().map_or(Duration::ZERO, |ue| ue.slot);
-        let sample = Sample {
-            arrived: sizes.with_headers(of.arrived),
-            delivered: sizes.with_headers(of.delivered),
-            waiting: sizes.with_headers(of.waiting),
-            radio_rtt: of.radio_rtt.map(|rtt| rtt + slot),
-            radio_smoothed: of.radio_smoothed.map(|rtt| rtt + slot),
-            ..*of
-        };
-        // A flow that is not open was closed here.
-        let _closed = self.control.on_sample(now, id, &sample);
+    /// A sample of a flow, in payload.
+    pub(crate) fn sample(&mut self, now: Instant, id: FlowId, sample: &Sample) {
+        // The control refuses only a flow that is closed.
+        let _closed = self.control.on_sample(now, id, sample);
     }
 
     /// Data of a flow begins to wait in the proxy.
     pub(crate) fn hold(&mut self, id: FlowId) {
-        // A flow that is not open was closed here.
-        let _closed = self.control.hold(id);
+        // The control refuses only a flow that is closed.
+        let _closed = self.control.control.hold(id);
     }
 
     /// A flow closes.
     pub(crate) fn close(&mut self, now: Instant, id: FlowId) {
-        if self.control.close(now, id).is_err() {
-            return;
-        }
-        if let Some(ue) = self.ues[self.flows[id.index()].1 as usize].as_mut() {
+        let ue = self.control.control.ue(id);
+        if self.control.control.close(now, id).is_ok()
+            && let Some(ue) = ue.and_then(|ue| self.ues[ue.index()].as_mut())
+        {
             ue.flows -= 1;
             ue.used = now;
             self.silent += usize::from(ue.flows == 0);
@@ -223,17 +176,17 @@ impl Steering {
             self.counts.without_flows += 1;
             return;
         }
-        let Some(number) = known.or_else(|| self.ue(now, names[0])) else { return };
-        // A new address of a UE is its own from now on; a flow keeps the UE that it began with.
+        let Some(place) = known.or_else(|| self.ue(now, names[0])) else { return };
+        // A new address belongs to the UE from now on; an open flow keeps its UE.
         for name in names {
-            self.by_address.entry(name).or_insert(number);
+            self.by_address.entry(name).or_insert(place);
         }
-        let Some(ue) = self.ues[number as usize].as_mut() else { return };
+        let Some(ue) = self.ues[place].as_mut() else { return };
         self.counts.without_flows += u64::from(ue.flows == 0);
         ue.used = now;
         match self.control.on_report(now, ue.id, &report.ran) {
             Ok(()) => {
-                (ue.reported, ue.slot) = (Some(now), report.ran.slot);
+                ue.reported = Some(now);
                 ue.reports += 1;
                 self.counts.taken += 1;
             }
@@ -243,54 +196,50 @@ impl Steering {
     }
 
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.control.next_timer()
+        self.control.control.next_timer()
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     pub(crate) fn on_timer(&mut self, now: Instant) {
         self.now = now;
-        self.control.on_timer(now);
+        self.control.control.on_timer(now);
     }
 
-    /// Forgets UEs that neither send nor are reported of.
+    /// Forgets UEs without flows and recent reports.
     pub(crate) fn forget(&mut self, now: Instant) {
         let mut gone = Vec::new();
-        for (number, place) in self.ues.iter_mut().enumerate() {
-            if let Some(ue) = place.take_if(|ue| ue.flows == 0 && now.since(ue.used) > FORGET) {
-                // It is there: it is removed only here.
+        for (place, entry) in self.ues.iter_mut().enumerate() {
+            if let Some(ue) = entry.take_if(|ue| ue.flows == 0 && now.since(ue.used) > FORGET) {
+                // No other code removes UEs.
                 let _removed = self.control.remove_ue(now, ue.id);
-                gone.push(number as u32);
+                gone.push(place);
             }
         }
         if !gone.is_empty() {
             self.silent -= gone.len();
-            self.by_address.retain(|_, number| !gone.contains(number));
-            self.free.append(&mut gone);
+            self.by_address.retain(|_, place| !gone.contains(place));
         }
     }
 
-    /// A flow whose windows have changed, by its key, in bytes of payload.
+    /// The key of a flow whose windows changed, and its windows in payload.
     pub(crate) fn change(&mut self) -> Option<(u64, Windows)> {
-        let (id, windows) = self.control.poll_change()?;
-        let (key, _, sizes) = self.flows[id.index()];
-        let (server, radio) = (sizes.payload(windows.server), sizes.payload(windows.radio));
-        Some((key, Windows { server, radio, ..windows }))
+        self.control.poll_change()
     }
 
     pub(crate) fn view(&self, id: FlowId) -> Option<FlowView> {
-        self.control.view(id)
+        self.control.control.view(id)
     }
 
     /// The name of a flow's UE.
     pub(crate) fn ue_of(&self, id: FlowId) -> Option<String> {
-        let (_, number, _) = *self.flows.get(id.index())?;
-        self.ues[number as usize].as_ref().map(|ue| ue.name.to_string())
+        let ue = self.control.control.ue(id)?;
+        self.ues[ue.index()].as_ref().map(|ue| ue.name.to_string())
     }
 
     /// All UEs, in the order of their names.
     pub(crate) fn status(&self, now: Instant) -> Vec<UeStatus> {
         let status = |ue: &Ue| {
-            let age = self.control.report_age(now, ue.id);
+            let age = self.control.control.report_age(now, ue.id);
             UeStatus {
                 ue: ue.name.to_string(),
                 flows: ue.flows,
@@ -301,7 +250,7 @@ impl Steering {
                     Some(at) if now.since(at) < STALE => "coming",
                     Some(_) => "stopped",
                 },
-                capacity_bytes_per_s: self.control.capacity(ue.id),
+                capacity_bytes_per_s: self.control.control.capacity(ue.id),
             }
         };
         let mut ues: Vec<&Ue> = self.ues.iter().flatten().collect();
@@ -315,7 +264,7 @@ mod tests {
     use super::*;
     use justfull_base::feedback::{CellKind, RanReport};
 
-    const SIZES: Sizes = Sizes { mss: 1_448, headers: 52 };
+    const MSS: u32 = 1_448;
 
     fn ms(n: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(n)
@@ -345,9 +294,10 @@ mod tests {
     }
 
     fn open(steering: &mut Steering, ue: &str, key: u64) -> FlowId {
-        let rtts = [Some(Duration::from_millis(10)), Some(Duration::from_millis(20))];
+        let [wired_rtt, radio_rtt] = [10, 20].map(|ms| Some(Duration::from_millis(ms)));
         let address = ue.parse().expect("an address");
-        steering.open(ms(2), (address, key), SIZES, rtts).expect("it opens")
+        let opening = Opening { mss: MSS, wired_rtt, radio_rtt };
+        steering.open(ms(2), address, key, &opening).expect("it opens")
     }
 
     /// The last windows of each flow.
@@ -413,9 +363,8 @@ mod tests {
         (*state >> 16) % most
     }
 
-    /// Flows open, close, move data and are reported of in any order: each change of windows is of
-    /// a flow that is open, has the key that this flow was opened with, and is what the control
-    /// says of it.
+    /// Flows open, close, send data and have reports in any order. Each change belongs to an open
+    /// flow, has its key, and equals the control's view of it.
     #[test]
     fn no_flow_steers_anothers_window() {
         let mut state = 0x9e37_79b9_7f4a_7c15;
@@ -429,9 +378,10 @@ mod tests {
             let some = open.iter().nth(nth).map(|(&key, &id)| (key, id));
             match (random(&mut state, 8), some) {
                 (0 | 1, _) => {
-                    let rtts = [1, 2].map(|_| Duration::from_millis(1 + random(&mut state, 50)));
+                    let mut rtt = || Some(Duration::from_millis(1 + random(&mut state, 50)));
+                    let opening = Opening { mss: MSS, wired_rtt: rtt(), radio_rtt: rtt() };
                     let address = ue.parse().expect("an address");
-                    let id = steering.open(ms(at), (address, key), SIZES, rtts.map(Some));
+                    let id = steering.open(ms(at), address, key, &opening);
                     assert_eq!(open.insert(key, id.expect("it opens")), None);
                 }
                 (2, Some((key, id))) => {
@@ -465,7 +415,8 @@ mod tests {
             while let Some((key, windows)) = steering.change() {
                 let id = open.get(&key).unwrap_or_else(|| panic!("{key} is not open"));
                 let of = steering.view(*id).expect("it is open").windows;
-                let own = (SIZES.payload(of.server), SIZES.payload(of.radio), of.reading);
+                let payload = |bytes: u64| bytes * 1_448 / 1_500;
+                let own = (payload(of.server), payload(of.radio), of.reading);
                 assert_eq!((windows.server, windows.radio, windows.reading), own, "{key}");
                 changes += 1;
             }

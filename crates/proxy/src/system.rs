@@ -1,4 +1,4 @@
-//! System calls that no library has: options of TCP sockets, and the end of a TIME_WAIT.
+//! System calls that no library offers: options of TCP sockets, and the end of a TIME_WAIT.
 
 use justfull_base::Duration;
 use nix::errno::Errno;
@@ -10,7 +10,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Bytes of `struct tcp_info` up to `tcpi_rcv_wnd` (linux/tcp.h), all that is read of it.
+/// Bytes of `struct tcp_info` up to `tcpi_rcv_wnd` (linux/tcp.h); the rest is not read.
 const INFO_BYTES: usize = 236;
 /// `TCP_CLOSE` of the kernel's states.
 const CLOSED: u8 = 7;
@@ -57,7 +57,7 @@ pub(crate) fn get<const N: usize>(
     Ok((value, length as usize))
 }
 
-/// Bounds the receive window that a socket advertises, in bytes. The kernel replaces it with the
+/// Bounds the receive window that a socket advertises, in bytes. The kernel replaces it at the
 /// first data, so it is set again after every read.
 pub(crate) fn clamp_window(fd: impl AsFd, bytes: u64) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &i32::try_from(bytes).unwrap_or(i32::MAX))
@@ -68,17 +68,16 @@ pub(crate) fn pace(fd: impl AsFd, rate: Option<u64>) -> io::Result<()> {
     set(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate.unwrap_or(u64::MAX))
 }
 
-/// Bounds what a socket takes beyond what it has sent, in bytes. It is writable again below half of
-/// that.
+/// Bounds the unsent bytes that a socket accepts. It is writable again below half of this.
 pub(crate) fn limit_unsent(fd: impl AsFd, bytes: u64) -> io::Result<()> {
     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
 }
 
-/// What the kernel knows of a connection.
+/// The kernel's state of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
-    /// Both ends have closed, and all has been acknowledged.
+    /// Both ends have closed, and all data is acknowledged.
     pub(crate) closed: bool,
     /// Smoothed round trip.
     pub(crate) rtt: Duration,
@@ -88,7 +87,7 @@ pub(crate) struct TcpInfo {
     pub(crate) receive_rtt: Duration,
     /// Bytes that the peer has acknowledged.
     pub(crate) acknowledged: u64,
-    /// Segments of this size are sent.
+    /// Size of sent segments.
     pub(crate) mss: u32,
     /// The window that this socket last advertised; zero on a kernel before 6.2.
     pub(crate) advertised: u32,
@@ -98,11 +97,11 @@ pub(crate) struct TcpInfo {
     pub(crate) in_flight: u64,
     /// Bytes that have not been sent.
     pub(crate) unsent: u64,
-    /// Segments without data that have come, modulo 2^32.
+    /// Received segments without data, modulo 2^32.
     pub(crate) acks: u32,
 }
 
-/// Reads it.
+/// Reads the state of a socket.
 pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     let (bytes, _) = get::<INFO_BYTES>(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;
     let word =
@@ -130,20 +129,20 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     })
 }
 
-/// Makes the sockets that an IPv4 listener accepts tell [`received_dscp`].
+/// Makes sockets that an IPv4 listener accepts keep the codepoint for [`received_dscp`].
 pub(crate) fn keep_tos(fd: impl AsFd) -> io::Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, &1_i32)
 }
 
-/// The differentiated services codepoint of the connection's first packet from the peer; none
-/// where the kernel does not keep it. Over IPv4 the listener must have been made to keep it.
+/// The differentiated services codepoint of the connection's first packet from the peer; none if
+/// the kernel does not keep it. Over IPv4 the listener must have been set by [`keep_tos`].
 pub(crate) fn received_dscp(fd: impl AsFd, v6: bool) -> Option<u8> {
     let (level, kind) = match v6 {
         false => (libc::IPPROTO_IP, libc::IP_TOS),
         true => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     };
     let (bytes, length) = if v6 {
-        // Only while it is asked for: it makes the kernel keep a copy of each packet.
+        // Set only for this call: it makes the kernel keep a copy of each packet.
         set(&fd, level, libc::IPV6_RECVTCLASS, &1_i32).ok()?;
         let found = get::<CONTROL_BYTES>(&fd, level, libc::IPV6_2292PKTOPTIONS);
         let _off = set(&fd, level, libc::IPV6_RECVTCLASS, &0_i32);
@@ -159,7 +158,7 @@ pub(crate) fn received_dscp(fd: impl AsFd, v6: bool) -> Option<u8> {
     (length > header && kinds == (level, kind)).then(|| bytes[header] >> 2)
 }
 
-/// Sets the differentiated services codepoint of what a socket sends.
+/// Sets the differentiated services codepoint of a socket's packets.
 pub(crate) fn set_dscp(fd: impl AsFd, v6: bool, dscp: u8) -> io::Result<()> {
     let value = i32::from(dscp) << 2;
     match v6 {
@@ -168,8 +167,8 @@ pub(crate) fn set_dscp(fd: impl AsFd, v6: bool, dscp: u8) -> io::Result<()> {
     }
 }
 
-/// Ends the TIME_WAIT of a connection of this host, whose addresses the next one needs
-/// (sock_diag(7), `SOCK_DESTROY`; RFC 6191 gives the conditions, which the peer checks).
+/// Ends the TIME_WAIT of a connection of this host so that the next connection can have its
+/// addresses (sock_diag(7), `SOCK_DESTROY`; RFC 6191 gives the conditions, which the peer checks).
 pub(crate) fn end_time_wait(own: SocketAddr, peer: SocketAddr) -> io::Result<()> {
     let netlink = socket(
         AddressFamily::Netlink,
@@ -199,7 +198,7 @@ pub(crate) fn end_time_wait(own: SocketAddr, peer: SocketAddr) -> io::Result<()>
     bytes.extend_from_slice(&[0xff; 8]);
     sendto(netlink.as_raw_fd(), &bytes, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
     let mut answer = [0; 512];
-    // The kernel has answered when the call returns.
+    // The answer is there when the call returns.
     let length = recv(netlink.as_raw_fd(), &mut answer, MsgFlags::MSG_DONTWAIT)?;
     match (length >= 20)
         .then(|| i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]))

@@ -1,16 +1,16 @@
 //! The tables of rules that divert connections, one for each family (nf_tables over netlink;
 //! tproxy.rst of the kernel).
 //!
-//! They belong to the socket that made them (`NFT_TABLE_F_OWNER`, Linux 5.12): nobody else can
-//! change or flush them, and they go with the process, whatever ends it. Each change is one batch:
-//! all of it holds, or nothing.
+//! They belong to the socket that made them (`NFT_TABLE_F_OWNER`, Linux 5.12): no other program can
+//! change or flush them, and the end of the process removes them. Each change is one batch, which
+//! takes effect completely or not at all.
 //!
 //! A first segment passes all of the host's own rules; the last rule of the forward hook takes it.
 //! A copy goes over the loopback interface to `tproxy`, which finds the proxy's listener. The
-//! kernel forwards no packet that a socket owns: the first segment of a port that a client uses
-//! again, while its last connection is in TIME_WAIT, goes to the listener at once. All other
-//! packets of a transparent socket of this host are delivered, and so are ICMP errors about packets
-//! that it sent: the other end does not know the sequence numbers in them.
+//! kernel forwards no packet that belongs to a socket. So if a client reuses a port while its last
+//! connection is in TIME_WAIT, the first segment goes to the listener at once. All other packets of
+//! a transparent socket of this host are delivered, and so are ICMP errors about packets that it
+//! sent: the other end does not know the sequence numbers in them.
 //!
 //! During a flood of first segments (RFC 4987) the kernel answers with cookies and keeps no state.
 //! The rules therefore remember diverted connections for a while. A third segment without a socket
@@ -34,14 +34,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const PREROUTING: u32 = 0;
 const FORWARD: u32 = 2;
 const OUTPUT: u32 = 3;
-/// After addresses are translated back, so that an answer has the client's address again.
+/// After the translation of addresses back, so that an answer has the client's address again.
 const AFTER_NAT: i32 = -90;
 /// Before connection tracking.
 const RAW: i32 = -300;
 /// After all others.
 const LAST: i32 = i32::MAX;
 
-/// The chains, those before that call them, and where the others are called.
+/// The chains, and the hooks and priorities of those that others do not call. A chain stands before
+/// the chains that call it.
 const CHAINS: [(&str, Option<(u32, i32)>); 7] = [
     ("divert", None),
     ("ports", None),
@@ -53,17 +54,17 @@ const CHAINS: [(&str, Option<(u32, i32)>); 7] = [
 ];
 /// Connections whose first segments were diverted.
 const DIVERTED: &str = "diverted";
-/// Each of them for so long, in milliseconds: a third segment, or the data after it, has come by
-/// then or its client has given up.
+/// Lifetime of such an entry in milliseconds. By then a third segment, or the data after it, has
+/// arrived, or the client has given up.
 const REMEMBERED: u64 = 15_000;
-/// At most so many; more pass unsplit until some are forgotten.
+/// Most entries; more connections pass unsplit until some expire.
 const MOST_DIVERTED: u32 = 65_536;
-/// Counts them.
+/// The counter of first segments.
 const FIRST: &str = "first";
-/// Connections to this host itself, which no proxy is asked for.
+/// The interface of connections to this host itself, which are not proxied.
 const LOOPBACK: &str = "lo";
 
-/// What of a table is not in its socket.
+/// The state of a table that its socket does not have.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TableState {
     sequence: u32,
@@ -71,7 +72,7 @@ pub(crate) struct TableState {
     mark: u32,
 }
 
-/// Which first segments are diverted, beside what a configuration says.
+/// The first segments to divert, within the selection of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Diversion {
     /// For each family, in the order of [`nft::families`].
@@ -80,12 +81,12 @@ pub(crate) struct Diversion {
     pub(crate) pass: Vec<Prefix>,
     /// Clients' ports whose new connections pass.
     pub(crate) pass_ports: Vec<u16>,
-    /// The host tracks connections, and may translate destinations.
+    /// True if the host tracks connections, and so may translate destinations.
     pub(crate) tracked: bool,
 }
 
 impl Diversion {
-    /// None.
+    /// Diverts none.
     pub(crate) const NONE: Self =
         Self { families: [false; 2], pass: Vec::new(), pass_ports: Vec::new(), tracked: false };
 }
@@ -98,7 +99,8 @@ pub(crate) struct Table {
     port: u16,
     mark: u32,
     families: Vec<Family>,
-    /// Index of the loopback interface: it takes a descriptor to ask, and there may be none.
+    /// Index of the loopback interface, kept because a lookup needs a descriptor, and there may be
+    /// none free.
     loopback: u32,
 }
 
@@ -108,12 +110,12 @@ impl AsFd for Table {
     }
 }
 
-/// What a table is called that diverts with this mark.
+/// The name of a table for this mark.
 pub(crate) fn name(mark: u32) -> String {
     format!("justfull-{mark}")
 }
 
-/// There are tables that divert with this mark.
+/// True if a table for this mark exists.
 pub(crate) fn exists(mark: u32) -> bool {
     let listed =
         Netfilter::open().and_then(|mut netfilter| netfilter.list(nft::GET_CHAIN, 0, true, |_| {}));
@@ -121,10 +123,11 @@ pub(crate) fn exists(mark: u32) -> bool {
 }
 
 impl Table {
-    /// Makes the tables `justfull-MARK` and diverts what `select` says to the listeners at `port`.
+    /// Makes the tables `justfull-MARK`, and diverts the connections of `select` to the listeners
+    /// at `port`.
     ///
     /// # Errors
-    /// What the kernel refuses; nothing is then installed.
+    /// A refusal of the kernel; nothing is then installed.
     pub(crate) fn install(
         (select, diversion): (&SelectConfig, &Diversion),
         port: u16,
@@ -147,10 +150,10 @@ impl Table {
         Ok(table)
     }
 
-    /// Replaces what is selected, at one instant. Connections that are diverted go on.
+    /// Replaces the selection at one instant. Connections that are diverted continue.
     ///
     /// # Errors
-    /// What the kernel refuses; all is then as before.
+    /// A refusal of the kernel; the old selection then stays.
     pub(crate) fn select(
         &mut self,
         select: &SelectConfig,
@@ -168,7 +171,7 @@ impl Table {
     /// First segments of each family that were diverted since the tables were made.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// A refusal of the kernel.
     pub(crate) fn first_segments(&mut self) -> io::Result<[u64; 2]> {
         let mut counts = [0; 2];
         for (family, count) in self.families.iter().zip(&mut counts) {
@@ -177,12 +180,12 @@ impl Table {
         Ok(counts)
     }
 
-    /// What another process needs beside the socket.
+    /// The state that another process needs beside the socket.
     pub(crate) const fn state(&self) -> TableState {
         TableState { sequence: self.netfilter.sequence(), port: self.port, mark: self.mark }
     }
 
-    /// The tables of another process, which go with the last that has their socket.
+    /// The tables of another process. They are removed with the last process that has their socket.
     pub(crate) fn adopt(socket: OwnedFd, state: &TableState) -> Self {
         let &TableState { sequence, port, mark } = state;
         let netfilter = Netfilter::adopt(socket, sequence);
@@ -206,7 +209,8 @@ impl Table {
                 if diverts {
                     batch.rule("forward", |r| first(r).verdict(JUMP, "select"));
                 }
-                // It passes: a later third segment of the same ports is not for the proxy.
+                // This first segment passes, so a later third segment of the same ports does not go
+                // to the proxy.
                 batch.rule("forward", |r| first(r).change_set(family, DIVERTED, SetAction::Remove));
             }
             selection(batch, family, select, diversion);
@@ -220,8 +224,8 @@ impl Table {
         }
     }
 
-    /// Delivers the UEs' legs here, and keeps them out of connection tracking, which takes both
-    /// legs of a connection for one: they have the same addresses and ports. It sees the servers'
+    /// Delivers the UEs' legs here without connection tracking. Tracking would take both legs for
+    /// one connection, since they have the same addresses and ports. It sees only the servers'
     /// legs, and translates them.
     fn untracked(&self, batch: &mut Batch, select: &SelectConfig) {
         for interface in &select.interfaces {
@@ -243,7 +247,7 @@ impl Table {
         }
     }
 
-    /// What is delivered here.
+    /// The packets that are delivered here.
     fn arrivals(&self, batch: &mut Batch, family: &Family, select: &SelectConfig) {
         let mark = self.mark;
         batch.rule("arrive", |r| {
@@ -254,8 +258,8 @@ impl Table {
                 .verdict(ACCEPT, "")
         });
         batch.rule("arrive", |r| r.marked(mark).verdict(ACCEPT, ""));
-        // A client uses its port again whose last connection is in TIME_WAIT here, or says it
-        // again. The kernel forwards nothing that a socket has.
+        // A client reuses a port whose last connection is in TIME_WAIT here, or repeats its first
+        // segment. The kernel forwards no packet that belongs to a socket.
         for interface in &select.interfaces {
             batch.rule("arrive", |r| {
                 r.interface(META_IIFNAME, interface)
@@ -285,10 +289,10 @@ impl Table {
     }
 }
 
-/// Which first segments are diverted.
+/// The rules that select first segments.
 fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversion: &Diversion) {
     if diversion.tracked {
-        // Its client knows another address of the server.
+        // The client knows another address of the server.
         batch.rule("select", |r| r.destination_translated().verdict(RETURN, ""));
     }
     let all = |prefixes: &[Prefix]| -> Vec<(Vec<u8>, u8)> {
@@ -327,7 +331,7 @@ fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversio
     }
 }
 
-/// Why a table could not be made, in words.
+/// Why a table cannot be made, in words.
 pub(crate) fn explain(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EPERM | Errno::EACCES) => format!("{error}; needs CAP_NET_ADMIN"),

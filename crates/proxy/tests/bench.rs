@@ -1,5 +1,5 @@
-//! What `cargo xtask bench proxy` measures, small: every case runs through every proxy and has its
-//! figures. How good they are says a machine with nothing else to do.
+//! The measurements of `cargo xtask bench proxy`, in small: every case runs through every proxy and
+//! has its figures. The values count only on a machine without other work.
 
 #[path = "../examples/proxy_bench/cases.rs"]
 mod cases;

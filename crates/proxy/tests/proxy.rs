@@ -1,7 +1,7 @@
 //! The proxy between a UE and a server: real namespaces, the kernel's own TCP.
 //!
-//! Each test builds its own row of hosts and starts its own proxy, a process that it ends by its
-//! number. Without the right to build one a test says that it was skipped; under `CI` that is a
+//! Each test builds its own row of hosts and starts its own proxy, and ends this process by its
+//! number. Without the right to build one a test prints that it was skipped; under `CI` that is a
 //! failure.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,13 +39,14 @@ mod site;
 #[path = "proxy/takeover.rs"]
 mod takeover;
 
-/// The configuration of the proxy that this test program is asked to be.
+/// Name of the variable with the proxy's configuration, when a test starts this program as the
+/// proxy.
 const ROLE: &str = "JUSTFULL_TEST_PROXY";
-/// Set when it takes the place of another.
+/// Set if it takes over from another proxy.
 const TAKEOVER: &str = "JUSTFULL_TEST_TAKEOVER";
-/// Whatever a test waits for, it waits no longer.
+/// Time limit of every wait in these tests.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Where the proxy shows its metrics; each test's has a host of its own.
+/// Address of the proxy's metrics; each test has its own host.
 const METRICS: &str = "127.0.0.1:9102";
 /// A closed port of the server.
 const CLOSED: u16 = 9;
@@ -100,7 +101,7 @@ impl World {
         kill(Pid::from_raw(self.proxy.id().cast_signed()), signal).expect("it lives");
     }
 
-    /// The exit code of the proxy, which has been told to end.
+    /// The exit code of the proxy after a request to end.
     fn ended(&mut self) -> Option<i32> {
         let mut code = None;
         until("the proxy ends", || {
@@ -110,7 +111,7 @@ impl World {
         code.and_then(|code| code.code())
     }
 
-    /// Another proxy takes the place of this one, which ends.
+    /// Another proxy takes the place of this one, and this one ends.
     fn take_over(&mut self) {
         let next = launch(&self.chain, &self.folder, true, &[]);
         let mut old = std::mem::replace(&mut self.proxy, next);
@@ -129,12 +130,12 @@ impl World {
         self.ask("status")
     }
 
-    /// How many connections ended in this way.
+    /// Number of connections that ended in this way.
     fn outcomes(&self, outcome: &str) -> u64 {
         self.status()["ended"][outcome].as_u64().expect("a number")
     }
 
-    /// A server at its own address of a family, which does `work` for each connection.
+    /// A server at its own address of a family; it runs `work` for each connection.
     fn serve(
         &self,
         family: usize,
@@ -170,8 +171,8 @@ impl World {
         })
     }
 
-    /// True when the proxy is asked before the server: it accepts what the server refuses, and then
-    /// resets it.
+    /// True if the proxy accepts before the server answers: it accepts a connection that the server
+    /// refuses, and then resets it.
     fn is_in_the_way(&self) -> bool {
         let [v4, _] = Chain::server();
         match self.connect(1, (v4, CLOSED).into(), 0).map_err(|e| e.kind()) {
@@ -212,7 +213,7 @@ fn start(chain: &Chain, folder: &tempfile::TempDir, settings: &str) -> Child {
     spawn(chain, folder)
 }
 
-/// Starts a proxy with the configuration that is in `folder`, and waits until it takes connections.
+/// Starts a proxy with the configuration in `folder`, and waits until it accepts connections.
 fn spawn(chain: &Chain, folder: &tempfile::TempDir) -> Child {
     let mut child = launch(chain, folder, false, &[]);
     until_ready(&mut child, folder);
@@ -226,13 +227,13 @@ fn until_ready(child: &mut Child, folder: &tempfile::TempDir) {
     });
 }
 
-/// Starts a proxy, by a program that starts it if one is given.
+/// Starts a proxy, through another program if `by` names one.
 fn launch(chain: &Chain, folder: &tempfile::TempDir, takeover: bool, by: &[String]) -> Child {
     let file = folder.path().join("rapid.toml");
-    // It may be the first.
+    // The file may not exist yet.
     let _none = fs::remove_file(file.with_extension("ready"));
     let child = chain.inside(Place::Middle, || {
-        // What the proxy listens to, its other threads must not: they inherit this.
+        // The proxy handles these signals, so its other threads must block them; they inherit this.
         let mut set = SigSet::empty();
         [Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| set.add(signal));
         set.thread_block()?;
@@ -278,16 +279,16 @@ fn data(seed: u64, length: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Sends as much as a client asks for: 8 bytes of seed, 8 of length; then reads to the end.
+/// Sends as much as a client requests: 8 bytes of seed, 8 of length; then reads to the end.
 fn sender(mut stream: TcpStream) {
     let mut head = [0; 16];
     if stream.read_exact(&mut head).is_err() {
         return;
     }
     let number = |at: usize| u64::from_be_bytes(head[at..at + 8].try_into().expect("8 bytes"));
-    // A client that leaves is what some tests are about.
+    // In some tests the client leaves early.
     if stream.write_all(&data(number(0), number(8) as usize)).is_err() {
-        // Not the clean end of what was cut.
+        // A truncated transfer must not end like a complete one.
         return reset(stream);
     }
     let _left = stream.shutdown(Shutdown::Write);
@@ -306,7 +307,7 @@ fn reset(stream: TcpStream) {
     linger.expect("it is open");
 }
 
-/// One download, in one of four ways; true when it is complete, and then it is right.
+/// One download, in one of four ways; true if it is complete and correct.
 fn download(world: &World, to: SocketAddr, seed: u64, length: usize) -> bool {
     let mut stream = world.connect((seed % 8) as u8 + 1, to, 0).expect("it connects");
     stream.write_all(&request(seed, length)).expect("it is sent");
@@ -327,7 +328,7 @@ fn download(world: &World, to: SocketAddr, seed: u64, length: usize) -> bool {
     true
 }
 
-/// `count` downloads at once, of which a quarter half-close early and a quarter reset midway.
+/// `count` downloads at once; a quarter of them half-close early, and a quarter reset midway.
 fn transfers(world: &World, count: u64, [least, most]: [usize; 2]) {
     let servers = [world.serve(0, sender), world.serve(1, sender)];
     let complete: u64 = thread::scope(|scope| {
@@ -351,7 +352,7 @@ fn transfers(world: &World, count: u64, [least, most]: [usize; 2]) {
     assert!(whole("justfull_proxy_bytes_total{way=\"down\"}") > complete * least as u64);
 }
 
-/// Each line of the metrics that is no comment: name with labels, and value.
+/// Each sample of the metrics: name with labels, and value.
 fn metrics(world: &World) -> BTreeMap<String, f64> {
     let text = world.chain.inside(Place::Middle, || {
         let mut stream = limited(TcpStream::connect(METRICS)?);
@@ -366,7 +367,7 @@ fn metrics(world: &World) -> BTreeMap<String, f64> {
     samples(body)
 }
 
-/// The samples of a page in the text format 0.0.4 of Prometheus, each line of which is checked.
+/// The samples of a page in Prometheus's text format 0.0.4; checks each line.
 fn samples(body: &str) -> BTreeMap<String, f64> {
     let word = |text: &str| {
         text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
@@ -407,7 +408,7 @@ fn urgent_data_stay_among_the_others_and_the_dscp_goes_along() {
         return;
     }
     let world = World::new("");
-    // A socket of the server has the codepoint of the client's first packet.
+    // The server's socket copies the codepoint of the client's first packet.
     let reflect = || fs::write("/proc/sys/net/ipv4/tcp_reflect_tos", "1");
     world.chain.inside(Place::Server, reflect).expect("it is set");
     for family in [0, 1] {
@@ -442,7 +443,7 @@ fn urgent_data_stay_among_the_others_and_the_dscp_goes_along() {
             let sent =
                 if urgent { client.send_out_of_band(&[*last]) } else { client.send(&[*last]) };
             assert_eq!(sent.expect("it is sent"), 1);
-            // The mark of one urgent byte is gone when the next comes.
+            // The next urgent byte replaces the mark of the last, so they need a pause.
             thread::sleep(Duration::from_millis(20));
         }
         client.shutdown(Shutdown::Write).expect("it is open");
@@ -459,7 +460,7 @@ fn connections_that_fall_silent_are_reset() {
     }
     let world = World::new("[timeouts]\nhalf_closed = \"1s\"\nidle = \"2s\"\n");
     let server = world.serve(0, |stream| {
-        // Open, and says nothing.
+        // Stays open and sends nothing.
         thread::sleep(LIMIT);
         drop(stream);
     });
@@ -517,7 +518,7 @@ fn both_ends_see_each_other_and_each_leg_has_its_own_mss() {
     }
 }
 
-/// Connects from one port again and again; the client closes first, so that the proxy's leg to the
+/// Connects from one port again and again. The client closes first, so the proxy's leg to the
 /// server is in TIME_WAIT each time.
 fn same_port(world: &World, rounds: u64) {
     let server = world.serve(0, |mut stream| {
@@ -531,7 +532,7 @@ fn same_port(world: &World, rounds: u64) {
         client.read_to_string(&mut text).expect("it is read");
         assert_eq!(text, "hello");
         until("it is completed", || world.outcomes("completed") == round + 1);
-        // The client's own TIME_WAIT, for which its kernel would wait.
+        // The client's own TIME_WAIT would make its kernel wait.
         let own = SocketAddr::from((Chain::ue(1)[0], 40_001));
         world.chain.inside(Place::Ue, || destroy(own, server)).expect("it goes");
     }
@@ -560,7 +561,7 @@ fn destroy(own: SocketAddr, peer: SocketAddr) -> io::Result<()> {
     if output.status.success() { Ok(()) } else { Err(io::Error::other("ss -K failed")) }
 }
 
-/// The proxy takes a connection, and resets it: before the client has looked, or later.
+/// The proxy accepts a connection, and resets it before or after the client has looked.
 fn assert_reset(world: &World, to: SocketAddr) {
     let error = world.connect(1, to, 0).and_then(|mut client| client.read(&mut [0]));
     assert_eq!(error.map_err(|e| e.kind()), Err(io::ErrorKind::ConnectionReset));
@@ -577,7 +578,7 @@ fn a_refused_a_silent_and_a_reset_server_reset_the_client() {
         assert_reset(&world, (at, CLOSED).into());
         until("it is counted", || world.outcomes("refused") == number);
     }
-    // An address of the server's side that nobody has answers to nothing.
+    // No host answers at this address of the server's side.
     assert_reset(&world, "10.46.0.77:80".parse().expect("an address"));
     let silent = world.outcomes("no_answer") + world.outcomes("refused");
     assert_eq!(silent, 3, "by the limit of time, or by the neighbour that is not there");
@@ -620,7 +621,7 @@ fn a_proxy_that_is_killed_resets_its_clients_and_lets_new_ones_pass() {
     assert_eq!(got, data(2, 100_000));
     world.proxy = start(&world.chain, &world.folder, "");
     assert!(world.is_in_the_way());
-    // When the child that removes them is killed first, they stay for the next proxy.
+    // If the child that removes the routes is killed first, they stay for the next proxy.
     let tasks = fs::read_dir(format!("/proc/{}/task", world.proxy.id())).expect("it lives");
     let children = tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")));
     let children: String = children.map(|text| text.expect("it lives")).collect();
@@ -634,7 +635,7 @@ fn a_proxy_that_is_killed_resets_its_clients_and_lets_new_ones_pass() {
     assert_eq!(world.status()["reclaimed"], 8, "{}", world.status());
 }
 
-/// Rules and routes that lead diverted packets to the proxy.
+/// Number of rules and routes that lead diverted packets to the proxy.
 fn policy_routes(world: &World) -> [usize; 2] {
     let count = |what: &str, of: &str| {
         let both = ["-4", "-6"].map(|family| {
@@ -649,7 +650,7 @@ fn policy_routes(world: &World) -> [usize; 2] {
     [count("rule show", "0x6a66") + nop, count("route show table 27238", "local")]
 }
 
-/// What the kernel knows in all of its namespaces.
+/// The congestion controls of the kernel, in all namespaces.
 fn congestion_controls() -> String {
     fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a list")
 }
@@ -680,7 +681,7 @@ fn what_is_not_selected_passes_and_a_reload_selects_without_a_lost_connection() 
     let mut got = Vec::new();
     client.read_to_end(&mut got).expect("all of it");
     assert_eq!(got, data(3, 500_000));
-    // Ends in order: what is open ends first.
+    // An orderly end: open connections end first.
     let last = world.connect(3, server, 0).expect("it connects");
     until("it is taken", || world.status()["flows"] == 1);
     world.signal(Signal::SIGTERM);
@@ -709,12 +710,12 @@ fn windows_follow_reports(way: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().join("reports");
     fs::write(&reports, "").expect("a file");
-    // Without delay a server is slow to the processor's liking: then no flow may be slow.
+    // Without delay, a server cannot fill its window for lack of CPU time, so no flow may be slow.
     let settings = format!(
         "[control]\nkind = \"equal_share\"\nradio_leg = \"{way}\"\n[radio]\nkind = \"json_lines\"\npath = {reports:?}\n"
     );
     let world = World::new(&settings);
-    // Until the client leaves.
+    // Sends until the client leaves.
     let server = world.serve(0, |mut stream| while stream.write_all(&[7; 65_536]).is_ok() {});
     let mut client = world.connect(5, server, 0).expect("it connects");
     let (stop, stopped) = channel::<()>();
@@ -731,11 +732,11 @@ fn windows_follow_reports(way: &str) {
     };
     let flow = |key: &str| {
         let flows = world.ask("flows");
-        // Shown when the test fails.
+        // Printed if the test fails.
         println!("{flows}");
         flows[0][key].as_u64()
     };
-    // 80 kbit/s is less than the floor of two segments, whatever the round trip is.
+    // 80 kbit/s is less than the floor of two segments, at any round trip.
     until("it is connected", || world.ask("flows")[0]["connected"] == true);
     let mss = world.ask("flows")[0]["mss"][0].as_u64().expect("a number");
     let floor = 2 * mss;
@@ -753,7 +754,7 @@ fn windows_follow_reports(way: &str) {
             window.is_some_and(|segments| segments <= 10) && flow("cwnd") == window
         });
     }
-    // 8 Tbit/s is more than any.
+    // 8 Tbit/s exceeds every window.
     until("the window rises", || {
         report(1_000_000_000);
         flow("server_window").is_some_and(|window| window > 100 * floor)
@@ -781,7 +782,7 @@ fn windows_follow_reports(way: &str) {
     assert!(reader.join().expect("it ends") > 0);
 }
 
-/// Reads until it is told to stop; how much.
+/// Reads until `stopped`; returns the number of bytes.
 fn read_until(stream: &mut TcpStream, stopped: &Receiver<()>) -> u64 {
     let (mut buffer, mut total) = (vec![0; 1 << 20], 0);
     let end: Instant = now() + 3 * LIMIT;
@@ -846,11 +847,11 @@ fn a_transfer_survives_two_takeovers_and_the_last_proxy_cleans_up() {
     let [v4, v6] = [world.serve(0, sender), world.serve(1, sender)];
     let mut client = world.connect(1, v4, 0).expect("it connects");
     client.write_all(&request(5, 60_000_000)).expect("it is sent");
-    // One that is silent through it all, and one that begins between.
+    // One connection is silent throughout, and one begins in between.
     let mut silent = world.connect(2, v6, 0).expect("it connects");
     let mut got = vec![0; 1_000_000];
     client.read_exact(&mut got).expect("a part of it");
-    // The client reads no more: there is data in the old proxy's pipe.
+    // The client stops reading, so there is data in the old proxy's pipe.
     until("a pipe holds data", || world.status()["pipes"] == 1);
     world.take_over();
     assert_eq!(world.status()["flows"], 2, "{}", world.status());
@@ -870,10 +871,10 @@ fn a_transfer_survives_two_takeovers_and_the_last_proxy_cleans_up() {
     silent.read_to_end(&mut last).expect("all of it");
     assert_eq!(last, data(6, 100_000));
     until("all have ended", || world.status()["flows"] == 0);
-    // Counts go on, and metrics are served where they were.
+    // Counts continue, and metrics have the same address.
     assert_eq!(world.outcomes("completed"), 3, "{}", world.status());
     assert_eq!(metrics(&world)["justfull_proxy_ended_total{outcome=\"completed\"}"] as u64, 3);
-    // What the first proxy made is the last one's, and goes with it.
+    // The last proxy owns the control that the first made, and removes it at its end.
     let control = format!("rapid_{first}");
     assert!(congestion_controls().contains(&control));
     world.signal(Signal::SIGTERM);
@@ -896,7 +897,7 @@ fn a_takeover_that_fails_leaves_the_old_proxy_running() {
     client.write_all(&request(7, 5_000_000)).expect("it is sent");
     let mut got = vec![0; 100_000];
     client.read_exact(&mut got).expect("a part of it");
-    // New proxies that die: at once, within the first message, before they are ready.
+    // New proxies that die: at once, within the first message, or before they are ready.
     for length in [0, 10, 100_000] {
         let mut other = UnixStream::connect(world.path("socket")).expect("it answers");
         other.set_read_timeout(Some(Duration::from_millis(500))).expect("it is open");
@@ -905,7 +906,7 @@ fn a_takeover_that_fails_leaves_the_old_proxy_running() {
         drop(other);
         assert_eq!(world.status()["process"], world.proxy.id());
     }
-    // One that wants something else.
+    // A new proxy with another setting.
     let text = fs::read_to_string(world.path("rapid.toml")).expect("the configuration");
     let other = ProxyConfig::parse(&format!("{text}\n[route]\nmark = 5\n")).expect("valid");
     let file = world.path("other.toml");
@@ -931,7 +932,7 @@ const DASHBOARD: &str = include_str!("../operation/grafana.json");
 fn the_units_capabilities_are_enough_and_systemd_takes_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let unit = folder.path().join("justfull-proxy.service");
-    // It looks for the program.
+    // The unit must name an existing program.
     fs::write(&unit, UNIT.replace("/usr/local/bin/justfull", "/bin/true")).expect("a file");
     match Command::new("systemd-analyze").arg("verify").arg(&unit).output() {
         Ok(done) => {

@@ -17,7 +17,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// How long Python waits between two looks at its signals.
+/// Time between two checks of Python's signals.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A campaign, and its dataset while it is written.
@@ -29,10 +29,10 @@ pub(crate) struct Campaign {
     batches: Mutex<Option<Batches>>,
 }
 
-/// A case by its name, first and last seed.
+/// A case by its name, and its first and last seed.
 type Jobs = (String, u64, u64);
 
-/// `jobs` as the dataset knows them.
+/// `jobs` in the form of the dataset.
 fn stretches(jobs: Vec<Jobs>) -> PyResult<Vec<Stretch>> {
     let stretch = |(case, from, to): Jobs| {
         case.parse::<Id>().map(|case| Stretch { case, from, to }).map_err(PyValueError::new_err)
@@ -46,19 +46,19 @@ impl Campaign {
     }
 }
 
-/// Lets the kernel end this process when `parent`, the process that made it, ends.
+/// Makes the kernel end this process when its parent process `parent` ends.
 #[pyfunction]
 pub(crate) fn die_with_parent(parent: i32) -> PyResult<()> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    // It may have ended before.
+    // The parent may have ended before the call.
     match getppid().is_some_and(|now| now.as_raw_pid() == parent) {
         true => Ok(()),
         false => Err(PyRuntimeError::new_err("the parent has ended")),
     }
 }
 
-/// Makes this process the parent of what its children leave behind.
+/// Makes this process the parent of its children's orphans.
 #[pyfunction]
 pub(crate) fn adopt_orphans() -> PyResult<()> {
     set_child_subreaper(Some(getpid())).map_err(|error| PyRuntimeError::new_err(error.to_string()))
@@ -102,8 +102,8 @@ impl Campaign {
         self.campaign.job_limit.map(|limit| limit.as_secs_f64())
     }
 
-    /// Opens the dataset for writing, with `retry` to make failed jobs once more. Returns what was
-    /// mended.
+    /// Opens the dataset for writing, with `retry` to make failed jobs once more. Returns the
+    /// mended parts in words.
     fn open(&self, py: Python<'_>, retry: bool) -> PyResult<Vec<String>> {
         let opened = py.detach(|| Dataset::open(&self.path, &self.campaign));
         let mut dataset = opened.map_err(|failure| errors::campaign(py, &failure))?;

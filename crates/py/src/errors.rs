@@ -20,7 +20,7 @@ fn raised(py: Python<'_>, class: &str, text: &str, attributes: &Bound<'_, PyDict
     }
 }
 
-/// A mistake in a scenario, with file, line, field, what was found and what is allowed.
+/// A mistake in a scenario, with file, line, field, found value and allowed values.
 pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let attributes = PyDict::new(py);
     let fill = || -> PyResult<()> {
@@ -38,7 +38,7 @@ pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     }
 }
 
-/// What was raised, after the file and line that raised it.
+/// The text of an exception, after the file and line that raised it.
 pub(crate) fn with_line(py: Python<'_>, error: &PyErr) -> String {
     let line = || -> PyResult<String> {
         let traceback = error.traceback(py);
@@ -50,7 +50,7 @@ pub(crate) fn with_line(py: Python<'_>, error: &PyErr) -> String {
     line().unwrap_or_else(|_| error.to_string())
 }
 
-/// An argument that is none of what is allowed.
+/// An argument that is not one of the allowed values.
 pub(crate) fn argument(py: Python<'_>, field: &str, found: &str, allowed: &str) -> PyErr {
     let attributes = PyDict::new(py);
     let fill = || -> PyResult<()> {
@@ -65,7 +65,7 @@ pub(crate) fn argument(py: Python<'_>, field: &str, found: &str, allowed: &str) 
     }
 }
 
-/// An argument that is refused in the sentence `why`.
+/// An argument that is refused; `why` is the sentence.
 pub(crate) fn sentence(py: Python<'_>, field: &str, found: &str, why: &str) -> PyErr {
     let attributes = PyDict::new(py);
     let allowed = why.split_once("allowed is ").map_or("", |(_, allowed)| allowed);
@@ -108,7 +108,7 @@ pub(crate) fn trace(py: Python<'_>, file: &Path, error: &TraceError) -> PyErr {
     }
 }
 
-/// Why a campaign cannot go on.
+/// Why a campaign cannot continue.
 pub(crate) fn campaign(py: Python<'_>, failure: &Failure) -> PyErr {
     match failure {
         Failure::Scenario(error) => scenario(py, error),

@@ -1,7 +1,7 @@
 //! The native part of the Python package `justfull`: a door over `scenario`, `lab` and `report`.
-//! What a user meets is in `python/justfull`.
+//! The part that users see is in `python/justfull`.
 //!
-//! A door: it converts. No algorithm lives here.
+//! It only converts. No algorithm lives here.
 #![deny(unsafe_code)]
 
 mod arrow;
@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-    /// Hash of the source that decides results.
+    /// Hash of the source that determines results.
     #[pymodule_export]
     const SOURCE: &str = justfull_campaign::SOURCE;
 }

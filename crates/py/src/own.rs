@@ -1,7 +1,7 @@
 //! Algorithms that users write in Python, in the places of shipped ones.
 //!
-//! They run in Python's own thread, so that an exception and Ctrl-C arrive where they happen. After
-//! the first failure Python is no longer asked, and the run ends.
+//! They run in Python's own thread, so that an exception and Ctrl-C arrive there. After the first
+//! failure Python is not called again, and the run ends.
 
 pub(crate) mod aqm;
 pub(crate) mod control;
@@ -37,7 +37,7 @@ impl Trouble {
         }
     }
 
-    /// True when there was one.
+    /// True if there was one.
     pub(crate) fn is_told(&self) -> bool {
         self.told.load(Ordering::Relaxed)
     }
@@ -47,7 +47,7 @@ impl Trouble {
         self.first.lock().unwrap_or_else(|e| e.into_inner()).take()
     }
 
-    /// What `ask` returns; none after a failure, when nothing is asked any more.
+    /// Calls `ask`; none after a failure, without a call.
     fn ask<T>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         if self.is_told() {
             return None;
@@ -62,7 +62,7 @@ impl Trouble {
     }
 }
 
-/// What a method has instead of shipped algorithms: functions that make one, each for one place.
+/// The algorithms of a method that replace shipped ones: functions that make one for each place.
 #[derive(FromPyObject)]
 pub(crate) struct Own {
     limiter: Option<Py<PyAny>>,
@@ -72,14 +72,14 @@ pub(crate) struct Own {
     congestion_control: Option<Py<PyAny>>,
 }
 
-/// A user's algorithm: the object, and which of the optional methods its class has.
+/// A user's algorithm: the object, and the optional methods that its class has.
 struct Object {
     object: Py<PyAny>,
     trouble: Trouble,
 }
 
 impl Object {
-    /// The bound method `name`, if the class of the object has its own and not the base's.
+    /// The bound method `name`, if the class of the object overrides the base's.
     fn method(&self, py: Python<'_>, base: &str, name: &str) -> PyResult<Option<Py<PyAny>>> {
         let object = self.object.bind(py);
         let base = py.import("justfull.own")?.getattr(base)?.getattr(name)?;
@@ -88,7 +88,7 @@ impl Object {
     }
 }
 
-/// The answer `found` of `method` is none of what is allowed.
+/// The result `found` of `method` is not an allowed one.
 fn nonsense(method: &str, found: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     let found = found.repr().map_or_else(|_| "?".into(), |text| text.to_string());
     PyTypeError::new_err(format!("{method}: returned {found}, allowed is {allowed}"))
@@ -115,8 +115,8 @@ fn limiters(make: Py<PyAny>, trouble: Trouble) -> LimiterConfig {
     })))
 }
 
-/// Holds the limiters that `make` makes to the rules of limiters. Returns the rules, and in words
-/// what breaks one.
+/// Checks the limiters that `make` makes against the rules of limiters. Returns the rules, and the
+/// violation in words.
 #[pyfunction]
 pub(crate) fn check_limiter(make: Py<PyAny>) -> PyResult<(Vec<&'static str>, Option<String>)> {
     let trouble = Trouble::default();

@@ -105,7 +105,7 @@ impl Results {
         &self.comparison.title
     }
 
-    /// What a reader must know.
+    /// Notes for the reader.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.comparison.notes.clone()
@@ -168,7 +168,8 @@ impl Results {
         figures.iter().map(|f| (f.id.clone(), f.caption.clone(), f.standalone())).collect()
     }
 
-    /// Writes the results folder of the command line to `path`. Returns what was said on the way.
+    /// Writes the results folder of the command line to `path`. Returns the messages of the
+    /// writing.
     #[pyo3(signature = (path, *, scenario, force=false))]
     fn save(
         &self,
@@ -208,15 +209,15 @@ pub(crate) fn half_width(values: Vec<f64>) -> Option<f64> {
     stats::Summary::of(&values)?.ci95
 }
 
-/// The colour in figures, `#rrggbb`, of each of `methods` where these stand together.
+/// The colour in figures, `#rrggbb`, of each of `methods` in one figure.
 #[pyfunction]
 pub(crate) fn colours(methods: Vec<String>) -> Vec<String> {
     let palette = Palette::of_methods(methods.clone());
     methods.iter().map(|method| palette.colour(method)).collect()
 }
 
-/// The column of `runs.csv` of this name or short name; none and what is like it, as text to
-/// append, where there is none.
+/// The column of `runs.csv` with this name or short name. If there is none, none and a text with
+/// similar names.
 #[pyfunction]
 pub(crate) fn column(name: &str) -> (Option<&'static str>, String) {
     match justfull_report::read::column_of(name) {

@@ -1,5 +1,5 @@
-//! Runs: on threads of their own while Python waits without its lock, so that Ctrl-C is heard; in
-//! Python's own thread where Python decides.
+//! Runs. Without Python's algorithms they have their own threads, while Python waits without its
+//! lock, so that Ctrl-C works; otherwise they run in Python's own thread.
 
 use crate::arrow;
 use crate::errors;
@@ -25,12 +25,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How long Python waits between two looks at its signals.
+/// Time between two checks of Python's signals.
 const LOOK: Duration = Duration::from_millis(20);
-/// Looks between two calls of the caller's progress.
+/// Checks between two calls of the caller's progress.
 const TELL: u32 = 5;
 
-/// What is kept of single runs.
+/// The records of single runs to keep.
 #[derive(Clone, Copy)]
 pub(crate) struct Keep {
     pub(crate) packets: bool,
@@ -60,7 +60,7 @@ impl Tap for Kept {
     }
 }
 
-/// A scenario and what its runs need.
+/// A scenario and the inputs of its runs.
 struct Work {
     scenario: Arc<justfull_scenario::Scenario>,
     keep: Keep,
@@ -113,8 +113,8 @@ impl Work {
     }
 }
 
-/// Follows a run in Python's own thread: it hears Ctrl-C, and ends when an algorithm of the user's
-/// has failed.
+/// Follows a run in Python's own thread: it ends at Ctrl-C, or after a failure of the user's
+/// algorithm.
 struct InPython<'a> {
     progress: &'a mut dyn Progress,
     trouble: &'a Trouble,
@@ -130,8 +130,8 @@ impl Progress for InPython<'_> {
     }
 }
 
-/// Makes all runs of `scenario` on `threads` threads; in Python's own if it has algorithms of the
-/// user's. `progress` is called about ten times a second.
+/// Makes all runs of `scenario` on `threads` threads; in Python's own thread if it has algorithms
+/// of the user. `progress` is called about ten times a second.
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &Arc<justfull_scenario::Scenario>,
@@ -161,8 +161,8 @@ pub(crate) fn run(
     Results::new(comparison, records)
 }
 
-/// Makes one job of a campaign with the algorithms `own`, in Python's own thread. What they raise
-/// breaks the run.
+/// Makes one job of a campaign with the algorithms `own`, in Python's own thread. An exception of
+/// them breaks the run.
 pub(crate) fn job_in_python(
     own: &Own,
     scenario: &justfull_scenario::Scenario,
@@ -213,7 +213,7 @@ fn runs_beside_python(
         let outcome = runner::compare_by(&its_work.scenario, threads, &its_watch, |i, job| {
             its_work.one(i, job, &mut Watched::new(&its_watch))
         });
-        // Nobody waits any more after an exception.
+        // After an exception no receiver is left.
         let _ = to.send(outcome);
     });
     let mut looks = 0;
@@ -228,7 +228,7 @@ fn runs_beside_python(
                 looks += 1;
                 let told = if looks % TELL == 0 { tell(py, progress, watch) } else { Ok(()) };
                 if let Err(error) = py.check_signals().and(told) {
-                    // The threads see it at their next hundredth of a run, and end by themselves.
+                    // The threads check this at each hundredth of a run, and end by themselves.
                     watch.cancel.store(true, Ordering::Relaxed);
                     return Err(error);
                 }

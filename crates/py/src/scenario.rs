@@ -17,7 +17,7 @@ pub(crate) struct Scenario {
     pub(crate) scenario: Arc<justfull_scenario::Scenario>,
 }
 
-/// A value of Python as TOML's.
+/// A value of Python as a value of TOML.
 fn value(field: &str, found: &Bound<'_, PyAny>) -> PyResult<Value> {
     let py = found.py();
     if found.is_instance_of::<PyBool>() {
@@ -75,7 +75,7 @@ fn method(name: &str, base: &str, set: &BTreeMap<String, Bound<'_, PyAny>>) -> P
 
 #[pymethods]
 impl Scenario {
-    /// Reads `text`, which messages call `file`.
+    /// Reads `text`; messages name it `file`.
     #[new]
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (
@@ -157,7 +157,7 @@ impl Scenario {
         self.scenario.base.duration.as_secs_f64()
     }
 
-    /// What a user should know before the first run.
+    /// Warnings before the first run.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.scenario.warnings().map_err(|error| errors::scenario(py, &error))

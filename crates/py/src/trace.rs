@@ -1,4 +1,4 @@
-//! Traces of what a link could carry: read, told, written, fitted and made by chance.
+//! Traces of a link's capacity: read, described, written, fitted and made by chance.
 
 use crate::errors;
 use justfull_base::{Bytes, ConfigError, Duration};
@@ -25,7 +25,7 @@ pub(crate) struct Trace {
     name: String,
 }
 
-/// The value that `text` is, in the words of the command line.
+/// Parses `text` as the command line does.
 fn told<T: FromStr>(py: Python<'_>, field: &str, text: &str) -> PyResult<T>
 where
     T::Err: Display,
@@ -33,7 +33,7 @@ where
     text.parse().map_err(|why: T::Err| errors::sentence(py, field, text, &why.to_string()))
 }
 
-/// What the library refuses, by the name that the argument has here.
+/// An error of the library, under the name that the argument has here.
 fn refused(py: Python<'_>, error: &ConfigError) -> PyErr {
     let field = match error.field.as_str() {
         "n_prb" => "prbs",
@@ -45,7 +45,7 @@ fn refused(py: Python<'_>, error: &ConfigError) -> PyErr {
     errors::argument(py, field, &error.value, &error.bound)
 }
 
-/// How a trace is read, from the options of `justfull trace` by their names.
+/// The options for reading, from the options of `justfull trace` by their names.
 fn options(py: Python<'_>, given: &BTreeMap<String, String>) -> PyResult<ReadOptions> {
     let mut options = ReadOptions::default();
     for (name, text) in given {
@@ -145,7 +145,7 @@ impl Trace {
         Ok((bin.as_secs_f64(), rates))
     }
 
-    /// What it is like, as JSON.
+    /// Its description, as JSON.
     #[pyo3(signature = (bin=None))]
     fn info(&self, py: Python<'_>, bin: Option<&str>) -> PyResult<String> {
         let bin = bin.map(|text| told(py, "bin", text)).transpose()?;
@@ -153,14 +153,14 @@ impl Trace {
         Ok(info.json())
     }
 
-    /// What is from `start` on and before `end`.
+    /// The part from `start` on and before `end`.
     fn part(&self, py: Python<'_>, start: &str, end: &str) -> PyResult<Self> {
         let (from, to) = (told(py, "start", start)?, told(py, "end", end)?);
         let part = self.timeline().slice(from, to).map_err(|error| refused(py, &error))?;
         Ok(Self::of(part, self.name.clone()))
     }
 
-    /// Writes it to `file`. Returns what the file will not hold.
+    /// Writes it to `file`. Returns the parts that the file cannot hold.
     #[pyo3(signature = (file, format, packet=None))]
     fn save(
         &self,

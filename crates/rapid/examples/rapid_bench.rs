@@ -1,10 +1,10 @@
-//! What the decision machine costs with 100 000 flows on 1 000 UEs.
+//! The cost of the decision machine with 100 000 flows on 1 000 UEs.
 //!
 //! `cargo run --release -p justfull-rapid --example rapid_bench` prints the memory of a flow and
-//! the time of an event. Where time is not to be trusted, count instructions: `rapid_bench PHASE
-//! ROUNDS` runs one phase (`samples`, `steady`, `changes`, `idle`) that many times after the flows
-//! are open, so that `valgrind --tool=callgrind` with two numbers of rounds shows the cost of one
-//! by difference. `idle` has one UE with 8 000 flows, of which 100 are active.
+//! the time of an event. On a busy machine, count instructions: after opening the flows,
+//! `rapid_bench PHASE ROUNDS` runs one phase (`samples`, `steady`, `changes`, `idle`) ROUNDS times.
+//! Run `valgrind --tool=callgrind` with two numbers of rounds; the difference is the cost of the
+//! rounds between. `idle` has one UE with 8 000 flows, of which 100 are active.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -13,12 +13,12 @@ use std::time::Duration as Wall;
 
 const UES: usize = 1000;
 const FLOWS_PER_UE: usize = 100;
-/// Flows of the UE of `idle`, opened in so many lots of [`FLOWS_PER_UE`]; the last is active.
+/// Flows of the UE of `idle`, in lots of [`FLOWS_PER_UE`]. Only the last lot is active.
 const LOTS: usize = 80;
-/// Longer than a flow may be silent before it counts as idle.
+/// Longer than `idle`, the silence after which a flow is idle.
 const SILENCE: Duration = Duration::from_millis(1100);
 const RTT: Duration = Duration::from_millis(10);
-/// Of a slot of 1 ms: 10 Gbit/s.
+/// Bytes in a slot of 1 ms at 10 Gbit/s.
 const CAPACITY: u64 = 1_250_000;
 
 struct World {
@@ -57,7 +57,7 @@ impl World {
         (self.ues.len() * FLOWS_PER_UE) as u64
     }
 
-    /// One UE, nearly all of whose flows are silent.
+    /// One UE; nearly all of its flows are silent.
     fn idle() -> Self {
         let mut world = Self::new(1);
         for _ in 1..LOTS {
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// One report for each UE; returns how many.
+    /// Makes one report for each UE and returns their number.
     fn report(&mut self, capacity: u64) -> u64 {
         self.now += Duration::from_millis(1);
         let report = RanReport {
@@ -100,8 +100,8 @@ impl World {
         self.ues.len() as u64
     }
 
-    /// One sample of each flow, over one round trip; one flow in five needs little, and how much
-    /// differs from round to round. Returns how many.
+    /// Takes one sample of each flow, over one round trip, and returns their number. One flow in
+    /// five needs little; its need differs from round to round.
     fn sample(&mut self) -> u64 {
         self.now += RTT;
         self.control.on_timer(self.now);
@@ -134,7 +134,7 @@ impl World {
     }
 }
 
-/// Resident set in bytes; 0 where the system does not say.
+/// Resident set in bytes; 0 if the system does not report it.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

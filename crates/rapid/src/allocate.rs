@@ -1,8 +1,8 @@
 //! How the flows of a UE share its capacity (equations 4 and 11 to 13).
 //!
-//! Each active flow gets an equal share. A slow flow keeps what it needs of it and releases the
-//! rest, in equal parts, to the others. Called whenever one of these changes, so at any time the
-//! allocations of a UE sum to at most its capacity, floors excepted.
+//! Each active flow gets an equal share. A slow flow keeps the part that it needs and releases the
+//! rest, in equal parts, to the others. Each change of these leads to a new allocation, so at any
+//! time the allocations of a UE sum to at most its capacity, floors excepted.
 
 use crate::config::{ActiveFlows, Cap, Config, Released};
 use crate::control::Control;
@@ -21,8 +21,8 @@ impl Control {
         self.share_out(now, index);
     }
 
-    /// Reallocates the capacity of the UE at `index` if anything changed. Costs nothing for flows
-    /// that stay idle.
+    /// Reallocates the capacity of the UE at `index` if anything changed. Flows that stay idle cost
+    /// nothing.
     pub(crate) fn share_out(&mut self, now: Instant, index: u32) {
         let rules = &self.rules;
         let ue = &mut self.ues[index];
@@ -38,7 +38,7 @@ impl Control {
             return;
         }
         ue.shared = capacity;
-        // What flows with little to say delivered is no bound of what the UE could get.
+        // Flows that send little do not show how much the UE could get.
         let told = capacity.filter(|_| ue.radio.known);
         let in_turn =
             rules.turns && sum.active > 1 && told.is_some_and(|capacity| sum.floors > capacity);

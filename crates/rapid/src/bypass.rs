@@ -1,9 +1,9 @@
 //! A part of the radio beside traffic that bypasses the proxy.
 //!
 //! QUIC beside a proxied flow fills the queue that both share. A window of rate times the least
-//! round trip then gets a small share of the radio. A larger window gets a larger share from a
-//! sender with a congestion control, and nothing from one with a constant rate. Only a trial tells
-//! the two apart.
+//! round trip then gets a small share of the radio. A larger window takes a larger share from a
+//! sender with a congestion control, and nothing from a sender with a constant rate. Only a trial
+//! distinguishes the two.
 //!
 //! A trial raises the window while a UE's flows get less than their part. If their share grows as
 //! well, the window stays. If not, the trial is undone, the next one comes later, and it lowers the
@@ -17,14 +17,15 @@ const ALONE: f64 = 0.9;
 const MOST: f64 = 0.9;
 /// A share above the part by more than this lowers the window.
 const MARGIN: f64 = 0.03;
-/// Largest factor of a trial upwards, factor of a trial downwards, factor for too large a share.
+/// Largest factor of a trial upwards; factor of a trial downwards; factor if the share is too
+/// large.
 const UP: f64 = 8.0;
 const DOWN: f64 = 1.0 / 1.5;
 const EASE: f64 = 0.8;
 /// A share follows the window if it changes by at least this part of the change beside a sender
 /// with a congestion control.
 const FOLLOWS: f64 = 0.35;
-/// Round trips until a new window takes effect; length of a measurement in round trips, and at
+/// Round trips until a new window takes effect; length of a measurement, in round trips and at
 /// least in seconds.
 const SETTLE_RTTS: f64 = 1.5;
 const MEASURE_RTTS: f64 = 3.0;
@@ -34,7 +35,7 @@ const MEASURE_SECONDS: f64 = 0.7;
 const FIRST_PAUSE: f64 = 1.0;
 const LAST_PAUSE: f64 = 64.0;
 
-/// What a report and the flows say at one time.
+/// A report of the radio and the state of the flows at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside {
     /// Bytes of the UE since the last report.
@@ -50,7 +51,7 @@ pub(crate) struct Beside {
     pub(crate) longest: f64,
 }
 
-/// The part that `flows` of a UE should get where one alone should get `share`.
+/// The part of the radio for `flows` flows of a UE; one flow alone would get `share`.
 pub(crate) fn part(flows: u32, share: f64) -> f64 {
     let flows = f64::from(flows.max(1)) * share;
     (flows / (flows + 1.0 - share)).min(MOST)
@@ -171,7 +172,8 @@ impl Bypass {
 mod tests {
     use super::*;
 
-    /// A queue that a UE's flows share with `other`, which says what is in it by what they have.
+    /// A queue that a UE's flows share with `other` traffic. Their shares of the queue are their
+    /// shares of the radio.
     struct Queue {
         bypass: Bypass,
         now: Instant,
@@ -184,8 +186,8 @@ mod tests {
             Self { bypass: Bypass::NONE, now: Instant::ZERO }
         }
 
-        /// Reports of 10 ms for some seconds; `share` of the UE's bytes, 10 kB in each, is that of
-        /// its flows when their window is so many seconds.
+        /// Sends a report each 10 ms for some seconds, 10 kB in each. `share` returns the flows'
+        /// share of the bytes for a window of so many seconds.
         fn pass(&mut self, seconds: u64, share: impl Fn(f64) -> f64) {
             for _ in 0..100 * seconds {
                 self.now += Duration::from_millis(10);
@@ -207,7 +209,7 @@ mod tests {
     #[test]
     fn beside_a_sender_that_waits_for_acknowledgements_the_share_becomes_the_part() {
         let mut queue = Queue::new();
-        // It has half a second in the queue.
+        // The other traffic has half a second in the queue.
         let share = |window: f64| window / (window + 0.5);
         queue.pass(20, share);
         let share = share(RTT + queue.bypass.added);

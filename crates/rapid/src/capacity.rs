@@ -1,10 +1,10 @@
-//! What a whole cell could carry to one UE: from modulation and coding scheme to transport block
+//! The capacity of a whole cell for one UE: from modulation and coding scheme to transport block
 //! size to rate (R22 section 3.3, equation 3).
 //!
 //! Deviation: the expected blocks are taken as a share of the carrier, and the capacity is that
 //! share of the whole carrier's transport block. The tables round the size of a part differently,
-//! by some per cent for a handful of blocks. But a scheduler gives a UE all blocks of some slots as
-//! well as some blocks of all, and shares that add up to 1 keep their sum.
+//! by some per cent for a handful of blocks. But a scheduler may give a UE all blocks of some slots
+//! or some blocks of all slots, and shares that add up to 1 keep their sum.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_phy::{lte, nr};

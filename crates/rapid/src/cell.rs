@@ -4,12 +4,13 @@
 //! of UEs with traffic. The paper leaves one thing out: a UE that sends little because its share is
 //! small would never get a larger one. So a hungry UE, one with a flow that is not slow, may expect
 //! at least one M-th of the cell; a UE above an M-th leaves room for the hungry ones at its next
-//! allocation; and no UE gets what another still has. A new UE has its part after two reports.
+//! allocation; and no UE gets a share that another UE still holds. A new UE has its part after two
+//! reports.
 
 /// A whole cell. Shares are whole numbers, so that their sum is exact.
 const WHOLE: u64 = 1 << 32;
 
-/// What the cell accounts for a UE.
+/// The share of the cell that a UE holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claim {
     /// True when it has traffic.
@@ -31,9 +32,9 @@ impl Claim {
 /// Shares of the cell's blocks that a UE's reports show, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Expected {
-    /// Its own.
+    /// The UE's own blocks.
     pub(crate) own: f64,
-    /// Used by nobody.
+    /// Blocks that no UE used.
     pub(crate) free: f64,
     /// UEs that got blocks.
     pub(crate) active_ues: u32,
@@ -42,7 +43,7 @@ pub(crate) struct Expected {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     granted: u64,
-    /// The part of this held by UEs that are not hungry.
+    /// The part of `granted` that UEs hold which are not hungry.
     granted_still: u64,
     active: u32,
     hungry: u32,

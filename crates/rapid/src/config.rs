@@ -9,7 +9,7 @@ params! {
 }
 
 params! {
-    /// Settings of `equal_share`; for the rest it runs as `rapid` does by default.
+    /// Settings of `equal_share`. The other rules are the defaults of `rapid`.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct EqualShareConfig: "no time and longer than a run have no meaning" {
         /// A flow without data for longer has no share.
@@ -45,7 +45,7 @@ choice! {
 }
 
 choice! {
-    /// In what the released capacity is added up (equations 10 to 13).
+    /// The unit in which released capacity is added up (equations 10 to 13).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum AllocateIn {
         /// Bytes per second; each flow's own round trip makes a window of them.
@@ -56,7 +56,7 @@ choice! {
 }
 
 choice! {
-    /// What a slow flow releases (equation 11).
+    /// The capacity that a slow flow releases (equation 11).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Released {
         /// Its equal share less its new allocation, at least 0.
@@ -69,7 +69,7 @@ choice! {
 }
 
 choice! {
-    /// What a flow's allocation never exceeds.
+    /// The upper bound of an allocation.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Cap {
         /// Of a slow flow, the equal share.
@@ -174,17 +174,18 @@ params! {
         room_segments: u32 as "segments" = 1,
             rule("below floor_segments", |c| c.room_segments < c.floor_segments),
             "with what rounding leaves over, flows exceed the capacity by their floors at most";
-        /// In what released capacity is added up, equations 10 to 13; `window` as printed.
+        /// The unit in which released capacity is added up, equations 10 to 13; `window` as
+        /// printed.
         allocate_in: AllocateIn = AllocateIn::Rate;
-        /// What a slow flow releases, equation 11: equal share less new allocation, at least 0;
-        /// likewise but perhaps negative (simulator); distance between previous and new (as
-        /// printed).
+        /// The capacity that a slow flow releases, equation 11: equal share less new allocation, at
+        /// least 0; the same but possibly negative (simulator); distance between previous and new
+        /// (as printed).
         released: Released = Released::ShareLessNew;
-        /// What an allocation never exceeds: of a slow flow the equal share; the UE's whole
-        /// capacity (kernel module); nothing (as printed).
+        /// The upper bound of an allocation: for a slow flow the equal share; the UE's whole
+        /// capacity (kernel module); none (as printed).
         cap: Cap = Cap::Share;
-        /// Least round trip that makes the server's window of a rate, equation 4; both legs' in the
-        /// simulator.
+        /// Least round trip that turns a rate into the server's window, equation 4; the sum of both
+        /// legs in the simulator.
         window_rtt: WindowRtt = WindowRtt::Wired;
         /// Congestion window of the radio leg: rate times its own round trip; the server's window
         /// (simulator); the server's window in the ratio of the least round trips (kernel module).
@@ -192,16 +193,17 @@ params! {
         /// The radio leg's round trip: smoothed over the least of each period (section 5.3), or the
         /// least ever (simulator).
         radio_rtt: RadioRtt = RadioRtt::Smoothed;
-        /// Weight of the old value where that is smoothed.
+        /// Weight of the old value in this smoothed round trip.
         radio_rtt_old_weight: f64 as "ratio" = 0.75, within(0.0, 0.99);
-        /// The smoothed round trip is at most this multiple of the least ever: a window that leaves
-        /// a queue makes the least of each period larger, which feeds back up to here. Above 1, a
-        /// block that HARQ repeats does not empty the window.
+        /// The smoothed round trip is at most this multiple of the least ever. A window that leaves
+        /// a queue makes the least of each period larger, which makes the window larger, up to this
+        /// bound. Above 1, a block that HARQ repeats does not empty the window.
         radio_rtt_max: f64 as "factor" = 1.25, within(1.0, 1000.0);
         /// Added to the radio leg's round trip (kernel module 16 ms, for the scheduling request).
         radio_slack: Duration = Duration::ZERO, at_most(Duration::from_secs(1));
-        /// Most time that the loop adds to it. The loop adds while the radio has free blocks and
-        /// data waits in the proxy, and subtracts while a backlog stands. 0s: no loop.
+        /// Most time that the loop adds to the radio leg's round trip. The loop adds while the
+        /// radio has free blocks and data waits in the proxy, and subtracts while a backlog stands.
+        /// 0s: no loop.
         radio_slack_max: Duration = Duration::from_millis(200), at_most(Duration::from_secs(1));
         /// Share s of the UE's radio that one flow should keep beside traffic that bypasses the
         /// proxy; n flows keep n s / (n s + 1 - s), at most 0.9.
@@ -220,24 +222,24 @@ params! {
         /// two holds.
         floor: Bytes = Bytes(0), at_most(Bytes(1 << 20));
         /// Server windows are multiples of this (16 KiB; 128 B, a window scale of 7). 0B stands for
-        /// whole segments, as a sender sends them: what one round trip leaves over is for the next.
+        /// whole segments, as a sender sends them; the rest of one round trip counts in the next.
         unit: Bytes = Bytes(0), at_most(Bytes(1 << 16));
-        /// Round up to the unit, not down (simulator); without meaning for whole segments.
+        /// Round up to the unit, not down (simulator); no effect with whole segments.
         round_up: bool = false;
-        /// Windows while round trip or capacity is not known.
+        /// Windows while the round trip or the capacity is unknown.
         initial_window: u32 as "segments" = 10, within(1, 1000);
         /// Round trips in a period, equation 6: log2(window / MSS) + 1, rounded up; or its whole
         /// part, with + 2 in the first period (kernel module).
         periods: Periods = Periods::Ceil;
-        /// Among which flows the capacity is divided: open and not idle; open (paper, simulator);
-        /// open, rounded up to a power of two (kernel module).
+        /// The flows that share the capacity: open and not idle; open (paper, simulator); open,
+        /// rounded up to a power of two (kernel module).
         active: ActiveFlows = ActiveFlows::NotIdle;
-        /// A flow without data for longer is idle: it keeps the floor and has no share.
+        /// A flow without data for this time is idle: it keeps the floor and has no share.
         idle: Duration = Duration::from_secs(1), within(Duration::from_millis(10), HOUR);
         /// A flow without data for a period and half a round trip is slow (kernel module).
         stall: bool = true;
-        /// Let reading stop in turn when the floors of a UE's flows exceed its reported capacity; a
-        /// turn lasts the longest round trip, at least 10 ms.
+        /// If the floors of a UE's flows exceed its reported capacity, stop reading in turn; a turn
+        /// lasts the longest round trip, at least 10 ms.
         turns: bool = true;
         /// Which blocks a UE may expect: its own and its part of the free ones; its own and all
         /// free ones (as printed, kernel module); all (simulator).
@@ -248,16 +250,16 @@ params! {
         smoothing: Duration = Duration::from_millis(20), at_most(Duration::from_secs(10));
         /// Take off the share of blocks that HARQ retransmissions used.
         deduct_repeats: bool = true;
-        /// A capacity holds this long at least without a new report.
+        /// Without a new report a capacity holds for at least this time.
         hold: Duration = Duration::from_millis(50), within(MILLISECOND, HOUR);
-        /// It holds this many mean intervals between reports at least.
+        /// It also holds for at least this many mean intervals between reports.
         hold_reports: u32 as "reports" = 4, within(1, 1000);
-        /// Time constant of the decay towards the measured delivery that follows.
+        /// After that it decays towards the measured delivery, with this time constant.
         decay: Duration = Duration::from_millis(100), within(MILLISECOND, HOUR);
-        /// An older report is forgotten: the capacity is estimated from delivery alone.
+        /// A report older than this is forgotten: the capacity is estimated from delivery alone.
         forget: Duration = Duration::from_secs(1),
             at_most(HOUR).and("at least hold", |c| c.forget >= c.hold);
-        /// Multiple of the measured delivery that stands for a capacity nobody reports.
+        /// Without reports, the capacity is this multiple of the measured delivery.
         probe: f64 as "factor" = 1.25, within(1.0, 4.0);
     }
 }
@@ -271,7 +273,7 @@ impl Config {
     pub const PRESETS: [&str; 5] =
         ["sound", "open-loop", "as-published", "as-released", "as-released-linux"];
 
-    /// The preset called `name`.
+    /// The preset named `name`.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         match name {
@@ -284,19 +286,19 @@ impl Config {
         }
     }
 
-    /// The default with a fixed slack: no loop over the radio's reports, no part beside other
-    /// traffic.
+    /// The default with a fixed slack: without the loop over the radio's reports and without a part
+    /// beside other traffic.
     #[must_use]
     pub fn open_loop() -> Self {
         Self { radio_slack_max: Duration::ZERO, bypass_max: Duration::ZERO, ..Self::default() }
     }
 
-    /// A loop over the radio's reports sets windows of radio legs.
+    /// True if a loop over the radio's reports sets windows of radio legs.
     pub(crate) fn closes_loop(&self) -> bool {
         self.radio_slack_max > Duration::ZERO || self.bypass_max > Duration::ZERO
     }
 
-    /// The equations as R22 prints them; what the paper leaves open is the default.
+    /// The equations as R22 prints them, with defaults for the rules that the paper leaves open.
     #[must_use]
     pub fn as_published() -> Self {
         Self {

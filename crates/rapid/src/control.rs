@@ -14,10 +14,11 @@ use alloc::vec::Vec;
 use justfull_base::feedback::RanReport;
 use justfull_base::{ConfigError, Instant};
 
-/// What the flows of a cell may use, as shares of it.
+/// The shares of a cell that its flows may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Sum over reading flows of their rate, divided by what the whole cell carries to their UE.
+    /// Sum over all reading flows of their rate, divided by the capacity of the whole cell for
+    /// their UE.
     pub rates: f64,
     /// The same for the rate of their minimum window. [`Load::rates`] is at most 1 plus this when
     /// free blocks are divided.
@@ -71,10 +72,7 @@ impl Control {
         CellId(u32::try_from(self.cells.len() - 1).expect("fewer than 2^32 cells"))
     }
 
-    /// Adds a UE to `cell`; nothing is known of it yet.
-    ///
-    /// # Errors
-    /// [`Refused::UnknownCell`].
+    /// Adds a UE to `cell`, without any knowledge of it.
     pub fn add_ue(&mut self, now: Instant, cell: CellId) -> Result<UeId, Refused> {
         self.at(now);
         if cell.0 as usize >= self.cells.len() {
@@ -97,6 +95,34 @@ impl Control {
         self.allocate(now, index);
         self.timers.disarm(index);
         self.ues.remove(index);
+        Ok(())
+    }
+
+    /// Moves a UE with its flows to `cell`. From now on, reports about the UE must come from
+    /// `cell`. The UE's share of the old cell becomes free; its flows get windows within the free
+    /// share of the new cell. Until the first report of the new cell, the last report still counts,
+    /// by its age.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownUe`] or [`Refused::UnknownCell`].
+    pub fn move_ue(&mut self, now: Instant, ue: UeId, cell: CellId) -> Result<(), Refused> {
+        let now = self.at(now);
+        let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
+        if cell.0 as usize >= self.cells.len() {
+            return Err(Refused::UnknownCell);
+        }
+        let state = &mut self.ues[index];
+        if state.cell == cell.0 {
+            return Ok(());
+        }
+        state.leave(&mut self.cells[state.cell as usize]);
+        state.cell = cell.0;
+        for flow in state.flows.all() {
+            self.flows[flow].change_radio();
+        }
+        if !self.unlimited {
+            self.allocate(now, index);
+        }
         Ok(())
     }
 
@@ -169,9 +195,9 @@ impl Control {
         Ok(())
     }
 
-    /// The server of a flow is offered less than its window from now on, for want of room in the
-    /// proxy: that nothing comes from it is not the flow's doing. The next sample tells until when
-    /// ([`Sample::held`]).
+    /// From now on the proxy has no room and offers the server of `flow` less than its window, so
+    /// the server's silence does not make the flow slow. This ends with a sample without
+    /// [`Sample::held`].
     ///
     /// # Errors
     /// [`Refused::UnknownFlow`].
@@ -240,7 +266,7 @@ impl Control {
         Ok(())
     }
 
-    /// When [`Control::on_timer`] is due; none while time alone changes nothing.
+    /// When [`Control::on_timer`] is due; none if only an event can change anything.
     #[must_use]
     pub fn next_timer(&self) -> Option<Instant> {
         self.timers.next()
@@ -281,8 +307,8 @@ impl Control {
         }
     }
 
-    /// A flow whose windows changed since they were last returned, and its windows; none when there
-    /// are no more. Drain it after every event.
+    /// A flow with changed windows, and these windows; none when there are no more. Drain it after
+    /// every event.
     pub fn poll_change(&mut self) -> Option<(FlowId, Windows)> {
         while let Some(index) = self.changes.pop() {
             let Some(key) = self.flows.key(index) else { continue };
@@ -316,15 +342,15 @@ impl Control {
         radio.known.then(|| radio.age(now))
     }
 
-    /// What was last divided among the flows of `ue`, in bytes per second with headers; none while
-    /// nothing is known of it.
+    /// The capacity last divided among the flows of `ue`, in bytes per second with headers; none
+    /// while it is unknown.
     #[must_use]
     pub fn capacity(&self, ue: UeId) -> Option<f64> {
         self.ues[self.ues.find(ue.0)?].shared
     }
 
-    /// What the flows of `cell` may use, by the known reports and round trips; flows without these
-    /// are left out. Walks all flows of the cell.
+    /// The shares of `cell` that its flows may use, by the known reports and round trips; flows
+    /// without these are left out. Walks all flows of the cell.
     #[must_use]
     pub fn load(&self, cell: CellId) -> Load {
         let mut load = Load::default();

@@ -16,7 +16,7 @@ const PRESENT: f64 = 0.25;
 /// Largest segment that TCP can agree on (RFC 9293 section 3.7.1).
 const LARGEST_MSS: u32 = 65_535;
 
-/// What a sample requires.
+/// The change of windows that a sample requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Nothing,
@@ -35,19 +35,19 @@ pub(crate) struct Flow {
     pub(crate) position: u32,
     mss: u32,
     pub(crate) category: Category,
-    /// The windows last returned; a difference is to be returned next.
+    /// The windows last returned; if they differ from `windows`, the flow has a change to return.
     pub(crate) told: Option<Windows>,
     pub(crate) windows: Windows,
-    /// The server's window before rounding, and what rounding has left over.
+    /// The server's window before rounding, and the rest that rounding has left over.
     exact: f64,
     carry: f64,
     /// Allocation; none while unknown.
     amount: Option<f64>,
     /// Seconds that the loops over the radio's reports add to the radio leg's round trip.
     pub(crate) added: f64,
-    /// What it asked for when it was found slow.
+    /// The amount that a slow flow keeps.
     pub(crate) want: f64,
-    /// Equation 11 as printed.
+    /// Released capacity by equation 11 as printed.
     pub(crate) released: f64,
     demand: Option<f64>,
     /// Smallest server window since the last sample, and between the two before it.
@@ -76,6 +76,8 @@ pub(crate) struct Flow {
     radio_present: f64,
     /// Smallest of this period.
     radio_period: f64,
+    /// The UE has changed its cell: the next round trip of the radio leg replaces all before.
+    other_radio: bool,
 }
 
 impl Flow {
@@ -118,6 +120,7 @@ impl Flow {
             radio_smoothed: 0.0,
             radio_present: 0.0,
             radio_period: 0.0,
+            other_radio: false,
         };
         flow.measure(opening.wired_rtt, opening.radio_rtt);
         flow.resize(now, rules);
@@ -152,21 +155,27 @@ impl Flow {
             self.wired_least = least(self.wired_least, rtt);
         }
         if let Some(rtt) = seconds(radio) {
+            if core::mem::take(&mut self.other_radio) {
+                (self.radio_least, self.radio_period) = (0.0, 0.0);
+                (self.radio_smoothed, self.radio_present) = (0.0, 0.0);
+            }
             self.radio_least = least(self.radio_least, rtt);
             self.radio_period = least(self.radio_period, rtt);
             if self.radio_smoothed <= 0.0 {
                 self.radio_smoothed = rtt;
             }
         }
-        let (wired, radio) = before;
-        wired > self.wired_least
-            || radio > self.radio_least
-            || (wired <= 0.0 && self.wired_least > 0.0)
-            || (radio <= 0.0 && self.radio_least > 0.0)
+        let bits = |(wired, radio): (f64, f64)| (wired.to_bits(), radio.to_bits());
+        bits(before) != bits((self.wired_least, self.radio_least))
     }
 
-    /// Takes a sample's round trip and time for the loops. Returns what they need; none for a slow
-    /// flow.
+    /// The UE changes its cell.
+    pub(crate) const fn change_radio(&mut self) {
+        self.other_radio = true;
+    }
+
+    /// Takes a sample's round trip and time for the loops. Returns the values that the loops need;
+    /// none for a slow flow.
     pub(crate) fn greedy(&mut self, now: Instant, sample: &Sample) -> Option<Greedy> {
         let passed = now.since(core::mem::replace(&mut self.due_at, now)).as_secs_f64();
         if let Some(rtt) = sample.radio_smoothed.or(sample.radio_rtt) {
@@ -205,7 +214,8 @@ impl Flow {
             }
         }
         if self.is_slow() && still_waits {
-            // Its server sends more than its window lets through, so it is not slow.
+            // The server sends more than the window of the radio leg lets through, so the flow is
+            // not slow.
             (self.category, self.want, self.released) = (Category::Fast, 0.0, 0.0);
             self.resume(now, rules);
             return Outcome::Allocate;
@@ -240,8 +250,8 @@ impl Flow {
         self.demand = Some(self.demand.map_or(rate, |demand| old * demand + (1.0 - old) * rate));
     }
 
-    /// Begins a sample. Returns the smallest window under which the data that arrived by now was
-    /// sent.
+    /// Begins a sample. Returns the smallest server window in force when the data that arrived by
+    /// now was sent.
     fn start_sample(&mut self, now: Instant) -> u64 {
         let low = self.low[0].min(self.low[1]);
         self.low = [self.windows.server, self.low[0]];
@@ -251,7 +261,7 @@ impl Flow {
         low
     }
 
-    /// The server may send less than the window from now on.
+    /// From now on the server may send less than the window.
     pub(crate) const fn hold(&mut self) {
         self.held[0] = true;
     }
@@ -261,7 +271,7 @@ impl Flow {
         self.held[0] || self.held[1]
     }
 
-    /// Keeps what rounding left over of the last round trip; true if there is any.
+    /// Keeps the rest that rounding left over in the last round trip; true if there is any.
     fn carry_over(&mut self, rules: &Config) -> bool {
         if rules.unit.0 > 0 {
             return false;
@@ -318,14 +328,14 @@ impl Flow {
         };
     }
 
-    /// Restarts samples and periods after a silence that was not the flow's own rate.
+    /// Restarts samples and periods after a silence that does not show the flow's own rate.
     pub(crate) fn resume(&mut self, now: Instant, rules: &Config) {
         self.start_sample(now);
         (self.arrived_at, self.active_at) = (now, now);
         self.begin_period(now, rules);
     }
 
-    /// When a flow that had its chance and sent nothing is found slow.
+    /// When a flow that could have sent, and sent nothing, becomes slow.
     pub(crate) fn stall_at(&self, rules: &Config) -> Instant {
         let greedy = matches!(self.category, Category::New | Category::Fast);
         let free = self.windows.reading && !self.is_held();
@@ -381,7 +391,7 @@ impl Flow {
         if rtt > 0.0 { self.floor(rules) / rtt } else { 0.0 }
     }
 
-    /// The allocation that corresponds to a rate; none when that needs an unknown round trip.
+    /// The allocation that corresponds to a rate; none if it depends on an unknown round trip.
     pub(crate) fn amount_of(&self, rate: f64, rules: &Config) -> Option<f64> {
         match rules.allocate_in {
             AllocateIn::Rate => Some(rate),
@@ -454,7 +464,7 @@ impl Flow {
         let radio = radio.clamp(radio_floor as u64, LARGEST_WINDOW as u64);
         (self.windows.server, self.windows.radio) = (server, radio);
         self.low[0] = self.low[0].min(server);
-        // More than twice the window: it takes more round trips to fill it.
+        // The window has more than doubled, and it takes more round trips to fill it.
         if server / 2 > self.period_window {
             self.begin_period(now, rules);
         }

@@ -5,7 +5,7 @@ use crate::doc::DOCS;
 use justfull_base::kinds_config;
 
 kinds_config! {
-    /// Which control shares out the radio's capacity.
+    /// The control that shares out the radio's capacity.
     #[derive(Clone, Debug, PartialEq)]
     pub enum ControlConfig(DOCS) = Rapid;
     "none" None = NoneConfig;
@@ -14,7 +14,7 @@ kinds_config! {
 }
 
 impl ControlConfig {
-    /// How the radio legs of its flows take a loss.
+    /// The reaction of its radio legs to a loss.
     #[must_use]
     pub const fn loss(&self) -> Loss {
         match self {

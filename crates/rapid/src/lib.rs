@@ -6,6 +6,7 @@
 //! `now`, changed windows are drained with [`Control::poll_change`], and [`Control::next_timer`]
 //! returns when to call [`Control::on_timer`]. One type runs all controls, so dispatch is static:
 //! [`ControlConfig`] chooses between RAPID, an equal share for each flow, and no control.
+//! [`PayloadControl`] wraps it for a driver whose windows count payload.
 //!
 //! ```
 //! use justfull_base::feedback::{CellKind, RanReport};
@@ -56,12 +57,12 @@
 //!    Never above the last report. The factor 1.25, as in BBR's probing, lets a flow that fills its
 //!    window keep its rate, and bounds the queue to a quarter of the bandwidth-delay product.
 //! 3. *Forget* it after `forget` (1 s): from then on the capacity is `probe` times the measured
-//!    delivery alone, as for a UE that never had a report, and the UE's share of the cell is free.
-//!    What applications deliver that have no more to send raises that, but does not lower it.
+//! delivery alone, as for a UE that never had a report, and the UE's share of the cell is free.
+//! Deliveries of applications that have no more to send raise it, but do not lower it.
 //! 4. *Recover* with the first good report, at once.
 //!
 //! Reports that claim too much cannot fill the radio's queue without bound: the radio leg's window
-//! is rate times round trip, that round trip is bounded by `radio_rtt_max` times the smallest ever
+//! is rate times round trip, the round trip is at most `radio_rtt_max` times the smallest ever
 //! seen, and the loops over the reports add at most `radio_slack_max` and `bypass_max` to it.
 //!
 //! # The contract
@@ -90,6 +91,7 @@ mod doc;
 mod flow;
 mod kinds;
 mod members;
+mod payload;
 mod refused;
 mod sample;
 mod slab;
@@ -104,6 +106,7 @@ pub use config::{
 pub use control::{Control, Load};
 pub use doc::DOCS;
 pub use kinds::ControlConfig;
+pub use payload::PayloadControl;
 pub use refused::Refused;
 pub use sample::{Category, FlowView, Opening, Sample, Windows};
 pub use slab::{CellId, FlowId, UeId};

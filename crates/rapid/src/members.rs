@@ -1,8 +1,8 @@
 //! The flows of a UE, and which of them an allocation must visit.
 //!
-//! A flow that is idle has the windows of its floor, whatever the UE's capacity is. So once it has
-//! got them it sleeps: a bit for each flow says who is awake, and a walk skips 64 sleepers at a
-//! time. The order of the walk, and so every rounded sum, is that of the whole list.
+//! The windows of an idle flow are its floor, whatever the UE's capacity. Once it has them, it
+//! sleeps: a bit for each flow marks those awake, and a walk skips 64 sleepers at a time. A walk
+//! has the order of the whole list, so every rounded sum stays the same.
 
 use alloc::vec::Vec;
 use core::ops::Range;

@@ -1,20 +1,20 @@
-//! What a control is told of a flow, and what it tells.
+//! What a driver reports about a flow, and what the control returns.
 
 use justfull_base::Duration;
 
-/// What is known of a flow when it opens.
+/// The driver's knowledge of a flow when it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// Payload bytes of a full segment, 1 to 65 535; other values are clamped.
     pub mss: u32,
     /// Round trip of the wired leg, from its handshake; none or 0 when unknown.
     pub wired_rtt: Option<Duration>,
-    /// Round trip of the radio leg, likewise.
+    /// Round trip of the radio leg, from its handshake; none or 0 when unknown.
     pub radio_rtt: Option<Duration>,
 }
 
-/// What happened to a flow since its last sample, due once per round trip of the wired leg. A
-/// sample within half a round trip of the last is added to the next.
+/// Events of a flow since its last sample. A sample is due once per round trip of the wired leg;
+/// one within half a round trip of the last is added to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Bytes that came from the server.
@@ -26,17 +26,17 @@ pub struct Sample {
     /// Smallest round trip of the radio leg since the last sample; none or 0 without a
     /// measurement.
     pub radio_rtt: Option<Duration>,
-    /// Smoothed round trip of the radio leg; none where the smallest is all that is known.
+    /// Smoothed round trip of the radio leg; none if the driver knows only the smallest.
     pub radio_smoothed: Option<Duration>,
-    /// Since the last sample the server was offered less than its window, for want of room in the
-    /// proxy: what comes from it is not the flow's own rate.
+    /// Since the last sample, the proxy had no room and offered the server less than its window, so
+    /// the arrivals do not show the flow's own rate.
     pub held: bool,
-    /// Bytes that wait in the proxy because the window of the radio leg is full; 0 where something
-    /// else holds them up.
+    /// Bytes that wait in the proxy because the window of the radio leg is full; 0 if they wait for
+    /// another reason.
     pub waiting: u64,
 }
 
-/// What a flow may have in flight.
+/// The amounts that a flow may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// Receive window advertised to the server, in bytes.
@@ -58,11 +58,11 @@ impl Windows {
 pub enum Category {
     /// In its first period: gets the equal share.
     New,
-    /// It used its window: gets the equal share and a part of what slow flows released.
+    /// Used its window: gets the equal share and a part of the capacity that slow flows released.
     Fast,
-    /// It did not: gets what it needs.
+    /// Used less than its window: gets the capacity that it needs.
     Slow,
-    /// Without data for a while: gets the floor and has no share.
+    /// Without data for `idle`: gets the floor and has no share.
     Idle,
 }
 

@@ -31,7 +31,7 @@ impl UeId {
     }
 }
 
-/// The position of an entry, and which of the entries that were there.
+/// The position of an entry, and its number among all entries that used this position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) index: u32,

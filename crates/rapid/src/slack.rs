@@ -49,14 +49,14 @@ pub(crate) struct Greedy {
     pub(crate) allocated: f64,
 }
 
-/// What a report says.
+/// The values of a report that the loop uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     /// Length of its period in seconds.
     pub(crate) period: f64,
-    /// Share of the cell's blocks that nobody had.
+    /// Share of the cell's blocks that no UE used.
     pub(crate) free: f64,
-    /// Seconds that the UE's backlog takes.
+    /// Seconds that it takes to send the UE's backlog.
     pub(crate) backlog: f64,
 }
 

@@ -1,7 +1,8 @@
 //! One timer per UE: a heap with possibly stale entries.
 //!
-//! A timer that moves later is left to fire early and is then set again; one that moves earlier
-//! gets a second entry. So events that only postpone a deadline, which nearly all do, cost nothing.
+//! A timer that moves later fires early and is then set again; a timer that moves earlier gets a
+//! second entry. So an event that only postpones a deadline costs nothing, and nearly all events
+//! are of this kind.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;

@@ -39,7 +39,8 @@ pub(crate) struct Ue {
     pub(crate) together: Option<Together>,
     /// The capacity last allocated among them.
     pub(crate) shared: Option<f64>,
-    /// Position of the first flow that may read while flows read in turn, and of the first after.
+    /// While flows read in turn: position of the first flow of this turn, and of the first flow of
+    /// the next.
     pub(crate) turn: u32,
     pub(crate) next_turn: u32,
     /// When the turn ends; never while all read.
@@ -99,6 +100,13 @@ impl Ue {
             changed |= self.bypass.report(now, &beside);
         }
         changed
+    }
+
+    /// Gives back its share of `cell`, and resets the loops, which hold for that cell alone.
+    pub(crate) fn leave(&mut self, cell: &mut Cell) {
+        self.claim = cell.claim(self.claim, false, false, None);
+        (self.slack, self.bypass) = (Slack::NONE, Bypass::NONE);
+        self.radio.other_cell = true;
     }
 
     /// Settles the UE's claim on its cell. Returns its capacity in bytes per second; none while
@@ -163,6 +171,9 @@ pub(crate) struct Stale {
 pub(crate) struct Radio {
     /// A report has arrived and is not forgotten.
     pub(crate) known: bool,
+    /// The UE has left the cell that made the last report. The next report replaces it, whatever
+    /// the clock of its cell.
+    other_cell: bool,
     /// Bytes per second of the whole cell.
     pub(crate) whole: f64,
     mcs: Option<u8>,
@@ -180,6 +191,7 @@ pub(crate) struct Radio {
 impl Radio {
     const UNKNOWN: Self = Self {
         known: false,
+        other_cell: false,
         whole: 0.0,
         mcs: None,
         expected: Expected { own: 0.0, free: 0.0, active_ues: 0 },
@@ -200,15 +212,17 @@ impl Radio {
         if let Some(field) = capacity::absurd(report) {
             return Err(Refused::Absurd(field));
         }
-        if self.known && report.at <= self.made {
+        let goes_on = self.known && !self.other_cell;
+        if goes_on && report.at <= self.made {
             return Err(Refused::Late);
         }
         // Retransmissions have reserved schemes; the scheme of the last new block then applies.
         let at = |mcs| capacity::whole_cell(report, mcs).map(|whole| (mcs, whole));
-        let (mcs, whole) = at(report.mcs).or_else(|| at(self.mcs)).ok_or(Refused::Absurd("mcs"))?;
+        let last = self.mcs.filter(|_| !self.other_cell);
+        let (mcs, whole) = at(report.mcs).or_else(|| at(last)).ok_or(Refused::Absurd("mcs"))?;
         let period = f64::from(report.slots) * report.slot.as_secs_f64();
         let smoothing = rules.smoothing.as_secs_f64();
-        let new = if self.known { period / (period + smoothing) } else { 1.0 };
+        let new = if goes_on { period / (period + smoothing) } else { 1.0 };
         let average = |old: &mut f64, value: f64| *old += new * (value - *old);
         // A cell that offered nothing shows nothing about its users.
         if report.offered > 0 {
@@ -225,7 +239,7 @@ impl Radio {
             let weight = if self.interval > 0.0 { NEW_INTERVAL } else { 1.0 };
             self.interval += weight * (gap.as_secs_f64() - self.interval);
         }
-        (self.known, self.whole, self.mcs) = (true, whole, mcs);
+        (self.known, self.other_cell, self.whole, self.mcs) = (true, false, whole, mcs);
         (self.made, self.arrived, self.stale) = (report.at, now, None);
         Ok(())
     }
@@ -245,14 +259,14 @@ impl Radio {
     }
 }
 
-/// Measures what arrives at the UE. Less than before bounds nothing where the applications had no
-/// more to send, as in BBR's samples that they limited (draft-ietf-ccwg-bbr): such a measurement
-/// raises the estimate or is left out.
+/// Measures the delivery to the UE. A lower rate is no bound if the applications had no more to
+/// send (as with the samples that BBR marks application-limited, draft-ietf-ccwg-bbr): such a
+/// measurement raises the estimate or is left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     since: Option<Instant>,
     bytes: u64,
-    /// A flow wanted more than its window in this measurement, and none that did has stopped.
+    /// During this measurement a flow wanted more than its window, and no such flow has stopped.
     full: bool,
     cut: bool,
     /// Bytes per second of the last two measurements.
@@ -262,8 +276,8 @@ pub(crate) struct Delivery {
 impl Delivery {
     const NONE: Self = Self { since: None, bytes: 0, full: false, cut: false, rates: [None; 2] };
 
-    /// Counts what a flow that is `hungry` for more, or not, has delivered; true when the estimate
-    /// may have changed.
+    /// Counts `bytes` delivered by a flow; `hungry` means that it wants more than its window. True
+    /// if the estimate may have changed.
     pub(crate) fn add(&mut self, now: Instant, bytes: u64, hungry: bool) -> bool {
         let since = *self.since.get_or_insert(now);
         self.bytes = self.bytes.saturating_add(bytes);
@@ -281,12 +295,12 @@ impl Delivery {
         counts
     }
 
-    /// No flow wants more than its window from now on.
+    /// From now on no flow wants more than its window.
     pub(crate) const fn cut(&mut self) {
         self.cut = true;
     }
 
-    /// The better of the last two measurements; none before the first, and none when they are zero.
+    /// The higher of the last two measurements; none before the first, and none when both are zero.
     fn rate(&self) -> Option<f64> {
         let rate = self.rates[0]?.max(self.rates[1].unwrap_or(0.0));
         Some(rate).filter(|&rate| rate > 0.0)

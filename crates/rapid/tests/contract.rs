@@ -1,10 +1,10 @@
-//! What the machine promises about odd input, old reports, silence and too many flows.
+//! The machine's promises about odd input, old reports, silence and too many flows.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{
-    Category, CellId, Control, ControlConfig, FlowId, NoneConfig, Opening, Refused, Sample, UeId,
-    Windows,
+    Category, CellId, Control, ControlConfig, FlowId, Load, NoneConfig, Opening, Refused, Sample,
+    UeId, Windows,
 };
 
 const MSS: u64 = 1440;
@@ -17,8 +17,8 @@ const fn ms(n: u64) -> Option<Duration> {
     Some(Duration::from_millis(n))
 }
 
-/// A report made at `made` about a cell of `capacity` bytes in each slot of 1 ms, of which the UE
-/// used `blocks` and nobody else any.
+/// A report made at `made` about a cell of `capacity` bytes in each slot of 1 ms. The UE used
+/// `blocks`; no other UE used any.
 fn report(made: u64, capacity: u64, blocks: u64) -> RanReport {
     RanReport {
         at: at(made),
@@ -60,7 +60,7 @@ fn pass(control: &mut Control, until: Instant) {
     }
 }
 
-/// `bytes` come and leave in a round trip of 10 ms on the wires and `radio` over the radio.
+/// `bytes` arrive and leave in a round trip of 10 ms on the wired leg and `radio` on the radio leg.
 fn sample(bytes: u64, radio: Option<Duration>) -> Sample {
     Sample {
         arrived: bytes,
@@ -186,7 +186,7 @@ fn an_old_report_holds_then_decays_towards_delivery_and_is_forgotten() {
     let (mut control, _, ue) = one_ue();
     let flow = control.open(at(0), ue, &OPENING).expect("known");
     let mut made = 0;
-    // 20 Mbit/s by the reports, half of it delivered.
+    // The reports show 20 Mbit/s; half of it is delivered.
     let mut run = |control: &mut Control, from: u64, to: u64, reports: bool| {
         for t in (from..to).step_by(10) {
             pass(control, at(t));
@@ -235,7 +235,8 @@ fn a_greedy_flow_follows_the_decay_and_the_first_good_report() {
         windows.push(control.view(flow).expect("open"));
     }
     let of = |t: usize| windows[t / 10].windows.server / MSS;
-    // It arrives at half of what it may: slow, with 1.2 times that and a segment.
+    // It arrives at half of its window's rate: it is slow and gets 1.2 times its demand and a
+    // segment.
     assert!((12..=13).contains(&of(990)), "{}", of(990));
     // Without reports 1.25 times the delivery is the bound.
     assert!((11..=13).contains(&of(2400)), "{}", of(2400));
@@ -258,8 +259,8 @@ fn without_any_report_the_capacity_grows_with_delivery() {
     assert!((125_000..=160_000).contains(&window), "{window}");
 }
 
-/// What a download has shown of the radio holds while the UE's applications send little, and while
-/// they send nothing; another download begins with it. A download that gets less does lower it.
+/// A download has measured the radio. Its measurement still holds while the UE's applications send
+/// little or nothing, and the next download begins with it. A download that gets less lowers it.
 #[test]
 fn without_any_report_an_application_that_sends_little_does_not_lower_the_capacity() {
     let (mut control, _, ue) = one_ue();
@@ -269,7 +270,7 @@ fn without_any_report_an_application_that_sends_little_does_not_lower_the_capaci
         for t in times.clone().step_by(10).skip(1).step_by(each) {
             pass(&mut control, at(t));
             let may = server(&control, flow);
-            // The application of a chat has no more, and what the radio does not take waits.
+            // The chat's application has no more to send; data beyond the radio's capacity waits.
             let held = each == 1 && may > most;
             let data = Sample { held, ..sample(may.min(most), ms(10)) };
             control.on_sample(at(t), flow, &data).expect("open");
@@ -287,7 +288,7 @@ fn without_any_report_an_application_that_sends_little_does_not_lower_the_capaci
     assert!((12_500..=16_000).contains(&less), "{less}");
 }
 
-/// What 50 flows with a byte now and then deliver is no sign of a small capacity.
+/// 50 flows that send a byte now and then do not show that the capacity is small.
 #[test]
 fn without_any_report_flows_with_little_to_say_all_read() {
     let (mut control, _, ue) = one_ue();
@@ -302,8 +303,8 @@ fn without_any_report_flows_with_little_to_say_all_read() {
     }
 }
 
-/// Equation 8 compares what arrived with what the window allowed: a server that the proxy had no
-/// room for could not send it.
+/// Equation 8 compares the arrivals with the window. If the proxy had no room, the server could not
+/// send a whole window.
 #[test]
 fn a_flow_that_the_proxy_has_no_room_for_is_not_slow() {
     let (mut control, _, ue) = one_ue();
@@ -312,7 +313,7 @@ fn a_flow_that_the_proxy_has_no_room_for_is_not_slow() {
         pass(&mut control, at(t));
         control.on_report(at(t), ue, &report(t + 1, 2880, 2880)).expect("sane");
         let may = server(&control, held);
-        // From 200 to 400 ms the radio stands still, and all that has come waits in the proxy.
+        // From 200 to 400 ms the radio stands still, and all data waits in the proxy.
         let waits = (200..400).contains(&t);
         let arrived = if waits || t == 400 { 0 } else { may };
         let data = Sample { held: waits, ..sample(arrived, ms(10)) };
@@ -326,8 +327,8 @@ fn a_flow_that_the_proxy_has_no_room_for_is_not_slow() {
     }
 }
 
-/// The same where nothing comes, so that there is no sample either: the proxy says at once that it
-/// has no room.
+/// The same if nothing arrives and so no sample is made: the proxy reports at once that it has no
+/// room.
 #[test]
 fn a_server_that_may_not_send_is_not_found_slow_for_its_silence() {
     let (mut control, _, ue) = one_ue();
@@ -423,6 +424,55 @@ fn a_ue_that_goes_leaves_its_share_to_the_others() {
         control.on_report(at(t), second, &report(t, 1440, 720)).expect("sane");
     }
     assert_eq!(server(&control, flows[1]), 10 * MSS);
+}
+
+#[test]
+fn a_ue_that_moves_counts_in_the_new_cell_at_once_and_leaves_the_old() {
+    let (mut control, old, ue) = one_ue();
+    let new = control.add_cell();
+    let resident = control.add_ue(at(0), new).expect("the cell exists");
+    let [mover, other] = [ue, resident].map(|ue| {
+        control.on_report(at(100), ue, &report(100, 14_400, 0)).expect("sane");
+        control.open(at(100), ue, &OPENING).expect("known")
+    });
+    assert_eq!([mover, other].map(|flow| server(&control, flow)), [100 * MSS; 2]);
+    control.move_ue(at(101), ue, new).expect("both are known");
+    let within = |control: &Control| {
+        let load = control.load(new);
+        assert!(load.rates <= 1.0 + load.floors && load.rates > 0.99, "{load:?}");
+        load
+    };
+    // The resident has all of the new cell, so the mover begins with its floor.
+    assert!(within(&control).floors > 0.0);
+    assert_eq!(control.load(old), Load::default());
+    assert!(server(&control, mover) < 5 * MSS && control.ue(mover) == Some(ue));
+    // The new cell's clock is behind that of the old cell.
+    control.on_report(at(102), resident, &report(102, 14_400, 14_400)).expect("sane");
+    control.on_report(at(103), ue, &report(3, 14_400, 0)).expect("of another cell");
+    within(&control);
+    assert_eq!([mover, other].map(|flow| server(&control, flow)), [50 * MSS; 2]);
+    assert_eq!(control.on_report(at(104), ue, &report(2, 14_400, 0)), Err(Refused::Late));
+    assert_eq!(control.move_ue(at(105), ue, new), Ok(()), "it is there already");
+    let (mut larger, ..) = one_ue();
+    larger.add_cell();
+    let unknown = larger.add_cell();
+    assert_eq!(control.move_ue(at(105), ue, unknown), Err(Refused::UnknownCell));
+    control.remove_ue(at(106), ue).expect("known");
+    assert_eq!(control.move_ue(at(107), ue, old), Err(Refused::UnknownUe));
+}
+
+#[test]
+fn after_a_move_the_radio_legs_window_follows_the_new_round_trip() {
+    let (mut control, _, ue) = one_ue();
+    let new = control.add_cell();
+    control.on_report(at(1), ue, &report(1, 1_440, 0)).expect("sane");
+    let flow = control.open(at(1), ue, &OPENING).expect("known");
+    let radio = |control: &Control| control.view(flow).expect("open").windows.radio;
+    assert_eq!(radio(&control), 10 * MSS);
+    control.move_ue(at(2), ue, new).expect("known");
+    control.on_report(at(3), ue, &report(3, 1_440, 0)).expect("sane");
+    control.on_sample(at(12), flow, &sample(10 * MSS, ms(80))).expect("open");
+    assert_eq!(radio(&control), 80 * MSS, "longer than any round trip of the old cell");
 }
 
 #[test]

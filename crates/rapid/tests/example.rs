@@ -58,7 +58,7 @@ fn run(config: &ControlConfig) -> [f64; 2] {
         }
         now += RTT;
         control.on_timer(now);
-        // What each sends in a round trip; the radio carries no more than its capacity.
+        // The bytes that each sends in a round trip; the radio carries no more than its capacity.
         let wanted = senders.each_ref().map(|s| {
             let whole = s.cwnd.min(s.limit).min(s.window) / MSS * MSS;
             whole.min(s.radio) as f64
@@ -108,7 +108,7 @@ fn the_sound_rules_give_the_greedy_sender_all_of_it() {
     assert!(cubic >= 0.95 * (15.0 - small), "{cubic} of {}", 15.0 - small);
 }
 
-/// With exactly its demand as its window the small sender seems fast in every other period, and the
+/// If its window is exactly its demand, the small sender seems fast in every other period, and the
 /// greedy one gets half again.
 #[test]
 fn the_printed_rules_give_back_only_a_part_of_it() {

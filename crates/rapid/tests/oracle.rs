@@ -1,5 +1,5 @@
-//! The rules without loops a second time, as plainly as they can be written, against the machine:
-//! any order of events gives the same windows.
+//! Compares the machine with a second, plain form of the rules without loops: any order of events
+//! gives the same windows.
 
 mod naive;
 
@@ -37,7 +37,7 @@ impl Pair {
         self.now = until;
     }
 
-    /// Silence on all flows, with reports of room for all, so that none waits for its turn.
+    /// All flows are silent; the reports show room for all, so no flow waits for its turn.
     fn silence(&mut self, steps: u32) {
         for _ in 0..steps {
             self.pass(Duration::from_millis(20));
@@ -108,7 +108,7 @@ impl Pair {
         }
     }
 
-    /// Reports never stop for long here: the rule for that has its own tests.
+    /// Here reports never stop for long; the rule for that has its own tests.
     fn keep_fresh(&mut self) {
         for ue in 0..UES {
             let age = self.control.report_age(self.now, self.ues[ue]);

@@ -1,4 +1,4 @@
-//! What holds under every control, in any order of events with any content.
+//! Properties of every control, for any order of events with any content.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -14,6 +14,7 @@ const MSS: u64 = 1000;
 enum Event {
     AddUe,
     RemoveUe(usize),
+    MoveUe(usize),
     Open(usize, Opening),
     Close(usize),
     Sample(usize, Sample),
@@ -115,6 +116,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => Just(Event::AddUe),
         1 => index.clone().prop_map(Event::RemoveUe),
+        2 => index.clone().prop_map(Event::MoveUe),
         4 => (index.clone(), opening).prop_map(|(i, o)| Event::Open(i, o)),
         2 => index.clone().prop_map(Event::Close),
         20 => (index.clone(), sample).prop_map(|(i, s)| Event::Sample(i, s)),
@@ -149,6 +151,9 @@ impl Run {
             }
             Event::RemoveUe(i) => {
                 let _ = control.remove_ue(now, ues[i % ues.len()]);
+            }
+            Event::MoveUe(i) => {
+                let _ = control.move_ue(now, ues[i % ues.len()], self.cells[i / 8 % 2]);
             }
             Event::Open(i, opening) => {
                 flows.extend(control.open(now, ues[i % ues.len()], opening));
@@ -216,7 +221,8 @@ proptest! {
             run.handle(now, event);
             check(&run, config);
             twin.handle(now, event);
-            // Each change is told once, to both in the same order, and is what a view shows.
+            // The control and its twin return each change once, in the same order, and a view shows
+            // the same windows.
             while let Some((flow, windows)) = run.control.poll_change() {
                 prop_assert_eq!(twin.control.poll_change(), Some((flow, windows)));
                 prop_assert_eq!(run.control.view(flow).map(|v| v.windows), Some(windows));

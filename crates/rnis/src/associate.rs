@@ -1,4 +1,4 @@
-//! How GS MEC 012 names a UE.
+//! GS MEC 012's identifiers of a UE.
 
 use justfull_net::Prefix;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Where notifications may be sent: a subscriber names the address, and the service asks there with
-//! its own rights and from its own place in the network.
+//! The allowed addresses of notifications. A subscriber chooses an address, but the service
+//! connects to it with its own rights and from its own place in the network.
 
 use axum::http::Uri;
 use justfull_net::Prefix;
@@ -9,8 +9,8 @@ use ureq::config::Config;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// Networks to which nothing is sent, each with what it is: RFC 6890, and where clouds tell a
-/// machine its secrets.
+/// Networks that get no notifications, each with its use: RFC 6890, and the address where clouds
+/// give a machine its secrets.
 const CLOSED: [(&str, u8, &str); 14] = [
     ("0.0.0.0", 8, "this host's"),
     ("127.0.0.0", 8, "a loopback address"),
@@ -28,20 +28,20 @@ const CLOSED: [(&str, u8, &str); 14] = [
     ("ff00::", 8, "a group's address"),
 ];
 
-/// Where notifications may be sent: to other hosts, and to the networks that are allowed besides.
+/// The allowed addresses of notifications: other hosts, and `allowed` networks.
 #[derive(Clone, Debug, Default)]
 pub struct Callbacks {
     allowed: Vec<Prefix>,
 }
 
 impl Callbacks {
-    /// Also to `allowed`, whatever it is.
+    /// Allows `allowed` too, whatever it is.
     #[must_use]
     pub const fn allowing(allowed: Vec<Prefix>) -> Self {
         Self { allowed }
     }
 
-    /// Why nothing is sent to `address`; none if it may be.
+    /// Why `address` gets no notifications; none if it may get them.
     fn why_not(&self, address: IpAddr) -> Option<&'static str> {
         faces(address).find_map(|face| {
             let is_in = |network: IpAddr, bits: u8| {
@@ -56,8 +56,8 @@ impl Callbacks {
         })
     }
 
-    /// Looks up the host of `callback`, and says why nothing is sent there; none if it may be, and
-    /// if the host is not known now: each notification looks again.
+    /// Looks up the host of `callback`. Returns why it gets no notifications; none if it may get
+    /// them, or if the host is unknown now, since each notification looks again.
     pub(crate) fn refusal(&self, callback: &str) -> Option<String> {
         let uri: Uri = callback.parse().ok()?;
         let authority = uri.authority()?;
@@ -74,8 +74,8 @@ impl Callbacks {
     }
 }
 
-/// An address, and the IPv4 addresses that one of IPv6 stands for: mapped and compatible ones (RFC
-/// 4291), those behind NAT64 (RFC 6052, RFC 8215) and 6to4 (RFC 3056).
+/// An address, and the IPv4 addresses that an IPv6 address stands for: mapped and compatible ones
+/// (RFC 4291), those behind NAT64 (RFC 6052, RFC 8215) and 6to4 (RFC 3056).
 fn faces(address: IpAddr) -> impl Iterator<Item = IpAddr> {
     let inner = match address {
         IpAddr::V4(_) => None,
@@ -92,7 +92,7 @@ fn inner(v6: Ipv6Addr) -> Option<Ipv4Addr> {
             .unwrap_or(Ipv4Addr::LOCALHOST)
     };
     match v6.segments() {
-        // `::` and `::1` are none of IPv4's.
+        // `::` and `::1` stand for no IPv4 address.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
         [0, 0, 0, 0, 0, 0 | 0xffff, _, _] | [0x64, 0xff9b, 0, 0, 0, 0, _, _] => Some(at(12)),
         [0x64, 0xff9b, 1, ..] => Some(at(12)),
@@ -101,8 +101,8 @@ fn inner(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Finds the addresses of receivers, each time that a notification is sent, but no closed one: a
-/// name may have meant another address when it was given.
+/// Looks up the addresses of receivers for each notification, and leaves out closed ones: a name
+/// may have another address than at the subscription.
 #[derive(Debug)]
 pub(crate) struct Open(pub(crate) Callbacks);
 

@@ -1,4 +1,4 @@
-//! A client of HTTP that waits for nobody long.
+//! A client of HTTP that waits for a bounded time.
 
 use crate::callback::{Callbacks, Open};
 use justfull_trace::input::{SETTINGS_LIMIT, read_capped};
@@ -16,13 +16,13 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Body, Error};
 
-/// Longest answer that a service gives and a client reads: 65 536 UEs of two addresses have 22 MB.
+/// Longest answer that a service sends and a client reads: 65 536 UEs of two addresses have 22 MB.
 pub(crate) const LONGEST_ANSWER: usize = 32 << 20;
 /// How long an open connection may wait for its next request: less than a server keeps it.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// A client that trusts the certificates of `ca`, a file of PEM, and gives each request `patience`.
-/// It follows no redirect: what is sent to one server is for that server.
+/// It follows no redirect: a request, which may carry secrets, is for one server only.
 ///
 /// # Errors
 /// The file cannot be read or has no certificate.
@@ -30,7 +30,7 @@ pub fn agent(ca: Option<&Path>, patience: Duration) -> io::Result<Agent> {
     Ok(config(ca, patience)?.into())
 }
 
-/// As [`agent`], for notifications, which go only where `callbacks` says.
+/// Like [`agent`], for notifications, which go only to the addresses that `callbacks` allows.
 pub(crate) fn notifier(
     ca: Option<&Path>,
     patience: Duration,
@@ -70,7 +70,7 @@ fn config(ca: Option<&Path>, patience: Duration) -> io::Result<Config> {
 pub fn tls_client(ca: &Path) -> io::Result<Arc<ClientConfig>> {
     let trusted = certificates(&read_capped(ca, SETTINGS_LIMIT)?)?;
     let mut roots = RootCertStore::empty();
-    // As for HTTPS: one of a system's collection that cannot be used vouches for nobody.
+    // As for HTTPS: an unusable certificate in a system's collection is left out.
     roots.add_parsable_certificates(trusted.iter().map(|one| CertificateDer::from(one.der())));
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -69,7 +69,7 @@ pub fn document() -> String {
     format!("{text}\n")
 }
 
-/// Every type with those that it is made of.
+/// Every type, and the types of its fields.
 fn components() -> utoipa::openapi::Components {
     let mut schemas: Vec<(String, RefOr<Schema>)> = Vec::new();
     add::<RabInfo>(&mut schemas);
@@ -122,7 +122,7 @@ fn schema(form: Form) -> RefOr<Schema> {
     }
 }
 
-/// An operation that refuses what is wrong and whom it does not know.
+/// An operation that refuses malformed requests and unknown users.
 fn operation(id: &str, summary: &str, parameters: &[Parameter]) -> OperationBuilder {
     let mut operation = OperationBuilder::new()
         .operation_id(Some(id))
@@ -203,7 +203,7 @@ fn numbered(id: &str, summary: &str) -> OperationBuilder {
         .response("404", problem("There is no such subscription"))
 }
 
-/// With a subscription in its body.
+/// Adds a subscription as the body.
 fn posting(operation: OperationBuilder) -> OperationBuilder {
     let body = RequestBodyBuilder::new()
         .required(Some(Required::True))

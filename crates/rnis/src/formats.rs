@@ -1,5 +1,6 @@
-//! What others send: notifications and answers of this service, the text that R22's authors send
-//! over AMQP, and srsRAN's metrics. All of it is from the network: nothing of it is trusted.
+//! Formats of messages from other programs: notifications and answers of this service, the text of
+//! R22's authors over AMQP, and srsRAN's metrics. All of it comes from the network and is not
+//! trusted.
 
 mod flexran;
 mod notification;

@@ -1,9 +1,9 @@
-//! Reports of the radio, and the service that tells others of them: ETSI's Radio Network
-//! Information Service (GS MEC 012 V2.1.1) with an extension that has what RAPID needs (R22 section
-//! 3.1): blocks, modulation and coding scheme, transport blocks and backlog of each UE.
+//! Reports of the radio, and a service that distributes them: ETSI's Radio Network Information
+//! Service (GS MEC 012 V2.1.1) with an extension for RAPID (R22 section 3.1): blocks, modulation
+//! and coding scheme, transport blocks and backlog of each UE.
 //!
 //! A feed gives its [`Report`]s to a [`Service`]; [`serve`] answers queries about them and sends
-//! them to those who have subscribed. UEs are known by their addresses.
+//! them to subscribers. UEs are identified by their addresses.
 
 #![forbid(unsafe_code)]
 

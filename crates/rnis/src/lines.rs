@@ -8,17 +8,17 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// Longest line; what is longer is no report.
+/// Longest line; a longer one is no report.
 const LONGEST_LINE: usize = 16 * 1024;
-/// How often a file is looked at for more.
+/// Time between two checks whether a file has grown.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What comes of a source.
+/// Input from a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
-    /// A line, read.
+    /// A complete line, parsed.
     Report(Result<Report, String>),
-    /// What was there has been read for now.
+    /// All present input has been read.
     Pause,
 }
 
@@ -36,11 +36,10 @@ pub fn open_lines(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(pipe).open(path)
 }
 
-/// Gives `take` what `source` brings until that returns false, or, unless it is to `follow`, until
-/// its end.
+/// Gives `take` the lines of `source` until it returns false, or, without `follow`, until the end.
 ///
 /// # Errors
-/// It can be read no further.
+/// It cannot be read any more.
 pub fn read_lines(
     mut source: impl Read,
     follow: bool,
@@ -70,14 +69,14 @@ pub fn read_lines(
     }
 }
 
-/// Cuts what is read into lines.
+/// Splits input into lines.
 #[derive(Debug, Default)]
 struct Lines {
     part: Vec<u8>,
 }
 
 impl Lines {
-    /// Gives each whole line to `take` until that says false, which it returns.
+    /// Gives each complete line to `take` until that returns false; returns the last result.
     fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
@@ -93,7 +92,7 @@ impl Lines {
         true
     }
 
-    /// What is too long stays too long, and is then refused as a whole.
+    /// A line that is too long keeps its excess length, and is then refused as a whole.
     fn add(&mut self, bytes: &[u8]) {
         let room = (LONGEST_LINE + 1).saturating_sub(self.part.len());
         self.part.extend_from_slice(&bytes[..bytes.len().min(room)]);

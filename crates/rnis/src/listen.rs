@@ -1,5 +1,5 @@
-//! A server of HTTP/1.1 whose clients cannot hold it: a thread with tokio's and hyper's limits, a
-//! time in which an answer must be read, and for each client a share of places and bytes.
+//! A server of HTTP/1.1 that clients cannot block: a thread with tokio's and hyper's limits, a time
+//! limit for reading an answer, and for each client a share of connections and bytes.
 
 use crate::client::LONGEST_ANSWER;
 use crate::share::{Held, Open, Places, Reader};
@@ -30,14 +30,14 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
-/// For a request's head, for a handshake, and for a request as a whole.
+/// Time limit for a request's head, for a handshake, and for a whole request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Names that are looked up at a time.
+/// Most names that are looked up at a time.
 const LOOKUPS: usize = 16;
-/// Bytes of a request's head, and of what is read ahead.
+/// Bytes of a request's head, and bytes read ahead.
 const BUFFER: usize = 16 * 1024;
 
-/// What a server of HTTPS shows.
+/// The certificates of an HTTPS server.
 #[derive(Clone, Debug)]
 pub struct Tls(Arc<ServerConfig>);
 
@@ -71,12 +71,12 @@ impl Tls {
     }
 }
 
-/// Which file of a server of HTTPS is wrong, and why.
+/// The wrong file of an HTTPS server, and why it is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsError {
-    /// That of the certificates.
+    /// The file of the certificates.
     Certificates(String),
-    /// That of the key, which may be another certificate's.
+    /// The file of the key, which may belong to another certificate.
     Key(String),
 }
 
@@ -100,15 +100,15 @@ impl Drop for Listening {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It ends at once; that it panicked has been said.
+            // It ends at once; a panic has been printed already.
             let _ended = thread.join();
         }
     }
 }
 
-/// Serves `router` at `address`, to at most `connections` at a time: half of them for one client,
-/// and a new one takes the place of the one that has been silent longest. A request that takes
-/// longer than 5 s is answered with 408, and a client that does not read its answer is let go.
+/// Serves `router` at `address`, with at most `connections` at a time, and half of them for one
+/// client. A new one replaces the one that has been silent longest. A request that takes longer
+/// than 5 s is answered with 408, and a client that does not read its answer is disconnected.
 ///
 /// # Errors
 /// The address cannot be bound, or the thread cannot be started.
@@ -136,14 +136,14 @@ pub fn listen(
                 _stopped = stopped => {}
             }
         });
-        // Whoever still looks a name up is not waited for.
+        // A name that is still being looked up delays nothing.
         runtime.shutdown_background();
     };
     let thread = thread::Builder::new().name("http".into()).spawn(work)?;
     Ok(Listening { address, stop: Some(stop), thread: Some(thread) })
 }
 
-/// Answers a request in time, with a body that counts as its client's until it has been sent.
+/// Answers a request in time. The body counts as its client's until it has been sent.
 async fn patient(request: Request, next: Next) -> Response {
     let open = request.extensions().get::<Open>().cloned();
     let answer = tokio::time::timeout(PATIENCE, next.run(request)).await;
@@ -168,7 +168,7 @@ async fn accept(
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(_) => {
-                // No descriptors, perhaps: they come back.
+                // Perhaps no descriptor is free; one will be.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             }
@@ -176,7 +176,7 @@ async fn accept(
         let (tls, router) = (tls.clone(), router.clone());
         places.enter(client(from.ip()), |open| {
             tokio::spawn(async move {
-                // Whatever ends a connection is its client's.
+                // The end of a connection, whatever its reason, concerns only its client.
                 let _ended = connection(stream, tls, router, &open).await;
                 open.leave();
             })

@@ -1,5 +1,5 @@
-//! Notifications: a queue and a thread for each subscription, so that a receiver that is slow or
-//! gone delays no other, and no query.
+//! Notifications: a queue and a thread for each subscription, so that a slow or dead receiver
+//! delays no other receiver and no query.
 
 use crate::report::Report;
 use crate::types::{
@@ -14,17 +14,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 use ureq::Agent;
 
-/// What waits for a receiver; when more comes the oldest is dropped.
+/// Most items that wait for a receiver; beyond this the oldest is dropped.
 const WAITING: usize = 16_384;
 /// Reports in one notification.
 const REPORTS: usize = 1_000;
-/// How often a thread without work looks at the clock.
+/// Time after which an idle thread checks its timers.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long before its end a subscription's owner is told of it, at most; and at most half of the
-/// time that it had.
+/// Longest time between the warning to a subscription's owner and its end; it is at most half of
+/// the subscription's time.
 const WARNING: u32 = 30;
 
-/// What a receiver is to be told.
+/// An item for a receiver.
 #[derive(Debug)]
 pub(crate) enum Item {
     Report(Report),
@@ -38,12 +38,12 @@ struct Mail {
     link: String,
     period: Duration,
     deadline: TimeStamp,
-    /// When to tell that it ends; none once that is done.
+    /// When to send the warning of its end; none once it is sent.
     warn_at: Option<TimeStamp>,
     over: bool,
 }
 
-/// What waits for one receiver.
+/// The items that wait for one receiver.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     mail: Mutex<Mail>,
@@ -79,7 +79,7 @@ impl Mailbox {
         self.changed.notify_one();
     }
 
-    /// The subscription is now as it is `written`.
+    /// Replaces the subscription by `written`.
     pub(crate) fn change(&self, written: &WrittenSubscription) {
         let mut mail = self.lock();
         mail.callback = written.callback().to_owned();
@@ -97,7 +97,7 @@ impl Mailbox {
         self.changed.notify_one();
     }
 
-    /// Waits until there is something to send not before `not_before`; none when all is over.
+    /// Waits for something to send, at least until `not_before`; none at the end.
     fn next(&self, not_before: Instant) -> Option<(String, Vec<String>)> {
         let mut mail = self.lock();
         loop {
@@ -105,7 +105,7 @@ impl Mailbox {
                 return None;
             }
             let time = TimeStamp::now();
-            // Though it be late: who was not told would wait for more.
+            // Sent even if it is late: without it the owner would expect more notifications.
             if let Some(text) = mail.warning(time) {
                 return Some((mail.callback.clone(), vec![text]));
             }
@@ -134,7 +134,7 @@ impl Mail {
         .ok()
     }
 
-    /// All that waits: each text, and the reports together.
+    /// All waiting items: each text, and the reports in one.
     fn take(&mut self, time_stamp: TimeStamp) -> Vec<String> {
         let (mut texts, mut reports) = (Vec::new(), Vec::new());
         let flush = |reports: &mut Vec<_>, texts: &mut Vec<String>| {
@@ -161,7 +161,7 @@ impl Mail {
     }
 }
 
-/// Starts the thread of a mailbox, which ends with the subscription, and then calls `ended`.
+/// Starts the thread of a mailbox. It ends with the subscription, and then calls `ended`.
 pub(crate) fn start(
     mailbox: Arc<Mailbox>,
     agent: Agent,
@@ -173,7 +173,7 @@ pub(crate) fn start(
             not_before = clock::now() + mailbox.lock().period;
             for text in texts {
                 let sent = agent.post(&callback).content_type("application/json").send(text);
-                // Its answer matters to nobody; what it did not get is lost.
+                // The answer has no effect; a notification that fails is lost.
                 let _answer = crate::bounded(sent);
             }
         }

@@ -1,4 +1,4 @@
-//! The parameters of queries, and what is wrong with a request.
+//! The parameters of queries, and the errors of requests.
 
 use crate::client::LONGEST_ANSWER;
 use crate::types::ProblemDetails;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// What a parameter may be.
+/// The form of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Text,
@@ -81,7 +81,7 @@ pub(crate) const S1_BEARER_INFO: &[Parameter] = &[
     optional("erab_id", Form::Numbers, "Only bearers of these numbers."),
 ];
 
-/// Of `layer2_meas` (GS MEC 012 section 7.5a); selection by what was measured is not served.
+/// Of `layer2_meas` (GS MEC 012 section 7.5a); selection by kind of measurement is not supported.
 pub(crate) const LAYER2_MEAS: &[Parameter] = &[APPLICATION, CELLS, IPV4, IPV6, NATED, TEID];
 
 /// Of the extension's reports.
@@ -96,8 +96,8 @@ pub(crate) const SUBSCRIPTIONS: &[Parameter] =
 pub(crate) struct Asked(Vec<(&'static str, String)>);
 
 impl Asked {
-    /// Checks `pairs`; unknown parameters are passed over. Lists may be several parameters or one
-    /// with commas.
+    /// Checks `pairs`; unknown parameters are ignored. A list may be several parameters or one with
+    /// commas.
     pub(crate) fn parse(known: &[Parameter], pairs: &[(String, String)]) -> Result<Self, Problem> {
         let mut asked = Self::default();
         for (name, value) in pairs {
@@ -142,13 +142,13 @@ impl Asked {
         self.0.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether `value` is asked for: no value of the parameter was given, or this one was.
+    /// True if the request selects `value`: it gives no value for this parameter, or this one.
     pub(crate) fn admits(&self, name: &str, value: impl ToString) -> bool {
         let value = value.to_string();
         !self.has(name) || self.values(name).any(|asked| asked == value)
     }
 
-    /// Whether a UE with these addresses is asked for.
+    /// True if the request selects a UE with these addresses.
     pub(crate) fn admits_ue(&self, ue: &[Prefix]) -> bool {
         let unknown = ["nated_ip_address", "gtp_teid", "temp_ue_id"];
         let mut asked = ["ue_ipv4_address", "ue_ipv6_address"]
@@ -202,7 +202,7 @@ impl IntoResponse for Problem {
 /// An answer of JSON, if it is no longer than a client reads.
 pub(crate) fn written(status: StatusCode, value: &impl Serialize) -> Response {
     let mut text = Text(Vec::new());
-    // The types that are answered with can always be written, so it is their length.
+    // The types of answers can always be written, so an error is due to the length.
     match serde_json::to_writer(&mut text, value) {
         Ok(()) => (status, [(header::CONTENT_TYPE, "application/json")], text.0).into_response(),
         Err(_) => {
@@ -213,7 +213,7 @@ pub(crate) fn written(status: StatusCode, value: &impl Serialize) -> Response {
     }
 }
 
-/// A text that is no longer than an answer may be.
+/// A text of bounded length.
 struct Text(Vec<u8>);
 
 impl io::Write for Text {

@@ -1,4 +1,4 @@
-//! A report about one UE, and the object of JSON that it is written as.
+//! A report about one UE, and its form in JSON.
 
 use crate::associate::AssociateId;
 use justfull_base::feedback::{CellKind, RanReport};
@@ -13,13 +13,13 @@ pub const MOST_ADDRESSES: usize = 16;
 /// One report about one UE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Its addresses or prefixes, 1 to [`MOST_ADDRESSES`]; the first names it.
+    /// Its addresses or prefixes, 1 to [`MOST_ADDRESSES`]; the first identifies it.
     pub ue: Vec<Prefix>,
-    /// What the cell says of it.
+    /// The cell's report about it.
     pub ran: RanReport,
 }
 
-/// A UE as a line of JSON names it.
+/// A UE in a line of JSON.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Named {
@@ -115,7 +115,7 @@ impl Report {
     /// Reads one report from JSON.
     ///
     /// # Errors
-    /// What of it is no report.
+    /// The wrong part of the text.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
         let written: WrittenReport = serde_json::from_slice(text).map_err(|e| e.to_string())?;
         written.try_into()

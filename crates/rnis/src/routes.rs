@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// Connections at a time.
 const CONNECTIONS: usize = 256;
-/// How long the name of a receiver may be looked up.
+/// Longest time to look up the name of a receiver.
 const NAMES: Duration = Duration::from_secs(1);
 /// Longest body of a request.
 const LONGEST_BODY: usize = 256 * 1024;
@@ -77,7 +77,7 @@ pub fn serve(
     listen(address, tls, router, CONNECTIONS)
 }
 
-/// Lets in who may.
+/// Admits users with the right to a request.
 async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if request.uri().path() == DOCUMENT {
         return next.run(request).await;
@@ -97,12 +97,12 @@ async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Resp
 }
 
 async fn describe() -> Response {
-    // Everybody may ask, so it is made once.
+    // Every user may read it, so it is made once.
     static TEXT: LazyLock<String> = LazyLock::new(document);
     (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
 }
 
-/// What a query asks for, of which `known` are the parameters.
+/// The selection of a query whose parameters are `known`.
 fn asked<E>(known: &[Parameter], pairs: Result<Pairs, E>) -> Result<Asked, Problem> {
     let Ok(Query(pairs)) = pairs else {
         return Err(Problem::new(400, "the query is not written as a form's (RFC 1866)"));
@@ -137,7 +137,7 @@ async fn ran_reports(State(app): State<App>, given: Given) -> Answered {
     Ok(written(StatusCode::OK, &app.service.ran_reports(&asked)))
 }
 
-/// The address of the list of subscriptions, as the client called it.
+/// The address of the list of subscriptions, in the client's own terms.
 fn root(app: &App, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     format!("{}://{host}{ROOT}/subscriptions", app.scheme)
@@ -174,14 +174,14 @@ fn posted(
     WrittenSubscription::parse(&body)
 }
 
-/// Refuses a receiver to which nothing may be sent.
+/// Refuses a receiver that may get no notifications.
 async fn reachable(app: &App, subscription: &WrittenSubscription) -> Result<(), Problem> {
     let (callbacks, callback) =
         (app.service.callbacks().clone(), subscription.callback().to_owned());
     let look = tokio::task::spawn_blocking(move || callbacks.refusal(&callback));
     match tokio::time::timeout(NAMES, look).await {
         Ok(Ok(Some(why))) => Err(Problem::new(422, why)),
-        // Who sends looks again.
+        // The sender checks the address again.
         _ => Ok(()),
     }
 }
@@ -219,7 +219,7 @@ async fn resubscribe(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
-    // Who asks for another's learns nothing else of it.
+    // A user who asks for another's subscription learns nothing else.
     app.service.subscription((user, &id))?;
     let subscription = posted(&headers, body)?;
     reachable(&app, &subscription).await?;

@@ -1,4 +1,4 @@
-//! What is known of the UEs, and who is told of it.
+//! The state of the UEs, and the subscriptions.
 
 use crate::callback::Callbacks;
 use crate::client::notifier;
@@ -22,21 +22,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use ureq::Agent;
 
-/// UEs that are known at a time; reports of more are dropped.
+/// Most UEs at a time; reports of further ones are dropped.
 const MOST_UES: usize = 65_536;
-/// Subscriptions at a time, and those of one user. Each has a thread.
+/// Most subscriptions at a time, and most of one user. Each has a thread.
 const MOST_SUBSCRIPTIONS: usize = 64;
 const SHARE: usize = 16;
-/// A UE without a report for this long is gone, and its bearer with it.
+/// After this time without a report a UE is gone, and its bearer with it.
 const GONE: Duration = Duration::from_secs(10);
-/// How often those are looked for.
+/// Time between two searches for such UEs.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a receiver of notifications may take.
+/// Time limit for a receiver of notifications.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Number of the one bearer that each UE has: the first that TS 24.007 section 11.2.3.1.5 allows.
 const ERAB: u8 = 5;
 
-/// The cell that reports are from, and its bearers.
+/// The cell of the reports, and its bearers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellIdentity {
     /// Mobile country code, three digits.
@@ -60,7 +60,7 @@ impl CellIdentity {
     /// Checks it.
     ///
     /// # Errors
-    /// The field that is not as the standards write it.
+    /// The field that does not have the standards' form.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
         let hex = self.cell_id.bytes().all(|b| b.is_ascii_hexdigit());
@@ -98,10 +98,10 @@ struct Known {
 #[derive(Debug)]
 struct Entry {
     user: User,
-    /// Of whose share it is.
+    /// The owner, whose share it counts in.
     of: Share,
     written: WrittenSubscription,
-    /// UEs that reports are sent of; none: all.
+    /// UEs whose reports are sent; empty: all.
     ues: Vec<Prefix>,
     mailbox: Arc<Mailbox>,
 }
@@ -115,7 +115,7 @@ struct Inner {
     looked: Option<Instant>,
 }
 
-/// What is served.
+/// The service.
 #[derive(Debug)]
 pub struct Service {
     own: Weak<Self>,
@@ -127,8 +127,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service that knows nothing yet. Notifications go where `callbacks` says, and over HTTPS to
-    /// those whose certificate one of `ca`, a file of PEM, has signed.
+    /// A service without UEs. Notifications go to the addresses that `callbacks` allows. Over HTTPS
+    /// the receiver's certificate must be signed by one of `ca`, a file of PEM.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -148,7 +148,7 @@ impl Service {
         }))
     }
 
-    /// Where notifications may be sent.
+    /// The allowed addresses of notifications.
     pub(crate) const fn callbacks(&self) -> &Callbacks {
         &self.callbacks
     }
@@ -157,7 +157,7 @@ impl Service {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A cell has reported. False when so many UEs are known that this one is passed over.
+    /// Takes a report of a cell. False if there are too many UEs and this one is left out.
     pub fn report(&self, report: &Report) -> bool {
         let Some(&name) = report.ue.first() else { return false };
         let now = clock::now();
@@ -196,11 +196,11 @@ impl Service {
             stays
         });
         let time = TimeStamp::now();
-        // Their threads end by themselves, once their owners have been told.
+        // Their threads end by themselves, after the warning to their owners.
         subscriptions.retain(|_, entry| entry.written.deadline() > time);
     }
 
-    /// Tells those who want to know that a UE's bearer came or went.
+    /// Notifies the subscribers that a UE's bearer was established or released.
     fn bearers(&self, subscriptions: &BTreeMap<u64, Entry>, report: &Report, came: bool) {
         let associate_id: Vec<AssociateId> = report.ue.iter().map(AssociateId::of).collect();
         let (time_stamp, ecgi) = (TimeStamp::now(), self.cell.ecgi());
@@ -242,7 +242,7 @@ impl Service {
             && (filter.ecgi.is_empty() || filter.ecgi.contains(&self.cell.ecgi()))
     }
 
-    /// The UEs that are asked for, as `make` shows them.
+    /// The UEs that a request selects, in the form that `make` gives.
     fn select<T>(&self, asked: &Asked, make: impl Fn(&Report) -> T) -> Vec<T> {
         let mut inner = self.lock();
         self.look(&mut inner, clock::now());
@@ -375,7 +375,7 @@ impl Service {
         Ok((href, written))
     }
 
-    /// The subscription `id` of `user`, as `then` finds it.
+    /// Calls `then` for the subscription `id` of `user`.
     fn own<T>(
         &self,
         (user, id): (User, &str),
@@ -447,7 +447,7 @@ impl Drop for Service {
     }
 }
 
-/// Whether one of `ue`'s addresses is in `of`, or the other way about.
+/// True if one of `ue`'s addresses is in `of`, or contains it.
 fn among(of: &Prefix, ue: &[Prefix]) -> bool {
     ue.iter().any(|prefix| {
         let bits = of.bits().min(prefix.bits());

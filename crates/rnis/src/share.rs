@@ -1,5 +1,5 @@
-//! What a client has of a server: places, bytes of answers that it has not read, and time to read
-//! them.
+//! A client's share of a server: connections, bytes of answers that it has not read, and time to
+//! read them.
 
 use axum::body::{Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
@@ -15,13 +15,14 @@ use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 use tokio::time::Sleep;
 
-/// Bytes of answers that wait for their readers, of all clients and of one.
+/// Most bytes of answers that wait for their readers, of all clients and of one.
 const MOST_BYTES: usize = 256 << 20;
 const SHARE_BYTES: usize = 64 << 20;
-/// How long a client may read nothing, and bytes of a second that it must read on average.
+/// Longest time in which a client may read nothing, and bytes per second that it must read on
+/// average.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LEAST_RATE: u32 = 32 << 10;
-/// Bytes of an answer that are given to the connection at once.
+/// Bytes of an answer that go to the connection at once.
 const PIECE: usize = 16 << 10;
 
 /// A connection.
@@ -49,7 +50,7 @@ pub(crate) struct Places {
     most: usize,
 }
 
-/// One of them.
+/// One connection of [`Places`].
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
     places: Places,
@@ -67,7 +68,7 @@ impl Places {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection of `client`, whose task `start` starts. There is always a place for it.
+    /// A connection of `client`; `start` starts its task. There is always a place for it.
     pub(crate) fn enter(&self, client: Prefix, start: impl FnOnce(Open) -> AbortHandle) {
         let mut inner = self.lock();
         let of_client = |entry: &&Entry| entry.client == client;
@@ -79,7 +80,7 @@ impl Places {
         let number = inner.next;
         inner.next += 1;
         drop(inner);
-        // It does not run before this thread waits.
+        // The task does not run before this thread waits.
         let task = start(Open { places: self.clone(), client, number });
         self.lock().open.push(Entry { number, client, heard: clock::now(), bytes: 0, task });
     }
@@ -87,7 +88,7 @@ impl Places {
 
 impl Inner {
     /// Ends the connection that has been silent longest, of the client that has the most among
-    /// those that may go; false when none may.
+    /// those for which `may_go` is true; false if there is none.
     fn end(&mut self, may_go: impl Fn(&Entry) -> bool) -> bool {
         let those: Vec<usize> = (0..self.open.len()).filter(|i| may_go(&self.open[*i])).collect();
         let ranked = those.iter().map(|i| (self.open[*i].client, self.open[*i].heard));
@@ -102,14 +103,14 @@ impl Inner {
 }
 
 impl Open {
-    /// Whose it is.
+    /// Its client.
     pub(crate) const fn client(&self) -> Prefix {
         self.client
     }
 
     fn with(&self, then: impl FnOnce(&mut Entry)) {
         let mut inner = self.places.lock();
-        // Its place may have been given away.
+        // Another connection may have taken its place.
         if let Some(entry) = inner.open.iter_mut().find(|entry| entry.number == self.number) {
             then(entry);
         }
@@ -124,7 +125,7 @@ impl Open {
         self.places.lock().open.retain(|entry| entry.number != self.number);
     }
 
-    /// Takes `bytes` for an answer: those who have not read theirs make room.
+    /// Counts `bytes` for an answer. Clients that have not read their answers make room.
     fn hold(&self, bytes: usize) {
         let mut inner = self.places.lock();
         let own = |entry: &Entry| entry.client == self.client;
@@ -138,7 +139,7 @@ impl Open {
     }
 }
 
-/// The body of an answer, which counts until all of it is on its way.
+/// The body of an answer; it counts until all of it is on its way.
 #[derive(Debug)]
 pub(crate) struct Held {
     open: Open,
@@ -180,14 +181,14 @@ impl HttpBody for Held {
     }
 }
 
-/// A connection that ends when its client does not read.
+/// A connection that ends if its client does not read.
 #[derive(Debug)]
 pub(crate) struct Reader {
     stream: TcpStream,
     open: Open,
-    /// How long the client may still let the server wait.
+    /// Time for which the client may still keep the server waiting.
     left: Duration,
-    /// Since when it does, and what ends that.
+    /// Start of the present wait, and its end.
     waits: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 
@@ -196,7 +197,7 @@ impl Reader {
         Self { stream, open, left: PATIENCE, waits: None }
     }
 
-    /// What it has read gives it time, up to [`PATIENCE`].
+    /// The bytes that the client has read give it time, up to [`PATIENCE`].
     fn has_read(&mut self, bytes: usize) {
         if let Some((since, _)) = self.waits.take() {
             self.left = self.left.saturating_sub(clock::now().duration_since(since));

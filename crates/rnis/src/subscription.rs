@@ -1,4 +1,4 @@
-//! What all types of subscriptions have in common.
+//! Common parts of all types of subscriptions.
 
 use crate::query::Problem;
 use crate::types::{LinkType, Links, TimeStamp, WrittenSubscription};
@@ -6,12 +6,12 @@ use axum::http::Uri;
 use justfull_net::{Prefix, clock};
 use std::time::Duration;
 
-/// How long a subscription lasts that does not say, and at most.
+/// Default and longest lifetime of a subscription.
 const HOUR: u32 = 3_600;
 const LONGEST: u32 = 24 * HOUR;
 /// Longest address of a receiver.
 const LONGEST_CALLBACK: usize = 1_000;
-/// UEs of a filter.
+/// Most UEs of a filter.
 const MOST_UES: usize = 1_000;
 /// Longest time between two notifications, in ms.
 const LONGEST_PERIOD: u32 = 10_000;
@@ -25,7 +25,7 @@ impl TimeStamp {
     }
 }
 
-/// The field of that name, whatever the type.
+/// The field of that name, for every type.
 macro_rules! of_each {
     ($subscription:expr, $inner:ident => $field:expr) => {
         match $subscription {
@@ -114,7 +114,7 @@ impl WrittenSubscription {
         serde_json::from_value(tree).map_err(bad)
     }
 
-    /// Checks it, sets its deadline, and returns the UEs that it is about; none: all.
+    /// Checks it, sets its deadline, and returns its UEs; empty: all.
     pub(crate) fn check(&mut self) -> Result<Vec<Prefix>, Problem> {
         let refused = |what: String| Problem::new(422, what);
         let uri: Option<Uri> = self.callback().parse().ok();

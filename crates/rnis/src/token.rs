@@ -12,18 +12,18 @@ use std::path::Path;
 const MOST_TOKENS: usize = 1_000;
 const LONGEST: usize = 4_096;
 
-/// Who may use the service.
+/// The users of the service.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
-    /// With whether it may subscribe; none: everybody may do everything.
+    /// The tokens, and whether each may subscribe; none: every user may do everything.
     known: Option<Vec<(String, bool)>>,
 }
 
-/// Which of the users asks; all are one where there are no tokens.
+/// The user of a request; without tokens all are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User(pub(crate) usize);
 
-/// Whose share of what is bounded: a user's, or an address's where users are not known.
+/// The owner of a share of bounded resources: a user, or an address if users are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     User(usize),
@@ -31,7 +31,7 @@ pub(crate) enum Share {
 }
 
 impl Tokens {
-    /// Whose share it is that `user` at `address` takes.
+    /// The share of `user` at `address`.
     pub(crate) const fn share(&self, user: User, address: Prefix) -> Share {
         match self.known {
             Some(_) => Share::User(user.0),
@@ -71,7 +71,7 @@ impl Tokens {
         }
     }
 
-    /// The user of a request, which wants to change something if `writes`.
+    /// The user of a request; `writes` is true if it changes something.
     pub(crate) fn user(&self, headers: &HeaderMap, writes: bool) -> Result<User, Problem> {
         let Some(known) = &self.known else { return Ok(User(0)) };
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -100,13 +100,13 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b))
 }
 
-/// Compares in a time that does not tell where two texts of one length differ.
+/// Compares in a time that does not reveal where two texts of one length differ.
 fn same(a: &str, b: &str) -> bool {
     let differ = a.bytes().zip(b.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
     a.len() == b.len() && differ == 0
 }
 
-/// Reads the token that a client shows, from a file with nothing else.
+/// Reads the token of a client, from a file that contains nothing else.
 ///
 /// # Errors
 /// The file cannot be read or has no token.

@@ -1,7 +1,7 @@
-//! Data types of ETSI GS MEC 012 V2.1.1, sections 6.2 to 6.6, as its OpenAPI description writes
-//! them, as far as they are served, and the types of the extension.
+//! Data types of ETSI GS MEC 012 V2.1.1, sections 6.2 to 6.6, in the form of its OpenAPI
+//! description, and the types of the extension.
 //!
-//! Left out are optional attributes that no report of a cell fills, such as the temporary
+//! Optional attributes that no report of a cell fills are left out, such as the temporary
 //! identifier of a UE.
 
 pub use crate::associate::AssociateId;

@@ -1,4 +1,4 @@
-//! The service over HTTP: queries, subscriptions and what they are sent.
+//! The service over HTTP: queries, subscriptions and notifications.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -66,7 +66,7 @@ impl Served {
     }
 }
 
-/// What is sent to the address that comes with it.
+/// A receiver, its address, and the messages that it gets.
 fn receiver() -> (Receiver<Value>, String, Listening) {
     async fn take(State(to): State<Sender<Value>>, body: Bytes) -> &'static str {
         let _gone = to.send(serde_json::from_slice(&body).unwrap_or_default());
@@ -310,7 +310,7 @@ fn a_redirect_is_not_followed() {
     assert!(got.recv_timeout(Duration::from_millis(300)).is_err(), "nobody else is");
 }
 
-/// A client that reads nothing, of the address `from`.
+/// A client at the address `from` that reads nothing.
 fn deaf(served: &Served, from: &str, path: &str, requests: usize) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     socket.set_recv_buffer_size(2_048).expect("a size");
@@ -331,7 +331,7 @@ fn readers_that_do_not_read_hold_nobody_and_are_let_go() {
     let mut first = deaf(&served, "127.0.0.1", "/openapi.json", 400);
     let all: Vec<TcpStream> =
         (0..300).map(|_| deaf(&served, "127.0.0.1", "/openapi.json", 100)).collect();
-    // With its 300 connections open, the same client is served, and so are others.
+    // While its 300 connections are open, the service answers the same client and others.
     assert_eq!(served.get("/rni/v2/queries/rab_info").0, 200);
     let request = b"GET /rni/v2/queries/rab_info HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     let other = deaf(&served, "127.0.0.2", "/openapi.json", 0);
@@ -340,7 +340,8 @@ fn readers_that_do_not_read_hold_nobody_and_are_let_go() {
     (&other).read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
     drop(all);
-    // The first had its time, and read nothing: it has what was on its way, and the end.
+    // The first was disconnected, since it read nothing: it gets the bytes that were on their way,
+    // and the end.
     first.set_read_timeout(Some(SOON)).expect("a time");
     let mut got = Vec::new();
     let _reset = first.read_to_end(&mut got);
@@ -353,7 +354,7 @@ fn a_reader_that_is_too_slow_is_let_go() {
     let served = served(Tokens::default());
     let mut slow = deaf(&served, "127.0.0.1", "/openapi.json", 400);
     slow.set_read_timeout(Some(SOON)).expect("a time");
-    // 10 kB a second: less than it must read.
+    // 10 kB a second: less than the required rate.
     let mut bytes = vec![0; 1_000];
     for _ in 0..600 {
         match slow.read(&mut bytes) {

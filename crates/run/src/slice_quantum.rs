@@ -92,7 +92,6 @@ mod tests {
         );
     }
 
-    /// W4.
     #[test]
     fn quartiles_lie_between_the_exact_extremes() {
         let mut quantum = SliceQuantum::default();

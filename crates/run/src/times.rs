@@ -338,8 +338,7 @@ mod tests {
         assert!((found.max_ms / 7.2e6 - 1.0).abs() < 1e-12, "{}", found.max_ms);
     }
 
-    /// W4: the end of a cell was reported as a percentile, above the maximum and, rounded to
-    /// microseconds, below the minimum.
+    /// The edge of a histogram's cell may lie beyond the extremes.
     #[test]
     fn no_percentile_and_no_point_of_the_cdf_lies_beyond_the_extremes() {
         for ns in [999, 1_999, 2_000_999, 39_501_234, 7_200_000_000_000] {
@@ -363,7 +362,6 @@ mod tests {
         }
     }
 
-    /// F5: each name of a flow had 90 kB for each quantity, used or not.
     #[test]
     fn memory_follows_the_number_of_times_then_the_greatest() {
         let mut times = Times::new();

@@ -463,7 +463,7 @@ fn limiter(scenario: &Scenario, method: &str) -> String {
 }
 
 #[test]
-fn u1_a_setting_of_the_user_beats_the_method_and_applies_where_it_has_a_place() {
+fn a_setting_of_the_user_beats_the_method_and_applies_where_it_has_a_place() {
     let scenario = parse(&two(), set(&["rlc.limiter.keep=1"])).expect("DRQL has it");
     assert!(limiter(&scenario, "DRQL").contains("keep: 1"), "{}", limiter(&scenario, "DRQL"));
     assert!(limiter(&scenario, "Limit10").contains("10"), "{}", limiter(&scenario, "Limit10"));
@@ -483,7 +483,7 @@ fn u1_a_setting_of_the_user_beats_the_method_and_applies_where_it_has_a_place() 
 }
 
 #[test]
-fn u1_a_setting_that_has_a_place_under_no_method_is_refused_with_what_is_there() {
+fn a_setting_that_has_a_place_under_no_method_is_refused_with_what_is_there() {
     let error = parse(&two(), set(&["rlc.limiter.floor=1"]))
         .map(|_| ())
         .expect_err("no 5G-BDP")
@@ -501,15 +501,15 @@ fn u1_a_setting_that_has_a_place_under_no_method_is_refused_with_what_is_there()
     assert!(wrong.contains("rlc.limiter.keep") && wrong.contains("-1"), "{wrong}");
 }
 
-/// U1: what is set joins the kind that the scenario has there by default.
+/// The setting belongs to the kind that is the default there.
 #[test]
-fn u1_a_setting_within_a_default_kind_applies() {
+fn a_setting_within_a_default_kind_applies() {
     let scenario = parse(&two(), set(&["flow.bulk.tcp.sender.cc.beta=0.6"])).expect("CUBIC has it");
     assert!(scenario.resolved_toml(None).is_ok_and(|text| text.contains("beta = 0.6")));
 }
 
 #[test]
-fn w5_a_sweep_that_changes_no_world_is_refused_and_a_present_value_is_not() {
+fn a_sweep_that_changes_no_world_is_refused_and_a_present_value_is_not() {
     let swept = |path: &str, values: &str| {
         let sweep = format!("sweep = {{ path = \"{path}\", values = {values}, label = \"x\" }}\n");
         parse(&format!("{sweep}{}", two()), Overrides::default())
@@ -570,7 +570,7 @@ fn one_value_of_a_sweep_sets_several_paths() {
 }
 
 #[test]
-fn w5_a_method_cannot_change_what_makes_runs_comparable() {
+fn a_method_cannot_change_what_makes_runs_comparable() {
     for key in [
         "duration = \"1s\"",
         "warmup = \"1s\"",
@@ -590,7 +590,7 @@ fn w5_a_method_cannot_change_what_makes_runs_comparable() {
 }
 
 #[test]
-fn w5_a_sweep_that_the_user_overrides_is_said() {
+fn a_sweep_that_the_user_overrides_is_said() {
     let swept =
         format!("sweep = {{ path = \"mtu\", values = [1400, 1500], label = \"mtu\" }}\n{}", two());
     let scenario = parse(&swept, set(&["mtu=1450"])).expect("sound");
@@ -599,7 +599,7 @@ fn w5_a_sweep_that_the_user_overrides_is_said() {
 }
 
 #[test]
-fn u2_all_mistakes_of_a_file_are_told_at_once_each_once() {
+fn all_mistakes_of_a_file_are_told_at_once_each_once() {
     let text = two()
         .replace("title = \"two\"", "titel = \"two\"")
         .replace("\"2s\"", "2")
@@ -665,7 +665,7 @@ fn a_transfers_rate_is_refused_where_it_stands_and_its_switches_are_settings() {
 }
 
 #[test]
-fn u2_examining_takes_settings_methods_and_a_variant() {
+fn examining_takes_settings_methods_and_a_variant() {
     let text = format!(
         "{}[variants.v]\n\"rlc.queue.limit\" = \"0 packets\"\n[variants.w]\nmtu = 1400\n",
         two()
@@ -678,10 +678,10 @@ fn u2_examining_takes_settings_methods_and_a_variant() {
     assert_eq!(with(Overrides { variant: variant("w"), methods, ..Overrides::default() }), Err(1));
 }
 
-/// U2: reading all switches anew for each took 27 s for 2000 of them. Counted in bytes of the tree,
-/// not in time.
+/// If the tree for a switch had all others, 2000 switches would take quadratic time. The test
+/// counts bytes of the tree, not time.
 #[test]
-fn u2_the_tree_that_is_read_for_a_switch_has_no_other_switches() {
+fn the_tree_that_is_read_for_a_switch_has_no_other_switches() {
     let switches: String =
         (0..200).map(|i| format!("[switches.s{i}]\nmtu = {}\n", 1000 + i)).collect();
     let scenario = examine(&format!("{}{switches}", two()), Overrides::default()).expect("sound");
@@ -698,7 +698,7 @@ fn u2_the_tree_that_is_read_for_a_switch_has_no_other_switches() {
 /// Seconds of work for each case in which a large list is wrong, once. Counted in values of the
 /// trees, not in time.
 #[test]
-fn u2_a_large_list_that_is_wrong_in_many_cases_is_not_searched_in_all_of_them() {
+fn a_large_list_that_is_wrong_in_many_cases_is_not_searched_in_all_of_them() {
     let wrong = "{ name = \"x\", tcp = { a = 1 } }, ".repeat(3000);
     let methods = two().replace(
         "methods = [",
@@ -721,7 +721,7 @@ fn u2_a_large_list_that_is_wrong_in_many_cases_is_not_searched_in_all_of_them() 
 }
 
 #[test]
-fn u2_a_bare_name_stands_for_a_table_of_that_kind() {
+fn a_bare_name_stands_for_a_table_of_that_kind() {
     let bare = two()
         .replace("[sdap.poll]", "[rlc]\nlimiter = \"drql\"\n\
              queue = { aqm = \"codel\", discipline = \"sfq\" }\n[sdap]\nscheduler = \"strict_priority\"\n[sdap.poll]")
@@ -760,7 +760,7 @@ fn u2_a_bare_name_stands_for_a_table_of_that_kind() {
 
 /// Every kind of algorithm that a scenario names by `kind` may be a bare name.
 #[test]
-fn u2_each_key_whose_table_has_a_kind_is_known() {
+fn each_key_whose_table_has_a_kind_is_known() {
     for (_, text) in library::SCENARIOS {
         let tree: Table = text.parse().expect("a shipped scenario is TOML");
         for keys in
@@ -774,14 +774,14 @@ fn u2_each_key_whose_table_has_a_kind_is_known() {
 }
 
 #[test]
-fn u2_a_value_in_the_place_of_a_table_shows_what_the_table_holds() {
+fn a_value_in_the_place_of_a_table_shows_what_the_table_holds() {
     let error = parse(&format!("rlc = \"x\"\n{}", two()), Overrides::default()).map(|_| ());
     let error = error.expect_err("no table").to_string();
     assert!(error.contains("allowed is a table of") && error.contains("`limiter`"), "{error}");
 }
 
 #[test]
-fn f4_paths_and_levels_have_at_most_64_parts() {
+fn paths_and_levels_have_at_most_64_parts() {
     let long = vec!["a"; 65].join(".");
     let error = format!("{long}=1").parse::<Setting>().map(|_| ()).expect_err("too long");
     assert_eq!(error, "found 65 parts, allowed is a dotted path of at most 64 parts");
@@ -805,7 +805,7 @@ fn f4_paths_and_levels_have_at_most_64_parts() {
 }
 
 #[test]
-fn f5_files_and_lists_have_stated_limits() {
+fn files_and_lists_have_stated_limits() {
     let list = |n: usize| {
         two().replace(
             "{ kind = \"constant\", per_slot = 4 }",
@@ -836,7 +836,7 @@ fn f5_files_and_lists_have_stated_limits() {
 }
 
 #[test]
-fn u6_a_setting_is_one_setting() {
+fn a_setting_is_one_setting() {
     let error = "mtu=1500\ntitle=\"x\"".parse::<Setting>().map(|_| ()).expect_err("two");
     assert_eq!(error, "found further settings after `mtu`, allowed is path=value");
     assert!("a=[\n1,\n2]".parse::<Setting>().is_ok(), "one value may take several lines");

@@ -11,8 +11,8 @@ use justfull_sim::World;
 use justfull_tcp::CcConfig;
 use justfull_testkit::{cell, ms, on_time, run, tcp, udp, upload, world};
 
-/// W3: what waited at the receiver behind a gap counted when the gap closed, so a window that began
-/// before that had more goodput than the link carries.
+/// Bytes behind a gap at the receiver count when they arrive, not when the gap closes. Otherwise
+/// a window that begins just before would have more goodput than the link carries.
 #[test]
 fn goodput_is_never_above_what_the_link_can_carry() {
     let mut bulk = tcp("bulk", CcConfig::Cubic(Default::default()), None);
@@ -100,7 +100,7 @@ fn what_never_held_paced_dropped_or_marked_is_named_and_what_acted_is_not() {
     assert!(found.contains(&"limiter".into()) && found.contains(&"rlc.aqm".into()), "{found:?}");
 }
 
-/// F5: 60 000 names of flows took 4 GB.
+/// 60 000 names of flows would take 4 GB.
 #[test]
 fn more_names_of_flows_than_memory_is_for_are_refused_and_flows_of_one_name_are_not() {
     let mut config = bulk(|_| {});

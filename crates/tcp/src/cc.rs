@@ -34,12 +34,12 @@ impl Clone for Box<dyn CustomControl> {
 kinds! {
     $ each;
 
-    /// Which control, with its settings.
+    /// The congestion control, with its settings.
     #[derive(Clone, Debug, PartialEq)]
     pub enum CcConfig = Cubic;
 
-    /// One of our controls, or a user's own. BBR is boxed, since its state is four times that of
-    /// the others.
+    /// One of our controls, or a user's own. BBR is boxed, since its state is four times as large
+    /// as the others.
     #[derive(Clone)]
     pub enum AnyControl(birth: &Birth) or Box<dyn CustomControl>;
 
@@ -148,7 +148,8 @@ impl fmt::Debug for AnyControl {
 }
 
 impl AnyControl {
-    /// Like [`CongestionController::on_sent`]; only a control that listens has its sample built.
+    /// Like [`CongestionController::on_sent`], but builds the sample only for a control that reads
+    /// it.
     #[inline(always)]
     pub(crate) fn on_sent_with(&mut self, sent: impl Fn() -> Sent) {
         each!(self, c => c.on_sent(&sent()));
@@ -193,7 +194,7 @@ mod tests {
         assert!(read(r#"{"kind": "tahoe"}"#).is_err());
     }
 
-    /// Counts its calls, and returns what no default does.
+    /// Counts its calls, and returns values that no default has.
     #[derive(Clone, Debug, Default)]
     struct Own {
         told: [u32; 6],

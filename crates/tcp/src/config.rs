@@ -11,16 +11,15 @@ use justfull_base::{Duration, choice, params};
 pub const MAX_MSS: u32 = 65_495;
 
 choice! {
-    /// When segments are spread over time instead of being sent at the pace of the
-    /// acknowledgements.
+    /// When segments are spread over time instead of leaving with the acknowledgements.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Pacing {
-        /// Only if the congestion control asks for a rate, as BBR does.
+        /// Only if the congestion control sets a rate, as BBR does.
         #[default]
         Auto = "auto",
         /// Always; a control without a rate of its own is paced at cwnd per smoothed RTT, times 2
-        /// in slow start and
-        /// 1.2 in congestion avoidance (Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+        /// in slow start and 1.2 in congestion avoidance (Linux `tcp_pacing_ss_ratio`,
+        /// `tcp_pacing_ca_ratio`).
         Always = "always",
     }
 }
@@ -29,8 +28,9 @@ choice! {
     /// How the window shrinks in a recovery.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Prr {
-        /// In proportion to what is delivered; below ssthresh as slow start while acknowledgements
-        /// advance without new losses, else by packet conservation (RFC 9937, Linux).
+        /// In proportion to the delivered bytes; below ssthresh as slow start while
+        /// acknowledgements advance without new losses, else by packet conservation (RFC 9937,
+        /// Linux).
         #[default]
         SafeAck = "safe_ack",
         /// In proportion; below ssthresh always as slow start (RFC 6937, PRR-SSRB).
@@ -43,7 +43,7 @@ choice! {
 }
 
 choice! {
-    /// What tells that a recovery was needless.
+    /// The evidence that a recovery was needless.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum SpuriousDetection {
         /// Timestamps: the echo is older than the retransmission (RFC 3522). Judges timeouts and
@@ -65,7 +65,7 @@ choice! {
         /// By time (RACK, RFC 8985), with probes of the tail (TLP).
         #[default]
         Rack = "rack",
-        /// By counting what is sacked above a hole (RFC 6675).
+        /// By counting segments acknowledged above a hole (RFC 6675).
         Dupack = "dupack",
         /// By counting duplicate acknowledgements, without SACK: fast recovery by partial
         /// acknowledgements (RFC 6582).
@@ -74,7 +74,7 @@ choice! {
 }
 
 choice! {
-    /// How the retransmission timeout follows from samples of the round-trip time.
+    /// The rule for the retransmission timeout.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Rto {
         /// SRTT + max(min_rto, the largest deviation of a round), as in Linux.
@@ -86,14 +86,14 @@ choice! {
 }
 
 choice! {
-    /// What the settings that are left out are.
+    /// The defaults of settings that are left out.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Preset {
         /// The defaults: a stack like Linux's.
         #[default]
         Linux = "linux",
-        /// Those of ns-2.29's NewReno: neither SACK nor timestamps, a SYN, an initial window of 2
-        /// segments, a clock of 10 ms, a timeout of 0.2 to 60 s and 6 s at first.
+        /// The defaults of ns-2.29's NewReno: neither SACK nor timestamps, a SYN, an initial window
+        /// of 2 segments, a clock of 10 ms, a timeout of 0.2 to 60 s and 6 s at first.
         Ns2 = "ns2",
     }
 }
@@ -102,7 +102,7 @@ params! {
     /// Settings of a [`crate::Sender`].
     #[derive(Clone, Debug, PartialEq)]
     pub struct SenderConfig {
-        /// What the settings that are left out are; in a scenario alone.
+        /// The defaults of settings that are left out; in a scenario only.
         preset: Preset = Preset::Linux;
         /// The Linux to follow where its versions differ (`justfull explain kernel`).
         kernel: Kernel = Kernel::Linux6_18;
@@ -112,14 +112,15 @@ params! {
         /// timestamps, 60 for IPv6 without them.
         header: u32 as "bytes" = HEADER_BYTES,
             within(40, 120), "IP and TCP: 20 + 20 without options, 40 + 60 and extensions";
-        /// Bytes of an acknowledgement alone, 0: those of `header`. ns-2's receivers send 40.
+        /// Bytes of an acknowledgement without data; 0: those of `header`. ns-2's receivers send
+        /// 40.
         ack: u32 as "bytes" = 0, at_most(120).and("0, or at least 40", |c| {
             c.ack == 0 || c.ack >= 40
         });
         /// Open the connection with a SYN; data waits for its acknowledgement.
         handshake: bool = false;
-        /// Time each acknowledgement by its timestamp (RFC 7323). Off: one segment at a time that
-        /// was sent once.
+        /// Time each acknowledgement by its timestamp (RFC 7323). Off: time one segment at a time,
+        /// of those sent only once.
         timestamps: bool = true;
         /// Congestion window at the start.
         initial_window: u32 as "segments" = 10,
@@ -128,27 +129,28 @@ params! {
         cc: CcConfig as "congestion control" = CcConfig::default();
         /// ECN as in RFC 3168: one reduction per window of echoes.
         ecn: bool = false;
-        /// How the retransmission timeout follows from the samples.
+        /// The rule for the retransmission timeout.
         rto: Rto = Rto::Linux;
         /// Timeout before the first sample.
         initial_rto: Duration = Duration::from_secs(1),
             above(Duration::ZERO), "RFC 6298 (2.1) has 1 s";
-        /// Floor of the variance term of the retransmission timeout; with rfc_6298 of the whole.
+        /// Floor of the variance term of the retransmission timeout; with rfc_6298, of the whole
+        /// timeout.
         min_rto: Duration = Duration::from_millis(200),
             at_least(Duration::from_millis(1)), "a timer must not spin";
         /// Ceiling of the timeout under backoff.
         max_rto: Duration = Duration::from_secs(120),
             rule("at least min_rto", |c| c.max_rto >= c.min_rto), "RFC 6298 (2.5)";
-        /// Tick of the clock that times segments, 0 for none; only with rfc_6298.
+        /// Tick of the clock that times segments, 0 for an exact clock; only with rfc_6298.
         rto_tick: Duration = Duration::ZERO,
             at_least(Duration::ZERO).below(Duration::from_secs(1)), "RFC 6298 section 4: G";
-        /// Pace only controls that ask for it, or all.
+        /// Pace only controls that set a rate, or all.
         pacing: Pacing = Pacing::Auto;
-        /// Losses are found by time (RFC 8985), by counting what is sacked (RFC 6675) or without
-        /// SACK (RFC 6582).
+        /// Losses are found by time (RFC 8985), by counting selective acknowledgements (RFC 6675)
+        /// or without SACK (RFC 6582).
         recovery: Recovery = Recovery::Rack;
-        /// The first two duplicates each let a new segment out (RFC 3042); only with new_reno,
-        /// since SACK does it by itself.
+        /// Each of the first two duplicates lets a new segment out (RFC 3042); only with new_reno,
+        /// since SACK has the same effect.
         limited_transmit: bool = true;
         /// Only the first partial acknowledgement of a recovery restarts the timer (RFC 6582
         /// section 4); only with new_reno.
@@ -169,14 +171,14 @@ params! {
         nagle: bool = false;
         /// Shrink the window after a silence longer than the timeout.
         restart_after_idle: bool = true;
-        /// How far the duplicate threshold may adapt to reordering; only with dupack.
+        /// Upper bound of the duplicate threshold, which adapts to reordering; only with dupack.
         max_reordering: u32 as "segments" = 300, within(3, 1_000_000), "RFC 6675: DupThresh is 3";
     }
 }
 
 impl SenderConfig {
-    /// The settings of ns-2.29's NewReno, as its file of defaults has them; the header is IPv6's.
-    /// In a scenario: `preset = "ns2"`.
+    /// The settings of ns-2.29's NewReno, from its file of defaults, with IPv6's header. In a
+    /// scenario: `preset = "ns2"`.
     #[must_use]
     pub fn ns2() -> Self {
         Self {

@@ -9,10 +9,10 @@ use justfull_base::{Duration, Instant};
 /// The engine's state of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecoveryState {
-    /// No congestion known.
+    /// No congestion is known.
     #[default]
     Open,
-    /// Reducing the window after an ECN echo, nothing lost.
+    /// Reduces the window after an ECN echo; nothing is lost.
     Reducing,
     /// Fast recovery (RFC 6675).
     Recovery,
@@ -46,7 +46,7 @@ pub struct Sent {
     pub retransmission: bool,
 }
 
-/// What one acknowledgement reports.
+/// The report of one acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckSample {
     /// Now.
@@ -72,7 +72,7 @@ pub struct AckSample {
     pub prior_in_flight: u64,
     /// Bytes in flight now (RFC 6675's pipe).
     pub in_flight: u64,
-    /// When the pacer lets the next burst leave, if that is after `now`.
+    /// When the pacer releases the next burst, if that is after `now`.
     pub departure: Instant,
     /// Bytes newly marked lost.
     pub lost: u64,
@@ -88,9 +88,8 @@ pub struct AckSample {
     pub round_start: bool,
     /// The sampled segment was a retransmission.
     pub retransmitted_sample: bool,
-    /// The receiver probably delayed this acknowledgement: all that was delivered in a round trip
-    /// is
-    /// one segment below the MSS.
+    /// The receiver probably delayed this acknowledgement: the only delivery in a round trip is one
+    /// segment below the MSS.
     pub maybe_delayed: bool,
     /// The window limited the sender in this round or the last (RFC 9438 section 5.8, RFC 7661).
     pub window_limited: bool,
@@ -104,8 +103,8 @@ pub struct AckSample {
 }
 
 impl AckSample {
-    /// True when the window was in use and may grow: blocked in congestion avoidance, at least half
-    /// used in slow start (RFC 7661's idea in Linux's form).
+    /// True if the window was in use and may grow: it blocked the sender in congestion avoidance,
+    /// or half of it was used in slow start (the idea of RFC 7661, in Linux's form).
     #[must_use]
     pub const fn may_grow(&self, cwnd: u64, slow_start: bool) -> bool {
         self.window_limited || (slow_start && cwnd < 2 * self.max_in_flight)
@@ -119,8 +118,8 @@ pub enum CongestionCause {
     Loss,
     /// Echo of a congestion mark (RFC 3168).
     Ecn,
-    /// Retransmission timeout; `repeated`: the same data timed out before, so ssthresh stays (RFC
-    /// 5681 (4)).
+    /// Retransmission timeout. If `repeated`, the same data timed out before, so ssthresh stays
+    /// (RFC 5681 (4)).
     Timeout {
         /// The timer had already retransmitted the oldest segment.
         repeated: bool,

@@ -1,6 +1,6 @@
-//! The least RTT of each round trip: how a control that steers by delay reads the queue (Brakmo and
-//! Peterson 1995). One sample may be that of a delayed acknowledgement; the least of several is the
-//! path's.
+//! The least RTT of each round trip. A control that steers by delay reads the queue from it (Brakmo
+//! and Peterson 1995). A single sample may belong to a delayed acknowledgement; the least of
+//! several is the path's.
 
 use crate::control::AckSample;
 use justfull_base::Duration;
@@ -8,14 +8,14 @@ use justfull_base::Duration;
 /// Samples that a round must have (as Linux: with two or fewer a delayed acknowledgement decides).
 const ENOUGH: u32 = 3;
 
-/// What an acknowledgement says of the round.
+/// The state of the round after an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Round {
     /// It goes on.
     Open,
-    /// It is over, with too few samples to judge by.
+    /// It is over, with too few samples for a decision.
     Unknown,
-    /// It is over, and this was its least RTT.
+    /// It is over, with this least RTT.
     Least(Duration),
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Round {
 pub(crate) struct DelayRound {
     least: Duration,
     samples: u32,
-    /// The first round after an interruption is measured in part only, and so not judged.
+    /// The first round after an interruption is measured only in part, so it does not count.
     partial: bool,
 }
 
@@ -53,14 +53,14 @@ impl DelayRound {
         }
     }
 
-    /// Recovery or silence came in between: measures from the next round on.
+    /// Recovery or silence came in between: measures again from the next round on.
     pub(crate) fn interrupt(&mut self) {
         *self = Self { partial: true, ..Self::default() };
     }
 }
 
-/// Bytes of a window of `cwnd` that wait in queues when its RTT is `rtt` and the path's without a
-/// queue `base`: (expected - actual rate) x base (Brakmo and Peterson 1995, section 4.1).
+/// Bytes of a window of `cwnd` that wait in queues. `rtt` is the present RTT, and `base` the path's
+/// RTT without a queue: (expected - actual rate) x base (Brakmo and Peterson 1995, section 4.1).
 pub(crate) fn queued(cwnd: u64, rtt: Duration, base: Duration) -> f64 {
     if rtt <= base {
         return 0.0;

@@ -1,4 +1,4 @@
-//! How slow start ends before a loss: the detectors shared by the controls that have slow start.
+//! The end of slow start before a loss: detectors that the controls with slow start share.
 
 mod linux;
 mod plus_plus;
@@ -9,7 +9,7 @@ use linux::Linux;
 use plus_plus::PlusPlus;
 
 choice! {
-    /// How slow start ends before a loss.
+    /// The detector that ends slow start before a loss.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum HyStart {
         /// By the length of the acknowledgement train or a rise of the delay (Ha and Rhee 2011, as
@@ -17,17 +17,17 @@ choice! {
         Linux = "linux",
         /// By a rise of the delay that lasts (RFC 9406).
         PlusPlus = "plus_plus",
-        /// It does not.
+        /// Slow start ends only at a loss.
         Off = "off",
     }
 }
 
-/// How slow start continues.
+/// The further course of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Growth {
-    /// Grows by what is acknowledged.
+    /// Grows by the acknowledged bytes.
     Full,
-    /// Grows by what is acknowledged divided by this.
+    /// Grows by the acknowledged bytes divided by this.
     Divided(u32),
     /// Ends: ssthresh becomes the current window.
     Over,

@@ -1,14 +1,14 @@
-//! Which Linux a sender follows where its versions differ, in one table.
+//! Differences between versions of Linux, in one table.
 
 use alloc::vec::Vec;
 use justfull_base::choice;
 use justfull_base::doc::MethodDoc;
 
 choice! {
-    /// The Linux that a sender follows where its versions differ.
+    /// The version of Linux that a sender follows.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Kernel {
-        /// None: bursts of a millisecond's worth, and nothing that drafts and RFCs do not have.
+        /// No version: bursts of a millisecond's worth, and only the rules of drafts and RFCs.
         Rfc = "rfc",
         /// Linux 4.15.
         Linux4_15 = "4.15",
@@ -22,7 +22,7 @@ choice! {
     }
 }
 
-/// When the rest of a window that is too small for a whole burst waits for more.
+/// When the rest of a window, smaller than a whole burst, waits for more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Deferral {
     /// Never.
@@ -34,46 +34,47 @@ pub(crate) enum Deferral {
     Expected,
 }
 
-/// What differs.
+/// The features that differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Features {
-    /// A paced burst is one buffer of whole segments, rounded down, and ends where the window cuts
-    /// it (`tcp_tso_autosize`, `tcp_write_xmit`).
+    /// A paced burst is one buffer of whole segments, rounded down; it ends early if the window
+    /// does (`tcp_tso_autosize`, `tcp_write_xmit`).
     pub(crate) one_buffer: bool,
     /// Its size has a term that grows as the least RTT shrinks (`tcp_tso_rtt_log`, since 5.18:
     /// commit 65466904b015, March 2022).
     pub(crate) rtt_bursts: bool,
-    /// BBR judges what will be in flight when the next burst leaves (`bbr_packets_in_net_at_edt`,
-    /// since 4.20: "tcp_bbr: adjust TCP BBR for departure time pacing", October 2018).
+    /// BBR compares the bytes that are in flight when the next burst leaves
+    /// (`bbr_packets_in_net_at_edt`, since 4.20: "tcp_bbr: adjust TCP BBR for departure time
+    /// pacing", October 2018).
     pub(crate) at_departure: bool,
     /// BBR makes room for aggregated acknowledgements, if its own setting allows it (since 5.1:
     /// commit 78dc70ebaa38, January 2019).
     pub(crate) aggregation: bool,
     /// CUBIC grows and shrinks in whole segments (`bictcp_update`, `tcp_cong_avoid_ai`).
     pub(crate) whole_segments: bool,
-    /// What is left of a window waits for more (`tcp_tso_should_defer`; by the expected
-    /// acknowledgement since 6.18: commit 295ce1eb36ae, October 2025).
+    /// The rest of a window waits for more (`tcp_tso_should_defer`; by the expected acknowledgement
+    /// since 6.18: commit 295ce1eb36ae, October 2025).
     pub(crate) deferral: Deferral,
     /// The last segment of a burst of several has PSH (`__tcp_transmit_skb`, since 5.5: commit
     /// 051ba67447de, which was under review when 5.3 came out in September 2019).
     pub(crate) push_of_burst: bool,
-    /// A SACK of what left before the oldest segment last did restarts the retransmission timer
-    /// (`tcp_clean_rtx_queue`).
+    /// The retransmission timer restarts at a SACK of data that left before the last retransmission
+    /// of the oldest segment (`tcp_clean_rtx_queue`).
     pub(crate) sack_restarts: bool,
     /// A receiver acknowledges by the state of its window (`__tcp_ack_snd_check`).
     pub(crate) by_window: bool,
-    /// A full segment with PSH is acknowledged when it is read (`tcp_measure_rcv_mss`, since 6.7:
-    /// commit 4720852ed9af, October 2023).
+    /// A full segment with PSH is acknowledged when the application reads it
+    /// (`tcp_measure_rcv_mss`, since 6.7: commit 4720852ed9af, October 2023).
     pub(crate) push_of_full: bool,
 }
 
 impl Kernel {
-    /// True of `version` and of every later Linux.
+    /// True for `version` and every later version.
     const fn has_since(self, version: Self) -> bool {
         self as u8 >= version as u8
     }
 
-    /// What this version has.
+    /// The features of this version.
     pub(crate) const fn features(self) -> Features {
         let is_linux = self.has_since(Self::Linux4_15);
         Features {

@@ -1,16 +1,16 @@
 //! TCP endpoints without input and output: a [`Sender`] and a [`Receiver`] that exchange
-//! [`Segment`]s and [`Ack`]s through whatever the caller puts between them.
+//! [`Segment`]s and [`Ack`]s over any path of the caller.
 //!
-//! What is modelled: loss detection by time with tail loss probes (RACK-TLP, RFC 8985) or by
-//! counting (RFC 6675, or RFC 6582 without SACK), proportional rate reduction (RFC 6937), the
-//! retransmission timer (RFC 6298) with timestamps (RFC 7323) or without, detection of spurious
-//! retransmissions (RFC 3522, RFC 5682), delayed acknowledgements (RFC 5681), flow control with
-//! zero-window probes (RFC 9293), ECN (RFC 3168), pacing and delivery-rate samples; on request a
-//! SYN that data waits for. What is not: the close and the bytes themselves (only stream offsets
-//! travel; they start at 0 and never wrap).
+//! The model has: loss detection by time with tail loss probes (RACK-TLP, RFC 8985) or by counting
+//! (RFC 6675, or RFC 6582 without SACK), proportional rate reduction (RFC 6937), the retransmission
+//! timer (RFC 6298) with timestamps (RFC 7323) or without, detection of spurious retransmissions
+//! (RFC 3522, RFC 5682), delayed acknowledgements (RFC 5681), flow control with zero-window probes
+//! (RFC 9293), ECN (RFC 3168), pacing and delivery-rate samples; on request a SYN that data waits
+//! for. The model has neither the close nor the bytes themselves (only stream offsets travel; they
+//! start at 0 and never wrap).
 //!
-//! The engine owns recovery, timers and pacing; a [`CongestionController`] only says how large
-//! the window is and, if it likes, at which rate to pace.
+//! The engine owns recovery, timers and pacing; a [`CongestionController`] only sets the window
+//! and, optionally, the pacing rate.
 //!
 //! ```
 //! use justfull_base::{Duration, Instant};

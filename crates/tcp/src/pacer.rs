@@ -2,22 +2,21 @@
 //!
 //! Segments leave in bursts of about a millisecond's worth, at least two, like those of TCP
 //! segmentation offload (Linux `tcp_tso_autosize`). This bounds the wake-ups per second. Since 5.18
-//! Linux adds more the smaller the least RTT is: 64 KiB halved once for each 512 us of it. After
-//! each burst the clock waits until the rate has paid for it. A burst that the window cuts short
-//! ends there: it is one buffer, and what is sent later is another. A burst that starts late is
-//! credited with
-//! at most half of its whole time, as in Linux (`tcp_update_skb_after_send`, where the segments of
-//! a burst are one buffer).
+//! Linux adds a term that is larger for smaller RTTs: 64 KiB, halved once for each 512 us of the
+//! least RTT. After each burst the clock waits until the rate has paid for it. If the window cuts a
+//! burst short, the burst ends there: it is one buffer, and later segments form another. A burst
+//! that starts late is credited with at most half of its whole time, as in Linux
+//! (`tcp_update_skb_after_send`; there the segments of a burst are one buffer).
 
 use crate::kernel::Features;
 use justfull_base::{BitRate, Duration, Instant};
 
 /// Largest burst in bytes (the largest offloaded segment).
 const MAX_BURST: u64 = 65_536;
-/// The same less the largest headers (Linux `sk_gso_max_size`).
+/// [`MAX_BURST`] less the largest headers (Linux `sk_gso_max_size`).
 const MAX_BUFFER: u64 = 65_535 - 320;
-/// The least RTT, in microseconds, over 2 to this power is how often the added term is halved
-/// (Linux `tcp_tso_rtt_log`).
+/// The added term is halved once for each 2 to this power of microseconds of the least RTT (Linux
+/// `tcp_tso_rtt_log`).
 const RTT_LOG: u32 = 9;
 
 /// State of the clock.
@@ -26,7 +25,7 @@ pub(crate) struct Pacer {
     features: Features,
     release: Instant,
     burst_left: u64,
-    /// How late the burst started, as far as not yet credited.
+    /// The part of the burst's lateness that is not yet credited.
     late: Duration,
 }
 
@@ -67,8 +66,8 @@ impl Pacer {
         (now < self.release && self.burst_left == 0).then_some(self.release)
     }
 
-    /// A segment of `bytes` leaves at `rate`; the smallest burst is `least` segments of `mss`, and
-    /// `min_rtt` is the least of the connection.
+    /// A segment of `bytes` leaves at `rate`. The smallest burst is `least` segments of `mss`;
+    /// `min_rtt` is the least RTT of the connection.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
@@ -91,7 +90,7 @@ impl Pacer {
         self.burst_left = self.burst_left.saturating_sub(bytes);
     }
 
-    /// Forgets what was sent, e.g. when the rate was unknown until now.
+    /// Forgets sent segments, e.g. when the rate was unknown until now.
     pub(crate) fn reset(&mut self) {
         *self = Self::new(self.features);
     }

@@ -1,11 +1,5 @@
-//! Proportional rate reduction (RFC 6937): how many bytes may leave while the window shrinks to
+//! Proportional rate reduction (RFC 6937): the bytes that may leave while the window shrinks to
 //! ssthresh.
-//!
-//! Above ssthresh the sender sends ssthresh / `RecoverFS` bytes for each byte delivered, so the
-//! window reaches its target after one round trip without half a round of silence. At or below
-//! ssthresh one of three bounds applies: packet conservation (PRR-CRB), slow start (PRR-SSRB, which
-//! RFC 6937 section 6 recommends), or slow start only for an acknowledgement that advances without
-//! new losses (RFC 9937's `SafeACK`; in Linux since 2015, and the default here).
 
 use crate::config::Prr as Bound;
 
@@ -35,8 +29,8 @@ impl Prr {
         }
     }
 
-    /// An acknowledgement delivered `delivered` bytes and left `pipe` bytes in flight. `safe`: it
-    /// advanced the cumulative point and revealed no new loss.
+    /// An acknowledgement delivered `delivered` bytes and left `pipe` bytes in flight. If `safe`,
+    /// it advanced the cumulative point and showed no new loss.
     pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) {
         self.delivered += delivered;
         let may_send = if pipe > self.ssthresh {

@@ -1,18 +1,20 @@
 //! RACK (RFC 8985 section 6): a segment is lost when one sent after it was delivered, and a round
 //! trip plus the reordering window have passed since it was sent.
 //!
-//! lost <=> sent before the latest delivered, and sent_at + RACK.rtt + reo_wnd <= now. The window
-//! is min(mult x min_RTT / 4, SRTT). It is 0 while no reordering has been seen and either a
-//! recovery is under way or three segments are sacked (step 4). `mult` grows with each round that
-//! reports data received twice (DSACK, RFC 2883) and falls back after 16 recoveries without. The
-//! scoreboard keeps the marks per segment; this file keeps the state per connection.
+//! A segment is lost if it was sent before the latest delivered one, and sent_at + RACK.rtt +
+//! reo_wnd <= now. The window is min(mult x min_RTT / 4, SRTT). It is 0 while no reordering has
+//! been seen and either a recovery is under way or three segments are sacked (step 4). `mult` grows
+//! with each round that reports data received twice (DSACK, RFC 2883) and falls back after 16
+//! recoveries without. The scoreboard keeps the marks per segment; this file keeps the state per
+//! connection.
 //!
 //! Deviations:
 //! - (1) The timestamp echo proves that a retransmission, not its original, was delivered only if
 //!   the cumulative acknowledgement covers it, since an acknowledgement that sacks echoes an older
-//!   segment (RFC 7323 section 4.3). A sacked one must have taken the smallest RTT and 7/8 of SRTT.
-//!   (Linux requires only the smallest RTT. Under seconds of queue it takes an original given up
-//!   too soon for its copy, marks everything sent before the copy lost, and so on without end.)
+//!   segment (RFC 7323 section 4.3). A segment delivered by SACK must have taken the smallest RTT
+//!   and 7/8 of SRTT. (Linux requires only the smallest RTT. With seconds of queue it mistakes an
+//!   original, which it gave up too soon, for its copy; it then marks everything sent before the
+//!   copy lost, and so on without end.)
 //! - (2) A fast recovery that Eifel detection proves needless counts as reordering: its segments
 //!   had been retransmitted, which step 3 leaves out.
 //! - (3) The timer of step 5 is set for the first suspect instead of the last, so that each is
@@ -40,13 +42,13 @@ pub(crate) struct Rack {
     persist: u32,
 }
 
-/// What the scoreboard needs to judge its segments at one moment.
+/// The inputs with which the scoreboard judges its segments at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judgement {
     pub(crate) now: Instant,
     /// Only segments sent before this one are suspect.
     pub(crate) latest: Latest,
-    /// Time that a suspect has: RTT plus reordering window.
+    /// Time until a suspect is lost: RTT plus reordering window.
     pub(crate) patience: Duration,
 }
 

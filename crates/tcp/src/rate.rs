@@ -8,20 +8,20 @@ use justfull_base::{Duration, Instant};
 /// The connection's part of the estimator: the draft's `C.*`.
 #[derive(Clone, Debug)]
 pub(crate) struct RateSampler {
-    /// What each outstanding segment's sample will need, by serial; none where the control uses
-    /// none.
+    /// Data for the sample of each outstanding segment, by serial; none if the control uses no
+    /// samples.
     stamps: Option<Vec<Stamp>>,
     /// Bytes delivered since the start.
     pub(crate) delivered: u64,
     delivered_at: Instant,
     first_sent: Instant,
-    /// Samples of segments sent before this much is delivered are application-limited; 0 when none
+    /// Samples of segments sent before this amount is delivered are application-limited; 0 if none
     /// are.
     app_limited_until: u64,
     next_round: u64,
 }
 
-/// What the sample of one segment needs later: the draft's `P.*`. 32 bytes.
+/// Data for the later sample of one segment: the draft's `P.*`. 32 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamp {
     /// Start of the sending interval.
@@ -37,7 +37,7 @@ struct Stamp {
 /// Initial number of stamps.
 const FIRST_STAMPS: usize = 16;
 
-/// What one acknowledgement newly delivers, collected while walking the scoreboard.
+/// The new deliveries of one acknowledgement, collected while walking the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     /// Newly delivered bytes.
@@ -99,13 +99,13 @@ impl Delivery {
         }
     }
 
-    /// The last sent of all.
+    /// The last sent of all deliveries.
     #[inline]
     pub(crate) fn newest(&self) -> Latest {
         self.once.or_later(self.again)
     }
 
-    /// The last sent of those that cannot be a mistake.
+    /// The last sent of the deliveries that cannot be a mistake.
     #[inline]
     pub(crate) fn surest(&self) -> Latest {
         self.once.or_later(self.surely_again)
@@ -113,7 +113,7 @@ impl Delivery {
 }
 
 impl RateSampler {
-    /// A sampler for a new connection; `samples`: the control uses its samples.
+    /// A sampler for a new connection; `samples` is true if the control uses them.
     pub(crate) fn new(samples: bool) -> Self {
         Self {
             stamps: samples.then(Vec::new),
@@ -143,8 +143,8 @@ impl RateSampler {
         *slot(stamps, serial) = Stamp { first_sent, delivered, delivered_at, app_limited };
     }
 
-    /// The sender runs dry with `in_flight` bytes out. Until these are acknowledged, samples say
-    /// nothing about the network.
+    /// The sender runs dry with `in_flight` bytes out. Until these are acknowledged, samples do not
+    /// show the network's rate.
     pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }

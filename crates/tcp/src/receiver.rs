@@ -1,16 +1,16 @@
-//! The receiver: keeps track of what has arrived and when to acknowledge it.
+//! The receiver: keeps track of arrived bytes and decides when to acknowledge them.
 //!
 //! Sources: RFC 5681 section 4.2 (delayed acknowledgements, at once on a gap or its repair), RFC
-//! 2018 and 2883 (the most recent block first, duplicates reported), RFC 7323 section 4.3 (which
+//! 2018 and 2883 (the most recent block first, duplicates reported), RFC 7323 section 4.3 (the
 //! timestamp to echo), RFC 3168 section 6.1.3 (echo of marks until the sender sets CWR), RFC 9293
 //! section 3.8.6 (the window's right edge never moves back). The application reads at once, so
 //! out-of-order bytes do not narrow the window.
 //!
 //! As in Linux: acknowledges every second full segment or after 40 ms, each of the first 16
-//! segments at once, and a mark at once. Whether the second segment or the application's read does
-//! it follows from the state of the window (module `reader`). Unlike Linux: a silence does not
-//! bring back immediate acknowledgements, and SACKs are not compressed. The window is fixed or, on
-//! request, grows as Linux's does.
+//! segments at once, and a mark at once. The state of the window decides whether the second segment
+//! or the application's read triggers the acknowledgement (module `reader`). Unlike Linux: a
+//! silence does not bring back immediate acknowledgements, and SACKs are not compressed. The window
+//! is fixed or, on request, grows as Linux's does.
 
 mod autotune;
 mod reader;
@@ -36,9 +36,9 @@ use reader::{FIRST_SPACE, MOST_SPACE, Reader};
     serde(rename_all = "snake_case", deny_unknown_fields)
 )]
 pub enum Window {
-    /// Always this many bytes beyond what has arrived in order.
+    /// Always this many bytes beyond the in-order point.
     Fixed(Bytes),
-    /// Grows with what arrives in a round trip.
+    /// Grows with the bytes that arrive in a round trip.
     Auto(AutoWindow),
 }
 
@@ -119,7 +119,7 @@ params! {
         /// The Linux to follow where its versions differ (`justfull explain kernel`); rfc: every
         /// second segment is acknowledged as it arrives.
         kernel: Kernel = Kernel::Linux6_18;
-        /// Bytes offered beyond what has arrived in order: fixed, or growing with what arrives in
+        /// Bytes offered beyond the in-order point: fixed, or growing with the bytes that arrive in
         /// a round trip.
         window: Window = Window::Fixed(Bytes(6 << 20));
         /// The window is rounded up to a multiple of 2 to this power.
@@ -182,14 +182,14 @@ pub struct Receiver {
     grows: bool,
     /// How the buffer grows by itself.
     autotune: Option<Autotune>,
-    /// What the buffer holds, if its state decides when to acknowledge.
+    /// Bytes that the buffer holds, if its state decides when to acknowledge.
     space: u64,
     reader: Option<Reader>,
     /// Next byte expected.
     next: u64,
     /// First byte beyond what was ever advertised.
     offered: u64,
-    /// What has arrived beyond a gap: disjoint, not touching, in order.
+    /// Ranges that have arrived beyond a gap: disjoint, not touching, in order.
     ranges: VecDeque<SackBlock>,
     /// Bytes in `ranges`.
     beyond: u64,
@@ -253,8 +253,7 @@ impl Receiver {
         Ok(receiver)
     }
 
-    /// Advertises `window` from the next acknowledgement on. What was advertised before is not
-    /// taken back.
+    /// Advertises `window` from the next acknowledgement on. An earlier offer stays valid.
     pub fn set_window(&mut self, window: Bytes) {
         let unit = 1u64 << self.config.window_scale;
         self.window = window.0.div_ceil(unit).saturating_mul(unit);
@@ -350,8 +349,9 @@ impl Receiver {
         None
     }
 
-    /// What is in order is acknowledged as it arrives, when it is read, or later. This and the next
-    /// are calls: inlined they cost S1, whose receiver follows the RFCs, 26 instructions a packet.
+    /// Decides whether data in order is acknowledged at its arrival, at its read, or later. This
+    /// function and the next are calls: inlined they cost S1, whose receiver follows the RFCs, 26
+    /// instructions a packet.
     #[inline(never)]
     fn by_window(&mut self, now: Instant) -> Option<Ack> {
         let unacked = self.next - self.last_ack;
@@ -367,7 +367,7 @@ impl Receiver {
         None
     }
 
-    /// A segment arrives in order; `new` bytes are in order thereby.
+    /// A segment arrives in order and completes `new` bytes.
     #[inline(never)]
     fn note_arrival(&mut self, now: Instant, segment: &Segment, new: u64) {
         let (beyond, most) = (self.beyond, self.most());
@@ -378,7 +378,7 @@ impl Receiver {
         }
     }
 
-    /// The most that the buffer could advertise, empty.
+    /// The largest window that the empty buffer could advertise.
     fn most(&self) -> u64 {
         self.space.min(self.window)
     }
@@ -392,7 +392,8 @@ impl Receiver {
         Ack { syn: segment.mark == Mark::Syn, ..self.acknowledge(None) }
     }
 
-    /// A segment that is not the next, or ranges beyond a gap: it is acknowledged at once.
+    /// A segment out of order, or one that arrives while ranges wait beyond a gap: it is
+    /// acknowledged at once.
     #[inline(never)]
     fn on_disorder(&mut self, now: Instant, segment: &Segment) -> Ack {
         let mut duplicate = None;
@@ -573,7 +574,7 @@ impl Receiver {
         }
     }
 
-    /// Puts `duplicate` and then the ranges that changed last in `sack`; returns how many.
+    /// Puts `duplicate` and then the ranges that changed last in `sack`; returns their number.
     #[inline(never)]
     fn list_blocks(&self, duplicate: Option<SackBlock>, sack: &mut [SackBlock; 3]) -> u8 {
         let mut used = 0;
@@ -588,7 +589,7 @@ impl Receiver {
         (used + recent) as u8
     }
 
-    /// A SYN: a connection begins, with the stream where it is.
+    /// A SYN: a connection begins; the stream keeps its position.
     #[cold]
     fn open(&mut self, syn: &Segment) {
         self.quick_left = self.config.quick_acks;

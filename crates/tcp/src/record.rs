@@ -6,7 +6,7 @@ pub(crate) const SACKED: u8 = 1;
 pub(crate) const LOST: u8 = 2;
 /// A retransmission is in flight.
 pub(crate) const RETRANSMITTED: u8 = 4;
-/// Was ever retransmitted: its round trip is ambiguous.
+/// It was retransmitted at least once: its round trip is ambiguous.
 pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 
 /// A segment that was sent and is not yet cumulatively acknowledged. 24 bytes.

@@ -1,5 +1,5 @@
-//! A window that grows and shrinks by Reno's steps (RFC 5681): what the controls that are made of
-//! them share. When each step is taken, and by how much the window shrinks, is the control's.
+//! A window that grows and shrinks by Reno's steps (RFC 5681), for the controls that use these
+//! steps. The control decides when to take a step, and by how much the window shrinks.
 
 use crate::control::{Birth, Congestion, CongestionCause, IdleRestart};
 
@@ -30,7 +30,7 @@ impl RenoWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start for `acked` bytes, up to the threshold; returns what is left for congestion
+    /// Slow start for `acked` bytes, up to the threshold; returns the bytes left for congestion
     /// avoidance.
     #[inline(always)]
     pub(crate) fn slow_start(&mut self, acked: u64) -> u64 {
@@ -62,9 +62,9 @@ impl RenoWindow {
         self.avoid(left, self.cwnd);
     }
 
-    /// A congestion event: the threshold, and after any but a timeout the window, becomes `target`,
-    /// two segments at least (RFC 5681 (4)). A timeout leaves one segment; one that repeats leaves
-    /// the threshold.
+    /// A congestion event: the threshold, and after any event but a timeout the window, becomes
+    /// `target`, at least two segments (RFC 5681 (4)). A timeout leaves one segment; a repeated
+    /// timeout keeps the threshold.
     pub(crate) fn reduce(&mut self, event: &Congestion, target: u64) {
         if event.cause != (CongestionCause::Timeout { repeated: true }) {
             self.before = (self.cwnd, self.ssthresh);
@@ -75,7 +75,7 @@ impl RenoWindow {
         self.cwnd = if timeout { self.mss } else { self.ssthresh };
     }
 
-    /// The last reduction was for nothing.
+    /// Undoes the last reduction, which was needless.
     pub(crate) fn restore(&mut self) {
         let (cwnd, ssthresh) = self.before;
         self.cwnd = self.cwnd.max(cwnd);

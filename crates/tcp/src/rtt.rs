@@ -1,13 +1,13 @@
 //! The round-trip time and the retransmission timeout (RFC 6298).
 //!
-//! By [`Rto::Linux`] with two deviations. (1) The variance term is the largest one of a round:
-//! with a sample for every acknowledgement, RFC 6298's gains forget the extremes of a round within
-//! a fraction of it (RFC 7323 appendix G). (2) The floor applies to the variance term, RTO = SRTT +
-//! max(min_rto, 4 RTTVAR): under seconds of queue the variance is small beside SRTT, and a floor on
-//! the sum would never apply.
+//! [`Rto::Linux`] has two deviations from the RFC. (1) The variance term is the largest one of a
+//! round: with a sample for every acknowledgement, RFC 6298's gains forget the extremes of a round
+//! within a fraction of it (RFC 7323 appendix G). (2) The floor applies to the variance term, RTO =
+//! SRTT + max(min_rto, 4 RTTVAR): under seconds of queue the variance is small beside SRTT, and a
+//! floor on the sum would never apply.
 //!
-//! By [`Rto::Rfc6298`] as the RFC has it, with a clock that ticks: a sample is the ticks between
-//! sending and acknowledgement, one at least, and the floor applies to the whole.
+//! [`Rto::Rfc6298`] follows the RFC, with a clock that ticks: a sample is the ticks between sending
+//! and acknowledgement, one at least, and the floor applies to the whole.
 
 use crate::config::{Rto, SenderConfig};
 use justfull_base::{Duration, Instant};
@@ -51,8 +51,8 @@ impl RttEstimator {
         }
     }
 
-    /// Takes the sample of what left at `sent` and was acknowledged at `now`; `round_start`: the
-    /// first of a round trip.
+    /// Takes the sample of a segment that left at `sent` and was acknowledged at `now`.
+    /// `round_start`: it is the first of a round trip.
     #[inline(always)]
     pub(crate) fn sample(&mut self, sent: Instant, now: Instant, round_start: bool) {
         let rtt = now.since(sent);
@@ -146,7 +146,8 @@ impl RttEstimator {
         self.ceiling
     }
 
-    /// New data was acknowledged, and it is known which copy (RFC 6298 section 5, RFC 7323).
+    /// New data was acknowledged, and it is certain which copy arrived (RFC 6298 section 5, RFC
+    /// 7323).
     pub(crate) fn reset_backoff(&mut self) {
         self.backoff = 0;
     }
@@ -246,7 +247,7 @@ mod tests {
         let steady = (0..200).map(|_| sample(0, 1000)).last();
         let (srtt, rto) = steady.expect("there were samples");
         assert!(rto - srtt == ms(10) && srtt > ms(999), "{srtt} {rto}");
-        // Within one tick, one counts.
+        // A time within one tick counts as one tick.
         assert_eq!(RttEstimator::new(&config).tick, 10_000_000);
         let mut e = RttEstimator::new(&config);
         e.sample(Instant::ZERO + ms(1), Instant::ZERO + ms(2), false);

@@ -1,21 +1,22 @@
 //! The outstanding segments: one record per segment in a ring, with the marks of RFC 6675's
 //! scoreboard.
 //!
-//! Every question that the RFC asks is answered from counters kept up to date, never by walking the
-//! window:
+//! Counters, kept up to date, give the result of each function of the RFC; the window is never
+//! walked:
 //!
 //! - `SetPipe()` is [`Scoreboard::pipe`], adjusted at each change of a mark.
 //! - `IsLost()` is monotone (if a segment is lost, so are all unsacked ones below it), so one
-//!   *edge* separates the judged from the rest. The bytes and the discontiguous runs sacked above
-//!   the edge are counters. A segment once found lost stays lost, even when a filled gap merges the
-//!   runs that proved it: the one deviation from the RFC, which asks again each time.
+//!   *edge* separates the judged segments from the rest. The bytes and the discontiguous runs
+//!   sacked above the edge are counters. A segment once found lost stays lost, even when a filled
+//!   gap merges the runs that proved it: the one deviation from the RFC, which evaluates this each
+//!   time.
 //! - `NextSeg()` moves a second pointer that only advances (only a timeout moves it back).
 //! - A block that repeats known data costs one comparison. Skip links cross a sacked run and are
 //!   shortened on use (path halving), so a rescanned block costs its number of new segments.
 //!
 //! - Under RACK (RFC 8985) the edge moves by time instead, and retransmissions have a queue of
-//!   their own: originals by serial and retransmissions by queue are both in order of sending; see
-//!   [`by_time`].
+//!   their own. Originals in order of serials, and retransmissions in order of their queue, are
+//!   both in order of sending; see [`by_time`].
 //!
 //! Records are numbered by *serials* that never repeat; the slot is the serial modulo the ring's
 //! power of two.
@@ -45,7 +46,7 @@ pub(crate) struct Scoreboard {
     pipe: u64,
     /// Bytes marked lost and not delivered since.
     lost_outstanding: u64,
-    /// Serials below are judged: lost, sacked or gone.
+    /// Segments with lower serials are judged: lost, sacked or gone.
     edge: u64,
     sacked_above: u64,
     runs_above: u32,
@@ -133,7 +134,7 @@ impl Scoreboard {
         u32::try_from(self.sacked_end.saturating_sub(self.first)).unwrap_or(u32::MAX)
     }
 
-    /// When the segment that must be acknowledged next last left; none if all are.
+    /// When the oldest outstanding segment last left; none if all are acknowledged.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         (self.first < self.next).then(|| self.slot(self.first).sent_at)
     }
@@ -265,7 +266,7 @@ impl Scoreboard {
     pub(crate) fn sack(&mut self, blocks: &[SackBlock], delivery: &mut Delivery) {
         let before = self.known;
         for (i, block) in blocks.iter().enumerate().take(before.len()) {
-            // Most are repeated in the same place.
+            // Most blocks are repeated in the same place.
             if before[i] == *block {
                 continue;
             }
@@ -277,7 +278,7 @@ impl Scoreboard {
     }
 
     fn sack_block(&mut self, block: &SackBlock, known: &[SackBlock; 3], delivery: &mut Delivery) {
-        // The first block usually extends a known one: start after what is known.
+        // The first block usually extends a known one: start after the known part.
         let known = known.iter().find(|k| k.start == block.start && k.end < block.end);
         let start = known.map_or(block.start, |k| k.end);
         let mut serial = self.locate(start.max(self.una));
@@ -392,8 +393,8 @@ impl Scoreboard {
         self.mark_lost(self.first)
     }
 
-    /// Timeout: everything not sacked is lost, retransmissions included; what is sacked stays so
-    /// (RFC 6675 section 5.1). Returns the bytes newly marked.
+    /// Timeout: everything that is not sacked is lost, retransmissions included; sacked segments
+    /// stay sacked (RFC 6675 section 5.1). Returns the bytes newly marked.
     pub(crate) fn mark_all_lost(&mut self) -> u64 {
         let before = self.lost_outstanding;
         for serial in self.first..self.next {
@@ -410,7 +411,7 @@ impl Scoreboard {
         self.lost_outstanding - before
     }
 
-    /// There was no loss: removes all marks and judges again from what is sacked.
+    /// There was no loss: removes all marks and judges again from the sacked segments.
     pub(crate) fn unmark_lost(&mut self) {
         self.pipe = 0;
         self.lost_outstanding = 0;
@@ -418,7 +419,7 @@ impl Scoreboard {
         self.runs_above = 0;
         self.edge = self.first;
         if self.again.is_some() {
-            // A copy lost again counts as an original again, below what has been retransmitted.
+            // A copy that was lost counts as an original again, below the retransmitted segments.
             self.high_rxt = self.first;
         }
         let mut left = false;
@@ -485,8 +486,8 @@ impl Scoreboard {
         (!self.slot(serial).has(RETRANSMITTED)).then_some(serial)
     }
 
-    /// `serial`, whose record already has its new time, leaves again. `rescue`: by rule 4, which
-    /// does not move `HighRxt`.
+    /// `serial` leaves again; its record already has the new time. `rescue`: by rule 4, which does
+    /// not move `HighRxt`.
     pub(crate) fn mark_retransmitted(&mut self, serial: u64, rescue: bool) {
         let record = self.record_mut(serial);
         debug_assert!(!record.has(SACKED));

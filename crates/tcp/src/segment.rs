@@ -1,9 +1,9 @@
-//! What travels between the endpoints: segments one way, acknowledgements the other.
+//! The messages between the endpoints: segments one way, acknowledgements the other.
 
 use justfull_base::{Ecn, Instant};
 
-/// Bytes of IPv4 and TCP headers with the timestamps option: what a sender adds to the payload on
-/// the IP layer unless it is set otherwise.
+/// Bytes of IPv4 and TCP headers with the timestamps option. A sender adds them to the payload on
+/// the IP layer unless it has another setting.
 pub const HEADER_BYTES: u32 = 20 + 32;
 
 /// A data segment. `len` 0 is a SYN or a window probe (RFC 9293 section 3.8.6.1), which the
@@ -26,20 +26,21 @@ pub struct Segment {
     pub mark: Mark,
 }
 
-/// The flag of a segment that a receiver asks for: one at most, so that a segment takes 24 bytes.
+/// A flag of a segment that the receiver reads. A segment has one at most, so that it takes 24
+/// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
     /// None.
     #[default]
     None,
-    /// PSH: it ends a burst of several segments, or what the application wrote.
+    /// PSH: it ends a burst of several segments, or the data that the application wrote.
     Push,
-    /// Opens a connection; what follows begins at the segment's `seq`.
+    /// Opens a connection; data begins at the segment's `seq`.
     Syn,
 }
 
 impl Mark {
-    /// PSH if `push`.
+    /// `Push` if `push`, else none.
     #[must_use]
     pub const fn pushed(push: bool) -> Self {
         if push { Self::Push } else { Self::None }
@@ -84,7 +85,7 @@ pub struct Ack {
     pub ce_packets: u64,
     /// Payload bytes of these segments (the CE byte counter of RFC 9768's option, unwrapped).
     pub ce_bytes: u64,
-    /// Of a SYN.
+    /// True for the acknowledgement of a SYN.
     pub syn: bool,
 }
 

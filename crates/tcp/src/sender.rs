@@ -1,8 +1,8 @@
-//! The sender: what may leave now, what an acknowledgement changes, and what the timers do.
+//! The sender: decides which segments may leave, and handles acknowledgements and timers.
 //!
 //! Sources: RFC 9293 (flow control), RFC 5681, 6675 and 8985 (recovery), RFC 6298 (timeout), RFC
 //! 3522 (Eifel detection), RFC 3168 (ECN). Limited transmit (RFC 3042) needs no code of its own: a
-//! sacked segment leaves the pipe, which lets a new one out.
+//! sacked segment leaves the pipe, so a new one may leave.
 //!
 //! A driver calls [`Sender::on_ack`] and [`Sender::on_timer`], then [`Sender::poll_transmit`] until
 //! it returns none, then arms [`Sender::next_timer`]. An early or late timer does no harm.
@@ -118,17 +118,17 @@ struct Setup {
     nagle: bool,
     restart_after_idle: bool,
     always_pace: bool,
-    /// The settings or the control may pace.
+    /// True if the settings or the control may pace.
     paced: bool,
     max_reordering: u32,
-    /// Losses are found by RACK.
+    /// RACK finds losses.
     by_time: bool,
-    /// Without SACK, by RFC 6582.
+    /// RFC 6582 finds losses, without SACK.
     by_reno: bool,
     limited_transmit: bool,
     impatient: bool,
     timestamps: bool,
-    /// A SACK of what left before the oldest segment last did restarts the retransmission timer.
+    /// See [`Features::sack_restarts`](crate::kernel::Features).
     sack_restarts: bool,
     spurious_detection: SpuriousDetection,
 }
@@ -146,11 +146,11 @@ pub struct Sender {
     turns: Turns,
     rack: Rack,
     tail: TailProbe,
-    /// What replaces the control's window: PRR during a reduction, unless the control owns its
-    /// window or PRR is off; or, without SACK, the inflated one.
+    /// Replaces the control's window: PRR during a reduction, unless the control owns its window or
+    /// PRR is off; without SACK, the inflated window.
     reduction: Option<Reduction>,
     syn: Syn,
-    /// Without timestamps, the segment that is timed: its end, and when it left.
+    /// Without timestamps, the segment that is being timed: its end, and when it left.
     timed: Option<(u64, Instant)>,
     state: RecoveryState,
     /// The state ends when this offset is acknowledged (RFC 6675's `RecoveryPoint`).
@@ -162,11 +162,11 @@ pub struct Sender {
     /// When the first retransmission of this recovery left. None before that, and once the
     /// recovery is judged.
     first_retransmission: Option<Instant>,
-    /// Whether this recovery was needed is not yet decided.
+    /// It is not yet decided whether this recovery was needed.
     unjudged: bool,
     f_rto: FRto,
     duplicate_acks: u32,
-    /// End of what the application has written.
+    /// End of the data that the application has written.
     written: u64,
     closed: bool,
     /// First offset beyond the receiver's window.
@@ -179,7 +179,7 @@ pub struct Sender {
     last_sent: Option<Instant>,
     /// This and the next three are "never" while not armed.
     rto_deadline: Instant,
-    /// When RACK judges again.
+    /// When RACK judges next.
     reorder_deadline: Instant,
     /// When to probe a closed window.
     persist_deadline: Instant,
@@ -191,9 +191,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender with nothing to send, of an established connection or, with `handshake`, of one to
-    /// be opened. Until the first acknowledgement
-    /// the peer is assumed to advertise 64 KiB.
+    /// A sender with nothing to send. Its connection is established or, with `handshake`, will be
+    /// opened. Until the first acknowledgement it assumes that the peer advertises 64 KiB.
     ///
     /// # Errors
     /// The first setting outside its bounds.
@@ -292,8 +291,8 @@ impl Sender {
         self.closed = true;
     }
 
-    /// The application stops: discards what was never sent, and closes. Data in flight is still
-    /// repaired.
+    /// The application stops: discards data that was never sent, and closes. Data in flight is
+    /// still repaired.
     pub fn stop(&mut self) {
         self.written = self.board.nxt();
         self.closed = true;
@@ -305,7 +304,7 @@ impl Sender {
         self.closed
     }
 
-    /// All that was written has been acknowledged.
+    /// True if all written data has been acknowledged.
     #[must_use]
     pub fn all_acked(&self) -> bool {
         self.board.una() == self.written
@@ -346,8 +345,8 @@ impl Sender {
     }
 
     /// Sets the window to `bytes`, at least one MSS, for a control that leaves this to its owner,
-    /// such as `fixed`. Returns false, and changes nothing, for any other. Data in flight beyond a
-    /// smaller window is not taken back.
+    /// such as `fixed`. For any other, returns false and changes nothing. Data in flight beyond a
+    /// smaller window stays in flight.
     pub fn set_window(&mut self, bytes: u64) -> bool {
         self.cc.set_window(bytes)
     }
@@ -420,7 +419,7 @@ impl Sender {
         self.usual_rate().map(|bytes| BitRate(bytes.saturating_mul(8)))
     }
 
-    /// Bytes a second that Linux reckons with under a control without a rate of its own
+    /// Bytes a second that Linux assumes under a control without a rate of its own
     /// (`tcp_update_pacing_rate`); none before the first round trip.
     #[inline(always)]
     fn usual_rate(&self) -> Option<u64> {
@@ -441,8 +440,8 @@ impl Sender {
     }
 }
 
-/// What a peer is assumed to advertise before its first acknowledgement, in bytes (about Linux's
-/// initial receive window).
+/// The window that a peer is assumed to advertise before its first acknowledgement, in bytes (about
+/// Linux's initial receive window).
 const INITIAL_PEER_WINDOW: u64 = 65_536;
 
 /// What a control is created with under `config`.

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_a_coherence_beyond_the_lags_that_are_looked_at_is_told_and_costs_no_more_for_more_bins() {
+    fn a_coherence_beyond_the_lags_that_are_looked_at_is_told_and_costs_no_more_for_more_bins() {
         // A rate that changes once, in the middle: its autocorrelation falls to 1/e after a fifth
         // of the trace.
         let step = |bins: usize| {

@@ -131,14 +131,14 @@ mod tests {
         let path = folder.path().join("f");
         std::fs::write(&path, b"12345").expect("the folder can be written");
         assert_eq!(read_capped(&path, Bytes(5)).expect("it fits"), b"12345");
-        let error = read_capped(&path, Bytes(4)).expect_err("F5: too long");
+        let error = read_capped(&path, Bytes(4)).expect_err("too long");
         assert_eq!(error.to_string(), "found more than 4B, allowed is a file of at most 4B");
         let absent =
             read_capped(&folder.path().join("absent"), Bytes(4)).expect_err("it is not there");
         assert_eq!(absent.kind, io::ErrorKind::NotFound);
     }
 
-    /// F5: `/dev/zero` and a pipe were read for ever.
+    /// Reading `/dev/zero` or a pipe would never end.
     #[test]
     #[cfg(unix)]
     fn pipes_devices_and_folders_are_refused_before_they_are_opened() {

@@ -192,7 +192,7 @@ fn more_rows_than_allowed_are_refused_without_reading_on() {
 }
 
 #[test]
-fn f6_lines_of_all_kinds_count_and_end_at_their_limit() {
+fn lines_of_all_kinds_count_and_end_at_their_limit() {
     let lines = |text: &str| {
         let mut lines = lines::Lines::limited(text.as_bytes(), 3);
         let mut seen = 0;

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_an_archive_is_unpacked_up_to_its_limit_and_no_further() {
+    fn an_archive_is_unpacked_up_to_its_limit_and_no_further() {
         let limits = Limits { bytes: 1 << 20, members: 10 };
         let fits = gzip(&vec![b'\n'; 1 << 20]);
         assert_eq!(unpacked(&fits, limits), (1 << 20, fits.len(), None));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_members_that_hold_nothing_are_counted_and_end_at_their_limit() {
+    fn members_that_hold_nothing_are_counted_and_end_at_their_limit() {
         let limits = Limits { bytes: 1 << 20, members: 10 };
         let nothing = gzip(b"");
         let ten = [nothing.repeat(9), gzip(b"7\n")].concat();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_blocks_that_hold_nothing_count_as_bytes_of_the_archive() {
+    fn blocks_that_hold_nothing_count_as_bytes_of_the_archive() {
         // Stored blocks of no bytes (RFC 1951 section 3.2.4), none of which is the last.
         let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
         let flood = [header.to_vec(), [0, 0, 0, 0xff, 0xff].repeat(300_000)].concat();

@@ -1,9 +1,9 @@
-//! `cargo xtask bench aqm`: what each AQM costs for a packet, beside CoDel, and what the lanes of
-//! Justfull cost, beside FQ-CoDel.
+//! `cargo xtask bench aqm`: the cost of each AQM for a packet, beside CoDel's, and of Justfull's
+//! lanes, beside FQ-CoDel's.
 //!
-//! The program is `aqm_bench` in `crates/queue/examples`, which says what the load is. Each AQM
-//! goes through the same load twice as long as another time, both counted in instructions; the
-//! difference, less that of the load alone, is what its packets cost.
+//! The program is `aqm_bench` in `crates/queue/examples`, which describes the load. Each AQM gets a
+//! short load and one twice as long again, both counted in instructions. The difference, less the
+//! load's own, is the cost of its packets.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,10 +16,10 @@ use crate::{Failure, Outcome, process};
 /// Packets of the short and the long load.
 const PACKETS: [u64; 2] = [20_000, 60_000];
 
-/// Most instructions for a packet, as a multiple of those of what it stands beside.
+/// Most instructions for a packet, as a multiple of the reference's.
 const CEILING: f64 = 2.0;
 
-/// What is measured, and beside what it stands.
+/// The measured kinds, each with its reference.
 const KINDS: [(&str, &str); 11] = [
     ("none", "codel"),
     ("codel", "codel"),
@@ -43,18 +43,18 @@ struct Line {
     marked: u64,
     /// Packets that the AQM dropped or marked.
     signals: u64,
-    /// What was dropped for which reason, and what left.
+    /// Hash of the drops by reason, and of the packets that left.
     digest: String,
 }
 
-/// What one AQM did and took.
+/// The results of one AQM.
 #[derive(Clone, Debug)]
 struct Taken {
     kind: &'static str,
     beside: &'static str,
     /// Of two runs of the long load.
     lines: [Line; 2],
-    /// Instructions for a packet; none where nothing can be counted.
+    /// Instructions for a packet; none if this machine cannot count them.
     instructions: Option<f64>,
 }
 
@@ -90,7 +90,7 @@ fn parse(output: &str) -> Outcome<Line> {
     serde_json::from_str(output.trim()).map_err(wrong)
 }
 
-/// What `kind` takes for a packet.
+/// The cost of `kind` for a packet.
 fn of(all: &[Taken], kind: &str) -> Option<f64> {
     all.iter().find(|taken| taken.kind == kind)?.instructions
 }
@@ -119,7 +119,7 @@ fn report(all: &[Taken]) -> String {
     text
 }
 
-/// Everything that is outside its limit, one sentence each.
+/// Every violation of a limit, one sentence each.
 fn violations(all: &[Taken]) -> Vec<String> {
     let mut found = Vec::new();
     for Taken { kind, beside, lines: [line, again], instructions } in all {

@@ -9,15 +9,15 @@ use crate::{Failure, Outcome, process};
 /// A first cache of 48 KiB in 12 ways and a second of 1 MiB in 16: a core of today's servers.
 const CACHES: [&str; 2] = ["--D1=49152,12,64", "--LL=1048576,16,64"];
 
-/// What one run took.
+/// The counts of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) instructions: u64,
-    /// Reads and writes of data that missed the second cache, where caches were simulated.
+    /// Reads and writes of data that missed the second cache, if caches were simulated.
     pub(super) misses: Option<u64>,
 }
 
-/// Whether anything can be counted here.
+/// True if this machine can count.
 pub(super) fn possible() -> bool {
     process::exists("valgrind")
 }

@@ -1,9 +1,9 @@
-//! `cargo xtask bench eqp`: what a slot of the scheduler EQP costs, and whether it still decides
-//! the same.
+//! `cargo xtask bench eqp`: the cost of a slot of the scheduler EQP, and a check that its decisions
+//! are the same.
 //!
-//! The program is `eqp_bench` in `crates/ran/examples`, which says what its workloads are;
-//! `eqp_bench --json` prints one line of JSON for each. It is run twice, and what the two runs
-//! decided must be equal.
+//! The program is `eqp_bench` in `crates/ran/examples`, which describes its workloads; `eqp_bench
+//! --json` prints one line of JSON for each. It runs twice, and the decisions of both runs must be
+//! equal.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use crate::{Failure, Outcome, process};
 
-/// Longest mean time of a slot, in microseconds, of the workloads of the goal (50 us): the first
-/// [`OF_THE_GOAL`].
+/// Longest mean time of a slot, in microseconds, for the workloads with the goal of 50 us: the
+/// first [`OF_THE_GOAL`].
 const CEILING_US: f64 = 90.0;
 const OF_THE_GOAL: usize = 4;
 const RUNS: usize = 2;
@@ -22,13 +22,13 @@ const RUNS: usize = 2;
 #[derive(Clone, Debug, Deserialize)]
 struct Line {
     name: String,
-    /// Over slots, the mean and the largest of the least times of each.
+    /// Mean and maximum over slots of each slot's least time.
     mean_us: f64,
     worst_us: f64,
     allocations_after_warmup: u64,
     memory_bytes: u64,
-    /// What was decided in all slots: SDUs that left whole, units given beyond those, bytes
-    /// granted, and a hash of all answers.
+    /// The decisions of all slots: SDUs sent completely, units given beyond those, bytes granted,
+    /// and a hash of all answers.
     whole_sdus: u64,
     leftover_units: u64,
     bytes: u64,
@@ -76,7 +76,7 @@ fn report(runs: &[Vec<Line>]) -> String {
     text
 }
 
-/// Everything that is outside its limit, one sentence each.
+/// Every violation of a limit, one sentence each.
 fn violations(runs: &[Vec<Line>]) -> Vec<String> {
     let mut found = Vec::new();
     let first = runs.first().map_or(&[][..], Vec::as_slice);

@@ -1,9 +1,9 @@
-//! `cargo xtask bench growth`: what a packet costs in time and a UE in memory as UEs are added to
-//! the cell of S1.
+//! `cargo xtask bench growth`: the time of a packet and the memory of a UE as UEs are added to the
+//! cell of S1.
 //!
 //! The program is `s1_bench` in `crates/sim/examples`; `growth_N` is the cell with 1 MB of RLC for
 //! each of N UEs, each with a CUBIC download for 60 simulated seconds. The cell carries the same
-//! however many share it, so that the time should follow the packets, not the UEs.
+//! for any number of UEs, so the time should follow the packets, not the UEs.
 
 use std::path::Path;
 
@@ -19,10 +19,10 @@ const STEPS: [(&str, u64); 5] = [
     ("growth_10000", 400),
 ];
 
-/// Most nanoseconds of a packet over those of the step before it.
+/// Most nanoseconds of a packet, relative to the step before.
 const COST_CEILING: f64 = 2.0 * RATIO_CEILING;
 
-/// The least time of so many runs counts.
+/// Number of runs; the least time counts.
 const ROUNDS: usize = 3;
 
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
@@ -68,7 +68,7 @@ fn report(steps: &[Vec<Run>]) -> String {
     text
 }
 
-/// Everything that is outside its limit, one sentence each.
+/// Every violation of a limit, one sentence each.
 fn violations(steps: &[Vec<Run>]) -> Vec<String> {
     let mut found = Vec::new();
     for ((name, most_mib), runs) in STEPS.iter().zip(steps) {

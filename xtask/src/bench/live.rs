@@ -1,12 +1,12 @@
-//! `cargo xtask bench live`: what the live driver carries and how late it is, on this machine as it
-//! is now.
+//! `cargo xtask bench live`: the throughput and the lateness of the live driver, on this machine in
+//! its present state.
 //!
 //! The program is `live_bench` in `crates/live/examples`. Each round runs all its measurements in
-//! turn, so that what else the machine does falls on all of them; what is held against a limit are
-//! medians over the rounds and their ratios. Throughput is TCP with CUBIC between two namespaces,
-//! whose sender and receiver share the machine's cores with what is measured: once with a forwarder
-//! that only copies datagrams in between, once with the whole stack. Lateness is that of the loop
-//! of a live run which carries 100 Mbit/s, against a loop that does nothing but wake as often.
+//! turn, so that other work on the machine affects all of them; limits apply to medians over the
+//! rounds and to their ratios. Throughput is TCP with CUBIC between two namespaces, whose sender
+//! and receiver share the machine's cores with the driver: once with a forwarder that only copies
+//! datagrams in between, once with the whole stack. Lateness is measured in the loop of a live run
+//! with 100 Mbit/s, and in a loop that only wakes as often.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{Failure, Outcome, process};
 
-/// Rounds by hand, and where the floors are enforced.
+/// Rounds by hand, and with enforced floors.
 const ROUNDS: [usize; 2] = [5, 3];
 
 /// Least throughput through the stack, in Gbit/s; the goal is 1.
@@ -25,15 +25,15 @@ const FLOOR_GBIT_PER_S: f64 = 0.3;
 /// Least share of the forwarder's throughput; the goal is 0.8.
 const FLOOR_RATIO: f64 = 0.4;
 
-/// The 99th percentile of lateness at slots of 1 ms may be this much of the bare loop's, for a goal
-/// of 1.5, or a quarter of the period: a run beyond that is late.
+/// Most times by which the 99th percentile of lateness at slots of 1 ms may exceed the bare loop's
+/// (goal 1.5); a quarter of the period is allowed in any case, since a run beyond that is late.
 const CEILING_P99_RATIO: f64 = 3.0;
 const CEILING_P99_US: f64 = 250.0;
 
-/// Largest share of slots of 125 us that miss their wake-up, on top of the bare loop's.
+/// Largest share of slots of 125 us that miss their wake-up, above the bare loop's share.
 const CEILING_MISSED: f64 = 0.05;
 
-/// What `forward` and `stack` print.
+/// The output of `forward` and `stack`.
 #[derive(Clone, Debug, Deserialize)]
 struct Throughput {
     real_time: bool,
@@ -41,11 +41,11 @@ struct Throughput {
     gbit_per_s: f64,
     /// Datagrams of both directions.
     packets: u64,
-    /// Time on a core of the thread in between, with what the kernel did for it.
+    /// CPU time of the thread in between, with the kernel's work for it.
     cpu_us_per_packet: f64,
 }
 
-/// What `bare` and `slots` print.
+/// The output of `bare` and `slots`.
 #[derive(Clone, Debug, Deserialize)]
 struct Lateness {
     /// Time between wake-ups, with its unit.
@@ -64,14 +64,14 @@ impl Lateness {
     }
 }
 
-/// A measurement and the one that it is held against, in every round.
+/// A measurement and its reference, in every round.
 struct Pair<T> {
     stack: Vec<T>,
     plain: Vec<T>,
 }
 
 impl<T> Pair<T> {
-    /// The medians of `figure`: the stack's, the plain one's.
+    /// The medians of `figure`: the stack's, and the reference's.
     fn medians(&self, figure: impl Fn(&T) -> f64) -> [f64; 2] {
         [&self.stack, &self.plain].map(|all| super::min_and_median(all.iter().map(&figure)).1)
     }
@@ -94,7 +94,7 @@ impl<T: DeserializeOwned> Pair<T> {
     }
 }
 
-/// All that is measured.
+/// All measurements.
 struct Found {
     throughput: Pair<Throughput>,
     /// Slots of 1 ms and of 125 us.
@@ -119,7 +119,7 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
     super::judge(&violations(&found), enforce)
 }
 
-/// What this machine cannot run is said aloud, and is a failure where it must run (`CI=true`).
+/// Prints that this machine cannot run this; a failure if it must (`CI=true`).
 fn skipped(reason: &str) -> Outcome {
     let message = format!("bench live: SKIPPED: {reason}");
     if std::env::var_os("CI").is_some_and(|value| value == "true") {
@@ -168,8 +168,8 @@ fn real_time(found: &Found) -> bool {
         && found.slots.iter().all(|(_, pair)| pair.all().all(|one| one.real_time))
 }
 
-/// Everything that is outside its limit, one sentence each. Without real-time priority lateness is
-/// the machine's affair.
+/// Every violation of a limit, one sentence each. Without real-time priority, lateness depends on
+/// the machine and has no limit.
 fn violations(found: &Found) -> Vec<String> {
     let mut list = Vec::new();
     let [stack, plain] = found.throughput.medians(|one| one.gbit_per_s);

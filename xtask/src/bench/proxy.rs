@@ -1,9 +1,9 @@
-//! `cargo xtask bench proxy`: what RAPID's proxy costs beside HAProxy and nginx.
+//! `cargo xtask bench proxy`: the cost of RAPID's proxy beside HAProxy and nginx.
 //!
-//! The program is `proxy_bench` in `crates/proxy/examples`: it puts a proxy between two hosts,
-//! keeps it on the last core and what loads it on the first. Each round runs every case through
-//! every proxy in turn, so that what else the machine does falls on all of them; what is compared
-//! are medians. The rivals run with one thread, transparent, HAProxy with splicing.
+//! The program is `proxy_bench` in `crates/proxy/examples`: it puts a proxy between two hosts, on
+//! the last core, with the load on the first. Each round runs every case through every proxy in
+//! turn, so that other work on the machine affects all of them; medians are compared. The rivals
+//! run with one thread, transparent, HAProxy with splicing.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,16 +14,16 @@ use crate::{Failure, Outcome, process};
 
 /// Rounds.
 const ROUNDS: usize = 7;
-/// Those that are measured; the first is ours.
+/// The measured proxies; the first is ours.
 const PROXIES: [&str; 3] = ["justfull", "haproxy", "nginx"];
 
-/// A figure of a case, and how much of the better rival's ours is to be: at least where more is
-/// better, at most where less is.
+/// A figure of a case, and the ratio of ours to the better rival's: a lower bound if more is
+/// better, an upper bound if less is.
 struct Case {
     name: &'static str,
     figure: &'static str,
     goal: f64,
-    /// What is enforced.
+    /// The enforced ratio.
     floor: f64,
     more_is_better: bool,
 }
@@ -37,14 +37,14 @@ const CASES: [Case; 4] = [
     Case { name: "ping", figure: "p99_us", goal: 1.0, floor: 2.0, more_is_better: false },
 ];
 
-/// Bytes of memory and pipes that an idle connection may take.
+/// Most bytes of memory and pipes of an idle connection.
 const IDLE_BYTES: f64 = 32_768.0;
-/// Share of a core in percent that reports each millisecond may take more than one a second.
+/// Most share of a core, in percent, that reports each millisecond may cost above one a second.
 const REPORTS_PERCENT: f64 = 5.0;
 /// Size of a pipe of the proxy.
 const PIPE_BYTES: f64 = 262_144.0;
 
-/// What a case found, of each proxy the figures of all rounds.
+/// The results of a case: for each proxy the figures of all rounds.
 type Found = Vec<Vec<f64>>;
 
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
@@ -101,7 +101,7 @@ fn median(list: &[f64]) -> f64 {
     super::min_and_median(list.iter().copied()).1
 }
 
-/// A line for each case, and what is outside its floor.
+/// A line for each case, and the violations of floors.
 fn compared(found: &[Found]) -> (String, Vec<String>) {
     let (mut text, mut missed) = (String::new(), Vec::new());
     for (case, found) in CASES.iter().zip(found) {

@@ -1,4 +1,5 @@
-//! Links of a site of files: each leads to a file of it, and to a place in that file.
+//! Checks the links of a site of files: each must lead to a file of it, and to a place in that
+//! file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::cannot;
 use crate::{Failure, Outcome};
 
-/// What was checked.
+/// The counts of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Checked {
     pub(super) pages: usize,
@@ -45,7 +46,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
     Ok(())
 }
 
-/// How many links there are within the site, and those that lead nowhere.
+/// The number of links within the site, and the broken ones.
 fn judge(pages: &BTreeMap<String, String>, files: &BTreeSet<String>) -> (usize, Vec<String>) {
     let places: BTreeMap<&str, BTreeSet<&str>> = pages
         .iter()
@@ -82,7 +83,7 @@ fn judge(pages: &BTreeMap<String, String>, files: &BTreeSet<String>) -> (usize, 
     (count, broken)
 }
 
-/// The insides of the tags of a page, without comments and what scripts and styles hold.
+/// The insides of the tags of a page, without comments, scripts and styles.
 fn tags(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -105,7 +106,7 @@ fn tags(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the `>` is that ends a tag, not one in quotes.
+/// The position of the `>` that ends a tag, outside quotes.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quoted = false;
     text.find(|c| {
@@ -114,7 +115,7 @@ fn end_of_tag(text: &str) -> Option<usize> {
     })
 }
 
-/// Values of those attributes of a tag that `names` names.
+/// Values of a tag's attributes with these `names`.
 fn attributes<'a>(tag: &'a str, names: &[&str]) -> Vec<&'a str> {
     let parts: Vec<&str> = tag.split('"').collect();
     let pairs = parts.chunks_exact(2);
@@ -125,7 +126,7 @@ fn attributes<'a>(tag: &'a str, names: &[&str]) -> Vec<&'a str> {
     pairs.filter(|pair| named(pair[0])).map(|pair| pair[1]).collect()
 }
 
-/// Links in the list of what the search of `page` found.
+/// Links in the results of the search on `page`.
 pub(super) fn search_results(page: &str) -> Vec<&str> {
     let list = page.split_once("id=\"mdbook-searchresults\"").map_or("", |(_, rest)| rest);
     let list = list.split_once("</ul>").map_or("", |(list, _)| list);

@@ -1,4 +1,4 @@
-//! The notebooks as pages: their cells, with what they print and draw where they can be executed.
+//! The notebooks as pages: their cells, with their output if they can be executed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use super::cannot;
 use crate::tidy::tree::{File, Tree};
 use crate::{Outcome, process, python};
 
-/// What their names end in.
+/// Ending of their names.
 pub(super) const ENDING: &str = ".ipynb";
 /// Executes a notebook, its first argument, and writes it to its second.
 const EXECUTE: &str = "import sys, nbformat, nbclient
@@ -20,7 +20,7 @@ nbclient.NotebookClient(notebook, timeout=120, kernel_name='python3').execute()
 nbformat.write(notebook, sys.argv[2])";
 
 /// The notebooks of the tree by their paths, executed in `folder` with the package of the tree.
-/// Without Python's tools they are as they are, which is said aloud.
+/// Without Python's tools they are not executed; this is printed.
 pub(super) fn executed(
     root: &Path,
     tree: &Tree,
@@ -41,7 +41,7 @@ pub(super) fn executed(
         let mut command = Command::new(&python);
         command.current_dir(folder).args(["-c", EXECUTE]).arg(root.join(&file.path)).arg(&out);
         println!("executing {}", file.path);
-        // What a kernel says of its connections is not about the page.
+        // A kernel's messages about its connections do not concern the page.
         process::stderr_of(&mut command)?;
         let text = fs::read_to_string(&out).map_err(|error| cannot(&out, &error))?;
         made.insert(file.path.clone(), text);
@@ -49,7 +49,7 @@ pub(super) fn executed(
     Ok(made)
 }
 
-/// The notebook `path` as Markdown: as it was executed, else as it is in the tree.
+/// The notebook `path` as Markdown: the executed one, else the tree's.
 pub(super) fn page(
     tree: &Tree,
     path: &str,
@@ -78,7 +78,7 @@ fn markdown(notebook: &str) -> Result<String, String> {
     Ok(page)
 }
 
-/// What a cell printed or drew, in the richest form that a page can have.
+/// The output of a cell, in the richest form that a page can have.
 fn shown(output: &Value) -> String {
     let data = &output["data"];
     if let Some(picture) = data["image/png"].as_str() {
@@ -87,7 +87,7 @@ fn shown(output: &Value) -> String {
     }
     let html = joined(&data["text/html"]);
     if !html.is_empty() {
-        // An empty line would end it.
+        // An empty line would end the HTML block.
         let lines: Vec<&str> = html.lines().filter(|line| !line.trim().is_empty()).collect();
         return format!("<div class=\"output\">{}</div>\n\n", lines.join("\n"));
     }

@@ -1,5 +1,5 @@
-//! The pages as the site has them: each at its place in the tree, with links that lead to other
-//! pages, to what lies beside them in `docs`, or to the repository.
+//! The pages of the site: each at its place in the tree, with links to other pages, to files beside
+//! them in `docs`, or to the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,17 @@ use crate::tidy::tree::{File, Tree};
 
 /// The order of the pages, with links relative to its place in the tree.
 const CONTENTS: &str = "docs/SUMMARY.md";
-/// Where mdBook looks for them.
+/// mdBook's place for them.
 const SUMMARY: &str = "SUMMARY.md";
 /// The first page, in the tree and in the site.
 const FIRST: (&str, &str) = ("README.md", "index.md");
-/// Pages of the tree that are none of the site: forms.
+/// Forms, which are no pages of the site.
 const FORMS: &str = ".github/";
-/// Files in here that a page shows or links to go along.
+/// Files in here are copied if a page shows or links them.
 const WITH: &str = "docs/";
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// Path in the site's sources, and content, of all that mdBook needs, with the notebooks that were
-/// `executed`.
+/// Path in the site's sources, and content, of all files for mdBook, with the `executed` notebooks.
 pub(super) fn assemble(
     tree: &Tree,
     executed: &BTreeMap<String, String>,
@@ -43,7 +42,7 @@ pub(super) fn assemble(
     Ok(made)
 }
 
-/// The pages of the site: all of the tree are in the contents, each once.
+/// The pages of the site; fails unless the contents have each page of the tree once.
 fn listed(tree: &Tree) -> Result<BTreeSet<String>, String> {
     let mut listed = BTreeSet::new();
     with_targets(text_of(tree, CONTENTS)?, |target| {
@@ -64,7 +63,8 @@ fn listed(tree: &Tree) -> Result<BTreeSet<String>, String> {
     Ok(listed)
 }
 
-/// Where `target`, a link of `page`, leads in the site; files that must go along join `beside`.
+/// The target in the site of `target`, a link of `page`; files that must be copied are added to
+/// `beside`.
 fn leading(
     tree: &Tree,
     listed: &BTreeSet<String>,
@@ -72,7 +72,7 @@ fn leading(
     target: &str,
     beside: &mut BTreeSet<String>,
 ) -> Result<String, String> {
-    // Elsewhere, within the page, or a picture that is in the page itself.
+    // A link to another site or within the page, or a picture in the page itself.
     let stays = ["mailto:", "#", "data:"].iter().any(|start| target.starts_with(start));
     if target.contains("://") || stays {
         return Ok(target.to_owned());
@@ -91,7 +91,7 @@ fn leading(
     Ok(format!("{}{hash}{anchor}", relative(&place(page), &place(&to))))
 }
 
-/// Where a file of the tree lies in the site's sources.
+/// The path of a file of the tree in the site's sources.
 fn place(path: &str) -> String {
     match path {
         CONTENTS => SUMMARY.to_owned(),

@@ -1,4 +1,4 @@
-//! Who may depend on whom (ARCHITECTURE.md, "Arrows"): nothing points back, and pure crates stay
+//! The allowed dependencies (ARCHITECTURE.md, "Arrows"): nothing points back, and pure crates stay
 //! pure.
 
 use super::Finding;
@@ -92,7 +92,7 @@ fn allowed(short: &str) -> Option<&'static [&'static str]> {
     ARROWS.iter().find(|(name, _)| *name == short).map(|(_, direct)| *direct)
 }
 
-/// Why `dependency` may not be declared by the member `from`, or `None`.
+/// Why the member `from` may not declare `dependency`, or `None`.
 fn broken_arrow(from: &str, direct: &[&str], dependency: &Dependency) -> Option<String> {
     let name = dependency.name.as_str();
     let pure = PURE.contains(&from);
@@ -119,8 +119,8 @@ fn broken_arrow(from: &str, direct: &[&str], dependency: &Dependency) -> Option<
     if name == "serde" && !dependency.optional {
         return Some(format!("pure crate `{from}` must declare `serde` as optional"));
     }
-    // `std` for serde, and for libm the instructions of one processor: not the same bits
-    // everywhere.
+    // `std` for serde; for libm, instructions of one processor, which would give other bits
+    // elsewhere.
     dependency
         .default_features
         .then(|| format!("pure crate `{from}` must take `{name}` without default features"))

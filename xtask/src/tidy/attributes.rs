@@ -1,5 +1,5 @@
 //! Crate attributes: pure crates are `no_std` and forbid `unsafe`; the others forbid or deny it,
-//! but for the drivers that talk to the kernel.
+//! except the drivers that make system calls.
 
 use super::Finding;
 use super::arrows::PURE;
@@ -7,7 +7,7 @@ use super::crates::Crate;
 use super::rust_code;
 use super::tree::Tree;
 
-/// Crates whose work is system calls.
+/// Crates that make system calls.
 const MAY_BE_UNSAFE: [&str; 3] = ["live", "net", "proxy"];
 
 pub(super) fn check(crates: &[Crate], tree: &Tree) -> Vec<Finding> {
@@ -22,7 +22,7 @@ pub(super) fn check(crates: &[Crate], tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// What the root file of the crate `short` lacks.
+/// The missing attributes in the root file of the crate `short`.
 fn missing(short: &str, text: &str) -> Vec<String> {
     let code = rust_code::without_comments(text);
     let has = |attribute: &str| code.lines().any(|line| line.trim() == attribute);

@@ -1,10 +1,10 @@
-//! "No circle between files": of the modules that one module declares, none needs itself by way of
-//! the others.
+//! "No circle between files": among the modules that one module declares, none depends on itself
+//! through the others.
 //!
-//! A module counts with all that is below it, and a path between a module and one above or below it
-//! is no arrow: a parent names the kinds that its children implement, and they its trait. A name
-//! that a module imports or exports again belongs to the module that defines it. Tests may use what
-//! they like.
+//! A module counts with all modules below it, and a path between a module and one above or below it
+//! is no arrow: a parent names the kinds that its children implement, and they name its trait. A
+//! name that a module imports or re-exports belongs to the module that defines it. Tests may use
+//! anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use super::tree::{File, Tree};
 /// A module, from the root of its crate.
 type Module = Vec<String>;
 
-/// Which module names which, and what is known of that.
+/// For each module the modules that it names, and facts about each arrow.
 type Arrows<'a, P> = BTreeMap<&'a str, BTreeMap<String, P>>;
 
-/// Imports that lead to imports are followed this far.
+/// Imports of imports are followed this far.
 const DEEPEST_IMPORT: usize = 8;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -33,12 +33,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     crates.iter().flat_map(|(folder, files)| Graph::of(folder, files).circles()).collect()
 }
 
-/// One module's place, and what it names.
+/// One module's place, and the paths that it names.
 struct Node<'a> {
     file: &'a File,
-    /// Path and line of what it names outside of its tests.
+    /// Path and line of each name outside of its tests.
     named: Vec<(Module, usize)>,
-    /// Names that it has from elsewhere, and where from.
+    /// Imported names, and their origins.
     imports: BTreeMap<String, Module>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Graph<'a> {
         Self { modules }
     }
 
-    /// The module in which what `path` names is defined, as far as names tell.
+    /// The module that defines the target of `path`, as far as names show.
     fn home(&self, path: &[String], depth: usize) -> Module {
         let inside =
             (0..=path.len()).rev().find(|&n| self.modules.contains_key(&path[..n])).unwrap_or(0);
@@ -81,7 +81,7 @@ impl<'a> Graph<'a> {
     }
 
     fn circles(&self) -> Vec<Finding> {
-        // For each parent: which of its children names which, and where.
+        // For each parent, which of its children names which, and where.
         let mut levels: BTreeMap<&[String], Arrows<(&str, usize)>> = BTreeMap::new();
         for (module, node) in &self.modules {
             for (path, line) in &node.named {

@@ -1,4 +1,4 @@
-//! What the rules need to know of each crate, taken from `cargo metadata`.
+//! Facts about each crate for the rules, from `cargo metadata`.
 
 use std::path::Path;
 
@@ -7,8 +7,7 @@ use cargo_metadata::{DependencyKind, Metadata};
 /// A member of the workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Crate {
-    /// Name of its folder in the plan of the house: `justfull-ran` is `ran`, the binary `justfull`
-    /// is `cli`.
+    /// Its short name: `justfull-ran` is `ran`, the binary `justfull` is `cli`.
     pub(super) short: String,
     /// Relative to the top of the checkout.
     pub(super) manifest: String,
@@ -24,7 +23,7 @@ pub(super) struct Dependency {
     pub(super) name: String,
     /// Only for tests, examples and benches.
     pub(super) dev: bool,
-    /// Has no path: comes from a registry.
+    /// True if it has no path, so it comes from a registry.
     pub(super) external: bool,
     pub(super) optional: bool,
     pub(super) default_features: bool,

@@ -1,6 +1,6 @@
-//! Measured traces are not ours to publish, and large files make every clone slow.
+//! Measured traces must not be published, and large files make every clone slow.
 //!
-//! A trace is known by the columns of its header, and, where `JUSTFULL_DATA` names the folder of
+//! A trace is recognised by the columns of its header and, if `JUSTFULL_DATA` names the folder of
 //! the measured traces, by its own rows. A few rows written by hand, as in a test or a page, are no
 //! trace.
 
@@ -10,17 +10,17 @@ use std::path::Path;
 use super::Finding;
 use super::tree::{File, Tree};
 
-/// Bytes of a file.
+/// Most bytes of a file.
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// Columns that only the measured traces have.
 const MEASURED_COLUMNS: [&str; 6] =
     ["packets_per_10ms", "rsrp_dbm", "rsrq_db", "mmwave_outage", "obstruction", "tcp_conns"];
 
-/// Rows that an example may have.
+/// Most rows of an example.
 const EXAMPLE_ROWS: usize = 50;
 
-/// Rows of a measured trace by which a copy is known.
+/// Rows of a measured trace that identify a copy.
 const KNOWN_ROWS: usize = 100;
 
 /// A measured trace outside the tree.
@@ -72,7 +72,7 @@ fn check_file(file: &File, traces: &[Trace]) -> Vec<Finding> {
     findings
 }
 
-/// The measured column that a line names as one of its comma-separated fields.
+/// The measured column among the comma-separated fields of a line.
 fn measured_column(line: &str) -> Option<&'static str> {
     let mut fields = line.split(',').map(|field| field.trim().trim_matches('"'));
     fields.find_map(|field| MEASURED_COLUMNS.into_iter().find(|column| *column == field))
@@ -82,7 +82,7 @@ fn is_row(line: &str) -> bool {
     line.starts_with(|c: char| c.is_ascii_digit() || c == '-')
 }
 
-/// The text traces in `folder`; none when it is not there.
+/// The text traces in `folder`; none without the folder.
 fn read_traces(folder: &Path) -> Vec<Trace> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
@@ -100,7 +100,7 @@ fn read_traces(folder: &Path) -> Vec<Trace> {
         .collect()
 }
 
-/// The rows by which a copy of `text` is known, if it has so many.
+/// The rows that identify a copy of `text`, if it has enough.
 fn first_rows(text: &str) -> Option<String> {
     let rows: Vec<&str> = text.lines().filter(|line| is_row(line)).take(KNOWN_ROWS).collect();
     (rows.len() == KNOWN_ROWS).then(|| rows.join("\n"))

@@ -1,4 +1,4 @@
-//! Every registry crate that we declare has a line in ARCHITECTURE.md that says what it is for.
+//! Every declared registry crate has a line in ARCHITECTURE.md with its purpose.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,8 @@ pub(super) fn check(crates: &[Crate], tree: &Tree) -> Vec<Finding> {
     missing.into_iter().map(|name| Finding::new(PAGE, line, message(name))).collect()
 }
 
-/// Number, from 1, of the first heading whose title has `word` in it, and the lines up to the next
-/// heading of its level or above.
+/// The first heading with `word` in its title: its line number, from 1, and the lines up to the
+/// next heading of its level or above.
 fn section<'a>(text: &'a str, word: &str) -> Option<(usize, Vec<&'a str>)> {
     let level = |line: &str| line.len() - line.trim_start_matches('#').len();
     let is_title = |line: &str| level(line) > 0 && line.to_lowercase().contains(word);

@@ -7,7 +7,7 @@ use super::Finding;
 use super::tree::{File, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    // First components of paths: `crates/x` in back quotes is meant as a path, `and/or` is not.
+    // First components of paths: `crates/x` in back quotes is a path, `and/or` is not.
     let folders: BTreeSet<&str> = tree
         .files
         .iter()
@@ -46,7 +46,7 @@ fn prose_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A line whose code spans are as many blanks, and the code spans.
+/// A line with blanks in place of its code spans, and the code spans.
 fn split_code_spans(line: &str) -> (String, Vec<&str>) {
     let mut plain = String::new();
     let mut spans = Vec::new();
@@ -64,8 +64,8 @@ fn split_code_spans(line: &str) -> (String, Vec<&str>) {
     (plain, spans)
 }
 
-/// Where in `line` the targets of `[text](target)`, `[name]: target`, `src="target"` and
-/// `href="target"` are.
+/// The places in `line` of the targets of `[text](target)`, `[name]: target`, `src="target"` and
+/// `href="target"`.
 fn link_targets(line: &str) -> Vec<Range<usize>> {
     let until = |begin: usize, end: &[char]| {
         let rest = &line[begin..];
@@ -82,7 +82,7 @@ fn link_targets(line: &str) -> Vec<Range<usize>> {
     targets
 }
 
-/// `text` with `other` in place of the target of each link, which it is given.
+/// `text` with each link's target replaced by the result of `other`.
 pub(crate) fn with_targets(
     text: &str,
     mut other: impl FnMut(&str) -> Result<String, String>,
@@ -102,7 +102,7 @@ pub(crate) fn with_targets(
     Ok(made)
 }
 
-/// Why `target` on `page` leads nowhere, or `None`. Addresses of other sites are not followed.
+/// Why `target` on `page` is broken, or `None`. Addresses of other sites are not followed.
 fn broken_link(page: &File, target: &str, tree: &Tree) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -117,8 +117,7 @@ fn broken_link(page: &File, target: &str, tree: &Tree) -> Option<String> {
     missing.then(|| format!("link to `{target}`: `{resolved}` has no heading `#{anchor}`"))
 }
 
-/// `link` as seen from the page at `from`, relative to the top; above the top is outside the tree
-/// and not checked.
+/// `link` on the page at `from`, relative to the top; none above the top, outside the tree.
 pub(crate) fn resolve(from: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -132,8 +131,8 @@ pub(crate) fn resolve(from: &str, link: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The names by which the headings of a page can be linked to: lower case, punctuation dropped,
-/// spaces as hyphens, and a number behind those that occur again.
+/// The anchors of a page's headings: lower case, without punctuation, hyphens for spaces, and a
+/// number behind repeated ones.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (_, line) in prose_lines(text) {
@@ -159,8 +158,7 @@ fn slug(title: &str) -> String {
         .collect()
 }
 
-/// Whether a code span is meant as a path of this tree: `crates/ran/src/stack.rs`, but not
-/// `aqm/*.rs`.
+/// True if a code span is a path of this tree: `crates/ran/src/stack.rs`, but not `aqm/*.rs`.
 fn is_path(word: &str, folders: &BTreeSet<&str>) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.', '/'].contains(&c);
     word.split_once('/').is_some_and(|(first, _)| folders.contains(first))

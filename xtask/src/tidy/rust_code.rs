@@ -1,5 +1,5 @@
-//! Just enough of Rust's grammar for the rules: code without comments and literals, and the paths
-//! it names.
+//! The small part of Rust's grammar that the rules need: code without comments and literals, and
+//! the paths in it.
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
@@ -47,13 +47,13 @@ pub(super) fn start_of_tests(text: &str) -> usize {
 pub(super) struct CodePath {
     /// Without `crate`.
     pub(super) segments: Vec<String>,
-    /// What an import calls it: its last segment, or the name after `as`.
+    /// Its name after an import: its last segment, or the name after `as`.
     pub(super) name: String,
     /// From 1.
     pub(super) line: usize,
 }
 
-/// The module that the file at `path` is, from the root of its crate: `src/aqm/codel.rs` is `[aqm,
+/// The module of the file at `path`, from the root of its crate: `src/aqm/codel.rs` is `[aqm,
 /// codel]`.
 pub(super) fn module_of(path_in_src: &str) -> Vec<String> {
     let stem = path_in_src.strip_suffix(".rs").unwrap_or(path_in_src);
@@ -64,13 +64,13 @@ pub(super) fn module_of(path_in_src: &str) -> Vec<String> {
     }
 }
 
-/// Every path in `text` that is imported or that starts with `crate`, `self` or `super`. One that
-/// is imported from another crate looks like one of a module that is not there.
+/// Every path in `text` that is imported or that starts with `crate`, `self` or `super`. An import
+/// from another crate looks like one from a module that does not exist.
 pub(super) fn paths(text: &str, module: &[String]) -> Vec<CodePath> {
     let code = without_comments(text);
     let tokens = tokens(&code);
     let mut reader = Reader { tokens: &tokens, found: Vec::new() };
-    // One entry for each open brace: whether it opened a `mod`, whose name is then the last of
+    // One entry for each open brace: true if it opened a `mod`, whose name is then the last of
     // `here`.
     let mut braces: Vec<bool> = Vec::new();
     let mut here = module.to_vec();
@@ -91,7 +91,7 @@ pub(super) fn paths(text: &str, module: &[String]) -> Vec<CodePath> {
                 at = reader.read(at, here.clone());
                 continue;
             }
-            // Relative to this module, or another crate's.
+            // Relative to this module, or in another crate.
             "use" => {
                 at = reader.read(at + 1, here.clone());
                 continue;
@@ -150,7 +150,7 @@ impl Reader<'_> {
                 Some("self") => {}
                 Some("{") => return self.read_group(at + 1, &prefix),
                 Some(name) if name.starts_with(is_word) => prefix.push(name.to_owned()),
-                // A glob, or the `<` of type arguments: the path so far is all there is.
+                // A glob, or the `<` of type arguments: the path ends here.
                 _ => break,
             }
             at += 1;

@@ -1,5 +1,5 @@
 //! "One algorithm, one file": files of one kind import no sibling; and a layer calls another only
-//! where it stands on it.
+//! if it stands on it.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,7 @@ const FAMILIES: [(&str, &str); 7] = [
 /// Layers of the downlink chain.
 const LAYERS: [&str; 7] = ["upf", "sdap", "bearer", "pdcp", "rlc", "mac", "harq"];
 
-/// Modules that bring layers together, each with the layers that it may name. `ran::stack` may name
-/// all.
+/// Modules that join layers, each with the layers that it may name. `ran::stack` may name all.
 const JOINS: [(&str, &[&str]); 3] = [
     // A data radio bearer is PDCP above RLC.
     ("bearer", &["pdcp", "rlc"]),
@@ -78,7 +77,7 @@ fn imported_siblings(
         .collect()
 }
 
-/// The first place where production code of `ran` names a layer that is not its own to name.
+/// The first place where production code of `ran` names a layer that it may not name.
 fn joined_layers(file: &File) -> Option<Finding> {
     let (module, text) = source(file, "ran")?;
     // The root declares the layers; it does not call them. Tests may.
@@ -86,7 +85,7 @@ fn joined_layers(file: &File) -> Option<Finding> {
         .first()
         .filter(|name| *name != "stack" && module.iter().all(|part| part != "tests"))?;
     let joined = JOINS.iter().find(|(joiner, _)| joiner == name).map(|(_, layers)| *layers);
-    // What is no layer may serve one of them.
+    // A module that is no layer may serve one of them.
     let mut own = LAYERS.into_iter().find(|layer| layer == name);
     let last_line = start_of_tests(text);
     for path in paths(text, &module).into_iter().filter(|path| path.line <= last_line) {

@@ -1,4 +1,4 @@
-//! Lengths and leftovers: what rustfmt and clippy leave alone.
+//! Lengths and leftovers that rustfmt and clippy do not check.
 
 use super::Finding;
 use super::rust_code;
@@ -7,22 +7,22 @@ use super::tree::{File, Tree};
 /// Lines of code of a source file before its tests, without comments, blank lines and the insides
 /// of strings.
 const MAX_LINES: usize = 500;
-/// Files that are one table; their length follows from what it lists.
+/// Files with one table; its entries determine their length.
 const TABLES: [&str; 1] = ["crates/report/src/export/columns/runs.rs"];
 /// Characters in a line of code or of a comment.
 const MAX_COLUMNS: usize = 100;
-/// Characters in a line that has a text in quotes, where breaking it would hide what is compared.
+/// Characters in a line that has a text in quotes; a break would make a compared text unreadable.
 const MAX_COLUMNS_QUOTED: usize = 140;
 
-/// Words of unfinished work, spelled so that this file does not hold them.
+/// Words of unfinished work, written so that this file does not contain them.
 const LEFTOVERS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
 /// Macros of unfinished work.
 const MACROS: [&str; 3] = ["dbg!", "todo!", "unimplemented!"];
 
-/// Files that people write code in; the last three are whole file names.
+/// Files with code; the last three are whole file names.
 const CODE: [&str; 11] =
     ["rs", "toml", "py", "pyi", "sh", "yml", "yaml", "ipynb", "Makefile", "run", "setup"];
-/// Other texts, in which only trailing white space matters.
+/// Other texts; only trailing white space matters in them.
 const TEXT: [&str; 4] = ["md", "csv", "txt", "svg"];
 /// Inputs of the fuzz targets: any bytes.
 const SEEDS: &str = "fuzz/seeds/";
@@ -78,7 +78,7 @@ fn leftover_macro(code: &str) -> Option<String> {
     Some(format!("`{name}` is for work in progress"))
 }
 
-/// Whether `word` stands in `line` with nothing of an identifier on either side.
+/// True if `word` is in `line` without a character of an identifier on either side.
 fn has_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

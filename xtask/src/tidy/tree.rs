@@ -1,4 +1,4 @@
-//! The files of the checkout: those that git tracks, and those it would add.
+//! The files of the checkout: those that git tracks, and new ones that it does not ignore.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ impl File {
         std::str::from_utf8(&self.bytes).ok()
     }
 
-    /// What follows the last dot of the file name, or the whole name if there is none: `rs`,
+    /// The part after the last dot of the file name, or the whole name without a dot: `rs`,
     /// `Makefile`.
     pub(crate) fn extension(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
@@ -35,8 +35,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Reads what `git ls-files` names. `safe.directory` lets a checkout be read that another user
-    /// owns, as in containers.
+    /// Reads the files that `git ls-files` names. `safe.directory` permits a checkout of another
+    /// user, as in containers.
     pub(crate) fn read(root: &Path) -> Outcome<Self> {
         let mut git = Command::new("git");
         git.current_dir(root).args(["-c", "safe.directory=*", "ls-files", "-z"]);
@@ -51,7 +51,7 @@ impl Tree {
         let mut files = Vec::with_capacity(paths.len());
         for path in paths {
             let place = root.join(&path);
-            // Deleted but not yet committed, or a link to a folder.
+            // Deleted without a commit yet, or a link to a folder.
             if !place.is_file() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Through the kernel: two namespaces with a TUN device each, TCP between them, and something that
+//! Through the kernel: two namespaces with a TUN device each, TCP between them, and a program that
 //! carries its datagrams.
 
 use super::{SIZE, config, line};
@@ -16,14 +16,14 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Most datagrams that the forwarder takes from one side before it looks at the other.
+/// Most datagrams that the forwarder reads from one side before it turns to the other.
 const TURN: usize = 256;
 
-/// What carried the datagrams has to say.
+/// Figures of the program that carried the datagrams.
 struct Carried {
     /// In both directions.
     packets: u64,
-    /// Time that its thread was on a core, with what the kernel did for it.
+    /// CPU time of its thread, with the kernel's work for it.
     cpu: Duration,
     priority: Priority,
 }
@@ -34,15 +34,15 @@ fn download() -> Traffic {
     Traffic::Tcp { sender, receiver, size: None, rate: None, transport: Transport::Tcp }
 }
 
-/// Time that this thread has been on a core.
+/// CPU time of this thread.
 fn cpu_time() -> Duration {
     let now =
         clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has one for each thread");
     Duration::from_nanos((now.tv_sec() * 1_000_000_000 + now.tv_nsec()).cast_unsigned())
 }
 
-/// Runs the flows of `config` for its duration while `carry` is between the sides. Returns what it
-/// returns, and the payload that arrived at the UE in Gbit/s.
+/// Runs the flows of `config` for its duration while `carry` connects the sides. Returns the result
+/// of `carry`, and the payload that arrived at the UE in Gbit/s.
 fn joined<T: Send>(
     config: &WorldConfig,
     carry: impl FnOnce(Tun, Tun, &AtomicBool) -> Result<T, SystemError> + Send,
@@ -75,7 +75,7 @@ fn send(network: &Network, config: &WorldConfig) -> Result<u64, SystemError> {
     Ok(flows.finish().iter().map(|flow| flow.received_bytes).sum())
 }
 
-/// Copies what waits at `from`, up to [`TURN`] datagrams; returns how many.
+/// Copies the datagrams that wait at `from`, up to [`TURN`]; returns their number.
 fn copy(from: &mut Tun, to: &mut Tun, buffer: &mut [u8]) -> io::Result<u64> {
     for copied in 0..TURN as u64 {
         let Some(length) = from.receive(buffer)? else { return Ok(copied) };
@@ -109,7 +109,7 @@ fn throughput_line(name: &str, gbit_per_s: f64, carried: &Carried) {
     );
 }
 
-/// A cell that is not the limit: 10 Gbit/s.
+/// A cell of 10 Gbit/s, more than the rest can do.
 fn wide(seconds: u64) -> WorldConfig {
     config(
         Duration::from_millis(1),
@@ -119,7 +119,7 @@ fn wide(seconds: u64) -> WorldConfig {
     )
 }
 
-/// Throughput of a forwarder with nothing between its two reads and writes.
+/// Throughput of a forwarder that only reads and writes.
 pub(super) fn forward(seconds: u64) -> Result<(), SystemError> {
     let (carried, rate) = joined(&wide(seconds), |server, ue, stop| {
         let (priority, before) = (raise_priority(PRIORITY), cpu_time());

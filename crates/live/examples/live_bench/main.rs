@@ -1,4 +1,4 @@
-//! What the live driver costs, one measurement for each call, so that others can come in between:
+//! The cost of the live driver. Each call makes one measurement, so that others can run in between:
 //!
 //! ```text
 //! live_bench check                what this machine lacks for the others, if anything
@@ -8,8 +8,8 @@
 //! live_bench bare SLOT_US [SECONDS]  how late a loop is that does nothing but wake
 //! live_bench slots SLOT_US [SECONDS] how late the loop of a live run is that carries 100 Mbit/s
 //! ```
-//! Each prints lines of JSON. For timings that mean something it wants the right to `SCHED_FIFO`;
-//! whether it had it is in each line. All but the second are run by `cargo xtask bench live`.
+//! Each prints lines of JSON. Meaningful timings need the right to `SCHED_FIFO`; each line says
+//! whether the program had it. `cargo xtask bench live` runs all but the second.
 
 mod kernel;
 mod memory;
@@ -110,7 +110,7 @@ fn period(slot: Duration) -> Duration {
     wake_period(slot, LiveOptions::default().wake)
 }
 
-/// Prints how late a loop was.
+/// Prints the lateness of a loop.
 fn line(name: &str, slot: Duration, priority: &Priority, found: &LatenessReport) {
     let real_time = *priority == Priority::RealTime;
     println!(
@@ -129,7 +129,7 @@ fn line(name: &str, slot: Duration, priority: &Priority, found: &LatenessReport)
     );
 }
 
-/// A loop that only wakes, as often as that of a run with slots of `slot`.
+/// A loop that only wakes, as often as a run with slots of `slot`.
 fn bare(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     let priority = raise_priority(PRIORITY);
     let mut clock = SlotClock::start()?;
@@ -139,7 +139,7 @@ fn bare(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     Ok(())
 }
 
-/// Says what is missing.
+/// Prints what is missing.
 fn check() -> Result<(), SystemError> {
     for capability in capabilities().into_iter().filter(|capability| capability.required) {
         if let Err(reason) = capability.found {

@@ -12,12 +12,12 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-/// The flow after which the datagrams are named.
+/// The flow that names the datagrams.
 fn flow() -> Traffic {
     Traffic::Udp { payload: Bytes(1_472), interval: Interval::Constant(Duration::from_millis(1)) }
 }
 
-/// Gives `left` copies of a datagram, and takes any.
+/// A port with `left` copies of a datagram, which accepts any datagram.
 struct Memory {
     datagram: Vec<u8>,
     left: Rc<Cell<u32>>,
@@ -73,8 +73,8 @@ fn datagram() -> Vec<u8> {
     bytes
 }
 
-/// A run between ports in memory, and the handles to them: what waits at the server's side, what
-/// has reached the UE.
+/// A run between ports in memory, with handles to them: the datagrams that wait at the server's
+/// side, and those that reached the UE.
 fn live(config: &WorldConfig) -> (Live<Memory>, Rc<Cell<u32>>, Rc<Cell<u64>>) {
     let port = || Memory { datagram: datagram(), left: Rc::default(), taken: Rc::default() };
     let (server, ue) = (port(), port());
@@ -83,7 +83,7 @@ fn live(config: &WorldConfig) -> (Live<Memory>, Rc<Cell<u32>>, Rc<Cell<u64>>) {
     (Live::new(config, &LiveOptions::default(), ends).expect("sound settings"), waiting, taken)
 }
 
-/// Time of the run as fast as it goes: `batch` datagrams at each slot of 1 ms.
+/// Time of the run without a clock: `batch` datagrams at each slot of 1 ms.
 fn throughput(clock: &mut SlotClock, batch: u32, slots: u64) {
     let ms = Duration::from_millis(1);
     let config = config(ms, BitRate(100_000_000_000), ms.times(slots), flow());
@@ -127,7 +127,7 @@ fn lateness(clock: &mut SlotClock, slot: Duration, seconds: u64, priority: &Prio
     );
 }
 
-/// The clock, at whose every wake-up what 100 Mbit/s bring waits at the server's side.
+/// A clock; at each wake-up the datagrams of 100 Mbit/s wait at the server's side.
 struct Feeding {
     clock: SlotClock,
     waiting: Rc<Cell<u32>>,
@@ -149,7 +149,7 @@ impl Clock for Feeding {
     }
 }
 
-/// All measurements, those of lateness for `seconds` each.
+/// All measurements; those of lateness take `seconds` each.
 pub(super) fn run(seconds: u64) -> Result<(), SystemError> {
     let mut clock = SlotClock::start()?;
     for batch in [10, 100, 1_000] {

@@ -37,7 +37,7 @@ impl Echo {
     }
 
     /// Waits for a message, up to the socket's timeout. Returns the payload bytes of a reply to a
-    /// request of this flow, 0 for anything else.
+    /// request of this flow, and 0 for any other message.
     pub(super) fn receive(&self, socket: &Socket, buffer: &mut [u8]) -> io::Result<u64> {
         match (&*socket).read(buffer) {
             Ok(length) => Ok(answer(&buffer[..length], self.id)),

@@ -1,5 +1,5 @@
-//! A download over QUIC (RFC 9000), by quinn: one connection with one stream, on the ports that the
-//! simulator's transfer over UDP has. No proxy splits it.
+//! A download over QUIC (RFC 9000), by quinn: one connection with one stream, on the ports of the
+//! simulator's transfer over UDP. No proxy splits it.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -19,8 +19,7 @@ use super::{Applications, CHUNK, CONNECT, Flow, LOOK, bound, failed, flow_ends, 
 use justfull_net::clock::now;
 use justfull_net::{Network, Side, SystemError};
 
-/// What a receiver lets a server have in flight, unless the scenario fixes its window: no bound for
-/// a cell.
+/// Default window of a receiver, if the scenario does not fix it: larger than any cell needs.
 const WINDOW: u32 = 16 << 20;
 /// The name in the certificate.
 const NAME: &str = "server";
@@ -58,7 +57,7 @@ fn on_thread(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
-/// What both ends are to do. The certificate is made for this transfer alone.
+/// The settings of both ends. The certificate is made for this transfer alone.
 fn configs(control: &str, window: u32) -> io::Result<(ServerConfig, ClientConfig)> {
     let own = rcgen::generate_simple_self_signed([NAME.to_owned()]).map_err(io::Error::other)?;
     let certificate = CertificateDer::from(own.cert);
@@ -88,7 +87,7 @@ fn endpoint(server: Option<ServerConfig>, socket: UdpSocket) -> io::Result<Endpo
     Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(TokioRuntime))
 }
 
-/// Sends as much as is asked for, or until the end.
+/// Sends as much as the transfer has, or until the end.
 async fn serve(flow: &Flow, config: ServerConfig, socket: UdpSocket) -> io::Result<()> {
     let endpoint = endpoint(Some(config), socket)?;
     let incoming = loop {
@@ -107,7 +106,7 @@ async fn serve(flow: &Flow, config: ServerConfig, socket: UdpSocket) -> io::Resu
     let mut sampled = now();
     while left > 0 && !flow.ended() {
         let most = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        // What is not written when the time is over has not been taken.
+        // Data that is not written in this time has not been accepted.
         if let Ok(written) = timeout(samples::PERIOD, stream.write(&chunk[..most])).await {
             let bytes = written.map_err(io::Error::other)? as u64;
             left -= bytes;
@@ -134,7 +133,7 @@ fn sample(flow: &Flow, connection: &quinn::Connection) {
     flow.senders.told(flow.begin, (stats.path.rtt, stats.frame_rx.acks), received);
 }
 
-/// Takes what comes until the server ends it.
+/// Reads until the server ends the stream.
 async fn fetch(
     flow: &Flow,
     config: ClientConfig,
@@ -160,7 +159,7 @@ async fn fetch(
         match timeout(LOOK, stream.read(&mut buffer)).await {
             Err(_) => {}
             Ok(Ok(Some(bytes))) => flow.took(bytes as u64),
-            // Its end, or the server's at the end of the run.
+            // The end of the stream, or of the server at the end of the run.
             Ok(Ok(None) | Err(_)) => break,
         }
     }

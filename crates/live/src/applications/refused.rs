@@ -1,8 +1,8 @@
-//! What only the simulator sends.
+//! Traffic that only the simulator sends.
 
 use justfull_run::{Traffic, Transport};
 
-/// What of it has no application; none if all has.
+/// The part of it that has no application; none if all has.
 pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
     match traffic {
         Traffic::Ping(ping) if ping.from_ue.is_some() => {
@@ -31,7 +31,7 @@ const NO_QUIC: &str = if cfg!(feature = "quic") {
      over UDP is QUIC"
 };
 
-/// A transfer that QUIC can make: its controls are those of quinn.
+/// True for a transfer that QUIC can make, with a control of quinn.
 fn is_quic(traffic: &Traffic) -> bool {
     let known = |name: &str| matches!(name, "new_reno" | "cubic" | "bbr");
     cfg!(feature = "quic")

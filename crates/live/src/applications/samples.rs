@@ -1,11 +1,11 @@
 //! Round-trip times of the kernel's TCP senders (tcp(7), `TCP_INFO`).
 //!
-//! The kernel tells its smoothed round-trip time, and how many segments have come. An answer stands
-//! for the samples of all acknowledgements since the one before: counted as often, the answers have
-//! the distribution of the samples, whereas equal parts of time would give a slow radio the weight
-//! of a fast one. In simulated runs of the demo and of the guide's cell, under five methods, median
-//! and 95th percentile of such answers are within 1.2 % of those of the samples, and the 99th
-//! within 5 %. Extremes are smoothed away.
+//! The kernel returns its smoothed round-trip time and the number of received segments. A reading
+//! stands for the samples of all acknowledgements since the reading before. Weighted by this
+//! number, the readings have the distribution of the samples; equal weights would give a slow radio
+//! as much weight as a fast one. In simulated runs of the demo and of the guide's cell, under five
+//! methods, median and 95th percentile of such readings are within 1.2 % of those of the samples,
+//! and the 99th within 5 %. Smoothing removes the extremes.
 
 use std::io;
 use std::net::TcpStream;
@@ -31,15 +31,15 @@ pub struct RttSample {
     pub acks: u32,
 }
 
-/// The senders of a flow, and what they said.
+/// The senders of a flow, and their readings.
 #[derive(Debug, Default)]
 pub(super) struct Senders(Mutex<Watched>);
 
 #[derive(Debug, Default)]
 struct Watched {
-    /// With the acknowledgements that have come on each.
+    /// Each with the acknowledgements that it has received.
     streams: Vec<(TcpStream, u32)>,
-    /// Acknowledgements of a sender that is not the kernel's.
+    /// Acknowledgements of a sender outside the kernel.
     #[cfg(feature = "quic")]
     told: u64,
     rtts: Vec<RttSample>,
@@ -47,7 +47,7 @@ struct Watched {
 }
 
 impl Senders {
-    /// Asks `stream` too, until the end.
+    /// Samples `stream` too, until the end.
     pub(super) fn watch(&self, stream: &TcpStream) -> io::Result<()> {
         let stream = stream.try_clone()?;
         let acks = Heard::of(&stream)?.acks;
@@ -55,8 +55,8 @@ impl Senders {
         Ok(())
     }
 
-    /// A sample of each that has heard acknowledgements since the last, and of what has been
-    /// received of a flow.
+    /// Takes a sample of each sender that has received acknowledgements since the last, and of the
+    /// flow's received bytes.
     pub(super) fn sample(&self, begin: Instant, received: u64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Watched { streams, rtts, progress, .. } = &mut *all;
@@ -75,7 +75,7 @@ impl Senders {
         }
     }
 
-    /// A sample of a sender that is not the kernel's, which has heard so many acknowledgements.
+    /// Takes a sample of a sender outside the kernel, with the number of its acknowledgements.
     #[cfg(feature = "quic")]
     pub(super) fn told(&self, begin: Instant, (rtt, acks): (Duration, u64), received: u64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,25 +90,25 @@ impl Senders {
         }
     }
 
-    /// What they have said.
+    /// The readings so far.
     pub(super) fn take(&self) -> Vec<RttSample> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).rtts)
     }
 
-    /// What had been received when they were asked.
+    /// The received bytes at the times of the readings.
     pub(super) fn take_progress(&self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).progress)
     }
 }
 
-/// Bytes of `struct tcp_info` up to `tcpi_data_segs_in` (linux/tcp.h), all that is read of it.
+/// Bytes of `struct tcp_info` up to `tcpi_data_segs_in` (linux/tcp.h); the rest is not read.
 const INFO_BYTES: usize = 156;
 
-/// What a sender of the kernel has heard of its peer.
+/// The state of a sender in the kernel.
 struct Heard {
     /// The smoothed round-trip time; 0 before the first sample.
     rtt_us: u32,
-    /// Segments without data that have come, modulo 2^32.
+    /// Received segments without data, modulo 2^32.
     acks: u32,
 }
 
@@ -116,8 +116,8 @@ impl Heard {
     fn of(stream: &TcpStream) -> io::Result<Self> {
         let mut info = [0_u8; INFO_BYTES];
         let mut length = INFO_BYTES as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes, the size of `info`, and what it wrote
-        // to `length`.
+        // SAFETY: the kernel writes at most `length` bytes, the size of `info`, and then writes the
+        // number of bytes to `length`.
         let answer = unsafe {
             libc::getsockopt(
                 stream.as_raw_fd(),
@@ -156,7 +156,7 @@ mod tests {
         for _ in 0..3 {
             sender.write_all(&[0; 100]).expect("the buffers take it");
             receiver.read_exact(&mut [0; 100]).expect("they came");
-            // What the receiver sends brings the acknowledgement with it, and is none itself.
+            // Data of the receiver carries the acknowledgement, and does not count as one.
             receiver.write_all(&[0]).expect("the buffers take it");
             sender.read_exact(&mut [0]).expect("it came");
             senders.sample(begin, 107);

@@ -1,10 +1,11 @@
 //! A download over SSH: the UE's `ssh` runs a command at an `sshd` on the server's side (OpenSSH),
-//! over the connection that the scenario's flow has. Handshake, encryption and windows are theirs.
+//! over the connection of the scenario's flow. OpenSSH does the handshake, the encryption and the
+//! windows.
 //!
-//! The sockets are opened here, with the flow's ports, congestion control and DSCP, and handed over
-//! as standard input and output: `sshd -i` serves one connection, and `ProxyCommand=-` has `ssh`
-//! use the one that it is given. The bytes come by the command's standard error, since standard
-//! output is the socket. Keys and settings are the run's own; no service of the machine is used or
+//! This module opens the sockets, with the flow's ports, congestion control and DSCP, and passes
+//! them as standard input and output: `sshd -i` serves one connection, and `ProxyCommand=-` makes
+//! `ssh` use the given one. The bytes arrive through the command's standard error, since standard
+//! output is the socket. Keys and settings belong to the run; no service of the machine is used or
 //! started.
 
 use std::fs::{self, File};
@@ -28,13 +29,13 @@ use super::{CHUNK, Flow, LOOK, ended_by_peer, window};
 /// Name of the server in the list of known hosts.
 const HOST: &str = "justfull";
 
-/// A `/run` of the server's own, since `sshd` wants a folder there; the files come along from the
-/// run's folder, which may be in the other one.
+/// The server has its own `/run`, since `sshd` needs a folder there. The files are copied from the
+/// run's folder, which may be below the machine's `/run`.
 const SERVE: &str = "mount -t tmpfs -o mode=755 tmpfs /run && mkdir -m 755 /run/sshd \
                      && cp host user.pub sshd_config /run && exec \"$0\" -i -e -f /run/sshd_config";
 
-/// Settings of the server. Without `IPQoS none` it would set a DSCP of its own; with the user's
-/// home the shell would first do what `.bashrc` says.
+/// Settings of the server. Without `IPQoS none` it would set its own DSCP; in the user's home the
+/// shell would first run `.bashrc`.
 const SERVER: &str = "HostKey /run/host
 AuthorizedKeysFile /run/user.pub
 StrictModes no
@@ -59,7 +60,7 @@ pub(super) struct Ssh {
 }
 
 impl Ssh {
-    /// Looks for what sessions need.
+    /// Checks that the needed programs are there.
     pub(super) fn check() -> io::Result<()> {
         for program in ["ssh", "ssh-keygen", "unshare"] {
             find(program)?;
@@ -92,7 +93,7 @@ impl Ssh {
         Ok(Self { folder, sshd: find("sshd")?, user })
     }
 
-    /// Has an `sshd` serve `stream` until it ends.
+    /// Makes an `sshd` serve `stream` until it ends.
     pub(super) fn serve(&self, flow: &Flow, stream: TcpStream) -> io::Result<()> {
         flow.senders.watch(&stream)?;
         let log = File::create(self.folder.join("sshd.log"))?;
@@ -105,11 +106,11 @@ impl Ssh {
             }
             thread::sleep(LOOK);
         }
-        // It is still watched, so that letting go of it would not close it.
+        // The sampler has a copy of the socket, so dropping it would not close it.
         stream.shutdown(Shutdown::Write).or_else(unconnected).or_else(ended_by_peer)
     }
 
-    /// Has an `ssh` fetch the flow's bytes over `stream`, and counts them.
+    /// Makes an `ssh` fetch the flow's bytes over `stream`, and counts them.
     pub(super) fn fetch(
         &self,
         flow: &Flow,
@@ -150,7 +151,7 @@ impl Ssh {
             if bytes == 0 {
                 break;
             }
-            // What has come was sent; more may be on its way.
+            // Received bytes were sent; more may be on the way.
             flow.sent.fetch_add(bytes as u64, Ordering::Relaxed);
             flow.took(bytes as u64);
         }
@@ -199,7 +200,7 @@ fn find(program: &str) -> io::Result<PathBuf> {
     folders.map(|folder| folder.join(program)).find(|file| file.is_file()).ok_or_else(missing)
 }
 
-/// The other end has closed it whole.
+/// No error if the other end has closed the socket completely.
 fn unconnected(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotConnected { Ok(()) } else { Err(error) }
 }
@@ -229,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Without OpenSSH or the right to mount there is none; under `CI` that is a failure.
+    /// False without OpenSSH or the right to mount; under `CI` this is a failure.
     fn can_serve() -> bool {
         let lacking = if geteuid().is_root() { Ssh::check().err() } else { None };
         let can = geteuid().is_root() && lacking.is_none();
@@ -240,7 +241,7 @@ mod tests {
         can
     }
 
-    /// Fetches the bytes of `flow`, whose server's part `ends` may cut short.
+    /// Fetches the bytes of `flow`; `ends` may end the server's part early.
     fn session(flow: &Flow, keys: (&Ssh, &Ssh), ends: impl FnOnce() + Send) -> io::Result<()> {
         let door = TcpListener::bind("127.0.0.1:0").expect("a port");
         let at_ue = TcpStream::connect(door.local_addr().expect("it has one")).expect("it opens");

@@ -9,7 +9,7 @@ use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::SockRef;
 
-/// Bytes of a fixed window; none for one that grows, which the kernel does by itself.
+/// Bytes of a fixed window; none for one that grows by the kernel's own rules.
 pub(super) fn fixed(window: &Window) -> Option<u32> {
     match *window {
         Window::Fixed(bytes) => Some(u32::try_from(bytes.0).unwrap_or(u32::MAX)),
@@ -36,9 +36,9 @@ pub(super) fn clamp(socket: &impl AsRawFd, window: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets `socket` hold `window` unacknowledged bytes: the simulator's senders are limited by the
-/// window, not by a buffer of the kernel's (`tcp_wmem`). Without the right to exceed the machine's
-/// limit, the buffer stays at that limit.
+/// Lets `socket` hold `window` unacknowledged bytes: the window limits the simulator's senders, not
+/// a buffer of the kernel (`tcp_wmem`). Without the right to exceed the machine's limit, the buffer
+/// stays at that limit.
 pub(super) fn make_room(socket: &impl AsFd, window: u32) -> io::Result<()> {
     let bytes = usize::try_from(window).unwrap_or(usize::MAX);
     match setsockopt(socket, sockopt::SndBufForce, &bytes) {

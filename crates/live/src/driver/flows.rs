@@ -1,5 +1,5 @@
-//! The flows of a live run: opened on the stack when their first packets appear, and closed when
-//! others need their place.
+//! The flows of a live run. A flow opens on the stack at its first packet, and closes when another
+//! needs its place.
 
 use crate::recorder::LiveRecorder;
 use justfull_base::{Dscp, Duration, Instant};
@@ -7,31 +7,31 @@ use justfull_ran::{FiveTuple, Stack};
 use justfull_run::WorldConfig;
 use std::collections::BTreeMap;
 
-/// What the packets of a flow have in common.
+/// The common part of a flow's packets.
 pub(super) type Key = (FiveTuple, Dscp);
 
-/// What a flow's packets need.
+/// Numbers of a flow that its packets need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     /// Number on the stack.
     pub(super) number: u32,
     /// Number of its link between server and UPF.
     pub(super) pipe: u32,
-    /// The scenario asks for its delay.
+    /// The scenario measures its delay.
     pub(super) tracked: bool,
 }
 
 /// The end of the list, and the beginning of an empty one.
 const NONE: u32 = u32::MAX;
 
-/// Flows examined, from the least recently used on, to find one without a packet in transit.
+/// Most flows examined, from the least recently used on, to find one without a packet in transit.
 const TRIES: usize = 32;
 
 /// A flow with its place in the list.
 struct Entry {
     key: Key,
     flow: Flow,
-    /// The neighbours used after and before it.
+    /// The flows used just after it and just before it.
     newer: u32,
     older: u32,
 }
@@ -61,9 +61,9 @@ impl OnTheirWay {
 }
 
 /// Flows by 5-tuple and codepoint, up to a maximum, so that memory is bounded. When the table is
-/// full, the least recently used flow gives its place, and its number on the stack, to the new one.
-/// A flow with packets in transit is kept, for they carry its number. If all have some, new flows
-/// share one flow per UE and QFI.
+/// full, the new flow replaces the least recently used one and takes its number on the stack. A
+/// flow with packets in transit is kept, since they carry its number. If all flows have some, new
+/// flows share one flow per UE and QFI.
 pub(super) struct FlowTable {
     known: BTreeMap<Key, u32>,
     entries: Vec<Entry>,
@@ -72,7 +72,7 @@ pub(super) struct FlowTable {
     shared: BTreeMap<(u32, Option<u8>), Flow>,
     most: usize,
     opened: u64,
-    /// Flows that lost their place to another.
+    /// Flows that were replaced by another.
     pub(super) aged: u64,
     /// Packets of flows that got no place.
     pub(super) shared_packets: u64,
@@ -99,7 +99,7 @@ impl FlowTable {
         self.opened
     }
 
-    /// The flow that a packet of `tuple`, on its way up, belongs to.
+    /// The flow of a packet on its way up with `tuple`.
     pub(super) fn up(&self, tuple: &FiveTuple) -> Option<Flow> {
         let down = FiveTuple {
             source: tuple.destination,
@@ -114,7 +114,8 @@ impl FlowTable {
             .map(|(_, entry)| self.entries[*entry as usize].flow)
     }
 
-    /// The flow of `key` to `ue`, opened if necessary at `now`. `delays` are those of the links.
+    /// The flow of `key` to `ue`, opened if necessary at `now`. `delays` are the delays of the
+    /// links.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -123,7 +124,7 @@ impl FlowTable {
         delays: &[Duration],
         members: (&mut Stack, &mut LiveRecorder, &OnTheirWay),
     ) -> Flow {
-        // The next packet is often of the same flow.
+        // The next packet often belongs to the same flow.
         if let Some(last) = self.entries.get(self.newest as usize)
             && last.key == *key
         {
@@ -183,8 +184,8 @@ impl FlowTable {
         flow
     }
 
-    /// The least recently used flow without packets in transit. Those examined that have some count
-    /// as used, so they come up again only after all others, and a search is short however many
+    /// The least recently used flow without packets in transit. Examined flows with some count as
+    /// used, so that they come up again only after all others; a search is then short however many
     /// there are.
     fn idle(&mut self, on_their_way: &OnTheirWay) -> Option<u32> {
         for _ in 0..TRIES.min(self.entries.len()) {
@@ -197,12 +198,12 @@ impl FlowTable {
         None
     }
 
-    /// Makes `entry` the newest.
+    /// Makes `entry` the most recently used.
     fn use_now(&mut self, entry: u32) {
         let Entry { newer, older, .. } = self.entries[entry as usize];
         match self.entries.get_mut(newer as usize) {
             Some(neighbour) => neighbour.older = older,
-            // It is the newest.
+            // It is already the most recently used.
             None => return,
         }
         match self.entries.get_mut(older as usize) {
@@ -224,7 +225,7 @@ impl FlowTable {
     }
 }
 
-/// What flows add to the core's delay, each value once, and 0.
+/// The delays that flows add to the core's, each value once, and 0.
 pub(super) fn extra_delays(config: &WorldConfig) -> Vec<Duration> {
     let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
     delays.push(Duration::ZERO);

@@ -1,14 +1,14 @@
-//! What flows have got so far, by their names in the results, for observers.
+//! Counts of flows by their names in the results, for observers.
 
 use super::sojourn::Sojourns;
 use crate::recorder::LiveRecorder;
 use justfull_base::{Duration, Packet};
 use std::sync::Arc;
 
-/// Most names that are told apart; what comes later counts under [`OTHERS`], so that a view stays
-/// small however many flows there are.
+/// Most separate names; later ones count under [`OTHERS`], so that a view stays small however many
+/// flows there are.
 const NAMES: usize = 64;
-/// The name of all that are not told apart.
+/// The common name of all others.
 const OTHERS: &str = "other flows";
 
 /// The flows of one name since the start of the run, warm-up included.
@@ -16,9 +16,9 @@ const OTHERS: &str = "other flows";
 pub struct NamedFlows {
     /// The name; `other flows` for those beyond the first 64.
     pub name: Arc<str>,
-    /// The UE and QFI of the first of them; none for the other flows.
+    /// The UE and QFI of the first flow of this name; none for the other flows.
     pub place: Option<(u32, u8)>,
-    /// The scenario asks for their delay.
+    /// The scenario measures their delay.
     pub low_latency: bool,
     /// Packets that left the stack.
     pub packets: u64,
@@ -26,7 +26,7 @@ pub struct NamedFlows {
     pub bytes: u64,
     /// Packets dropped in the stack.
     pub dropped: u64,
-    /// From UPF to the end of the RLC.
+    /// Times from UPF to the end of the RLC.
     pub delay: Sojourns,
 }
 
@@ -35,7 +35,7 @@ pub struct NamedFlows {
 pub(super) struct ByName(Vec<Option<NamedFlows>>);
 
 impl ByName {
-    /// What `flow` is counted by.
+    /// The counts that `flow` belongs to.
     #[inline]
     fn of(&mut self, flow: u32, record: &LiveRecorder) -> &mut NamedFlows {
         let name = record.name_of(flow);
@@ -59,7 +59,7 @@ impl ByName {
         self.of(flow, record).dropped += 1;
     }
 
-    /// Those that have had a packet.
+    /// The names that have had a packet.
     pub(super) fn view(&self) -> Vec<NamedFlows> {
         self.0.iter().flatten().cloned().collect()
     }

@@ -8,10 +8,10 @@ use justfull_net::Port;
 /// The result of a reading.
 pub(super) enum Read {
     Nothing,
-    /// A datagram that goes no further; it is counted.
+    /// A datagram that is not forwarded; it is counted.
     Accounted,
-    /// A datagram and its buffer: the arena's spare one where no other is free. The datagram then
-    /// goes no further, and whoever reads counts it.
+    /// A datagram and its buffer. If no buffer is free, this is the arena's spare one; the datagram
+    /// is then not forwarded, and the caller counts it.
     Packet(u64, Datagram),
 }
 

@@ -23,9 +23,9 @@ pub(super) struct Arrival {
 pub struct Counts {
     /// Slots.
     pub slots: u64,
-    /// What they could have carried, in the unit of the MAC.
+    /// The amount that they could have carried, in the unit of the MAC.
     pub offered: u64,
-    /// What they carried.
+    /// The amount that they carried.
     pub used: u64,
     /// Bytes waiting in the RLC before the last slot.
     pub rlc_bytes: u64,
@@ -40,18 +40,18 @@ pub struct Counts {
 /// The recorder, the packets' buffers and the air.
 pub(super) struct Side {
     pub(super) record: LiveRecorder,
-    /// Buffers of packets on their way down, and of those on their way up: a flood of one direction
-    /// takes none from the other.
+    /// Buffers of packets on their way down, and of packets on their way up: a flood in one
+    /// direction takes none from the other.
     pub(super) arena: Arena,
     pub(super) arena_up: Arena,
     pub(super) air: Wire<Arrival>,
     pub(super) counts: Counts,
-    /// As the counts, for observers of the run.
+    /// Counts by name, for observers of the run.
     pub(super) by_name: ByName,
     pub(super) capture: Option<Recorder>,
     pub(super) on_their_way: OnTheirWay,
-    /// STATUS PDUs that the UEs' RLC sends: when, from which UE, handle and size. Drained into the
-    /// uplink after the stack has run.
+    /// STATUS PDUs that the UEs' RLC sends: time, UE, handle and size. They move to the uplink
+    /// after the stack has run.
     pub(super) statuses: Vec<(Instant, u32, u32, u32)>,
     /// STATUS PDUs share the uplink.
     pub(super) carries_statuses: bool,

@@ -4,7 +4,7 @@ use justfull_base::Duration;
 
 /// Cells per octave: percentiles are accurate to an eighth.
 const OCTAVE: u64 = 8;
-/// Cells up to 2^26 us, a minute; longer times count as that.
+/// Cells up to 2^26 us, a minute; longer times count in the last one.
 const CELLS: usize = 200;
 
 /// The distribution of sojourn times since the start of the run.
@@ -53,7 +53,7 @@ impl Sojourns {
         rest
     }
 
-    /// The packets whose time is shorter than `us` microseconds, which is where a cell begins: a
+    /// The packets whose time is shorter than `us` microseconds. `us` must be the edge of a cell: a
     /// power of two from 8 on, or one of the seven times between it and the next.
     #[must_use]
     pub fn shorter_than(&self, us: u64) -> u64 {

@@ -29,7 +29,7 @@ const UE: [u8; 4] = [10, 0, 1, 1];
 
 type Timed = (Instant, Vec<u8>);
 
-/// The end of a wire: what comes in at its time, what went out.
+/// The end of a wire: packets that arrive at their times, and packets that were sent.
 struct Wire {
     now: Rc<Cell<Instant>>,
     inbox: VecDeque<Timed>,
@@ -57,7 +57,7 @@ impl Port for Wire {
     }
 }
 
-/// A clock that is always late by the same time, and stands still once.
+/// A clock that is always late by the same time, and stops once.
 struct Virtual {
     now: Rc<Cell<Instant>>,
     late: Duration,
@@ -79,7 +79,7 @@ impl Clock for Virtual {
     }
 }
 
-/// All of a run but its scenario.
+/// A run's inputs except its scenario.
 struct Bench {
     now: Rc<Cell<Instant>>,
     late: Duration,
@@ -92,7 +92,7 @@ struct Bench {
     gone_at: Instant,
 }
 
-/// What reached the UE, what reached the server.
+/// Packets that reached the UE, and those that reached the server.
 type Out = (Vec<Timed>, Vec<Timed>);
 
 impl Bench {
@@ -425,7 +425,7 @@ fn every_datagram_is_accounted_for_whatever_becomes_of_it() {
         "version, truncated, header, checksum, transport, too big"
     );
     assert_eq!((account.received, account.no_ue, account.no_buffer), (108, 1, 49));
-    // SCTP matches no rule; what overflows the RLC queue of 60 kB is dropped there.
+    // SCTP matches no rule; the RLC queue of 60 kB drops its overflow.
     let drops = [("no_rule".to_string(), 1), ("no_buffer".to_string(), 49)];
     assert_eq!(result.layers[0].drops, drops);
     assert_eq!(account.delivered + account.dropped, 52);
@@ -473,7 +473,7 @@ fn a_mark_of_the_chain_is_in_the_datagram_with_a_right_checksum() {
     let config = config(ms(1), 1_500, codel, vec![source(1_400, 750)]);
     let mut capable = udp(SERVER, UE, 6000, 1_400);
     mark_ce(&mut capable);
-    // ECT(0): the mark and its change of the checksum, taken back by one.
+    // ECT(0): the change of the checksum by the mark, undone by one.
     capable[1] = 0b10;
     let checksum = u16::from_be_bytes([capable[10], capable[11]]) + 1;
     capable[10..12].copy_from_slice(&checksum.to_be_bytes());
@@ -551,7 +551,7 @@ fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_familie
     assert!(sent.iter().all(|bytes| arrived.contains(bytes)), "nothing is changed on the way");
 }
 
-/// Packets delivered and dropped of all flows of `result`, and of the first.
+/// Packets delivered and dropped: of all flows of `result`, and of the first.
 fn fates(result: &RunResult) -> [u64; 2] {
     let fate =
         |flow: &justfull_run::results::FlowResult| flow.delivered_packets + flow.dropped_packets;
@@ -559,7 +559,7 @@ fn fates(result: &RunResult) -> [u64; 2] {
 }
 
 #[test]
-fn f7_after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_own_name() {
+fn after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_own_name() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
     let of = |from: u64, port: u16| (at(from), udp(SERVER, UE, port, 100));
     let own = |from: u64| (0..5).map(move |i| of(from + i * 1_000, 6000));
@@ -606,7 +606,7 @@ fn observers_see_what_each_name_got_and_beyond_64_names_what_the_others_got_toge
     let others = &names[64];
     assert_eq!((&*others.name, others.place, others.packets), ("other flows", None, 60));
 
-    // A queue of three packets for ten at once.
+    // A queue of three packets gets ten at once.
     let limit = Limit::Packets(3);
     let config =
         self::config(ms(1), 128, QueueConfig { limit, ..droptail() }, vec![source(100, 1_000)]);
@@ -620,9 +620,9 @@ fn observers_see_what_each_name_got_and_beyond_64_names_what_the_others_got_toge
 }
 
 #[test]
-fn f7_a_flow_whose_packets_are_on_their_way_keeps_its_place() {
-    // 30 ms of the cell's work, and a flood while it waits: each of its packets stays its own,
-    // delivered or dropped.
+fn a_flow_whose_packets_are_on_their_way_keeps_its_place() {
+    // 30 ms of the cell's work, and a flood while it waits: each packet keeps its flow, delivered
+    // or dropped.
     let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
     let own = (0..60).map(|i| (at(1_000 + i), udp(SERVER, UE, 6000, 1_400)));
     let flood =
@@ -636,7 +636,7 @@ fn f7_a_flow_whose_packets_are_on_their_way_keeps_its_place() {
 }
 
 #[test]
-fn w6_a_flow_that_no_scenario_names_has_delays_of_its_own_where_the_scenarios_own_are_silent() {
+fn a_flow_that_no_scenario_names_has_delays_of_its_own_where_the_scenarios_own_are_silent() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
     let packets =
         (0..200).map(|i| (at(10_000 + i * 1_003), udp(SERVER, UE, 5201 + (i % 2) as u16, 100)));
@@ -711,8 +711,8 @@ fn short_slots_are_handled_in_batches_of_a_wake_up() {
     assert!(!report.late());
 }
 
-/// When the last of ten datagrams from each of `sources` has gone up, all of which came at once
-/// behind one interface of two UEs.
+/// Each of `sources` sends ten datagrams at once, behind one interface of two UEs. Returns when the
+/// last has gone up.
 fn last_up(sources: [[u8; 4]; 2]) -> Instant {
     const SECOND: [u8; 4] = [10, 0, 1, 2];
     let mut config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
@@ -802,7 +802,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Gives the same datagram `left` times.
+/// A port that returns the same datagram `left` times.
 struct Same(Vec<u8>, Rc<Cell<u32>>);
 
 impl Port for Same {
@@ -847,7 +847,7 @@ fn no_packet_allocates_once_the_queues_have_their_size() {
     );
 }
 
-/// A port over a socket, which counts how often it is read.
+/// A port over a socket that counts its readings.
 struct Asked(std::os::unix::net::UnixDatagram, Rc<Cell<u64>>);
 
 impl Port for Asked {
@@ -868,7 +868,7 @@ impl Port for Asked {
     }
 }
 
-/// F7: readings of the interfaces of 1000 UEs, of which few send, made a run late.
+/// Reading the interfaces of 1000 UEs in each slot would make a run late.
 #[test]
 fn of_many_ues_only_those_that_have_sent_are_read() {
     const UES: u32 = 200;

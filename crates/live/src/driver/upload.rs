@@ -1,4 +1,4 @@
-//! Data of uploads on the uplink, which counts as that of their flows.
+//! Data of uploads on the uplink; it counts for its flows.
 
 use super::flows::Flow;
 use super::side::Side;
@@ -7,10 +7,11 @@ use crate::packet::{Datagram, parse};
 use justfull_base::{DropReason, Instant};
 use justfull_net::Port;
 
-/// The flow of a packet on the uplink: one more than its number, above the number of its buffer.
+/// Place of the flow in an item of the uplink: one more than its number, above the number of its
+/// buffer.
 const FLOW: u32 = 32;
 
-/// The flow of `item` on the uplink, if it is data of an upload.
+/// The flow of `item` on the uplink, if the item is data of an upload.
 pub(super) const fn flow_of(item: u64) -> Option<u32> {
     if item & STATUS != 0 { None } else { ((item >> FLOW) as u32).checked_sub(1) }
 }
@@ -52,8 +53,8 @@ impl<P: Port> Live<P> {
 }
 
 impl Side {
-    /// `datagram` of `flow` in buffer `handle` is about to enter the queue of its UE: what it is
-    /// called on the uplink.
+    /// `datagram` of `flow` in buffer `handle` is about to enter the queue of its UE. Returns its
+    /// item on the uplink.
     fn goes_up(
         &mut self,
         now: Instant,
@@ -76,7 +77,7 @@ impl Side {
         }
     }
 
-    /// `item`, which `entered` that queue then, has been sent whole.
+    /// `item`, which `entered` the queue at that time, has been sent completely.
     pub(super) fn left_up(&mut self, now: Instant, item: u64, entered: Instant) {
         if let Some(flow) = flow_of(item) {
             self.record.upload_left(now, flow, entered);

@@ -1,4 +1,4 @@
-//! What observers see of a run while it goes on.
+//! The state of a run in progress, for observers.
 
 use super::{Counts, Live, NamedFlows};
 use crate::lateness::{Lateness, LatenessReport};
@@ -13,19 +13,19 @@ pub struct View {
     pub backlog_packets: [u64; 3],
     /// Counts since the start of the run.
     pub counts: Counts,
-    /// From the server to the UEs, without what is queued.
+    /// From the server to the UEs, without queued packets.
     pub down: Account,
-    /// From the UEs to the server, without what is queued.
+    /// From the UEs to the server, without queued packets.
     pub up: Account,
-    /// Flows that have appeared; one that returns after it was aged out counts again.
+    /// Flows that have appeared; a flow that returns after it was replaced counts again.
     pub flows: u64,
-    /// Flows that lost their place in the full flow table to another.
+    /// Flows that were replaced by another when the flow table was full.
     pub aged_flows: u64,
-    /// Packets of flows that got no place in it.
+    /// Packets of flows that found no place in it.
     pub shared_packets: u64,
-    /// What the flows of each name have got.
+    /// The counts of flows by name.
     pub names: Vec<NamedFlows>,
-    /// What slots are counted in: `packets`, `bytes` or `resource_blocks`.
+    /// The unit of slots: `packets`, `bytes` or `resource_blocks`.
     pub unit: &'static str,
     /// Lateness so far.
     pub lateness: LatenessReport,

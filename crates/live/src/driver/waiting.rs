@@ -5,12 +5,12 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::io;
 
-/// Up to this many interfaces are all read: that takes no more system calls than asking first.
+/// Up to this many interfaces are all read, since a query would take as many system calls.
 const FEW: usize = 4;
 
-/// Tells which of a run's interfaces to read.
+/// Finds the interfaces of a run that must be read.
 pub(super) struct Waiting {
-    /// None when all are read.
+    /// None if all are read.
     epoll: Option<Epoll>,
     /// One for each interface.
     events: Vec<EpollEvent>,
@@ -42,8 +42,8 @@ impl Waiting {
         self.found[number]
     }
 
-    /// The interfaces that may have something to read, in order, including those that have gone.
-    /// Neither waits nor allocates.
+    /// The interfaces that may have a datagram, in order, including those that have gone. Neither
+    /// waits nor allocates.
     pub(super) fn look(&mut self) -> io::Result<&[u32]> {
         if let Some(epoll) = &self.epoll {
             let count = match epoll.wait(&mut self.events, EpollTimeout::ZERO) {

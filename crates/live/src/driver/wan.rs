@@ -4,7 +4,7 @@
 //! servers' port -> core link -> proxy's port
 //! servers' port <- core link <- proxy's port
 //! ```
-//! What the proxy's host sends towards the UEs, and hears from them, passes the stack's port.
+//! Packets between the proxy's host and the UEs pass the stack's port.
 
 use super::READ_AT_ONCE;
 use super::ports::{Read, receive, send};
@@ -19,7 +19,7 @@ use justfull_run::WorldConfig;
 use justfull_run::wire::Wires;
 use std::collections::BTreeMap;
 
-/// One way.
+/// One direction.
 struct Way {
     arena: Arena,
     fragments: FragmentPorts,
@@ -33,7 +33,7 @@ impl Way {
         Self { arena, fragments: FragmentPorts::new(), wires, account: Account::default() }
     }
 
-    /// Reads what waits at `from` at `stamp`; `link` finds the link of a flow.
+    /// Reads the packets that wait at `from`, with `stamp`; `link` finds the link of a flow.
     fn read<P: Port>(
         &mut self,
         stamp: Instant,
@@ -56,7 +56,7 @@ impl Way {
         Ok(())
     }
 
-    /// Writes to `to` what has arrived by `now`.
+    /// Writes the packets that have arrived by `now` to `to`.
     fn write<P: Port>(&mut self, now: Instant, to: &mut P) -> std::io::Result<()> {
         while self.wires.next() <= now {
             let due = self.wires.next();
@@ -89,8 +89,8 @@ pub(super) struct Wan<P> {
 }
 
 impl<P: Port> Wan<P> {
-    /// The way of `config` with `buffers` for the packets of each direction, and what it leaves of
-    /// the uplink's delay.
+    /// The link of `config` with `buffers` for the packets of each direction, and the rest of the
+    /// uplink's delay.
     pub(super) fn new(
         config: &WorldConfig,
         buffers: u32,
@@ -125,8 +125,8 @@ impl<P: Port> Wan<P> {
         self.down.wires.next().min(self.up.wires.next())
     }
 
-    /// Reads what waits, with `stamp`, and writes what has arrived by `now`. `ue_of` and `record`
-    /// say which link is a flow's.
+    /// Reads waiting packets, with `stamp`, and writes those that have arrived by `now`. `ue_of`
+    /// and `record` find the link of a flow.
     pub(super) fn turn(
         &mut self,
         (stamp, now): (Instant, Instant),
@@ -156,7 +156,7 @@ impl<P: Port> Wan<P> {
         up.write(now, servers).map_err(failed("write to the servers' side"))
     }
 
-    /// The accounts of both ways, down first.
+    /// The accounts of both directions, down first.
     pub(super) fn finish(self) -> [Account; 2] {
         [self.down.finish(), self.up.finish()]
     }

@@ -198,7 +198,7 @@ proptest! {
     }
 }
 
-/// As [`refresh`], of a header that may claim to be longer than the datagram.
+/// Like [`refresh`], for a header that may claim to be longer than the datagram.
 fn refresh_within(packet: &mut [u8]) {
     if usize::from(packet[0] & 15) * 4 <= packet.len() && packet[0] & 15 >= 5 {
         refresh(packet);

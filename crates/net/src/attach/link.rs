@@ -1,4 +1,4 @@
-//! Watches whether an interface is up, and waits for one that goes down.
+//! Watches whether an interface is up, and waits while it is down.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(20);
 nix::ioctl_readwrite_bad!(get_index, libc::SIOCGIFINDEX, libc::ifreq);
 nix::ioctl_readwrite_bad!(get_flags, libc::SIOCGIFFLAGS, libc::ifreq);
 
-/// What the kernel says of an interface.
+/// The kernel's state of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Up,
@@ -52,7 +52,7 @@ pub(super) fn state(socket: &OwnedFd, name: &LinkName, index: i32) -> State {
     }
 }
 
-/// The times when an interface was down, as far as known.
+/// The times when an interface was down, as far as they are known.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// Since when it is down, and when to check again.
@@ -61,12 +61,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// True while it is down, as far as known.
+    /// True while it is down, as far as this is known.
     pub(super) fn is_down(&self) -> bool {
         self.down.is_some()
     }
 
-    /// It may have gone down at `now`.
+    /// Notes that it may have gone down at `now`.
     pub(super) fn doubt(&mut self, now: Instant) {
         self.down.get_or_insert((now, now));
     }
@@ -121,7 +121,7 @@ mod tests {
     use crate::clock::now;
 
     #[test]
-    fn f7_a_link_that_flaps_is_waited_for_up_to_a_limit() {
+    fn a_link_that_flaps_is_waited_for_up_to_a_limit() {
         let begin = now();
         let at = |ms| begin + Duration::from_millis(ms);
         let mut watch = Watch::default();

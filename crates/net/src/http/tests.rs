@@ -65,9 +65,9 @@ fn pages_are_served_and_all_else_is_refused() {
 }
 
 #[test]
-fn f1_a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
+fn a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
     let server = server();
-    // More than the server holds: the last is still served.
+    // More than the server holds; it still serves the last.
     let mut idle: Vec<TcpStream> = (0..3 * CONNECTIONS).map(|_| connect(&server)).collect();
     assert!(ask(&server, b"GET /page HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200"));
     for stream in &mut idle {
@@ -99,10 +99,10 @@ fn a_client_that_takes_all_connections_takes_none_of_anothers() {
 }
 
 #[test]
-fn f1_a_head_without_end_is_refused_and_a_client_that_does_not_read_is_let_go() {
+fn a_head_without_end_is_refused_and_a_client_that_does_not_read_is_let_go() {
     let server = server();
     let mut endless = connect(&server);
-    // The server closes after the response, so the rest may find nobody.
+    // The server closes after the response, so sending the rest may fail.
     let line = vec![b'a'; 100 * HEAD_BYTES];
     let _refused = endless.write_all(&line);
     let mut deaf = connect(&server);

@@ -33,7 +33,7 @@ const SMALL: [u16; 93] = [
     2600, 2664, 2728, 2792, 2856, 2976, 3104, 3240, 3368, 3496, 3624, 3752, 3824,
 ];
 
-/// What a transport block is made of.
+/// The inputs of a transport block's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NrTbsInput {
     /// Resource blocks, 1 to 275.
@@ -53,7 +53,7 @@ pub struct NrTbsInput {
     pub layers: u8,
 }
 
-/// Bits of the transport block made of `input`.
+/// Bits of the transport block for `input`.
 ///
 /// None when a field is outside its stated bounds, or reference signals and overhead leave no
 /// resource element.
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn sizing_stays_within_the_quantiser_of_the_information_bits() {
-        // Whatever the rounding, a block is within 1/16 of R x Q_m x layers x resource elements
-        // once it is large.
+        // Whatever the rounding, a large block is within 1/16 of R x Q_m x layers x resource
+        // elements.
         let case = input(106, 14, 12, 0, 6, 1544, 2);
         let ideal = 156.0 * 106.0 * 6.0 * 2.0 * 772.0 / 1024.0;
         let bits = f64::from(tbs_bits(&case).unwrap());

@@ -1,4 +1,4 @@
-//! What is measured, each with its figures as one object of JSON.
+//! The measured cases; each returns its figures as one object of JSON.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -15,20 +15,20 @@ use serde_json::{Value, json};
 use super::load::{self, Service};
 use super::rivals::{Kind, Proxy, pin};
 
-/// UEs that a load uses in turn, but one where all are of one UE.
+/// UEs that a load uses in turn, except where one UE has all connections.
 const UES: u8 = 10;
-/// All UEs that there are.
+/// The number of UEs.
 const MOST_UES: u8 = 200;
-/// Blocks of a byte in a report of 10 ms, at 1 Tbit/s: all UEs are of one cell and divide it, and
-/// no window stops a server.
+/// Blocks of a byte in a report of 10 ms, at 1 Tbit/s. All UEs divide one cell, and no window stops
+/// a server.
 const PLENTY: u64 = 1_250_000_000;
-/// Payload that a flow gets which is active beside idle ones, and how often: 1 Mbit/s.
+/// Payload of a flow that is active beside idle ones, and the time between two payloads: 1 Mbit/s.
 const ACTIVE: (usize, Duration) = (12_500, Duration::from_millis(100));
 
-/// What is measured, and how long.
+/// The amount of each measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Before and while it is measured.
+    /// Time before the measurement, and its length.
     pub(crate) times: [Duration; 2],
     /// Round trips.
     pub(crate) pings: usize,
@@ -36,14 +36,14 @@ pub(crate) struct Size {
     pub(crate) idle: usize,
 }
 
-/// Runs `case` through a proxy; `own` are arguments with which this program is our proxy.
+/// Runs `case` through a proxy of `kind`. With the arguments `own` this program is our proxy.
 pub(crate) fn run(case: &str, kind: Kind, size: Size, own: &[&str]) -> io::Result<Value> {
     let folder = tempfile::tempdir()?;
     let chain = Chain::build(MOST_UES, [1_500, 1_500]).map_err(io::Error::other)?;
     let reports = folder.path().join("reports");
     File::create(&reports)?;
-    // Clients, servers and the proxy share two cores: what they send then says nothing of what they
-    // could, so that no flow may be slow where all send what they can.
+    // Clients, servers and the proxy share two cores, so a sender's rate does not show its demand.
+    // If all send as much as they can, no flow may be slow.
     let control = if case.starts_with("bulk") { "equal_share" } else { "rapid" };
     let settings = format!(
         "[control]\nkind = \"{control}\"\n[radio]\nkind = \"json_lines\"\npath = {reports:?}\n\
@@ -71,7 +71,8 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Serves while `client` runs on the UE's host, and reports about `ues` UEs each `period`.
+    /// Serves while `client` runs on the UE's host, and writes reports about `ues` UEs each
+    /// `period`.
     fn with<T: Send>(
         &self,
         service: Service,
@@ -105,7 +106,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Bytes for each second of the proxy's time on a core, downwards.
+    /// Bytes for each second of CPU time of the proxy, downwards.
     fn bulk(&self, count: usize) -> io::Result<Value> {
         let mut marks = Vec::new();
         let ues = UES.min(count as u8);
@@ -137,13 +138,13 @@ impl Bench<'_> {
         Ok(json!({ "p50_us": at(50), "p99_us": at(99) }))
     }
 
-    /// Memory of the proxy for each connection that is open and silent.
+    /// Memory of the proxy for each open and silent connection.
     fn idle(&self) -> io::Result<Value> {
         let count = self.size.idle;
         let before = self.proxy.memory();
         let after = self.with(Service::Echo, (1, Duration::from_millis(100)), |to| {
             let _sockets = load::open(count, UES, to, true)?;
-            // Buffers of the last byte are given back.
+            // By then the buffers of the last byte are free.
             thread::sleep(Duration::from_millis(200));
             Ok(self.proxy.memory())
         })?;
@@ -151,13 +152,13 @@ impl Bench<'_> {
         Ok(json!({ "bytes_per_flow": bytes, "pipes": after.1, "flows": count }))
     }
 
-    /// Share of a core that the proxy takes while all connections are there, a few of them get
-    /// data, and reports about the one UE come each `period`.
+    /// Share of a core that the proxy takes while all connections are open, a few of them get data,
+    /// and reports about the one UE arrive each `period`.
     fn reports(&self, period: Duration) -> io::Result<Value> {
         let active = (self.size.idle / 80).max(1);
         let mut marks = Vec::new();
         self.with(Service::Paced(ACTIVE.0, ACTIVE.1), (1, period), |to| {
-            // They say nothing, so nothing is sent to them.
+            // These UEs send nothing, so the servers send nothing to them.
             let other = |index: usize| (index % usize::from(MOST_UES - 1)) as u8 + 2;
             let idle = (active..self.size.idle).map(|index| load::connect(other(index), to));
             let _idle = idle.collect::<io::Result<Vec<_>>>()?;
@@ -174,7 +175,7 @@ fn between(marks: &[(std::time::Instant, Duration)]) -> (f64, f64) {
     (to.duration_since(*from).as_secs_f64(), (*after - *before).as_secs_f64().max(1e-9))
 }
 
-/// Reports each `period` about UEs 1 to `ues`, whose capacity is never quite the same.
+/// Writes reports each `period` about UEs 1 to `ues`; their capacity always changes a little.
 fn report(path: &Path, ues: u8, period: Duration, stop: &AtomicBool) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(path)?;
     let (begin, mut number) = (now(), 0_u32);

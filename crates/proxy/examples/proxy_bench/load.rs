@@ -1,5 +1,5 @@
-//! Clients and servers that load a proxy: one thread each, with epoll, so that they cost little
-//! beside it.
+//! Clients and servers that load a proxy: one thread each, with epoll, so that they take little CPU
+//! time beside it.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,25 +15,25 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
 use socket2::{Domain, Socket, Type};
 
-/// Bytes of one write of a server that sends all it can, and of one read.
+/// Bytes of one write of a server that sends as much as it can, and of one read.
 const CHUNK: usize = 256 << 10;
-/// Nothing takes longer.
+/// Longest time of any step.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a loop waits for events at most, in milliseconds.
+/// Longest wait for events, in milliseconds.
 const TURN_MS: u8 = 20;
-/// The token of what listens.
+/// The token of the listener.
 const LISTENER: u64 = u64::MAX;
 
-/// What a server does with each connection.
+/// The behaviour of a server on each connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Service {
-    /// Sends as much as is taken.
+    /// Sends as much as the socket takes.
     Zeros,
-    /// Sends back what comes.
+    /// Sends the received bytes back.
     Echo,
-    /// Sends a byte for the first that comes, and closes.
+    /// Sends a byte after the first received byte, and closes.
     Answer,
-    /// Sends this many bytes after each byte that came and each period from then on.
+    /// After each received byte, sends this many bytes, and again each period.
     Paced(usize, Duration),
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn listen(at: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Serves until it is told to stop.
+/// Serves until `stop` is set.
 pub(crate) fn serve(listener: &TcpListener, service: Service, stop: &AtomicBool) -> io::Result<()> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
     epoll.add(listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER)).map_err(failed)?;
@@ -107,7 +107,7 @@ pub(crate) fn serve(listener: &TcpListener, service: Service, stop: &AtomicBool)
             due += period;
             for index in &paced {
                 if let Some(stream) = open[*index].as_mut() {
-                    // What is not taken is not sent.
+                    // Bytes that the socket does not take are left out.
                     let _full = stream.write(&buffer[..bytes]);
                 }
             }
@@ -147,7 +147,7 @@ pub(crate) fn connect(number: u8, to: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A socket with the address of a UE, whose port the kernel chooses when it connects.
+/// A socket with the address of a UE; the kernel chooses its port when it connects.
 fn from(number: u8, to: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
     setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
@@ -156,7 +156,7 @@ fn from(number: u8, to: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// `count` connections of UEs in turn that have each sent a byte and, if it is sent back, got it.
+/// `count` connections of UEs in turn. Each has sent a byte and, with `echo`, received it back.
 pub(crate) fn open(count: usize, ues: u8, to: SocketAddr, echo: bool) -> io::Result<Vec<Socket>> {
     let one = |index: usize| {
         let mut socket = connect((index % usize::from(ues)) as u8 + 1, to)?;
@@ -170,7 +170,8 @@ pub(crate) fn open(count: usize, ues: u8, to: SocketAddr, echo: bool) -> io::Res
     (0..count).map(one).collect()
 }
 
-/// Reads all connections for `time` and calls `mark` at its beginning and end; what came between.
+/// Reads all connections for `time` and calls `mark` at its beginning and end; returns the bytes in
+/// between.
 pub(crate) fn drain(
     sockets: &[Socket],
     [warm, time]: [Duration; 2],
@@ -182,7 +183,7 @@ pub(crate) fn drain(
         epoll.add(socket, EpollEvent::new(EpollFlags::EPOLLIN, index)).map_err(failed)?;
     }
     let mut events = vec![EpollEvent::empty(); 512];
-    // The kernel drops what is read with this flag: the buffer is never written.
+    // With this flag the kernel drops the bytes and never writes to the buffer.
     let (mut buffer, flags) = (vec![0; CHUNK], MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT);
     let (begin, mut bytes) = (now() + warm, None);
     loop {
@@ -215,8 +216,8 @@ pub(crate) fn drain(
     }
 }
 
-/// Connections one after another, `parallel` at a time, each of which asks for a byte and waits
-/// for the end; how many were complete in `time`.
+/// Makes connections, `parallel` at a time; each requests a byte and waits for the end. Returns the
+/// number of complete ones in `time`.
 pub(crate) fn connections(
     parallel: usize,
     to: SocketAddr,
@@ -281,7 +282,8 @@ pub(crate) fn connections(
     }
 }
 
-/// A byte there and back, `count` times, one each `period`; the times in order of size.
+/// Sends a byte there and back, `count` times, one each `period`; returns the times in ascending
+/// order.
 pub(crate) fn ping(to: SocketAddr, count: usize, period: Duration) -> io::Result<Vec<Duration>> {
     let mut socket = connect(1, to)?;
     socket.set_read_timeout(Some(PATIENCE))?;

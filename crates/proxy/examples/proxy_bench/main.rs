@@ -1,4 +1,4 @@
-//! What a proxy costs, for `cargo xtask bench proxy`: `proxy_bench PROXY CASE [SECONDS [FLOWS]]`
+//! The cost of a proxy, for `cargo xtask bench proxy`: `proxy_bench PROXY CASE [SECONDS [FLOWS]]`
 //! builds a row of three hosts, puts a proxy in the middle, loads it and prints its figures as a
 //! line of JSON. `proxy_bench check` says which program is missing.
 
@@ -31,7 +31,7 @@ fn run(arguments: &[&str]) -> io::Result<()> {
     Ok(())
 }
 
-/// What this machine lacks.
+/// Programs that are missing on this machine.
 fn missing() -> Vec<String> {
     let capabilities = justfull_net::capabilities().into_iter();
     let mut list: Vec<String> = capabilities

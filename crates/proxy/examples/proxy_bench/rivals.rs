@@ -1,4 +1,4 @@
-//! The proxies that are measured, each in the middle of a row of hosts.
+//! The measured proxies, each in the middle of a row of hosts.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use socket2::{Domain, Socket, Type};
 
-/// Where the rivals listen.
+/// The port of a rival proxy.
 const PORT: u16 = 9_999;
 /// The limit of descriptors of a proxy.
 const DESCRIPTORS: u64 = 20_000;
@@ -24,16 +24,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The argument with which this program is the proxy.
 pub(crate) const ROLE: &str = "--as-proxy";
 
-/// Which proxy.
+/// A measured proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// This one, with the control of `rapid`.
+    /// Our proxy, with the control `rapid`.
     Justfull,
     /// TCP mode, one thread, transparent, splicing.
     Haproxy,
     /// `stream`, one process, transparent.
     Nginx,
-    /// No proxy: the hosts talk to each other.
+    /// No proxy: the hosts are connected directly.
     Nothing,
 }
 
@@ -56,8 +56,8 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Starts one in the middle of `chain`; its files are in `folder`. `settings` are more lines
-    /// of our own configuration.
+    /// Starts one in the middle of `chain`; its files are in `folder`. `settings` are additional
+    /// lines of our own configuration.
     pub(crate) fn start(
         kind: Kind,
         chain: &Chain,
@@ -73,7 +73,7 @@ impl Proxy {
         }
     }
 
-    /// Its process, and those that it started.
+    /// Its process, and the processes that it started.
     fn ids(&self) -> Vec<i32> {
         let Some(child) = &self.child else { return Vec::new() };
         let id = child.id();
@@ -83,7 +83,7 @@ impl Proxy {
         std::iter::once(id.cast_signed()).chain(children).collect()
     }
 
-    /// Time that its threads were on a core.
+    /// CPU time of its threads.
     pub(crate) fn cpu(&self) -> Duration {
         let tasks = |id| fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
         let nanos = self.ids().into_iter().flat_map(tasks).filter_map(|task| {
@@ -93,7 +93,7 @@ impl Proxy {
         Duration::from_nanos(nanos.sum())
     }
 
-    /// Bytes of its own memory, and how many pipes it has.
+    /// Bytes of its own memory, and the number of its pipes.
     pub(crate) fn memory(&self) -> (u64, u64) {
         let (mut bytes, mut pipes) = (0, 0);
         for id in self.ids() {
@@ -109,7 +109,7 @@ impl Proxy {
         (bytes, pipes)
     }
 
-    /// Keeps it on the last core; those that load it are on the first.
+    /// Keeps it on the last core; the load is on the first.
     pub(crate) fn pin(&self) -> io::Result<()> {
         self.ids().into_iter().try_for_each(|id| pin(id, last_core()))
     }
@@ -132,7 +132,7 @@ fn last_core() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from) - 1
 }
 
-/// Keeps a process, or with 0 this thread and those that it starts, on one core.
+/// Keeps a process, or with 0 this thread and its future children, on one core.
 pub(crate) fn pin(id: i32, core: usize) -> io::Result<()> {
     let mut set = nix::sched::CpuSet::new();
     set.set(core)?;
@@ -175,16 +175,16 @@ fn justfull(chain: &Chain, folder: &Path, settings: &str, own: &[&str]) -> io::R
     Ok(proxy)
 }
 
-/// This program as the proxy, when it was started as one.
+/// The configuration, if this program was started as the proxy.
 pub(crate) fn role() -> Option<PathBuf> {
     std::env::var_os(ROLE).map(PathBuf::from)
 }
 
-/// Is the proxy.
+/// Runs as the proxy.
 pub(crate) fn play(file: &Path) -> io::Result<()> {
     let config = justfull_proxy::ProxyConfig::read(file).map_err(io::Error::other)?;
     let ready = || {
-        // Who waits for it says so.
+        // A failure shows at the reader, which waits for the file.
         let _written = fs::write(file.with_extension("ready"), "");
     };
     justfull_proxy::run(config, file, ready).map_err(io::Error::other)
@@ -218,7 +218,7 @@ fn rival(
     })?;
     let child = start(chain, &mut command)?;
     let listens = format!(":{PORT:04X}");
-    // The one that takes over a socket listens before it is there.
+    // A rival that takes over a socket listens before it runs.
     let alone = listener.is_none();
     let proxy = Proxy { child: Some(child) };
     until("the rival listens", || {
@@ -244,7 +244,7 @@ fn haproxy(folder: &Path) -> io::Result<(Command, Option<OwnedFd>)> {
     Ok((command, None))
 }
 
-/// It cannot listen transparently by itself: it takes over a socket, as in its own upgrades.
+/// nginx cannot listen transparently, so it takes over a socket, as in its own upgrades.
 fn nginx(folder: &Path) -> io::Result<(Command, Option<OwnedFd>)> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -264,7 +264,7 @@ fn nginx(folder: &Path) -> io::Result<(Command, Option<OwnedFd>)> {
     fs::write(&file, text)?;
     let mut command = Command::new("nginx");
     command.arg("-c").arg(file).env("NGINX", format!("{};", socket.as_raw_fd()));
-    // It says that it takes over a socket.
+    // nginx prints that it takes over a socket.
     command.stderr(Stdio::null());
 
     Ok((command, Some(socket)))

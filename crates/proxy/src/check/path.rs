@@ -1,5 +1,5 @@
-//! One real connection of each family, from a UE to a server of its own beside this host, through
-//! the host's own rules: what stops it stops the UEs'.
+//! One real connection of each family, from a UE to a server, both of its own beside this host,
+//! through the host's own rules. A rule that stops it stops the UEs' connections too.
 
 use crate::config::ProxyConfig;
 use crate::nft::{self, ACCEPT, Batch, Expressions, META_IIFNAME, META_OIFNAME, Netfilter, TCP};
@@ -12,31 +12,31 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// How long each step may take.
+/// Longest time of each step.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Name of the tables of the attempt.
+/// Name of the trial's tables.
 const TABLE: &str = "justfull-check";
-/// Before all others, and after addresses are translated back.
+/// Priority before all other chains, and after the translation of addresses back.
 const FIRST: i32 = -400;
 const AFTER_NAT: i32 = -90;
 /// `NFNLGRP_NFTRACE`.
 const TRACES: i32 = 9;
-/// Of a trace: the end of a base chain, and a rule.
+/// Values of a trace: the end of a base chain, and a rule.
 const BY_POLICY: u64 = 1;
 const BY_RULE: u64 = 3;
 const HOOKS: [(&str, u32, i32); 3] =
     [("all", 0, FIRST), ("arrive", 0, AFTER_NAT), ("out", 3, FIRST)];
 
-/// IPv6 or not, and how it went.
+/// IPv6 or not, and the result.
 type Tried = Vec<(bool, Result<String, String>)>;
 
-/// How it went for each family: what stops it and what mends it, or that it works. None where it
-/// cannot be tried, and why.
+/// The result for each family: success, or the obstacle and its remedy. An error if a trial is
+/// impossible.
 pub(super) fn connections(config: &ProxyConfig) -> Result<Tried, String> {
     let families = nft::families();
     let v6 = families.len() > 1 && setting("ipv6/conf/all/disable_ipv6").as_deref() != Some("1");
     let spur = Spur::build(v6).map_err(|e| e.reason)?;
-    // A running proxy has them already.
+    // A running proxy has installed the policy routes already.
     let _delivery = match table::exists(config.route.mark) {
         true => None,
         false => Some(LocalDelivery::install(config.route.policy()).map_err(|e| e.reason)?),
@@ -55,7 +55,7 @@ fn setting(key: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
 }
 
-/// Calls until there is something or it takes too long.
+/// Calls `what` until it returns something, or for at most [`PATIENCE`].
 fn until<T>(mut what: impl FnMut() -> Option<T>) -> Option<T> {
     let end = now() + PATIENCE;
     loop {
@@ -84,8 +84,8 @@ impl Attempt<'_> {
         })
     }
 
-    /// Takes what comes from the UE as a proxy's rules do, at the beginning rather than after the
-    /// forward rules, which stop what the operator wants stopped; all of it is traced.
+    /// Takes packets of the UE as a proxy's rules do, but at the beginning rather than after the
+    /// forward rules, which may stop connections on purpose. All packets are traced.
     fn install(&self, rules: &mut Netfilter, port: u16) -> io::Result<()> {
         let families = nft::families();
         let family = families[usize::from(self.v6)];
@@ -120,7 +120,7 @@ impl Attempt<'_> {
         let client = self.spur.inside(false, || {
             let socket = Socket::new(Domain::for_address(to), Type::STREAM.nonblocking(), None)?;
             socket.bind(&SocketAddr::from((at(false), 0)).into())?;
-            // It is in progress.
+            // The connection is in progress.
             let _begun = socket.connect(&to.into());
             Ok(TcpStream::from(socket))
         })?;
@@ -152,7 +152,7 @@ impl Attempt<'_> {
         Ok("one was made through this host's own rules".into())
     }
 
-    /// What dropped its packets, and what lets them pass.
+    /// The rule that dropped the packets, and a remedy.
     fn cause(&self, traces: &Netfilter) -> String {
         let of = |(family, event): &(u8, Vec<u8>)| self.dropped(*family, event);
         if let Some(found) = traces.events().iter().find_map(of) {
@@ -197,7 +197,7 @@ impl Attempt<'_> {
 
 enum Fault {
     Io(io::Error),
-    /// It gets no further.
+    /// The packet ends here.
     Stops(&'static str),
 }
 

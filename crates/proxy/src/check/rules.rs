@@ -1,6 +1,6 @@
-//! The host's own rules: which of them the packets of a split connection do not meet as they would
-//! without the proxy. Of a connection all rules see the first segment; the rest is delivered here
-//! and sent from here.
+//! The host's own rules that packets of a split connection bypass. Without the proxy, all packets
+//! meet them. With the proxy, only a connection's first segment does; the host receives and sends
+//! all others itself.
 
 use crate::nft::{self, META_IIF, META_IIFNAME, META_L4PROTO, META_MARK, Netfilter, TCP};
 use nix::net::if_::if_nametoindex;
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 
-/// Hooks whose rules forwarded packets meet: prerouting, forward and postrouting.
+/// Hooks that forwarded packets pass: prerouting, forward and postrouting.
 const FORWARDED: [u32; 3] = [0, 2, 4];
 const POSTROUTING: u32 = 4;
 const FAMILIES: [(u8, &str); 3] = [(1, "inet"), (2, "ip"), (10, "ip6")];
-/// Of a rule's comparison.
+/// Operator of a comparison.
 const EQUAL: u64 = 0;
 
 type Chain = (u8, String, String);
@@ -25,7 +25,8 @@ struct Rule {
     expressions: Vec<(String, Vec<u8>)>,
 }
 
-/// All rules of others that forwarded packets may meet, and whether connections are tracked.
+/// All rules of other programs that forwarded packets may meet, and whether the host tracks
+/// connections.
 struct Rules {
     rules: Vec<Rule>,
     /// Hook of a base chain, and whether it translates addresses.
@@ -61,12 +62,12 @@ fn read() -> io::Result<Rules> {
 }
 
 impl Rules {
-    /// Base chains from which a chain is reached: those whose rules lead to it, or all of its table
-    /// where none is seen to (a map may).
+    /// Base chains that lead to each chain: those with a rule to it, or all of its table if no rule
+    /// is found (a map may lead there).
     fn reached(&self) -> BTreeMap<Chain, BTreeSet<(u32, bool)>> {
         let mut reached: BTreeMap<Chain, BTreeSet<(u32, bool)>> =
             self.base.iter().map(|(chain, hook)| (chain.clone(), [*hook].into())).collect();
-        // As deep as the kernel lets chains call each other.
+        // The kernel's bound on the depth of calls between chains.
         for _ in 0..16 {
             for rule in &self.rules {
                 let Some(target) = rule.target() else { continue };
@@ -89,7 +90,7 @@ impl Rules {
 }
 
 impl Rule {
-    /// The chain that its verdict names.
+    /// The chain named by its verdict.
     fn target(&self) -> Option<String> {
         self.verdicts().map(|verdict| nft::text(verdict, 2)).find(|chain| !chain.is_empty())
     }
@@ -100,8 +101,8 @@ impl Rule {
         verdicts.filter(|verdict| !verdict.is_empty())
     }
 
-    /// It is about packets that come in at other interfaces, or about other protocols. The second
-    /// is whether it looks at the interface at all.
+    /// True if it only concerns packets from other interfaces, or other protocols; and true if it
+    /// reads the interface at all.
     fn about_others(&self, interfaces: &[String]) -> (bool, bool) {
         let (mut key, mut others, mut looks) = (0, false, false);
         for (name, data) in &self.expressions {
@@ -126,7 +127,7 @@ impl Rule {
         (others, looks)
     }
 
-    /// What it does to each packet, that the packets of a split connection miss.
+    /// The effect of the rule that the packets of a split connection miss.
     fn does(&self, (hook, nat): (u32, bool), looks: bool) -> Option<&'static str> {
         let translates = |name: &str| matches!(name, "masq" | "nat" | "MASQUERADE" | "SNAT");
         if nat {
@@ -136,12 +137,12 @@ impl Rule {
             return (found && looks && hook == POSTROUTING)
                 .then_some("translates addresses by the interface at which packets come in");
         }
-        // What leaves this host meets these too, but for the interface at which it came in.
+        // Packets that leave this host meet these rules too, but have no interface of arrival.
         if hook == POSTROUTING && !looks {
             return None;
         }
         let decides = self.verdicts().next().is_some();
-        // A rule that does something else counts only how often it did.
+        // With another expression, a counter does not count all packets.
         let ends = decides
             || self.expressions.iter().any(|(name, data)| match name.as_str() {
                 "reject" | "log" | "target" | "tproxy" | "synproxy" => true,
@@ -149,7 +150,7 @@ impl Rule {
                 "lookup" => nft::number(data, 3) == Some(0),
                 _ => false,
             });
-        // It asks for first segments, or for the state of the connection.
+        // It selects first segments, or the state of the connection.
         let about_first = self.expressions.iter().any(|(name, data)| match name.as_str() {
             "payload" => nft::number(data, 2) == Some(2) && nft::number(data, 3) == Some(13),
             "ct" => nft::number(data, 2) == Some(0),
@@ -182,7 +183,7 @@ impl Rule {
 
 fn is_name(value: &[u8], name: &str) -> bool {
     let end = value.iter().position(|byte| *byte == 0);
-    // Without its closing zero it is a beginning: `ran*`.
+    // Without its closing zero it is a prefix: `ran*`.
     match end {
         Some(end) => &value[..end] == name.as_bytes(),
         None => name.as_bytes().starts_with(value),
@@ -208,7 +209,7 @@ pub(super) fn family_of(table: &str, chain: &str) -> &'static str {
 }
 
 /// The first rule that the UEs' packets at `interfaces` miss when the proxy splits their
-/// connections, and how to see it.
+/// connections, and the command that shows it.
 pub(super) fn missed(interfaces: &[String]) -> Result<String, String> {
     let rules = read().map_err(|e| crate::table::explain(&e))?;
     let reached = rules.reached();
@@ -236,7 +237,7 @@ pub(super) fn missed(interfaces: &[String]) -> Result<String, String> {
     })
 }
 
-/// Rules of this host track connections.
+/// True if rules of this host track connections.
 pub(crate) fn track() -> bool {
     let rules = read();
     rules.is_ok_and(|rules| {

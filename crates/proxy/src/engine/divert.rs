@@ -1,4 +1,5 @@
-//! Which new connections the rules divert, and whether the host still delivers them here.
+//! Decides which new connections the rules divert, and checks that the host still delivers them
+//! here.
 
 use super::Engine;
 use crate::flow::Outcome;
@@ -7,7 +8,7 @@ use crate::table;
 use justfull_base::Instant;
 
 impl Engine {
-    /// A connection could not begin: connections that would fail alike pass unsplit.
+    /// A connection could not begin: connections that would fail in the same way pass unsplit.
     pub(super) fn refused(&mut self, now: Instant, port: u16, outcome: Outcome) {
         let due = match outcome {
             Outcome::NoResources => {
@@ -22,13 +23,13 @@ impl Engine {
         }
     }
 
-    /// Looks whether this host tracks connections; once it does, that stays.
+    /// Checks whether this host tracks connections. Once it does, this stays true.
     fn look_at_tracking(&mut self) {
         let count = std::fs::read_to_string("/proc/sys/net/netfilter/nf_conntrack_count");
         self.guard.tracked |= count.is_ok_and(|count| count.trim() != "0");
     }
 
-    /// Makes the policy routes whole again if another program has removed some.
+    /// Restores policy routes that another program has removed.
     pub(super) fn look_at_routes(&mut self) {
         match self.host.delivery.restore() {
             Ok(false) => self.guard.routes = None,
@@ -52,7 +53,8 @@ impl Engine {
         Places { open: self.open, flows: self.host.limits.flows }
     }
 
-    /// Compares first segments with accepted connections, and diverts as many as it can serve.
+    /// Compares first segments with accepted connections, and diverts as many as the proxy can
+    /// serve.
     pub(super) fn look_at_diversion(&mut self, now: Instant) -> std::io::Result<()> {
         self.look_at_tracking();
         let diverted = self.host.table.first_segments()?;
@@ -67,7 +69,7 @@ impl Engine {
         self.try_to_divert(now)
     }
 
-    /// Diverts what can be served, from now on.
+    /// Changes the rules to the connections that the proxy can serve now.
     pub(super) fn divert(&mut self, now: Instant) {
         if let Err(error) = self.try_to_divert(now) {
             self.log.note("rules", &table::explain(&error));

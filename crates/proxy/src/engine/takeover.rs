@@ -1,5 +1,4 @@
-//! One proxy takes another's place: all that the old one has, with its connections, and nothing
-//! lost between.
+//! A proxy takes another's place, with all its connections; no data is lost in between.
 
 use super::{Engine, Place, Totals, token};
 use crate::ask::Outside;
@@ -19,8 +18,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-/// The first message: how many descriptors of each kind come with it, in this order, and what is
-/// not in them.
+/// The first message: the number of descriptors of each kind that follow, in this order, and the
+/// state that is not in them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Hello {
     version: u32,
@@ -29,7 +28,7 @@ struct Hello {
     mark: u32,
     clock_start: u64,
     listeners: usize,
-    /// Metrics are served.
+    /// True if metrics are served.
     metrics: bool,
     table: TableState,
     leg: LegState,
@@ -38,11 +37,11 @@ struct Hello {
     flows: usize,
 }
 
-/// What an old proxy has sent.
+/// Everything that an old proxy has sent.
 pub(crate) struct Offer {
     line: Line,
     hello: Hello,
-    /// Of the first message, less those of the servers.
+    /// Descriptors of the first message, without those of the servers.
     fds: Vec<OwnedFd>,
     flows: Vec<(FlowState, Vec<OwnedFd>)>,
 }
@@ -52,11 +51,11 @@ fn namespace() -> io::Result<u64> {
 }
 
 impl Offer {
-    /// Asks the proxy at the socket of `config` for all it has; and the listeners of questions and
-    /// of metrics.
+    /// Requests everything from the proxy at the socket of `config`; also returns the listeners for
+    /// requests and metrics.
     ///
     /// # Errors
-    /// There is none, or it is of another kind.
+    /// There is no proxy, or it has another kind.
     pub(crate) fn ask(config: &ProxyConfig) -> Result<(Self, Outside), SystemError> {
         let path = &config.operation.socket;
         let failed =
@@ -94,8 +93,8 @@ impl Offer {
 }
 
 impl Engine {
-    /// Gives everything to the process at the other end. True when it is that one's from now on:
-    /// nothing of it may be touched any more.
+    /// Gives everything to the process at the other end. True if that process now owns it: nothing
+    /// of it may be touched any more.
     pub(super) fn hand_over(&mut self, stream: UnixStream) -> bool {
         self.log.flush();
         let Ok(mut line) = Line::new(stream) else { return false };
@@ -137,18 +136,19 @@ impl Engine {
         self.flows().try_for_each(|flow| line.send(&flow.state(), &flow.descriptors()))
     }
 
-    /// Lets go of what now belongs to another process.
+    /// Leaves everything to another process.
     pub(crate) fn leave(mut self) {
         self.host.delivery.leave();
         self.log.end();
-        // No connection is ended, no descriptor is closed but by the end of the process.
+        // No connection ends, and only the end of the process closes descriptors.
         std::mem::forget(self);
     }
 
-    /// Prepares everything from what an old proxy offers, takes it, and selects as `config` says.
+    /// Prepares everything from an old proxy's offer, takes it over, and selects connections by
+    /// `config`.
     ///
     /// # Errors
-    /// What cannot be had; the old proxy then goes on.
+    /// The part that could not be prepared; the old proxy then continues.
     pub(crate) fn adopt(
         config: ProxyConfig,
         file: std::path::PathBuf,
@@ -176,7 +176,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// A connection of an old proxy keeps its place, which is that of its window.
+    /// A connection of an old proxy keeps its place, since its window has the same place.
     fn put(&mut self, flow: Flow) -> nix::Result<()> {
         let index = flow.slot;
         while self.places.len() <= index as usize {
@@ -187,12 +187,12 @@ impl Engine {
         let ue = flow.client_at.ip();
         self.places[index as usize].flow = Some(Box::new(flow));
         self.open += 1;
-        // What is diverted follows when all is ours.
+        // The diversion changes later, when everything is ours.
         let _due = self.guard.opened(ue, self.places());
         Ok(())
     }
 
-    /// It is all ours: from here on connections are touched.
+    /// From here on everything is ours, and connections may be touched.
     fn begin_again(&mut self, now: Instant) {
         for index in (0..self.places.len() as u32).rev() {
             let place = &mut self.places[index as usize];
@@ -208,7 +208,7 @@ impl Engine {
         self.next_forget = now + super::FORGET_EVERY;
         self.apply();
         self.next_routes = now;
-        // Should it fail, it selects as the old one did.
+        // If this fails, it selects connections as the old proxy did.
         if let Err(error) = self.look_at_diversion(now) {
             self.log.note("takeover", &crate::table::explain(&error));
         }

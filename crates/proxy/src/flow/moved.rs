@@ -1,26 +1,26 @@
-//! A connection that passes from one proxy to the next.
+//! Moves a connection from one proxy to the next.
 
 use super::Flow;
 use crate::relay::{Direction, DirectionState, End, Pool};
-use crate::steering::{Sizes, Steering};
+use crate::steering::Steering;
 use crate::system;
 use justfull_base::{Duration, Instant};
-use justfull_rapid::Windows;
+use justfull_rapid::{Opening, Windows};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What of it is not in its descriptors.
+/// The state of a connection that its descriptors do not have.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct FlowState {
-    /// Its place, and among the windows of the radio legs.
+    /// Its place, also among the windows of the radio legs.
     pub(crate) slot: u32,
     client_at: SocketAddr,
     server_at: SocketAddr,
     ways: [DirectionState; 2],
     connected: bool,
-    /// On the clock that passes along.
+    /// Times of the clock that both proxies share.
     opened_ns: u64,
     active_ns: u64,
     rtts_ns: [u64; 3],
@@ -46,14 +46,14 @@ impl Flow {
         }
     }
 
-    /// Its sockets and the pipes that hold data.
+    /// Its sockets and the pipe with data, if any.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         let mut fds = vec![self.client.socket.as_fd(), self.server.socket.as_fd()];
         fds.extend([&self.up, &self.down].into_iter().filter_map(Direction::pipe).flatten());
         fds
     }
 
-    /// The connection of `state` and its descriptors. None when they do not fit together.
+    /// The connection of `state` and its descriptors. None if they do not match.
     pub(crate) fn restore(state: &FlowState, fds: Vec<OwnedFd>, pool: &mut Pool) -> Option<Self> {
         let mut fds = fds.into_iter();
         let (client, server) = (Socket::from(fds.next()?), Socket::from(fds.next()?));
@@ -91,14 +91,14 @@ impl Flow {
         })
     }
 
-    /// Makes a connection that was restored known to the control.
+    /// Opens the flow of a restored connection at the control.
     pub(crate) fn join(&mut self, now: Instant, key: u64, steering: &mut Steering) {
         if !self.connected {
             return;
         }
-        let sizes = Sizes::of(self.mss[0], self.client_at.is_ipv6());
-        let rtts = [Some(self.wired), Some(self.radio)];
-        self.id = steering.open(now, (self.client_at.ip(), key), sizes, rtts);
+        let opening =
+            Opening { mss: self.mss[0], wired_rtt: Some(self.wired), radio_rtt: Some(self.radio) };
+        self.id = steering.open(now, self.client_at.ip(), key, &opening);
         self.sampled = now;
     }
 }

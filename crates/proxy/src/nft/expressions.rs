@@ -1,4 +1,4 @@
-//! What rules are made of.
+//! Expressions of rules.
 
 use super::attributes::Attributes;
 use nix::libc;
@@ -8,7 +8,7 @@ pub(super) const COUNTER: u32 = 1;
 const VERDICT: u32 = 0;
 const REG_1: u32 = 1;
 const REG_2: u32 = 2;
-/// The first of the registers of four bytes; sixteen bytes of them are one of the others.
+/// The first of the four-byte registers; sixteen bytes of them are one of the large registers.
 const REG32: u32 = 8;
 pub(crate) const DROP: i32 = 0;
 pub(crate) const ACCEPT: i32 = 1;
@@ -33,18 +33,18 @@ const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 
-/// What a family has of its own.
+/// The differences between the families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
     /// `NFPROTO_IPV4` or `NFPROTO_IPV6`.
     pub(crate) number: u8,
-    /// Where addresses are in the header, and their bytes.
+    /// Places of the addresses in the header, and their length.
     pub(crate) addresses: [u32; 2],
     pub(crate) address_bytes: u32,
     /// ICMP or ICMPv6.
     pub(crate) icmp: u8,
     pub(crate) loopback: &'static [u8],
-    /// What `nft` calls the type of a set of addresses and ports, as a number.
+    /// The number that `nft` uses for the type of a set of addresses and ports.
     pub(super) address_type: u32,
 }
 
@@ -65,7 +65,7 @@ const IPV6: Family = Family {
     address_type: 8,
 };
 
-/// Those that this kernel has.
+/// The families that this kernel has.
 pub(crate) fn families() -> Vec<Family> {
     let mut found = vec![IPV4];
     if std::path::Path::new("/proc/sys/net/ipv6").exists() {
@@ -74,7 +74,7 @@ pub(crate) fn families() -> Vec<Family> {
     found
 }
 
-/// What a rule does with a connection in a set.
+/// The action of a rule on a connection in a set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SetAction {
     Add = 0,
@@ -86,7 +86,7 @@ pub(crate) enum SetAction {
 pub(crate) struct Expressions(Attributes);
 
 impl Expressions {
-    /// As a rule has them.
+    /// The bytes of the expressions for a rule.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0.0
     }
@@ -137,12 +137,12 @@ impl Expressions {
         })
     }
 
-    /// Of this protocol above IP.
+    /// Matches this protocol above IP.
     pub(crate) fn protocol(self, protocol: u8) -> Self {
         self.meta(META_L4PROTO).compare(EQUAL, &[protocol])
     }
 
-    /// `key` says that it comes in or goes out at this interface.
+    /// Matches the interface of arrival or departure, as `key` says.
     pub(crate) fn interface(self, key: u32, interface: &str) -> Self {
         let mut name = [0; libc::IFNAMSIZ];
         name[..interface.len()].copy_from_slice(interface.as_bytes());
@@ -157,17 +157,17 @@ impl Expressions {
         self.protocol(TCP).payload(TRANSPORT, 13, 1).masked(&[of]).compare(how, &[flags])
     }
 
-    /// A first segment of TCP.
+    /// Matches a first segment of TCP.
     pub(crate) fn first(self) -> Self {
         self.flags(FLAGS, EQUAL, SYN)
     }
 
-    /// Any other segment of TCP.
+    /// Matches any other segment of TCP.
     pub(crate) fn not_first(self) -> Self {
         self.flags(FLAGS, UNEQUAL, SYN)
     }
 
-    /// One that may be the third of a connection; an end may come with it.
+    /// Matches a possible third segment of a connection; it may carry FIN.
     pub(crate) fn third(self) -> Self {
         self.flags(FLAGS & !FIN, EQUAL, ACK)
     }
@@ -185,7 +185,7 @@ impl Expressions {
         })
     }
 
-    /// Source or destination has the first `bits` of `address`, which is of `family`.
+    /// Matches if source or destination has the first `bits` of `address`, which is of `family`.
     pub(crate) fn prefix(
         self,
         (family, source): (&Family, bool),
@@ -212,7 +212,7 @@ impl Expressions {
             .load(REG32 + 2 * words + 1, TRANSPORT, 2, 2)
     }
 
-    /// Adds the connection to a set, or removes it. A set that is full ends the rule.
+    /// Adds the connection to a set, or removes it. If the set is full, the rule ends.
     pub(crate) fn change_set(self, family: &Family, set: &str, action: SetAction) -> Self {
         self.connection(family).expression("dynset", |a| {
             a.text(1, set);
@@ -228,7 +228,7 @@ impl Expressions {
         })
     }
 
-    /// Connection tracking has given it another destination.
+    /// Matches if connection tracking has changed the destination.
     pub(crate) fn destination_translated(self) -> Self {
         const IPS_DST_NAT: u32 = 1 << 5;
         self.expression("ct", |a| {
@@ -239,7 +239,7 @@ impl Expressions {
         .compare(UNEQUAL, &[0; 4])
     }
 
-    /// A transparent socket of this host has it, or the packet that an ICMP error quotes.
+    /// Matches packets of a transparent socket of this host, and ICMP errors about such packets.
     pub(crate) fn of_transparent_socket(self) -> Self {
         self.expression("socket", |a| {
             a.number(1, 0);
@@ -280,7 +280,7 @@ impl Expressions {
         })
     }
 
-    /// Gives it to the listener at `port` of this host's loopback address.
+    /// Delivers to the listener at `port` of this host's loopback address.
     pub(crate) fn tproxy(self, family: &Family, port: u16) -> Self {
         let set = self.immediate(REG_1, family.loopback).immediate(REG_2, &port.to_be_bytes());
         set.expression("tproxy", |a| {
@@ -290,7 +290,7 @@ impl Expressions {
         })
     }
 
-    /// Sends a copy over the loopback interface, with this index.
+    /// Sends a copy over the loopback interface `index`.
     pub(crate) fn copy_to_loopback(self, family: &Family, index: u32) -> Self {
         let set = self.immediate(REG_1, family.loopback).immediate(REG_2, &index.to_ne_bytes());
         set.expression("dup", |a| {

@@ -1,8 +1,8 @@
 //! R22's radio information over AMQP 0.9.1 (section 5.1): messages of text. The routing key names
 //! the UE.
 //!
-//! This client has the few methods that a reader needs. It reads a message at once, and drops it if
-//! the loop is behind: no broker can fill the memory, and a report has the time of its arrival.
+//! This client has only the methods that a reader needs. It reads a message at once, and drops it
+//! if the loop is late: no broker can fill the memory, and a report has the time of its arrival.
 
 mod wire;
 
@@ -17,16 +17,16 @@ use std::time::{Duration, Instant};
 use tokio_rustls::rustls::ClientConfig;
 use wire::{Arguments, BODY, Fields, HEADER, Id, LONGEST_FRAME, Wire};
 
-/// For a connection and all that follows until messages come.
+/// Time limit for a connection and all steps before the first message.
 const PATIENCE: Duration = Duration::from_millis(900);
-/// Seconds between two signs of life of the broker, and time between two of the proxy.
+/// Seconds between two heartbeats of the broker, and time between two of the proxy.
 const HEARTBEAT: u16 = 5;
 const SIGN: Duration = Duration::from_secs(2);
-/// Silence after which the broker is given up.
+/// Silence after which the connection is closed.
 const GONE: Duration = Duration::from_secs(2 * HEARTBEAT as u64);
-/// How long a read waits before the connection is looked after.
+/// Longest read before the connection's timers are checked.
 const LOOK: Duration = Duration::from_millis(250);
-/// Longest message that is looked at.
+/// Longest message that is read.
 const LONGEST: u64 = 1_024;
 /// The one channel.
 const CHANNEL: u16 = 1;
@@ -66,20 +66,21 @@ pub(super) fn start(config: AmqpConfig, sink: Sink) -> io::Result<()> {
 /// A connection.
 struct Session {
     wire: Wire,
-    /// Until when messages must come.
+    /// Deadline of the first message.
     until: Instant,
-    /// Queues of which it is not confirmed yet that they are read.
+    /// Queues without a confirmation yet that they are read.
     waits: usize,
 }
 
-/// A message that comes: its routing key, its text if it is not too long, and bytes to come.
+/// A message on its way: its routing key, its text unless it is too long, and the bytes still
+/// missing.
 enum Coming {
     Nothing,
     Header(String),
     Body(String, Option<Vec<u8>>, u64),
 }
 
-/// Connects, and asks for the messages.
+/// Connects, and requests the messages.
 fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session, String> {
     let (host, port) = host_port(&config.address).ok_or("the address has no port")?;
     let password = match config.password_file.as_str() {
@@ -97,7 +98,7 @@ fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session,
     session.wire.greet()?;
     session.expect(START, |_| Some(()))?;
     session.wire.call(0, &start_ok(&config.user, &password))?;
-    // What is 0 has no bound.
+    // 0 means no bound.
     let least = |offered: u32, own: u32| if offered == 0 { own } else { own.min(offered) };
     let [frame, heartbeat] = session.expect(TUNE, |fields| {
         fields.skip(2)?;
@@ -115,7 +116,7 @@ fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session,
         queues = vec![session.own_queue(&config.exchange, &config.queues)?];
     }
     for queue in &queues {
-        // Without acknowledgements, which a reader of the newest has no use for.
+        // Without acknowledgements: only the newest message matters.
         let consume = Arguments::of(CONSUME).u16(0).short(queue).short("").u8(NO_ACK).u32(0);
         session.wire.call(CHANNEL, &consume)?;
     }
@@ -128,7 +129,7 @@ const NO_ACK: u8 = 2;
 const EXCLUSIVE: u8 = 4;
 const AUTO_DELETE: u8 = 8;
 
-/// Who this is. A broker that refuses that is to say so.
+/// Name and password of the user. The broker is asked to report if it refuses them.
 fn start_ok(user: &str, password: &str) -> Arguments {
     let flag = |name: &str| [&[name.len() as u8], name.as_bytes(), b"t\x01"].concat();
     let inner = flag("authentication_failure_close");
@@ -149,7 +150,7 @@ fn reason(mut fields: Fields<'_>) -> String {
 }
 
 impl Session {
-    /// Waits for the method `id`, of whose arguments `read` takes what matters.
+    /// Waits for the method `id`; `read` extracts the needed arguments.
     fn expect<T>(
         &mut self,
         id: Id,
@@ -182,7 +183,7 @@ impl Session {
         Ok(own)
     }
 
-    /// Reads until the connection ends, and returns why; none when nobody receives reports.
+    /// Reads until the connection ends, and returns why; none if no receiver is left.
     fn follow(&mut self, sink: &Sink, mut clock: SlotClock, table: &mut UeTable) -> Option<String> {
         let (mut heard, mut signed, mut refreshed) = (now(), now(), now());
         let mut coming = Coming::Nothing;
@@ -218,7 +219,7 @@ impl Session {
             if self.wire.has_frame() {
                 continue;
             }
-            // All that has come is read: now there is time for all else.
+            // No message is left, so there is time for other work.
             sink.wake();
             let at = now();
             heard = if came { at } else { heard };
@@ -230,7 +231,8 @@ impl Session {
             }
             if at.duration_since(refreshed) >= LOOK {
                 refreshed = at;
-                // What was known stays; a wrong file is told where it is written.
+                // After an error the old table stays; the one who writes a wrong file gets the
+                // error there.
                 let _kept = table.refresh();
             }
             if at.duration_since(signed) >= SIGN {
@@ -243,7 +245,7 @@ impl Session {
     }
 }
 
-/// Passes a message on; false when nobody receives reports any more.
+/// Passes a message on; false if no receiver is left.
 fn deliver(
     sink: &Sink,
     (key, text): (&str, Option<&[u8]>),
@@ -251,7 +253,7 @@ fn deliver(
     table: &mut UeTable,
 ) -> bool {
     if table.addresses(key).is_empty() {
-        // It may be new.
+        // The UE may be new in the file.
         let _kept = table.refresh();
     }
     let ue = table.addresses(key);
@@ -266,7 +268,7 @@ fn deliver(
 }
 
 impl Coming {
-    /// What `DELIVER` tells of it.
+    /// The message that `DELIVER` announces.
     fn of(fields: &mut Fields<'_>) -> Self {
         let mut key = || {
             fields.short()?;
@@ -274,11 +276,11 @@ impl Coming {
             fields.short()?;
             fields.short().map(str::to_owned)
         };
-        // A key that cannot be read is nobody's.
+        // An unreadable key names no UE.
         Self::Header(key().unwrap_or_default())
     }
 
-    /// With what its header tells of it.
+    /// Adds the length from its header.
     fn begin(self, payload: &[u8]) -> Self {
         let Self::Header(key) = self else { return Self::Nothing };
         let mut fields = Fields(payload);
@@ -286,7 +288,7 @@ impl Coming {
         Self::Body(key, (left <= LONGEST).then(Vec::new), left)
     }
 
-    /// With a part of its text.
+    /// Adds a part of its text.
     fn with(self, payload: &[u8]) -> Self {
         let Self::Body(key, mut text, left) = self else { return Self::Nothing };
         let taken = left.min(payload.len() as u64);

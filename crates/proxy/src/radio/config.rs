@@ -1,4 +1,4 @@
-//! Which source of radio information there is, and its settings.
+//! The sources of radio information, and their settings.
 
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, kinds_config, table};
@@ -27,37 +27,37 @@ table! {
 }
 
 table! {
-    /// The source of radio information that is an RNIS (ETSI GS MEC 012) with the extension that
-    /// `justfull rnis` serves.
+    /// Takes radio information from an RNIS (ETSI GS MEC 012) with the extension that `justfull
+    /// rnis` serves.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct RnisConfig with Default {
         /// Root of its paths, such as http://192.0.2.1:8080.
         url: String = String::new(), rule(HTTP, |c| http(&c.url)), "the service is there";
-        /// Address and port at which notifications are taken, such as 192.0.2.9:9103. Left out:
-        /// reports are asked for instead.
+        /// Address and port of the proxy's receiver of notifications, such as 192.0.2.9:9103. Left
+        /// out: the proxy polls for reports instead.
         callback: String = String::new(),
             rule("an address with a port, such as 192.0.2.9:9103",
                 |c| c.callback.is_empty() || c.callback.parse::<SocketAddr>().is_ok()),
             "it listens there";
-        /// Root of the paths that the service is told to send notifications to, where it is not
-        /// `http://` and `callback`.
+        /// Root of the paths to which the service sends notifications, if not `http://` and
+        /// `callback`.
         callback_url: String = String::new(),
             rule(HTTP, |c| c.callback_url.is_empty() || http(&c.callback_url)),
             "the service sends there";
-        /// Time between two notifications, or two questions.
+        /// Time between two notifications, or two polls.
         period: Duration = Duration::from_millis(10),
             within(Duration::from_millis(1), Duration::from_secs(10));
-        /// How long a subscription lasts; it is renewed at half of that.
+        /// Lifetime of a subscription; it is renewed after half of this.
         expiry: Duration = Duration::from_secs(60),
             within(Duration::from_secs(4), Duration::from_secs(86_400));
-        /// File with the bearer token that it shows, read again for each connection. Left out:
+        /// File with the bearer token for the service, read again for each connection. Left out:
         /// none.
         token_file: String = String::new(),
             rule("a file with one token",
                 |c| c.token_file.is_empty() || read_token(c.token_file.as_ref()).is_ok()),
             "GS MEC 009 section 6.16";
-        /// File of PEM with the certificates that may vouch for an https service.
+        /// File of PEM with the certificates that an https service is verified with.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for an https service",
                 |c| !c.url.starts_with("https") || certificates(&c.ca_file));
@@ -65,16 +65,16 @@ table! {
 }
 
 table! {
-    /// The source of radio information over AMQP 0.9.1, as R22's set-up sends it.
+    /// Takes radio information over AMQP 0.9.1, in the form of R22's set-up.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct AmqpConfig with Default {
         /// Host and port of the broker.
         address: String = "127.0.0.1:5672".into(),
             rule("a host with a port", |c| host_port(&c.address).is_some());
-        /// Speak TLS (amqps), for which brokers have a port of its own, often 5671.
+        /// Use TLS (amqps); brokers have a port of its own for it, often 5671.
         tls: bool = false;
-        /// File of PEM with the certificates that may vouch for a broker with `tls`.
+        /// File of PEM with the certificates that a broker is verified with, for `tls`.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, with `tls`",
                 |c| !c.tls || certificates(&c.ca_file));
@@ -86,34 +86,34 @@ table! {
                 |c| c.password_file.is_empty() || readable(&c.password_file));
         /// Virtual host.
         virtual_host: String = "/".into();
-        /// Queues that are read; or, with an `exchange`, the routing keys that are asked of it.
+        /// Queues that are read; with an `exchange`, the routing keys to read from it.
         queues: Vec<String> = Vec::new(), rule("one or more names", |c| !c.queues.is_empty()),
             "reports are read from them";
-        /// Exchange from which a queue of the proxy's own is filled. Left out: none.
+        /// Exchange that fills a queue of the proxy's own. Left out: none.
         exchange: String = String::new();
-        /// File that says which UE a message's routing key means.
+        /// File with the UE for each routing key.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
     }
 }
 
 table! {
-    /// The source of radio information that is srsRAN's metrics over WebSocket.
+    /// Takes radio information from srsRAN's metrics over WebSocket.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct WebsocketConfig with Default {
-        /// Its remote control, such as ws://192.0.2.1:8001.
+        /// URL of its remote control, such as ws://192.0.2.1:8001.
         url: String = String::new(),
             rule("ws:// or wss:// with a host and perhaps a port", |c| websocket(&c.url)),
             "the metrics are there";
-        /// File of PEM with the certificates that may vouch for a wss service.
+        /// File of PEM with the certificates that a wss service is verified with.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for a wss service",
                 |c| !c.url.starts_with("wss") || certificates(&c.ca_file));
-        /// File that says which UE an RNTI means.
+        /// File with the UE for each RNTI.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
-        /// Time that a message is about: the period of srsRAN's reports.
+        /// Time that a message covers: the period of srsRAN's reports.
         period: Duration = Duration::from_secs(1),
             within(Duration::from_millis(1), Duration::from_secs(10));
         /// Resource blocks of the carrier.
@@ -138,7 +138,7 @@ table! {
     };
 }
 
-/// Debian's collection.
+/// Debian's collection of certificates.
 const CA_FILE: &str = "/etc/ssl/certs/ca-certificates.crt";
 const HTTP: &str = "http:// or https:// with a host and perhaps a port";
 const UES: &str = "a file with a name and 1 to 16 addresses or prefixes on each line";
@@ -234,7 +234,7 @@ const RADIO_DOCS: &[&MethodDoc] = &[&NO_RADIO, &JSON_LINES, &RNIS, &AMQP, &WEBSO
 
 kinds_config! {
     serde;
-    /// Where radio information comes from.
+    /// The source of radio information.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum RadioConfig(RADIO_DOCS);
     "none" None = NoRadioConfig;

@@ -1,6 +1,6 @@
 //! Reports as lines of JSON, from a file that grows or a named pipe.
 //!
-//! A line that cannot be read is counted and passed over.
+//! A line that cannot be read is counted and skipped.
 
 use super::{Sink, State};
 use justfull_rnis::{Line, open_lines, read_lines};
@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::thread;
 
-/// Reads the lines at `path` into `sink` until nobody receives them. The thread ends with the
+/// Reads the lines at `path` into `sink` until no receiver is left. The thread ends with the
 /// process.
 ///
 /// # Errors

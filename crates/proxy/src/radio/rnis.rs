@@ -1,6 +1,6 @@
 //! A Radio Network Information Service (ETSI GS MEC 012) with the extension of `justfull rnis`:
-//! subscribes to its reports, renews that before it ends, and asks for them as long as no
-//! notification comes.
+//! subscribes to its reports, renews the subscription before it ends, and polls for reports while
+//! no notification arrives.
 
 use super::config::RnisConfig;
 use super::{Sink, State, connect};
@@ -23,21 +23,21 @@ use std::thread;
 use std::time::{Duration, Instant as Moment};
 use ureq::Agent;
 
-/// How long the service may take to answer.
+/// Time limit for an answer of the service.
 const PATIENCE: Duration = Duration::from_millis(800);
-/// Notifications are missed after this time, or three periods.
+/// Silence after which notifications count as missing, if it is longer than three periods.
 const MISSED: Duration = Duration::from_secs(1);
-/// The shortest time between two questions, and between two looks at what is due.
+/// Shortest time between two polls, and between two checks of timers.
 const LEAST: Duration = Duration::from_millis(10);
 const LOOK: Duration = Duration::from_millis(100);
 /// Time between a refused subscription and the next request for one.
 const REFUSED: Duration = Duration::from_secs(5);
-/// Connections of the service that sends notifications.
+/// Connections of a service that sends notifications.
 const CONNECTIONS: usize = 16;
 /// UEs whose last report is remembered.
 const MOST_UES: usize = 65_536;
 
-/// What the receiver of notifications and the asker have in common.
+/// State that the receiver of notifications and the poller share.
 #[derive(Debug)]
 struct Seen {
     sink: Sink,
@@ -45,13 +45,13 @@ struct Seen {
     newest: Mutex<BTreeMap<Prefix, Instant>>,
     /// When the last notification came.
     notified: Mutex<Option<Moment>>,
-    /// The service says that the subscription ends.
+    /// The service has announced the end of the subscription.
     ends: AtomicBool,
 }
 
 impl Seen {
-    /// Passes on those that are newer than what was passed on of their UE; false when nobody
-    /// receives reports any more.
+    /// Passes on the reports that are newer than the last one of their UE; false if no receiver is
+    /// left.
     fn take(&self, reports: Vec<Report>) -> bool {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         let goes_on = reports.into_iter().all(|report| {
@@ -105,7 +105,7 @@ pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
         ends: AtomicBool::new(false),
     });
     let receiver = receiver(&config, &seen)?;
-    // It outlives a connection.
+    // A subscription outlives a connection.
     let mut subscribed = None;
     connect(sink, move |_sink| {
         let token = match config.token_file.as_str() {
@@ -120,7 +120,8 @@ pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
     })
 }
 
-/// Listens for notifications at a path that nobody else knows; its address, if it is asked for.
+/// Listens for notifications at a secret path; returns its address, or none if notifications are
+/// not configured.
 fn receiver(config: &RnisConfig, seen: &Arc<Seen>) -> io::Result<Option<(Listening, String)>> {
     if config.callback.is_empty() {
         return Ok(None);
@@ -147,20 +148,20 @@ struct Client<'a> {
     seen: &'a Seen,
 }
 
-/// A subscription, and when it is to be renewed.
+/// A subscription, and the time to renew it.
 struct Subscribed {
     href: String,
     renew_at: Moment,
 }
 
 impl Client<'_> {
-    /// Gets reports until that fails, and returns why.
+    /// Gets reports until an error, and returns it.
     fn session(
         &self,
         callback: Option<&str>,
         subscribed: &mut Option<Subscribed>,
     ) -> Option<String> {
-        // Asking tells whether the service is there and may be used, before it is subscribed to.
+        // A poll shows whether the service is there and may be used, before a subscription.
         let mut connected = false;
         let mut subscribe_at = clock::now();
         let period = Duration::from_nanos(self.config.period.as_nanos()).max(LEAST);
@@ -199,9 +200,9 @@ impl Client<'_> {
                         self.seen.sink.holds(true);
                         self.seen.sink.state(State::Connected);
                     }
-                    // Another token may be needed, which is read again.
+                    // The token may have changed, and a new connection reads it again.
                     Err(Refused { status: Some(401), why }) => return Some(why),
-                    // Who may not subscribe goes on asking.
+                    // Without the right to subscribe, the proxy continues to poll.
                     Err(Refused { why, .. }) => {
                         subscribe_at = now + REFUSED;
                         self.seen.sink.state(State::Asking(why));
@@ -213,7 +214,7 @@ impl Client<'_> {
         }
     }
 
-    /// Asks for the last report of each UE; false when nobody receives reports any more.
+    /// Polls for the last report of each UE; false if no receiver is left.
     fn ask(&self) -> Result<bool, String> {
         let mut request = self.agent.get(self.at(REPORTS));
         if let Some(token) = &self.token {
@@ -237,20 +238,20 @@ impl Client<'_> {
         format!("{}{path}", self.config.url.trim_end_matches('/'))
     }
 
-    /// Gives a subscription back.
+    /// Deletes a subscription.
     fn unsubscribe(&self, old: Option<Subscribed>) {
         if let Some(old) = old {
             let mut request = self.agent.delete(&old.href);
             if let Some(token) = &self.token {
                 request = request.header("Authorization", token);
             }
-            // It ends by itself where nobody answers.
+            // If there is no answer, the subscription expires by itself.
             let _answer = bounded(request.call());
         }
         self.seen.sink.holds(false);
     }
 
-    /// Subscribes, or renews what is.
+    /// Subscribes, or renews `old`.
     fn subscribe(&self, callback: &str, old: Option<&Subscribed>) -> Result<Subscribed, Refused> {
         let expiry = Duration::from_nanos(self.config.expiry.as_nanos());
         let now = TimeStamp::now();
@@ -276,7 +277,7 @@ impl Client<'_> {
         }
         let answer = bounded(request.send(body.to_string()));
         if let (Some(_), Ok((404, _))) = (old, &answer) {
-            // It was forgotten: a new one then.
+            // The service has forgotten the subscription, so this makes a new one.
             return self.subscribe(callback, None);
         }
         let body = good(answer, "a subscription")?;
@@ -286,22 +287,23 @@ impl Client<'_> {
         let href = made["_links"]["self"]["href"].as_str();
         let path = href.and_then(|href| href.find(ROOT).map(|at| &href[at..]));
         let path = path.ok_or_else(|| wrong("the subscription has no address".into()))?;
-        // The service may have granted less.
+        // The service may have granted a shorter time.
         let deadline = made["expiryDeadline"]["seconds"].as_u64().unwrap_or(seconds);
         let granted = Duration::from_secs(deadline.saturating_sub(now.seconds.into()));
         let renew_at = clock::now() + (granted.min(expiry) / 2).max(MISSED);
-        // The address as the service calls itself may be of another side of it.
+        // The service's own name for its address may belong to another network of it, so only the
+        // path counts.
         Ok(Subscribed { href: self.at(path), renew_at })
     }
 }
 
-/// Why something was not had, and the status that came instead.
+/// Why a request failed, and its status.
 struct Refused {
     status: Option<u16>,
     why: String,
 }
 
-/// The body of a good answer about `what`.
+/// The body of a good answer; `what` names the request in errors.
 fn good(answer: Result<(u16, Vec<u8>), String>, what: &str) -> Result<Vec<u8>, Refused> {
     let (status, body) = answer.map_err(|why| Refused { status: None, why })?;
     if (200..300).contains(&status) {

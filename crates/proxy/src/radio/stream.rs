@@ -7,16 +7,16 @@ use std::time::Duration;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-/// For each step of connecting.
+/// Time limit for each step of connecting.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// What is read and written.
+/// A connection with or without TLS.
 pub(super) trait Stream: Read + Write {}
 
 impl<T: Read + Write> Stream for T {}
 
-/// Connects to a port of a host, which with `tls` shows a certificate for it. The first of what is
-/// returned sets the times that the second keeps to.
+/// Connects to a port of a host; with `tls` the host must show a certificate for its name. The
+/// first returned value sets the timeouts of the second.
 pub(super) fn open(
     (host, port): (&str, u16),
     tls: Option<&Arc<ClientConfig>>,
@@ -36,7 +36,7 @@ pub(super) fn open(
     Ok((tcp, stream))
 }
 
-/// Shakes hands with a server that shows a certificate for `host`.
+/// Makes the TLS handshake with a server, which must show a certificate for `host`.
 fn secured(
     mut tcp: TcpStream,
     host: &str,

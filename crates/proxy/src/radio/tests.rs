@@ -1,4 +1,4 @@
-//! Sources against services of this process.
+//! Tests sources with services of this process.
 
 use super::*;
 use justfull_rnis::{Callbacks, CellIdentity, Listening, Service, Tokens, serve};
@@ -41,7 +41,7 @@ fn served(tokens: Tokens) -> (Arc<Service>, Listening) {
     (service, server)
 }
 
-/// Address of a port where nothing listens any more.
+/// Address of a port that is closed again.
 fn closed() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("its address")
@@ -56,7 +56,7 @@ fn notifications_bring_every_report_and_questions_the_last_ones() {
     until("both have connected", || {
         by_callback.state() == State::Connected && by_question.state() == State::Connected
     });
-    // The subscription is there before the first report that counts.
+    // The subscription exists before the first report that counts.
     let mut warm = 0;
     until("a notification comes", || {
         warm += 1;
@@ -96,7 +96,7 @@ fn a_subscription_is_renewed_before_it_ends() {
         server.address()
     ));
     until("it has connected", || account.state() == State::Connected);
-    // Questions come every 10 s here: what comes in time came by itself.
+    // The proxy polls every 10 s here, so a report in time was a notification.
     let began = now();
     let mut last = 0;
     for at in 1..=10_u64 {
@@ -142,7 +142,7 @@ fn a_proxy_that_may_not_subscribe_goes_on_by_asking() {
         "it is told why",
         || matches!(account.state(), State::Asking(why) if why.contains("HTTP 429")),
     );
-    // Reports come, one after the other, over one connection.
+    // Reports arrive one after the other over one connection.
     for at in 1..=20 {
         service.report(&report("10.45.0.1", at));
         assert_eq!(reports.recv_timeout(SOON), Ok(report("10.45.0.1", at)));
@@ -162,7 +162,7 @@ fn a_proxy_that_ends_leaves_no_subscription() {
     until("it knows", || account.holds.load(Ordering::Relaxed));
     account.end();
     assert_eq!(subscriptions(server.address()), 0);
-    // Nothing to give back is nothing to wait for.
+    // Without a subscription there is nothing to wait for.
     let began = now();
     account.end();
     assert!(now().duration_since(began) < END);
@@ -224,7 +224,7 @@ fn a_service_comes_back_and_a_token_is_read_again() {
     drop(again);
 }
 
-/// What srsRAN says of a UE.
+/// srsRAN's message about a UE.
 fn metrics(rnti: u32) -> String {
     format!(
         r#"{{"cells": [{{"ue_list": [{{"rnti": {rnti}, "dl_mcs": 20, "dl_brate": 1000000.0,
@@ -279,7 +279,7 @@ fn a_broker_that_is_not_there_is_refused() {
     until("it does not answer", || refused(&account, "no answer"));
 }
 
-/// A certificate for this machine, and its key, in files of these names.
+/// Makes a certificate for this machine and its key, in files of these names.
 fn certificate(folder: &Path, names: [&str; 2]) -> [std::path::PathBuf; 2] {
     let [cert, key] = names.map(|name| folder.join(name));
     let made = std::process::Command::new("openssl")
@@ -316,7 +316,7 @@ fn srsrans_metrics_come_over_tls_from_one_whose_certificate_is_known() {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let tls = ServerConnection::new(Arc::clone(&config)).expect("a connection");
-            // Who does not trust this one leaves.
+            // A client that does not trust the certificate leaves.
             let Ok(mut socket) = tungstenite::accept(StreamOwned::new(tls, stream)) else {
                 continue;
             };
@@ -348,14 +348,14 @@ fn srsrans_metrics_come_over_tls_from_one_whose_certificate_is_known() {
     until("it does not answer", || refused(&account, "no answer to the TLS handshake"));
 }
 
-/// As Debian has it; the one in the path is for the system's own user.
+/// Debian's path; the one in `PATH` is for the system's own user.
 const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
-/// RabbitMQ on loopback, which is ended by its process number.
+/// RabbitMQ on loopback; a test ends it by its process number.
 struct Broker {
     programs: Vec<std::process::Child>,
     port: u16,
-    /// Of TLS, for which it shows `cert.pem` of the folder.
+    /// The port for TLS; its certificate is `cert.pem` in the folder.
     tls_port: u16,
     folder: tempfile::TempDir,
 }
@@ -371,11 +371,11 @@ impl Broker {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             command.env("ERL_EPMD_PORT", mapper.to_string());
             command.env("ERL_EPMD_ADDRESS", "127.0.0.1");
-            // A group of its own: what it starts ends with it.
+            // A process group of its own, so that its children end with it.
             command.process_group(0);
             command
         };
-        // The broker's would outlive it.
+        // A mapper that the broker starts would outlive it.
         let mapping = quiet("epmd").spawn().expect("epmd is there (.ci/setup --tests)");
         let config = folder.path().join("rabbitmq.conf");
         let [cert, key] = certificate(folder.path(), ["cert.pem", "key.pem"]);
@@ -447,7 +447,7 @@ fn a_real_broker_brings_the_papers_text_and_its_end_is_noticed() {
     let broker = Broker::start();
     let send = |queue: &str, texts: &[&str]| runtime.block_on(publish(broker.port, queue, texts));
     let began = now();
-    // The queue must be there before it is read.
+    // The queue must exist before it is read.
     while send("hello", &[]).is_err() || send("other", &[]).is_err() {
         assert!(now().duration_since(began) < Duration::from_secs(90), "RabbitMQ does not start");
         thread::sleep(Duration::from_millis(200));
@@ -487,7 +487,8 @@ fn a_real_broker_brings_the_papers_text_and_its_end_is_noticed() {
     until("it is gone", || matches!(account.state(), State::Refused(_)));
 }
 
-/// A broker that shakes hands, then sends what `then` writes. It tells what it was asked.
+/// A broker that does the handshake, then sends the bytes that `then` writes. It returns the
+/// requests that it got.
 fn broker(then: impl FnOnce(&mut std::net::TcpStream) + Send + 'static) -> SocketAddr {
     use std::io::{Read, Write};
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -500,7 +501,7 @@ fn broker(then: impl FnOnce(&mut std::net::TcpStream) + Send + 'static) -> Socke
         let start = b"\0\x0a\0\x0a\0\x09\0\0\0\0\0\0\0\x05PLAIN\0\0\0\x05en_US";
         for (channel, method, answers) in [
             (0, &start[..], 1),
-            // Any frame, and a sign of life every minute.
+            // Frames of any size, and a heartbeat every minute.
             (0, b"\0\x0a\0\x1e\xff\xff\0\x02\0\0\0\x3c", 2),
             (0, b"\0\x0a\0\x29\0", 1),
             (1, b"\0\x14\0\x0b\0\0\0\0", 1),
@@ -516,7 +517,7 @@ fn broker(then: impl FnOnce(&mut std::net::TcpStream) + Send + 'static) -> Socke
             }
         }
         then(&mut stream);
-        // Until the other end goes.
+        // Blocks until the other end closes.
         let _end = io::copy(&mut stream, &mut io::sink());
     });
     address
@@ -527,14 +528,14 @@ fn frame(kind: u8, channel: u16, payload: &[u8]) -> Vec<u8> {
     [&[kind], &channel.to_be_bytes()[..], &size, payload, &[0xce]].concat()
 }
 
-/// The frames of a message of `length` bytes up to its text.
+/// The frames before the text of a message of `length` bytes.
 fn head_of(length: u64) -> Vec<u8> {
     let deliver = frame(1, 1, b"\0\x3c\0\x3c\x01t\0\0\0\0\0\0\0\x01\0\0\x05hello");
     let header = [b"\0\x3c\0\0", &length.to_be_bytes()[..], b"\0\0"].concat();
     [deliver, frame(2, 1, &header)].concat()
 }
 
-/// Bytes of memory that this process has.
+/// Memory of this process in bytes.
 fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("Linux");
     let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
@@ -565,7 +566,7 @@ fn a_flood_of_messages_and_an_endless_one_take_no_memory() {
         "kind = \"amqp\"\naddress = \"{at}\"\nqueues = [\"hello\"]\nues = {ues:?}"
     ));
     until("it has connected", || account.state() == State::Connected);
-    // Nobody takes the reports meanwhile.
+    // Meanwhile no receiver takes the reports.
     let mut most = 0;
     let mut taken = 0;
     until("the long one is counted", || {

@@ -1,5 +1,5 @@
-//! srsRAN's metrics over WebSocket (RFC 6455): its remote control is asked to send them
-//! (`metrics_subscribe`), and each message is read as it comes. TLS as RFC 2818 has it for HTTP.
+//! srsRAN's metrics over WebSocket (RFC 6455): requests them from its remote control
+//! (`metrics_subscribe`), and reads each message as it comes. TLS follows RFC 2818.
 
 use super::config::WebsocketConfig;
 use super::stream::{self, Stream};
@@ -16,15 +16,15 @@ use tungstenite::http::Uri;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{HandshakeError, Message, WebSocket};
 
-/// How long a read waits before the connection is looked after.
+/// Longest read before the connection's timers are checked.
 const LOOK: Duration = Duration::from_millis(500);
-/// Silence after which the other end is asked for a sign, and after which it is given up.
+/// Silence after which a ping is sent, and silence after which the connection is closed.
 const PING: Duration = Duration::from_secs(5);
 const GONE: Duration = Duration::from_secs(15);
 /// Longest message.
 const LONGEST: usize = 4 << 20;
 const SUBSCRIBE: &str = r#"{"cmd": "metrics_subscribe"}"#;
-/// Where there is none in the URL, without TLS and with it.
+/// Ports for a URL without one: without TLS, with TLS.
 const PORTS: [u16; 2] = [80, 443];
 
 type Socket = WebSocket<Box<dyn Stream>>;
@@ -89,7 +89,8 @@ fn follow(
                     Message::Close(_) => return Some("the other end closed".into()),
                     _ => continue,
                 };
-                // What was known stays; a wrong file is told where it is written.
+                // After an error the old table stays; the one who writes a wrong file gets the
+                // error there.
                 let _kept = table.refresh();
                 let ues = |rnti: u32| table.of_rnti(rnti).to_vec();
                 match srsran(text, cell, clock.now(), ues) {

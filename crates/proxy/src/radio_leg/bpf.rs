@@ -1,4 +1,4 @@
-//! bpf(2): programs, maps and links, each a descriptor that goes with the process.
+//! bpf(2): programs, maps and links. Each is a descriptor that ends with the process.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -11,9 +11,9 @@ const MAP_UPDATE: libc::c_int = 2;
 const PROG_LOAD: libc::c_int = 5;
 const BTF_LOAD: libc::c_int = 18;
 const LINK_CREATE: libc::c_int = 28;
-/// With which a program may use what is for those under the GPL alone.
+/// A licence with which a program may use functions that are reserved for the GPL.
 const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
-/// What the kernel says of a program that it refuses.
+/// Bytes of the kernel's log about a program that it refuses.
 const LOG_BYTES: usize = 64 << 10;
 
 /// One instruction.
@@ -45,7 +45,7 @@ struct Load {
     attached_type: u32,
 }
 
-/// The same for a map, up to `btf_vmlinux_value_type_id`.
+/// `union bpf_attr` for a map, up to `btf_vmlinux_value_type_id`.
 #[repr(C)]
 #[derive(Default)]
 struct Create {
@@ -64,7 +64,7 @@ struct Create {
     kernel_value_type: u32,
 }
 
-/// The same for an element of a map.
+/// `union bpf_attr` for an element of a map.
 #[repr(C)]
 #[derive(Default)]
 struct Update {
@@ -75,7 +75,7 @@ struct Update {
     flags: u64,
 }
 
-/// The same for a link.
+/// `union bpf_attr` for a link.
 #[repr(C)]
 #[derive(Default)]
 struct Link {
@@ -85,7 +85,7 @@ struct Link {
     flags: u32,
 }
 
-/// The same for type information.
+/// `union bpf_attr` for type information.
 #[repr(C)]
 #[derive(Default)]
 struct Types {
@@ -96,18 +96,18 @@ struct Types {
     log_level: u32,
 }
 
-/// What a program is for.
+/// The use of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purpose {
     /// `enum bpf_prog_type`.
     pub(super) kind: u32,
     /// `enum bpf_attach_type`, or the number of an operation.
     pub(super) attached: u32,
-    /// The kernel's type whose operation it is, or 0.
+    /// The kernel's type that has the operation, or 0.
     pub(super) attached_type: u32,
 }
 
-/// A map that is asked for.
+/// The properties of a map.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MapSpec {
     /// `enum bpf_map_type`.
@@ -118,9 +118,9 @@ pub(super) struct MapSpec {
     pub(super) value: u32,
     pub(super) entries: u32,
     pub(super) flags: u32,
-    /// Types of a key and of a value, in type information of ours.
+    /// Types of a key and of a value, in our own type information.
     pub(super) types: [u32; 2],
-    /// Type of a value, in the kernel's.
+    /// Type of a value, in the kernel's type information.
     pub(super) kernel_value_type: u32,
 }
 
@@ -128,7 +128,7 @@ fn number(fd: impl AsFd) -> u32 {
     fd.as_fd().as_raw_fd().cast_unsigned()
 }
 
-/// The name of a thing: 15 letters of it.
+/// The first 15 letters of a name.
 fn named(name: &str) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..15].iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
@@ -138,7 +138,7 @@ fn named(name: &str) -> [u8; 16] {
 /// Loads a program.
 ///
 /// # Errors
-/// What the kernel refuses, with the end of what it says of the program.
+/// A refusal of the kernel, with the end of its log about the program.
 pub(super) fn load(name: &str, code: &[Instruction], purpose: Purpose) -> io::Result<OwnedFd> {
     let mut load = Load {
         kind: purpose.kind,
@@ -159,7 +159,7 @@ pub(super) fn load(name: &str, code: &[Instruction], purpose: Purpose) -> io::Re
     }
     let mut log = vec![0_u8; LOG_BYTES];
     (load.log_level, load.log_size, load.log) = (1, LOG_BYTES as u32, log.as_mut_ptr() as u64);
-    // It is refused again, and now says why.
+    // The second attempt fails as well, but fills the log.
     let _again = made(PROG_LOAD, &load);
     let end = log.iter().position(|b| *b == 0).unwrap_or(0);
     let text = String::from_utf8_lossy(&log[..end]);
@@ -167,7 +167,7 @@ pub(super) fn load(name: &str, code: &[Instruction], purpose: Purpose) -> io::Re
     Err(io::Error::new(error.kind(), format!("{error}: {name}: {why}")))
 }
 
-/// Makes a map; `types` is where its types are, if it names some.
+/// Makes a map; `types` is the type information that it refers to, if any.
 pub(super) fn map(name: &str, spec: MapSpec, types: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let [key_type, value_type] = spec.types;
     let create = Create {
@@ -197,7 +197,7 @@ pub(super) fn update<T>(map: impl AsFd, key: u32, value: &T) -> io::Result<()> {
     bpf(MAP_UPDATE, &update).map(drop)
 }
 
-/// As [`update`], with a value whose size only the kernel knows.
+/// Like [`update`], with a value whose size only the kernel knows.
 pub(super) fn update_bytes(map: impl AsFd, key: u32, value: &[u8]) -> io::Result<()> {
     let update = Update {
         map: number(map),
@@ -214,7 +214,7 @@ pub(super) fn link(what: impl AsFd, to: Option<&OwnedFd>, attached: u32) -> io::
     made(LINK_CREATE, &Link { program: number(what), target, attached, flags: 0 })
 }
 
-/// Gives type information to the kernel.
+/// Loads type information into the kernel.
 pub(super) fn types(bytes: &[u8]) -> io::Result<OwnedFd> {
     let size = u32::try_from(bytes.len()).map_err(io::Error::other)?;
     made(BTF_LOAD, &Types { bytes: bytes.as_ptr() as u64, size, ..Types::default() })
@@ -228,8 +228,8 @@ fn made<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
 
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<i32> {
     let length = size_of::<T>();
-    // SAFETY: the kernel reads `length` bytes, the size of the attributes, and what they point to,
-    // and writes to the log that they name; all of it lives until the call returns.
+    // SAFETY: the kernel reads `length` bytes, the size of the attributes, and the memory that they
+    // point to, and writes to the log that they name; all of it lives until the call returns.
     let answer =
         unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), length) };
     i32::try_from(Errno::result(answer)?).map_err(io::Error::other)

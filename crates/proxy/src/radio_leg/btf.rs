@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Kinds of types, by how much follows them.
+/// Kinds of types, and the bytes that follow each.
 const INT: u32 = 1;
 const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
@@ -23,19 +23,20 @@ pub(super) struct Structure {
     pub(super) id: u32,
     /// Bytes.
     pub(super) size: usize,
-    /// Name of each field, and its place in bytes.
+    /// Name and offset in bytes of each field.
     fields: Vec<(String, usize)>,
 }
 
 impl Structure {
-    /// Number and place in bytes of the field `name`.
+    /// Number and offset in bytes of the field `name`.
     pub(super) fn field(&self, name: &str) -> Option<(u32, usize)> {
         let number = self.fields.iter().position(|(field, _)| field == name)?;
         Some((u32::try_from(number).ok()?, self.fields[number].1))
     }
 }
 
-/// Type information of ours: a word of 32 bits, and `count` words; and the numbers of both.
+/// Our own type information: a word of 32 bits, and an array of `count` words; and the numbers of
+/// both types.
 pub(super) fn words(count: u32) -> (Vec<u8>, [u32; 2]) {
     let strings = b"\0u32\0";
     let (word, array) = (1, 2);
@@ -70,7 +71,7 @@ impl Reader<'_> {
 /// The structures `names` of the type information `bytes`, in this order.
 ///
 /// # Errors
-/// It is none, or has no such structure.
+/// The bytes are no type information, or have no such structure.
 pub(super) fn structures<const N: usize>(
     bytes: &[u8],
     names: [&str; N],
@@ -94,11 +95,12 @@ pub(super) fn structures<const N: usize>(
     result.try_into().map_err(|_| io::Error::other("as many as names"))
 }
 
-/// A structure that has not been read yet.
+/// A structure before its fields are read.
 struct Found<'a> {
     id: u32,
     size: u32,
-    /// Offsets count bits, or have the size of a bit field in their upper byte.
+    /// True if an offset has the size of a bit field in its upper byte; otherwise offsets count
+    /// bits.
     bit_fields: bool,
     count: usize,
     fields: &'a [u8],
@@ -117,7 +119,7 @@ impl Found<'_> {
     }
 }
 
-/// Shows every structure, with its name and all names. None when the bytes are no BTF.
+/// Calls `show` for every structure, with its name and all names. None if the bytes are no BTF.
 fn walk(bytes: &[u8], mut show: impl FnMut(&Found<'_>, &str, &[u8])) -> Option<()> {
     let mut head = Reader { bytes, at: 0 };
     let (first, length) = (head.word()?, head.word()? as usize);

@@ -1,12 +1,12 @@
 //! A ceiling of the congestion window of the leg to the UE (bpf(2), cgroups(7)).
 //!
-//! The kernel has no option of a socket for one; BPF programs may set it
-//! (`TCP_BPF_SNDCWND_CLAMP`, linux/bpf.h). So a program of a few instructions is attached to the
-//! control group of this process, which answers one level of setsockopt(2) that no protocol uses,
-//! and passes all others. It goes with the descriptor of its link, whatever ends the process. Any
-//! process of the group could bound its own sockets with it, and nobody else's.
+//! The kernel has no socket option for such a ceiling, but BPF programs may set it
+//! (`TCP_BPF_SNDCWND_CLAMP`, linux/bpf.h). So this module attaches a program of a few instructions
+//! to the control group of this process. The program handles one level of setsockopt(2) that no
+//! protocol uses, and passes all others. It is removed with the descriptor of its link, however the
+//! process ends. Any process of the group could bound its own sockets with it, but no other socket.
 //!
-//! It is a ceiling: congestion control still lowers the window below it when there is loss.
+//! It is a ceiling: congestion control still lowers the window below it after a loss.
 
 use super::bpf::{self, Purpose};
 use crate::system;
@@ -45,11 +45,11 @@ const LENGTH: i16 = 32;
 /// One instruction: operation, destination and source register, offset, number.
 type Instruction = (u8, u8, u8, i16, i32);
 
-/// What answers. Jumps count from the next instruction.
+/// The program. Jumps count from the next instruction.
 const PROGRAM: [Instruction; 24] = [
     (MOVE, 6, 1, 0, 0),
     (LOAD_WORD, 2, 6, ITS_LEVEL, 0),
-    // Another level: as if this program were not here.
+    // Another level: continue as without this program.
     (UNEQUAL_NUMBER, 2, 0, 17, LEVEL),
     (LOAD_LONG, 7, 6, VALUE, 0),
     (LOAD_LONG, 8, 6, VALUE_END, 0),
@@ -66,7 +66,7 @@ const PROGRAM: [Instruction; 24] = [
     (MOVE_NUMBER, 5, 0, 0, 4),
     (CALL, 0, 0, 0, HELPER_SETSOCKOPT),
     (UNEQUAL_NUMBER, 0, 0, 4, 0),
-    // Done: the kernel's own handler is not asked.
+    // Done: the kernel's own handler is skipped.
     (MOVE_NUMBER, 1, 0, 0, -1),
     (STORE_WORD, 6, 1, LENGTH, 0),
     (MOVE_NUMBER, 0, 0, 0, 1),
@@ -76,7 +76,7 @@ const PROGRAM: [Instruction; 24] = [
     (EXIT, 0, 0, 0, 0),
 ];
 
-/// The program and what attaches it; both go when this is dropped.
+/// The program and its link; dropping this value removes both.
 #[derive(Debug)]
 pub(crate) struct CwndClamp {
     program: OwnedFd,
@@ -84,12 +84,12 @@ pub(crate) struct CwndClamp {
 }
 
 impl CwndClamp {
-    /// What another process needs to go on with it.
+    /// The descriptors with which another process continues.
     pub(super) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.program.as_fd(), self.link.as_fd()]
     }
 
-    /// That of another process. It holds for sockets that were made from that one's listeners.
+    /// The ceiling of another process. It applies to sockets from that process's listeners.
     pub(super) fn adopt(fds: &mut impl Iterator<Item = OwnedFd>) -> io::Result<Self> {
         match (fds.next(), fds.next()) {
             (Some(program), Some(link)) => Ok(Self { program, link }),
@@ -97,7 +97,8 @@ impl CwndClamp {
         }
     }
 
-    /// Attaches the program to this process's control group. Sockets made from now on have it.
+    /// Attaches the program to this process's control group. It applies to sockets made from now
+    /// on.
     pub(crate) fn attach() -> io::Result<Self> {
         let group = OwnedFd::from(File::open(group()?)?);
         let code = PROGRAM.map(|instruction| encoded(&instruction));
@@ -109,7 +110,7 @@ impl CwndClamp {
     }
 }
 
-/// Bounds the congestion window of a socket that was made while a [`CwndClamp`] was there.
+/// Bounds the congestion window of a socket that was made while a [`CwndClamp`] existed.
 pub(crate) fn clamp(fd: impl AsFd, segments: u32) -> io::Result<()> {
     system::set(fd, LEVEL, NAME, &segments)
 }

@@ -1,11 +1,11 @@
-//! A congestion control of ours for the leg to the UE: its window is a number in memory that this
-//! process shares with the kernel (BPF struct_ops; `bpf/radio_leg.bpf.c`, which says what it does
-//! when there is loss).
+//! A congestion control of our own for the leg to the UE: its window is a number in memory that
+//! this process shares with the kernel (BPF struct_ops; `bpf/radio_leg.bpf.c` describes its
+//! reaction to a loss).
 //!
-//! The object that clang made of it is part of this program, and `aya-obj` finds the kernel's
-//! fields for it. The control is known to the kernel by a name of this process, and goes with the
-//! descriptor of its link, whatever ends the process; a socket that still has it keeps it until it
-//! closes. The link needs Linux 6.4: before, the control would stay when the process is killed.
+//! The object that clang made from it is part of this program, and `aya-obj` finds the kernel's
+//! fields for it. The kernel knows the control by a name of this process and removes it with the
+//! descriptor of its link, however the process ends; a socket keeps the control until it closes.
+//! The link needs Linux 6.4: on older kernels the control would stay after a kill.
 
 use super::bpf::{self, Instruction, MapSpec, Purpose};
 use super::btf::{self, Structure};
@@ -23,13 +23,13 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What clang made of `bpf/radio_leg.bpf.c`; the tests compile it again.
+/// The object that clang made from `bpf/radio_leg.bpf.c`; the tests compile it again.
 const OBJECT: &[u8] = include_bytes!("../../bpf/radio_leg.bpf.o");
 /// Type information of the running kernel.
 const KERNEL: &str = "/sys/kernel/btf/vmlinux";
-/// What the kernel calls a congestion control, and the value of a map that holds one.
+/// The kernel's names of a congestion control, and of the value of a map that holds one.
 const OPERATIONS: [&str; 2] = ["tcp_congestion_ops", "bpf_struct_ops_tcp_congestion_ops"];
-/// Each operation, and the function that does it.
+/// Each operation, and its function.
 const FUNCTIONS: [(&str, &str); 6] = [
     ("init", "leg_init"),
     ("cwnd_event", "leg_event"),
@@ -38,11 +38,11 @@ const FUNCTIONS: [(&str, &str); 6] = [
     ("undo_cwnd", "leg_undo"),
     ("cong_control", "leg_control"),
 ];
-/// `IGNORE` of the program: a loss changes nothing.
+/// `IGNORE` of the program: no reaction to a loss.
 const IGNORE: u64 = 1 << 63;
 /// Bytes of `TCP_CA_NAME_MAX` that a name may take.
 const LONGEST_NAME: usize = 15;
-/// Names that are tried: another proxy may have the same number in another namespace.
+/// Number of names to try: another proxy may have the same number in another namespace.
 const NAMES: u8 = 16;
 
 // linux/bpf.h.
@@ -55,7 +55,7 @@ const NO_PREALLOC: u32 = 1;
 const MMAPABLE: u32 = 1 << 10;
 const LINK: u32 = 1 << 13;
 
-/// `struct leg` of the program: the slot, and what the program keeps.
+/// `struct leg` of the program: the slot, and the program's own state.
 type Leg = [u32; 8];
 
 /// A control that the kernel knows, and the windows of its sockets.
@@ -64,9 +64,9 @@ pub(crate) struct Control {
     name: String,
     legs: OwnedFd,
     windows: Windows,
-    /// How its legs take a loss.
+    /// The reaction of its legs to a loss.
     loss: Loss,
-    /// While it is open, sockets can be given the control.
+    /// While it is open, sockets can get the control.
     link: OwnedFd,
 }
 
@@ -74,7 +74,7 @@ impl Control {
     /// Makes a control of up to `slots` sockets.
     ///
     /// # Errors
-    /// What the kernel refuses.
+    /// A refusal of the kernel.
     pub(crate) fn register(slots: u32, loss: Loss) -> io::Result<Self> {
         Self::register_object(OBJECT, slots, loss)
     }
@@ -120,13 +120,13 @@ impl Control {
         Err(last.unwrap_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists)))
     }
 
-    /// What another process needs to go on with it: name, slots, descriptors.
+    /// The parts with which another process continues: name, slots, descriptors.
     pub(super) fn parts(&self) -> (String, u32, Vec<BorrowedFd<'_>>) {
         let fds = vec![self.link.as_fd(), self.legs.as_fd(), self.windows.map.as_fd()];
         (self.name.clone(), self.windows.slots, fds)
     }
 
-    /// That of another process.
+    /// The control of another process.
     pub(super) fn adopt(
         name: String,
         slots: u32,
@@ -141,24 +141,23 @@ impl Control {
         }
     }
 
-    /// Sockets that it has windows for.
+    /// The number of its windows.
     pub(super) const fn slots(&self) -> usize {
         self.windows.slots as usize
     }
 
-    /// The name that the kernel knows it by.
+    /// The kernel's name for it.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// From its next acknowledgement on, the socket that has `slot` may have so many segments in
-    /// flight.
+    /// From its next acknowledgement on, the socket at `slot` may have so many segments in flight.
     pub(crate) fn set(&self, slot: u32, segments: u32) {
         let ignores = if self.loss == Loss::Ignore { IGNORE } else { 0 };
         self.windows.set(slot, u64::from(segments) | ignores);
     }
 
-    /// Gives the control to a socket, with `slot` as its place. Its window is set before.
+    /// Gives the control to a socket, with `slot` as its place. Set its window first.
     pub(crate) fn join(&self, socket: impl AsFd, slot: u32) -> io::Result<()> {
         let leg: Leg = [slot, 0, 0, 0, 0, 0, 0, 0];
         let fd = socket.as_fd().as_raw_fd().cast_unsigned();
@@ -169,7 +168,7 @@ impl Control {
     }
 }
 
-/// The name of this process's control: the first is of its number alone.
+/// The name of this process's control; that of the first attempt is only its number.
 fn name(process: u32, attempt: u8) -> String {
     match attempt {
         0 => format!("rapid_{process}"),
@@ -177,7 +176,7 @@ fn name(process: u32, attempt: u8) -> String {
     }
 }
 
-/// Loads the functions, each as the operation that it is.
+/// Loads each function as its operation.
 fn load(object: &Object, operations: &Structure) -> io::Result<Vec<(&'static str, OwnedFd)>> {
     let mut programs = Vec::with_capacity(FUNCTIONS.len());
     for (operation, function) in FUNCTIONS {
@@ -204,7 +203,7 @@ fn encoded(instruction: &aya_obj::generated::bpf_insn) -> Instruction {
     [code, registers, offset[0], offset[1], number[0], number[1], number[2], number[3]]
 }
 
-/// Makes the kernel know the programs as one control.
+/// Registers the programs as one control.
 fn link(
     name: &str,
     programs: &[(&'static str, OwnedFd)],
@@ -232,7 +231,7 @@ fn link(
         kernel_value_type: value.id,
         ..MapSpec::default()
     };
-    // None of its types is ours, but the kernel asks for some (`map_create`).
+    // None of its types is ours, but the kernel requires type information (`map_create`).
     let map = bpf::map(name, spec, Some(own))?;
     bpf::update_bytes(&map, 0, &bytes)?;
     bpf::link(&map, None, STRUCT_OPS_LINK)
@@ -247,7 +246,7 @@ struct Windows {
     slots: u32,
 }
 
-// SAFETY: what `at` points to is shared memory that is only ever used by atomic operations.
+// SAFETY: `at` points to shared memory that is only used by atomic operations.
 unsafe impl Send for Windows {}
 
 impl Windows {
@@ -268,8 +267,8 @@ impl Windows {
         let bytes = NonZeroUsize::new(slots as usize * size_of::<u64>());
         let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: the kernel chooses where; the memory is used by atomic operations alone, within
-        // `bytes`, until it is given back when this is dropped.
+        // SAFETY: the kernel chooses the address; only atomic operations within `bytes` use the
+        // memory, until it is unmapped in `drop`.
         let at = unsafe { mmap(None, bytes, access, MapFlags::MAP_SHARED, &map, 0) }?;
         Ok(Self { map, at, bytes, slots })
     }
@@ -278,8 +277,8 @@ impl Windows {
         if slot >= self.slots {
             return;
         }
-        // SAFETY: the slot is within the memory, which begins at a page and is mapped as long as
-        // this lives; all who use it do so by atomic operations.
+        // SAFETY: the slot is within the memory, which begins at a page and is mapped while this
+        // value lives; only atomic operations use it.
         let at = unsafe { self.at.cast::<AtomicU64>().add(slot as usize).as_ref() };
         at.store(window, Ordering::Relaxed);
     }
@@ -287,7 +286,7 @@ impl Windows {
 
 impl Drop for Windows {
     fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nothing points into it any more.
+        // SAFETY: it was mapped with this length, and no pointer to it is left.
         let _kept = unsafe { munmap(self.at, self.bytes.get()) };
     }
 }

@@ -1,12 +1,12 @@
-//! Faults, attacks and bad luck: whatever happens to one connection, the others go on, and
-//! `status` says what it was.
+//! Faults, attacks and bad luck: whatever happens to one connection, the others continue, and
+//! `status` shows the reason.
 
 use super::*;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Runs a command on a host; what it wrote.
+/// Runs a command on a host and returns its output.
 pub(crate) fn command(world: &World, place: Place, words: &[&str]) -> String {
     let run = || Command::new(words[0]).args(&words[1..]).output();
     let output = world.chain.inside(place, run).expect("it starts");
@@ -15,8 +15,8 @@ pub(crate) fn command(world: &World, place: Place, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A program that only `.ci/setup --tests` installs; without it a test says that it was skipped,
-/// which continuous integration takes for a failure.
+/// True if `program` is installed. Only `.ci/setup --tests` installs it; without it a test prints
+/// that it was skipped, which is a failure under `CI`.
 pub(crate) fn installed(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     let found = found.is_ok_and(|output| output.status.success());
@@ -27,9 +27,9 @@ pub(crate) fn installed(program: &str) -> bool {
     found
 }
 
-/// A whole download through the proxy.
+/// A complete download through the proxy.
 pub(crate) fn assert_serves(world: &World, server: SocketAddr, seed: u64) {
-    // Neither of the two ways that end early.
+    // This seed gives neither of the two ways that end early.
     assert!(download(world, server, 4 * seed + 2, 200_000));
 }
 
@@ -71,10 +71,10 @@ fn soak_a_flood_of_first_segments_takes_nothing_and_others_are_served() {
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(socket2::Protocol::from(255)))?;
         let at = SocketAddr::from((target, 0)).into();
         for number in 0..count {
-            // Nobody has these addresses, so nobody resets what is answered.
+            // No host has these addresses, so no host resets the answers.
             let from = Ipv4Addr::new(10, 45, 100, (number % 251) as u8);
             let packet = first_segment(from, (number / 251) as u16 + 1_024, target);
-            // A full queue loses it, as it should.
+            // A full queue loses it, as intended.
             let _lost = socket.send_to(&packet, &at);
         }
         Ok(())
@@ -117,8 +117,8 @@ fn readers_that_stop_hold_a_pipe_each_at_most_and_nobody_else_up() {
     assert_eq!(world.status()["pipes"], 0);
 }
 
-/// What is waiting for a client that is not there is given up as any TCP gives it up
-/// (`tcp_retries2`); TCP_USER_TIMEOUT would also end a client that only pauses.
+/// The kernel gives up data for a vanished client after `tcp_retries2`, as any TCP does.
+/// TCP_USER_TIMEOUT would also end a client that only pauses.
 #[test]
 fn a_client_that_vanishes_is_given_up_and_its_server_told() {
     if !can_build() {
@@ -231,7 +231,7 @@ fn a_way_back_that_misses_the_proxy_is_told() {
     let told = world.status()["return_path"].clone();
     assert!(told.as_str().is_some_and(|text| text.starts_with("no server has answered")), "{told}");
     command(&world, Place::Server, &[&["ip", "route", "del", "blackhole"], &way[..]].concat());
-    // Meanwhile new connections pass; then one is tried.
+    // New connections pass meanwhile; then one is a trial.
     until("it is tried again", || {
         assert_serves(&world, server, 1);
         thread::sleep(Duration::from_millis(100));
@@ -281,7 +281,7 @@ fn a_proxy_that_is_killed_in_a_transfer_leaves_no_table_a_second_later_and_no_cl
             let mut client =
                 world.connect(number + 1, servers[usize::from(number)], 0).expect("it connects");
             client.write_all(&request(number.into(), 60_000_000)).expect("it is sent");
-            // One has nothing more to say, the other might.
+            // One end has sent everything, the other may send more.
             if number == 0 {
                 client.shutdown(Shutdown::Write).expect("it is open");
             }
@@ -297,7 +297,7 @@ fn a_proxy_that_is_killed_in_a_transfer_leaves_no_table_a_second_later_and_no_cl
     assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(!world.is_in_the_way(), "the next connection passes");
     world.proxy.wait().expect("a child");
-    // They read no more meanwhile, so that neither has all of it.
+    // They stop reading meanwhile, so that neither has all data.
     for (number, mut client, mut got) in clients {
         let end = client.read_to_end(&mut got).map_err(|e| e.kind());
         assert_eq!(end, Err(io::ErrorKind::ConnectionReset), "{} bytes", got.len());

@@ -1,5 +1,5 @@
-//! Loops: connections to the proxy's own host, and routes that bring back the proxy's own segments
-//! to a server.
+//! Loops: connections to the proxy's own host, and routes that return the proxy's own segments to a
+//! server.
 
 use super::faults::{assert_serves, command};
 use super::*;
@@ -41,7 +41,7 @@ fn a_connection_to_the_proxys_own_host_is_never_split_whatever_its_port() {
     assert_eq!(world.status()["accepted"], 0, "{}", world.status());
 }
 
-/// Packets that the UE's side has forwarded.
+/// Packets that the UE's host has forwarded.
 fn forwarded(world: &World) -> u64 {
     let text = command(world, Place::Ue, &["cat", "/proc/net/snmp"]);
     let counts = text.lines().filter(|line| line.starts_with("Ip:")).nth(1).expect("counts");
@@ -56,7 +56,8 @@ fn a_loop_of_routes_makes_no_connection_of_its_own_is_told_and_then_connections_
     let world = World::new("[timeouts]\nconnect = \"1s\"\n");
     let server = world.serve(0, sender);
     let to = format!("{}/32", server.ip());
-    // The UE's side brings back what the proxy sends there, with its own address as the source.
+    // The UE's host returns the packets that the proxy sends there, with its own address as the
+    // source.
     for setting in [
         "net.ipv4.ip_forward=1",
         "net.ipv4.conf.all.accept_local=1",

@@ -1,5 +1,5 @@
-//! Random connections, each through the proxy and beside it through the same forwarding host: both
-//! ends see the same, whatever their sizes, options, pauses and the order of their ends are.
+//! Random connections, each through the proxy and again unsplit through the same forwarding host:
+//! both ends see the same, whatever their sizes, options, pauses and order of ends.
 
 use super::*;
 use socket2::Protocol;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Connections at a time.
 const WORKERS: u64 = 12;
-/// Connections to these ports are split, those to others are not.
+/// Connections to these ports are split; those to other ports pass.
 const SPLIT: u16 = 20_000;
 const PLAIN: u16 = 30_000;
 /// A socket that speaks Multipath TCP (linux/in.h).
@@ -29,24 +29,24 @@ impl Draw {
     }
 }
 
-/// How an end comes to its own end.
+/// The way in which an end closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// It closes its direction when all is sent.
+    /// It closes its direction when all data is sent.
     AtOnce,
-    /// It reads to the end of the other first.
+    /// It first reads the other direction to its end.
     Last,
-    /// It has what it wants, tells, and resets.
+    /// It has all that it needs, sends a byte, and resets.
     Resets,
-    /// The other does that.
+    /// The other end does that.
     IsReset,
     /// It closes and leaves data unread.
     Leaves,
-    /// The other does that.
+    /// The other end does that.
     IsLeft,
 }
 
-/// What one end does.
+/// The behaviour of one end.
 #[derive(Clone, Debug)]
 struct End {
     seed: u64,
@@ -74,7 +74,7 @@ impl End {
             _ => draw.next(2_000_000) as usize,
         };
         let chunk = draw.of(&[1, 7, 536, 1_448, 4_096, 16_384, 16_385, 65_536, 1_000_000]);
-        // Bytes one by one take long.
+        // Single bytes take long.
         let chunk = if bytes > 3_000 { chunk.max(1_000) } else { chunk };
         let read = draw.of(&[1_usize, 100, 1_448, 65_536, 1_000_000]);
         Self {
@@ -122,7 +122,7 @@ impl End {
         Ok(())
     }
 
-    /// Reads so many bytes, or to the end.
+    /// Reads `most` bytes, or to the end.
     fn receive(&self, stream: &TcpStream, most: usize) -> Seen {
         let (mut got, mut buffer, mut pauses) = (Vec::new(), vec![0; self.read], 0);
         let end = loop {
@@ -143,14 +143,14 @@ impl End {
         Seen { bytes: got.len(), hash: Sha256::digest(&got).to_vec(), end }
     }
 
-    /// All that this end does, to the other that does `theirs`.
+    /// The whole behaviour of this end; the other end has `theirs`.
     fn act(&self, stream: TcpStream, theirs: &Self) -> Seen {
         let own = &stream;
         match self.ending {
             Ending::AtOnce | Ending::Last => thread::scope(|scope| {
                 if self.ending == Ending::AtOnce {
                     scope.spawn(|| {
-                        // What fails is seen by whoever reads.
+                        // The reader sees a failure.
                         let _sent = self.send(own).and_then(|()| own.shutdown(Shutdown::Write));
                     });
                     return self.receive(own, usize::MAX);
@@ -166,7 +166,7 @@ impl End {
                 let seen = self.receive(own, theirs.bytes);
                 let sent = sending.join().expect("it ends");
                 if self.ending == Ending::Resets {
-                    // The other has everything, and says so.
+                    // The other end has everything, and sends a byte.
                     let told = self.receive(own, 1).bytes == 1;
                     socket2::SockRef::from(own).set_linger(Some(Duration::ZERO)).expect("open");
                     return Seen { end: format!("{sent} {told}"), ..seen };
@@ -176,7 +176,7 @@ impl End {
                 Seen { end: format!("{sent} {told} {}", after.end), ..seen }
             }),
             Ending::Leaves => {
-                // One byte of those that come, and there are more.
+                // One byte of many.
                 let seen = self.receive(own, 1);
                 let mut more = [0];
                 let _waits = own.peek(&mut more);
@@ -192,7 +192,7 @@ impl End {
     }
 }
 
-/// What an end has seen.
+/// The observations of an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seen {
     bytes: usize,
@@ -205,7 +205,7 @@ struct Case {
     family: usize,
     ue: u8,
     multipath: bool,
-    /// The client's and the server's.
+    /// The ends of the client and the server.
     ends: [End; 2],
 }
 
@@ -224,12 +224,12 @@ impl Case {
             endings.reverse();
         }
         let mut ends = endings.map(|ending| End::draw(&mut draw, ending));
-        // When it leaves data unread, its end may come before its reset.
+        // If it leaves data unread, its end may arrive before its reset.
         let multipath = draw.next(10) == 0 && ends[0].ending != Ending::Leaves;
         if multipath {
             ends.iter_mut().for_each(|end| end.urgent = None);
         }
-        // Through a tiny window much takes minutes.
+        // Much data takes minutes through a tiny window.
         let buffers = ends.iter().flat_map(|end| [end.receive_buffer, end.send_buffer]).flatten();
         let most = buffers.min().map_or(usize::MAX, |bytes| 2 * bytes);
         for end in &mut ends {
@@ -242,7 +242,7 @@ impl Case {
         Self { family: draw.next(2) as usize, ue: 1 + draw.next(8) as u8, multipath, ends }
     }
 
-    /// What the client and the server see.
+    /// The observations of the client and the server.
     fn run(&self, world: &World, listener: &TcpListener) -> io::Result<[Seen; 2]> {
         let to = listener.local_addr()?;
         let own = SocketAddr::from((Chain::ue(self.ue)[self.family], 0));
@@ -253,7 +253,7 @@ impl Case {
             let socket = Socket::new(domain, Type::STREAM, multipath)
                 .or_else(|_| Socket::new(domain, Type::STREAM, None))?;
             client.prepare(&socket)?;
-            // Of Multipath TCP it cannot be set.
+            // Multipath TCP does not have this option.
             let _other = client.mss.map(|mss| socket.set_tcp_mss(mss));
             let _other = socket.set_tcp_nodelay(client.nodelay);
             socket.bind(&own.into())?;
@@ -274,7 +274,7 @@ impl Case {
     }
 }
 
-/// Options of TCP, which are of a whole host: each connection has what is set when it begins.
+/// Options of TCP that apply to a whole host: each connection has the values at its beginning.
 fn change_an_option(world: &World, draw: &mut Draw) {
     let name =
         draw.of(&["tcp_timestamps", "tcp_sack", "tcp_window_scaling", "tcp_ecn", "tcp_fastopen"]);
@@ -300,7 +300,7 @@ fn soak_random_connections_are_the_same_with_the_proxy_and_without() {
                 let at = (Chain::server()[family], base + number as u16);
                 let listener = world.chain.inside(Place::Server, || TcpListener::bind(at));
                 let listener = listener.expect("it listens");
-                // What it accepts has it from the first byte on.
+                // An accepted socket inherits it from its first byte on.
                 let inline = socket2::SockRef::from(&listener).set_out_of_band_inline(true);
                 inline.expect("it is open");
                 listener

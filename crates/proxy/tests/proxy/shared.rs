@@ -25,7 +25,7 @@ struct Part {
 }
 
 impl Part {
-    /// Another process takes the place of this one, under the same limit.
+    /// Another process takes this one's place, under the same limit.
     fn take_over(&mut self, chain: &Chain) {
         let next = launch(chain, &self.folder, true, &self.limit);
         let mut old = std::mem::replace(&mut self.proxy, next);
@@ -49,7 +49,7 @@ impl Drop for Part {
 }
 
 /// Full size: 10 000 connections. The servers' kernel keeps them without a descriptor until they
-/// are taken, since this process has no more than a proxy.
+/// are accepted, since this process has no more descriptors than a proxy.
 #[test]
 fn soak_two_proxies_hold_more_connections_than_the_descriptors_of_one_allow() {
     if !can_build() || !faults::installed("prlimit") {
@@ -57,7 +57,7 @@ fn soak_two_proxies_hold_more_connections_than_the_descriptors_of_one_allow() {
     }
     let (count, descriptors) =
         if std::env::var_os("JUSTFULL_SOAK").is_some() { (10_000, 20_000) } else { (1_000, 2_000) };
-    // Clients take a descriptor each; a process may always raise its own limit so far.
+    // Clients need a descriptor each; a process may always raise its own limit to the hard one.
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("it may");
     let chain = Chain::build(8, [1_400, 1_500]).expect("three hosts");
@@ -78,7 +78,7 @@ fn soak_two_proxies_hold_more_connections_than_the_descriptors_of_one_allow() {
         listeners.iter().map(|one| one.local_addr().expect("an address")).collect();
     let connect = || {
         let one = |index: usize| {
-            // UEs 2 and 3 are the first proxy's, 4 and 5 the second's.
+            // UEs 2 and 3 belong to the first proxy, 4 and 5 to the second.
             let own = Chain::ue((index % 4) as u8 + 2)[0];
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             socket.bind(&SocketAddr::from((own, 0)).into())?;

@@ -1,12 +1,12 @@
-//! The host and the network that a proxy stands in: whatever passes without it passes with it, and
-//! what the host forbids stays forbidden.
+//! The host and the network around a proxy: all that works without the proxy works with it, and the
+//! host's prohibitions stay in force.
 
 use super::faults::{assert_serves, command, first_segment, installed};
 use super::*;
 use nix::sched::{CloneFlags, setns};
 use std::net::Ipv4Addr;
 
-/// A host beyond the UE's or the server's, which forwards to it with a small MTU.
+/// A host beyond the UE or the server; packets reach it through them, over a link with a small MTU.
 struct Far(Child);
 
 impl Far {
@@ -71,7 +71,7 @@ impl Drop for Far {
     }
 }
 
-/// Data from one end to the other and back, each all of it, between two that are connected.
+/// Sends data from one end to the other and back; all of it must arrive.
 fn both_ways(mut one: TcpStream, mut other: TcpStream) {
     thread::scope(|scope| {
         let send = |mut to: TcpStream, seed| {
@@ -98,7 +98,7 @@ fn a_smaller_mtu_beyond_either_leg_is_found_in_both_families() {
     let world = World::new("");
     let beyond = [Far::build(&world, Place::Ue), Far::build(&world, Place::Server)];
     for family in 0..2 {
-        // Beyond the UE, to the server; and from a UE, beyond the server.
+        // From beyond the UE to the server; and from a UE to beyond the server.
         let listener =
             world.chain.inside(Place::Server, || TcpListener::bind((Chain::server()[family], 0)));
         let listener = listener.expect("it listens");
@@ -120,7 +120,7 @@ fn a_destination_that_cannot_be_reached_ends_a_connect_at_once() {
         return;
     }
     let world = World::new("");
-    // The server's host says so; the proxy has no way to know.
+    // The server's host sends this error; the proxy cannot know it otherwise.
     command(
         &world,
         Place::Middle,
@@ -145,13 +145,13 @@ fn a_destination_that_cannot_be_reached_ends_a_connect_at_once() {
             let end = client.read(&mut [0]).map_err(|e| e.kind());
             assert_eq!(end, Err(io::ErrorKind::ConnectionReset));
         }
-        // The proxy's own patience is 10 s.
+        // The proxy's own time limit is 10 s.
         assert!(now().duration_since(began) < Duration::from_secs(5), "{at}");
         until("it is counted", || world.outcomes("refused") == number);
     }
 }
 
-/// Sets of the host's own settings, each of which used to stop what the proxy takes.
+/// Settings of the host that may block packets to the proxy.
 #[test]
 fn settings_that_look_at_marks_or_ways_back_stop_nothing() {
     if !can_build() {
@@ -211,7 +211,7 @@ fn a_firewall_of_the_host_is_named_with_what_mends_it_and_new_connections_pass()
     assert!(told.contains("the policy of chain input in table inet host"), "{told}");
     assert!(told.matches(command_of).count() == 2, "both families: {told}");
     let servers = [world.serve(0, sender), world.serve(1, sender)];
-    // The first of each family is lost: its client has been answered.
+    // The first connection of each family is lost: its client has had an answer.
     let lost = servers.map(|server| world.connect(1, server, 0).expect("it connects"));
     until("it is told", || world.status()["unsplit"].as_array().is_some_and(|why| why.len() == 2));
     assert_eq!(metrics(&world)["justfull_proxy_unsplit"] as u64, 1);
@@ -253,7 +253,7 @@ fn what_the_forward_rules_deny_stays_denied_and_what_they_translate_is_translate
         assert_eq!(refused.err(), Some(io::ErrorKind::ConnectionRefused));
     }
     assert_eq!(world.status()["accepted"], 0);
-    // The UEs' addresses are not known beyond this host.
+    // Beyond this host, the UEs' addresses are unknown.
     nft(
         &world,
         "table inet tr { chain p { type nat hook postrouting priority srcnat;
@@ -268,7 +268,7 @@ fn what_the_forward_rules_deny_stays_denied_and_what_they_translate_is_translate
         servers.iter().for_each(|server| assert_serves(&world, *server, 1));
         world.status()["ended"]["completed"].as_u64() == Some(before + 2)
     });
-    // One that goes elsewhere is its own host's business.
+    // The server at the other address serves itself.
     let server = world.serve(0, sender);
     nft(
         &world,
@@ -342,7 +342,7 @@ fn policy_routes_and_tables_that_others_remove_are_back_and_it_is_told() {
     }
     let log = fs::read_to_string(world.path("log")).expect("a log");
     assert_eq!(log.matches("another program removed some").count(), 6, "{log}");
-    // Nobody else can remove the tables.
+    // No other program can remove the tables.
     command(&world, Place::Middle, &["nft", "flush", "ruleset"]);
     let before = world.status()["accepted"].as_u64().expect("a number");
     servers.iter().for_each(|server| assert_serves(&world, *server, 1));
@@ -386,7 +386,7 @@ fn one_ue_takes_no_more_than_its_share() {
     let hog: Vec<_> = (1..=45)
         .map(|number| {
             let client = world.connect(2, server, 0).expect("it connects");
-            // One is split before the next comes, or it has passed.
+            // A connection is split before the next begins, or it has passed.
             until("it is seen", || {
                 world.status()["flows"] == number || world.status()["greedy_ues"] == 1
             });
@@ -413,7 +413,7 @@ fn a_port_that_a_service_of_this_host_has_is_left_alone() {
     let service = world.chain.inside(Place::Middle, || TcpListener::bind("0.0.0.0:0"));
     let service = service.expect("it listens");
     let port = service.local_addr().expect("an address").port();
-    // The first tells of it.
+    // The first connection shows the problem.
     let _first = world.connect(1, server, port).map(|mut client| client.read(&mut [0]));
     until("it is counted", || world.outcomes("address_in_use") == 1);
     let mut client = world.connect(2, server, port).expect("it connects");
@@ -438,14 +438,14 @@ fn a_flood_resets_no_connection_that_began_before_the_proxy_or_beside_it() {
         for number in 0..20_000_u32 {
             let from = Ipv4Addr::new(10, 45, 100, (number % 251) as u8);
             let packet = first_segment(from, (number / 251) as u16 + 1_024, target);
-            // A full queue loses it, as it should.
+            // A full queue loses it, as intended.
             let _lost = socket.send_to(&packet, &SocketAddr::from((target, 0)).into());
         }
         Ok(())
     };
     thread::scope(|scope| {
         let flooding = scope.spawn(|| world.chain.inside(Place::Ue, flood));
-        // From its first moment on.
+        // From the first moment on.
         (0..20).for_each(|seed| assert_serves(&world, server, seed));
         flooding.join().expect("it ends").expect("it is sent");
     });
@@ -475,7 +475,7 @@ fn a_port_that_is_used_again_after_the_server_closed_first_works() {
             drop(client);
             let all = 3 * family as u64 + round;
             until("it is completed", || world.outcomes("completed") == all);
-            // The client's own TIME_WAIT, for which its kernel would wait.
+            // The client's own TIME_WAIT would make its kernel wait.
             let own = SocketAddr::from((Chain::ue(1)[family], 40_002));
             world.chain.inside(Place::Ue, || destroy(own, server)).expect("it goes");
         }

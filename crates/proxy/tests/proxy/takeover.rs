@@ -1,4 +1,4 @@
-//! New proxies that are killed while they take the place of another.
+//! New proxies that are killed while they take over from another.
 
 use super::*;
 use nix::fcntl::OFlag;
@@ -6,7 +6,7 @@ use nix::sys::stat::Mode;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A new proxy that gets no further than to its log, a named pipe, until somebody reads that.
+/// A new proxy that stops at its log, a named pipe, until a program reads that.
 struct Halted {
     proxy: Child,
     folder: tempfile::TempDir,
@@ -25,7 +25,7 @@ impl Halted {
         Self { proxy: launch(&world.chain, &folder, true, &[]), folder }
     }
 
-    /// Waits until it stands at its log, which it opens when everything has come.
+    /// Waits until it opens its log; then it has received everything.
     fn until_it_has_everything(&mut self) {
         until("it stands at its log", || {
             assert!(self.proxy.try_wait().expect("a child").is_none(), "the new proxy ended");
@@ -36,7 +36,7 @@ impl Halted {
         });
     }
 
-    /// Reads its log, so that it goes on.
+    /// Reads its log, so that it continues.
     fn release(&self) -> fs::File {
         let mut how = fs::OpenOptions::new();
         how.read(true).custom_flags(OFlag::O_NONBLOCK.bits());
@@ -51,31 +51,31 @@ impl Halted {
 
 impl Drop for Halted {
     fn drop(&mut self) {
-        // It may have ended, or the test has failed and it stands for ever.
+        // It may have ended; or the test has failed, and it would block for ever.
         let _ = self.proxy.kill();
         let _ = self.proxy.wait();
     }
 }
 
-/// Where the kernel tells of each thread of a process.
+/// The kernel's folder of each thread of a process.
 fn threads(id: u32) -> impl Iterator<Item = PathBuf> {
     let folder = fs::read_dir(format!("/proc/{id}/task")).expect("it lives");
     folder.flatten().map(|entry| entry.path())
 }
 
-/// The state of a thread, as the kernel tells it.
+/// The kernel's state of a thread.
 fn state(thread: &Path) -> Option<char> {
     let stat = fs::read_to_string(thread.join("stat")).ok()?;
     stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }
 
-/// Stops a process. The signal stops thread after thread, and some go on meanwhile.
+/// Stops a process. The signal stops its threads one after the other, and some run meanwhile.
 fn stop(id: u32) {
     kill(Pid::from_raw(id.cast_signed()), Signal::SIGSTOP).expect("it lives");
     until("it has stopped", || threads(id).all(|thread| state(&thread) == Some('T')));
 }
 
-/// What a process has open beside its standard streams, as the kernel names it.
+/// Open files of a process beside its standard streams, by the kernel's names.
 fn open_files(id: u32) -> BTreeSet<String> {
     let folder = fs::read_dir(format!("/proc/{id}/fd")).expect("it lives");
     let others = folder.flatten().filter(|entry| {
@@ -88,7 +88,7 @@ fn open_files(id: u32) -> BTreeSet<String> {
         .collect()
 }
 
-/// A byte waits to be read at a connection of the socket for questions.
+/// True if a byte waits to be read at a connection of the socket for requests.
 fn a_word_waits(world: &World) -> bool {
     let run = || Command::new("ss").args(["-xnH"]).output();
     let output = world.chain.inside(Place::Middle, run).expect("it starts");
@@ -101,7 +101,7 @@ fn a_word_waits(world: &World) -> bool {
     })
 }
 
-/// How often the old proxy has told that it goes on.
+/// How often the old proxy has logged that it continues.
 fn failures(world: &World) -> usize {
     fs::read_to_string(world.path("log")).expect("a log").matches("takeover failed").count()
 }
@@ -125,11 +125,11 @@ fn a_new_proxy_that_is_killed_leaves_the_old_one_with_every_connection() {
         client.read_exact(&mut part).expect("more of it");
         got.extend_from_slice(&part);
         assert!(download(world, v6, 8, 300_000), "new connections are served");
-        // The client reads no more: there is data in the proxy.
+        // The client stops reading, so there is data in the proxy.
         until("a pipe holds data", || world.status()["pipes"] == 1);
     };
     goes_on(&world);
-    // One has asked, and has nothing: the old one stands still.
+    // One has sent its request and received nothing: the old one is stopped.
     stop(world.proxy.id());
     let mut halted = Halted::start(&world);
     until("it asks", || {
@@ -139,14 +139,14 @@ fn a_new_proxy_that_is_killed_leaves_the_old_one_with_every_connection() {
     halted.kill();
     world.signal(Signal::SIGCONT);
     goes_on(&world);
-    // One has everything, and is not ready.
+    // One has received everything, and is not ready.
     let before = failures(&world);
     let mut halted = Halted::start(&world);
     halted.until_it_has_everything();
     halted.kill();
     goes_on(&world);
     until("it is told", || failures(&world) == before + 1);
-    // One has said that it is ready, which the old one has not heard.
+    // One has sent READY, and the old one has not received it.
     let mut halted = Halted::start(&world);
     halted.until_it_has_everything();
     stop(world.proxy.id());
@@ -156,7 +156,7 @@ fn a_new_proxy_that_is_killed_leaves_the_old_one_with_every_connection() {
     world.signal(Signal::SIGCONT);
     goes_on(&world);
     until("it is told", || failures(&world) == before + 2);
-    // One that lives takes it all.
+    // One that survives takes over everything.
     world.take_over();
     client.shutdown(Shutdown::Write).expect("it is open");
     client.read_to_end(&mut got).expect("all of it");
@@ -169,8 +169,8 @@ fn a_new_proxy_that_is_killed_leaves_the_old_one_with_every_connection() {
     assert_eq!(last, data(12, 100_000));
 }
 
-/// A wait with a limit of time is cut short when a process is stopped and goes on (signal(7)): that
-/// is no word of the old proxy.
+/// If a process is stopped and continues, a wait with a time limit ends early (signal(7)). This is
+/// no answer of the old proxy.
 #[test]
 fn a_new_proxy_that_is_stopped_before_the_word_comes_takes_it_all_the_same() {
     if !can_build() {

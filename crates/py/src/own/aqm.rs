@@ -7,7 +7,7 @@ use justfull_queue::aqm::{self, AqmContext, Lane, QueueView, Tag, Verdict};
 use pyo3::prelude::*;
 use std::fmt;
 
-/// What an AQM sees of a packet.
+/// The part of a packet that an AQM sees.
 #[pyclass(frozen, get_all, module = "justfull")]
 pub(crate) struct Packet {
     /// Number in order of entry into the stack.
@@ -48,7 +48,7 @@ impl From<&justfull_base::Packet> for Packet {
     }
 }
 
-/// What an AQM sees of its queue, without the packet that is decided on.
+/// The queue that an AQM sees, without the packet of the decision.
 #[pyclass(frozen, get_all, module = "justfull")]
 pub(crate) struct Queue {
     /// Packets in it.
@@ -88,7 +88,7 @@ fn verdict(method: &str, found: &Bound<'_, PyAny>) -> PyResult<Verdict> {
 }
 
 impl Aqm {
-    /// What `make` returns for the queue of `context`.
+    /// Wraps the object that `make` returns for the queue of `context`.
     pub(super) fn made(
         make: &Py<PyAny>,
         context: AqmContext,

@@ -9,7 +9,7 @@ use justfull_tcp::control::{
 use pyo3::prelude::*;
 use std::fmt;
 
-/// What one acknowledgement reports. Times are in ns, amounts in bytes.
+/// The report of one acknowledgement. Times are in ns, amounts in bytes.
 #[pyclass(frozen, get_all, module = "justfull")]
 pub(crate) struct Ack {
     /// Now.
@@ -42,7 +42,7 @@ pub(crate) struct Ack {
     in_recovery: bool,
 }
 
-/// The window that the sender obeys, as Python's object last said.
+/// The last values of Python's object, which the sender obeys.
 #[derive(Clone, Copy)]
 struct Said {
     cwnd: u64,
@@ -69,7 +69,7 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    /// What `make` returns for a sender.
+    /// Wraps the object that `make` returns for a sender.
     pub(super) fn made(
         make: &Py<PyAny>,
         birth: &Birth,
@@ -99,7 +99,7 @@ impl Control {
         })
     }
 
-    /// Calls `call` of the object and reads what it says then.
+    /// Makes `call` on the object and then reads its values.
     fn hear(&mut self, call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
         let said = self.trouble.ask(|py| {
             call(py)?;

@@ -5,18 +5,18 @@ use justfull_base::{Duration, Instant};
 use justfull_ran::limiter::{self, CapacityUnit, GrantContext, RlcView};
 use pyo3::prelude::*;
 
-/// What the MAC reports to a limiter after each slot; amounts are in the unit of grants.
+/// The MAC's report to a limiter after each slot; amounts are in the unit of grants.
 #[pyclass(frozen, get_all, module = "justfull")]
 pub(crate) struct SlotReport {
     /// When the MAC pulled, in ns.
     pulled_at: u64,
     /// Nominal length of a slot in ns.
     slot: u64,
-    /// What the slot offered this bearer.
+    /// The amount that the slot offered this bearer.
     granted: u64,
-    /// What it sent.
+    /// The amount that it sent.
     used: u64,
-    /// What is still in its RLC queue.
+    /// The amount still in its RLC queue.
     remaining: u64,
     /// The most that a slot carries at the current MCS.
     capacity: u64,
@@ -36,7 +36,7 @@ pub(super) struct Limiter {
 }
 
 impl Limiter {
-    /// What `make` returns for the bearer of `context`.
+    /// Wraps the object that `make` returns for the bearer of `context`.
     pub(super) fn made(
         make: &Py<PyAny>,
         context: &GrantContext,

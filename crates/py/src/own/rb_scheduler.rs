@@ -13,15 +13,15 @@ pub(crate) struct UeDemand {
     ue: u32,
     /// Its slice.
     slice: u16,
-    /// Bytes on the air of everything that waits.
+    /// Bytes on the air of all waiting data.
     backlog: u64,
-    /// How long the first of its packets has waited, in ns.
+    /// Waiting time of the first of its packets, in ns.
     head_of_line: u64,
     /// Bytes that n resource blocks carry, for n from 0 to all of the slot.
     tbs: Vec<u32>,
 }
 
-/// Everything that waits for a slot.
+/// The UEs and the free blocks of a slot.
 #[pyclass(frozen, get_all, module = "justfull")]
 pub(crate) struct Demand {
     /// Number of the slot.
@@ -45,7 +45,7 @@ pub(super) struct RbScheduler {
 }
 
 impl RbScheduler {
-    /// What `make` returns for slices with these shares.
+    /// Wraps the object that `make` returns for slices with these shares.
     pub(super) fn made(
         make: &Py<PyAny>,
         shares: &[Ratio],
@@ -64,7 +64,7 @@ impl RbScheduler {
     }
 }
 
-/// The slot for Python.
+/// The demand as an object for Python.
 fn shown(py: Python<'_>, demand: &RbDemand<'_>) -> PyResult<Demand> {
     let ue = |(index, ue): (usize, &justfull_ran::rb_demand::UeDemand<'_>)| {
         let drbs = demand.drbs_of(index);

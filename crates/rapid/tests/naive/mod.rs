@@ -1,5 +1,4 @@
-//! The rules without loops, without caches, counters or timers: everything is worked out anew each
-//! time.
+//! The rules without loops, caches, counters and timers: each call computes everything anew.
 
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
@@ -144,7 +143,7 @@ impl Flow {
         Some(self.last_arrival.max(self.period_start) + patience)
     }
 
-    /// The last rate of a period against the least window that it was sent under.
+    /// The last rate of a period against the least window while its data was sent.
     fn judge(&mut self, now: Instant, rate: f64, low: u64) {
         let rtt = *self.wired.last().expect("a judged flow was measured");
         let threshold = if self.category == Category::Slow { 0.9 } else { 0.8 };
@@ -162,7 +161,7 @@ impl Flow {
         self.start_period(now);
     }
 
-    /// What an allocation depends on.
+    /// The inputs of an allocation.
     fn asks(&self) -> (bool, f64) {
         (self.hungry(), self.want)
     }
@@ -225,7 +224,7 @@ impl Naive {
             reading: true,
         };
         flow.measure(opening.wired_rtt, opening.radio_rtt);
-        // Before it has a share it has the initial window.
+        // Before it has a share, a flow has the initial window.
         let wired = std::mem::take(&mut flow.wired);
         flow.resize(now);
         flow.wired = wired;
@@ -381,7 +380,7 @@ impl Naive {
     }
 }
 
-/// Which flows may read; notes who is first in the next turn.
+/// The flows that may read; notes the first of the next turn.
 fn readers(ue: &mut Ue, capacity: f64, in_turn: bool) -> Vec<bool> {
     let count = ue.flows.len();
     let mut reads = vec![true; count];

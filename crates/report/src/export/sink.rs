@@ -299,8 +299,7 @@ mod tests {
         assert!(error.to_string().contains("directory"), "{error}");
     }
 
-    /// F2: whichever step fails, the file is the old one or the new one, and nothing is left beside
-    /// it.
+    /// After any failure the file is the old or the new one, and no other file is left.
     #[test]
     fn whichever_step_fails_a_file_is_whole() {
         for k in 0.. {
@@ -320,7 +319,7 @@ mod tests {
         }
     }
 
-    /// F3: nothing is written through links at predictable names or at the place itself.
+    /// The writer follows no link, at its place or at predictable names beside it.
     #[test]
     fn planted_links_are_replaced_and_not_followed() {
         let folder = tempfile::tempdir().expect("a folder can be made");

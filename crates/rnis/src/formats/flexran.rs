@@ -1,10 +1,10 @@
-//! The text of R22's set-up (section 5.1): `cqi,txq,tbs_bytes,prb` for each subframe that is asked
-//! for, from FlexRAN's statistics.
+//! The text of R22's set-up (section 5.1), from FlexRAN's statistics: `cqi,txq,tbs_bytes,prb` for
+//! each requested subframe.
 //!
-//! In the authors' published publisher (`pub_stat.py` of RAPID-LINUX) the third number is the
-//! transport block, in bytes, that the UE's scheme gives in one subframe on all blocks that others
-//! leave free and its own: what the UE could be sent, and nothing else of it need be known. The
-//! second is always 0 there.
+//! In the authors' published program (`pub_stat.py` of RAPID-LINUX) the third number is the size in
+//! bytes of one subframe's transport block, with the UE's scheme, on all blocks that are free or
+//! its own. This is the amount that the UE could get, and the only number needed here. The second
+//! is always 0 there.
 
 use crate::report::Report;
 use justfull_base::feedback::{CellKind, RanReport};
@@ -16,10 +16,10 @@ const SUBFRAME: Duration = Duration::from_millis(1);
 /// Longest text.
 const LONGEST: usize = 128;
 
-/// Reads a text about the UE with these addresses, which came at `at`.
+/// Reads a text that arrived at `at`, about the UE with these addresses.
 ///
 /// # Errors
-/// What of it is not as it should be.
+/// The wrong part of the text.
 pub fn flexran(text: &[u8], ue: &[Prefix], at: Instant) -> Result<Report, String> {
     let wrong = || "allowed is cqi,txq,tbs_bytes,prb: four whole numbers".to_owned();
     let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST);

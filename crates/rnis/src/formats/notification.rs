@@ -1,15 +1,15 @@
-//! What the service sends, as its client reads it. Of a list of reports those that are none are
-//! counted, and the others taken.
+//! The service's messages, read by its client. In a list, entries that are no reports are counted,
+//! and the others are used.
 
 use crate::report::{Report, WrittenReport};
 use crate::types::{RAN_REPORT_NOTIFICATION, TimeStamp};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a notification says.
+/// The content of a notification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notification {
-    /// Reports, and how many more were none.
+    /// Reports, and the number of entries that were no reports.
     Reports(Vec<Report>, u64),
     /// The subscription is about to end.
     Expiry,
@@ -26,7 +26,7 @@ struct Any {
 /// Reads a notification's body.
 ///
 /// # Errors
-/// It is none of those that are subscribed to.
+/// It is no notification of a type that the client subscribes to.
 pub fn notification(body: &[u8]) -> Result<Notification, String> {
     let any: Any = serde_json::from_slice(body).map_err(|e| e.to_string())?;
     match (any.notification_type.as_deref(), any.reports, any.expiry_deadline) {
@@ -39,7 +39,8 @@ pub fn notification(body: &[u8]) -> Result<Notification, String> {
     }
 }
 
-/// Reads the answer to a query for reports: the reports, and how many more were none.
+/// Reads the answer to a query for reports: the reports, and the number of entries that were no
+/// reports.
 ///
 /// # Errors
 /// It is no such answer.

@@ -2,9 +2,9 @@
 //! WebSocket: `cells`, each with a `ue_list` of `rnti`, `dl_ri`, `dl_mcs`, `dl_brate` in bit/s,
 //! `dl_nof_ok`, `dl_nof_nok` and `dl_bs` in bytes.
 //!
-//! They do not say how many blocks a UE was given. That follows from the bits that arrived and the
-//! transport block of its scheme (TS 38.214 section 5.1.3.2), and what had to be sent again is as
-//! much more as there were failures for each success.
+//! They do not contain the number of blocks of a UE. It follows from the bits that arrived and the
+//! transport block of the UE's scheme (TS 38.214 section 5.1.3.2). The share of blocks for
+//! retransmissions is the share of failures.
 
 use crate::report::Report;
 use justfull_base::feedback::{CellKind, RanReport};
@@ -13,19 +13,19 @@ use justfull_net::Prefix;
 use justfull_phy::nr;
 use serde::Deserialize;
 
-/// UEs that are read of one message.
+/// Most UEs that are read from one message.
 const MOST_UES: usize = 4_096;
-/// Highest rate that is believed, in bit/s.
+/// Highest credible rate, in bit/s.
 const MOST_BITS: f64 = 1e12;
 
-/// What the metrics leave out of the cell.
+/// Facts about the cell that the metrics omit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SrsranCell {
     /// Resource blocks of the carrier.
     pub prbs: u16,
     /// Mean time between two downlink slots.
     pub slot: Duration,
-    /// Time that a message is about: `du_report_period`.
+    /// Time that a message covers: `du_report_period`.
     pub period: Duration,
     /// Table of modulation and coding schemes, 1 to 3.
     pub mcs_table: u8,
@@ -41,7 +41,7 @@ struct Message {
     cells: Vec<Cell>,
 }
 
-/// Each UE is read by itself, so that a wrong one costs only itself.
+/// Each UE is read separately, so that a malformed one spoils no other.
 #[derive(Deserialize)]
 struct Cell {
     #[serde(default)]
@@ -61,22 +61,22 @@ struct Ue {
     dl_bs: u64,
 }
 
-/// What a message has.
+/// The content of a message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SrsranMessage {
-    /// Of the UEs whose addresses are known.
+    /// Reports of the UEs whose addresses are known.
     pub reports: Vec<Report>,
     /// UEs without an address.
     pub unknown: u64,
-    /// UEs that are not as srsRAN writes them.
+    /// UEs that do not have srsRAN's form.
     pub garbled: u64,
 }
 
-/// Reads a message that came at `at`; `addresses` returns those of a UE by its RNTI. A message
-/// about something else has no reports.
+/// Reads a message that arrived at `at`; `addresses` returns a UE's addresses by its RNTI. A
+/// message of another kind has no reports.
 ///
 /// # Errors
-/// It is no JSON object, or its cells are not as srsRAN writes them.
+/// It is no JSON object, or its cells do not have srsRAN's form.
 pub fn srsran(
     text: &[u8],
     cell: &SrsranCell,
@@ -101,7 +101,8 @@ pub fn srsran(
         let active_ues = all.iter().filter(|ran| ran.blocks > 0).count() as u32;
         for (ue, mut ran) in ues.iter().zip(all) {
             if sum > offered {
-                // Rounding, or a period that was not what it should be: the cell has no more.
+                // Rounding or a wrong period may give more blocks than the cell has, so this bounds
+                // them.
                 let part = |blocks: u64| {
                     (u128::from(blocks) * u128::from(offered) / u128::from(sum)) as u64
                 };
@@ -117,10 +118,10 @@ pub fn srsran(
     Ok(read)
 }
 
-/// What is known of one UE, as if it were alone.
+/// The measurements of one UE, as if it were alone.
 fn measured(ue: &Ue, cell: &SrsranCell, (at, slots, offered): (Instant, u32, u64)) -> RanReport {
     let layers = ue.dl_ri.unwrap_or(1.0).round().clamp(1.0, 4.0) as u8;
-    // A UE that was sent nothing has no scheme; then 0 is written.
+    // A UE without transmissions has no scheme; srsRAN writes 0 then.
     let sent = ue.dl_nof_ok > 0 || ue.dl_nof_nok > 0;
     let mcs = sent.then_some(ue.dl_mcs);
     let bits = ue.dl_brate.clamp(0.0, MOST_BITS) * cell.period.as_secs_f64();
@@ -184,7 +185,7 @@ mod tests {
     };
     const AT: Instant = Instant::ZERO;
 
-    /// As srsRAN 25.10 writes it, with what is not read of it.
+    /// A message of srsRAN 25.10, with fields that are not read.
     const MESSAGE: &str = r#"{"timestamp": "2026-01-01T00:00:00.000", "cells": [{"cell_metrics":
         {"error_indication_count": 0, "average_latency": 8, "max_latency": 30,
          "nof_failed_pdcch_allocs": 0, "nof_failed_uci_allocs": 0, "latency_histogram": [1, 0]},

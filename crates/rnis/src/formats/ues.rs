@@ -1,5 +1,5 @@
-//! Which UE a source's own name for it means: a file with a line for each, read again when it
-//! changes.
+//! A file that maps a source's own names of UEs to addresses, one UE on each line; it is read again
+//! when it changes.
 
 use crate::report::MOST_ADDRESSES;
 use justfull_net::Prefix;
@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Addresses of UEs by a source's names for them.
+/// Addresses of UEs by a source's names.
 #[derive(Clone, Debug)]
 pub struct UeTable {
     path: PathBuf,
@@ -29,7 +29,7 @@ impl UeTable {
         Ok(table)
     }
 
-    /// Reads the file again if it has changed. What was known stays if it is now wrong.
+    /// Reads the file again if it has changed. If it is wrong now, the old addresses stay.
     ///
     /// # Errors
     /// It cannot be read, or a line of it is wrong.

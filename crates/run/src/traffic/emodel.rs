@@ -179,7 +179,6 @@ mod tests {
         close(equipment(0.0, concealed), 0.0, 1e-9, "no loss");
     }
 
-    /// W9.
     #[test]
     fn a_rating_is_never_below_0_or_above_100() {
         for loss in [0.0, 0.5, 1.0] {

@@ -1,16 +1,9 @@
 //! The proxy's control: reports and samples in, windows out.
-//!
-//! The radio carries IP packets, TCP's windows count payload. So the control is told of segments
-//! with their headers, and its windows are made windows of as many segments without.
-//!
-//! A segment waits for a slot, up to a whole one, which the least round trip of the radio leg does
-//! not show. So the control is told of it and a slot: else a radio leg that is no longer than a
-//! slot would send two segments in each.
 
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::Stack;
 use justfull_rapid::{
-    CellId, Config, Control, ControlConfig, FlowId, Load, Opening, Sample, UeId, Windows,
+    CellId, Config, ControlConfig, FlowId, Load, Opening, PayloadControl, Sample, UeId, Windows,
 };
 use justfull_run::ReportConfig;
 use justfull_run::proxy::ReportChannel;
@@ -41,37 +34,16 @@ struct Flow {
     waiting: u64,
 }
 
-impl Flow {
-    /// Bytes of a full segment on the IP layer.
-    const fn packet(&self) -> u32 {
-        self.mss + self.header
-    }
-
-    /// Bytes on the IP layer of `payload` in full segments.
-    fn with_headers(&self, payload: u64) -> u64 {
-        payload * u64::from(self.packet()) / u64::from(self.mss)
-    }
-
-    /// Payload in `bytes` of full segments on the IP layer.
-    fn payload(&self, bytes: u64) -> u64 {
-        (u128::from(bytes) * u128::from(self.mss) / u128::from(self.packet())) as u64
-    }
-}
-
 /// See the module's page.
 pub(crate) struct Steering {
-    control: Control,
+    control: PayloadControl<u32>,
     cell: CellId,
     /// By the UE's number; none for one without proxied flows.
     ues: Vec<Option<UeId>>,
     flows: Vec<Flow>,
-    /// Number of the flow by the index of its handle.
-    by_id: Vec<u32>,
     /// Flows that are still to start, the next one last.
     starts: Vec<(Instant, u32)>,
     reports: ReportChannel,
-    /// Time between two downlink slots, by the last report; zero before the first.
-    slot: Duration,
     /// The sum of allocations is bounded by the cell.
     bounded: bool,
     broken: Option<String>,
@@ -89,8 +61,8 @@ impl Steering {
         seed: u64,
     ) -> Result<Self, ConfigError> {
         let within = |e: ConfigError| e.within("proxy.control");
-        let mut control = Control::new(config).map_err(within)?;
-        let cell = control.add_cell();
+        let mut control = PayloadControl::new(config).map_err(within)?;
+        let cell = control.control.add_cell();
         let bounded = match config {
             ControlConfig::Rapid(config) => {
                 [Config::default(), Config::open_loop()].contains(config)
@@ -103,10 +75,8 @@ impl Steering {
             cell,
             ues: vec![None; ues],
             flows: Vec::new(),
-            by_id: Vec::new(),
             starts: Vec::new(),
             reports: ReportChannel::new(reports, seed),
-            slot: Duration::ZERO,
             bounded,
             broken: None,
         })
@@ -122,7 +92,7 @@ impl Steering {
     pub(crate) fn add(&mut self, ue: u32, (mss, header): (u32, u32), start: Instant) {
         let number = self.flows.len() as u32;
         if self.ues[ue as usize].is_none() {
-            self.ues[ue as usize] = self.control.add_ue(Instant::ZERO, self.cell).ok();
+            self.ues[ue as usize] = self.control.control.add_ue(Instant::ZERO, self.cell).ok();
         }
         // The next one last; at one instant the first of the scenario first.
         let at = self.starts.partition_point(|(other, _)| *other > start);
@@ -146,7 +116,7 @@ impl Steering {
     /// When it acts next.
     pub(crate) fn next(&self) -> Instant {
         let start = self.starts.last().map_or(Instant::NEVER, |(at, _)| *at);
-        let timer = self.control.next_timer().unwrap_or(Instant::NEVER);
+        let timer = self.control.control.next_timer().unwrap_or(Instant::NEVER);
         self.reports.next().min(start).min(timer)
     }
 
@@ -163,7 +133,6 @@ impl Steering {
         }
         while let Some((ue, report)) = self.reports.receive(now) {
             if let Some(ue) = self.ues[ue as usize] {
-                self.slot = report.slot;
                 // Late and absurd reports change nothing: the control says which it takes.
                 let _ = self.control.on_report(now, ue, &report);
             }
@@ -174,21 +143,16 @@ impl Steering {
             self.starts.pop();
             self.open(now, i);
         }
-        if self.control.next_timer().is_some_and(|at| at <= now) {
-            self.control.on_timer(now);
+        if self.control.control.next_timer().is_some_and(|at| at <= now) {
+            self.control.control.on_timer(now);
         }
     }
 
     fn open(&mut self, now: Instant, i: u32) {
         let flow = &mut self.flows[i as usize];
-        let opening = Opening { mss: flow.packet(), wired_rtt: None, radio_rtt: None };
+        let opening = Opening { mss: flow.mss, wired_rtt: None, radio_rtt: None };
         let Some(ue) = self.ues[flow.ue as usize] else { return };
-        let Ok(id) = self.control.open(now, ue, &opening) else { return };
-        if id.index() >= self.by_id.len() {
-            self.by_id.resize(id.index() + 1, 0);
-        }
-        self.by_id[id.index()] = i;
-        flow.id = Some(id);
+        flow.id = self.control.open(now, ue, i, flow.header, &opening).ok();
     }
 
     /// The server of flow `i` may send less than its window, for want of room.
@@ -224,7 +188,7 @@ impl Steering {
         flow.radio_least = least(flow.radio_least, Some(rtt));
         self.sample(now, i);
         if over && let Some(id) = self.flows[i as usize].id.take() {
-            let _ = self.control.close(now, id);
+            let _ = self.control.control.close(now, id);
         }
     }
 
@@ -243,13 +207,13 @@ impl Steering {
             flow.wired = Some(flow.wired.map_or(least, smoothed));
         }
         let sample = Sample {
-            arrived: flow.with_headers(flow.arrived),
-            delivered: flow.with_headers(flow.delivered),
+            arrived: flow.arrived,
+            delivered: flow.delivered,
             wired_rtt: flow.wired,
-            radio_rtt: flow.radio_least.take().map(|rtt| rtt + self.slot),
+            radio_rtt: flow.radio_least.take(),
             radio_smoothed: None,
             held: flow.held,
-            waiting: flow.with_headers(flow.waiting),
+            waiting: flow.waiting,
         };
         (flow.arrived, flow.delivered, flow.sampled_at, flow.held) = (0, 0, now, false);
         let _ = self.control.on_sample(now, id, &sample);
@@ -257,11 +221,7 @@ impl Steering {
 
     /// A flow whose windows have changed; none when there is no more.
     pub(crate) fn change(&mut self) -> Option<(u32, Windows)> {
-        let (id, windows) = self.control.poll_change()?;
-        let i = self.by_id[id.index()];
-        let flow = &self.flows[i as usize];
-        let (server, radio) = (flow.payload(windows.server), flow.payload(windows.radio));
-        Some((i, Windows { server, radio, ..windows }))
+        self.control.poll_change()
     }
 
     /// Notes an allocation that exceeds the cell by more than its floors.
@@ -269,7 +229,7 @@ impl Steering {
         if !self.bounded || self.broken.is_some() {
             return;
         }
-        let Load { rates, floors } = self.control.load(self.cell);
+        let Load { rates, floors } = self.control.control.load(self.cell);
         if rates > 1.0 + floors + ROUNDING {
             self.broken = Some(format!(
                 "flows of the proxy may use at most the cell and their floors, at {now:?}: \

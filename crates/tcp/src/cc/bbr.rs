@@ -3,7 +3,7 @@
 //!
 //! Controls the pacing rate and the congestion window from a model of the path with two parameters:
 //! the largest delivery rate of the last 10 rounds and the smallest RTT of the last 10 s. Their
-//! product (BDP) is what the path holds without a queue.
+//! product (BDP) is the amount that the path holds without a queue.
 //!
 //! ```text
 //! pacing rate = pacing_gain x bandwidth x 0.99
@@ -18,14 +18,14 @@
 //! `probe_rtt`, `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth),
 //! `pacing`, and the windowed maximum in `filter`.
 //!
-//! Defaults: all of Linux's; what differs between its versions follows from the sender's `kernel`.
+//! Defaults: all of Linux's; the sender's `kernel` selects among its versions.
 //!
 //! Known weaknesses: a queue of up to one BDP by the gain of 2 when flows compete; links that
 //! deliver in bursts look faster than they are, and the compensation of aggregation adds a further
 //! standing queue; loss is not a signal.
 //!
-//! Deviations: sizes are bytes where Linux counts packets (targets are whole segments all the
-//! same), and rates are exact where Linux rounds to 2^-24 packets per microsecond.
+//! Deviations: sizes are bytes where Linux counts packets (but targets are whole segments), and
+//! rates are exact where Linux rounds to 2^-24 packets per microsecond.
 
 mod aggregation;
 mod drain;
@@ -99,7 +99,7 @@ pub const DOC: MethodDoc = MethodDoc {
     params: BbrConfig::params,
 };
 
-/// The states of the draft's section 4.3.
+/// The modes of the draft's section 4.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -131,7 +131,7 @@ pub struct Bbr {
     min_rtt_at: Instant,
     seen_rtt: bool,
     idle_restart: bool,
-    /// The last acknowledgement was taken in ProbeRTT, the one that ended it too.
+    /// The control was in ProbeRTT at the last acknowledgement, or that acknowledgement ended it.
     limits_samples: bool,
     full_pipe: FullPipe,
     cycle: Cycle,
@@ -183,7 +183,7 @@ impl Bbr {
         })
     }
 
-    /// The current bandwidth in bytes per second: the policer's rate if it has one, else the
+    /// The current bandwidth in bytes per second: the policer's rate if there is one, else the
     /// maximum.
     fn estimated_bandwidth(&self) -> u64 {
         self.policer.rate().unwrap_or_else(|| self.bandwidth.get())
@@ -210,8 +210,8 @@ impl Bbr {
         self.with_quanta(self.bdp_segments(bandwidth, gain)) * self.mss
     }
 
-    /// How much of `in_flight` will still be in flight when the next burst leaves, that burst
-    /// included where it is to add to it (Linux `bbr_packets_in_net_at_edt`).
+    /// The part of `in_flight` that is still in flight when the next burst leaves. Includes that
+    /// burst if it adds to the target (Linux `bbr_packets_in_net_at_edt`).
     fn at_departure(&self, sample: &AckSample, in_flight: u64) -> u64 {
         if !self.at_departure {
             return in_flight;

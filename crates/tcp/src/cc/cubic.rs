@@ -18,11 +18,12 @@
 //! Deviations from RFC 9438: slow start adds all acknowledged bytes without RFC 3465's limit, as
 //! Linux (at most 8 segments under `HyStart++`). The reduction starts from cwnd, not from
 //! `flight_size` (4.6 allows it), since cwnd grows only while it is in use (5.8). Idle time shifts
-//! the epoch, as in Linux, so that silence is not growth. A timeout also resets the epoch, and sets
-//! `W_max` as a loss does. A sender that follows a Linux, or whose `steps` are whole, grows and
-//! shrinks in whole segments, by a count that is found anew each 32nd of a second; then the window
-//! grows by a twentieth a round trip at least before the first loss, a timeout forgets `W_max`, and
-//! slow start leaves the rest of an acknowledgement to the count.
+//! the epoch, as in Linux, so that the window does not grow during silence. A timeout also resets
+//! the epoch, and sets `W_max` as a loss does. If the sender follows a version of Linux, or `steps`
+//! is `whole`, the window grows and shrinks in whole segments. A count decides when it grows; the
+//! count is computed anew each 32nd of a second. Before the first loss the window then grows by at
+//! least a twentieth per round trip, a timeout forgets `W_max`, and the rest of an acknowledgement
+//! after slow start goes to the count.
 
 mod count;
 
@@ -41,15 +42,15 @@ use justfull_base::{ConfigError, Duration, Instant, Ratio, choice, params};
 const ABE_BETA: f64 = 0.85;
 
 choice! {
-    /// In which steps the window grows and shrinks.
+    /// The steps in which the window grows and shrinks.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Steps {
-        /// As the sender's `kernel` does: `rfc` in fractions, each Linux in whole segments.
+        /// As the sender's `kernel`: `rfc` in fractions, each version of Linux in whole segments.
         #[default]
         Kernel = "kernel",
         /// By the curve, in fractions of a segment (RFC 9438).
         Fractions = "fractions",
-        /// By a count, in whole segments, as Linux; ns-3 counts likewise.
+        /// By a count, in whole segments, as in Linux and ns-3.
         Whole = "whole",
     }
 }
@@ -68,9 +69,9 @@ params! {
         hystart: HyStart = HyStart::Linux;
         /// Multiply by 0.85 instead of beta at an ECN echo (RFC 8511).
         abe: bool = false;
-        /// Grow and shrink as the sender's `kernel`; in fractions, by the curve; or in whole
-        /// segments, by a count that adds one for each 20 acknowledged at least before the first
-        /// loss (Linux's `bictcp_update`; ns-3's `CntClamp`).
+        /// Grow and shrink as the sender's `kernel` does; by the curve, in fractions of a segment;
+        /// or by a count, in whole segments. The count adds one for each 20 acknowledged at least,
+        /// before the first loss (Linux's `bictcp_update`; ns-3's `CntClamp`).
         steps: Steps = Steps::Kernel;
     }
 }
@@ -95,7 +96,7 @@ struct Curve {
     cwnd: f64,
     ssthresh: f64,
     w_max: f64,
-    /// Start of congestion avoidance. None: it starts at the next acknowledgement.
+    /// Start of congestion avoidance; none if it starts at the next acknowledgement.
     epoch: Option<Instant>,
     k: f64,
     w_est: f64,
@@ -117,7 +118,7 @@ pub struct Cubic {
     curve: Curve,
     before: Curve,
     hystart: Detector,
-    /// Whole segments, as the kernel that is followed has them.
+    /// The count of whole segments, if the kernel or `steps` demands it.
     count: Option<Count>,
     abe: bool,
     /// `curve.cwnd` in bytes, for the engine.
@@ -210,7 +211,7 @@ impl Cubic {
         }
     }
 
-    /// The same in whole segments.
+    /// [`Cubic::avoid`] in whole segments.
     #[inline(never)]
     fn avoid_by_count(&mut self, now: Instant, min_rtt: Duration, acked: f64) {
         let Some(count) = &mut self.count else { return };
@@ -221,8 +222,7 @@ impl Cubic {
     }
 
     /// The remembered maximum and the threshold of a reduction, in whole segments. A timeout
-    /// forgets
-    /// the maximum, as `bictcp_reset` does.
+    /// forgets the maximum, as `bictcp_reset` does.
     fn reduce_by_count(&mut self, count: &mut Count, timeout: bool) {
         let (window, last) = (self.before.cwnd as u64, self.before.w_max as u64);
         let given_up = self.fast_convergence && window < last;
@@ -232,8 +232,8 @@ impl Cubic {
         count.end_epoch();
     }
 
-    /// Adds `acked` segments, or what HyStart allows of them, up to the threshold. Returns how many
-    /// are left for congestion avoidance.
+    /// Adds `acked` segments, or as many as HyStart allows, up to the threshold. Returns the number
+    /// left for congestion avoidance.
     fn slow_start(&mut self, mut acked: f64, growth: Growth) -> f64 {
         if let Some(limit) = self.hystart.limit() {
             acked = acked.min(f64::from(limit));
@@ -247,8 +247,8 @@ impl Cubic {
     }
 }
 
-/// The whole part of `x`, which is not negative and below 2^63. Signed, here and where an integer
-/// becomes a float: the unsigned conversions take several times the instructions.
+/// The whole part of `x`, which is not negative and below 2^63. This conversion, and those of
+/// integers to floats, are signed: the unsigned ones take several times the instructions.
 #[inline]
 const fn whole(x: f64) -> u64 {
     (x as i64).cast_unsigned()
@@ -261,7 +261,7 @@ impl CongestionController for Cubic {
     fn on_ack(&mut self, sample: &AckSample) {
         let mut growth = Growth::Full;
         if self.in_slow_start() {
-            // A copy, so that only slow start computes the fields that are not read here.
+            // A copy, so that the compiler computes the unused fields only in slow start.
             let copy = *sample;
             growth = self.hystart.growth(&copy, self.curve.cwnd);
             if growth == Growth::Over {

@@ -1,18 +1,18 @@
 //! A fixed window: the sender of RAPID's section 3.5 has one, and a proxy steers its radio leg with
 //! one (Diarra et al. 2022).
 //!
-//! Controls the congestion window, which is `segments` of MSS, or what the sender's owner set last
-//! ([`crate::Sender::set_window`]). It does not grow, and neither a loss nor an echo reduces it, or
-//! (`loss = "halve"`) they bound it to half of what was in flight (RFC 5681 equation 4); the bound
-//! then grows by an eighth in each of 8 round trips, then twofold, until it is the window again.
-//! After a timeout one segment leaves; the first acknowledgement that delivers something restores
-//! the window. The rate on a path that is not full is window / RTT.
+//! Controls the congestion window, which is `segments` of MSS, or the value that the sender's owner
+//! set last ([`crate::Sender::set_window`]). It does not grow. By default neither a loss nor an
+//! echo reduces it. With `loss = "halve"` they bound it to half of the bytes in flight (RFC 5681
+//! equation 4); the bound then grows by an eighth in each of 8 round trips, then twofold, until it
+//! reaches the window. After a timeout one segment leaves; the first acknowledgement that delivers
+//! data restores the window. The rate on a path that is not full is window / RTT.
 //!
 //! Defaults: 10 segments, the initial window of RFC 6928.
 //!
-//! Known weaknesses: it is no congestion control. A window above what the path holds causes losses
-//! in each round for as long as there is data, and the flow takes no notice of others: RFC 2914
-//! forbids it on the Internet.
+//! Known weaknesses: it is no congestion control. A window larger than the path causes losses in
+//! each round for as long as there is data, and the flow does not react to others: RFC 2914 forbids
+//! it on the Internet.
 //!
 //! Deviations: none from the source, which does not say what its sender does after a timeout.
 
@@ -24,10 +24,10 @@ use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Instant, choice, params};
 
 choice! {
-    /// How the window takes a loss or a mark.
+    /// The reaction of the window to a loss or a mark.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Loss {
-        /// Half of what was in flight, then back to the window.
+        /// Half of the bytes in flight, then back to the window.
         Halve = "halve",
         /// The window stays.
         Ignore = "ignore",
@@ -44,8 +44,8 @@ params! {
         /// The window.
         segments: u32 as "segments" = 10,
             within(1, 1_000_000), "no receive window holds more (RFC 7323 section 2.3: 2^30 bytes)";
-        /// A loss or a mark halves what may be in flight, for some round trips, or changes
-        /// nothing.
+        /// A loss or a mark halves the bytes that may be in flight, for some round trips, or
+        /// changes nothing.
         loss: Loss = Loss::Ignore;
     }
 }
@@ -72,8 +72,8 @@ pub struct Fixed {
     /// The timer has fired and nothing has been delivered since.
     timed_out: bool,
     loss: Loss,
-    /// Most that may be in flight since a loss; none without one that counts. And before the last
-    /// loss, for one that was none.
+    /// Most bytes in flight after a loss, or none without a bound; and its value before the last
+    /// loss, in case that loss was spurious.
     bound: Option<u64>,
     before: Option<u64>,
     /// Round trips since the last loss.

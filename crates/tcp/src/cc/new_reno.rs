@@ -247,8 +247,8 @@ mod tests {
         (c.window.cwnd, c.window.ssthresh) = (10 * MSS, 11 * MSS);
         c.on_ack(&testing::sample(2 * MSS));
         assert_eq!((c.cwnd(), c.window.counted, c.in_slow_start()), (11 * MSS, MSS, false));
-        // RFC 3465 section 2.1: one byte short of the window it does not grow, and what is beyond
-        // it is kept.
+        // RFC 3465 section 2.1: one byte short of the window it does not grow, and bytes beyond it
+        // are kept.
         c.on_ack(&testing::sample(10 * MSS - 1));
         assert_eq!((c.cwnd(), c.window.counted), (11 * MSS, 11 * MSS - 1));
         c.on_ack(&testing::sample(3));
@@ -333,7 +333,7 @@ mod tests {
         for (window, over) in [(15, false), (16, true)] {
             let config = NewRenoConfig { hystart: HyStart::Linux, ..NewRenoConfig::default() };
             let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
-            // The application does not use the window, which so stays as it is.
+            // The application does not use the window, so the window stays.
             c.window.cwnd = window * MSS;
             for ms in 0..=26 {
                 let now = Instant::ZERO + justfull_base::Duration::from_millis(1000 + ms);

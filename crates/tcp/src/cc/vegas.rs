@@ -8,19 +8,19 @@
 //! slow start            diff > gamma: cwnd = min(cwnd, cwnd baseRTT / RTT + 1), and it is over
 //! ```
 //!
-//! A loss or an echo halves the window, a timeout leaves one segment. A round with fewer than three
-//! samples, and what follows a timeout, is Reno's.
+//! A loss or an echo halves the window, a timeout leaves one segment. Reno's rules apply to a round
+//! with fewer than three samples, and after a timeout.
 //!
 //! Defaults: alpha = 2, beta = 4, gamma = 1 segments (Linux).
 //!
 //! Known weaknesses: gives way to any control that fills buffers (Mo et al. 1999); a flow that
-//! starts in a queue takes that queue for the path, and flows between alpha and beta need not be
-//! equal; delay on the way back, or a scheduler's, counts as a queue.
+//! starts in a queue counts that queue as a part of the path; flows between alpha and beta need not
+//! be equal; delay on the way back, or of a scheduler, counts as a queue.
 //!
 //! Deviations: slow start doubles in each round, not in every other, as Linux. A loss halves; the
 //! paper takes a quarter off where the loss is found early. diff is the paper's; Linux divides by
-//! baseRTT in place of RTT, which counts RTT / baseRTT as many segments. Sizes are bytes, so diff
-//! is not rounded down to a whole segment. The window does not grow while it is not in use.
+//! baseRTT in place of RTT, which gives RTT / baseRTT times as many segments. Sizes are bytes, so
+//! diff is not rounded down to a whole segment. The window does not grow while it is not in use.
 
 use super::CongestionController;
 use crate::control::{AckSample, Birth, Congestion, IdleRestart, RecoveryState, Sent};
@@ -62,7 +62,7 @@ pub const DOC: MethodDoc = MethodDoc {
 pub struct Vegas {
     window: RenoWindow,
     round: DelayRound,
-    /// In bytes, as the next two.
+    /// In bytes; so are the next two.
     alpha: f64,
     beta: f64,
     gamma: f64,

@@ -1,22 +1,22 @@
 //! Westwood+ (Mascolo et al. 2001; Grieco and Mascolo 2004), in the form Linux has.
 //!
 //! Controls the congestion window. It grows as Reno's. At a congestion event the threshold becomes
-//! what the path carries without a queue: the rate at which acknowledgements came back times the
-//! smallest RTT, in place of half the window. The window follows it down, and after a timeout it
-//! starts from one segment.
+//! the amount that the path holds without a queue: the rate of acknowledgements times the smallest
+//! RTT, in place of half the window. The window follows it down, and after a timeout it starts from
+//! one segment.
 //!
 //! The rate is sampled once per RTT, or each `interval` where the RTT is shorter, as the bytes
-//! acknowledged over the time that took; two filters in a row keep 7/8 of what they held.
+//! acknowledged over the time that took; two filters in a row keep 7/8 of their value.
 //!
 //! Defaults: 50 ms (Linux).
 //!
-//! Known weaknesses: the rate is that of some rounds ago where a path's changes, as a cell's does;
-//! the smallest RTT stays when the path grows longer, until a timeout; a queue that never empties
-//! is taken for the path.
+//! Known weaknesses: on a path whose rate changes, such as a cell, the estimate is some rounds old;
+//! when the path grows longer, the smallest RTT stays until a timeout; a queue that never empties
+//! counts as a part of the path.
 //!
 //! Deviations: the window shrinks from the loss on, as in the paper; Linux halves it first and sets
 //! it to the estimate at the end of recovery. Before the first sample, and so within the first
-//! round, half of what is in flight; Linux has two segments then.
+//! round, the threshold is half of the bytes in flight; Linux sets two segments then.
 
 use super::CongestionController;
 use crate::control::{
@@ -58,9 +58,9 @@ pub const DOC: MethodDoc = MethodDoc {
 pub struct Westwood {
     window: RenoWindow,
     interval: Duration,
-    /// Start of the sample that is being taken; none before the first acknowledgement.
+    /// Start of the current sample; none before the first acknowledgement.
     since: Option<Instant>,
-    /// Bytes acknowledged since.
+    /// Bytes acknowledged since then.
     acked: u64,
     /// First filter and second, bytes per second; none before the first sample.
     rate: Option<(f64, f64)>,
@@ -94,7 +94,7 @@ impl Westwood {
             self.min_rtt = self.min_rtt.min(rtt);
         }
         let Some(since) = self.since else {
-            // What the first one acknowledges was delivered over a time that nobody knows.
+            // The first acknowledgement covers an unknown time.
             self.since = Some(sample.now);
             return;
         };
@@ -111,7 +111,7 @@ impl Westwood {
         self.acked = 0;
     }
 
-    /// What the path carries without a queue, in bytes; none before the first sample.
+    /// Bytes that the path holds without a queue; none before the first sample.
     fn carried(&self) -> Option<u64> {
         let (_, rate) = self.rate?;
         (self.min_rtt != Duration::MAX).then(|| (rate * self.min_rtt.as_secs_f64()) as u64)
@@ -147,7 +147,7 @@ impl CongestionController for Westwood {
 
     fn on_idle_restart(&mut self, restart: &IdleRestart) {
         self.window.restart(restart);
-        // Silence is no sample of the path's rate.
+        // A silence does not measure the path's rate.
         self.since = None;
         self.acked = 0;
     }

@@ -1,6 +1,6 @@
 //! YeAH (Baiocchi, Castellani and Vacirca 2007), in the form Linux has.
 //!
-//! Controls the congestion window by what the flow has in queues, Q = cwnd (1 - baseRTT / RTT), and
+//! Controls the congestion window by the flow's bytes in queues, Q = cwnd (1 - baseRTT / RTT), and
 //! by the queue's share of the path's RTT, L = (RTT - baseRTT) / baseRTT, once per round trip.
 //!
 //! ```text
@@ -9,16 +9,16 @@
 //!                                       cwnd - min(Q, cwnd / 2), but not below Reno's share
 //! ```
 //!
-//! At a loss the window shrinks by min(max(Q, cwnd / 8), cwnd / 2), or by half where rounds in the
-//! slow mode say that others fill the buffer. Reno's share is an estimate of the window that a Reno
-//! flow would have here: half the window when the slow mode begins, a segment more per round in it,
-//! half at a loss; enough rounds with a short queue end it, and the slow mode with it.
+//! At a loss the window shrinks by min(max(Q, cwnd / 8), cwnd / 2), or by half if many rounds in
+//! the slow mode show that other flows fill the buffer. Reno's share is an estimate of the window
+//! that a Reno flow would have here: half the window when the slow mode begins, a segment more per
+//! round in it, half at a loss; enough rounds with a short queue end it, and the slow mode with it.
 //!
 //! Defaults: limit 80 segments, phi 8, 16 rounds, 50 rounds (Linux).
 //!
 //! Known weaknesses: 80 segments are a long queue on a slow link (96 ms at 10 Mbit/s); with RTTs of
 //! a millisecond any waiting is L > 1 / phi, and the control is Reno; a flow that starts in a queue
-//! takes that queue for the path.
+//! counts that queue as a part of the path.
 //!
 //! Deviations: sizes are bytes, so Q is not rounded down to a whole segment. The rounds of the slow
 //! mode and Reno's share are Linux's counters; the paper has the idea without them.
@@ -30,22 +30,22 @@ use crate::reno::RenoWindow;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, params};
 
-/// Segments that are acknowledged for each that the fast mode adds (Kelly 2003: a = 0.01).
+/// Acknowledged segments for each segment that the fast mode adds (Kelly 2003: a = 0.01).
 const SCALABLE: u64 = 100;
-/// Least part of the window that a loss takes off: 1/8.
+/// The smallest reduction: this part of the window.
 const LEAST_CUT: u64 = 8;
 
 params! {
     /// Settings.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct YeahConfig {
-        /// What the flow may have in queues.
+        /// Most that the flow may have in queues.
         queue_limit: u32 as "segments" = 80, within(1, 100_000), "Baiocchi et al. 2007: 80";
-        /// The queue may be this part of the smallest RTT, as the number below the stroke (phi).
+        /// The queue may be one part in this many of the smallest RTT (phi).
         phi: u32 as "fraction" = 8, within(1, 1000), "Baiocchi et al. 2007: 1/8";
         /// Rounds with a long queue after which a loss halves (rho).
         slow_rounds: u32 as "rounds" = 16, within(1, 100_000), "Linux: 16";
-        /// Rounds with a short queue beyond which the fast mode is back (zeta).
+        /// Rounds with a short queue after which the fast mode returns (zeta).
         fast_rounds: u32 as "rounds" = 50, within(1, 100_000), "Linux: 50";
     }
 }
@@ -129,7 +129,7 @@ impl Yeah {
         self.slow = self.slow.saturating_add(1);
     }
 
-    /// Takes what is queued off the window, half of it at most, down to Reno's share.
+    /// Subtracts the queue from the window: at most half of it, and down to Reno's share.
     fn decongest(&mut self) {
         let window = &mut self.window;
         if window.cwnd > self.reno_share {
@@ -139,7 +139,7 @@ impl Yeah {
         }
     }
 
-    /// What the window becomes at a loss.
+    /// The window after a loss.
     fn reduced(&self) -> u64 {
         let half = self.window.cwnd / 2;
         let cut = if self.slow < self.slow_limit {
@@ -274,7 +274,7 @@ mod tests {
         // A fifth of the window of 1010 waits.
         assert_eq!(round(&mut c, 50_000), 808);
         assert_eq!((c.ssthresh() / MSS, c.reno_share / MSS), (808, 404), "half of it is Reno's");
-        // Two thirds would, but half comes off at most, and no more than down to that share.
+        // Two thirds are queued, but at most half is subtracted, down to Reno's share.
         assert_eq!(round(&mut c, 120_000), 404);
         // A fraction of a segment short of the window's growth, then Reno's share is above it.
         assert_eq!([round(&mut c, 120_000), round(&mut c, 120_000)], [404, 405]);

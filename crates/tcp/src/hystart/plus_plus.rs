@@ -48,7 +48,7 @@ impl PlusPlus {
         self.baseline != Duration::MAX
     }
 
-    /// How slow start continues at this acknowledgement.
+    /// The further course of slow start after this acknowledgement.
     pub(super) fn growth(&mut self, sample: &AckSample) -> Growth {
         if sample.sequence_round_start {
             self.last_round_min = self.round_min;

@@ -8,8 +8,8 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The acknowledgement at which Linux's detector ends slow start, fed with (time in us, RTT in ms)
-/// over a path of 40 ms.
+/// The index of the acknowledgement at which Linux's detector ends slow start. Its input is (time
+/// in us, RTT in ms) over a path of 40 ms.
 fn first_full(rtts_ms: impl Iterator<Item = (u64, f64)>) -> Option<usize> {
     let mut detector = Detector::new(HyStart::Linux);
     rtts_ms.enumerate().find_map(|(i, (now_us, rtt))| {

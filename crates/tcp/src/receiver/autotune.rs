@@ -1,14 +1,15 @@
 //! Growth of the advertised window (dynamic right-sizing, Fisk and Feng 2001, in Linux's form).
-//! Once per round trip the window becomes twice what arrived in that round plus 16 segments, and
-//! more while the rate itself grows, so that the receiver never limits a sender in slow start.
+//! Once per round trip the window becomes twice the bytes that arrived in that round plus 16
+//! segments, and more while the rate itself grows, so that the receiver never limits a sender in
+//! slow start.
 //!
 //! The receiver does not see round trips, as its acknowledgements carry no timestamps; it uses the
-//! shortest time in which a full window arrived. That is the RTT when the window is the limit,
-//! which is when it matters, and longer otherwise.
+//! shortest time in which a full window arrived. This is the RTT while the window limits the
+//! sender, the case that matters, and longer otherwise.
 
 use justfull_base::{Duration, Instant};
 
-/// Segments added to twice what arrived.
+/// Segments added to twice the arrived bytes.
 const SLACK: u64 = 16;
 
 /// State of one receiver.
@@ -23,7 +24,7 @@ pub(super) struct Autotune {
     /// Start of the round being counted.
     counted_from: Instant,
     counted_offset: u64,
-    /// What arrived in the round of the last growth.
+    /// Bytes that arrived in the round of the last growth.
     space: u64,
 }
 
@@ -40,7 +41,7 @@ impl Autotune {
         }
     }
 
-    /// All below `next` has arrived, in segments of `len` bytes, under a window of `window`.
+    /// All bytes below `next` have arrived, in segments of `len` bytes, under a window of `window`.
     /// Returns the new window if it should grow.
     pub(super) fn on_arrival(
         &mut self,

@@ -1,37 +1,36 @@
-//! When Linux acknowledges what arrives in order.
+//! Linux's rules for acknowledging data in order.
 //!
-//! A second segment is acknowledged as it arrives only if the window that could be advertised then
-//! is no smaller than the one that was (`__tcp_ack_snd_check`, `__tcp_select_window`). Otherwise
-//! the application's read does it: for more than one segment, or for one with PSH that leaves
-//! nothing to read (`__tcp_cleanup_rbuf`). What is unread takes space of the buffer, so what counts
-//! is how far the threshold of the window (`rcv_ssthresh`) has grown. In order it grows to the
-//! buffer less the segment that arrives: a lone second segment is then acknowledged at once, two
-//! that arrive together are not. A segment beyond a gap is counted only after the growth
-//! (`tcp_data_queue_ofo`), so from the first of them on the threshold may be the whole buffer, and
-//! every acknowledgement waits for the read. While the threshold grows, each segment is
-//! acknowledged at once (`tcp_grow_window`).
+//! A second segment is acknowledged at its arrival only if the window that could be advertised then
+//! is no smaller than the last one (`__tcp_ack_snd_check`, `__tcp_select_window`). Otherwise the
+//! application's read triggers it: for more than one segment, or for one with PSH that leaves
+//! nothing to read (`__tcp_cleanup_rbuf`). Unread data takes space of the buffer, so the threshold
+//! of the window (`rcv_ssthresh`) decides. In order it grows to the buffer less the arriving
+//! segment: a lone second segment is then acknowledged at once, two that arrive together are not. A
+//! segment beyond a gap is counted only after the growth (`tcp_data_queue_ofo`), so from the first
+//! of them on the threshold may be the whole buffer, and every acknowledgement waits for the read.
+//! While the threshold grows, each segment is acknowledged at once (`tcp_grow_window`).
 //!
 //! The application reads at the end of the instant in which data arrives.
 
 use justfull_base::Instant;
 
-/// What a buffer holds at first (`tcp_rmem`: 128 KiB, of which full segments fill five eighths).
+/// Bytes that a buffer holds at first (`tcp_rmem`: 128 KiB; full segments fill five eighths of it).
 pub(super) const FIRST_SPACE: u64 = 80 << 10;
-/// The most that it grows to by itself (`tcp_rmem`).
+/// Most bytes to which it grows by itself (`tcp_rmem`).
 pub(super) const MOST_SPACE: u64 = 6 << 20;
 
 /// State of one receiver. Sizes are bytes of payload.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    /// A full segment with PSH is acknowledged by the read that takes it.
+    /// The read of a full segment with PSH acknowledges it.
     push_of_full: bool,
-    /// How far the window has grown (`rcv_ssthresh`).
+    /// The limit to which the window has grown (`rcv_ssthresh`).
     threshold: u64,
     /// The window of the last acknowledgement (`rcv_wnd`).
     window: u64,
-    /// In order, and not read when the last segment came.
+    /// Bytes in order that were unread when the last segment arrived.
     unread: u64,
-    /// When that was.
+    /// When the last segment arrived.
     arrived: Instant,
     /// The largest segment (`rcv_mss`).
     full: u64,
@@ -55,13 +54,13 @@ impl Reader {
         }
     }
 
-    /// A new connection.
+    /// Starts a new connection.
     pub(super) fn restart(&mut self, space: u64) {
         *self = Self::new(self.push_of_full, space);
     }
 
-    /// A segment of `len` bytes arrives in order, with or without PSH, and `new` bytes are in order
-    /// thereby; `beyond` bytes wait beyond gaps, and `most` is the most that the buffer could
+    /// A segment of `len` bytes arrives in order, with or without PSH, and completes `new` bytes;
+    /// `beyond` bytes wait beyond gaps, and `most` is the largest window that the buffer could
     /// advertise. Returns true if the threshold has grown.
     #[inline]
     pub(super) fn in_order(
@@ -89,7 +88,7 @@ impl Reader {
         self.grow(len, most.saturating_sub(self.unread + beyond));
     }
 
-    /// What came at an earlier instant has been read.
+    /// Data of an earlier instant has been read.
     #[inline]
     fn read_before(&mut self, now: Instant) {
         if self.arrived != now {
@@ -107,8 +106,8 @@ impl Reader {
         grows
     }
 
-    /// True if more than one segment, `unacked` bytes, is to be acknowledged as it arrives; `space`
-    /// is the buffer.
+    /// True if `unacked` bytes, more than one segment, are acknowledged at arrival; `space` is the
+    /// buffer.
     #[inline]
     pub(super) fn at_arrival(&self, unacked: u64, beyond: u64, space: u64) -> bool {
         unacked > self.full && self.offer(beyond, space) >= self.window
@@ -120,12 +119,12 @@ impl Reader {
         unacked > self.full || self.pushed
     }
 
-    /// The application reads all that is in order.
+    /// The application reads all data in order.
     pub(super) fn read(&mut self) {
         self.unread = 0;
     }
 
-    /// The last `unacked` bytes are acknowledged. A window is never taken back.
+    /// The last `unacked` bytes are acknowledged. An advertised window stays valid.
     #[inline]
     pub(super) fn acknowledged(&mut self, unacked: u64, beyond: u64, space: u64) {
         self.window = self.offer(beyond, space).max(self.window.saturating_sub(unacked));

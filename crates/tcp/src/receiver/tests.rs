@@ -20,7 +20,7 @@ fn receiver(config: &ReceiverConfig) -> Receiver {
     Receiver::new(config).expect("the settings are valid")
 }
 
-/// By the RFCs.
+/// A receiver by the RFCs.
 fn slow() -> Receiver {
     let (kernel, quick_acks) = (Kernel::Rfc, 0);
     receiver(&ReceiverConfig { kernel, quick_acks, ..ReceiverConfig::default() })
@@ -193,7 +193,7 @@ fn a_window_beyond_what_the_scale_option_can_say_is_refused() {
         ReceiverConfig { window: Window::Fixed(Bytes((1 << 30) + 1)), ..ReceiverConfig::default() };
     assert_eq!(config.validate().map_err(|e| e.field), Err("window.fixed".into()));
 }
-/// W3: goodput is what arrives for the first time, whether in order or beyond a gap.
+/// Goodput counts bytes at their first arrival, in order or behind a gap.
 #[test]
 fn received_bytes_count_each_byte_once_when_it_comes() {
     let mut rng = Rng::stream(7, "pieces");
@@ -213,7 +213,7 @@ fn received_bytes_count_each_byte_once_when_it_comes() {
 }
 
 /// Segments that each acknowledgement covers while `slots` of so many segments arrive, a
-/// millisecond apart; in each the segments of `pushed` have PSH.
+/// millisecond apart. In each slot the segments of `pushed` have PSH.
 fn covered(r: &mut Receiver, from: u64, slots: &[u64], pushed: impl Fn(u64) -> bool) -> Vec<u64> {
     let (mut next, mut acked, mut all) = (from, from, Vec::new());
     for (slot, &count) in slots.iter().enumerate() {
@@ -247,8 +247,8 @@ fn settled(kernel: Kernel) -> Receiver {
     r
 }
 
-/// As [`settled`]; then a segment arrives late, and four together, of which the read acknowledges
-/// the last two and so offers the whole buffer.
+/// Like [`settled`]; then a segment arrives late, and four together. The read acknowledges the last
+/// two of these and so offers the whole buffer.
 fn settled_after_a_gap(kernel: Kernel) -> Receiver {
     let mut r = settled(kernel);
     let now = Instant::from_nanos(2_000_500_000);

@@ -1,10 +1,10 @@
 //! Losses by time (RFC 8985 section 6.2 step 5), without walking the window.
 //!
 //! The RFC keeps all segments in one list by time of sending. Here originals have that order by
-//! serial, so the edge separates the judged from the rest as it does when counting; retransmissions
-//! have it in a queue. A queue entry is void once its segment is delivered, found lost or sent
-//! again; it is dropped when it reaches the front. Segments lost again have a queue too, so that
-//! `HighRxt` need not fall back to them.
+//! serial, so the edge separates the judged segments from the rest as it does when counting;
+//! retransmissions have it in a queue. A queue entry is void once its segment is delivered, found
+//! lost or sent again; it is dropped when it reaches the front. Segments lost again have a queue
+//! too, so that `HighRxt` need not fall back to them.
 
 use super::Scoreboard;
 use crate::rack::Judgement;
@@ -20,7 +20,7 @@ const FIRST_ENTRIES: usize = 64;
 pub(super) struct Retransmissions {
     /// In flight, in order of sending.
     sent: VecDeque<Latest>,
-    /// Serials of those found lost, to be sent again.
+    /// Serials of lost retransmissions, to be sent again.
     lost: VecDeque<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Retransmissions {
 pub(crate) struct Found {
     /// Bytes newly marked lost.
     pub(crate) lost: u64,
-    /// When the next suspect's time is up; never when there is none.
+    /// When the next suspect becomes lost; never if there is none.
     pub(crate) next: Instant,
 }
 
@@ -51,8 +51,8 @@ impl Scoreboard {
         self.again.as_ref().is_some_and(|again| !again.sent.is_empty())
     }
 
-    /// False when nothing outstanding was sent before `latest`, as after every acknowledgement in
-    /// order: nothing to judge.
+    /// False if no outstanding segment was sent before `latest`, as after every acknowledgement in
+    /// order: there is nothing to judge.
     #[inline]
     pub(crate) fn has_suspects(&self, latest: Latest) -> bool {
         let Some(again) = &self.again else { return false };
@@ -67,7 +67,7 @@ impl Scoreboard {
             || Latest::new(record.sent_at, self.edge) < latest
     }
 
-    /// Marks lost what was sent before the latest delivered segment and whose time is up.
+    /// Marks segments lost that were sent before the latest delivered one and whose time is up.
     pub(crate) fn detect_losses_by_time(&mut self, by: &Judgement) -> Found {
         let mut found = Found { lost: 0, next: Instant::NEVER };
         while self.edge < self.next {
@@ -164,8 +164,8 @@ impl Scoreboard {
                 }
             }
         }
-        // The lowest first, then all that is lost from there on. Only the queue knows what is lost
-        // beyond the edge.
+        // The lowest first, then all lost segments from there on. Only the queue knows the lost
+        // segments beyond the edge.
         let edge = self.edge;
         if let Some(again) = &mut self.again {
             again.lost.retain(|&serial| serial >= edge);

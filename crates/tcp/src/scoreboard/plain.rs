@@ -1,5 +1,5 @@
-//! The two most common acknowledgements: one that delivers the lowest segments while nothing is
-//! marked, and one that only sacks the segment after the highest sacked one.
+//! The two most common acknowledgements: the first delivers the lowest segments while nothing is
+//! marked; the second only sacks the segment after the highest sacked one.
 
 use super::Scoreboard;
 use crate::rate::Delivery;
@@ -29,8 +29,8 @@ pub(crate) struct NextSacked {
 
 impl Scoreboard {
     /// The run that a cumulative acknowledgement of all bytes below `cumulative` delivers. None if
-    /// it delivers no whole segment, if anything outstanding is marked, if any of the run ever was,
-    /// or if anything beyond it was sent before `latest`.
+    /// it delivers no whole segment, if any outstanding segment is marked, if a segment of the run
+    /// ever was, or if a segment beyond it was sent before `latest`.
     #[inline(always)]
     pub(crate) fn plain_run(&self, cumulative: u64, latest: Latest) -> Option<PlainRun> {
         let marked = self.sacked_end > self.first || self.lost_outstanding > 0;
@@ -55,8 +55,8 @@ impl Scoreboard {
         (run.serial > self.first).then_some(run)
     }
 
-    /// Like [`Self::acknowledge`], for an acknowledgement that delivers `run`. Returns what it
-    /// collects.
+    /// Like [`Self::acknowledge`], for an acknowledgement that delivers `run`. Returns the
+    /// delivery.
     #[inline(always)]
     pub(crate) fn acknowledge_plain(&mut self, run: &PlainRun) -> Delivery {
         let mut delivery = Delivery::new(self.una, run.sent_at);
@@ -72,8 +72,8 @@ impl Scoreboard {
         delivery
     }
 
-    /// What `ack` delivers if all that it changes is that its first block has grown, beyond all
-    /// that was sacked, by the next segment.
+    /// The segment that `ack` delivers, if its only news is that its first block, above all others,
+    /// has grown by the next segment.
     #[inline(always)]
     pub(crate) fn next_sacked(&self, ack: &Ack) -> Option<NextSacked> {
         let serial = self.sacked_end;
@@ -95,7 +95,7 @@ impl Scoreboard {
     }
 
     /// Like [`Self::acknowledge`] and [`Self::sack`], for an acknowledgement that delivers `next`.
-    /// Returns what it collects.
+    /// Returns the delivery.
     #[inline(always)]
     pub(crate) fn sack_next(&mut self, next: &NextSacked) -> Delivery {
         let serial = self.sacked_end;
@@ -113,7 +113,7 @@ impl Scoreboard {
         self.pipe -= len;
         if serial >= self.edge {
             self.sacked_above += len;
-            // The one before is sacked.
+            // The segment before is sacked.
             self.runs_above += u32::from(serial == self.edge);
         }
         self.sacked_end = serial + 1;

@@ -10,7 +10,7 @@ fn delivery() -> Delivery {
     Delivery::new(0, Instant::ZERO)
 }
 
-/// RFC 6675 literally, segment by segment.
+/// RFC 6675 word by word, segment by segment.
 #[derive(Clone, Debug, Default)]
 struct Plain {
     segments: Vec<PlainSegment>,
@@ -78,7 +78,7 @@ impl Plain {
     }
 }
 
-/// Scoreboard and transcription side by side, with a receiver that reports what has arrived.
+/// Scoreboard and transcription side by side, with a receiver that reports arrived segments.
 struct Pair {
     board: Scoreboard,
     plain: Plain,
@@ -162,7 +162,7 @@ impl Pair {
         self.plain.high_rxt = self.plain.high_ack;
     }
 
-    /// Everything was spurious: only what is sacked counts.
+    /// All losses were spurious: only the sacked segments count.
     fn forgive(&mut self) {
         self.board.unmark_lost();
         for s in &mut self.plain.segments {

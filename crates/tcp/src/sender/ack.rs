@@ -15,7 +15,7 @@ use justfull_base::{Duration, Instant};
 pub(super) struct Progress {
     pub(super) delivery: Delivery,
     pub(super) advanced: bool,
-    /// How far the lowest hole was overtaken before this acknowledgement, in segments.
+    /// Segments by which the lowest hole was overtaken before this acknowledgement.
     pub(super) overtaken: u32,
     pub(super) prior_in_flight: u64,
     pub(super) rtt: Option<Duration>,
@@ -29,9 +29,9 @@ impl Sender {
     /// Processes an acknowledgement. One for data never sent is ignored (RFC 9293 section
     /// 3.10.7.4).
     ///
-    /// Returns the round-trip time that the timeout is computed from, if there is a sample (RFC
-    /// 6298, RFC 7323 section 4.3): with timestamps, from each acknowledgement that advances, or
-    /// that sacks segments sent once; without, from that of the one segment that is timed.
+    /// Returns the round-trip time for the timeout, if there is a sample (RFC 6298, RFC 7323
+    /// section 4.3). With timestamps, each acknowledgement that advances, or that sacks segments
+    /// sent once, gives a sample; without, only the acknowledgement of the timed segment does.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         if ack.cumulative > self.board.nxt() {
             return None;
@@ -44,8 +44,8 @@ impl Sender {
         sample
     }
 
-    /// Processes any acknowledgement, by the general path. `next`: it only sacks that segment.
-    /// Returns the sample of the round-trip time.
+    /// Processes any acknowledgement, by the general path. `next`: the acknowledgement only sacks
+    /// this segment. Returns the sample of the round-trip time.
     #[inline(always)]
     pub(super) fn take_any(
         &mut self,
@@ -99,10 +99,10 @@ impl Sender {
         }
     }
 
-    /// Segments that left at `sent` and once only are sacked. If the oldest segment left again
-    /// after them, the path still delivers what is ahead of the copy: the timer starts anew, so
-    /// that a queue that has grown since the timeout was learnt is not taken for the loss of the
-    /// copy (Linux, `tcp_clean_rtx_queue`).
+    /// Segments that left at `sent`, and only once, are sacked. If the oldest segment left again
+    /// after them, the path still delivers data ahead of this copy. So the timer starts anew: a
+    /// queue that has grown since the timeout was computed must not look like the loss of the copy
+    /// (Linux, `tcp_clean_rtx_queue`).
     #[inline(never)]
     fn restart_by_sack(&mut self, now: Instant, sent: Instant) {
         if self.board.oldest().is_some_and(|oldest| oldest > sent) {
@@ -139,19 +139,19 @@ impl Sender {
         }
     }
 
-    /// The scoreboard takes the cumulative point and the SACK blocks.
+    /// Gives the cumulative point and the SACK blocks to the scoreboard.
     #[inline]
     fn take_blocks(&mut self, now: Instant, ack: &Ack) -> Delivery {
-        // A copy acknowledged sooner than any round trip is taken for its original, and so is one
-        // sent after the echoed timestamp.
+        // If a copy is acknowledged sooner than any round trip, or was sent after the echoed
+        // timestamp, its original arrived.
         let plausible = if self.rtt.min() == Duration::MAX { now } else { now - self.rtt.min() };
         let known = if self.setup.timestamps { plausible.min(ack.ts_echo) } else { plausible };
         let mut delivery = Delivery::new(self.board.fack(), known);
         self.board.acknowledge(ack.cumulative, &mut delivery);
         if ack.sack_len > 0 && !self.setup.by_reno {
-            // An acknowledgement that sacks has an older echo. Under a long queue, originals given
-            // up still arrive many smallest RTTs after their copies left, so a copy counts only
-            // after about the current RTT.
+            // An acknowledgement that sacks has an older echo. With a long queue, abandoned
+            // originals still arrive many smallest RTTs after their copies left, so a copy counts
+            // only after about the current RTT.
             let srtt = self.rtt.srtt().as_nanos();
             delivery.sure_until = plausible.min(now - Duration::from_nanos(srtt - srtt / 8));
             self.take_sack(ack, &mut delivery);
@@ -181,8 +181,8 @@ impl Sender {
         }
     }
 
-    /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), even of
-    /// retransmissions. One that only sacks is timed by the segment it sacks.
+    /// With timestamps, every acknowledgement that advances gives a sample (RFC 7323 section 4.1),
+    /// even for retransmissions. An acknowledgement that only sacks uses the segment that it sacks.
     #[inline(always)]
     pub(super) fn take_rtt(
         &mut self,
@@ -218,8 +218,8 @@ impl Sender {
         Some(now.since(sent))
     }
 
-    /// Without timestamps one segment at a time is timed, and only what was sent once (RFC 6298
-    /// section 3). Until then the timer stays backed off (section 5).
+    /// Without timestamps, one segment at a time is timed, and only one that was sent once (RFC
+    /// 6298 section 3). Until its acknowledgement the timer stays backed off (section 5).
     #[inline(never)]
     fn take_timed(&mut self, now: Instant) -> Option<Duration> {
         let (_, sent) = self.timed.take_if(|(end, _)| self.board.una() >= *end)?;
@@ -339,7 +339,7 @@ impl Sender {
             app_limited: rate.app_limited,
             round_start: rate.round_start,
             retransmitted_sample: rate.retransmitted,
-            // A lone runt over a whole round trip (Linux `FLAG_ACK_MAYBE_DELAYED`).
+            // A lone short segment over a whole round trip (Linux `FLAG_ACK_MAYBE_DELAYED`).
             maybe_delayed: progress.delivery.segments == 1
                 && progress.delivery.bytes < u64::from(setup.mss)
                 && rate.prior_delivered + progress.delivery.bytes == sampler.delivered,

@@ -6,7 +6,7 @@ use crate::rack::Judgement;
 use justfull_base::Instant;
 
 impl Sender {
-    /// Marks what the acknowledgement at `now` shows to be lost. Returns its bytes.
+    /// Marks the losses that the acknowledgement at `now` shows. Returns their bytes.
     #[inline]
     pub(super) fn detect_losses(&mut self, now: Instant) -> u64 {
         if !self.setup.by_time {
@@ -41,7 +41,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer fired: marks what is lost. Returns its bytes.
+    /// The retransmission timer fired: marks losses. Returns their bytes.
     pub(super) fn mark_timed_out(&mut self, now: Instant) -> u64 {
         if self.setup.by_time {
             let patience = self.judgement(now).patience;

@@ -1,8 +1,8 @@
 //! Recovery without SACK (RFC 6582), and limited transmit without it (RFC 3042).
 //!
-//! Nothing tells which segments beyond the cumulative point have arrived, so the pipe stays what
-//! is outstanding and each duplicate acknowledgement inflates the window by the segment that it
-//! reports instead.
+//! The sender does not know which segments beyond the cumulative point have arrived, so the pipe
+//! stays at the outstanding bytes. Instead each duplicate acknowledgement inflates the window by
+//! the segment that it reports.
 
 use super::Sender;
 use crate::cc::CongestionController;
@@ -10,10 +10,10 @@ use crate::control::RecoveryState;
 use crate::prr::Prr;
 use crate::segment::Ack;
 
-/// Duplicates that tell a loss (RFC 5681 section 3.2).
+/// Duplicates that show a loss (RFC 5681 section 3.2).
 const DUPLICATES: u32 = 3;
 
-/// What replaces the control's window for a while.
+/// A temporary replacement of the control's window.
 #[derive(Clone, Debug)]
 pub(super) enum Reduction {
     /// Proportional rate reduction.
@@ -43,8 +43,8 @@ impl Reduction {
 }
 
 impl Sender {
-    /// True for a duplicate acknowledgement by RFC 5681 section 2, of a window that begins at
-    /// `window_end` before it is taken.
+    /// True for a duplicate acknowledgement by RFC 5681 section 2. `window_end` is the window's end
+    /// before the acknowledgement is processed.
     pub(super) fn is_duplicate(&self, ack: &Ack, window_end: u64) -> bool {
         ack.cumulative == self.board.una()
             && self.board.flight_size() > 0
@@ -70,7 +70,7 @@ impl Sender {
         if !partial {
             return 0;
         }
-        // Deflates by what was acknowledged, but for a segment if that much was.
+        // Deflates by the acknowledged bytes; but if they are a segment or more, by a segment less.
         let back = if acked >= mss { mss } else { 0 };
         inflated.window = inflated.window.saturating_sub(acked) + back;
         inflated.keeps_timer = impatient && inflated.restarted;
@@ -79,8 +79,8 @@ impl Sender {
         self.board.mark_front_lost()
     }
 
-    /// Before a recovery: the third duplicate marks the oldest segment lost, unless it is one of
-    /// those of the last recovery (step 2). The first two let new segments out.
+    /// Before a recovery: the third duplicate marks the oldest segment lost, unless the segment
+    /// belongs to the last recovery (step 2). Each of the first two lets a new segment out.
     fn count_duplicates(&mut self) -> u64 {
         if self.duplicate_acks == 0 {
             self.reduction = None;
@@ -97,7 +97,7 @@ impl Sender {
         0
     }
 
-    /// Step 2 once the control has reduced its window: ssthresh and the three segments that have
+    /// Step 2, after the control has reduced its window: ssthresh and the three segments that have
     /// left the network.
     pub(super) fn inflate(&mut self) {
         let window = self.cc.cwnd() + u64::from(DUPLICATES) * self.mss_bytes();

@@ -1,9 +1,9 @@
 //! New data leaves in buffers of several segments, as with TCP segmentation offload.
 //!
 //! A buffer has as many segments as the pacing rate pays for in a millisecond, at least two
-//! (`tcp_tso_autosize`; Linux has that rate for every control), and no more than the windows let
-//! out. What the windows leave of it may wait for the next acknowledgement, which will let out more
-//! (`tcp_tso_should_defer`). The last segment of a buffer of several has PSH.
+//! (`tcp_tso_autosize`; Linux has that rate for every control), and no more than the windows allow.
+//! If the windows allow only a part of it, this part may wait for the next acknowledgement, which
+//! allows more (`tcp_tso_should_defer`). The last segment of a buffer of several has PSH.
 
 use super::Sender;
 use crate::cc::CongestionController;
@@ -11,23 +11,23 @@ use crate::control::RecoveryState;
 use crate::kernel::{Deferral, Features};
 use justfull_base::{Duration, Instant};
 
-/// The rest of a window waits only if something left as recently as this.
+/// The rest of a window waits only if data left within this time.
 const RECENT: Duration = Duration::from_millis(1);
-/// An acknowledgement is expected soon within this, or half an RTT.
+/// An acknowledgement counts as expected soon within this time, or half an RTT.
 const SOON: Duration = Duration::from_millis(1);
-/// This part of the window is never held back (`tcp_tso_win_divisor`).
+/// A buffer of at least this part of the window never waits (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
 /// Bytes a second that pay for the largest burst.
 const MOST_RATE: u64 = 1 << 40;
 
-/// The buffer that leaves, and what its sender follows.
+/// The buffer that is leaving, and the features of the sender's kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Offload {
     deferral: Deferral,
     pushes: bool,
-    /// Segments of it still to leave.
+    /// Segments of it that have not left yet.
     left: u64,
-    /// It has several.
+    /// It has several segments.
     several: bool,
 }
 
@@ -37,7 +37,7 @@ impl Offload {
         Self { deferral, pushes, left: 0, several: false }
     }
 
-    /// True if it makes a difference what leaves together.
+    /// True if the grouping of segments makes a difference.
     pub(super) fn is_on(&self) -> bool {
         self.deferral != Deferral::Never || self.pushes
     }
@@ -48,7 +48,7 @@ impl Offload {
         self.several = segments > 1;
     }
 
-    /// A segment leaves; true if it has PSH. One that belongs to no buffer is one of its own.
+    /// A segment leaves; true if it has PSH. Without a buffer it counts as a buffer of one segment.
     #[inline(always)]
     pub(super) fn leave(&mut self) -> bool {
         if self.left == 0 {
@@ -65,20 +65,20 @@ impl Offload {
     }
 }
 
-/// What lets new data out: bytes of payload.
+/// Bytes of payload that each limit still allows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rooms {
-    /// That the congestion window lets out.
+    /// By the congestion window.
     pub(super) congestion: u64,
-    /// That the receiver accepts.
+    /// By the receiver.
     pub(super) receiver: u64,
-    /// That the application has written.
+    /// By the application's data.
     pub(super) written: u64,
 }
 
 impl Sender {
-    /// Begins a buffer of new data if none is leaving. Returns false if what the windows let out
-    /// waits instead; `last` is when data left last.
+    /// Begins a buffer of new data if none is leaving. Returns false if the data waits instead;
+    /// `last` is when data left last.
     #[inline(always)]
     pub(super) fn begin_buffer(&mut self, now: Instant, last: Option<Instant>, r: Rooms) -> bool {
         if self.offload.left > 0 {
@@ -112,7 +112,7 @@ impl Sender {
         self.pacer.burst(mss, rate, self.cc.least_burst(), self.rtt.min()) / mss
     }
 
-    /// Whether what the windows let out, less than a whole buffer, waits for the next
+    /// True if the part that the windows allow, less than a whole buffer, waits for the next
     /// acknowledgement.
     fn defers(&self, now: Instant, last: Option<Instant>, rooms: Rooms) -> bool {
         let recent = last.is_some_and(|at| now.since(at) <= RECENT);

@@ -1,5 +1,6 @@
-//! Fast paths for the two most common cases: an acknowledgement in order with nothing lost, sacked,
-//! marked or retransmitted, and, behind a gap, one that only sacks the next segment.
+//! Fast paths for the two most common cases: an acknowledgement in order while nothing is lost,
+//! sacked, marked or retransmitted; and, behind a gap, an acknowledgement that only sacks the next
+//! segment.
 //!
 //! They are [`Sender::take_any`] without the steps that would do nothing. Debug builds run the
 //! general path too, on a copy, and compare the two.
@@ -34,7 +35,7 @@ impl<F: FnMut(Segment)> Outlet for F {
 }
 
 impl Sender {
-    /// What `ack` delivers if the fast path can take it; none if the general path must.
+    /// The delivery of `ack` if the fast path can handle it; none if only the general path can.
     #[inline(always)]
     pub(super) fn plain_run(&self, ack: &Ack) -> Option<PlainRun> {
         let open = self.state == RecoveryState::Open && self.f_rto == FRto::Off;
@@ -79,8 +80,8 @@ impl Sender {
         sample
     }
 
-    /// Processes an acknowledgement that the fast path cannot take. If all that it changes on the
-    /// scoreboard is that the next segment is sacked, nothing is searched there.
+    /// Processes an acknowledgement that the fast path cannot handle. If its only news for the
+    /// scoreboard is that the next segment is sacked, no search is needed.
     ///
     /// `s1_bench s1_10mb` takes 246.8 million instructions without this and 243.7 with it.
     #[inline(never)]
@@ -99,7 +100,7 @@ impl Sender {
         if self.sends_plainly(now) {
             let twin = self.twin();
             let before = self.stats.segments_sent;
-            // Compiled twice: S1 takes 15 instructions a packet less.
+            // Compiled twice: this saves S1 15 instructions a packet.
             let held = if self.offload.is_on() {
                 self.send_plain::<true>(now, outlet)
             } else {
@@ -118,7 +119,7 @@ impl Sender {
         self.transmit_any(now, outlet);
     }
 
-    /// The same by the general path.
+    /// [`Sender::transmit`] by the general path.
     #[inline(never)]
     fn transmit_any(&mut self, now: Instant, outlet: &mut impl Outlet) {
         while let Some(segment) = self.poll_transmit(now) {
@@ -126,8 +127,8 @@ impl Sender {
         }
     }
 
-    /// True when new data is in flight and only the window holds more back: nothing is lost, paced
-    /// or sampled, and no probe is due.
+    /// True if new data is in flight and only the window holds more back: nothing is lost, paced or
+    /// sampled, and no probe is due.
     #[inline(always)]
     fn sends_plainly(&self, now: Instant) -> bool {
         self.state == RecoveryState::Open
@@ -142,7 +143,7 @@ impl Sender {
             && !self.turns.repaired_at(now)
     }
 
-    /// Sends full segments of new data, with `BURSTS` in buffers. True when only the window holds
+    /// Sends full segments of new data, with `BURSTS` in buffers. True if only the window holds
     /// back the rest.
     #[inline(always)]
     fn send_plain<const BURSTS: bool>(&mut self, now: Instant, outlet: &mut impl Outlet) -> bool {
@@ -201,9 +202,10 @@ impl Sender {
         held || deferred
     }
 
-    /// In debug builds, a copy for the general path: in this crate's tests always for a sender that
-    /// never had much in flight and now and then for others; elsewhere now and then for those that
-    /// never had more than [`MOST_COMPARED`] segments, since it copies and prints all of them.
+    /// A copy for the general path, in debug builds only. In this crate's tests, always for a
+    /// sender that never had much in flight, and now and then for others. Elsewhere, now and then
+    /// for senders that never had more than [`MOST_COMPARED`] segments, since it copies and prints
+    /// all of them.
     #[inline(always)]
     pub(super) fn twin(&self) -> Option<Box<Self>> {
         let ring = self.board.ring_len();
@@ -215,8 +217,7 @@ impl Sender {
         (cfg!(debug_assertions) && compared).then(|| Box::new(self.clone()))
     }
 
-    /// Runs the same step on `twin` by the `general` path, and compares the states and what the
-    /// step `gave`.
+    /// Runs the same step on `twin` by the `general` path, and compares the states and the results.
     #[inline(always)]
     pub(super) fn check_twin<T: PartialEq + Debug>(
         &self,

@@ -25,7 +25,7 @@ pub(super) enum FRto {
 const NEW_SEGMENTS: u8 = 2;
 
 impl Sender {
-    /// Eifel detection: the original had arrived exactly when the first acknowledgement that
+    /// Eifel detection: the original had arrived if and only if the first acknowledgement that
     /// advances after the first retransmission echoes a timestamp older than it.
     pub(super) fn judge_by_echo(&mut self, now: Instant, ack: &Ack, overtaken: u32) {
         let Some(first) = self.first_retransmission.take() else { return };
@@ -59,8 +59,7 @@ impl Sender {
         self.f_rto = if wanted { FRto::First } else { FRto::Off };
     }
 
-    /// Steps 2 and 3 for an acknowledgement that `advanced` or at least delivered something
-    /// (`new`).
+    /// Steps 2 and 3, for an acknowledgement that `advanced` or at least delivered `new` data.
     #[inline]
     pub(super) fn judge_by_next_acks(&mut self, now: Instant, advanced: bool, new: bool) {
         if self.f_rto != FRto::Off {
@@ -92,7 +91,7 @@ impl Sender {
         }
     }
 
-    /// True while new data leaves in place of lost data, or nothing does (step 2B).
+    /// True while new data, or nothing, leaves in place of lost data (step 2B).
     #[inline]
     pub(super) const fn prefers_new_data(&self) -> bool {
         matches!(self.f_rto, FRto::Second { .. })

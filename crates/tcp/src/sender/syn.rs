@@ -6,7 +6,7 @@ use crate::config::SenderConfig;
 use crate::segment::{Ack, Mark, Segment};
 use justfull_base::{ConfigError, Duration, Ecn, Instant};
 
-/// Where the handshake stands.
+/// The state of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syn {
     /// The connection is open.
@@ -80,8 +80,8 @@ impl Sender {
         self.probe_due = true;
     }
 
-    /// An acknowledgement before the connection is open: only that of the SYN counts. One of a SYN
-    /// that was sent twice tells no time (Karn's rule).
+    /// An acknowledgement before the connection is open: only the SYN's counts. If the SYN was sent
+    /// twice, it gives no round-trip time (Karn's rule).
     #[cold]
     pub(super) fn take_syn(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let Syn::Sent { at, again } = self.syn else { return None };

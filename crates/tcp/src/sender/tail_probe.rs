@@ -1,10 +1,10 @@
 //! Tail loss probes (RFC 8985 section 7): if a flight's last acknowledgements do not arrive within
-//! two round trips, one more segment asks for them, so that RACK rather than the retransmission
-//! timer finds a lost tail.
+//! two round trips, one more segment provokes them, so that RACK finds a lost tail before the
+//! retransmission timer does.
 //!
-//! The RFC has conditions for sending a probe (one at a time, a new RTT sample in between). Those
-//! known when the timer would be armed are checked then, so that a probe that may not be sent does
-//! not delay the timeout.
+//! The RFC has conditions for sending a probe (one at a time, a new RTT sample in between). This
+//! module checks the conditions that are known when it would arm the timer, so that a forbidden
+//! probe does not delay the timeout.
 
 use super::Sender;
 use crate::cc::CongestionController;
@@ -59,8 +59,8 @@ impl TailProbe {
         self.due = false;
     }
 
-    /// New data leaves: like [`TailProbe::restart`], without its checks if the timer runs, since it
-    /// would otherwise have been stopped.
+    /// New data leaves: like [`TailProbe::restart`], but without its checks while the timer runs,
+    /// since a failed check would have stopped the timer.
     #[inline]
     pub(super) fn on_new_data(&mut self, now: Instant, state: RecoveryState, sacked: u64) {
         if self.since == Instant::NEVER {
@@ -144,8 +144,8 @@ impl Sender {
     }
 
     /// `TLP_process_ack` (section 7.4.2). When the probe itself repaired the loss of a single
-    /// segment, the only sign is that data beyond is acknowledged without a report that the probe
-    /// arrived twice. It is congestion all the same.
+    /// segment, the only sign is an acknowledgement beyond it without a report that the probe
+    /// arrived twice. This too is congestion.
     #[inline]
     pub(super) fn judge_tail_probe(&mut self, now: Instant, ack: &Ack, advanced: bool) {
         if let Some(end) = self.tail.end

@@ -1,4 +1,4 @@
-//! Decides what may leave now.
+//! Decides which segments may leave now.
 
 use super::Sender;
 use super::new_reno::Reduction;
@@ -79,8 +79,8 @@ impl Sender {
         self.repair_speculatively(now, pipe, cwnd)
     }
 
-    /// RFC 6675 retransmits what may be lost when there is nothing better to send; RACK waits until
-    /// it is lost.
+    /// RFC 6675 retransmits possibly lost segments when there is nothing better to send; RACK waits
+    /// until they are lost.
     fn repair_speculatively(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         let counting = !self.setup.by_time && !self.setup.by_reno;
         let by_rules = self.state == RecoveryState::Recovery && counting;
@@ -199,10 +199,10 @@ impl Sender {
         let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));
         self.leave(now, len, true);
         self.board.mark_retransmitted(serial, rescue);
-        // RFC 6298 section 3: with a copy out, what is timed is ambiguous.
+        // RFC 6298 section 3: with a copy out, the timed segment is ambiguous.
         self.timed = None;
         if self.board.is_front(serial) && !self.keeps_timer() {
-            // The timer now measures this copy: with seconds of queue it would otherwise fire
+            // The timer now measures this copy; with seconds of queue it would otherwise fire
             // before the copy can arrive.
             self.rto_deadline = now + self.rtt.rto();
             if self.unjudged && self.first_retransmission.is_none() {
@@ -223,7 +223,7 @@ impl Sender {
         end == self.written
     }
 
-    /// What every data segment does as it leaves.
+    /// The common steps of every data segment as it leaves.
     #[inline(always)]
     fn leave(&mut self, now: Instant, len: u32, retransmission: bool) {
         let bytes = u64::from(len);

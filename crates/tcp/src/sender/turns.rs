@@ -1,25 +1,25 @@
-//! In which order new data and retransmissions leave at one instant.
+//! The order of new data and retransmissions that leave at one instant.
 //!
-//! RACK takes the higher of two segments with one time for the later one (RFC 8985 section 6.2).
+//! Of two segments with one time, RACK treats the higher as the later one (RFC 8985 section 6.2).
 //! On a machine acknowledgements are microseconds apart, so new data that leaves before a
 //! retransmission has an earlier time. Here acknowledgements may arrive at one instant. New data
 //! would then count as the later one, and its delivery would show the retransmission to be lost.
 
 use justfull_base::{Duration, Instant};
 
-/// The turns of the instant at which something was last sent again.
+/// The turns at the instant of the last retransmission.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
     at: Instant,
-    /// How often new data and retransmissions have taken turns then.
+    /// How often new data and retransmissions have taken turns at it.
     count: u32,
-    /// The last turn is a retransmission's.
+    /// The last turn belongs to a retransmission.
     again: bool,
 }
 
 impl Turns {
-    /// The time to note of a retransmission that leaves at `now`; `after`: something else has left
-    /// at `now` before. A nanosecond later after each change of turns.
+    /// The time to note for a retransmission that leaves at `now`; `after`: another segment has
+    /// left at `now` before. Each change of turns adds a nanosecond.
     pub(super) fn again(&mut self, now: Instant, after: bool) -> Instant {
         if self.at != now {
             *self = Self { at: now, count: u32::from(after), again: true };
@@ -30,7 +30,7 @@ impl Turns {
         self.time()
     }
 
-    /// The same of new data.
+    /// The time to note for new data.
     #[inline(always)]
     pub(super) fn new_data(&mut self, now: Instant) -> Instant {
         if self.at != now {
@@ -47,7 +47,7 @@ impl Turns {
         self.at + Duration::from_nanos(u64::from(self.count))
     }
 
-    /// True if something was sent again at `now`.
+    /// True if a retransmission left at `now`.
     #[inline(always)]
     pub(super) fn repaired_at(&self, now: Instant) -> bool {
         self.at == now

@@ -1,4 +1,4 @@
-//! What every congestion control must do, whichever it is.
+//! The duties of every congestion control.
 
 use crate::engine::ack;
 use crate::link::{Path, World};
@@ -167,7 +167,7 @@ fn a_timeout_leaves_one_segment() {
 fn a_loss_lowers_the_data_in_flight_or_leaves_a_fixed_window_as_it_is() {
     for cc in all_controls() {
         let (name, reacts) = (cc.name(), reacts_to_loss(&cc));
-        // BBR by its model: the drops come when it has filled the buffer in startup.
+        // BBR follows its model: the drops come when it has filled the buffer in startup.
         let mut world = World::with(&config(cc), &Path { buffer: 30_000, ..Path::default() });
         world.sender.write(u64::MAX);
         world.pump();
@@ -206,7 +206,7 @@ fn a_cloned_world_goes_on_as_the_original() {
     }
 }
 
-/// A control that never changes its mind.
+/// A control that never changes its window.
 #[derive(Clone, Debug)]
 struct Constant(u64);
 
@@ -241,7 +241,7 @@ fn a_user_s_own_control_runs_in_the_engine() {
     assert_eq!(world.sender.cwnd(), 20 * MSS);
 }
 
-/// Counts the acknowledgements that it is told are perhaps delayed.
+/// Counts the acknowledgements with `maybe_delayed`.
 #[derive(Clone, Debug, Default)]
 struct Listener(Arc<AtomicU32>);
 

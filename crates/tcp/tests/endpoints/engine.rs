@@ -26,8 +26,8 @@ pub(crate) fn flush(sender: &mut Sender, now: Instant) -> Vec<Segment> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-/// An acknowledgement of the first `segments`, with blocks in segments; the echo is of what left at
-/// `echo` ms.
+/// An acknowledgement of the first `segments`, with blocks in segments; the echo is the timestamp
+/// of a segment that left at `echo` ms.
 pub(crate) fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
     let mut sack = [SackBlock::default(); 3];
     for (slot, &(start, end)) in sack.iter_mut().zip(blocks) {
@@ -67,8 +67,8 @@ fn a_sample_comes_from_what_advances_or_sacks_a_segment_sent_once() {
     let ms = |n| Some(Duration::from_millis(n));
     let mut s = ten_out(&new_reno());
     assert_eq!(s.on_ack(at(51), &ack(1, &[], 1)), ms(50));
-    // Two more leave. The second segment is lost: each duplicate echoes the first, and the segment
-    // that it sacks tells the time.
+    // Two more leave. The second segment is lost: each duplicate echoes the first, and the sacked
+    // segment gives the time.
     assert_eq!(flush(&mut s, at(60)).len(), 2);
     for end in 3..=5 {
         assert_eq!(s.on_ack(at(70), &ack(1, &[(2, end)], 1)), ms(69));
@@ -202,7 +202,7 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
 
 #[test]
 fn under_linux_a_sack_of_what_left_before_the_copy_restarts_the_timer() {
-    // The copy leaves at 51 ms with a timeout of 250 ms; in a queue that grows it takes longer.
+    // The copy leaves at 51 ms with a timeout of 250 ms; in a growing queue it takes longer.
     let timeouts = |kernel, block| {
         let mut s = ten_out(&SenderConfig { kernel, tail_loss_probe: false, ..new_reno() });
         s.on_ack(at(51), &ack(0, &[(1, 5)], 1));
@@ -371,7 +371,7 @@ fn a_window_that_shrinks_stops_new_data() {
 }
 
 /// A receiver that reports the oldest segment as a block and never acknowledges it lies; the
-/// sender's count of what is in flight must survive it.
+/// sender's count of bytes in flight must survive it.
 #[test]
 fn a_front_that_is_only_reported_as_a_block_is_not_counted_out_of_flight_twice() {
     let mut s = sender(&SenderConfig { initial_window: 1, ..new_reno() });

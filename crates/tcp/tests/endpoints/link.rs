@@ -6,7 +6,7 @@ use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{Ack, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
 use std::collections::BTreeMap;
 
-/// What the path does.
+/// The properties of the path.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     pub(crate) rate: BitRate,
@@ -17,7 +17,7 @@ pub(crate) struct Path {
     pub(crate) detour: f64,
     /// Chance that a segment arrives twice.
     pub(crate) twice: f64,
-    /// Chance that an acknowledgement comes later than others that left after it.
+    /// Chance that a later acknowledgement overtakes this one.
     pub(crate) ack_detour: f64,
     /// Chance that an acknowledgement arrives twice.
     pub(crate) ack_twice: f64,
@@ -59,7 +59,7 @@ pub(crate) struct World {
     pub(crate) now: Instant,
     path: Path,
     rng: Rng,
-    /// What will happen, by time and order of making.
+    /// Future events, by time and order of creation.
     agenda: BTreeMap<(Instant, u64), Arrival>,
     made: u64,
     busy_until: Instant,
@@ -69,7 +69,7 @@ pub(crate) struct World {
     pub(crate) digest: u64,
     /// Longest wait in the bottleneck.
     pub(crate) longest_queue: Duration,
-    /// Nothing passes.
+    /// True while no packet passes.
     pub(crate) held_back: bool,
 }
 
@@ -106,7 +106,7 @@ impl World {
         self.agenda.insert((at, self.made), arrival);
     }
 
-    /// Lets all leave that may, under the checks that hold for every control.
+    /// Sends all segments that may leave, under the checks for every control.
     pub(crate) fn pump(&mut self) {
         loop {
             let cwnd = self.sender.cwnd();
@@ -209,7 +209,7 @@ impl World {
         true
     }
 
-    /// The bottleneck pauses for `time`; what waits in it waits longer.
+    /// The bottleneck pauses for `time`; its packets wait longer.
     pub(crate) fn stall(&mut self, time: Duration) {
         self.busy_until = self.busy_until.max(self.now) + time;
         let coming = std::mem::take(&mut self.agenda);
@@ -229,7 +229,7 @@ impl World {
         self.now = end;
     }
 
-    /// Sends `bytes` and runs until all are acknowledged; the time that took.
+    /// Sends `bytes` and runs until all are acknowledged; returns the time taken.
     pub(crate) fn transfer(&mut self, bytes: u64, limit: Duration) -> Duration {
         let start = self.now;
         self.sender.write(bytes);

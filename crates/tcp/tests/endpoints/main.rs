@@ -11,8 +11,8 @@ mod transfers;
 use justfull_tcp::cc::fixed::FixedConfig;
 use justfull_tcp::{CcConfig, SenderConfig};
 
-/// Every control with its defaults, but a fixed window that fills the default path and a part of
-/// its buffer: 40 segments and up to 68.
+/// Every control with its defaults. Only the fixed window fills the default path and a part of its
+/// buffer: 40 segments and up to 68.
 fn all_controls() -> Vec<CcConfig> {
     let names = justfull_tcp::cc::DOCS.iter().map(|doc| doc.name);
     let configured = |name| match CcConfig::by_name(name) {
@@ -24,7 +24,7 @@ fn all_controls() -> Vec<CcConfig> {
     names.map(configured).collect()
 }
 
-/// False for a window that is its owner's and not the network's to change.
+/// False for a window that belongs to its owner, so that the network does not change it.
 fn reacts_to_loss(cc: &CcConfig) -> bool {
     !matches!(cc, CcConfig::Fixed(_))
 }
@@ -33,7 +33,7 @@ fn config(cc: CcConfig) -> SenderConfig {
     SenderConfig { cc, ..SenderConfig::default() }
 }
 
-/// The other stack: no SACK, no timestamps, a SYN.
+/// The settings of ns-2: no SACK, no timestamps, a SYN.
 fn ns2(cc: CcConfig) -> SenderConfig {
     SenderConfig { cc, ..SenderConfig::ns2() }
 }

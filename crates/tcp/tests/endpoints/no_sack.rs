@@ -72,11 +72,11 @@ fn rfc_6582_the_window_is_inflated_deflated_and_left_at_ssthresh() {
     }
     assert_eq!(s.cwnd(), half + 9 * MSS);
     assert_eq!(sent, [(12, false), (13, false), (14, false)], "14 are out");
-    // Step 3 (b): a partial acknowledgement of 4 deflates by 4 but for one and retransmits.
+    // Step 3 (b): a partial acknowledgement of 4 deflates by 3 and retransmits.
     s.on_ack(at(204), &ack(5, &[], 0));
     assert_eq!(s.cwnd(), half + 6 * MSS);
     assert_eq!(numbers(&flush(&mut s, at(204))), [(5, true), (15, false)]);
-    // Step 3 (a): all of 12 arrived: ssthresh, and a segment for the window they are.
+    // Step 3 (a): all of 12 arrived: ssthresh. They are a whole window, so it grows by a segment.
     s.on_ack(at(304), &ack(12, &[], 0));
     assert_eq!(s.snapshot().recovery, RecoveryState::Open);
     assert_eq!(s.cwnd(), half + MSS);

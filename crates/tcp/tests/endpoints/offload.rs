@@ -1,4 +1,4 @@
-//! What leaves as one buffer, and what waits for a larger one.
+//! Segments that leave as one buffer, and data that waits for a larger one.
 
 use crate::config;
 use crate::engine::{ack, at, flush, sender};
@@ -14,7 +14,7 @@ fn twelve_out(kernel: Kernel) -> Sender {
     s
 }
 
-/// Acknowledges `segments` at `ms`; what then leaves: PSH or not of each.
+/// Acknowledges `segments` at `ms`; returns PSH or not of each segment that then leaves.
 fn leave(s: &mut Sender, ms: u64, segments: u64, echo: u64) -> Vec<bool> {
     s.on_ack(at(ms), &ack(segments, &[], echo));
     flush(s, at(ms)).iter().map(|segment| segment.mark == Mark::Push).collect()
@@ -25,7 +25,7 @@ fn a_lone_segment_waits_while_an_acknowledgement_is_due_and_leaves_with_the_next
     for kernel in Kernel::ALL.into_iter().filter(|kernel| *kernel != Kernel::Rfc) {
         let mut s = twelve_out(kernel);
         let push = !matches!(kernel, Kernel::Linux4_15 | Kernel::Linux5_3);
-        // Nothing left within the last millisecond.
+        // No segment left within the last millisecond.
         assert_eq!(leave(&mut s, 51, 1, 1), [false], "{kernel:?}");
         assert_eq!(leave(&mut s, 51, 2, 1), [false; 0], "{kernel:?}");
         assert_eq!(leave(&mut s, 51, 3, 1), [false, push], "{kernel:?}");
@@ -42,7 +42,7 @@ fn before_6_18_it_waits_from_half_a_round_trip_on() {
         let waits = kernel != Kernel::Linux6_18;
         let mut s = twelve_out(kernel);
         assert_eq!(leave(&mut s, 51, 12, 1).len(), 12);
-        // 34 of some 50 ms after they left.
+        // 34 ms of about 50 ms have passed since they left.
         assert_eq!(leave(&mut s, 85, 13, 51).len(), 1);
         assert_eq!(leave(&mut s, 85, 14, 51).is_empty(), waits, "{kernel:?}");
     }
@@ -52,7 +52,7 @@ fn before_6_18_it_waits_from_half_a_round_trip_on() {
 fn a_third_of_the_window_never_waits() {
     let mut s = twelve_out(Kernel::Linux6_18);
     assert_eq!(leave(&mut s, 51, 1, 1).len(), 1);
-    // Four are let out and leave two by two, though the oldest are overdue.
+    // Four may leave, and leave two by two, though the oldest are overdue.
     assert_eq!(leave(&mut s, 51, 5, 1), [false, true, false, true]);
 }
 

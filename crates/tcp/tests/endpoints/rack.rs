@@ -17,7 +17,7 @@ fn numbers(segments: &[Segment]) -> Vec<u64> {
 /// A sender that has measured an RTT of 40 ms on a first segment, with the rest of `segments` out
 /// at `first`, `first + gap`, ... ms.
 fn measured(segments: u64, first: u64, gap: u64) -> Sender {
-    // The examples say nothing of the window: it is cut at once.
+    // The examples do not mention the window, so it is cut at once.
     let mut s = sender(&SenderConfig { prr: Prr::Off, ..new_reno() });
     s.write(MSS);
     assert_eq!(flush(&mut s, at(0)).len(), 1);
@@ -124,7 +124,7 @@ fn from_three_sacked_segments_on_a_hole_is_lost_at_once_until_reordering_is_seen
     assert_eq!(numbers(&flush(&mut s, at(140))), [1]);
     let mut s = measured(11, 100, 0);
     s.on_ack(at(140), &ack(1, &[(2, 3)], 0));
-    // The first comes after the second: reordering.
+    // The first arrives after the second: reordering.
     s.on_ack(at(141), &ack(3, &[], 100));
     s.on_ack(at(142), &ack(3, &[(4, 8)], 100));
     assert!(
@@ -213,7 +213,7 @@ fn a_lost_tail_of_any_flight_is_repaired_without_a_timeout_whatever_the_control(
             world.sender.write(14_480);
             world.run_for(Duration::from_secs(1));
             assert!(world.sender.all_acked());
-            // Some get through, the last ones do not, nor is there more to send.
+            // Some segments arrive, the last ones do not, and there is no more data.
             world.sender.write(3 * MSS);
             world.pump();
             world.held_back = true;

@@ -1,4 +1,4 @@
-//! Whole transfers: every byte arrives once, in time, whatever the path does.
+//! Whole transfers: every byte arrives once, in time, whatever the path does to it.
 
 use crate::link::{Path, World};
 use crate::{all_controls, config, ns2};
@@ -18,8 +18,8 @@ fn on_a_clean_path_the_bottleneck_is_used() {
         for stack in [config(cc.clone()), ns2(cc.clone())] {
             let mut world = World::with(&stack, &Path::default());
             let time = world.transfer(15_000_000, MINUTE).as_secs_f64();
-            // 15 MB of payload and 3.6 % of headers at 12 Mbit/s. Without SACK one hole is filled
-            // in a round trip, of the dozens that slow start leaves.
+            // 15 MB of payload and 3.6 % of headers at 12 Mbit/s. Slow start leaves dozens of
+            // holes, and without SACK one hole is filled in a round trip.
             let most = if stack.timestamps { 11.5 } else { 13.0 };
             assert!((10.3..most).contains(&time), "{}: {time} s", cc.name());
         }
@@ -86,7 +86,7 @@ fn reordering_alone_makes_no_lasting_damage_when_duplicates_are_counted() {
     let cc = CcConfig::NewReno(new_reno::NewRenoConfig::default());
     let setup = SenderConfig { recovery: Recovery::Dupack, ..config(cc) };
     let mut adaptive = World::with(&setup, &path);
-    // Below what the buffer holds, so that nothing is lost.
+    // Less than the buffer holds, so that nothing is lost.
     adaptive.sender.set_cwnd_clamp(Some(120_000));
     adaptive.transfer(5_000_000, MINUTE);
     let stats = adaptive.sender.stats();

@@ -346,7 +346,7 @@ fn columns_of_one_number_need_what_they_do_not_say() {
 }
 
 #[test]
-fn f6_pipes_and_devices_are_refused_by_both_readers_before_they_are_opened() {
+fn pipes_and_devices_are_refused_by_both_readers_before_they_are_opened() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let pipe = folder.path().join("pipe");
     assert!(
@@ -385,7 +385,7 @@ fn rows_with_control_characters_are_refused_and_told_without_them() {
 }
 
 #[test]
-fn f6_a_phone_log_is_at_most_46_days_long_with_its_gaps() {
+fn a_phone_log_is_at_most_46_days_long_with_its_gaps() {
     let mut log = "t_s,dl_kbps\n".to_string();
     for k in 0..1200 {
         log.push_str(&format!("{},5\n", k * 3600));

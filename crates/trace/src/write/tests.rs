@@ -58,7 +58,7 @@ fn own_text_uses_the_coarsest_unit_that_is_whole() {
 }
 
 #[test]
-fn f6_more_lines_than_can_be_read_are_not_written() {
+fn more_lines_than_can_be_read_are_not_written() {
     // 4 GB in each of a hundred milliseconds.
     let link = timeline(1, &[u32::MAX; 100]);
     let packets = u64::from(u32::MAX) * 100 / 1500;

@@ -1,4 +1,4 @@
-//! What comes while all packet buffers of its direction are in use.
+//! Packets that arrive while all buffers of their direction are in use.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The row of an upload is that of its data, and goodputs are of the time of their flows.
+//! The row of an upload counts its data, and its goodput covers the time of its flow.
 
 use super::*;
 use justfull_run::Transport;

@@ -4,7 +4,7 @@
 use crate::radio::stream::Stream;
 use std::io;
 
-/// What a client says first (section 4.2.2).
+/// First bytes of a client (section 4.2.2).
 pub(super) const GREETING: &[u8] = b"AMQP\0\0\x09\x01";
 /// Longest frame: the least that every broker allows.
 pub(super) const LONGEST_FRAME: u32 = 8_192;
@@ -20,10 +20,10 @@ pub(super) const HEADER: u8 = 2;
 pub(super) const BODY: u8 = 3;
 const HEARTBEAT: u8 = 8;
 
-/// A method by the numbers of its class and of itself.
+/// A method: the numbers of its class and its own.
 pub(super) type Id = [u16; 2];
 
-/// Arguments of a method that are being written.
+/// Arguments of a method, for writing.
 pub(super) struct Arguments(Vec<u8>);
 
 impl Arguments {
@@ -46,7 +46,7 @@ impl Arguments {
         self
     }
 
-    /// A text of at most 255 bytes; what is longer is cut, and then means nothing to a broker.
+    /// A text of at most 255 bytes. A longer text is cut, and no broker knows it.
     pub(super) fn short(mut self, text: &str) -> Self {
         let bytes = &text.as_bytes()[..text.len().min(255)];
         self.0.push(bytes.len() as u8);
@@ -66,7 +66,7 @@ impl Arguments {
     }
 }
 
-/// Arguments of a method that are being read.
+/// Arguments of a method, for reading.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -98,7 +98,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A frame that has come.
+/// A received frame.
 pub(super) struct Frame<'a> {
     pub(super) kind: u8,
     pub(super) payload: &'a [u8],
@@ -113,7 +113,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Both ways of a connection. What has come and is not read is at most [`READ`] bytes.
+/// Both directions of a connection. At most [`READ`] received bytes are unread.
 pub(super) struct Wire {
     stream: Box<dyn Stream>,
     buffer: Vec<u8>,
@@ -148,12 +148,12 @@ impl Wire {
         sent.map_err(|e| e.to_string())
     }
 
-    /// True when a frame is there whole.
+    /// True if a complete frame is there.
     pub(super) fn has_frame(&self) -> bool {
         matches!(self.whole(), Ok(Some(_)))
     }
 
-    /// The next frame; none when nothing has come in time.
+    /// The next frame; none if nothing arrived in time.
     pub(super) fn next(&mut self) -> Result<Option<Frame<'_>>, String> {
         loop {
             if let Some(length) = self.whole()? {
@@ -169,7 +169,7 @@ impl Wire {
         }
     }
 
-    /// Length of the frame that comes next, if it is there.
+    /// Length of the next frame, if it is complete.
     fn whole(&self) -> Result<Option<usize>, String> {
         let there = &self.buffer[self.from..self.to];
         let Some(head) = there.get(..HEAD) else { return Ok(None) };
@@ -188,7 +188,7 @@ impl Wire {
         }
     }
 
-    /// Reads what is there; false when nothing has come in time.
+    /// Reads available bytes; false if nothing arrived in time.
     fn fill(&mut self) -> Result<bool, String> {
         self.buffer.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);

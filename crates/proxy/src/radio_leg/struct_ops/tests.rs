@@ -1,5 +1,5 @@
-//! The control on real sockets. Without the right to load it a test says that it was skipped; under
-//! `CI` that is a failure.
+//! The control on real sockets. Without the right to load it a test prints that it was skipped;
+//! under `CI` that is a failure.
 
 use super::*;
 use crate::system::{self, tcp_info};
@@ -11,9 +11,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Whatever a test waits for, it waits no longer.
+/// Time limit of every wait in these tests.
 const LIMIT: Duration = Duration::from_secs(30);
-/// The clang whose object is in the tree (Debian 12's), and its flags.
+/// The clang that made the object in the tree (Debian 12's), and its flags.
 const CLANG: &str = "Debian clang version 14.0.6";
 const FLAGS: [&str; 8] =
     ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-fdebug-compilation-dir=."];
@@ -49,7 +49,7 @@ fn pair() -> (TcpStream, TcpStream) {
     (near, listener.accept().expect("a connection").0)
 }
 
-/// Sends a byte and waits until it is acknowledged: one round trip. The window that is then there.
+/// Sends a byte and waits until it is acknowledged: one round trip. Returns the window after that.
 fn window_after_a_round_trip(near: &mut TcpStream, far: &mut TcpStream) -> u32 {
     let before = tcp_info(&*near).expect("it is open").acknowledged;
     near.write_all(b"x").expect("there is room");
@@ -78,7 +78,7 @@ fn a_window_is_exact_one_round_trip_after_it_changes_up_and_down() {
         assert_eq!(window_after_a_round_trip(&mut near, &mut far), window);
         assert_eq!(window_after_a_round_trip(&mut other, &mut other_far), 33, "another's");
     }
-    // Out of its bounds: nobody's window.
+    // This slot is out of bounds and belongs to no socket.
     control.set(3, 9);
     control.set(u32::MAX, 9);
     assert_eq!(window_after_a_round_trip(&mut near, &mut far), 80);
@@ -126,7 +126,7 @@ fn two_controls_have_names_of_their_own_which_go_with_them() {
 }
 
 /// Bytes that a server with a fixed window sends to a UE over 50 Mbit/s with a queue of 60 kB, and
-/// those that it sent again.
+/// the bytes that it sends again.
 fn over_a_bottleneck(control: &Control, window: u32) -> [u64; 2] {
     let chain = Chain::build(1, [1_500, 1_500]).expect("three hosts");
     let shape = chain.inside(Place::Middle, || {
@@ -157,12 +157,12 @@ fn over_a_bottleneck(control: &Control, window: u32) -> [u64; 2] {
 #[test]
 fn a_window_far_above_what_the_path_holds_is_no_flood() {
     let Some(control) = registered(1) else { return };
-    // The path holds about 60 segments: queue, and next to no delay.
+    // The path holds about 60 segments: the queue, and almost none in the delay.
     let [sent, again] = over_a_bottleneck(&control, 800);
     println!("sent {sent}, of these again {again}");
     assert!(again > 0, "there was loss");
     assert!(again * 10 < sent, "{again} of {sent} bytes were sent again");
-    // A quarter of the rate, on a machine with other things to do.
+    // A quarter of the rate, for a machine with other work.
     assert!(sent - again > 3_000_000, "{sent}");
 }
 
@@ -200,7 +200,7 @@ fn the_object_is_what_clang_makes_of_the_source() {
         let made = std::fs::read(folder.path().join("radio_leg.bpf.o")).expect("an object");
         assert!(made == OBJECT, "bpf/radio_leg.bpf.o is not what clang makes of its source");
     }
-    // Whatever the version, the kernel takes it.
+    // The kernel takes it, whatever its version.
     if registered(1).is_some() {
         let made = std::fs::read(folder.path().join("radio_leg.bpf.o")).expect("an object");
         let control = Control::register_object(&made, 1, Loss::Halve).expect("the kernel takes it");

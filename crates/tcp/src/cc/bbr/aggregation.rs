@@ -1,9 +1,8 @@
 //! Compensation of aggregated acknowledgements (Linux from 5.1; Cardwell et al., IETF 101 ICCRG).
 //! Some links hold acknowledgements back and release them together; two BDPs are then used up
 //! before the next batch. The largest excess of acknowledged over expected bytes in the last five
-//! to ten rounds is added to cwnd. What is expected is whole segments, rounded down, as in Linux,
-//! so
-//! that the excess is rounded up.
+//! to ten rounds is added to cwnd. As in Linux, the expected bytes are rounded down to whole
+//! segments, so the excess is rounded up.
 //!
 //! A radio cell that serves a user once per scheduling period aggregates in just this way.
 
@@ -13,7 +12,7 @@ use justfull_base::{Duration, Instant};
 
 /// Rounds in each of the two halves of the window.
 const HALF_ROUNDS: u32 = 5;
-/// The excess is capped at what the bandwidth delivers in this time.
+/// The excess is at most the bytes that the bandwidth delivers in this time.
 const MAX_EXCESS: Duration = Duration::from_millis(100);
 /// An epoch ends after this many segments even when the rate keeps up.
 const EPOCH_SEGMENTS: u64 = 0x000F_FFFF;
@@ -53,7 +52,7 @@ impl Bbr {
         }
         let elapsed = sample.now.since(state.epoch).as_secs_f64();
         let mut expected = (bandwidth as f64 * elapsed) as u64 / self.mss * self.mss;
-        // The epoch ends when the rate has caught up with what was acknowledged.
+        // The epoch ends when the rate has caught up with the acknowledged bytes.
         if state.acked <= expected || state.acked + sample.acked >= EPOCH_SEGMENTS * self.mss {
             state.restart(sample.now);
             expected = 0;
@@ -101,7 +100,7 @@ mod tests {
     fn the_excess_is_what_is_acknowledged_beyond_the_bandwidth_since_it_last_caught_up() {
         let mut bbr = measured();
         assert_eq!(acked(&mut bbr, 1_000_000, 7 * MSS), (7 * MSS, [7 * MSS, 0]));
-        // 4 ms at 1 MB/s are two segments and a part, which does not count.
+        // 4 ms at 1 MB/s are two segments and a part; the part does not count.
         assert_eq!(acked(&mut bbr, 1_004_000, 3 * MSS), (10 * MSS, [8 * MSS, 0]));
         // 14.48 ms are ten: the rate has just caught up, so a new epoch begins.
         assert_eq!(acked(&mut bbr, 1_014_480, 2 * MSS), (2 * MSS, [8 * MSS, 0]));

@@ -1,5 +1,5 @@
 //! Long-term bandwidth (Linux `bbr_lt_bw_sampling`; Flach et al., SIGCOMM 2016). A token-bucket
-//! policer passes a burst and then drops what exceeds its rate. Two consecutive intervals with
+//! policer passes a burst and then drops packets above its rate. Two consecutive intervals with
 //! similar throughput, each with at least a fifth lost, indicate one; BBR then uses their mean for
 //! 48 rounds.
 
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(ended(4, 1000, 25_600, 5000, true), (25_600_000, true));
         assert_eq!(ended(4, 999, 25_600, 5000, true), (0, false), "less than a millisecond");
         assert_eq!(ended(4, 10_000, 0, 5000, true), (0, false), "nothing was delivered");
-        // A first rate has no earlier one to agree with, even within 500 B/s of zero.
+        // A first rate cannot agree with an earlier one, even within 500 B/s of zero.
         assert_eq!(ended(4, 1_000_000, 256, 256, true), (256, true));
     }
 

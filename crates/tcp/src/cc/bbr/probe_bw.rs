@@ -19,7 +19,7 @@ impl Cycle {
         GAINS[self.phase]
     }
 
-    /// In the phase that probes for more.
+    /// True in the phase that probes for more.
     pub(super) fn is_probing_up(&self) -> bool {
         self.phase == 0
     }
@@ -31,7 +31,7 @@ impl Cycle {
 }
 
 impl Bbr {
-    /// Starts in a random phase, but not the draining one, so that flows do not probe together.
+    /// Starts in a random phase, except the draining one, so that flows do not probe together.
     pub(super) fn enter_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
         let back = self.rng.below(GAINS.len() as u64 - 1) as usize;

@@ -27,7 +27,7 @@ impl Bbr {
             }
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            // The mode first, as in Linux: a window that was saved before and is larger stays.
+            // The mode changes first, as in Linux: a larger window that was saved before stays.
             self.mode = Mode::ProbeRtt;
             self.save_cwnd();
             self.probe_rtt = ProbeRtt::default();
@@ -163,7 +163,8 @@ mod tests {
         assert_eq!(progress(2210, 4 * MSS, false), (done, true, 777, Mode::ProbeRtt));
         assert_eq!(progress(2211, 4 * MSS, false), (done, true, 777, Mode::ProbeBw));
         assert_eq!((bbr.min_rtt_at, bbr.cwnd), (at(2211), 44 * MSS));
-        // What leaves on the acknowledgement that ends it is limited too; not from the next on.
+        // Segments that leave on the acknowledgement that ends ProbeRTT are limited too; later ones
+        // are not.
         assert!(bbr.limits_samples());
         bbr.update_min_rtt(&sample(2212, 60));
         assert!(!bbr.limits_samples());

@@ -1,5 +1,5 @@
 //! Loss recovery (draft section 4.2.3.4, "modulating cwnd in loss recovery"): in the first round,
-//! sends only what is delivered; afterwards restores the previous window.
+//! sends only as much as is delivered; afterwards restores the previous window.
 
 use super::{Bbr, Mode};
 use crate::control::{AckSample, RecoveryState};
@@ -118,7 +118,7 @@ mod tests {
         sample.in_flight = 0;
         assert!(!bbr.recover_or_restore(&sample));
         assert_eq!(bbr.cwnd, MSS);
-        // Recovery begins with nothing in flight: the window is what is acknowledged.
+        // Recovery begins with nothing in flight: the window is the acknowledged amount.
         bbr.conservation.previous = Open;
         sample.acked = 3 * MSS;
         assert!(bbr.recover_or_restore(&sample));

@@ -42,7 +42,7 @@ impl Bbr {
         full.reached = full.rounds >= ROUNDS;
     }
 
-    /// Enters the state of a flow that has no reason for another.
+    /// Enters the mode of a flow without a reason for another mode.
     pub(super) fn leave_for_steady_state(&mut self, now: justfull_base::Instant) {
         if self.full_pipe.reached {
             self.enter_probe_bw(now);

@@ -252,7 +252,7 @@ fn a_sample_that_the_application_limited_counts_only_where_it_is_not_lower() {
         [(true, 49_999, 1_000_000), (true, 60_000, 1_200_000), (false, 49_999, 999_980)]
     {
         let mut bbr = measured(Mode::ProbeBw);
-        // So old that any sample replaces it.
+        // So old that any sample replaces the maximum.
         bbr.round = 50;
         bbr.next_round = u64::MAX;
         bbr.update_bandwidth(&AckSample {

@@ -1,16 +1,16 @@
-//! Growth in whole segments by a count, as Linux has it (`bictcp_update`, `tcp_cong_avoid_ai`): one
-//! segment for each `per_segment` acknowledged. That number follows from the curve, and is found
+//! Growth in whole segments by a count, as in Linux (`bictcp_update`, `tcp_cong_avoid_ai`): one
+//! segment for each `per_segment` acknowledged. This number follows from the curve, and is computed
 //! anew when the window has changed or a 32nd of a second has passed. Times are ticks of a clock of
-//! 250 Hz, as distributions build it; the cubic's time runs in 1024ths of a second.
+//! 250 Hz, the value of distributions; the cubic's time runs in 1024ths of a second.
 
 use justfull_base::{Duration, Instant};
 
 /// Ticks of the kernel's clock in a second (`HZ`).
 const HZ: u64 = 250;
 const TICK_NS: u64 = 1_000_000_000 / HZ;
-/// Ticks for which a number is kept while the window stays (`HZ / 32`).
+/// Ticks for which the number stays valid while the window does not change (`HZ / 32`).
 const KEPT: u64 = HZ / 32;
-/// Most segments acknowledged for one of growth before the first loss.
+/// Before the first loss, most acknowledged segments for one segment of growth.
 const FIRST_SEARCH: u64 = 20;
 
 /// State.
@@ -19,14 +19,14 @@ pub(super) struct Count {
     /// `beta` and `c` in 1024ths.
     beta: u64,
     c: u64,
-    /// Acknowledged segments that one of growth takes.
+    /// Acknowledged segments for one segment of growth.
     per_segment: u64,
     /// Acknowledged segments not yet used for growth.
     credit: u64,
     /// The window and the tick of the last update.
     last: Option<(u64, u64)>,
     /// The epoch: its first tick, the time of its plateau in 1024ths of a second, and the window
-    /// there. None: it starts at the next acknowledgement.
+    /// there; none if it starts at the next acknowledgement.
     epoch: Option<(u64, u64, u64)>,
     /// Reno's window in this epoch, and acknowledged segments not yet used for it.
     reno: u64,
@@ -58,7 +58,7 @@ impl Count {
         self.credit = 0;
     }
 
-    /// Silence of `idle` until `now` is not growth.
+    /// Excludes a silence of `idle` until `now` from the growth.
     pub(super) fn shift(&mut self, now: Instant, idle: Duration) {
         if let Some((start, ..)) = &mut self.epoch {
             *start = (*start + idle.as_nanos() / TICK_NS).min(tick(now));
@@ -70,12 +70,12 @@ impl Count {
         (window * self.beta / 1024).max(2)
     }
 
-    /// The maximum to remember of a flow that did not regain its last one.
+    /// The maximum to remember for a flow that did not regain its last one.
     pub(super) fn given_up(&self, window: u64) -> u64 {
         window * (1024 + self.beta) / 2048
     }
 
-    /// The window after `acked` segments; `w_max`: where the last reduction was, 0 before the
+    /// The window after `acked` segments. `w_max` is the window of the last reduction, 0 before the
     /// first.
     pub(super) fn grow(
         &mut self,
@@ -107,7 +107,7 @@ impl Count {
             self.last = Some((window, now));
             self.follow_curve(now, min_rtt, (window, w_max), acked);
         }
-        // Beside a Reno that shares equally.
+        // The growth of a Reno flow with an equal share.
         let share = 8 * (1024 + self.beta) / 3 / (1024 - self.beta);
         let step = (window * share / 8).max(1);
         while self.reno_credit > step {

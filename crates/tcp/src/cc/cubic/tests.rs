@@ -2,7 +2,7 @@ use super::*;
 use crate::kernel::Kernel;
 use crate::testing::{self, MSS};
 
-/// A control as RFC 9438 has it.
+/// A control by RFC 9438.
 fn control(config: &CubicConfig) -> Cubic {
     of(Kernel::Rfc, config)
 }

@@ -24,7 +24,7 @@ struct Plain {
     retransmitted: bool,
     lost: bool,
     delivered: bool,
-    /// A copy is in flight and not found lost.
+    /// A copy is in flight and was not found lost.
     again: bool,
     /// The original was found lost.
     original_lost: bool,
@@ -133,7 +133,7 @@ impl Pair {
         }
     }
 
-    /// Step 5 on both sides. The times of the next look are compared if one is due.
+    /// Step 5 on both sides. If another check is due, its time is compared too.
     fn detect(&mut self, patience: Duration) {
         let before: u64 = self.plain.iter().filter(|s| s.lost && !s.delivered).count() as u64;
         let mut next = Instant::NEVER;

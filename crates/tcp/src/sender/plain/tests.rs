@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::vec::Vec;
 
-/// Two senders with the same input, one of them restricted to the general path, and what is in
+/// Two senders with the same input, one of them restricted to the general path, and the messages in
 /// transit in both directions.
 struct Pair {
     short: Sender,
@@ -63,7 +63,7 @@ impl Pair {
         }
     }
 
-    /// Both send what they may; chance loses and delays it.
+    /// Both send as much as they may; chance loses and delays it.
     fn transmit(&mut self) {
         let mut sent = Vec::new();
         self.bursts += u32::from(self.short.sends_plainly(self.now));
