@@ -16,7 +16,7 @@ mod packets;
 mod rb;
 mod turns;
 
-pub(crate) use cell::{Cell, OwnChannel, UeRadio};
+pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
 
 use crate::bearer::{BearerId, Egress, Exit, Slot, UMTS_HEADER};
@@ -153,12 +153,16 @@ impl AnyService {
     /// The field that is out of bounds.
     pub(crate) fn new(config: &StackConfig) -> Result<Self, ConfigError> {
         if let Some(pdu) = config.rlc.mode.pdu() {
-            let sizes = (pdu, UMTS_HEADER);
             if let Some(dch) = &config.mac.dch {
-                return Ok(Self::Dch(Box::new(dch::Dch::new(config, dch, sizes))));
+                return Ok(Self::Dch(Box::new(dch::Dch::new(config, dch, pdu, UMTS_HEADER))));
             }
             if let Some(hsdpa) = &config.mac.hsdpa {
-                return Ok(Self::Hsdpa(Box::new(hsdpa::Hsdpa::new(config, hsdpa, sizes))));
+                return Ok(Self::Hsdpa(Box::new(hsdpa::Hsdpa::new(
+                    config,
+                    hsdpa,
+                    pdu,
+                    UMTS_HEADER,
+                ))));
             }
         }
         Ok(match (&config.mac.carrier, config.unit()) {

@@ -35,7 +35,7 @@ pub(crate) struct Dch {
 }
 
 impl Dch {
-    pub(super) fn new(config: &StackConfig, dch: &DchConfig, (pdu, header): (u32, u32)) -> Self {
+    pub(super) fn new(config: &StackConfig, dch: &DchConfig, pdu: u32, header: u32) -> Self {
         let fixed = FixedPdus::new(config, pdu, header);
         let key = stream_key(config.seed, "mac.dch.loss");
         let lossy = dch.loss.0 > 0.0;
@@ -122,7 +122,7 @@ impl SlotService for Dch {
         for i in 0..self.fixed.active.len() {
             let id = self.fixed.active[i];
             let most = self.of(cell.capacity(id.ue, slot, shared));
-            let pdus = self.fixed.pull(slot, (id, most), &mut content, cell, exit);
+            let pdus = self.fixed.pull(slot, id, most, &mut content, cell, exit);
             let (capacity, sent) = (self.fixed.bytes(most), self.fixed.bytes(pdus));
             used += sent;
             // A TTI that carries nothing is nothing that a limiter could judge.

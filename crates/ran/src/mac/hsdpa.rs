@@ -49,11 +49,7 @@ pub(crate) struct Hsdpa {
 }
 
 impl Hsdpa {
-    pub(super) fn new(
-        config: &StackConfig,
-        hsdpa: &HsdpaConfig,
-        (pdu, header): (u32, u32),
-    ) -> Self {
+    pub(super) fn new(config: &StackConfig, hsdpa: &HsdpaConfig, pdu: u32, header: u32) -> Self {
         let fixed = FixedPdus::new(config, pdu, header);
         let accounts = (0..fixed.bearers()).map(|_| Account::default()).collect();
         Self {
@@ -143,7 +139,7 @@ impl SlotService for Hsdpa {
             granted += capacity;
             let waits = self.waits(number, slot.k);
             let most = if waits && self.config.wait_wastes { 0 } else { credits };
-            let pdus = self.fixed.pull(slot, (id, most), &mut content, cell, exit);
+            let pdus = self.fixed.pull(slot, id, most, &mut content, cell, exit);
             let sent = self.fixed.bytes(pdus);
             used += sent;
             let left = self.fixed.bytes(most) - sent;

@@ -7,6 +7,7 @@ use crate::carried::Carried;
 use crate::channel::ChannelContext;
 use crate::gate::GateConfig;
 use crate::mac::OwnChannel;
+use crate::poll::Tickers;
 use alloc::boxed::Box;
 
 /// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section
@@ -60,7 +61,7 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     let mac = config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
     let slot = mac.map_or(config.mac.slot.period, |ticker| ticker.period());
     let top_down = config.tie_order == TieOrder::TopDown;
-    Ok((Clocks::new([upf, sdap, mac], top_down, carried(config)), slot))
+    Ok((Clocks::new(Tickers { upf, sdap, mac }, top_down, carried(config)), slot))
 }
 
 /// What takes down how much a slot could carry, where that tells when one packet is through.

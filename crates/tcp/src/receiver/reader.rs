@@ -39,6 +39,15 @@ pub(super) struct Reader {
     pushed: bool,
 }
 
+/// A segment that arrives in order.
+pub(super) struct InOrder {
+    pub(super) len: u64,
+    /// With PSH.
+    pub(super) push: bool,
+    /// Bytes that are in order thereby.
+    pub(super) new: u64,
+}
+
 impl Reader {
     /// A receiver whose buffer holds `space` at first: the first window is four fifths of it, in
     /// Linux 64 KiB.
@@ -60,17 +69,17 @@ impl Reader {
         *self = Self::new(self.push_of_full, space);
     }
 
-    /// A segment of `len` bytes arrives in order, with or without PSH, and `new` bytes are in order
-    /// thereby; `beyond` bytes wait beyond gaps, and `most` is the most that the buffer could
-    /// advertise. Returns true if the threshold has grown.
+    /// A segment arrives in order; `beyond` bytes wait beyond gaps, and `most` is the most that the
+    /// buffer could advertise. Returns true if the threshold has grown.
     #[inline]
     pub(super) fn in_order(
         &mut self,
         now: Instant,
-        (len, push, new): (u64, bool, u64),
+        arrived: InOrder,
         beyond: u64,
         most: u64,
     ) -> bool {
+        let InOrder { len, push, new } = arrived;
         self.read_before(now);
         if len < self.full {
             self.pushed = true;
