@@ -1,8 +1,9 @@
 //! Settings of the chain, in the form of scenario files.
 
-pub(crate) mod aqms;
+mod aqms;
 mod blocks;
 mod fixed_pdus;
+pub(crate) mod queues;
 
 use crate::RlcModeConfig;
 use crate::carrier::CarrierConfig;
