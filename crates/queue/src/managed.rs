@@ -440,6 +440,17 @@ impl ManagedQueue {
         self.account.memory.as_ref()?.service_rate
     }
 
+    /// Counts begin anew, with what is in the queue: it goes to another place, and none of its
+    /// packets is held.
+    pub fn count_anew(&mut self) {
+        let account = &mut self.account;
+        let inside =
+            Count { packets: u64::from(account.backlog_packets()), bytes: account.backlog_bytes() };
+        account.counters = Counters::default();
+        account.counters.arrived = inside;
+        self.check();
+    }
+
     /// Packets were removed from any lane.
     fn forget_empty_lanes(&mut self, now: Instant) {
         known!(self, queue => queue.forget_empty_lanes(now));

@@ -146,6 +146,15 @@ impl Bearer {
         }
     }
 
+    /// RLC begins anew, for a bearer without PDCP and RLC at both ends: an SDU that is partly sent
+    /// waits as a whole again.
+    pub(crate) fn re_establish(&mut self) {
+        if core::mem::take(&mut self.sending) {
+            self.queue.abort(self.head);
+        }
+        (self.sent, self.used, self.told_slot) = (0, (NO_SLOT, 0), NO_SLOT);
+    }
+
     /// What is still to be sent for the first time: SDUs, and bytes.
     #[inline]
     pub(crate) fn view(&self) -> RlcView {

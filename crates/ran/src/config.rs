@@ -1,6 +1,6 @@
 //! Settings of the chain, in the form of scenario files.
 
-pub(crate) mod aqms;
+pub(crate) mod queues;
 
 use crate::RlcModeConfig;
 use crate::channel::ChannelConfig;

@@ -72,6 +72,7 @@ use crate::limiter::{AnyLimiter, GrantContext, Late, Limiter, RlcView};
 use crate::pacer::{Pacer, SdapPoll};
 use crate::sdap::UeSdap;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use justfull_base::{ConfigError, Duration, Instant, Packet, Probe, SlotForecast, SlotReport};
 use justfull_queue::ManagedQueue;
 
@@ -158,6 +159,12 @@ impl Gate {
         let paced = !sdap.queues.iter().all(|queue| queue.pacer.is_unpaced());
         let (batch, mtu) = (config.sdap.batch, context.mtu);
         Ok(Self { sdap, doors, batch, mtu, paced, listed: false })
+    }
+
+    /// A gate without flows and bearers, in the place of a UE that has left.
+    pub(crate) fn vacant() -> Self {
+        let (sdap, doors) = (UeSdap::vacant(), Few::Many(Vec::new()));
+        Self { sdap, doors, batch: 0, mtu: 0, paced: false, listed: false }
     }
 
     fn check_flow(&self, flow: usize) -> Result<(), GateError> {

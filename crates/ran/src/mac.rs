@@ -18,7 +18,7 @@ mod packets;
 mod rb;
 mod turns;
 
-pub(crate) use cell::{Cell, OwnChannel, UeRadio};
+pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
 
 use crate::bearer::{BearerId, Egress, Exit, Slot};

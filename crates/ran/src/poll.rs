@@ -89,14 +89,18 @@ pub(crate) struct Clocks {
     carried: Carried,
 }
 
+/// The tickers of the layers; none for one that acts at once.
+pub(crate) struct Tickers {
+    pub(crate) upf: Option<Ticker>,
+    pub(crate) sdap: Option<Ticker>,
+    pub(crate) mac: Option<Ticker>,
+}
+
 impl Clocks {
     /// Only the clock of the slots is running. `carried` takes what slots could carry.
-    pub(crate) fn new(
-        [upf, sdap, mac]: [Option<Ticker>; 3],
-        top_down: bool,
-        carried: Carried,
-    ) -> Self {
-        let [upf, sdap, mut mac] = [Poll::new(upf), Poll::new(sdap), Poll::new(mac)];
+    pub(crate) fn new(tickers: Tickers, top_down: bool, carried: Carried) -> Self {
+        let Tickers { upf, sdap, mac } = tickers;
+        let (upf, sdap, mut mac) = (Poll::new(upf), Poll::new(sdap), Poll::new(mac));
         mac.arm(Instant::ZERO, false);
         let next = mac.due();
         let timeouts = Timeouts::new();
@@ -218,11 +222,17 @@ impl Clocks {
             "{entered:?} in {:?}",
             self.slots
         );
-        if meets { served } else { self.through(self.mac.first(at, strictly), size) }
+        if meets {
+            return served;
+        }
+        let (first, begins) = self.mac.first(at, strictly);
+        self.through(first, begins, size)
     }
-    /// When `size` bytes are through that have all slots to themselves from this `first` on.
+
+    /// When `size` bytes are through that have all slots to themselves from slot `first` on, which
+    /// `begins` then.
     #[inline(never)]
-    fn through(&self, (first, begins): (u64, Instant), size: u32) -> Instant {
+    fn through(&self, first: u64, begins: Instant, size: u32) -> Instant {
         match self.carried.through(first, size) {
             Some(k) if k == first => begins,
             Some(k) => self.mac.at(k).unwrap_or(begins),

@@ -63,6 +63,11 @@ impl UeSdap {
         Ok(Self { queues, choice: (flows.len() > 1).then(|| Box::new(choice)), unit: context.unit })
     }
 
+    /// Without queues.
+    pub(crate) fn vacant() -> Self {
+        Self { queues: Few::Many(Vec::new()), choice: None, unit: CapacityUnit::Packets }
+    }
+
     /// True when any queue holds a packet.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {

@@ -9,6 +9,7 @@
 //! Polls with nothing waiting are skipped: a packet arms the poll of the layer it enters. Events at
 //! one instant are ordered by [`TieOrder`], then by insertion.
 
+use self::core_network::Core;
 use crate::bearer::{Above, BearerId, Exit, Offer, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::TieOrder;
@@ -19,10 +20,8 @@ use crate::mac::{AnyService, Cell, SlotService, SlotUse, UeRadio};
 use crate::pacer::Pacer;
 use crate::poll::Clocks;
 use crate::timeouts::QueueId;
-use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
-use alloc::sync::Arc;
+use crate::upf::FiveTuple;
 use alloc::vec::Vec;
-use justfull_base::rng::{mix, stream_key};
 use justfull_base::{
     ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe,
 };
@@ -30,6 +29,8 @@ use justfull_queue::Pass;
 
 mod build;
 mod config;
+mod contexts;
+mod core_network;
 mod counts;
 mod forecast;
 mod pour;
@@ -40,58 +41,31 @@ mod timeouts;
 
 pub use crate::bearer::{Egress, StatusWay};
 pub use config::StackConfig;
+pub use contexts::{RoamError, UeContext};
 pub use counts::Conserved;
-
-/// A flow opened on the stack.
-#[derive(Clone, Copy, Debug)]
-struct Flow {
-    ue: u32,
-    hash: u32,
-    /// Index of the QoS flow among the UE's; none when no rule matched.
-    qos: Option<u8>,
-    /// Its QFI, if it has one.
-    qfi: justfull_base::Qfi,
-}
-
-/// The QFIs of the QoS flows of one UE, and the rules that detect them. UEs share equal ones.
-struct Ue {
-    qfis: Arc<[justfull_base::Qfi]>,
-    rules: Arc<[PacketDetectionRule]>,
-}
 
 /// The downlink chain of one cell.
 pub struct Stack {
-    flows: Vec<Flow>,
-    /// The UEs' queues in the UPF; empty when packets pass through it.
-    upfs: Vec<UeUpf>,
-    ues: Vec<Ue>,
+    core: Core,
     cell: Cell,
     service: AnyService,
     clocks: Clocks,
-    upf_batch: u32,
     sdap_batch: u32,
-    upf_busy: Vec<u32>,
     sdap_busy: Vec<u32>,
     slot: Duration,
     /// The last slot served.
     last_slot: Option<Slot>,
     unpaced: bool,
-    hash_key: u64,
     assert_bound: bool,
     clairvoyant: Option<GrantContext>,
-    /// The UPF's queues have an AQM, but packets pass through the UPF.
-    upf_aqm_idles: bool,
     /// How often a limiter refused a packet.
     held: u64,
-    /// Opportunities of the UPF at which a pacer left packets waiting there.
-    paced: u64,
-    next_id: u64,
     delivered: u64,
+    /// Packets that waited for UEs as these entered the cell, and as they left it.
+    came: u64,
+    gone: u64,
     /// STATUS PDUs that the driver carries, so far.
     carried: u64,
-    /// Packets dropped before they entered a queue: no rule matched them, the core lost them, or
-    /// the driver had no room for them.
-    refused: u64,
 }
 
 impl Stack {
@@ -101,8 +75,8 @@ impl Stack {
     /// # Panics
     /// When `ue` is not a UE of the cell.
     pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> u32 {
-        self.flows.push(self.flow(ue, tuple, dscp));
-        (self.flows.len() - 1) as u32
+        self.core.flows.push(self.core.flow(ue, tuple, dscp));
+        (self.core.flows.len() - 1) as u32
     }
 
     /// Like [`Stack::open_flow`], but reuses the number of a flow that has ended. All listeners
@@ -111,7 +85,7 @@ impl Stack {
     /// # Panics
     /// When `ue` is not a UE of the cell, or `number` is not a flow.
     pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
-        self.flows[number as usize] = self.flow(ue, tuple, dscp);
+        self.core.flows[number as usize] = self.core.flow(ue, tuple, dscp);
     }
 
     /// Flow `number` goes on over a new connection with the 5-tuple `tuple`: for queues its next
@@ -120,14 +94,7 @@ impl Stack {
     /// # Panics
     /// When `number` is not a flow.
     pub fn renew_flow(&mut self, number: u32, tuple: &FiveTuple) {
-        self.flows[number as usize].hash = tuple.hash(self.hash_key);
-    }
-
-    fn flow(&self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Flow {
-        let Ue { rules, qfis, .. } = &self.ues[ue as usize];
-        let qfi = detect(rules, tuple, dscp);
-        let qos = qfi.and_then(|qfi| qfis.iter().position(|q| *q == qfi)).map(|i| i as u8);
-        Flow { ue, hash: tuple.hash(self.hash_key), qos, qfi: qfi.unwrap_or_default() }
+        self.core.flows[number as usize].hash = tuple.hash(self.core.hash_key);
     }
 
     /// Unit of grants.
@@ -157,39 +124,25 @@ impl Stack {
         driver: &mut D,
     ) {
         self.advance(now, !self.clocks.top_down, driver);
-        let flow = self.number(now, place);
+        let flow = self.core.number(now, place);
         let Some(qos) = flow.qos else {
             return self.refuse(now, *place, DropReason::NoRule, driver);
         };
-        if self.upfs.is_empty() {
+        if self.core.upfs.is_empty() {
             return self.enter_sdap(now, flow.ue, qos as usize, place, driver);
         }
-        let upf = &mut self.upfs[flow.ue as usize];
+        let upf = &mut self.core.upfs[flow.ue as usize];
         if upf.queues[qos as usize].queue.enqueue_from(now, place, driver) && !upf.listed {
             upf.listed = true;
-            self.upf_busy.push(flow.ue);
+            self.core.busy.push(flow.ue);
         }
         if self.clocks.have_timeouts() {
             self.arm_timeout(QueueId::Upf { ue: flow.ue, qos: qos.into() });
         }
         // Polled: a UPF that is not is unpaced (`check_polls`), and so passed through.
-        if !self.upf_busy.is_empty() {
+        if !self.core.busy.is_empty() {
             self.clocks.arm_upf(now, !self.clocks.top_down);
         }
-    }
-
-    /// Numbers and stamps `packet`, which arrives at `now`. Returns its flow.
-    #[inline(always)]
-    fn number(&mut self, now: Instant, packet: &mut Packet) -> Flow {
-        let flow = self.flows[packet.flow as usize];
-        packet.id = self.next_id;
-        self.next_id += 1;
-        packet.entered = now;
-        packet.enqueued = now;
-        packet.ue = flow.ue;
-        packet.flow_hash = flow.hash;
-        packet.qfi = flow.qfi;
-        flow
     }
 
     /// Does everything that is due up to `now`. An early wake does nothing; a late one catches up
@@ -304,29 +257,32 @@ impl Stack {
 
     fn upf_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let Some(now) = self.clocks.take_upf() else { return };
-        for i in 0..self.upf_busy.len() {
-            self.serve_upf(now, self.upf_busy[i], driver);
+        for i in 0..self.core.busy.len() {
+            self.serve_upf(now, self.core.busy[i], driver);
         }
-        let upfs = &mut self.upfs;
-        self.upf_busy.retain(|&ue| {
+        let upfs = &mut self.core.upfs;
+        self.core.busy.retain(|&ue| {
             let upf = &mut upfs[ue as usize];
             upf.listed = upf.is_busy();
             upf.listed
         });
-        if !self.upf_busy.is_empty() {
+        if !self.core.busy.is_empty() {
             self.clocks.arm_upf(now, false);
         }
     }
 
     /// One opportunity of the UPF for one UE.
     fn serve_upf<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
+        if self.core.ues[ue_index as usize].away {
+            return;
+        }
         let sent = self.pour_upf(now, ue_index, driver);
-        if sent > 0 && !self.upfs[ue_index as usize].is_busy() {
+        if sent > 0 && !self.core.upfs[ue_index as usize].is_busy() {
             return;
         }
         let need = if self.clairvoyant.is_some() { self.clairvoyant_need(now) } else { 0 };
         let (upf, gate) =
-            (&mut self.upfs[ue_index as usize], &mut self.cell.gates[ue_index as usize]);
+            (&mut self.core.upfs[ue_index as usize], &mut self.cell.gates[ue_index as usize]);
         for (i, queue) in upf.queues.iter_mut().enumerate() {
             let pacer = &mut gate.sdap.queues[i].pacer;
             if pacer.wants_forecast() {
@@ -334,10 +290,10 @@ impl Stack {
             }
             queue.allowance = gate.wants(now, i);
         }
-        for _ in sent..self.upf_batch {
-            let upf = &mut self.upfs[ue_index as usize];
+        for _ in sent..self.core.batch {
+            let upf = &mut self.core.upfs[ue_index as usize];
             let Some(i) = upf.next_in_turn() else {
-                self.paced += u64::from(!self.unpaced && upf.is_busy());
+                self.core.paced += u64::from(!self.unpaced && upf.is_busy());
                 break;
             };
             let Some(mut packet) = upf.queues[i].queue.dequeue(now, driver) else { continue };

@@ -372,7 +372,8 @@ impl Receiver {
     fn note_arrival(&mut self, now: Instant, segment: &Segment, new: u64) {
         let (beyond, most) = (self.beyond, self.most());
         let Some(reader) = &mut self.reader else { return };
-        let arrived = (u64::from(segment.len), segment.mark == Mark::Push, new);
+        let (len, push) = (segment.len.into(), segment.mark == Mark::Push);
+        let arrived = reader::InOrder { len, push, new };
         if reader.in_order(now, arrived, beyond, most) {
             self.quick_left |= 1;
         }

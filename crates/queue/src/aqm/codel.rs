@@ -293,7 +293,7 @@ fn control_law(config: &CoDelConfig, from: Instant, count: u32) -> Instant {
 }
 
 /// The tag of a packet with these notes: what the radio's clock showed, and that of its lane.
-const fn tag([shown, lane]: [u32; 2]) -> Tag {
+const fn tag(shown: u32, lane: u32) -> Tag {
     (shown as Tag) << 32 | lane as Tag
 }
 
@@ -494,12 +494,12 @@ impl Aqm for CoDel {
     ) -> (Verdict, Tag) {
         let of_lane = self.peak(lane).map_or(0, |peak| peak.note());
         if self.config.dip.is_zero() {
-            return (Verdict::Pass, tag([0, of_lane]));
+            return (Verdict::Pass, tag(0, of_lane));
         }
         if view.backlog_packets == 0 {
             self.clock.on_busy(now);
         }
-        (Verdict::Pass, tag([micros(self.clock.at(now)), of_lane]))
+        (Verdict::Pass, tag(micros(self.clock.at(now)), of_lane))
     }
 
     fn on_dequeue(
@@ -575,7 +575,7 @@ mod tests {
 
     /// The same with `behind` packets behind it.
     fn ask_of(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn, behind: u32) -> Verdict {
-        ask_tagged(codel, ms, waited, ecn, (behind, 0))
+        ask_tagged(codel, ms, waited, ecn, behind, 0)
     }
 
     /// The same with this tag.
@@ -584,7 +584,8 @@ mod tests {
         ms: u64,
         waited: u64,
         ecn: Ecn,
-        (behind, tag): (u32, Tag),
+        behind: u32,
+        tag: Tag,
     ) -> Verdict {
         let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
         let view = QueueView {
@@ -710,17 +711,17 @@ mod tests {
         let after = |dip, gap, config: CoDelConfig| {
             let mut codel = codel(Variant::Rfc8289);
             codel.config = CoDelConfig { dip: Duration::from_millis(dip), ..config };
-            let note = |codel: &CoDel, ms| tag([micros(codel.clock.at(at(ms))), 0]);
+            let note = |codel: &CoDel, ms| tag(micros(codel.clock.at(at(ms))), 0);
             for ms in 0..1000 {
                 let comes = note(&codel, ms);
-                let verdict = ask_tagged(&mut codel, ms, 0, Ecn::NotEct, (50, comes));
+                let verdict = ask_tagged(&mut codel, ms, 0, Ecn::NotEct, 50, comes);
                 assert_eq!(verdict, Verdict::Pass);
             }
             let came = note(&codel, 1000);
             for ms in (1000..1200).step_by(gap) {
-                let _ = ask_tagged(&mut codel, ms, ms - 1000, Ecn::NotEct, (50, came));
+                let _ = ask_tagged(&mut codel, ms, ms - 1000, Ecn::NotEct, 50, came);
             }
-            ask_tagged(&mut codel, 1200, 200, Ecn::NotEct, (50, came))
+            ask_tagged(&mut codel, 1200, 200, Ecn::NotEct, 50, came)
         };
         let late = CoDelConfig { deadline: Duration::from_millis(90), ..CoDelConfig::default() };
         assert_eq!([after(0, 10, late), after(2000, 10, late)], [Verdict::Drop, Verdict::Pass]);

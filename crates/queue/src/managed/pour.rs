@@ -27,12 +27,12 @@ impl ManagedQueue {
             return Count::default();
         };
         #[cfg(debug_assertions)]
-        let twin = twin::General::of((&from, &to), now, most);
+        let twin = twin::General::of(&from, &to, now, most);
         #[cfg(debug_assertions)]
         let probe = &mut twin::Compared::new(&twin, probe);
         let moved = from.pour(&mut to, now, most, probe);
         #[cfg(debug_assertions)]
-        twin::check(twin, probe, (&from, &to), moved);
+        twin::check(twin, probe, &from, &to, moved);
         self.check();
         below.check();
         moved
@@ -109,7 +109,8 @@ mod twin {
 
     impl General {
         pub(super) fn of(
-            (from, to): (Plain<'_, '_>, Plain<'_, '_>),
+            from: Plain<'_, '_>,
+            to: Plain<'_, '_>,
             now: Instant,
             most: u64,
         ) -> Option<Self> {
@@ -173,7 +174,8 @@ mod twin {
     pub(super) fn check<P>(
         twin: Option<General>,
         heard: &Compared<'_, P>,
-        (from, to): (Plain<'_, '_>, Plain<'_, '_>),
+        from: Plain<'_, '_>,
+        to: Plain<'_, '_>,
         moved: Count,
     ) {
         let Some(General { queues, moved: expected, events }) = twin else { return };

@@ -66,6 +66,14 @@ struct PieState {
     cycle_time: f64,
 }
 
+/// How drops are spread: by bytes of the mean size instead of packets, and with a wait after each.
+#[derive(Clone, Copy)]
+struct Spread {
+    by_size: bool,
+    wait: bool,
+    mean: f64,
+}
+
 impl Naive {
     pub(crate) fn new(config: &AqmConfig, limit: u64, rng: Rng) -> Self {
         let mut pie = PieState::default();
@@ -151,7 +159,13 @@ impl Naive {
                 let length = self.bytes() as f64;
                 let p = gentle(length, min, max, end, c.max_p.0);
                 let mean = c.mean_packet.0 as f64;
-                self.spread(p, length >= min, packet, (c.by_size, c.wait, mean), length <= max)
+                self.spread(
+                    p,
+                    length >= min,
+                    packet,
+                    Spread { by_size: c.by_size, wait: c.wait, mean },
+                    length <= max,
+                )
             }
             AqmConfig::AdaptiveRed(c) => self.adaptive(now, packet, &c),
             AqmConfig::Pdpc(c) => {
@@ -214,7 +228,13 @@ impl Naive {
         let end = if c.gentle { 2.0 * max } else { max };
         let p = gentle(average, min, max, end, c.max_p.0);
         let counts = average >= min && length > 1.0;
-        self.spread(p, counts, packet, (c.by_size, c.wait, mean), average <= max)
+        self.spread(
+            p,
+            counts,
+            packet,
+            Spread { by_size: c.by_size, wait: c.wait, mean },
+            average <= max,
+        )
     }
 
     fn count(&mut self, fate: Fate) {
@@ -240,9 +260,10 @@ impl Naive {
         p: f64,
         counts: bool,
         packet: &Packet,
-        (by_size, wait, mean): (bool, bool, f64),
+        how: Spread,
         may_mark: bool,
     ) -> Fate {
+        let Spread { by_size, wait, mean } = how;
         if !counts {
             self.since = None;
             return Fate::Enter;
@@ -311,7 +332,7 @@ impl Naive {
         }
         let p = gentle(average, min, max, 2.0 * max, self.max_p);
         let counts = average >= min && length > 1.0;
-        self.spread(p, counts, packet, (true, true, mean), average <= max)
+        self.spread(p, counts, packet, Spread { by_size: true, wait: true, mean }, average <= max)
     }
 
     /// P06 Fig. 3.

@@ -1,7 +1,7 @@
 //! Settings of a gate, and the calls that it refuses.
 
 use crate::channel::MAX_SLOT;
-use crate::config::aqms::check_sdap;
+use crate::config::queues::check_sdap;
 use crate::config::{QosFlowConfig, SdapConfig, UeConfig, check_report_delay};
 use crate::limiter::{GrantContext, LimiterConfig};
 use alloc::vec::Vec;

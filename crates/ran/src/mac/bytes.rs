@@ -6,12 +6,11 @@
 //! get the same, and a bearer that gets nothing costs nothing.
 
 use super::turns::Turns;
-use super::{Cell, MacSettings, SlotService, SlotUse};
+use super::{Cell, MacSettings, SlotService, SlotUse, Turn};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::carried::Carried;
 use crate::channel::Channel;
 use crate::config::{CellContext, PollConfig};
-use crate::limiter::RlcView;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Probe, params};
 
@@ -72,15 +71,16 @@ impl Bytes {
     }
 
     /// The turn of bearer `id`, which may take up to `grant` bytes. Returns how many it took, and
-    /// what it held before and holds now.
+    /// what it held.
     #[inline(always)]
     fn turn<D: Probe + Egress>(
         &self,
         slot: Slot,
-        (id, grant): (BearerId, u64),
+        id: BearerId,
+        grant: u64,
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
-    ) -> (u64, (RlcView, RlcView)) {
+    ) -> (u64, Turn) {
         let (bearer, above) = cell.bearer_below(id);
         // What a bearer has used tells whether it has paid for its header in this slot.
         let overhead = if bearer.used_in(slot.k) == 0 { self.overhead.min(grant) } else { 0 };
@@ -93,7 +93,7 @@ impl Bytes {
             meter.give(id.ue, took, false);
             meter.send(id.ue, sent);
         }
-        (took, (before, after))
+        (took, Turn { before, after })
     }
 
     /// A slot for the only bearer, `id`, of which no limiter wants a report: one turn, after which
@@ -112,9 +112,9 @@ impl Bytes {
         if capacity == 0 {
             return SlotUse::default();
         }
-        let (used, (before, after)) = self.turn(slot, (id, capacity), cell, exit);
-        cell.backlog.change(&before, &after);
-        if after.packets == 0 {
+        let (used, turn) = self.turn(slot, id, capacity, cell, exit);
+        cell.backlog.change(&turn.before, &turn.after);
+        if turn.after.packets == 0 {
             self.turns.pass(1, cell);
         }
         debug_assert!(
@@ -157,11 +157,11 @@ impl Bytes {
                     let left = budget.left(capacity);
                     let grant = if to_serve == 1 { left } else { left / to_serve };
                     to_serve -= 1;
-                    let (took, views) = self.turn(slot, (id, grant), cell, exit);
+                    let (took, held) = self.turn(slot, id, grant, cell, exit);
                     budget.take(took, capacity);
                     moved += took;
                     let offer = || Offer { capacity, full: capacity, left: budget.left(capacity) };
-                    sharers -= usize::from(!cell.settle(id, views, offer, sharers as u64));
+                    sharers -= usize::from(!cell.settle(id, &held, offer, sharers as u64));
                 }
                 used += moved;
                 if parts < able {

@@ -31,6 +31,13 @@ impl UeRadio {
     }
 }
 
+/// What a bearer held before and after its turn.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    pub(crate) before: RlcView,
+    pub(crate) after: RlcView,
+}
+
 /// See the module's page.
 pub(crate) struct Cell {
     pub(crate) ues: Vec<UeRadio>,
@@ -102,18 +109,18 @@ impl Cell {
         }
     }
 
-    /// After the turn of `bearer`, which held `before` and holds `after`, in a slot of `sharers`;
-    /// returns whether it has more to send.
+    /// After the turn of `bearer`, which `held` so much, in a slot of `sharers`; returns whether it
+    /// has more to send.
     #[inline]
     pub(super) fn settle(
         &mut self,
         bearer: BearerId,
-        (before, after): (RlcView, RlcView),
+        held: &Turn,
         offer: impl FnOnce() -> Offer,
         sharers: u64,
     ) -> bool {
-        self.backlog.change(&before, &after);
-        let more = after.packets > 0;
+        self.backlog.change(&held.before, &held.after);
+        let more = held.after.packets > 0;
         if !more && self.wants_reports {
             let Offer { capacity, full, left } = offer();
             self.offers.push((bearer, Offer { capacity, full, left: left / sharers }));

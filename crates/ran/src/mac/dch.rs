@@ -179,7 +179,7 @@ impl SlotService for Dch {
         for i in 0..self.fixed.active.len() {
             let id = self.fixed.active[i];
             let most = self.of(cell.capacity(id.ue, slot, shared));
-            let pdus = self.fixed.pull(slot, (id, most), &mut content, cell, exit);
+            let pdus = self.fixed.pull(slot, id, most, &mut content, cell, exit);
             let (capacity, sent) = (self.fixed.bytes(most), self.fixed.bytes(pdus));
             used += sent;
             // A TTI that carries nothing is nothing that a limiter could judge.

@@ -143,7 +143,8 @@ impl FixedPdus {
     pub(super) fn pull<D: Probe + Egress>(
         &mut self,
         slot: Slot,
-        (id, most): (BearerId, u32),
+        id: BearerId,
+        most: u32,
         content: &mut TbContent,
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,

@@ -199,7 +199,7 @@ impl SlotService for Hsdpa {
             granted += capacity;
             let waits = self.waits(number, slot.k);
             let most = if waits && self.config.wait_wastes { 0 } else { credits };
-            let pdus = self.fixed.pull(slot, (id, most), &mut content, cell, exit);
+            let pdus = self.fixed.pull(slot, id, most, &mut content, cell, exit);
             let sent = self.fixed.bytes(pdus);
             used += sent;
             let left = self.fixed.bytes(most) - sent;

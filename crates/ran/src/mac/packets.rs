@@ -1,7 +1,7 @@
 //! Slots of whole packets (T20, E19): round robin over bearers, one packet each.
 
 use super::turns::Turns;
-use super::{Cell, MacSettings, SlotService, SlotUse};
+use super::{Cell, MacSettings, SlotService, SlotUse, Turn};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::carried::Carried;
 use crate::channel::{CapacityUnit, Channel};
@@ -127,7 +127,7 @@ impl SlotService for Packets {
                     meter.send(id.ue, size.into());
                 }
                 let offer = || Offer { capacity, full: capacity, left: budget.left(capacity) };
-                if cell.settle(id, (before, after), offer, turns.len() as u64 + 1) {
+                if cell.settle(id, &Turn { before, after }, offer, turns.len() as u64 + 1) {
                     turns.again(id);
                 }
             }

@@ -124,7 +124,7 @@ impl Rb {
         gather(
             slot,
             free,
-            (carrier, *knowledge, scheduler.wants_sdus()),
+            &Gathering { carrier, knowledge: *knowledge, lists_sdus: scheduler.wants_sdus() },
             cell,
             air.active.ues(),
             &mut ues,
@@ -161,7 +161,7 @@ impl Rb {
         let left = units.rbs() - allocation.rbs() as u16 - allocation.withheld();
         if cell.wants_reports {
             let full = |i: usize| carrier.full_slot(demand.mcs[i]);
-            offer_blocks(cell, &ues, &demand.drbs, allocation, (left, full));
+            offer_blocks(cell, &ues, &demand.drbs, allocation, left, full);
         }
         demand.ues = recycle(ues);
         air.active.retain(|ue| cell.ues[ue as usize].wants_to_send());
@@ -184,7 +184,8 @@ impl Rb {
         let Some(mut twin) = twin else { return };
         let Self { carrier, knowledge, air, demand, allocation, .. } = self;
         let mut ues = Vec::new();
-        gather(slot, free, (carrier, *knowledge, false), cell, air.active.ues(), &mut ues, demand);
+        let how = Gathering { carrier, knowledge: *knowledge, lists_sdus: false };
+        gather(slot, free, &how, cell, air.active.ues(), &mut ues, demand);
         let (k, now, units) = (slot.k, slot.now, free.units);
         let shown =
             RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
@@ -314,17 +315,26 @@ fn heard(cell: &mut Cell, slot: Slot, block: &mut Block) -> Option<Reception> {
     channel.block_error(slot.k, slot.now, block.mcs, &mut block.sinr).map(Reception::Error)
 }
 
+/// How [`gather`] lists what waits.
+struct Gathering<'a> {
+    carrier: &'a Carrier,
+    knowledge: Knowledge,
+    /// The first SDUs of each bearer too.
+    lists_sdus: bool,
+}
+
 /// Lists what waits: the UEs that the slot can carry anything to, their bearers, and the first SDUs
-/// of these where `lists_sdus`.
+/// of these where `how` says so.
 fn gather<'a>(
     slot: Slot,
     free: Free,
-    (carrier, knowledge, lists_sdus): (&'a Carrier, Knowledge, bool),
+    how: &Gathering<'a>,
     cell: &mut Cell,
     active: &[u32],
     ues: &mut Vec<UeDemand<'a>>,
     demand: &mut Demand,
 ) {
+    let Gathering { carrier, knowledge, lists_sdus } = *how;
     demand.drbs.clear();
     demand.sdus.clear();
     demand.mcs.clear();
@@ -368,7 +378,8 @@ fn offer_blocks(
     ues: &[UeDemand],
     drbs: &[DrbDemand],
     allocation: &RbAllocation,
-    (left, full): (u16, impl Fn(usize) -> u64),
+    left: u16,
+    full: impl Fn(usize) -> u64,
 ) {
     let sharers = drbs.len() as u64;
     for (i, ue) in ues.iter().enumerate() {

@@ -157,7 +157,8 @@ pub fn encode(format: Format, content: &TbContent, pdu: &Pdu, out: &mut Vec<u8>)
         }
         (Format::UmtsAm { pdu: bytes }, &PduHeader::UmtsAm { poll, sn, open, one_short }) => {
             let parts = content.parts_of(pdu);
-            umts::write_am(&mut w, bytes, (poll, sn, open, one_short), parts);
+            let ends = umts::Ends { open, one_short };
+            umts::write_am(&mut w, bytes, poll, sn, ends, parts);
         }
         (Format::UmtsAm { .. }, &PduHeader::UmtsMrw { sn, end }) => {
             umts::write_mrw(&mut w, sn, end);

@@ -23,10 +23,10 @@ mod umts;
 use super::mode::{Generation, RlcModeConfig};
 use crate::pdu::{Part, PduHeader, SduHandle, StatusPdu, TbContent};
 use alloc::boxed::Box;
-use am::{Am, LtePdus, NrSdus};
+use am::{Am, LteHeader, LtePdus, NrSdus};
 use justfull_base::{ConfigError, Instant};
 use lte_um::LteUm;
-use nr_um::NrUm;
+use nr_um::{Header, NrUm};
 use umts::UmtsAm;
 
 /// Receives the SDUs that a receiving entity reassembles.
@@ -127,21 +127,21 @@ impl RlcRx {
                     _ => false,
                 },
                 (Kind::NrUm(um), &PduHeader::NrUm { si, sn, so }) => {
-                    um.receive(now, (si, sn, so), parts, sink)
+                    um.receive(now, Header { si, sn, so }, parts, sink)
                 }
                 (Kind::LteUm(um), &PduHeader::LteUm { fi, sn }) => {
-                    um.receive(now, (fi, sn), parts, sink)
+                    um.receive(now, fi, sn, parts, sink)
                 }
                 (Kind::NrAm(am), &PduHeader::NrAm { poll, si, sn, so }) => {
-                    am.receive_nr(now, poll, (si, sn, so), parts, &mut |sdu| sink.deliver(sdu))
+                    let header = Header { si, sn, so };
+                    am.receive_nr(now, poll, header, parts, &mut |sdu| sink.deliver(sdu))
                 }
                 (Kind::LteAm(am), &PduHeader::LteAm { poll, fi, sn, segment }) => {
-                    am.receive_lte(now, poll, (fi, sn, segment), parts, &mut |sdu| {
-                        sink.deliver(sdu)
-                    })
+                    let header = LteHeader { fi, sn, segment };
+                    am.receive_lte(now, poll, header, parts, &mut |sdu| sink.deliver(sdu))
                 }
                 (Kind::UmtsAm(am), &PduHeader::UmtsAm { poll, sn, open, .. }) => {
-                    am.receive(now, (poll, sn, open), parts, sink)
+                    am.receive(now, poll, sn, open, parts, sink)
                 }
                 (Kind::UmtsAm(am), &PduHeader::UmtsMrw { sn, .. }) => am.move_window(now, sn, sink),
                 _ => false,

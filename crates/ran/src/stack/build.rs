@@ -1,5 +1,6 @@
 //! Building a stack from its settings.
 
+use super::core_network::Ue;
 use super::*;
 use crate::UeConfig;
 use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
@@ -7,7 +8,11 @@ use crate::carried::Carried;
 use crate::channel::ChannelContext;
 use crate::gate::GateConfig;
 use crate::mac::OwnChannel;
+use crate::poll::Tickers;
+use crate::upf::UeUpf;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
+use justfull_base::rng::{mix, stream_key};
 
 /// Key of the streams of chance of UE `index`.
 fn ue_key(config: &StackConfig, index: usize) -> u64 {
@@ -28,6 +33,22 @@ fn build_upfs(config: &StackConfig) -> Result<Vec<UeUpf>, ConfigError> {
         UeUpf::new(&config.upf.queue, ue.qos_flows.len(), key).map_err(|e| e.within("upf.queue"))
     };
     collect_exactly(config.ues.iter().enumerate().map(upf))
+}
+
+/// The core without UEs; packets may pass straight through its UPF.
+fn build_core(config: &StackConfig, passes: bool) -> Result<Core, ConfigError> {
+    Ok(Core {
+        flows: Vec::new(),
+        ues: Vec::with_capacity(config.ues.len()),
+        upfs: if passes { Vec::new() } else { build_upfs(config)? },
+        batch: config.upf.batch,
+        busy: Vec::new(),
+        hash_key: stream_key(config.seed, "upf.hash"),
+        aqm_idles: passes && config.upf.queue.has_aqm(),
+        paced: 0,
+        next_id: 0,
+        refused: 0,
+    })
 }
 
 /// The gate of UE `index`.
@@ -55,7 +76,7 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     let mac = config.mac.slot().ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
     let slot = mac.map_or(config.mac.slot().period, |ticker| ticker.period());
     let top_down = config.tie_order == TieOrder::TopDown;
-    Ok((Clocks::new([upf, sdap, mac], top_down, carried(config)), slot))
+    Ok((Clocks::new(Tickers { upf, sdap, mac }, top_down, carried(config)), slot))
 }
 
 /// What takes down how much a slot could carry, where that tells when one packet is through.
@@ -75,15 +96,13 @@ impl Stack {
         let (clocks, slot) = build_clocks(config)?;
         let context = channel_context(config, stream_key(seed, "channel"));
         let channel = Channel::new(&config.channel, &context).map_err(|e| e.within("channel"))?;
-        let upf_event_driven = clocks.upf.is_event_driven();
         let unpaced = !config.sdap.pacer.paces();
+        let passes = clocks.upf.is_event_driven() && unpaced;
         let context = GrantContext { unit, slot, mtu: config.mtu };
         let service = AnyService::new(&config.mac, &config.cell())?;
         let reported = (config.mac.cqi_delay() > 0).then(|| channel.clone());
         let mut stack = Self {
-            flows: Vec::new(),
-            upfs: Vec::new(),
-            ues: Vec::with_capacity(config.ues.len()),
+            core: build_core(config, passes)?,
             cell: Cell {
                 ues: Vec::with_capacity(config.ues.len()),
                 gates: Vec::with_capacity(config.ues.len()),
@@ -102,27 +121,19 @@ impl Stack {
             },
             service,
             clocks,
-            upf_batch: config.upf.batch,
             sdap_batch: config.sdap.batch,
-            upf_busy: Vec::new(),
             sdap_busy: Vec::new(),
             slot,
             last_slot: None,
             unpaced,
-            hash_key: stream_key(seed, "upf.hash"),
             assert_bound: config.assert_bound,
             clairvoyant: config.foresees().then_some(context),
-            upf_aqm_idles: upf_event_driven && unpaced && config.upf.queue.has_aqm(),
             held: 0,
-            paced: 0,
-            next_id: 0,
             delivered: 0,
+            came: 0,
+            gone: 0,
             carried: 0,
-            refused: 0,
         };
-        if !(upf_event_driven && unpaced) {
-            stack.upfs = build_upfs(config)?;
-        }
         for index in 0..config.ues.len() {
             let gate = build_gate(config, index, &context)?;
             let radio = stack.build_radio(config, index, &gate)?;
@@ -131,7 +142,7 @@ impl Stack {
             stack.cell.ues.push(radio);
             stack.rate_bearers(index);
             let ue = stack.build_ue(config, index);
-            stack.ues.push(ue);
+            stack.core.ues.push(ue);
         }
         if stack.queues().any(|queue| queue.needs().timeouts) {
             stack.clocks.expect_timeouts();
@@ -190,6 +201,7 @@ impl Stack {
         Ue {
             qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
             rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
+            away: false,
         }
     }
 
@@ -199,7 +211,7 @@ impl Stack {
         of: impl Fn(&Ue) -> &Arc<[T]>,
         items: impl ExactSizeIterator<Item = T> + Clone,
     ) -> Arc<[T]> {
-        match self.ues.last().map(of) {
+        match self.core.ues.last().map(of) {
             Some(before) if before.iter().eq(items.clone().collect::<Vec<_>>().iter()) => {
                 Arc::clone(before)
             }

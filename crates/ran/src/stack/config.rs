@@ -1,7 +1,7 @@
 //! Settings of the whole chain, and what they need of each other.
 
 use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
-use crate::config::aqms::Owner;
+use crate::config::queues::Owner;
 use crate::config::{
     CellContext, Hold, RlcConfig, SdapConfig, TieOrder, UeConfig, UpfConfig, check_report_delay,
 };
@@ -158,10 +158,10 @@ impl StackConfig {
             (Layer::Sdap, &self.sdap.queue),
             (Layer::Rlc, &self.rlc.queue),
         ];
-        let of_layers = of_layers.into_iter().map(|(layer, q)| (Owner { layer, flow: None }, q));
+        let of_layers = of_layers.into_iter().map(|(layer, q)| (Owner::of(layer), q));
         let own = self.ues.iter().enumerate().flat_map(|(ue, config)| {
             config.qos_flows.iter().enumerate().filter_map(move |(i, flow)| {
-                let owner = Owner { layer: Layer::Sdap, flow: Some((ue, i)) };
+                let owner = Owner::of_flow(ue, i);
                 Some((owner, flow.queue.as_deref()?))
             })
         });

@@ -6,7 +6,7 @@ use crate::rlc::Stalls;
 use alloc::string::String;
 use justfull_queue::ManagedQueue;
 
-/// Packets of a run so far: `entered = delivered + dropped + queued`.
+/// Packets of a run so far: `entered + came = delivered + dropped + queued + gone`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conserved {
     /// Handed to [`Stack::input`].
@@ -17,12 +17,16 @@ pub struct Conserved {
     pub dropped: u64,
     /// In a queue or on the air now.
     pub queued: u64,
+    /// Came with UEs that entered the cell ([`Stack::admit`]).
+    pub came: u64,
+    /// Left with UEs ([`Stack::release`]).
+    pub gone: u64,
 }
 
 impl Stack {
     /// All queues of UPF, SDAP and RLC.
     pub(super) fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
-        let upf = self.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
+        let upf = self.core.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
         let sdap = self.cell.gates.iter().flat_map(Gate::queues);
         upf.chain(sdap).chain(self.all_bearers().map(Bearer::queue))
     }
@@ -35,10 +39,12 @@ impl Stack {
     #[must_use]
     pub fn conserved(&self) -> Conserved {
         let mut counts = Conserved {
-            entered: self.next_id,
+            entered: self.core.next_id,
             delivered: self.delivered,
-            dropped: self.refused,
+            dropped: self.core.refused,
             queued: 0,
+            came: self.came,
+            gone: self.gone,
         };
         for queue in self.queues() {
             counts.dropped += queue.counters().dropped_total().packets;
@@ -58,7 +64,8 @@ impl Stack {
         let c = self.conserved();
         let queue = self.queues().find_map(ManagedQueue::broken_conservation);
         queue.or_else(|| {
-            (c.entered != c.delivered + c.dropped + c.queued).then(|| alloc::format!("{c:?}"))
+            (c.entered + c.came != c.delivered + c.dropped + c.queued + c.gone)
+                .then(|| alloc::format!("{c:?}"))
         })
     }
 
@@ -79,12 +86,12 @@ impl Stack {
         let limits = self.cell.gates.iter().any(Gate::limits);
         let mut idle = Vec::new();
         idle.extend((limits && self.held == 0).then_some("limiter"));
-        idle.extend((!self.unpaced && self.paced == 0).then_some("pacer"));
+        idle.extend((!self.unpaced && self.core.paced == 0).then_some("pacer"));
         let aqms = [(Layer::Upf, "upf.aqm"), (Layer::Sdap, "sdap.aqm"), (Layer::Rlc, "rlc.aqm")];
         for (layer, name) in aqms {
             let here = self.queues().filter(|queue| queue.layer() == layer);
             let signals = here.filter_map(ManagedQueue::aqm_signals).reduce(|a, b| a + b);
-            let passed = layer == Layer::Upf && self.upf_aqm_idles;
+            let passed = layer == Layer::Upf && self.core.aqm_idles;
             idle.extend((passed || signals == Some(0)).then_some(name));
         }
         idle
@@ -115,7 +122,7 @@ impl Stack {
     #[must_use]
     pub fn backlog_packets(&self) -> [u64; 3] {
         let mut sum = [0, 0, self.cell.backlog.packets];
-        for upf in self.upf_busy.iter().map(|&i| &self.upfs[i as usize]) {
+        for upf in self.core.busy.iter().map(|&i| &self.core.upfs[i as usize]) {
             sum[0] += upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
         }
         for gate in self.sdap_busy.iter().map(|&i| &self.cell.gates[i as usize]) {

@@ -15,14 +15,14 @@ impl Stack {
         ue_index: u32,
         driver: &mut D,
     ) -> u32 {
-        let Self { upfs, cell, clocks, sdap_busy, .. } = self;
+        let Self { core, cell, clocks, sdap_busy, .. } = self;
         if !self.unpaced || clocks.sdap.is_event_driven() {
             return 0;
         }
-        let (upf, gate) = (&mut upfs[ue_index as usize], &mut cell.gates[ue_index as usize]);
+        let (upf, gate) = (&mut core.upfs[ue_index as usize], &mut cell.gates[ue_index as usize]);
         let Some(i) = upf.sole() else { return 0 };
         let below = &mut gate.sdap.queues.at(i).queue;
-        let sent = upf.queues[i].queue.pour(below, now, self.upf_batch.into(), driver).packets;
+        let sent = upf.queues[i].queue.pour(below, now, core.batch.into(), driver).packets;
         if sent > 0 {
             upf.pass_turn(i);
             if !gate.listed {

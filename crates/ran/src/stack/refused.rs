@@ -20,7 +20,7 @@ impl Stack {
         reason: DropReason,
         driver: &mut D,
     ) {
-        self.number(now, &mut packet);
+        self.core.number(now, &mut packet);
         self.refuse(now, packet, reason, driver);
     }
 
@@ -33,7 +33,7 @@ impl Stack {
         reason: DropReason,
         driver: &mut D,
     ) {
-        self.refused += 1;
+        self.core.refused += 1;
         driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason });
     }
 }

@@ -18,7 +18,8 @@ impl Stack {
     pub(super) fn timeout_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let now = self.clocks.next_wake();
         while let Some((at, id)) = self.clocks.take_timeout(now) {
-            if self.queue_mut(id).take_timeout(at) {
+            // The queue of a UE that has left is not here.
+            if self.is_here(id) && self.queue_mut(id).take_timeout(at) {
                 self.run_timeout(now, id, driver);
                 self.arm_timeout(id);
             }
@@ -49,9 +50,16 @@ impl Stack {
         }
     }
 
-    fn queue_mut(&mut self, id: QueueId) -> &mut ManagedQueue {
+    fn is_here(&self, id: QueueId) -> bool {
         match id {
-            QueueId::Upf { ue, qos } => &mut self.upfs[ue as usize].queues[qos as usize].queue,
+            QueueId::Upf { .. } => true,
+            QueueId::Sdap { ue, .. } | QueueId::Rlc { ue, .. } => !self.core.ues[ue as usize].away,
+        }
+    }
+
+    pub(super) fn queue_mut(&mut self, id: QueueId) -> &mut ManagedQueue {
+        match id {
+            QueueId::Upf { ue, qos } => &mut self.core.upfs[ue as usize].queues[qos as usize].queue,
             QueueId::Sdap { ue, qos } => {
                 &mut self.cell.gates[ue as usize].sdap.queues.at(qos as usize).queue
             }

@@ -215,10 +215,10 @@ impl Cubic {
     #[inline(never)]
     fn avoid_by_count(&mut self, now: Instant, min_rtt: Duration, acked: f64) {
         let Some(count) = &mut self.count else { return };
-        let windows = (whole(self.curve.cwnd), whole(self.curve.w_max));
+        let (window, w_max) = (whole(self.curve.cwnd), whole(self.curve.w_max));
         let below = whole(acked);
         let acked = below + u64::from(acked > below.cast_signed() as f64);
-        self.curve.cwnd = count.grow(now, min_rtt, windows, acked).cast_signed() as f64;
+        self.curve.cwnd = count.grow(now, min_rtt, window, w_max, acked).cast_signed() as f64;
     }
 
     /// The remembered maximum and the threshold of a reduction, in whole segments. A timeout

@@ -38,6 +38,15 @@ pub(super) struct Reader {
     pushed: bool,
 }
 
+/// A segment that arrives in order.
+pub(super) struct InOrder {
+    pub(super) len: u64,
+    /// With PSH.
+    pub(super) push: bool,
+    /// Bytes that are in order thereby.
+    pub(super) new: u64,
+}
+
 impl Reader {
     /// A receiver whose buffer holds `space` at first: the first window is four fifths of it, in
     /// Linux 64 KiB.
@@ -66,10 +75,11 @@ impl Reader {
     pub(super) fn in_order(
         &mut self,
         now: Instant,
-        (len, push, new): (u64, bool, u64),
+        arrived: InOrder,
         beyond: u64,
         most: u64,
     ) -> bool {
+        let InOrder { len, push, new } = arrived;
         self.read_before(now);
         if len < self.full {
             self.pushed = true;

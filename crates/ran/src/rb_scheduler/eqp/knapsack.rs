@@ -392,8 +392,8 @@ fn relax(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     let units = |choice: &Choice| choice.units;
     let upon = Some(&old[new.len()..]);
     match new.len() {
-        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, upon, old, needed, (choices, units)),
-        _ => raise_lanes::<LONG_ROW>(new, upon, old, needed, (choices, units)),
+        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, upon, old, needed, choices, units),
+        _ => raise_lanes::<LONG_ROW>(new, upon, old, needed, choices, units),
     }
 }
 
@@ -403,8 +403,8 @@ fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Ch
     relax(new, beside, needed, choices);
     let units = |choice: &Choice| choice.beside_short;
     match new.len() {
-        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, None, plain, needed, (choices, units)),
-        _ => raise_lanes::<LONG_ROW>(new, None, plain, needed, (choices, units)),
+        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, None, plain, needed, choices, units),
+        _ => raise_lanes::<LONG_ROW>(new, None, plain, needed, choices, units),
     }
 }
 
@@ -416,7 +416,8 @@ fn raise_lanes<const N: usize>(
     upon: Option<&[i16]>,
     from: &[i16],
     needed: usize,
-    (choices, units): (&[Choice], impl Fn(&Choice) -> u16),
+    choices: &[Choice],
+    units: impl Fn(&Choice) -> u16,
 ) {
     let width = new.len();
     let needed = needed.next_multiple_of(N);

@@ -455,7 +455,7 @@ fn the_short_last_group_finishes_an_sdu_that_two_groups_do_not() {
 
 /// Blocks that UEs of these slices, with an SDU each of so many blocks, are given of a slot with
 /// `rbs` blocks in groups of `size`; the last that comes is how many SDUs leave whole.
-fn given(of: &[f64], ues: &[(u16, u32)], (rbs, size): (u16, u16)) -> (Vec<u16>, usize) {
+fn given(of: &[f64], ues: &[(u16, u32)], rbs: u16, size: u16) -> (Vec<u16>, usize) {
     let ues =
         (0..).zip(ues).map(|(i, &(slice, sdu))| Ue::new(i, slice, 100, vec![vec![100 * sdu]]));
     let (mut cell, mut out) = (Cell::new(rbs, size, ues.collect()), RbAllocation::default());
@@ -466,25 +466,25 @@ fn given(of: &[f64], ues: &[(u16, u32)], (rbs, size): (u16, u16)) -> (Vec<u16>, 
 #[test]
 fn of_as_many_sdus_those_in_the_fewest_units_leave_whole() {
     // The rest is for the UE whose turn it is, or for the slice that comes first.
-    assert_eq!(given(&[1.0], &[(0, 3), (0, 1)], (3, 1)), (vec![2, 1], 1));
-    assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], (3, 1)), (vec![2, 1], 1));
+    assert_eq!(given(&[1.0], &[(0, 3), (0, 1)], 3, 1), (vec![2, 1], 1));
+    assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], 3, 1), (vec![2, 1], 1));
 }
 
 #[test]
 fn the_short_group_is_for_what_could_not_be_had_without_it() {
-    assert_eq!(given(&[1.0], &[(0, 1)], (5, 2)), (vec![2], 1));
+    assert_eq!(given(&[1.0], &[(0, 1)], 5, 2), (vec![2], 1));
     // Two groups each way: for the SDU of 3 blocks, or for one of them and the SDU of 1 block.
-    assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], (5, 2)), (vec![3, 2], 2));
+    assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], 5, 2), (vec![3, 2], 2));
 }
 
 #[test]
 fn wide_slots_are_worked_on_in_several_parts() {
     // The knapsack hears of the last UE first: the best pair is found before the others come.
     let ues = [(0, 145), (0, 140), (0, 130), (0, 120)];
-    let (rbs, whole) = given(&[1.0], &ues, (250, 1));
+    let (rbs, whole) = given(&[1.0], &ues, 250, 1);
     assert_eq!((rbs, whole), (vec![0, 0, 130, 120], 2));
     let ues = [(0, 120), (0, 130), (0, 140), (0, 145)];
-    let (rbs, whole) = given(&[1.0], &ues, (250, 1));
+    let (rbs, whole) = given(&[1.0], &ues, 250, 1);
     assert_eq!((rbs, whole), (vec![120, 130, 0, 0], 2));
 }
 

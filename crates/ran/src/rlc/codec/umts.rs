@@ -34,15 +34,26 @@ const MAX_PAIR: u32 = 16;
 /// SNs of the longest BITMAP.
 const MAX_BITMAP: u32 = 128;
 
+/// How a PDU begins and ends.
+pub(super) struct Ends {
+    /// Its last part is not the end of an SDU.
+    pub(super) open: bool,
+    /// An SDU ended one byte before the end of the PDU before.
+    pub(super) one_short: bool,
+}
+
 /// Writes D/C, SN, P, HE and the length indicators of a PDU with `parts`.
 pub(super) fn write_am(
     w: &mut Writer<'_>,
     pdu: u32,
-    (poll, sn, open, one_short): (bool, u32, bool, bool),
+    poll: bool,
+    sn: u32,
+    ends: Ends,
     parts: &[Part],
 ) {
     let bytes = indicator_bytes(pdu);
     let bits = bytes * 8 - 1;
+    let Ends { open, one_short } = ends;
     let ended = parts.len() as u32 - u32::from(open);
     let data: u32 = parts.iter().map(|part| part.len).sum();
     let is_padded = !open && HEADER + bytes * (ended + 1) + data <= pdu;

@@ -166,6 +166,23 @@ pub(super) struct Am<J: Joining> {
     report: StatusPdu,
 }
 
+/// Where bytes that have come belong: `len` of them from `so` on, in unit `sn`, which ends with
+/// them if they are its `last`.
+#[derive(Clone, Copy)]
+struct Come {
+    sn: u32,
+    so: u32,
+    len: u32,
+    last: bool,
+}
+
+/// The fields of an AMD PDU of LTE.
+pub(super) struct LteHeader {
+    pub(super) fi: FramingInfo,
+    pub(super) sn: u32,
+    pub(super) segment: Option<PduSegment>,
+}
+
 impl<J: Joining> Am<J> {
     pub(super) fn new(config: &AmConfig) -> Self {
         Self {
@@ -203,17 +220,18 @@ impl<J: Joining> Am<J> {
         }
     }
 
-    /// `len` bytes from `so` on of unit `sn` arrived. True when they are accepted. TS 38.322 v17
+    /// The bytes `come` arrived. True when they are accepted. TS 38.322 v17
     /// clause 5.2.3.2.2, TS 36.322 v17 clause 5.1.3.2.2.
     #[inline]
     fn receive(
         &mut self,
         now: Instant,
-        (poll, sn, last): (bool, u32, bool),
-        (so, len): (u32, u32),
+        poll: bool,
+        come: Come,
         parts: &[Part],
         deliver: &mut impl FnMut(SduHandle),
     ) -> bool {
+        let Come { sn, so, last, .. } = come;
         if !self.sn.contains(sn) {
             return false;
         }
@@ -225,7 +243,7 @@ impl<J: Joining> Am<J> {
             self.joining.in_order(parts, deliver);
             return true;
         }
-        match self.place(now, sn, last, (so, len), parts, deliver) {
+        match self.place(now, come, parts, deliver) {
             Added::Contradiction => return false,
             Added::Duplicate => {
                 self.status_triggered |= poll;
@@ -246,12 +264,11 @@ impl<J: Joining> Am<J> {
     fn place(
         &mut self,
         now: Instant,
-        sn: u32,
-        last: bool,
-        (so, len): (u32, u32),
+        come: Come,
         parts: &[Part],
         deliver: &mut impl FnMut(SduHandle),
     ) -> Added {
+        let Come { sn, so, len, last } = come;
         let at = self.sn.distance(self.next, sn);
         if at >= self.sn.window() {
             return Added::Duplicate;
@@ -344,9 +361,11 @@ impl<J: Joining> Am<J> {
         for at in 0..self.status_span() {
             let sn = self.sn.add(self.next, at);
             match self.ring.slot(at) {
-                Slot::Missing => missing.add(&mut self.report, sn, (0, None)),
+                Slot::Missing => missing.add(&mut self.report, sn, 0, None),
                 Slot::Held(unit) => {
-                    unit.runs().gaps().for_each(|gap| missing.add(&mut self.report, sn, gap));
+                    for (start, end) in unit.runs().gaps() {
+                        missing.add(&mut self.report, sn, start, end);
+                    }
                 }
                 Slot::Done => {}
             }
@@ -371,7 +390,8 @@ impl Am<NrSdus> {
         deliver: &mut impl FnMut(SduHandle),
     ) -> bool {
         let Some(part) = part_of(header, parts) else { return false };
-        self.receive(now, (poll, header.1, part.last), (part.offset, part.len), parts, deliver)
+        let (so, len, last) = (part.offset, part.len, part.last);
+        self.receive(now, poll, Come { sn: header.sn, so, len, last }, parts, deliver)
     }
 }
 
@@ -381,13 +401,14 @@ impl Am<LtePdus> {
         &mut self,
         now: Instant,
         poll: bool,
-        (fi, sn, segment): (FramingInfo, u32, Option<PduSegment>),
+        header: LteHeader,
         parts: &[Part],
         deliver: &mut impl FnMut(SduHandle),
     ) -> bool {
+        let LteHeader { fi, sn, segment } = header;
         let Some(len) = checked_len(fi, parts) else { return false };
         let (so, last) = segment.map_or((0, true), |segment| (u32::from(segment.so), segment.last));
-        self.receive(now, (poll, sn, last), (so, len), parts, deliver)
+        self.receive(now, poll, Come { sn, so, len, last }, parts, deliver)
     }
 }
 
@@ -408,7 +429,7 @@ impl Missing {
     }
 
     /// Bytes of `sn` from `start` on are missing, up to `end` if that is known.
-    fn add(self, report: &mut StatusPdu, sn: u32, (start, end): (u32, Option<u32>)) {
+    fn add(self, report: &mut StatusPdu, sn: u32, start: u32, end: Option<u32>) {
         let so_end = end
             .map(|end| end - 1)
             .filter(|&end| end < self.max_so)

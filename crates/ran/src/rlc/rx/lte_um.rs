@@ -62,7 +62,8 @@ impl LteUm {
     pub(super) fn receive(
         &mut self,
         now: Instant,
-        (fi, sn): (FramingInfo, u32),
+        fi: FramingInfo,
+        sn: u32,
         parts: &[Part],
         sink: &mut impl SduSink,
     ) -> bool {

@@ -26,13 +26,18 @@ impl Held for Sdu {
     }
 }
 
-/// The fields of a UMD or AMD header: SI, SN and SO.
-pub(super) type Header = (SegmentInfo, u32, u16);
+/// The fields of a UMD or AMD header.
+#[derive(Clone, Copy)]
+pub(super) struct Header {
+    pub(super) si: SegmentInfo,
+    pub(super) sn: u32,
+    pub(super) so: u16,
+}
 
 /// The one part of a PDU of NR, if it agrees with the header.
 #[inline]
 pub(super) fn part_of(header: Header, parts: &[Part]) -> Option<&Part> {
-    let (si, _, so) = header;
+    let Header { si, so, .. } = header;
     let [part] = parts else { return None };
     let agrees = si.has_first() == (part.offset == 0)
         && si.has_last() == part.last
@@ -86,9 +91,9 @@ impl NrUm {
         sink: &mut impl SduSink,
     ) -> bool {
         let Some(part) = part_of(header, parts) else { return false };
-        if header.0 != SegmentInfo::Whole {
-            if !self.continues(header.1, part) {
-                return self.receive_out_of_order(now, header.1, part, sink);
+        if header.si != SegmentInfo::Whole {
+            if !self.continues(header.sn, part) {
+                return self.receive_out_of_order(now, header.sn, part, sink);
             }
             self.prefix += part.len;
             self.prefix_of = part.sdu;

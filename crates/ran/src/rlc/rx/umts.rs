@@ -98,7 +98,9 @@ impl UmtsAm {
     pub(super) fn receive(
         &mut self,
         now: Instant,
-        (poll, sn, open): (bool, u32, bool),
+        poll: bool,
+        sn: u32,
+        open: bool,
         parts: &[Part],
         sink: &mut impl SduSink,
     ) -> bool {

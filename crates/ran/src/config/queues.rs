@@ -1,4 +1,4 @@
-//! What the AQMs of a stack's queues need of the stack.
+//! What the settings of a queue need of what is around the queue.
 
 use super::{QosFlowConfig, SdapConfig};
 use alloc::format;
@@ -10,11 +10,21 @@ use justfull_queue::{Limit, QueueConfig};
 /// Where a queue's settings stand: its layer, and the UE and QoS flow that have their own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
-    pub(crate) layer: Layer,
-    pub(crate) flow: Option<(usize, usize)>,
+    layer: Layer,
+    flow: Option<(usize, usize)>,
 }
 
 impl Owner {
+    /// The queues of `layer`.
+    pub(crate) const fn of(layer: Layer) -> Self {
+        Self { layer, flow: None }
+    }
+
+    /// SDAP's queue of QoS flow `flow` of UE `ue`, which has its own settings.
+    pub(crate) const fn of_flow(ue: usize, flow: usize) -> Self {
+        Self { layer: Layer::Sdap, flow: Some((ue, flow)) }
+    }
+
     fn name(self) -> String {
         match self.flow {
             Some((ue, flow)) => format!("ue[{ue}].qos_flow[{flow}].queue"),
@@ -22,7 +32,8 @@ impl Owner {
         }
     }
 
-    /// Checks that the AQM of `queue` has what it needs; packets have up to `mtu` bytes.
+    /// Checks that the AQM of `queue` has what it needs: a limit that admits a packet of up to
+    /// `mtu` bytes, and a layer below that tells its rate.
     pub(crate) fn check(self, queue: &QueueConfig, mtu: u32) -> Result<(), ConfigError> {
         let aqm = queue.aqm.name();
         if queue.aqm.needs_room()
@@ -52,11 +63,10 @@ pub(crate) fn check_sdap(
     flows: &[QosFlowConfig],
     mtu: u32,
 ) -> Result<(), ConfigError> {
-    let owner = |flow| Owner { layer: Layer::Sdap, flow };
-    owner(None).check(&sdap.queue, mtu)?;
+    Owner::of(Layer::Sdap).check(&sdap.queue, mtu)?;
     let own = |(i, flow): (usize, &QosFlowConfig)| {
         let queue = flow.queue.as_deref();
-        queue.map_or(Ok(()), |queue| owner(Some((0, i))).check(queue, mtu))
+        queue.map_or(Ok(()), |queue| Owner::of_flow(0, i).check(queue, mtu))
     };
     flows.iter().enumerate().try_for_each(own)
 }

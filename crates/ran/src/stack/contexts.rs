@@ -1,0 +1,185 @@
+//! UEs that leave a cell and enter one, while packets wait for them.
+
+use super::*;
+use crate::bearer::{Bearer, ServiceRate};
+use alloc::boxed::Box;
+use core::fmt;
+
+/// A UE in no cell: its gate and its bearers, with the packets that wait in SDAP and RLC. What the
+/// next cell sends first is the first byte of an SDU, since RLC begins anew (TS 38.322 section
+/// 5.1.2).
+pub struct UeContext {
+    ue: u32,
+    gate: Gate,
+    bearers: Few<Bearer>,
+}
+
+/// Why a UE could not leave or enter a cell. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoamError {
+    /// The UE is not in the cell, or there is no such UE.
+    Absent,
+    /// The cell has a UE of this number.
+    Present,
+    /// The MAC has RLC at both ends (resource blocks, DCH, HSDPA), where SDUs may be in the air.
+    InTheAir,
+    /// The cell grants in another unit, or knows the UE with other QoS flows.
+    Different,
+}
+
+impl fmt::Display for RoamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Absent => "the UE is not in the cell",
+            Self::Present => "the cell has a UE of this number",
+            Self::InTheAir => "a UE leaves a cell that grants packets or bytes, no other",
+            Self::Different => "the cell has another unit of grants, or other QoS flows of the UE",
+        })
+    }
+}
+
+impl core::error::Error for RoamError {}
+
+impl UeContext {
+    /// The UE's number, the same in all cells.
+    #[must_use]
+    pub const fn ue(&self) -> u32 {
+        self.ue
+    }
+
+    /// Packets that wait.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        self.queues().map(|queue| u64::from(queue.backlog_packets())).sum()
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &justfull_queue::ManagedQueue> {
+        self.gate.queues().chain(self.bearers.iter().map(Bearer::queue))
+    }
+}
+
+impl Stack {
+    /// UE `ue` leaves the cell at `now`, after what is due then. Until it is
+    /// [admitted](Self::admit) again, arriving packets of its flows match no rule and are dropped,
+    /// and those in the UPF's queues wait there.
+    ///
+    /// # Errors
+    /// The UE is not here, or the MAC has RLC at both ends.
+    pub fn release<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue: u32,
+        driver: &mut D,
+    ) -> Result<Box<UeContext>, RoamError> {
+        self.check_kind()?;
+        let known = self.core.ues.get(ue as usize).ok_or(RoamError::Absent)?;
+        if known.away {
+            return Err(RoamError::Absent);
+        }
+        self.advance(now, true, driver);
+        self.core.let_go(ue);
+        self.sdap_busy.retain(|busy| *busy != ue);
+        let Self { cell, service, .. } = self;
+        cell.rated.retain(|(id, _)| id.ue != ue);
+        for drb in 0..cell.ues[ue as usize].bearers.len() as u8 {
+            let id = BearerId { ue, drb };
+            let view = cell.bearer(id).view();
+            cell.backlog.change(&view, &RlcView::default());
+            if view.packets > 0 {
+                service.leave(id, cell);
+            }
+            cell.bearer(id).re_establish();
+        }
+        let bearers = Few::Many(Vec::new());
+        let bearers = core::mem::replace(&mut cell.ues[ue as usize].bearers, bearers);
+        let gate = core::mem::replace(&mut cell.gates[ue as usize], Gate::vacant());
+        let mut context = Box::new(UeContext { ue, gate, bearers });
+        self.gone += context.packets();
+        self.core.refused +=
+            context.queues().map(|q| q.counters().dropped_total().packets).sum::<u64>();
+        let UeContext { gate, bearers, .. } = &mut *context;
+        gate.listed = false;
+        gate.sdap.queues.iter_mut().for_each(|queue| queue.queue.count_anew());
+        bearers.iter_mut().for_each(|bearer| bearer.queue_mut().count_anew());
+        Ok(context)
+    }
+
+    /// The UE of `context` enters the cell at `now`, after what is due then. Its flows, opened on
+    /// this stack, have their QFIs again.
+    ///
+    /// # Errors
+    /// The context comes back with the reason: the cell has no vacant place of its number, another
+    /// unit of grants, other QoS flows of the UE, or RLC at both ends.
+    pub fn admit<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        context: Box<UeContext>,
+        driver: &mut D,
+    ) -> Result<(), (RoamError, Box<UeContext>)> {
+        if let Err(error) = self.check_admission(&context) {
+            return Err((error, context));
+        }
+        self.advance(now, true, driver);
+        let waiting = context.packets();
+        let UeContext { ue, gate, bearers } = *context;
+        self.came += waiting;
+        self.core.take_in(ue);
+        let Self { cell, service, .. } = self;
+        cell.wants_reports |= gate.wants_reports();
+        cell.ues[ue as usize].bearers = bearers;
+        cell.gates[ue as usize] = gate;
+        for drb in 0..cell.ues[ue as usize].bearers.len() as u8 {
+            let id = BearerId { ue, drb };
+            let view = cell.bearer(id).view();
+            cell.backlog.change(&RlcView::default(), &view);
+            if view.packets > 0 {
+                service.join(id);
+            }
+            if cell.bearer(id).queue().needs().service_rate {
+                cell.rated.push((id, ServiceRate::default()));
+            }
+        }
+        self.arm_timeouts_of(ue);
+        if self.cell.gates[ue as usize].stays_listed() {
+            self.sdap_busy.push(ue);
+            if self.clocks.sdap.is_event_driven() {
+                self.serve_busy_sdap(now, driver);
+            } else {
+                self.clocks.arm_sdap(now, true);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_kind(&self) -> Result<(), RoamError> {
+        let plain = matches!(self.service, AnyService::Packets(_) | AnyService::Bytes(_));
+        if plain { Ok(()) } else { Err(RoamError::InTheAir) }
+    }
+
+    fn check_admission(&self, context: &UeContext) -> Result<(), RoamError> {
+        self.check_kind()?;
+        let known = self.core.ues.get(context.ue as usize).ok_or(RoamError::Absent)?;
+        if !known.away {
+            return Err(RoamError::Present);
+        }
+        let sdap = &context.gate.sdap;
+        let same = sdap.unit == self.cell.unit && sdap.queues.len() == known.qfis.len();
+        if same { Ok(()) } else { Err(RoamError::Different) }
+    }
+
+    /// Takes up the timeouts of the AQMs of `ue`, which has just come.
+    fn arm_timeouts_of(&mut self, ue: u32) {
+        let flows = (0..self.cell.gates[ue as usize].sdap.queues.len() as u32)
+            .map(|qos| QueueId::Sdap { ue, qos });
+        let bearers =
+            (0..self.cell.ues[ue as usize].bearers.len() as u8).map(|drb| QueueId::Rlc { ue, drb });
+        for id in flows.chain(bearers).collect::<Vec<_>>() {
+            let queue = self.queue_mut(id);
+            let Some(due) = queue.next_timeout() else { continue };
+            // It may be armed for the cell that it has left.
+            let _ = queue.take_timeout(due);
+            self.clocks.expect_timeouts();
+            self.arm_timeout(id);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The core network: the flows of all UEs, the rules that detect them, and the UPF's queues.
+
+use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use justfull_base::{Dscp, Instant, Packet, Qfi};
+
+/// A flow opened on the stack.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    pub(super) ue: u32,
+    pub(super) hash: u32,
+    /// Index of the QoS flow among the UE's; none when no rule matched, or while the UE is away.
+    pub(super) qos: Option<u8>,
+    /// The same, wherever the UE is.
+    detected: Option<u8>,
+    /// Its QFI, if it has one.
+    pub(super) qfi: Qfi,
+}
+
+/// The QFIs of the QoS flows of one UE, and the rules that detect them. UEs share equal ones.
+pub(super) struct Ue {
+    pub(super) qfis: Arc<[Qfi]>,
+    pub(super) rules: Arc<[PacketDetectionRule]>,
+    /// It is in no cell of this stack.
+    pub(super) away: bool,
+}
+
+/// See the module's page.
+pub(super) struct Core {
+    pub(super) flows: Vec<Flow>,
+    pub(super) ues: Vec<Ue>,
+    /// The UEs' queues in the UPF; empty when packets pass through it.
+    pub(super) upfs: Vec<UeUpf>,
+    /// Most packets per UE and opportunity.
+    pub(super) batch: u32,
+    /// UEs with packets in the UPF.
+    pub(super) busy: Vec<u32>,
+    pub(super) hash_key: u64,
+    /// The UPF's queues have an AQM, but packets pass through the UPF.
+    pub(super) aqm_idles: bool,
+    /// Opportunities at which a pacer left packets waiting.
+    pub(super) paced: u64,
+    pub(super) next_id: u64,
+    /// Packets dropped before they entered a queue: no rule matched them, the core lost them, or
+    /// the driver had no room for them.
+    pub(super) refused: u64,
+}
+
+impl Core {
+    /// The flow of `ue` with this 5-tuple and this DSCP.
+    pub(super) fn flow(&self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Flow {
+        let Ue { rules, qfis, away } = &self.ues[ue as usize];
+        let qfi = detect(rules, tuple, dscp);
+        let detected = qfi.and_then(|qfi| qfis.iter().position(|q| *q == qfi)).map(|i| i as u8);
+        let (hash, qos) = (tuple.hash(self.hash_key), detected.filter(|_| !away));
+        Flow { ue, hash, qos, detected, qfi: qfi.unwrap_or_default() }
+    }
+
+    /// `ue` has left: no packet matches its rules.
+    pub(super) fn let_go(&mut self, ue: u32) {
+        self.ues[ue as usize].away = true;
+        self.flows.iter_mut().filter(|flow| flow.ue == ue).for_each(|flow| flow.qos = None);
+    }
+
+    /// `ue` has come.
+    pub(super) fn take_in(&mut self, ue: u32) {
+        self.ues[ue as usize].away = false;
+        for flow in self.flows.iter_mut().filter(|flow| flow.ue == ue) {
+            flow.qos = flow.detected;
+        }
+    }
+
+    /// Numbers and stamps `packet`, which arrives at `now`. Returns its flow.
+    #[inline(always)]
+    pub(super) fn number(&mut self, now: Instant, packet: &mut Packet) -> Flow {
+        let flow = self.flows[packet.flow as usize];
+        packet.id = self.next_id;
+        self.next_id += 1;
+        packet.entered = now;
+        packet.enqueued = now;
+        packet.ue = flow.ue;
+        packet.flow_hash = flow.hash;
+        packet.qfi = flow.qfi;
+        flow
+    }
+}
