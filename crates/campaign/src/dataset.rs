@@ -225,7 +225,9 @@ impl Dataset {
         for text in lines.lines() {
             match ledger::line(text) {
                 Some(Line::Part(part)) if self.parts.contains_key(&part.file) => {}
-                Some(Line::Part(part)) if with_rows(&part).any(|job| self.is_done(job)) => {
+                Some(Line::Part(part))
+                    if with_rows(&part).any(|(case, seed)| self.is_done(case, seed)) =>
+                {
                     folder::put_aside(&self.path, &part.file, "double")?;
                 }
                 Some(line @ (Line::Part(_) | Line::Failed(_))) => kept.push(line),
@@ -238,7 +240,7 @@ impl Dataset {
         if kept.is_empty() { Ok(()) } else { self.keep(kept) }
     }
 
-    fn is_done(&self, (case, seed): (Id, u64)) -> bool {
+    fn is_done(&self, case: Id, seed: u64) -> bool {
         self.known.get(&case).is_some_and(|known| known.done.contains(&seed))
     }
 
@@ -259,7 +261,7 @@ impl Dataset {
         let Some((metric, flow)) = &self.target else { return };
         let values = match part.target == self.target {
             true => part.values.clone(),
-            false => part::values(&self.path, part, (metric, flow)).unwrap_or_default(),
+            false => part::values(&self.path, part, metric, flow).unwrap_or_default(),
         };
         for ((case, seed), value) in with_rows(part).zip(values) {
             self.known.entry(case).or_default().values.extend(value.map(|value| (seed, value)));
@@ -345,7 +347,15 @@ impl Dataset {
             let read = part::rows(&self.path, part, &wanted, |job, fields| {
                 let of =
                     jobs.get(job).and_then(|&(case, seed)| Some((campaign.index(case)?, seed)));
-                rows.extend(of.map(|of| (of, fields.into_iter().map(json).collect())));
+                rows.extend(of.map(|of| {
+                    (
+                        of,
+                        fields
+                            .into_iter()
+                            .map(|(name, field)| (name.into(), json(field)))
+                            .collect(),
+                    )
+                }));
             });
             read.ok_or_else(|| self.damaged_part(part))?;
         }
@@ -417,15 +427,14 @@ impl Dataset {
 }
 
 /// A field of a row as `runs.jsonl` has it.
-fn json((name, field): (&str, &Field)) -> (String, Value) {
-    let value = match field {
+fn json(field: &Field) -> Value {
+    match field {
         Field::Str(text) => text.as_str().into(),
         Field::Bool(flag) => (*flag).into(),
         Field::Long(number) => (*number).into(),
         Field::Double(number) => (*number).into(),
         _ => Value::Null,
-    };
-    (name.into(), value)
+    }
 }
 
 /// The jobs of `part` that have rows, in their order.
