@@ -15,8 +15,8 @@ pub enum Form {
     Integer(i64, u64),
     /// Any number.
     Number,
-    /// Text that matches a regular expression (ECMA 262).
-    Text(&'static str),
+    /// Text of a type of its own.
+    Text(TextForm),
     /// One of these names.
     Choice(Vec<&'static str>),
     /// Entries of one form: exactly the given number, or any number.
@@ -31,6 +31,28 @@ pub enum Form {
     OneOf(Vec<Form>),
     /// Anything.
     Any,
+}
+
+/// Text that a type reads.
+#[derive(Clone, Copy, Debug)]
+pub struct TextForm {
+    /// A regular expression (ECMA 262) that it matches; empty for any text.
+    pub pattern: &'static str,
+    /// What it is, for messages.
+    pub words: &'static str,
+    /// Whether the type reads this text.
+    pub reads: fn(&str) -> bool,
+}
+
+impl TextForm {
+    /// Any text.
+    pub const ANY: Self = Self { pattern: "", words: "text in quotes", reads: |_| true };
+
+    /// Text that matches `pattern` and that `T` reads.
+    #[must_use]
+    pub const fn of<T: core::str::FromStr>(pattern: &'static str, words: &'static str) -> Self {
+        Self { pattern, words, reads: |text| text.parse::<T>().is_ok() }
+    }
 }
 
 impl Form {

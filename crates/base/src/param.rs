@@ -2,7 +2,7 @@
 //! sentence and reason. From that [`params!`](crate::params) makes the configuration, its checks,
 //! and what `justfull explain`, the reference pages and the JSON Schema show.
 
-pub use crate::doc::Form;
+pub use crate::doc::{Form, TextForm};
 use crate::error::ConfigError;
 use crate::packet::Protocol;
 use crate::time::Duration;
@@ -77,15 +77,36 @@ plain! {
     Ratio: "ratio", Form::Number, |ratio| Some(ratio.0);
     Qfi: "QFI", Form::Integer(0, 63), |qfi| Some(f64::from(qfi.get()));
     Dscp: "DSCP", Form::Integer(0, 63), |dscp| Some(f64::from(dscp.get()));
-    Duration: "time", Form::Text(r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|min|h)\s*$"), |_| None;
-    Bytes: "size", Form::Text(Bytes::PATTERN), |_| None;
-    BitRate: "rate", Form::Text(r"^\s*[0-9]+(\.[0-9]+)?\s*(bit|kbit|Mbit|Gbit)/s\s*$"), |_| None;
-    String: "text", Form::Text(""), |_| None;
+    Duration: "time", quantity::<Self>(TIME, Self::ALLOWED), |_| None;
+    Bytes: "size", quantity::<Self>(SIZE, Self::ALLOWED), |_| None;
+    BitRate: "rate", quantity::<Self>(RATE, Self::ALLOWED), |_| None;
+    String: "text", Form::Text(TextForm::ANY), |_| None;
+}
+
+const TIME: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|min|h)\s*$";
+const SIZE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*([kMG]|[KMG]i)?B\s*$";
+const RATE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*(bit|kbit|Mbit|Gbit)/s\s*$";
+
+const fn quantity<T: core::str::FromStr>(pattern: &'static str, words: &'static str) -> Form {
+    Form::Text(TextForm::of::<T>(pattern, words))
+}
+
+impl Duration {
+    /// Allowed text, in words.
+    pub(crate) const ALLOWED: &str =
+        "a time with its unit, such as \"5ms\" (ns, us, ms, s, min, h)";
 }
 
 impl Bytes {
-    /// A regular expression that a written size matches.
-    const PATTERN: &'static str = r"^\s*[0-9]+(\.[0-9]+)?\s*([kMG]|[KMG]i)?B\s*$";
+    /// Allowed text, in words.
+    pub(crate) const ALLOWED: &str =
+        "a size with its unit, such as \"1500B\" (B, kB, MB, GB, KiB, MiB, GiB)";
+}
+
+impl BitRate {
+    /// Allowed text, in words.
+    pub(crate) const ALLOWED: &str =
+        "a rate with its unit, such as \"12Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)";
 }
 
 /// A table as a scenario file writes it on one line, with quotes around text.

@@ -25,9 +25,9 @@ impl<T: Unit> Visitor<'_> for Quantity<T> {
 }
 
 macro_rules! quantity {
-    ($type:ty, $allowed:literal) => {
+    ($type:ty) => {
         impl Unit for $type {
-            const ALLOWED: &'static str = $allowed;
+            const ALLOWED: &'static str = Self::ALLOWED;
         }
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -42,9 +42,9 @@ macro_rules! quantity {
     };
 }
 
-quantity!(Duration, "a time with its unit, such as \"5ms\" (ns, us, ms, s, min, h)");
-quantity!(Bytes, "a size with its unit, such as \"1500B\" (B, kB, MB, GB, KiB, MiB, GiB)");
-quantity!(BitRate, "a rate with its unit, such as \"12Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)");
+quantity!(Duration);
+quantity!(Bytes);
+quantity!(BitRate);
 
 impl<'de> Deserialize<'de> for Ratio {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {

@@ -60,26 +60,37 @@ impl Between {
         }
         let mut netlink = Netlink::open()?;
         netlink.up(index_of(&name("lo")?)?)?;
-        link(&mut netlink, ran, (plan.shape, plan.own), (plan.ue, Some(CONTROL)))?;
-        let towards_servers =
+        let towards_ue = Side { own: plan.own, other: plan.ue, control: Some(CONTROL) };
+        link(&mut netlink, ran, plan.shape, &towards_ue)?;
+        let own =
             [Ipv4Addr::new(10, 47, 0, 2).into(), Ipv6Addr::new(0xfd47, 0, 0, 0, 0, 0, 0, 2).into()];
-        link(&mut netlink, core, (plan.shape, towards_servers), (plan.server, None))?;
+        let towards_servers = Side { own, other: plan.server, control: None };
+        link(&mut netlink, core, plan.shape, &towards_servers)?;
         Ok(Self { namespace, tuns: Some(tuns) })
     }
 }
 
-/// Sets a link up with its `own` addresses, and routes all addresses that share the first 16 bits
-/// of `other` out of it.
+/// One side of the host between.
+struct Side<'a> {
+    own: [IpAddr; 2],
+    /// The other end's addresses: all that begin as they do are behind this side.
+    other: [IpAddr; 2],
+    /// Congestion control of its routes.
+    control: Option<&'a str>,
+}
+
+/// Sets the link of `side` up, with its routes; `shape` is its MTU and length of queue.
 fn link(
     netlink: &mut Netlink,
     name: LinkName,
-    ((mtu, queue_packets), own): ((u32, u32), [IpAddr; 2]),
-    (other, control): ([IpAddr; 2], Option<&str>),
+    shape: (u32, u32),
+    side: &Side<'_>,
 ) -> io::Result<()> {
+    let (mtu, queue_packets) = shape;
     let link = index_of(&name)?;
     netlink.shape(link, mtu, queue_packets)?;
     netlink.up(link)?;
-    for (own, other) in own.into_iter().zip(other) {
+    for (own, other) in side.own.into_iter().zip(side.other) {
         netlink.add_address(link, own)?;
         let all = match other {
             IpAddr::V4(v4) => {
@@ -91,7 +102,7 @@ fn link(
                 Prefix::new(Ipv6Addr::new(first, 0, 0, 0, 0, 0, 0, 0).into(), 16)
             }
         };
-        netlink.add_route(link, all, own, control)?;
+        netlink.add_route(link, all, own, side.control)?;
     }
-    own.into_iter().try_for_each(settle)
+    side.own.into_iter().try_for_each(settle)
 }

@@ -43,13 +43,22 @@ pub struct Chain {
     server: Namespace,
 }
 
+/// MTUs in bytes of the links of a chain.
+#[derive(Clone, Copy, Debug)]
+pub struct Mtus {
+    /// To the UE.
+    pub ran: u32,
+    /// To the server.
+    pub core: u32,
+}
+
 impl Chain {
-    /// Builds it with `ues` addresses of UEs, 1 to 200, and an MTU in bytes for each of the two
-    /// links: to the UE, and to the server.
+    /// Builds it with `ues` addresses of UEs, 1 to 200, and links of these MTUs.
     ///
     /// # Errors
     /// A missing capability, or what the kernel refuses.
-    pub fn build(ues: u8, [ran, core]: [u32; 2]) -> Result<Self, SystemError> {
+    pub fn build(ues: u8, mtus: Mtus) -> Result<Self, SystemError> {
+        let Mtus { ran, core } = mtus;
         let build = || {
             let chain = Self {
                 ue: Namespace::create()?,

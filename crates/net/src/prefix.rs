@@ -1,6 +1,6 @@
 //! Address prefixes and ranges of ports, as a configuration writes them.
 
-use justfull_base::param::{Form, Param};
+use justfull_base::param::{Form, Param, TextForm};
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -134,7 +134,7 @@ macro_rules! written {
             const UNIT: &'static str = $unit;
 
             fn form() -> Form {
-                Form::Text("")
+                Form::Text(TextForm { words: Self::ALLOWED, ..TextForm::ANY })
             }
 
             fn allowed() -> String {

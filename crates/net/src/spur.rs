@@ -61,8 +61,9 @@ impl Spur {
                 let link = spur.links[usize::from(server)];
                 netlink.add_veth(link, end.raw())?;
                 let [theirs, ours] = addresses(server);
-                attach(&mut netlink, link, (&ours, &theirs), v6, false)?;
-                end.enter(|| attach(&mut Netlink::open()?, link, (&theirs, &ours), v6, true))?;
+                attach(&mut netlink, link, Ends { own: &ours, other: &theirs }, v6, false)?;
+                let ends = Ends { own: &theirs, other: &ours };
+                end.enter(|| attach(&mut Netlink::open()?, link, ends, v6, true))?;
             }
             Ok(spur)
         };
@@ -104,12 +105,19 @@ impl Drop for Spur {
     }
 }
 
-/// Sets a link up with `own` addresses. Routes the `other` end's addresses out of it, and all
-/// others if `gateway`.
+/// The addresses of both ends of a link.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    own: &'a [IpAddr; 2],
+    other: &'a [IpAddr; 2],
+}
+
+/// Sets a link up with its own addresses and routes the other end's, and all else if `gateway`, out
+/// of it.
 fn attach(
     netlink: &mut Netlink,
     link: LinkName,
-    (own, other): (&[IpAddr; 2], &[IpAddr; 2]),
+    ends: Ends<'_>,
     v6: bool,
     gateway: bool,
 ) -> io::Result<()> {
@@ -119,7 +127,7 @@ fn attach(
     let index = index_of(&link)?;
     netlink.shape(index, MTU, QUEUE_PACKETS)?;
     netlink.up(index)?;
-    for (own, other) in own.iter().zip(other).take(1 + usize::from(v6)) {
+    for (own, other) in ends.own.iter().zip(ends.other).take(1 + usize::from(v6)) {
         netlink.add_address(index, *own)?;
         netlink.add_route(index, Prefix::host(*other), *own, None)?;
         if gateway {
@@ -130,7 +138,7 @@ fn attach(
         // A host uses this address to look for neighbours.
         let last = if gateway { 1 } else { 2 };
         netlink.add_address(index, Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, last).into())?;
-        settle(own[1])?;
+        settle(ends.own[1])?;
     }
     Ok(())
 }

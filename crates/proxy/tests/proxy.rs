@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use justfull_net::capabilities;
-use justfull_net::chain::{Chain, Place};
+use justfull_net::chain::{Chain, Mtus, Place};
 use justfull_net::clock::now;
 use justfull_proxy::{ProxyConfig, ask, check, run, take_over};
 use nix::sys::signal::{SigSet, Signal, kill};
@@ -87,7 +87,7 @@ struct World {
 
 impl World {
     fn new(settings: &str) -> Self {
-        let chain = Chain::build(8, [1_400, 1_500]).expect("three hosts");
+        let chain = Chain::build(8, Mtus { ran: 1_400, core: 1_500 }).expect("three hosts");
         let folder = tempfile::tempdir().expect("a folder");
         let proxy = start(&chain, &folder, settings);
         Self { proxy, folder, chain }
@@ -800,7 +800,7 @@ fn the_check_finds_what_a_proxy_needs_and_leaves_nothing() {
     if !can_build() {
         return;
     }
-    let chain = Chain::build(1, [1_500, 1_500]).expect("three hosts");
+    let chain = Chain::build(1, Mtus { ran: 1_500, core: 1_500 }).expect("three hosts");
     let text = "[select]\ninterfaces = [\"ran\"]\n";
     let config = ProxyConfig::parse(text).expect("valid");
     let wrong = ProxyConfig::parse(&text.replace("ran", "rann")).expect("valid");

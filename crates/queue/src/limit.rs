@@ -21,7 +21,7 @@ use justfull_base::Bytes;
 use justfull_base::bounds::free;
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::{ConfigError, ensure};
-use justfull_base::param::{Form, Param};
+use justfull_base::param::{Form, Param, TextForm};
 use justfull_base::units::UnitError;
 
 /// How much a queue may hold, including the arriving packet.
@@ -89,7 +89,10 @@ impl Param for Limit {
     const UNIT: &'static str = "packets or size";
 
     fn form() -> Form {
-        Form::Text(r"^\s*([0-9]+\s*packets?|[0-9]+(\.[0-9]+)?\s*([kMG]|[KMG]i)?B|unlimited)\s*$")
+        Form::Text(TextForm::of::<Self>(
+            r"^\s*([0-9]+\s*packets?|[0-9]+(\.[0-9]+)?\s*([kMG]|[KMG]i)?B|unlimited)\s*$",
+            ALLOWED,
+        ))
     }
 
     fn allowed() -> String {

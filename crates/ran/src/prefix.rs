@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
-use justfull_base::param::{Form, Param};
+use justfull_base::param::{Form, Param, TextForm};
 
 /// Bits before the IPv4 address in an IPv4-mapped one.
 const MAPPED_BITS: u8 = 96;
@@ -31,11 +31,13 @@ impl Prefix {
     }
 }
 
+const ALLOWED: &str = "an IPv4 or IPv6 address or prefix such as 192.0.2.0/24 or 2001:db8::/32";
+
 impl Param for Prefix {
     const UNIT: &'static str = "address or prefix";
 
     fn form() -> Form {
-        Form::Text("^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$")
+        Form::Text(TextForm::of::<Self>("^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$", ALLOWED))
     }
 
     fn written(&self) -> String {
@@ -49,11 +51,7 @@ impl FromStr for Prefix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| {
-            let examples =
-                "an IPv4 or IPv6 address or prefix such as 192.0.2.0/24 or 2001:db8::/32";
-            alloc::format!("{text:?} is not {examples}: {why}")
-        };
+        let wrong = |why: &str| alloc::format!("{text:?} is not {ALLOWED}: {why}");
         let (address, length) = match text.split_once('/') {
             Some((address, length)) => (address, Some(length)),
             None => (text, None),

@@ -1,10 +1,11 @@
 //! From a checked file to a world.
 
 use super::Job;
-use super::error::{Locator, ScenarioError};
+use super::error::ScenarioError;
 use super::file::{
     ChannelFile, ChannelSource, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile,
 };
+use super::locator::Locator;
 use super::trace_channel::{self, Run};
 use justfull_base::Duration;
 use justfull_base::packet::Protocol;

@@ -1,9 +1,10 @@
 //! Finds everything that can be wrong with a scenario before its first run.
 
-use super::error::{Locator, ScenarioError};
+use super::error::ScenarioError;
 use super::file::MOST_RUNS;
 use super::file::{self, ScenarioFile};
 use super::findings::{Findings, Full};
+use super::locator::Locator;
 use super::notes::Seen;
 use super::resolve::{Case, Resolved};
 use super::sweep::{SweepFile, SweepPath};

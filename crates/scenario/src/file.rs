@@ -2,7 +2,8 @@
 
 pub mod docs;
 
-use super::error::{Locator, ScenarioError};
+use super::error::ScenarioError;
+use super::locator::Locator;
 use super::method::Settings;
 use super::preset;
 use super::sweep::SweepFile;
@@ -546,8 +547,7 @@ impl ScenarioFile {
 
     /// Like [`ScenarioFile::of`], with an error for users.
     pub(super) fn read(tree: &toml::Table, locator: &Locator) -> Result<Self, ScenarioError> {
-        let read = Self::of;
-        read(tree.clone()).map_err(|e| locator.fault(tree, &e, &|t| read(t).map(drop)))
+        Self::of(tree.clone()).map_err(|e| locator.fault(tree, &e, &Self::params()))
     }
 }
 

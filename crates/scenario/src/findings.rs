@@ -165,7 +165,7 @@ fn replace(tree: &mut Table, keys: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Locator;
+    use crate::locator::Locator;
     use std::path::Path;
 
     /// A list counts with all that it holds: a case that carries a large one takes long to try.

@@ -1,7 +1,8 @@
 //! A grid: several settings, each with values of its own, in all combinations.
 
-use crate::error::{Locator, ScenarioError};
+use crate::error::ScenarioError;
 use crate::keys;
+use crate::locator::Locator;
 use crate::sweep::{SweepFile, SweepPath};
 use crate::tree::{Path, Setting};
 use crate::{Scenario, Settings, sweep_number};

@@ -40,7 +40,11 @@ pub fn paths() -> Vec<String> {
 /// a name of several, or free text. Times, sizes and rates are text with a unit, and not meant.
 pub(crate) fn is_text(path: &str) -> bool {
     let found = keys(path);
-    let text = |key: &Key| matches!(key.param.form, Form::Choice(_) | Form::Text(""));
+    let text = |key: &Key| match key.param.form {
+        Form::Choice(_) => true,
+        Form::Text(text) => text.pattern.is_empty(),
+        _ => false,
+    };
     !found.is_empty() && found.iter().all(text)
 }
 

@@ -1,8 +1,10 @@
 //! Methods and variants: named lists of settings.
 
-use super::error::{Locator, Origin, ScenarioError};
+use super::error::ScenarioError;
+use super::locator::{Locator, Origin};
 use super::tree::Setting;
 use crate::near;
+use justfull_base::bounds::key;
 use justfull_base::param::{Form, Param, written_table};
 use justfull_base::table;
 use serde::{Deserialize, Serialize};
@@ -143,9 +145,9 @@ impl MethodLibrary {
         own: &toml::Table,
         locator: &Locator,
     ) -> Result<Self, ScenarioError> {
-        let read = toml::Table::try_into::<File>;
-        let read_own = read(own.clone());
-        let own = read_own.map_err(|e| locator.fault(own, &e, &|t| read(t).map(drop)))?.method;
+        let refused =
+            |e| locator.fault(own, &e, &[key::<Vec<Method>>("method", "The scenario's own.")]);
+        let own = own.clone().try_into::<File>().map_err(refused)?.method;
         for (i, method) in own.iter().enumerate() {
             if own[..i].iter().any(|m| m.is(&method.name)) {
                 return Err(locator.plain(

@@ -1,7 +1,7 @@
 //! What can be said of a scenario before a run: settings that are sound and have no effect.
 
-use super::error::Locator;
 use super::file::{ScenarioFile, TcpFile};
+use super::locator::Locator;
 use super::resolve::Resolved;
 use super::unread::{self, Unread};
 use super::{Scenario, ScenarioError};

@@ -1,9 +1,10 @@
 //! A scenario under a method, a variant, a point of the sweep and switches: applies all settings in
 //! order.
 
-use super::error::{By, Locator, Origin, ScenarioError};
+use super::error::ScenarioError;
 use super::file::{self, ScenarioFile};
 use super::kinds;
+use super::locator::{By, Locator, Origin};
 use super::method::{Method, Settings};
 use super::tree::{self, Path, Setting};
 use super::{Job, Scenario};

@@ -5,7 +5,7 @@ use crate::kinds;
 use crate::method::Method;
 use justfull_base::bounds::key;
 use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::param::Form;
+use justfull_base::param::{Form, TextForm};
 use serde_json::{Map, Value, json};
 
 /// The schema. Rules between keys, and sizes against the MTU, appear only in descriptions;
@@ -111,8 +111,8 @@ fn form(form: &Form) -> Value {
             integer
         }
         Form::Number => json!({ "type": "number" }),
-        Form::Text("") => json!({ "type": "string" }),
-        Form::Text(pattern) => json!({ "type": "string", "pattern": pattern }),
+        Form::Text(TextForm { pattern: "", .. }) => json!({ "type": "string" }),
+        Form::Text(TextForm { pattern, .. }) => json!({ "type": "string", "pattern": pattern }),
         Form::Choice(names) => json!({ "enum": names }),
         Form::List(item, None) => json!({ "type": "array", "items": self::form(item) }),
         Form::List(item, Some(n)) => {

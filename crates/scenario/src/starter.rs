@@ -48,6 +48,11 @@ pub struct Starter {
     pub trace: Option<String>,
 }
 
+/// Ends a part of a file of fragments.
+const END: &str = "#--\n";
+/// What [`Traffic`] is, in its order.
+const TRAFFIC: &str = include_str!("starter/traffic.toml");
+
 impl Cell {
     /// In titles.
     fn name(self) -> &'static str {
@@ -67,243 +72,67 @@ impl Cell {
         }
     }
 
-    /// Limit of the queues.
-    fn limit(self) -> &'static str {
-        match self {
-            Self::Nr => "20MB",
-            Self::Lte => "2MB",
-            Self::Umts => "100kB",
-        }
-    }
-
-    /// The server's link, and the UE's way back.
-    fn paths(self) -> &'static str {
-        match self {
-            Self::Nr => {
-                "# Each server's link to the UPF.
-[core]
-rate = \"10Gbit/s\"
-delay = \"5ms\"
-
-# Each UE's way back: a scheduling request, and grants of 50 Mbit/s at most.
-[uplink]
-delay = \"5ms\"
-limit = \"1MB\"
-grants = { sr_period = \"5ms\", grant_delay = \"3ms\", grant = \"6250B\", period = \"1ms\" }
-"
-            }
-            Self::Lte => {
-                "# Each server's link to the UPF.
-[core]
-rate = \"1Gbit/s\"
-delay = \"10ms\"
-
-# Each UE's way back: a scheduling request, and grants of 10 Mbit/s at most.
-[uplink]
-delay = \"10ms\"
-limit = \"1MB\"
-grants = { sr_period = \"10ms\", grant_delay = \"8ms\", grant = \"1250B\", period = \"1ms\" }
-"
-            }
-            Self::Umts => {
-                "# Each server's link to the RNC.
-[core]
-delay = \"20ms\"
-
-# Each UE's way back: a dedicated channel of 64 kbit/s, 160 B in each TTI of 20 ms.
-[uplink]
-delay = \"50ms\"
-grants = { configured = true, period = \"20ms\", grant = \"160B\" }
-"
-            }
-        }
-    }
-
-    /// Channel and MAC where the cell has resource blocks or PDUs.
-    fn radio(self) -> &'static str {
-        match self {
-            Self::Nr => {
-                "# A walk, by the statistics of measured channel qualities (CQI table 2: 256QAM).
-[channel]
-kind = \"markov\"
-fit = \"pedestrian-like\"
-map = \"nr_t2\"
-n_prb = 273
-numerology = 1
-layers = 2
-
-# Slots of 500 us, seven of ten downlink; block errors of 10 % at the first transmission.
-[mac]
-kind = \"rb\"
-slot = { period = \"500us\" }
-scheduler = { kind = \"round_robin\" }
-harq = { bler = 0.1, round_trip = 8 }
-cqi_delay = 8
-
-[mac.carrier]
-kind = \"nr\"
-n_prb = 273
-mcs_table = 2
-layers = 2
-tdd = \"DDDDDDDSUU\"
-special_symbols = 6
-"
-            }
-            Self::Lte => {
-                "# A walk, by the statistics of measured channel qualities.
-[channel]
-kind = \"markov\"
-fit = \"pedestrian-like\"
-map = \"ns3_lteamc\"
-n_prb = 50
-
-# Slots of 1 ms; block errors of 10 % at the first transmission.
-[mac]
-kind = \"rb\"
-slot = { period = \"1ms\" }
-scheduler = { kind = \"round_robin\" }
-harq = { bler = 0.1 }
-
-[mac.carrier]
-kind = \"lte\"
-n_prb = 50
-"
-            }
-            Self::Umts => {
-                "# Each bearer has 12 PDUs of 42 B in a TTI of 10 ms: 384 kbit/s of payload.
-[channel]
-kind = \"constant\"
-per_slot = 4500
-
-[mac]
-kind = \"dch\"
-slot = { period = \"10ms\" }
-pdus = 12
-loss = 0.015
-burst = 2.0
-status_delay = \"90ms\"
-
-[air]
-delay = \"40ms\"
-
-[pdcp]
-umts_header = \"1B\"
-"
-            }
-        }
-    }
-
-    /// RLC.
-    fn rlc(self, resource_blocks: bool) -> String {
-        let limit = self.limit();
-        let mode = match self {
-            Self::Umts => {
-                return format!(
-                    "# Acknowledged mode of TS 25.322; the buffer keeps a packet until all of it is
-# acknowledged.
-[rlc]
-hold = \"acknowledged\"
-queue = {{ limit = \"{limit}\" }}
-mode = {{ kind = \"am\", generation = \"umts\", pdu = \"42B\", window = 768 }}
-"
-                );
-            }
-            Self::Nr => {
-                "mode = { kind = \"am\", sn_bits = 18, poll_pdu = 128, t_status_prohibit = \"10ms\" }\n"
-            }
-            Self::Lte => "mode = { kind = \"am\", generation = \"lte\", sn_bits = 10 }\n",
+    /// Its links; its channel and MAC; its layers; the mode of its RLC.
+    fn fragments(self) -> impl Iterator<Item = &'static str> {
+        let all = match self {
+            Self::Nr => include_str!("starter/nr.toml"),
+            Self::Lte => include_str!("starter/lte.toml"),
+            Self::Umts => include_str!("starter/umts.toml"),
         };
-        format!(
-            "# The queue of each bearer; methods bound what is in it.\n[rlc]\nqueue = {{ limit = \
-             \"{limit}\" }}\n{}",
-            if resource_blocks { mode } else { "" }
-        )
+        all.split(END)
+    }
+
+    /// Rate of a rendered game.
+    fn game(self) -> &'static str {
+        match self {
+            Self::Nr => "15Mbit/s",
+            Self::Lte => "5Mbit/s",
+            Self::Umts => "150kbit/s",
+        }
     }
 }
 
 impl Traffic {
+    fn fragment(self) -> &'static str {
+        TRAFFIC.split(END).nth(self as usize).unwrap_or_default()
+    }
+
+    /// What stands at `key` in its table.
+    fn value(self, key: &str) -> Option<&'static str> {
+        let mut lines = self.fragment().lines();
+        lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
+    }
+
     /// Name of its flow.
     fn flow(self) -> &'static str {
-        match self {
-            Self::Download => "bulk",
-            Self::Upload => "upload",
-            Self::Call => "call",
-            Self::Game => "game",
-            Self::Pages => "pages",
-            Self::Ping => "ping",
-        }
+        self.value("name").unwrap_or_default().trim_matches('"')
     }
 
     /// QFI and 5QI of what needs low delay: conversational voice, real-time gaming (TS 23.501
     /// Table 5.7.4-1).
     fn five_qi(self) -> Option<u8> {
-        match self {
-            Self::Call => Some(1),
-            Self::Game => Some(3),
-            Self::Download | Self::Upload | Self::Pages | Self::Ping => None,
-        }
-    }
-
-    /// What it is, and its table.
-    fn table(self, cell: Cell) -> String {
-        match self {
-            Self::Download => "# A TCP transfer that never ends.|start = \"1s\"\ntcp = {}",
-            Self::Upload => {
-                "# A TCP transfer from the UE that never ends.|start = \"1s\"\n\
-                 tcp = { direction = \"up\" }"
-            }
-            Self::Call => "# A G.711 call, judged by the E-model.|low_latency = true\nvoip = {}",
-            Self::Game => {
-                let rate = match cell {
-                    Cell::Nr => "15Mbit/s",
-                    Cell::Lte => "5Mbit/s",
-                    Cell::Umts => "150kbit/s",
-                };
-                return format!(
-                    "# Frames of a rendered game.|low_latency = true\nvideo = {{ fps = 60, rate = \
-                     \"{rate}\" }}"
-                );
-            }
-            Self::Pages => {
-                "# Pages that a user loads and reads.|page = { main = \"18kB\", embedded = \
-                 \"37kB\", objects = 70, reading = { exponential = \"5s\" } }"
-            }
-            Self::Ping => {
-                "# Echo requests, which the UE answers.|low_latency = true\n\
-                 ping = { payload = \"56B\", interval = \"200ms\" }"
-            }
-        }
-        .into()
+        self.value("five_qi")?.parse().ok()
     }
 }
 
 impl Starter {
-    /// The text of the scenario, which its `file` is told to run.
+    /// The text of the scenario, whose file is called `file`.
     #[must_use]
     pub fn text(&self, file: &str) -> String {
         let mut out = self.heading(file);
         let separate = self.cell != Cell::Umts;
-        let _ = write!(out, "\n{}\n{}", self.cell.paths(), self.radio());
-        if separate {
-            let _ = write!(
-                out,
-                "
-# Opportunities of the UPF and of SDAP; the queue of each QoS flow; who goes first.
-[upf]
-poll = {{ period = \"100us\" }}
-
-[sdap]
-poll = {{ period = \"100us\" }}
-queue = {{ limit = \"{}\" }}
-scheduler = {{ kind = \"strict_priority\" }}
-",
-                self.cell.limit()
-            );
+        for (i, fragment) in self.cell.fragments().enumerate() {
+            let fragment = match (&self.trace, i) {
+                (Some(trace), 1) => self.replayed(trace),
+                (Some(_), 3) => continue,
+                _ => fragment.into(),
+            };
+            let _ = write!(out, "{}{fragment}", if i < 3 { "\n" } else { "" });
         }
-        let _ = write!(out, "\n{}", self.cell.rlc(self.trace.is_none()));
         self.ues(separate, &mut out);
         for (i, traffic) in self.traffic.iter().enumerate() {
-            self.flow(*traffic, (i == 0, separate), &mut out);
+            let first = if i == 0 && self.ues > 1 { " # every UE has it" } else { "" };
+            self.flow(*traffic, separate, first, &mut out);
         }
         out
     }
@@ -338,28 +167,11 @@ methods = {methods:?}
         )
     }
 
-    /// Channel and MAC.
-    fn radio(&self) -> String {
-        let Some(trace) = &self.trace else { return self.cell.radio().into() };
+    /// Channel and MAC of a `trace`.
+    fn replayed(&self, trace: &str) -> String {
         let period = if self.cell == Cell::Nr { "500us" } else { "1ms" };
-        format!(
-            "# What the cell can carry, from a file (`justfull trace info FILE`); UEs share its \
-             slots by time.
-# Each seed plays another part of it: `spread` lets them begin at places that are spread over the
-# whole trace, which begins again at its end. `start = \"0s\"` plays its head under every seed.
-[channel]
-kind = \"trace\"
-file = {}
-format = \"auto\"
-at_end = \"loop\"
-start = \"spread\"
-
-[mac]
-kind = \"bytes\"
-slot = {{ period = \"{period}\" }}
-",
-            toml::Value::String(trace.clone()),
-        )
+        let file = toml::Value::String(trace.into()).to_string();
+        include_str!("starter/trace.toml").replace("PERIOD", period).replace("FILE", &file)
     }
 
     fn ues(&self, separate: bool, out: &mut String) {
@@ -378,22 +190,24 @@ slot = {{ period = \"{period}\" }}
         }
     }
 
-    fn flow(&self, kind: Traffic, (first, separate): (bool, bool), out: &mut String) {
-        let table = kind.table(self.cell);
-        let (what, settings) = table.split_once('|').unwrap_or(("", &table));
-        let _ = write!(out, "\n{what}\n[[flow]]\nname = \"{}\"\n", kind.flow());
+    /// The table of `kind`, with `first` after the number of its UEs.
+    fn flow(&self, kind: Traffic, separate: bool, first: &str, out: &mut String) {
+        let (head, settings) = kind.fragment().split_at(name_end(kind.fragment()));
+        let _ = write!(out, "\n{head}");
         if self.ues > 1 {
-            let told = if first { " # every UE has it" } else { "" };
-            let _ = writeln!(out, "ues = 0{told}");
+            let _ = writeln!(out, "ues = 0{first}");
         }
         if separate {
             let _ = writeln!(out, "qfi = {}", kind.five_qi().unwrap_or(9));
         }
-        if let Some(five_qi) = kind.five_qi() {
-            let _ = writeln!(out, "five_qi = {five_qi}");
-        }
-        let _ = writeln!(out, "{settings}");
+        out.push_str(&settings.replace("RATE", self.cell.game()));
     }
+}
+
+/// Where the line of the name ends in the `fragment` of a flow.
+fn name_end(fragment: &str) -> usize {
+    let name = fragment.find("name = ").unwrap_or_default();
+    fragment[name..].find('\n').map_or(fragment.len(), |end| name + end + 1)
 }
 
 #[cfg(test)]

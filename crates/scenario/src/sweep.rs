@@ -48,8 +48,7 @@ impl<'de> Deserialize<'de> for SweepPath {
         let wrong = |found: &dyn fmt::Display| {
             serde::de::Error::custom(format!("invalid value: {found}, expected {ALLOWED}"))
         };
-        // A list or table is not shown: whoever looks for the field at fault leaves out its parts
-        // for as long as the message stays the same.
+        // A list or a table may be long.
         let shown = |found: &Value| match found {
             Value::Array(_) => "a list".into(),
             Value::Table(_) => "a table".into(),

@@ -1,7 +1,8 @@
 //! Converts a trace file to the rows of a channel.
 
-use super::error::{Locator, ScenarioError};
+use super::error::ScenarioError;
 use super::file::{AmountFormat, McsTraceFile, TraceFile};
+use super::locator::Locator;
 use super::trace_start::TraceStart;
 use justfull_base::param::Param;
 use justfull_base::{Bytes, ConfigError, Duration};
@@ -54,7 +55,7 @@ pub(super) fn rows(
         return Err(locator.plain(field, "channel qualities", "capacities"));
     };
     let row = file.row.unwrap_or_default();
-    let first = first(file, run.seed, (amounts.len(), length(row, run.slot)), (field, locator))?;
+    let first = first(file, run.seed, amounts.len(), length(row, run.slot), field, locator)?;
     match file.at_end {
         AtEnd::Loop => amounts.rotate_left(first),
         AtEnd::Hold | AtEnd::Stop => drop(amounts.drain(..first)),
@@ -80,8 +81,10 @@ pub(super) fn length(row: RowLength, slot: Duration) -> Duration {
 fn first(
     file: &TraceFile,
     seed: u64,
-    (count, row): (usize, Duration),
-    (field, locator): (&str, &Locator),
+    count: usize,
+    row: Duration,
+    field: &str,
+    locator: &Locator,
 ) -> Result<usize, ScenarioError> {
     let refused = |allowed: &str| {
         locator.plain(&field.replace(".file", ".start"), &file.start.written(), allowed)
@@ -297,7 +300,7 @@ fn of_timeline(
         let once = Run { length: Duration::ZERO, ..run };
         let rows = in_slots(timeline.clone(), once, file.at_end).map_err(refused)?;
         let (count, row) = (rows.bytes().len(), rows.interval());
-        let begin = row.times(first(file, run.seed, (count, row), (field, locator))? as u64);
+        let begin = row.times(first(file, run.seed, count, row, field, locator)? as u64);
         let part = match file.at_end {
             AtEnd::Loop => timeline.beginning_at(begin),
             AtEnd::Hold | AtEnd::Stop => timeline.slice(begin, timeline.duration()),

@@ -252,21 +252,6 @@ pub(super) fn deeper_than(tree: &toml::Table, most: usize) -> bool {
     tree.iter().any(|(_, value)| walk(value, most.saturating_sub(1)))
 }
 
-/// Paths of the tables at or below `below`, outer before inner; the root is the empty path.
-pub(super) fn tables(tree: &toml::Table, below: &[String]) -> Vec<Vec<String>> {
-    let mut found: Vec<Vec<String>> = vec![Vec::new()];
-    for leaf in leaves(tree) {
-        found.extend((1..=leaf.len()).map(|n| leaf[..n].to_vec()));
-    }
-    found.retain(|keys| {
-        keys.starts_with(below)
-            && (keys.is_empty() || get(tree, keys).is_some_and(toml::Value::is_table))
-    });
-    found.sort();
-    found.dedup();
-    found
-}
-
 /// Number of values in `tree`: what it takes to copy or read it.
 pub(super) fn size(tree: &toml::Table) -> usize {
     fn of(value: &toml::Value) -> usize {
@@ -277,33 +262,4 @@ pub(super) fn size(tree: &toml::Table) -> usize {
         }
     }
     1 + tree.values().map(of).sum::<usize>()
-}
-
-/// Paths of all leaves of `tree`, including arrays of plain values and empty tables; elements of
-/// arrays of tables by index.
-pub(super) fn leaves(tree: &toml::Table) -> Vec<Vec<String>> {
-    fn walk(value: &toml::Value, way: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
-        match value {
-            toml::Value::Table(table) if !table.is_empty() => {
-                for (key, inner) in table {
-                    way.push(key.clone());
-                    walk(inner, way, found);
-                    way.pop();
-                }
-            }
-            toml::Value::Array(array) if array.iter().any(toml::Value::is_table) => {
-                for (i, inner) in array.iter().enumerate() {
-                    way.push(i.to_string());
-                    walk(inner, way, found);
-                    way.pop();
-                }
-            }
-            _ => found.push(way.clone()),
-        }
-    }
-    let mut found = Vec::new();
-    for (key, value) in tree {
-        walk(value, &mut vec![key.clone()], &mut found);
-    }
-    found
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use justfull_net::chain::{Chain, Place};
+use justfull_net::chain::{Chain, Mtus, Place};
 use justfull_net::clock::now;
 use serde_json::{Value, json};
 
@@ -39,7 +39,8 @@ pub(crate) struct Size {
 /// Runs `case` through a proxy of `kind`. With the arguments `own` this program is our proxy.
 pub(crate) fn run(case: &str, kind: Kind, size: Size, own: &[&str]) -> io::Result<Value> {
     let folder = tempfile::tempdir()?;
-    let chain = Chain::build(MOST_UES, [1_500, 1_500]).map_err(io::Error::other)?;
+    let chain =
+        Chain::build(MOST_UES, Mtus { ran: 1_500, core: 1_500 }).map_err(io::Error::other)?;
     let reports = folder.path().join("reports");
     File::create(&reports)?;
     // Clients, servers and the proxy share two cores, so a sender's rate does not show its demand.

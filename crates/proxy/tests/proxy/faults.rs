@@ -176,7 +176,7 @@ fn a_full_disk_loses_lines_of_the_log_and_nothing_else() {
     if !can_build() {
         return;
     }
-    let chain = Chain::build(8, [1_400, 1_500]).expect("three hosts");
+    let chain = Chain::build(8, Mtus { ran: 1_400, core: 1_500 }).expect("three hosts");
     let folder = tempfile::tempdir().expect("a folder");
     symlink("/dev/full", folder.path().join("log")).expect("a link");
     let proxy = start(&chain, &folder, "");

@@ -60,7 +60,7 @@ fn soak_two_proxies_hold_more_connections_than_the_descriptors_of_one_allow() {
     // Clients need a descriptor each; a process may always raise its own limit to the hard one.
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("it may");
-    let chain = Chain::build(8, [1_400, 1_500]).expect("three hosts");
+    let chain = Chain::build(8, Mtus { ran: 1_400, core: 1_500 }).expect("three hosts");
     let mut parts = [("10.45.0.0/30", 500), ("10.45.0.4/30", 501)]
         .map(|part| proxy_of(&chain, part, descriptors));
     let [at, _] = Chain::server();

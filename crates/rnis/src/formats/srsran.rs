@@ -95,8 +95,8 @@ pub fn srsran(
         let ues: Vec<Ue> =
             of.ue_list.into_iter().filter_map(|ue| serde_json::from_value(ue).ok()).collect();
         read.garbled += (in_list - ues.len()) as u64;
-        let all: Vec<RanReport> =
-            ues.iter().map(|ue| measured(ue, cell, (at, slots, offered))).collect();
+        let period = Period { at, slots, offered };
+        let all: Vec<RanReport> = ues.iter().map(|ue| measured(ue, cell, period)).collect();
         let sum: u64 = all.iter().map(|ran| ran.blocks).sum();
         let active_ues = all.iter().filter(|ran| ran.blocks > 0).count() as u32;
         for (ue, mut ran) in ues.iter().zip(all) {
@@ -118,8 +118,19 @@ pub fn srsran(
     Ok(read)
 }
 
-/// The measurements of one UE, as if it were alone.
-fn measured(ue: &Ue, cell: &SrsranCell, (at, slots, offered): (Instant, u32, u64)) -> RanReport {
+/// The period of a report.
+#[derive(Clone, Copy)]
+struct Period {
+    /// Its end.
+    at: Instant,
+    slots: u32,
+    /// Blocks of all slots.
+    offered: u64,
+}
+
+/// What is known of one UE, as if it were alone.
+fn measured(ue: &Ue, cell: &SrsranCell, period: Period) -> RanReport {
+    let Period { at, slots, offered } = period;
     let layers = ue.dl_ri.unwrap_or(1.0).round().clamp(1.0, 4.0) as u8;
     // A UE without transmissions has no scheme; srsRAN writes 0 then.
     let sent = ue.dl_nof_ok > 0 || ue.dl_nof_nok > 0;

@@ -13,7 +13,7 @@ use super::super::rows::At;
 use super::super::table::{self, Record, is_value, nearest, place};
 use super::super::unit::{Spelled, Unit, capitals, in_name};
 use super::super::{Repeated, TraceError};
-use super::series::{Fill, Series};
+use super::series::{Field, Fill, Series};
 use super::{Parsed, Source};
 use std::io::Read;
 
@@ -125,7 +125,7 @@ impl Table<'_> {
         let time = layout.time.map(|place| record.get(place));
         let field = record.get(layout.value);
         let value = layout.value(at, field, self.what)?;
-        self.series.push(at, time, (column, field), value)
+        self.series.push(at, time, Field { column, text: field }, value)
     }
 }
 

@@ -32,16 +32,24 @@ struct Intervals {
     cqi: Vec<u8>,
 }
 
+/// Where a row begins and ends, in ns.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u64,
+    end: u64,
+}
+
 impl Intervals {
-    /// Takes a row from `start` to `end` ns, which the file writes as `text`.
+    /// Takes a row of this `span`, whose ends the file writes as `text`.
     fn take(
         &mut self,
         at: &At<'_>,
-        (start, end): (u64, u64),
+        span: Span,
         text: (&str, &str),
         bytes: u32,
         most: usize,
     ) -> Result<(), TraceError> {
+        let Span { start, end } = span;
         if start >= end {
             let allowed = format!("an end after the start, {}", text.0);
             return Err(at.malformed("end", quote(text.1), allowed));
@@ -148,7 +156,9 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
         };
         record.ensure_fields(&at, "bytes", places.fields)?;
         let text = (record.get(places.start), record.get(places.end));
-        let span = (places.time(&at, "start", text.0)?, places.time(&at, "end", text.1)?);
+        let (start, end) = text;
+        let start = places.time(&at, "start", start)?;
+        let span = Span { start, end: places.time(&at, "end", end)? };
         let bytes = at.number("bytes", record.get(places.bytes), u64::from(u32::MAX))? as u32;
         rows.take(&at, span, text, bytes, most)?;
         if let Some(place) = places.cqi {

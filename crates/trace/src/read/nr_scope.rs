@@ -15,7 +15,7 @@ use super::super::pieces::PER_BIT;
 use super::super::rows::At;
 use super::super::table::{self, Record, nearest, place};
 use super::super::{Link, Repeated, Rnti, TraceError};
-use super::series::{Fill, Series};
+use super::series::{Field, Fill, Series};
 use super::{Parsed, Source};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -87,7 +87,7 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
         // Rows of other terminals keep the time: the log goes on.
         let counted = if rnti == Rnti::Sum || rnti == Rnti::One(own) { bits } else { 0 };
         let amount = Some(u128::from(counted) * PER_BIT);
-        series.push(&at, Some(record.get(layout.time)), (SIZE, ""), amount)
+        series.push(&at, Some(record.get(layout.time)), Field { column: SIZE, text: "" }, amount)
     })?;
     let known = named(&terminals);
     if let Rnti::One(rnti) = rnti

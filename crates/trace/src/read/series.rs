@@ -50,6 +50,13 @@ pub(super) struct Fill<'a> {
     pub(super) row: Option<Duration>,
 }
 
+/// A field of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Field<'a> {
+    pub(super) column: &'a str,
+    pub(super) text: &'a str,
+}
+
 impl Series {
     pub(super) fn new(
         clock: Option<Clock>,
@@ -99,12 +106,13 @@ impl Series {
         &mut self,
         at: &At<'_>,
         time: Option<&str>,
-        (column, field): (&str, &str),
+        field: Field<'_>,
         value: Option<u128>,
     ) -> Result<(), TraceError> {
         self.rows += 1;
+        let Field { column, text } = field;
         if value.is_none() {
-            refuse_missing(at, column, field, self.gaps)?;
+            refuse_missing(at, column, text, self.gaps)?;
             self.missing.add(at.line);
         }
         if let (Some(clock), Some(time)) = (&mut self.clock, time) {
