@@ -657,7 +657,6 @@ fn an_unknown_control_is_refused_with_the_known_ones_before_anything_is_written(
     assert!(!folder.path().join("out").exists());
 }
 
-/// F5: a pipe and a device were read for ever.
 #[test]
 #[cfg(unix)]
 fn a_scenario_that_is_no_regular_file_is_refused() {
@@ -671,7 +670,7 @@ fn a_scenario_that_is_no_regular_file_is_refused() {
     );
 }
 
-/// F8: what a file or an argument says reaches no terminal as a command.
+/// Text of a file or an argument reaches no terminal as a command.
 #[test]
 fn messages_hold_no_control_characters() {
     let clear = "\u{1b}[2J\u{7}\u{9b}2J";
@@ -693,7 +692,7 @@ fn messages_hold_no_control_characters() {
     }
 }
 
-/// F8: nor does it as data: what tables, notes and figures show is as harmless as messages.
+/// Tables, notes and figures show names from files as harmlessly as messages do.
 #[test]
 fn tables_and_reports_hold_no_control_characters() {
     let toml = "\\u001b[2J\\u0007\\u009b2J";
@@ -721,7 +720,7 @@ fn tables_and_reports_hold_no_control_characters() {
     }
 }
 
-/// U2: one run of `check` tells all that is wrong, a line for each mistake, and takes what `run`
+/// One run of `check` tells all that is wrong, a line for each mistake, and takes what `run`
 /// takes.
 #[test]
 fn check_tells_every_mistake_of_every_file() {
@@ -783,9 +782,8 @@ fn check_tells_every_mistake_of_every_file() {
     assert!(stderr.contains("many.toml: 30 mistakes, the first 20 are shown"), "{stderr}");
 }
 
-/// U1: the two settings that a user tries first.
 #[test]
-fn u1_a_parameter_of_a_method_can_be_set() {
+fn a_parameter_of_a_method_can_be_set() {
     let rows = |args: &[&str]| {
         let trial = Trial::new(SOUND).with(args);
         let done = trial.run();

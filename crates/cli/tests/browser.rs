@@ -254,7 +254,6 @@ fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
             page["width"].as_u64() <= Some(u64::from(width)),
             "{width}: the page does not scroll sideways"
         );
-        // U8: what was cut off at the edge of a box gave no hint of it.
         let cut = page["cut"].as_array().expect("a list");
         assert!(
             cut.iter().all(|one| one["hint"] == true),

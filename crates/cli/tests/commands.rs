@@ -97,7 +97,6 @@ fn refused(args: &[&str]) -> String {
     stderr
 }
 
-/// U3: 75 names and no "did you mean".
 #[test]
 fn names_that_nobody_knows_are_refused_with_at_most_three_that_come_near() {
     for (args, meant) in [
@@ -121,7 +120,6 @@ fn names_that_nobody_knows_are_refused_with_at_most_three_that_come_near() {
     }
 }
 
-/// U5: an empty folder was left.
 #[test]
 fn a_figure_that_a_paper_does_not_have_is_refused_before_a_folder_is_made() {
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -142,7 +140,7 @@ fn a_figure_that_a_paper_does_not_have_is_refused_before_a_folder_is_made() {
     assert!(!out.exists());
 }
 
-/// U5: 63 claims not run, and nothing but the table told it. Without traces no simulation is made.
+/// Without traces no simulation is made.
 #[test]
 fn claims_that_are_not_run_are_said_and_fail_under_strict_alone() {
     let run = |more: &[&str]| {
@@ -179,7 +177,6 @@ fn exit_statuses_are_in_the_help_of_every_command_that_has_more_than_one() {
     }
 }
 
-/// U6: `-j`, `-o` and others stood under "Files of single runs".
 #[test]
 fn options_of_run_stand_under_their_own_headings() {
     let help = text(&["run", "--help"]);
@@ -197,7 +194,6 @@ fn options_of_run_stand_under_their_own_headings() {
     }
 }
 
-/// U6: a name that ends in .png got SVG.
 #[test]
 fn a_plot_has_the_form_that_its_name_ends_in() {
     let folder = tempfile::tempdir().expect("a folder can be made");

@@ -114,7 +114,7 @@ fn every_command_of_the_first_live_run_works_as_written() {
         let runs =
             std::fs::read_dir(folder.path().join("results/live")).expect("live runs have results");
         let runs: Vec<PathBuf> = runs.map(|entry| entry.expect("an entry").path()).collect();
-        assert!(runs.len() >= 3, "U4: each run has a folder of its own: {runs:?}");
+        assert!(runs.len() >= 3, "each run has a folder of its own: {runs:?}");
         for name in ["result.json", "live.json", "report.html", "manifest.json"] {
             assert!(runs.iter().all(|run| run.join(name).is_file()), "{name}");
         }

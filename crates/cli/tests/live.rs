@@ -98,7 +98,7 @@ fn a_run_ends_with_its_command_and_with_its_status() {
 }
 
 #[test]
-fn u10_a_server_that_ends_early_and_a_warm_up_are_told() {
+fn a_server_that_ends_early_and_a_warm_up_are_told() {
     room("u10_a_server_that_ends_early_and_a_warm_up_are_told", |folder| {
         let words = ["--time", "100s", "--no-files", "--serve", "exit 3", "--serve", "sleep 1000"];
         let done = Run::live(folder, &[&words[..], &["--", "sleep", "0.5"]].concat()).end();
@@ -153,7 +153,7 @@ fn what_a_command_leaves_behind_ends_with_the_run() {
 const HIDES: &str = "env -i unshare --net setsid sleep 1000 & sleep 0.2";
 
 #[test]
-fn f7_a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next() {
+fn a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next() {
     let test = "f7_a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next";
     room(test, |folder| {
         let check = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &["live", "--check"]).end();
@@ -182,7 +182,7 @@ fn f7_a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next(
 }
 
 #[test]
-fn f7_twenty_runs_that_start_at_once_do_not_disturb_each_other() {
+fn twenty_runs_that_start_at_once_do_not_disturb_each_other() {
     room("f7_twenty_runs_that_start_at_once_do_not_disturb_each_other", |folder| {
         let runs = (0..20).map(|number| {
             let own = folder.join(number.to_string());
@@ -421,7 +421,7 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
 }
 
 #[test]
-fn f7_a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
+fn a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
     room("f7_a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others", |folder| {
         let disk = folder.join("disk");
         fs::create_dir(&disk).expect("a folder can be made");
@@ -474,7 +474,7 @@ fn blocks(capture: &[u8]) -> Vec<u32> {
 }
 
 #[test]
-fn f7_a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
+fn a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
     room("f7_a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else", |folder| {
         let small = folder.join("small");
         fs::create_dir(&small).expect("a folder can be made");
@@ -688,7 +688,7 @@ fn an_attached_run_ends_with_its_command_or_its_interface() {
 
         let run = Run::live(folder, &with("setsid sleep 1000 & touch started; sleep 1000"));
         wait_until("the command starts", || folder.join("started").exists());
-        // F7: a link that flaps is waited for.
+        // A link that flaps is waited for.
         let ping = |count: &str| hosts.1.sh(&format!("ping -q -c {count} -i 0.1 -w 20 10.99.0.1"));
         ping("1");
         sh("ip link set b0 down; sleep 0.4; ip link set b0 up; ip link set a0 down; sleep 0.2; \

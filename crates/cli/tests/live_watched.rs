@@ -203,7 +203,7 @@ fn end(mut child: Child) -> Option<i32> {
 }
 
 #[test]
-fn f1_clients_that_hold_on_keep_a_run_from_neither_its_end_nor_its_results() {
+fn clients_that_hold_on_keep_a_run_from_neither_its_end_nor_its_results() {
     if !can_run() {
         return;
     }
@@ -230,7 +230,7 @@ fn told(pid: u32, name: &str) -> u64 {
 }
 
 #[test]
-fn f1_idle_clients_and_an_endless_line_take_neither_memory_nor_threads() {
+fn idle_clients_and_an_endless_line_take_neither_memory_nor_threads() {
     if !can_run() {
         return;
     }

@@ -118,7 +118,7 @@ fn run_to_its_end(folder: &Path, seed: u64, first: Child) {
     said(&done, 0);
 }
 
-/// F2: of two runs into one folder one waits for the other.
+/// Of two runs into one folder one waits for the other.
 #[test]
 fn soak_pairs_of_runs_into_one_folder_leave_it_whole_and_of_one_run() {
     let desk = desk();
@@ -146,7 +146,7 @@ fn chances() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1), next).map(|state| state >> 33)
 }
 
-/// F2: whatever is killed while it writes, `check` names what is not whole, and takes nothing for
+/// Whatever is killed while it writes, `check` names what is not whole, and takes nothing for
 /// whole that is not.
 #[test]
 fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
@@ -202,7 +202,6 @@ fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
     assert_eq!((seed_of_all_files(folder), hidden(folder)), (9_999, Vec::new()));
 }
 
-/// U4: nothing is replaced without a word.
 #[test]
 fn results_of_another_scenario_are_replaced_by_force_only() {
     let desk = desk();
@@ -230,7 +229,6 @@ fn results_of_another_scenario_are_replaced_by_force_only() {
     assert_eq!(hidden(folder), Vec::<String>::new());
 }
 
-/// U4: two outputs that name one file.
 #[test]
 fn no_file_of_a_run_has_its_place_in_the_folder_of_the_results() {
     let desk = desk();
@@ -256,7 +254,7 @@ fn no_file_of_a_run_has_its_place_in_the_folder_of_the_results() {
     assert!(!folder.join("oc").exists() && hidden(folder).is_empty());
 }
 
-/// F2: a second writer gives up, and says why. The first here is this test.
+/// A second writer gives up, and says why. The first here is this test.
 #[test]
 fn soak_a_writer_waits_ten_seconds_for_another() {
     if std::env::var_os("JUSTFULL_SOAK").is_none() {
@@ -289,7 +287,7 @@ fn a_writer_that_waits_goes_on_when_the_other_ends() {
     assert_eq!(seed_of_all_files(folder), 1);
 }
 
-/// F3: root writes into a folder whose owner has planted what he could.
+/// Root writes into a folder whose owner has planted what he could.
 #[test]
 fn root_follows_no_link_in_anothers_folder() {
     let desk = desk();

@@ -247,7 +247,7 @@ fn a_fit_prints_what_a_queue_sees_of_trace_and_chain() {
 }
 
 #[test]
-fn u10_a_fit_over_cqis_says_for_which_resource_blocks() {
+fn a_fit_over_cqis_says_for_which_resource_blocks() {
     let folder = folder();
     put(folder.path(), "q.csv", "cqi\n5\n7\n9\n7\n");
     let (toml, notes) = sound(folder.path(), &["fit", "q.csv", "--over", "cqi"]);
@@ -264,7 +264,7 @@ fn u10_a_fit_over_cqis_says_for_which_resource_blocks() {
 
 #[cfg(unix)]
 #[test]
-fn f6_an_archive_that_is_a_bomb_and_a_pipe_are_refused_by_one_error() {
+fn an_archive_that_is_a_bomb_and_a_pipe_are_refused_by_one_error() {
     let folder = folder();
     let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     bomb.write_all(b"").expect("memory takes it");

@@ -267,9 +267,8 @@ mod tests {
         assert_eq!((s.min, s.max, s.n), (1.0, 5.0, 5));
     }
 
-    /// W2: two values gave an interval of twelve standard errors.
     #[test]
-    fn w2_two_values_have_no_interval_and_prove_no_order() {
+    fn two_values_have_no_interval_and_prove_no_order() {
         let s = Summary::of(&[2.0, 1.0]).expect("two values");
         assert_eq!((s.ci95, s.n, s.min, s.max), (None, 2, 1.0, 2.0));
         assert!(!s.is_below(9.0) && !s.is_above(0.0));

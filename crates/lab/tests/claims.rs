@@ -128,7 +128,7 @@ fn every_claim_names_what_there_is() {
 fn names_what_there_is(file: &ClaimsFile) {
     assert!(
         file.seeds >= 3 && file.seeds_short >= 3,
-        "W2: fewer seeds have no interval, and signs need one"
+        "fewer seeds have no interval, and signs need one"
     );
     for short in &file.scenarios_short {
         assert!(file.claim.iter().any(|c| c.scenario == *short), "{short} has no claim");

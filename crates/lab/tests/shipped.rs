@@ -22,7 +22,6 @@ fn load(name: &str, methods: Option<&[&str]>, set: &[&str]) -> Result<Scenario, 
     Scenario::parse(text, Path::new(&format!("{name}.toml")), None, overrides)
 }
 
-/// W3, W4: 1328 rows of the shipped scenarios had percentiles beyond their extremes.
 #[test]
 fn soak_no_shipped_scenario_breaks_an_invariant() {
     let long = std::env::var_os("JUSTFULL_SOAK").is_some();
@@ -50,7 +49,6 @@ fn only(scenario: &Scenario) -> RunResult {
     outcome.done().expect("it is sound")
 }
 
-/// W1: 5G-BDP came to 39.5 ms with the one, to 1.3 ms with the other.
 #[test]
 fn over_a_carrier_a_channel_in_packets_gives_the_rows_of_one_in_bytes_and_says_so() {
     for method in ["5G-BDP", "LastPoll"] {
@@ -133,7 +131,7 @@ fn a_warning_names_the_methods_that_it_is_about() {
     assert!(warnings.len() == 1 && warnings[0].starts_with("rlc.limiter.limit"), "{warnings:?}");
 }
 
-/// F8: `channel.slot` and `mac.slot.skew_ppm` are in no file. F5: names are bounded, in the words
+/// `channel.slot` and `mac.slot.skew_ppm` are in no file. Names are bounded, in the words
 /// of the file.
 #[test]
 fn an_error_of_the_world_names_a_field_that_a_file_can_have() {

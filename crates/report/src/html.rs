@@ -385,9 +385,9 @@ mod tests {
         }
     }
 
-    /// W1: a run that breaks an invariant, and a method that never acted, must be noticed.
+    /// A reader must notice a run that breaks an invariant and a method that never acted.
     #[test]
-    fn w1_broken_runs_stand_above_all_tables_and_what_never_acted_beside_its_rows() {
+    fn broken_runs_stand_above_all_tables_and_what_never_acted_beside_its_rows() {
         let mut comparison = example::comparison(2);
         comparison.broken = vec!["t20: DRQL, seed 2: goodput above the capacity".into()];
         for run in comparison.groups[0].runs.iter_mut().filter(|run| run.method == "DRQL") {

@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn u3_a_method_is_explained_by_its_settings_and_where_a_scenario_has_others() {
+    fn a_method_is_explained_by_its_settings_and_where_a_scenario_has_others() {
         let codel = explain("CoDel").expect("it is there");
         assert!(codel.starts_with("CoDel: CoDel on the RLC queue with T20's 15 ms"), "{codel}");
         assert!(
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn u3_a_title_is_printed_once() {
+    fn a_title_is_printed_once() {
         let text = explain("5G-BDP").expect("it is there");
         assert_eq!(
             text.lines().next(),
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn u3_every_kind_of_channel_is_explained_with_all_of_its_keys() {
+    fn every_kind_of_channel_is_explained_with_all_of_its_keys() {
         use justfull_scenario::ChannelFile;
         let unknown =
             toml::from_str::<ChannelFile>("kind = \"?\"").expect_err("no such kind").to_string();

@@ -247,9 +247,8 @@ mod tests {
             .expect(name)
     }
 
-    /// W6: one row stood for all flows of a method.
     #[test]
-    fn w6_each_flow_name_has_a_row_under_each_method() {
+    fn each_flow_name_has_a_row_under_each_method() {
         let grid = methods(&group());
         let flows: Vec<&str> = grid.rows.iter().map(|row| row.cells[1].as_str()).collect();
         assert_eq!(flows[..4], ["voice", "bulk", "voice", "bulk"]);
@@ -264,9 +263,8 @@ mod tests {
         assert!(grid.notes.iter().all(|note| !note.contains("pool")), "{:?}", grid.notes);
     }
 
-    /// W6: and what is pooled says how.
     #[test]
-    fn w6_a_pooled_row_says_what_it_is_and_how_it_is_made() {
+    fn a_pooled_row_says_what_it_is_and_how_it_is_made() {
         let mut runs = group();
         for run in &mut runs {
             let game = FlowResult { name: "game".into(), flows: 4, ..run.flows[0].clone() };
@@ -282,9 +280,8 @@ mod tests {
         );
     }
 
-    /// W2: an interval of two of five seeds looked like one of five.
     #[test]
-    fn w2_an_interval_has_its_n_and_says_where_seeds_lack_the_value() {
+    fn an_interval_has_its_n_and_says_where_seeds_lack_the_value() {
         let mut runs = example::comparison(5).groups.remove(0).runs;
         for run in runs.iter_mut().filter(|run| run.method == "CoDel") {
             let keep = match run.seed {
@@ -311,9 +308,8 @@ mod tests {
         );
     }
 
-    /// W2: two seeds printed intervals of twelve standard errors.
     #[test]
-    fn w2_two_seeds_are_listed_and_have_no_interval() {
+    fn two_seeds_are_listed_and_have_no_interval() {
         let grid = methods(&example::comparison(2).groups[0].runs);
         let cells = || grid.rows.iter().flat_map(|row| &row.cells);
         assert!(cells().all(|cell| !cell.contains('±')));
@@ -325,9 +321,9 @@ mod tests {
         );
     }
 
-    /// W1: a run whose limiter never held anything is that of another method.
+    /// A run whose limiter never held anything is that of another method.
     #[test]
-    fn w1_what_never_acted_stands_below_the_rows_of_its_method_in_every_medium() {
+    fn what_never_acted_stands_below_the_rows_of_its_method_in_every_medium() {
         let mut runs = group();
         runs.iter_mut()
             .filter(|run| run.method == "DRQL")
@@ -395,9 +391,8 @@ mod tests {
         }
     }
 
-    /// U7: the tables of `reproduce` were 301 columns wide.
     #[test]
-    fn u7_a_table_of_claims_fits_a_terminal_and_no_terminal() {
+    fn a_table_of_claims_fits_a_terminal_and_no_terminal() {
         for (given, width) in [(Some(72), 72), (Some(80), 80), (Some(130), 130), (None, 120)] {
             let style = Style { colour: false, width: given };
             let text = terminal(&narrow(&claims(&example::claims()), style), style);

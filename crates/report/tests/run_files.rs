@@ -161,7 +161,7 @@ fn all_three_forms_hold_the_same_records() {
         let (json_rows, json_meta) = json_rows(&json.path(&format!("{name}.jsonl")), columns);
         assert!(rows.len() > 1000 && rows == csv_rows && rows == json_rows, "{name}");
         assert!(rows[0].keys().map(String::as_str).all(|key| columns.contains(&key)));
-        // U7: whose rows they are stands beside them, so that files of several runs can be put
+        // Whose rows they are stands beside them, so that files of several runs can be put
         // together.
         let own = |row: &BTreeMap<String, String>| {
             row["method"] == csv_meta["method"]

@@ -172,9 +172,8 @@ mod tests {
         breakdown.parts.iter().map(|part| part.label.clone()).collect()
     }
 
-    /// W6: a game and a call were one row whose percentiles were the worst flow's.
     #[test]
-    fn w6_flows_have_parts_of_their_own_and_pools_only_where_there_are_several() {
+    fn flows_have_parts_of_their_own_and_pools_only_where_there_are_several() {
         let mut runs = example::comparison(2).groups.remove(0).runs;
         assert_eq!(labels(&Breakdown::of(&runs)), ["voice", "bulk"]);
         for run in &mut runs {

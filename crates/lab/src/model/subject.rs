@@ -72,9 +72,8 @@ mod tests {
         }
     }
 
-    /// W6: a live run of iperf3 beside a call that was silent showed no delay at all.
     #[test]
-    fn w6_where_the_low_latency_flows_are_silent_all_flows_are_the_subject() {
+    fn where_the_low_latency_flows_are_silent_all_flows_are_the_subject() {
         let silent = run(0, 500);
         assert_eq!(Subject::of(std::slice::from_ref(&silent)), Subject::All);
         assert_eq!(Subject::asked(&silent), Subject::LowLatency, "a claim never changes its flows");

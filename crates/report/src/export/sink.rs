@@ -299,7 +299,7 @@ mod tests {
         assert!(error.to_string().contains("directory"), "{error}");
     }
 
-    /// F2: whichever step fails, the file is the old one or the new one, and nothing is left beside
+    /// Whichever step fails, the file is the old one or the new one, and nothing is left beside
     /// it.
     #[test]
     fn whichever_step_fails_a_file_is_whole() {
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// F3: nothing is written through links at predictable names or at the place itself.
+    /// Nothing is written through links at predictable names or at the place itself.
     #[test]
     fn planted_links_are_replaced_and_not_followed() {
         let folder = tempfile::tempdir().expect("a folder can be made");

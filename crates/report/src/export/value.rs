@@ -189,7 +189,7 @@ impl Serialize for Value {
 mod tests {
     use super::*;
 
-    /// F8: a spreadsheet must not evaluate a name that somebody chose.
+    /// A spreadsheet must not evaluate a name that somebody chose.
     #[test]
     fn no_cell_is_a_formula() {
         for name in [

@@ -161,9 +161,8 @@ mod tests {
         assert!(figure.svg.contains("RLC backlog, kB") && figure.title.contains("RLC alone"));
     }
 
-    /// W7: with a carrier, resource blocks stood on an axis of packets.
     #[test]
-    fn w7_an_axis_of_packets_shows_no_resource_blocks() {
+    fn an_axis_of_packets_shows_no_resource_blocks() {
         let mut comparison = justfull_lab::model::example::comparison(1);
         let group = &mut comparison.groups[0];
         group.runs.iter_mut().for_each(|run| run.cell.unit = "resource_blocks".into());
@@ -177,9 +176,8 @@ mod tests {
         assert!(figure.caption.contains("in resource blocks"), "{}", figure.caption);
     }
 
-    /// W7: a live run of 5.5 s had an axis up to the scenario's 30 s.
     #[test]
-    fn w7_the_time_axis_ends_with_the_run() {
+    fn the_time_axis_ends_with_the_run() {
         let mut run = justfull_lab::model::example::comparison(1).groups.remove(0).runs.remove(0);
         run.duration_s = 5.5;
         let track = track(&run).expect("a series");

@@ -224,9 +224,8 @@ mod tests {
         assert!(figure.svg.contains("bound, 6."));
     }
 
-    /// W2: two seeds had bars of twelve standard errors.
     #[test]
-    fn w2_fewer_than_three_seeds_are_drawn_without_bars_and_said_to_have_none() {
+    fn fewer_than_three_seeds_are_drawn_without_bars_and_said_to_have_none() {
         for (seeds, words) in [(1, "n = 1 seed; fewer"), (2, "n = 2 seeds; fewer")] {
             let comparison = example::comparison(seeds);
             let families = comparison.families();
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn w2_points_with_unequal_numbers_of_seeds_say_so() {
+    fn points_with_unequal_numbers_of_seeds_say_so() {
         let mut comparison = example::comparison(4);
         for flow in &mut comparison.groups[0].runs[0].flows {
             flow.delay.count = 0;

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn u10_a_run_that_is_too_short_says_so_and_misses_nothing() {
+    fn a_run_that_is_too_short_says_so_and_misses_nothing() {
         let one = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90);
         let other = run(1.0, &[(5.0, 0.5), (6.0, 1.0)], 0.50);
         let verdicts = |parity: &Parity| -> Vec<String> {
@@ -111,9 +111,8 @@ mod tests {
         assert_eq!(verdicts(&few), ["MISSED", "MISSED", "too short"], "few delays in a long run");
     }
 
-    /// W7: "apart 0.330" was taken for a time.
     #[test]
-    fn w7_the_table_says_how_each_figure_is_held_against_the_other() {
+    fn the_table_says_how_each_figure_is_held_against_the_other() {
         let (one, other) =
             (run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90), run(2.2, &[(1.0, 0.3), (2.0, 1.0)], 0.92));
         let grid = parity(&Parity::of(&one, &[&other], LONG));

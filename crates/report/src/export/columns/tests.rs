@@ -74,9 +74,9 @@ fn what_never_acted_is_joined_by_semicolons_and_absent_where_all_acted() {
     assert_eq!(value(&run), Value::Text("limiter;pacer".into()));
 }
 
-/// W4: a percentile read from a histogram can lie below the exact least value.
+/// A percentile read from a histogram can lie below the exact least value.
 #[test]
-fn w4_no_packet_delay_variation_is_negative() {
+fn no_packet_delay_variation_is_negative() {
     let comparison = justfull_lab::model::example::comparison(1);
     let group = &comparison.groups[0];
     let mut flow = group.runs[0].flows[0].clone();

@@ -114,7 +114,7 @@ fn nothing_is_made_for_results_that_do_not_come() {
     fill(&mut folder, 1).expect("there is room");
     assert!(out.parent().expect("it is in a folder").is_dir());
     drop(folder);
-    assert_eq!(place.names(), Vec::<String>::new(), "U5: no empty folder is left");
+    assert_eq!(place.names(), Vec::<String>::new(), "no empty folder is left");
 }
 
 /// What stands at the place before a run.
@@ -192,7 +192,7 @@ fn walk(before: Before, fault: fn(usize) -> Fault, no_exchange: bool) -> usize {
     unreachable!("a run has an end")
 }
 
-/// F2: every step fails once; the process is killed before every step; with and without the
+/// Every step fails once; the process is killed before every step; with and without the
 /// exchange of names.
 #[test]
 fn whichever_step_fails_the_old_results_are_whole_or_the_new_ones() {
@@ -239,7 +239,7 @@ fn short_writes_make_the_same_files() {
     assert_eq!(place.seed(), Some(7));
 }
 
-/// F2: of two writers one waits, and gives up when the other does not end.
+/// Of two writers one waits, and gives up when the other does not end.
 #[test]
 fn a_second_writer_is_kept_out_until_the_first_has_ended() {
     let place = Place::new();
@@ -340,8 +340,8 @@ fn results_of_live_runs_are_never_replaced() {
     );
 }
 
-/// F3: whoever owns the folder above may plant what he likes.
-/// F7: whichever step fails, what the disk took of a live run is kept and the rest named; only what
+/// Whoever owns the folder above may plant what he likes.
+/// Whichever step fails, what the disk took of a live run is kept and the rest named; only what
 /// fails before the run or at the manifest leaves nothing.
 #[test]
 fn a_live_run_keeps_the_files_that_the_disk_takes() {

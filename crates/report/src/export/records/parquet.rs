@@ -291,7 +291,6 @@ mod tests {
             assert_eq!(row.get_string(2).expect("a name"), &facts.classes[(id % 2) as usize]);
             assert_eq!(number(9), record(id).left_upf.get(), "packet {id}");
             assert!(row.get_long(11).is_err(), "not delivered");
-            // U7: method, seed and point were in the metadata alone.
             assert_eq!(row.get_string(21).expect("a method"), &facts.provenance.method);
             assert_eq!(number(22), Some(facts.provenance.seed));
             assert!(row.get_string(23).is_err(), "nothing is swept");
@@ -300,9 +299,8 @@ mod tests {
         assert_eq!(found, rows);
     }
 
-    /// U7: the point of a sweep was in the metadata alone.
     #[test]
-    fn u7_the_point_of_a_sweep_stands_in_every_row_of_every_form() {
+    fn the_point_of_a_sweep_stands_in_every_row_of_every_form() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let mut facts = facts();
         facts.provenance.point = "interval_ms = 20".into();
