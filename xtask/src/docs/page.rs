@@ -1,5 +1,5 @@
-//! Pages whose tables and figures come from runs of `justfull`. People write the text of a page; the
-//! part between `<!-- made: NAME -->` and `<!-- end -->` is made here.
+//! Pages with tables and figures from runs of `justfull`. People write the text of a page; the part
+//! between `<!-- made: NAME -->` and `<!-- end -->` is made here.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -30,7 +30,7 @@ struct Maker<'a> {
 /// What of which cases is to be run.
 type Cases = BTreeMap<Case, Wanted>;
 
-/// Runs the claims of `file` by `means` and judges them; the comparison holds the runs of every case
+/// Runs the claims of `file` by `means` and judges them; the comparison holds the runs of each case
 /// without a switch.
 ///
 /// # Errors
