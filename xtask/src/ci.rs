@@ -194,8 +194,8 @@ fn generated_docs(root: &Path) -> Outcome {
         .iter()
         .try_for_each(|set| docs::run_with(root, set, docs::Mode::Check, &program))?;
     docs::run_verdicts(root, docs::Mode::Check)?;
-    docs::readme_with(root, docs::Mode::Check, &program)?;
-    docs::rapid_with(root, docs::Mode::Check, &program)
+    docs::check(root, "readme", &program)?;
+    docs::check(root, "rapid", &program)
 }
 
 fn python_package(root: &Path) -> Outcome {

@@ -6,6 +6,7 @@
 //! of the README, and `cargo xtask docs which-method` those of `docs/which-method.md`; `cargo xtask
 //! docs verdicts` makes what pages say of the verdicts on claims, from their tables.
 
+mod page;
 mod rapid;
 mod readme;
 mod slow_bearers;
@@ -18,6 +19,7 @@ use std::process::Command;
 use std::{fs, io};
 
 use crate::{Failure, Outcome, process};
+use page::Maker;
 
 /// A folder of pages and the command of `justfull` that makes it.
 pub(crate) struct Set {
@@ -45,47 +47,54 @@ pub(crate) fn run(root: &Path, set: &Set, mode: Mode) -> Outcome {
     run_with(root, set, mode, &process::built(&mut build, "justfull")?)
 }
 
-/// Makes the tables and figures of `docs/rapid.md` with the build of the tests.
-pub(crate) fn run_rapid(root: &Path, mode: Mode) -> Outcome {
-    let mut build = process::cargo(root);
-    build.args(["build", "-q", "-p", "justfull"]);
-    rapid_with(root, mode, &process::built(&mut build, "justfull")?)
+/// The tables and figures that runs make, and the page that has them.
+struct FromRuns {
+    name: &'static str,
+    /// They take minutes.
+    release: bool,
+    make: fn(&Maker<'_>) -> Outcome,
 }
 
-/// Makes the table and the figure of `docs/guide/slow-bearers.md` with the build of the tests.
-pub(crate) fn run_slow_bearers(root: &Path, mode: Mode) -> Outcome {
-    let mut build = process::cargo(root);
-    build.args(["build", "-q", "-p", "justfull"]);
-    slow_bearers::run_with(root, mode, &process::built(&mut build, "justfull")?)
+const FROM_RUNS: [FromRuns; 4] = [
+    FromRuns { name: "rapid", release: false, make: rapid::make },
+    FromRuns { name: "readme", release: false, make: readme::make },
+    FromRuns { name: "slow-bearers", release: false, make: slow_bearers::make },
+    FromRuns { name: "which-method", release: true, make: which_method::make },
+];
+
+/// `cargo xtask docs` with `arguments`; none if it has no such page.
+pub(crate) fn command(root: &Path, arguments: &[&str]) -> Option<Outcome> {
+    let (names, mode) = match arguments {
+        [names @ .., "--check"] => (names, Mode::Check),
+        names => (names, Mode::Write),
+    };
+    match names {
+        [] => Some(run(root, &REFERENCE, mode)),
+        ["validation"] => Some(run(root, &VALIDATION, mode)),
+        ["verdicts"] => Some(run_verdicts(root, mode)),
+        [name] => FROM_RUNS.iter().find(|page| page.name == *name).map(|page| {
+            let mut build = process::cargo(root);
+            build.args(["build", "-q", "-p", "justfull"]);
+            if page.release {
+                build.args(["--release", "--no-default-features"]);
+            }
+            let justfull = process::built(&mut build, "justfull")?;
+            (page.make)(&Maker { root, mode, justfull: &justfull })
+        }),
+        _ => None,
+    }
 }
 
-/// Makes the table and the figure of the README with the build of the tests.
-pub(crate) fn run_readme(root: &Path, mode: Mode) -> Outcome {
-    let mut build = process::cargo(root);
-    build.args(["build", "-q", "-p", "justfull"]);
-    readme_with(root, mode, &process::built(&mut build, "justfull")?)
-}
-
-/// Makes the tables of `docs/which-method.md` with the release build: they take minutes.
-pub(crate) fn run_which_method(root: &Path, mode: Mode) -> Outcome {
-    let mut build = process::cargo(root);
-    build.args(["build", "-q", "--release", "-p", "justfull", "--no-default-features"]);
-    which_method::run_with(root, mode, &process::built(&mut build, "justfull")?)
+/// Compares the tables and figures called `name` with what the `justfull` that is given makes.
+pub(crate) fn check(root: &Path, name: &str, justfull: &Path) -> Outcome {
+    let page = FROM_RUNS.iter().find(|page| page.name == name);
+    let page = page.ok_or_else(|| Failure::Environment(format!("no page is called {name}")))?;
+    (page.make)(&Maker { root, mode: Mode::Check, justfull })
 }
 
 /// Makes what pages say of the verdicts on claims, from the committed tables.
 pub(crate) fn run_verdicts(root: &Path, mode: Mode) -> Outcome {
     verdicts::run_with(root, mode)
-}
-
-/// The same with the `justfull` that is given.
-pub(crate) fn readme_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
-    readme::run_with(root, mode, justfull)
-}
-
-/// Makes the tables of `docs/rapid.md` with the `justfull` that is given.
-pub(crate) fn rapid_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
-    rapid::run_with(root, mode, justfull)
 }
 
 /// Makes the pages of `set` with the `justfull` that is given.

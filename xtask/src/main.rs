@@ -94,6 +94,10 @@ fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
+fn unknown(args: &[&str]) -> Outcome {
+    Err(Failure::Environment(format!("unknown command `{}`\n\n{USAGE}", args.join(" "))))
+}
+
 fn dispatch(args: &[&str]) -> Outcome {
     match args {
         ["ci"] => ci::run(&root(), ci::Part::All),
@@ -114,22 +118,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["mutate", rest @ ..] => mutate::run(&root(), &mutate::parse(rest)?),
         ["soak"] => soak::run(&root(), None),
         ["soak", part] => soak::run(&root(), Some(part)),
-        ["docs"] => docs::run(&root(), &docs::REFERENCE, docs::Mode::Write),
-        ["docs", "--check"] => docs::run(&root(), &docs::REFERENCE, docs::Mode::Check),
-        ["docs", "validation"] => docs::run(&root(), &docs::VALIDATION, docs::Mode::Write),
-        ["docs", "validation", "--check"] => {
-            docs::run(&root(), &docs::VALIDATION, docs::Mode::Check)
-        }
-        ["docs", "slow-bearers"] => docs::run_slow_bearers(&root(), docs::Mode::Write),
-        ["docs", "slow-bearers", "--check"] => docs::run_slow_bearers(&root(), docs::Mode::Check),
-        ["docs", "readme"] => docs::run_readme(&root(), docs::Mode::Write),
-        ["docs", "readme", "--check"] => docs::run_readme(&root(), docs::Mode::Check),
-        ["docs", "which-method"] => docs::run_which_method(&root(), docs::Mode::Write),
-        ["docs", "which-method", "--check"] => docs::run_which_method(&root(), docs::Mode::Check),
-        ["docs", "verdicts"] => docs::run_verdicts(&root(), docs::Mode::Write),
-        ["docs", "verdicts", "--check"] => docs::run_verdicts(&root(), docs::Mode::Check),
-        ["docs", "rapid"] => docs::run_rapid(&root(), docs::Mode::Write),
-        ["docs", "rapid", "--check"] => docs::run_rapid(&root(), docs::Mode::Check),
+        ["docs", rest @ ..] => docs::command(&root(), rest).unwrap_or_else(|| unknown(args)),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),
         ["golden", "--bless"] => golden::run(&root(), golden::Mode::Bless),
         ["bench"] => bench::run(&root(), Profile::Release, false),
@@ -157,7 +146,7 @@ fn dispatch(args: &[&str]) -> Outcome {
             Ok(())
         }
         [] => Err(Failure::Environment(format!("a command is needed\n\n{USAGE}"))),
-        _ => Err(Failure::Environment(format!("unknown command `{}`\n\n{USAGE}", args.join(" ")))),
+        _ => unknown(args),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Failure, Outcome, docs, fuzz, mutate, package, process, site};
+use crate::{Failure, Outcome, fuzz, mutate, package, process, site};
 
 /// Seconds for which each fuzz target runs.
 const FUZZ_SECONDS: &str = "300";
@@ -23,7 +23,7 @@ const PARTS: [Part; 10] = [
     Part { name: "site", run: site::run },
     Part { name: "packages", run: |root| package::run(root, &package::parse(&[])?) },
     Part { name: "python", run: |root| own(root, &["python"]) },
-    Part { name: "slow bearers", run: |root| docs::run_slow_bearers(root, docs::Mode::Check) },
+    Part { name: "slow bearers", run: |root| own(root, &["docs", "slow-bearers", "--check"]) },
     Part { name: "the proxy beside others", run: |root| own(root, &["bench", "proxy", "--ci"]) },
     Part { name: "mutated inputs", run: |root| mutate::run(root, &mutate::Plan::default()) },
     Part { name: "fresh worlds", run: |root| own(root, &["swarm", "--for", SWARM]) },

@@ -142,7 +142,7 @@ impl CampaignFile {
         }
         let Some(target) = &self.target else { return Ok(()) };
         if let Err(why) = read::column_of(&target.metric) {
-            return wrong("target.metric", &target.metric, &why);
+            return wrong("target.metric", &target.metric, &why.to_string());
         }
         if target.share().is_none() {
             return wrong("target.within", &target.within, "above 0% to 100%");

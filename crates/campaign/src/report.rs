@@ -4,10 +4,10 @@ use crate::dataset::{Dataset, Tally};
 use crate::failure::Failure;
 use crate::plan::Campaign;
 use crate::{SOURCE, VERSION};
-use justfull_report::Study;
 use justfull_report::difference::USUAL;
 use justfull_report::export::{Column, Runs, Sink};
 use justfull_report::read::{self, Folder};
+use justfull_report::{ReportError, Study};
 use justfull_scenario::Scenario;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub fn columns(
     campaign: &Campaign,
     names: &[String],
-) -> Result<Vec<&'static Column<Runs>>, String> {
+) -> Result<Vec<&'static Column<Runs>>, ReportError> {
     let target = campaign.target.iter().map(|target| &*target.metric);
     let names: Vec<&str> = match names {
         [] => target.chain(USUAL).collect(),
@@ -68,7 +68,7 @@ pub fn write(
         against,
     };
     let page = study.html(folder).map_err(|why| {
-        Failure::wrong(&campaign.file, "against", against.unwrap_or_default(), &why)
+        Failure::wrong(&campaign.file, "against", against.unwrap_or_default(), &why.to_string())
     })?;
     let file = dataset.path().join("report.html");
     let mut sink = Sink::create(&file)?;

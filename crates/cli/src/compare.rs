@@ -63,7 +63,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
     let folders = folders::read(&args.folders, &columns, &args.methods, &args.flows)?;
     let names: Vec<String> = folders.iter().map(|folder| folder.name.clone()).collect();
-    let found = difference::differences(&folders, &columns).map_err(Failure::Usage)?;
+    let found = difference::differences(&folders, &columns).map_err(|e| Failure::usage(&e))?;
     let scenarios: Vec<&str> = folders.iter().map(|folder| &*folder.scenario_toml).collect();
     let settings = difference::settings(&scenarios);
     let broken: Vec<String> =

@@ -1,7 +1,7 @@
 //! Completion of the command line in a shell: what may stand for an argument.
 //!
-//! The script that a shell reads asks the program itself, so that it offers what this program knows:
-//! scenarios, methods, settings, papers and names that `explain` knows.
+//! The script that a shell reads asks the program itself, so that it offers the scenarios, methods,
+//! settings, papers and names for `explain` that this program knows.
 
 use clap::Command;
 use clap_complete::CompleteEnv;

@@ -1,8 +1,8 @@
 //! The forms of a picture, and where it goes.
 
 use crate::failure::Failure;
-use justfull_report::export;
 use justfull_report::figure::{self, Figure};
+use justfull_report::{ReportError, export};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -37,10 +37,11 @@ impl Form {
 
     /// Writes `figure` to `out`, `-` for standard output.
     pub(crate) fn write(self, figure: Figure, out: &Path) -> Result<(), Failure> {
+        let failed = |why: ReportError| Failure::Failed(why.to_string());
         let bytes = match self {
             Self::Svg => figure.standalone().into_bytes(),
-            Self::Png => figure::png(&figure.svg).map_err(Failure::Failed)?,
-            Self::Pdf => figure::pdf(&figure.svg).map_err(Failure::Failed)?,
+            Self::Png => figure::png(&figure.svg).map_err(failed)?,
+            Self::Pdf => figure::pdf(&figure.svg).map_err(failed)?,
         };
         put(out, &mut |file| file.write_all(&bytes))
     }

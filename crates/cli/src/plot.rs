@@ -86,6 +86,6 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
             folder.choose(x).map_err(|why| Failure::Usage(format!("--x: {why}")))?;
         }
     }
-    let figure = chosen(&folders, kind, &args.y).map_err(Failure::Usage)?;
+    let figure = chosen(&folders, kind, &args.y).map_err(|e| Failure::usage(&e))?;
     form.write(figure, &args.out)
 }

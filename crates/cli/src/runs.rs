@@ -74,8 +74,7 @@ impl RunRequest<'_> {
             show(&whole, self.output.wide)?;
         }
         say(&speed);
-        // An interruption before the first run was done leaves no results, and the earlier ones where
-        // they are.
+        // An interruption before the first run is done leaves the earlier results where they are.
         let none =
             !whole.missing.is_empty() && whole.groups.iter().all(|group| group.runs.is_empty());
         let out = out.filter(|_| !none);

@@ -1,5 +1,5 @@
-//! Names that do not exist, with those that are near, and options that do not exist but are settings
-//! of scenarios.
+//! Names that do not exist, with those that are near, and unknown options that are settings of
+//! scenarios.
 
 use crate::failure::Failure;
 use clap::builder::StyledStr;

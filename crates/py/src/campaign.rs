@@ -254,7 +254,10 @@ impl Campaign {
     ) -> PyResult<PathBuf> {
         let columns = report::columns(&self.campaign, &columns).map_err(|why| {
             let found = columns.join(", ");
-            errors::campaign(py, &Failure::wrong(&self.campaign.file, "columns", &found, &why))
+            errors::campaign(
+                py,
+                &Failure::wrong(&self.campaign.file, "columns", &found, &why.to_string()),
+            )
         })?;
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         py.detach(|| {

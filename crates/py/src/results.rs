@@ -222,6 +222,9 @@ pub(crate) fn colours(methods: Vec<String>) -> Vec<String> {
 pub(crate) fn column(name: &str) -> (Option<&'static str>, String) {
     match justfull_report::read::column_of(name) {
         Ok(column) => (Some(column.name), String::new()),
-        Err(why) => (None, why.find("; ").map_or_else(String::new, |at| why[at..].to_owned())),
+        Err(why) => {
+            let why = why.to_string();
+            (None, why.find("; ").map_or_else(String::new, |at| why[at..].to_owned()))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A figure that a user chooses: any column over the points of a sweep or over another column, or a
 //! distribution, from folders of results.
 
+use crate::ReportError;
 use crate::export::{Column, Runs};
 use crate::figure::{self, Chart, Curve, Figure, Palette, Range, Side, Span, Stroke};
 use crate::read::{Folder, Key};
@@ -34,7 +35,7 @@ pub enum Kind {
 ///
 /// # Errors
 /// There is nothing to draw: why, and what there is.
-pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, String> {
+pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, ReportError> {
     let curves = match kind {
         Kind::Line { y } => lines(folders, y)?,
         Kind::Points { x, y } => points(folders, x, y),
@@ -42,7 +43,7 @@ pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, 
     };
     if curves.is_empty() {
         let what: Vec<String> = folders.iter().map(Folder::in_words).collect();
-        return Err(format!("nothing to draw: no run has such values; {}", what.join("; ")));
+        return Err(format!("nothing to draw: no run has such values; {}", what.join("; ")).into());
     }
     let label = |column: &Column<Runs>| format!("{}, {}", crate::read::alias(column), column.unit);
     let (x_label, y_label) = match kind {
@@ -211,17 +212,18 @@ mod tests {
         let (_room, folder) = example();
         let folders = [folder];
         let y = column("rtt.p99").expect("known");
-        let said = chosen(&folders, Kind::Line { y }, "delay").expect_err("no such value");
+        let said =
+            chosen(&folders, Kind::Line { y }, "delay").expect_err("no such value").to_string();
         assert!(
             said.contains("no run has such values; ") && said.contains("DRQL, CoDel"),
             "{said}"
         );
-        let said = chosen(&folders, Kind::Cdf, "dely").expect_err("no such quantity");
+        let said = chosen(&folders, Kind::Cdf, "dely").expect_err("no such quantity").to_string();
         assert!(said.contains("no `dely`; there is delay"), "{said}");
         let room = tempfile::tempdir().expect("a folder");
         let row = "{\"scenario\":\"s\",\"method\":\"DRQL\",\"seed\":1,\"flow\":\"f\"}".to_owned();
         let plain = testing::folder(&room.path().join("p"), "", &[row], None);
-        let said = chosen(&[plain], Kind::Line { y }, "delay").expect_err("no sweep");
+        let said = chosen(&[plain], Kind::Line { y }, "delay").expect_err("no sweep").to_string();
         assert!(said.contains("nothing is swept"), "{said}");
     }
 }

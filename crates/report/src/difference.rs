@@ -6,6 +6,7 @@ mod settings;
 pub use condition::Condition;
 pub use settings::{Change, settings};
 
+use crate::ReportError;
 use crate::export::{Column, Runs};
 use crate::read::{Folder, Key};
 use crate::table::{Grid, Row, RowKind};
@@ -56,7 +57,7 @@ pub struct Other {
 pub fn differences(
     folders: &[Folder],
     columns: &[&'static Column<Runs>],
-) -> Result<Vec<Difference>, String> {
+) -> Result<Vec<Difference>, ReportError> {
     let Some((base, others)) = folders.split_first() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for key in base.keys().filter(|key| others.iter().any(|other| other.has(key))) {
@@ -66,7 +67,7 @@ pub fn differences(
     }
     if found.is_empty() {
         let what: Vec<String> = folders.iter().map(Folder::in_words).collect();
-        return Err(format!("nothing in common: {}", what.join("; ")));
+        return Err(format!("nothing in common: {}", what.join("; ")).into());
     }
     Ok(found)
 }

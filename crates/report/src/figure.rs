@@ -120,7 +120,7 @@ impl Figures {
 /// # Errors
 /// Always: this build cannot draw PNG.
 #[cfg(not(feature = "png"))]
-pub fn png(_svg: &str) -> Result<Vec<u8>, String> {
+pub fn png(_svg: &str) -> Result<Vec<u8>, crate::ReportError> {
     Err("this build has no PNG; build with --features png".into())
 }
 
@@ -129,7 +129,7 @@ pub fn png(_svg: &str) -> Result<Vec<u8>, String> {
 /// # Errors
 /// Always: this build cannot draw PDF.
 #[cfg(not(feature = "png"))]
-pub fn pdf(_svg: &str) -> Result<Vec<u8>, String> {
+pub fn pdf(_svg: &str) -> Result<Vec<u8>, crate::ReportError> {
     Err("this build has no PDF; build with --features png".into())
 }
 

@@ -5,6 +5,7 @@
 
 pub mod chosen;
 pub mod difference;
+mod error;
 pub mod export;
 pub mod figure;
 mod html;
@@ -14,4 +15,5 @@ pub mod reference;
 pub mod table;
 pub mod validation;
 
+pub use error::ReportError;
 pub use html::{Study, html};

@@ -1,6 +1,7 @@
 //! Means of the runs of each method with their intervals, or differences to one method: a table for
 //! any number of scenarios, points, methods and flows.
 
+use crate::ReportError;
 use crate::difference::{part_columns, with_interval};
 use crate::export::{Column, Runs};
 use crate::read::{Folder, alias};
@@ -32,10 +33,10 @@ pub fn means(
     folder: &Folder,
     columns: &[&'static Column<Runs>],
     against: Option<&str>,
-) -> Result<Vec<Means>, String> {
+) -> Result<Vec<Means>, ReportError> {
     let methods: Vec<&str> = folder.keys().map(|key| &*key.method).collect();
     if let Some(base) = against.filter(|base| !methods.contains(base)) {
-        return Err(format!("no method `{base}`; {}", folder.in_words()));
+        return Err(format!("no method `{base}`; {}", folder.in_words()).into());
     }
     let keys = folder.keys().filter(|key| Some(&*key.method) != against);
     Ok(keys

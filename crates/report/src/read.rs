@@ -1,5 +1,6 @@
 //! Folders of results, read again, and names of their columns.
 
+use crate::ReportError;
 use crate::export::folder::{self, MANIFEST, State};
 use crate::export::{COLUMNS, Column, Runs};
 use csv::StringRecord;
@@ -57,12 +58,12 @@ pub fn alias(column: &Column<Runs>) -> String {
 ///
 /// # Errors
 /// There is none: what is like it.
-pub fn column_of(name: &str) -> Result<&'static Column<Runs>, String> {
+pub fn column_of(name: &str) -> Result<&'static Column<Runs>, ReportError> {
     column(name).ok_or_else(|| {
         let mut names: Vec<String> = COLUMNS.iter().map(alias).collect();
         names.extend(COLUMNS.iter().map(|column| column.name.to_owned()));
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        format!("no column `{name}`{}", did_you_mean(&near(name, &known)))
+        format!("no column `{name}`{}", did_you_mean(&near(name, &known))).into()
     })
 }
 
@@ -297,7 +298,7 @@ impl Folder {
     ///
     /// # Errors
     /// The results sweep something else: what.
-    pub fn choose(&mut self, x: &str) -> Result<(), String> {
+    pub fn choose(&mut self, x: &str) -> Result<(), ReportError> {
         let mut names: Vec<String> = Vec::new();
         for (name, _) in self.order.iter().flat_map(|key| self.axes(key)) {
             if !names.contains(&name) {
@@ -314,7 +315,8 @@ impl Folder {
                 let name = &self.name;
                 return Err(format!(
                     "{name} sweeps {swept}, not {x}; --kind points takes a column"
-                ));
+                )
+                .into());
             }
         }
         Ok(())

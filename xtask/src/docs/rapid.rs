@@ -3,14 +3,9 @@
 //! `<!-- end -->` is made here, and the figures are in `docs/rapid`.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use serde::Deserialize;
-
-use super::{Mode, first_difference};
-use crate::{Failure, Outcome, process};
+use super::page::{Maker, Row, distinct, head, interval, line};
+use crate::{Failure, Outcome};
 
 const PAGE: &str = "docs/rapid.md";
 const FIGURES: &str = "docs/rapid";
@@ -27,22 +22,18 @@ struct Made {
 const MADE: [Made; 3] = [
     Made {
         name: "beside",
-        arguments: &["rapid-beside-ran"],
+        arguments: &["run", "rapid-beside-ran"],
         table: beside,
         figure: Some("delay-utilisation-1.svg"),
     },
     Made {
         name: "quic",
-        arguments: &["rapid-beside-ran", "--switch", "quic"],
+        arguments: &["run", "rapid-beside-ran", "--switch", "quic"],
         table: beside,
         figure: Some("delay-utilisation-1.svg"),
     },
-    Made { name: "reports", arguments: &["rapid-reports"], table: reports, figure: None },
+    Made { name: "reports", arguments: &["run", "rapid-reports"], table: reports, figure: None },
 ];
-
-/// Seeds of a run, and Student's t for a 95 % interval of as many.
-const SEEDS: usize = 3;
-const STUDENTS_T: f64 = 4.303;
 
 /// When the reports of `rapid-reports` that fall silent are back, the width of the windows in which
 /// goodput is compared, and what counts as back.
@@ -50,79 +41,23 @@ const BACK_AT: f64 = 7.0;
 const WINDOW: f64 = 0.25;
 const BACK: f64 = 0.95;
 
-/// A line of runs.jsonl.
-#[derive(Clone, Debug, Deserialize)]
-struct Row {
-    x_value: Option<f64>,
-    method: String,
-    flow: String,
-    goodput_mbit_s: f64,
-    utilisation: f64,
-    delay_ms_mean: f64,
-    delay_ms_p99: f64,
-    to_ue_ms_mean: Option<f64>,
-    rtt_ms_mean: Option<f64>,
-    rtt_ms_min: Option<f64>,
-    server_to_ue_ms_mean: Option<f64>,
-    entered_packets: u64,
-    dropped_packets: u64,
-}
-
 /// Goodput of all flows by the start of a bin in seconds, by method and seed.
 type Series = BTreeMap<(String, u64), Vec<(f64, f64)>>;
 
-/// Makes the page with the `justfull` that is given, or compares.
-pub(crate) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
-    let target = process::metadata(&root.join("Cargo.toml"))?.target_directory.into_std_path_buf();
-    let mut page = read(&root.join(PAGE))?;
-    let mut files = Vec::new();
+/// Makes the page, or compares it.
+pub(super) fn make(maker: &Maker<'_>) -> Outcome {
+    let mut page = maker.page(PAGE)?;
     for made in &MADE {
-        let folder = target.join("xtask").join(FIGURES).join(made.name);
-        let mut run = Command::new(justfull);
-        run.current_dir(root).arg("run").args(made.arguments);
-        run.args(["--quiet", "--force", "--out"]).arg(&folder);
-        process::stderr_of(&mut run)?;
-        let rows = rows(&read(&folder.join("runs.jsonl"))?)?;
-        let series = series(&read(&folder.join("series.csv"))?)?;
-        page = filled(&page, made.name, &(made.table)(&rows, &series))?;
+        let folder = format!("{FIGURES}/{}", made.name);
+        let results = maker.results(&folder, made.arguments)?;
+        let series = series(&results.file("series.csv")?)?;
+        page.fill(made.name, &(made.table)(&results.rows()?, &series))?;
         if let Some(figure) = made.figure {
-            let name = root.join(FIGURES).join(format!("{}.svg", made.name));
-            files.push((name, read(&folder.join("figures").join(figure))?));
+            let figure = results.file(&format!("figures/{figure}"))?;
+            maker.settle(&format!("{folder}.svg"), &figure)?;
         }
     }
-    files.push((root.join(PAGE), page));
-    files.into_iter().try_for_each(|(file, text)| settle(&file, &text, mode))
-}
-
-/// Makes `file` hold `text`, or says where it does not.
-pub(super) fn settle(file: &Path, text: &str, mode: Mode) -> Outcome {
-    let old = fs::read_to_string(file).unwrap_or_default();
-    if old == text {
-        println!("{}: as the runs say", file.display());
-        return Ok(());
-    }
-    if mode == Mode::Check {
-        let line = first_difference(old.as_bytes(), text.as_bytes());
-        return Err(Failure::Check(format!(
-            "{}:{line}: not what the runs say; run `cargo xtask docs` for it and commit it",
-            file.display()
-        )));
-    }
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let failure = |error| Failure::Environment(format!("{}: {error}", file.display()));
-    fs::create_dir_all(folder).map_err(failure)?;
-    println!("wrote {}", file.display());
-    fs::write(file, text).map_err(failure)
-}
-
-pub(super) fn read(file: &PathBuf) -> Outcome<String> {
-    fs::read_to_string(file)
-        .map_err(|error| Failure::Environment(format!("{}: {error}", file.display())))
-}
-
-fn rows(text: &str) -> Outcome<Vec<Row>> {
-    let rows: Result<Vec<Row>, _> = text.lines().map(serde_json::from_str).collect();
-    rows.map_err(|error| Failure::Check(format!("runs.jsonl: {error}")))
+    maker.settle_page(&page)
 }
 
 /// Reads the columns that [`Series`] needs; no name of these scenarios holds a quote.
@@ -142,51 +77,16 @@ fn series(text: &str) -> Outcome<Series> {
     Ok(series)
 }
 
-/// `page` with `table` at the place called `name`.
-fn filled(page: &str, name: &str, table: &str) -> Outcome<String> {
-    filled_in(PAGE, page, name, table)
-}
-
-/// The same for the page in the file called `file`.
-pub(super) fn filled_in(file: &str, page: &str, name: &str, table: &str) -> Outcome<String> {
-    let begin = format!("<!-- made: {name} -->\n");
-    let split = page.split_once(&begin).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once("<!-- end -->")?;
-        Some((before, after))
-    });
-    let (before, after) = split.ok_or_else(|| {
-        Failure::Check(format!("{file}: no `{}` with `<!-- end -->` after it", begin.trim()))
-    })?;
-    Ok(format!("{before}{begin}\n{table}\n<!-- end -->{after}"))
-}
-
-/// Mean and 95 % interval over the seeds.
-pub(super) fn interval(values: &[f64], digits: usize) -> String {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    if values.len() != SEEDS {
-        return format!("{mean:.digits$}");
-    }
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    format!("{mean:.digits$} ± {:.digits$}", STUDENTS_T * (variance / n).sqrt())
-}
-
 /// Points of the sweep and methods, in order of the rows.
 fn groups(rows: &[Row]) -> Vec<(Option<f64>, &str)> {
-    let mut groups = Vec::new();
-    for row in rows {
-        let group = (row.x_value, row.method.as_str());
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    groups
+    distinct(rows.iter().map(|row| (row.x_value, row.method.as_str())))
 }
 
 /// The rows of one group for which `wanted` holds, and `value` of each.
 fn values(
     rows: &[Row],
-    (x, method): (Option<f64>, &str),
+    x: Option<f64>,
+    method: &str,
     flow: &str,
     value: impl Fn(&Row) -> Option<f64>,
 ) -> Vec<f64> {
@@ -202,56 +102,63 @@ fn server_to_ue(row: &Row) -> Option<f64> {
         .or_else(|| Some(CORE_MS + row.delay_ms_mean + row.to_ue_ms_mean.unwrap_or(0.0)))
 }
 
-/// Per cent of a row's packets that were dropped.
-fn dropped_percent(row: &Row) -> Option<f64> {
-    Some(100.0 * row.dropped_packets as f64 / row.entered_packets.max(1) as f64)
-}
-
 /// RAPID and the methods in the RAN.
 fn beside(rows: &[Row], _: &Series) -> String {
-    let mut text = "| UEs | method | utilisation | bulk, Mbit/s | other, Mbit/s | call to the \
-                    radio, mean, ms | p99 | dropped, % | bulk from server to UE, ms | other |\n\
-                    | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-        .to_owned();
-    for group in groups(rows) {
+    let mut text = head(&[
+        "UEs",
+        "method",
+        "utilisation",
+        "bulk, Mbit/s",
+        "other, Mbit/s",
+        "call to the radio, mean, ms",
+        "p99",
+        "dropped, %",
+        "bulk from server to UE, ms",
+        "other",
+    ]);
+    for (x, method) in groups(rows) {
         let of = |flow, value: fn(&Row) -> Option<f64>, digits| {
-            interval(&values(rows, group, flow, value), digits)
+            interval(&values(rows, x, method, flow, value), digits)
         };
-        let ues = group.0.unwrap_or(1.0);
+        let ues = x.unwrap_or(1.0);
         let cells = [
             format!("{ues:.0}"),
-            group.1.to_owned(),
+            method.to_owned(),
             of("bulk", |row| Some(row.utilisation), 3),
             of("bulk", |row| Some(row.goodput_mbit_s), 1),
             of("other", |row| Some(row.goodput_mbit_s), 1),
             of("call", |row| Some(row.delay_ms_mean), 2),
             of("call", |row| Some(row.delay_ms_p99), 1),
-            of("call", dropped_percent, 2),
+            of("call", |row| Some(row.dropped_percent()), 2),
             of("bulk", server_to_ue, 1),
             of("other", server_to_ue, 1),
         ];
-        text += &format!("| {} |\n", cells.join(" | "));
+        text += &line(&cells);
     }
     text
 }
 
 /// RAPID with bad reports.
 fn reports(rows: &[Row], series: &Series) -> String {
-    let mut text =
-        "| reports | utilisation | goodput, Mbit/s | growth of the round trip, % | from \
-                    server to UE, ms | packets that the RLC dropped | full again after, s |\n\
-                    | --- | --- | --- | --- | --- | --- | --- |\n"
-            .to_owned();
-    for group in groups(rows) {
+    let mut text = head(&[
+        "reports",
+        "utilisation",
+        "goodput, Mbit/s",
+        "growth of the round trip, %",
+        "from server to UE, ms",
+        "packets that the RLC dropped",
+        "full again after, s",
+    ]);
+    for (x, method) in groups(rows) {
         // Two flows of equal weight.
         let mean = |value: fn(&Row) -> Option<f64>| -> Vec<f64> {
-            let [cubic, bbr] = ["cubic", "bbr"].map(|flow| values(rows, group, flow, value));
+            let [cubic, bbr] = ["cubic", "bbr"].map(|flow| values(rows, x, method, flow, value));
             cubic.iter().zip(&bbr).map(|(a, b)| f64::midpoint(*a, *b)).collect()
         };
         let growth = |row: &Row| Some(100.0 * (row.rtt_ms_mean? / row.rtt_ms_min? - 1.0));
         let sum = |values: Vec<f64>| values.iter().map(|v| 2.0 * v).collect::<Vec<_>>();
         let drops: f64 = sum(mean(|row| Some(row.dropped_packets as f64))).iter().sum();
-        let name = if group.1 == "RAPID" { "all, in time and true" } else { group.1 };
+        let name = if method == "RAPID" { "all, in time and true" } else { method };
         let cells = [
             name.to_owned(),
             interval(&mean(|row| Some(row.utilisation)), 3),
@@ -259,9 +166,9 @@ fn reports(rows: &[Row], series: &Series) -> String {
             interval(&mean(growth), 1),
             interval(&mean(server_to_ue), 1),
             format!("{drops:.0}"),
-            if group.1.starts_with("silent") { back(group.1, series) } else { "–".into() },
+            if method.starts_with("silent") { back(method, series) } else { "–".into() },
         ];
-        text += &format!("| {} |\n", cells.join(" | "));
+        text += &line(&cells);
     }
     text
 }
@@ -288,15 +195,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_filled_and_one_that_is_missing_is_named() {
-        let page = "a\n<!-- made: x -->\nold\n<!-- end -->\nb\n";
-        let new = filled(page, "x", "| t |\n").unwrap();
-        assert_eq!(new, "a\n<!-- made: x -->\n\n| t |\n\n<!-- end -->\nb\n");
-        assert_eq!(filled(&new, "x", "| t |\n").unwrap(), new, "again");
-        assert!(matches!(filled(page, "y", ""), Err(Failure::Check(said)) if said.contains("y")));
-    }
-
-    #[test]
     fn the_time_until_goodput_is_back_is_that_of_the_slowest_seed() {
         let bins = |low_until: f64| {
             let bin = |i| f64::from(i) * 0.05;
@@ -311,11 +209,5 @@ mod tests {
         assert_eq!(back("silent", &series), "0.50");
         series.insert(("silent".into(), 1), bins(100.0));
         assert_eq!(back("silent", &series), "inf");
-    }
-
-    #[test]
-    fn an_interval_is_students() {
-        assert_eq!(interval(&[1.0, 2.0, 3.0], 2), "2.00 ± 2.48");
-        assert_eq!(interval(&[1.0, 3.0], 1), "2.0");
     }
 }

@@ -1,14 +1,8 @@
 //! `cargo xtask docs slow-bearers`: the table and the figure of `docs/guide/slow-bearers.md`, from
 //! runs of shipped scenarios. The page's text is written by hand.
 
-use std::path::Path;
-use std::process::Command;
-
-use serde::Deserialize;
-
-use super::Mode;
-use super::rapid::{filled_in, interval, read, settle};
-use crate::{Failure, Outcome, process};
+use super::page::{Maker, Row, head, interval, line};
+use crate::Outcome;
 
 const PAGE: &str = "docs/guide/slow-bearers.md";
 const FIGURE: &str = "docs/guide/slow-bearers.svg";
@@ -66,20 +60,6 @@ const CELLS: [Cell; 3] = [
     },
 ];
 
-/// A line of runs.jsonl.
-#[derive(Clone, Debug, Deserialize)]
-struct Row {
-    x_value: Option<f64>,
-    method: String,
-    seed: u64,
-    flow: String,
-    goodput_mbit_s: f64,
-    delay_ms_mean: f64,
-    delay_ms_p95: f64,
-    entered_packets: u64,
-    dropped_packets: u64,
-}
-
 /// What a method did in a cell, a value for each seed.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcomes {
@@ -90,49 +70,39 @@ struct Outcomes {
     dropped: Vec<f64>,
 }
 
-pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
+pub(super) fn make(maker: &Maker<'_>) -> Outcome {
     let mut cells = Vec::new();
     for cell in &CELLS {
-        let mut all = outcomes(cell, &run(root, justfull, cell, "plain", &METHODS, &[])?, "");
-        all.extend(outcomes(
-            cell,
-            &run(root, justfull, cell, "ecn", &METHODS[1..], cell.ecn)?,
-            " with ECN",
-        ));
+        let mut all = outcomes(cell, &run(maker, cell, "plain", &METHODS, &[])?, "");
+        let with_ecn = run(maker, cell, "ecn", &METHODS[1..], cell.ecn)?;
+        all.extend(outcomes(cell, &with_ecn, " with ECN"));
         if cell.discards {
             let timer = ["pdcp.discard_timer=500ms"];
-            let rows = run(root, justfull, cell, "discard", &METHODS[..1], &timer)?;
+            let rows = run(maker, cell, "discard", &METHODS[..1], &timer)?;
             let mut discard = outcomes(cell, &rows, "");
             discard.iter_mut().for_each(|one| one.name = "PDCP discards at 500 ms".into());
             all.extend(discard);
         }
         cells.push(all);
     }
-    let page = filled_in(PAGE, &read(&root.join(PAGE))?, "methods", &table(&cells))?;
-    settle(&root.join(FIGURE), &figure(&cells), mode)?;
-    settle(&root.join(PAGE), &page, mode)
+    let mut page = maker.page(PAGE)?;
+    page.fill("methods", &table(&cells))?;
+    maker.settle(FIGURE, &figure(&cells))?;
+    maker.settle_page(&page)
 }
 
 /// Runs `cell` with `methods` and `settings`.
 fn run(
-    root: &Path,
-    justfull: &Path,
+    maker: &Maker<'_>,
     cell: &Cell,
     name: &str,
     methods: &[&str],
     settings: &[&str],
 ) -> Outcome<Vec<Row>> {
-    let target = process::metadata(&root.join("Cargo.toml"))?.target_directory.into_std_path_buf();
-    let folder = target.join("xtask/slow-bearers").join(cell.scenario).join(name);
-    let mut run = Command::new(justfull);
-    run.current_dir(root).args(["run", cell.scenario, "--variant", "sound", "--runs", "3"]);
-    run.args(["--quiet", "--force"]);
-    run.args(methods.iter().flat_map(|method| ["--method", method]));
-    run.args(settings.iter().flat_map(|setting| ["--set", setting]));
-    process::stderr_of(run.arg("--out").arg(&folder))?;
-    let text = read(&folder.join("runs.jsonl"))?;
-    let rows: Result<Vec<Row>, _> = text.lines().map(serde_json::from_str).collect();
-    rows.map_err(|error| Failure::Check(format!("runs.jsonl: {error}")))
+    let mut arguments = vec!["run", cell.scenario, "--variant", "sound", "--runs", "3"];
+    arguments.extend(methods.iter().flat_map(|method| ["--method", method]));
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    maker.results(&format!("slow-bearers/{}/{name}", cell.scenario), &arguments)?.rows()
 }
 
 /// What each method did, in order of appearance; `suffix` goes behind their names.
@@ -152,7 +122,7 @@ fn outcomes(cell: &Cell, rows: &[Row], suffix: &str) -> Vec<Outcomes> {
         one.goodput.push(goodput);
         one.delay.push(row.delay_ms_mean);
         one.delay_p95.push(row.delay_ms_p95);
-        one.dropped.push(100.0 * row.dropped_packets as f64 / row.entered_packets.max(1) as f64);
+        one.dropped.push(row.dropped_percent());
     }
     all
 }
@@ -160,20 +130,17 @@ fn outcomes(cell: &Cell, rows: &[Row], suffix: &str) -> Vec<Outcomes> {
 fn table(cells: &[Vec<Outcomes>]) -> String {
     let mut text = String::new();
     for (cell, all) in CELLS.iter().zip(cells) {
-        text += &format!(
-            "### {}\n\n| method | goodput of all, Mbit/s | delay of `{}`, mean, ms | p95 | its \
-             drops, % |\n| --- | --- | --- | --- | --- |\n",
-            cell.title, cell.call
-        );
+        text += &format!("### {}\n\n", cell.title);
+        let delay = format!("delay of `{}`, mean, ms", cell.call);
+        text += &head(&["method", "goodput of all, Mbit/s", &delay, "p95", "its drops, %"]);
         for one in all {
-            text += &format!(
-                "| {} | {} | {} | {} | {} |\n",
-                one.name,
+            text += &line(&[
+                one.name.clone(),
                 interval(&one.goodput, 3),
                 interval(&one.delay, 1),
                 interval(&one.delay_p95, 1),
-                interval(&one.dropped, 2)
-            );
+                interval(&one.dropped, 2),
+            ]);
         }
         text.push('\n');
     }
@@ -266,6 +233,7 @@ mod tests {
             delay_ms_p95: 2.0 * delay_ms_mean,
             entered_packets: 200,
             dropped_packets: 3,
+            ..Row::default()
         };
         let rows = [
             row("bulk", 1, 3.0, 50.0),

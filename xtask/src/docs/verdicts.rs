@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Mode;
-use super::rapid::{filled_in, read, settle};
+use super::page::{filled_in, read, settle};
 use crate::{Failure, Outcome};
 
 /// A paper, its name in the README, its title, and the file of its claims.

@@ -1,13 +1,11 @@
 //! `cargo xtask docs which-method`: the tables of `docs/which-method.md`, from `justfull recommend`
 //! on the channels of the claims about it. Its text is written by hand.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
 
-use super::Mode;
-use super::rapid::{filled_in, read, settle};
+use super::page::{Maker, line, read};
 use crate::{Failure, Outcome, process};
 
 const PAGE: &str = "docs/which-method.md";
@@ -94,37 +92,37 @@ impl Answer {
 /// A channel, and what it is in a scenario.
 type Channel = (String, String);
 
-pub(super) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
-    let mut page = read(&root.join(PAGE))?;
+pub(super) fn make(maker: &Maker<'_>) -> Outcome {
+    let mut page = maker.page(PAGE)?;
     let mut least = LEAST_HEAD.to_owned();
     let mut lost = losses_head();
     let mut sets = Vec::new();
     for (name, prefix) in SETS {
-        let of_set = channels(name, &read(&root.join(name))?)?;
+        let of_set = channels(name, &read(&maker.root.join(name))?)?;
         let mut found_in_set = Vec::new();
         for mix in MIXES.iter().filter(|mix| mix.claimed || prefix.is_empty()) {
             let mut methods = WHOLE.to_vec();
             methods.extend(mix.yardstick.then_some(YARDSTICK));
-            let found = answers(root, justfull, &of_set, &methods, &mix.options())?;
+            let found = answers(maker, &of_set, &methods, &mix.options())?;
             let place = format!("{prefix}{}", mix.place);
-            page = filled_in(PAGE, &page, &place, &table(&of_set, &methods, &found))?;
+            page.fill(&place, &table(&of_set, &methods, &found))?;
             lost += &losses(&of_set, mix.place, &found);
-            least += &least_round_trips(root, justfull, (&of_set, mix), &found)?;
+            least += &least_round_trips(maker, &of_set, mix, &found)?;
             found_in_set.push((mix, found));
         }
         sets.push(cases(&found_in_set));
         if prefix.is_empty() {
             for delay in DELAYS {
-                let answers = answers(root, justfull, &of_set, &SPLIT, &["--split", delay])?;
+                let answers = answers(maker, &of_set, &SPLIT, &["--split", delay])?;
                 let place = format!("split-{delay}");
-                page = filled_in(PAGE, &page, &place, &table(&of_set, &SPLIT, &answers))?;
+                page.fill(&place, &table(&of_set, &SPLIT, &answers))?;
             }
         }
     }
-    page = filled_in(PAGE, &page, "least", &least)?;
-    page = filled_in(PAGE, &page, "losses", &lost)?;
-    page = filled_in(PAGE, &page, "bars", &bars(&sets))?;
-    settle(&root.join(PAGE), &page, mode)
+    page.fill("least", &least)?;
+    page.fill("losses", &lost)?;
+    page.fill("bars", &bars(&sets))?;
+    maker.settle_page(&page)
 }
 
 impl Mix {
@@ -142,9 +140,9 @@ const LEAST_HEAD: &str = "\
 /// connection has the least window that its control ever has: less no order of the lanes can give
 /// all of them.
 fn least_round_trips(
-    root: &Path,
-    justfull: &Path,
-    (channels, mix): (&[Channel], &Mix),
+    maker: &Maker<'_>,
+    channels: &[Channel],
+    mix: &Mix,
     answers: &[Answer],
 ) -> Outcome<String> {
     let is_bbr = mix.switch == Some("bbr");
@@ -161,7 +159,7 @@ fn least_round_trips(
             continue;
         };
         let one = std::slice::from_ref(channel);
-        let least = self::answers(root, justfull, one, &[OURS], &options)?;
+        let least = self::answers(maker, one, &[OURS], &options)?;
         let least = least.first().and_then(|answer| answer.of(OURS));
         let least = least.map_or_else(|| "–".into(), |c| format!("{:.0}", c.rtt_ms_p95.mean));
         let (name, place) = (&channel.0, mix.place);
@@ -203,15 +201,14 @@ fn channels(name: &str, claims: &str) -> Outcome<Vec<Channel>> {
 
 /// What `recommend` says on each of `channels`.
 fn answers(
-    root: &Path,
-    justfull: &Path,
+    maker: &Maker<'_>,
     channels: &[Channel],
     methods: &[&str],
     options: &[&str],
 ) -> Outcome<Vec<Answer>> {
     let one = |(_, channel): &Channel| {
-        let mut run = Command::new(justfull);
-        run.current_dir(root).args(["recommend", TRAFFIC, "--json", "--quiet"]).args(options);
+        let mut run = Command::new(maker.justfull);
+        run.current_dir(maker.root).args(["recommend", TRAFFIC, "--json", "--quiet"]).args(options);
         run.arg("--set").arg(format!("channel={channel}"));
         for method in methods {
             run.args(["--method", method]);
@@ -224,15 +221,12 @@ fn answers(
 
 /// A row for each channel: p99 of the call, goodput of the others, their round trip.
 fn table(channels: &[Channel], methods: &[&str], answers: &[Answer]) -> String {
-    let mut text = format!("| channel | {} |\n", methods.join(" | "));
+    let mut text = line(&[&["channel"], methods].concat());
     text += &format!("|---|{}\n", "---|".repeat(methods.len()));
     for ((channel, _), answer) in channels.iter().zip(answers) {
-        text += &format!("| {channel} |");
-        for method in methods {
-            let cell = answer.of(method).map_or_else(|| "–".to_owned(), Choice::cell);
-            text += &format!(" {cell} |");
-        }
-        text += "\n";
+        let cell = |method: &&str| answer.of(method).map_or_else(|| "–".to_owned(), Choice::cell);
+        let cells: Vec<String> = methods.iter().map(cell).collect();
+        text += &line(&[std::slice::from_ref(channel), &cells].concat());
     }
     text
 }
@@ -317,8 +311,8 @@ fn bars(sets: &[Vec<Case>]) -> String {
         | all |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for (name, of) in ROWS {
-        let cells: Vec<String> = sets.iter().chain([&all]).map(|set| of(set)).collect();
-        text += &format!("| {name} | {} |\n", cells.join(" | "));
+        let cells = sets.iter().chain([&all]).map(|set| of(set));
+        text += &line(&std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>());
     }
     text
 }

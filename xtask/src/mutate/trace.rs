@@ -18,46 +18,18 @@ use crate::{Outcome, process};
 /// Formats that the program writes, from a trace that it makes.
 const WRITTEN: [&str; 6] = ["mahimahi", "cellreplay", "t20", "cqi", "bytes", "csv"];
 /// Formats by which a file may be read.
+#[rustfmt::skip]
 const READ: [&str; 11] = [
-    "mahimahi",
-    "cellreplay",
-    "cellreplay-train",
-    "ucc",
-    "t20",
-    "cqi",
-    "bytes",
-    "csv",
-    "nr-scope",
-    "rates",
-    "amounts",
+    "mahimahi", "cellreplay", "cellreplay-train", "ucc", "t20", "cqi", "bytes", "csv", "nr-scope",
+    "rates", "amounts",
 ];
 
 /// Fields in place of others.
+#[rustfmt::skip]
 const FIELDS: [&str; 24] = [
-    "0",
-    "1",
-    "-1",
-    "15",
-    "16",
-    "31",
-    "65535",
-    "4294967295",
-    "4294967296",
-    "39999999",
-    "40000000",
-    "40000001",
-    "18446744073709551615",
-    "18446744073709551616",
-    "1.5",
-    "1e9",
-    "nan",
-    "",
-    "-",
-    "x",
-    "\"5\"",
-    "0x10",
-    "\u{664}",
-    "2019.12.16_13.40.04",
+    "0", "1", "-1", "15", "16", "31", "65535", "4294967295", "4294967296", "39999999", "40000000",
+    "40000001", "18446744073709551615", "18446744073709551616", "1.5", "1e9", "nan", "", "-", "x",
+    "\"5\"", "0x10", "\u{664}", "2019.12.16_13.40.04",
 ];
 
 /// Options of reading, of which some are named.

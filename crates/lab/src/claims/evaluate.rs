@@ -46,6 +46,10 @@ pub(super) struct Finding {
 }
 
 impl Finding {
+    fn of_band(claim: &Claim, ours: Vec<Summary>, meets: bool) -> Self {
+        Self { open: is_open(claim, &ours), ours, meets }
+    }
+
     /// Of differences that must all be below 0.
     fn of_sign(ours: Vec<Summary>) -> Self {
         Self { meets: ours.iter().all(|s| s.is_below(0.0)), open: is_open_sign(&ours), ours }
@@ -155,9 +159,7 @@ impl Runs {
         under: Under<'_>,
         options: &Options,
     ) -> Option<Finding> {
-        let all = file.points(&claim.scenario, options.short);
-        let wanted = claim.intervals.as_deref().unwrap_or(&all);
-        let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
+        let points = claim.points(file, options);
         let own_under = claim.under.as_deref().unwrap_or_default();
         let values_under = |own: &str, metric: Metric, scenario: &str, method: &str, flow| {
             let runs = self.by_case.get(&file.case(scenario, &claim.trace, own, under))?;
@@ -172,15 +174,11 @@ impl Runs {
         let (own, of_base) = (claim.flow.as_deref(), claim.base_flow.as_deref());
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method, own);
         let in_band = |ours: &[Summary]| is_in_band(claim, ours);
-        let judged = |(ours, meets): (Vec<Summary>, bool)| Finding {
-            open: is_open(claim, &ours),
-            ours,
-            meets,
-        };
+        let judged = |(ours, meets)| Finding::of_band(claim, ours, meets);
         match claim.kind {
             Kind::Range => {
-                let values = values(&claim.scenario, &claim.method)?;
-                Some(judged(range(file.live, &values, &points, &in_band)))
+                let ours = values(&claim.scenario, &claim.method)?;
+                Some(judged(range(file.live, &ours, &points, &in_band)))
             }
             Kind::Ratio => {
                 let over = values(&claim.scenario, &claim.method)?;
@@ -188,8 +186,8 @@ impl Runs {
                 let base_under = claim.base_under.as_deref().unwrap_or(own_under);
                 let flow = of_base.or(own);
                 let base = values_under(base_under, claim.metric, scenario, &claim.base, flow)?;
-                let rule = claim.rule.unwrap_or(Rule::MeanMean);
-                ratio(file.live, &ratios(&over, &base, rule), &in_band).map(judged)
+                let ratios = ratios(&over, &base, claim.rule.unwrap_or(Rule::MeanMean));
+                ratio(file.live, &ratios, &in_band).map(judged)
             }
             Kind::Order => {
                 let lists: Option<Vec<_>> =
@@ -210,11 +208,9 @@ impl Runs {
                     base => Some(values(&claim.scenario, base)?),
                 };
                 let rise = |method: &String| {
-                    let mut own = values(&claim.scenario, method)?;
-                    if let Some(base) = &base {
-                        own = over_base(&own, base);
-                    }
-                    falls_by(&own, &points)
+                    let own = values(&claim.scenario, method)?;
+                    let over = base.as_ref().map(|base| over_base(&own, base));
+                    falls_by(&over.unwrap_or(own), &points)
                 };
                 let ours = claim.order.iter().map(rise).collect::<Option<Vec<Summary>>>()?;
                 Some(Finding::of_sign(ours))
@@ -225,6 +221,15 @@ impl Runs {
                 Some(judged((ours.clone(), in_band(&ours))))
             }
         }
+    }
+}
+
+impl Claim {
+    /// Indices of the points of the sweep that it is about.
+    fn points(&self, file: &ClaimsFile, options: &Options) -> Vec<usize> {
+        let all = file.points(&self.scenario, options.short);
+        let wanted = self.intervals.as_deref().unwrap_or(&all);
+        (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect()
     }
 }
 

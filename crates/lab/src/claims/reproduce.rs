@@ -30,8 +30,8 @@ struct Maker<'a> {
 /// What of which cases is to be run.
 type Cases = BTreeMap<Case, Wanted>;
 
-/// Runs the claims of `file`, each run by `means`, and judges them; the comparison holds the runs of
-/// every case without a switch.
+/// Runs the claims of `file` by `means` and judges them; the comparison holds the runs of each case
+/// without a switch.
 ///
 /// # Errors
 /// Unknown names, a wrong scenario, a run that failed, or an interruption.

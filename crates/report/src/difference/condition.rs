@@ -1,6 +1,7 @@
 //! `delay.p99 > 5%`: a change that is not wanted.
 
 use super::{Difference, Other};
+use crate::ReportError;
 use crate::read::column_of;
 use std::fmt::{self, Display, Formatter};
 
@@ -21,21 +22,21 @@ impl Condition {
     ///
     /// # Errors
     /// What is wrong, and what is allowed.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, ReportError> {
         let allowed = "allowed: COLUMN > NUMBER or COLUMN < NUMBER, with % for parts of the first \
                        folder's mean, such as `delay.p99 > 5%`";
-        let wrong = |why: String| format!("`{text}`: {why}; {allowed}");
+        let wrong = |why: &str| ReportError::from(format!("`{text}`: {why}; {allowed}"));
         let (name, above, number) = text
             .split_once('>')
             .map(|(name, number)| (name, true, number))
             .or_else(|| text.split_once('<').map(|(name, number)| (name, false, number)))
-            .ok_or_else(|| wrong("neither > nor <".into()))?;
-        let column = column_of(name.trim()).map_err(&wrong)?.name;
+            .ok_or_else(|| wrong("neither > nor <"))?;
+        let column = column_of(name.trim()).map_err(|why| wrong(&why.to_string()))?.name;
         let number = number.trim();
         let (digits, percent) =
             number.strip_suffix('%').map_or((number, false), |digits| (digits.trim_end(), true));
         let bound = digits.parse::<f64>().ok().filter(|bound| bound.is_finite());
-        let bound = bound.ok_or_else(|| wrong(format!("`{digits}` is no number")))?;
+        let bound = bound.ok_or_else(|| wrong(&format!("`{digits}` is no number")))?;
         Ok(Self { column, text: text.trim().into(), above, bound, percent })
     }
 

@@ -83,7 +83,7 @@ fn what_cannot_be_compared_is_said_with_what_there_is() {
     let said = a.keep(&["CoDel".into()], &[]).expect_err("there is none").to_string();
     assert!(said.contains("no method `CoDel`; there is DRQL"), "{said}");
     let b = write(&of("b"), "", &[("CoDel", 1, 10.0)]);
-    let said = differences(&[a, b], &p99()).expect_err("nothing in common");
+    let said = differences(&[a, b], &p99()).expect_err("nothing in common").to_string();
     assert!(said.contains("under DRQL") && said.contains("under CoDel"), "{said}");
     let said = Folder::read(&of("none"), &[]).expect_err("none").to_string();
     assert!(said.contains("none: no folder of results is there"), "{said}");
@@ -96,7 +96,7 @@ fn what_cannot_be_compared_is_said_with_what_there_is() {
         ("delay.p99 > x%", "`x` is no number"),
         ("delay.p99 > inf", "`inf` is no number"),
     ] {
-        let said = Condition::parse(text).expect_err("wrong");
+        let said = Condition::parse(text).expect_err("wrong").to_string();
         assert!(said.contains(why) && said.contains("`delay.p99 > 5%`"), "{said}");
     }
 }

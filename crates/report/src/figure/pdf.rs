@@ -1,5 +1,6 @@
 //! Figures as PDF, for papers: lines and text stay vectors, and the font is embedded.
 
+use crate::ReportError;
 use svg2pdf::usvg::{Options, Tree};
 use svg2pdf::{ConversionOptions, PageOptions};
 
@@ -12,14 +13,14 @@ const FAMILY: &str = "DejaVu Sans";
 ///
 /// # Errors
 /// What is wrong with the SVG.
-pub fn pdf(svg: &str) -> Result<Vec<u8>, String> {
+pub fn pdf(svg: &str) -> Result<Vec<u8>, ReportError> {
     let mut options = Options { font_family: FAMILY.into(), ..Options::default() };
     let fonts = options.fontdb_mut();
     fonts.load_font_data(dejavu::sans::regular().to_vec());
     fonts.set_sans_serif_family(FAMILY);
     let tree = Tree::from_str(svg, &options).map_err(|e| e.to_string())?;
     let page = PageOptions { dpi: UNITS_PER_INCH };
-    svg2pdf::to_pdf(&tree, ConversionOptions::default(), page).map_err(|e| e.to_string())
+    svg2pdf::to_pdf(&tree, ConversionOptions::default(), page).map_err(|e| e.to_string().into())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Text is drawn in DejaVu Sans, which is built in: a machine without fonts gives the same picture
 //! as any other.
 
+use crate::ReportError;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
@@ -15,7 +16,7 @@ const FAMILY: &str = "DejaVu Sans";
 ///
 /// # Errors
 /// What is wrong with the SVG.
-pub fn png(svg: &str) -> Result<Vec<u8>, String> {
+pub fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
     let mut options = Options { font_family: FAMILY.into(), ..Options::default() };
     let fonts = options.fontdb_mut();
     fonts.load_font_data(dejavu::sans::regular().to_vec());
@@ -24,7 +25,7 @@ pub fn png(svg: &str) -> Result<Vec<u8>, String> {
     let size = tree.size().to_int_size().scale_by(SCALE).ok_or("the picture has no size")?;
     let mut pixels = Pixmap::new(size.width(), size.height()).ok_or("the picture has no size")?;
     resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|e| e.to_string())
+    pixels.encode_png().map_err(|e| e.to_string().into())
 }
 
 #[cfg(test)]

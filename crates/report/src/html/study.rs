@@ -1,6 +1,7 @@
 //! The page of a campaign: for each flow a figure, and a table of all cases.
 
 use super::{STYLE, figure_html, figures_html, fill, folded, grid, list, terms, warning};
+use crate::ReportError;
 use crate::chosen::{Kind, chosen};
 use crate::export::{Column, Runs};
 use crate::figure::{Figure, escape};
@@ -34,7 +35,7 @@ impl Study<'_> {
     ///
     /// # Errors
     /// There is no method [`Study::against`].
-    pub fn html(&self, folder: &Folder) -> Result<String, String> {
+    pub fn html(&self, folder: &Folder) -> Result<String, ReportError> {
         let (mut contents, mut results) = (String::new(), String::new());
         let scenarios = folder.scenarios();
         let flows = |scenario: &String| {
@@ -68,7 +69,7 @@ impl Study<'_> {
         ))
     }
 
-    fn section(&self, folder: &Folder, number: usize) -> Result<String, String> {
+    fn section(&self, folder: &Folder, number: usize) -> Result<String, ReportError> {
         let found = means(folder, self.columns, None)?;
         let mut figures = self.figures(folder, number).into_iter();
         let lead = figures.next().map_or_else(String::new, |figure| figure_html(&figure));

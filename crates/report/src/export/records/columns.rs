@@ -193,177 +193,133 @@ pub struct SlotRecord {
     pub bytes: [u64; 3],
 }
 
-macro_rules! column {
-    ($name:literal, $unit:literal, $meaning:literal, maybe name $names:ident $value:expr) => {
-        column!($name, $unit, $meaning, true, Read::Name(Names::$names, $value), $value)
+macro_rules! is_optional {
+    (always) => {
+        false
     };
-    ($name:literal, $unit:literal, $meaning:literal, whole $width:ident $value:expr) => {
-        column!($name, $unit, $meaning, false, Read::Whole(Width::$width, $value), $value)
-    };
-    ($name:literal, $unit:literal, $meaning:literal, maybe $width:ident $value:expr) => {
-        column!($name, $unit, $meaning, true, Read::Whole(Width::$width, $value), $value)
-    };
-    ($name:literal, $unit:literal, $meaning:literal, name $names:ident $value:expr) => {
-        column!($name, $unit, $meaning, false, Read::Name(Names::$names, $value), $value)
-    };
-    ($name:literal, $unit:literal, $meaning:literal, run $optional:literal $fact:ident) => {
-        RecordColumn {
-            name: $name,
-            unit: $unit,
-            meaning: $meaning,
-            optional: $optional,
-            read: Read::Run(Fact::$fact),
-            #[cfg(feature = "parquet")]
-            append: |_, _| {},
-        }
-    };
-    (
-        $name:literal, $unit:literal, $meaning:literal, $optional:literal, $read:expr, $value:expr
-    ) => {
-        RecordColumn {
-            name: $name,
-            unit: $unit,
-            meaning: $meaning,
-            optional: $optional,
-            read: $read,
-            #[cfg(feature = "parquet")]
-            append: |rows, cells| cells.append(rows, $value),
-        }
+    (maybe) => {
+        true
     };
 }
 
-/// Columns of packet records.
-pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
-    column!("packet", "number", "Number of the packet in order of entry.",
-        whole Eight |r| Some(r.id)),
-    column!("flow", "number", "Number of the flow.", whole Four |r| Some(u64::from(r.flow))),
-    column!(
-        "class",
-        "text",
-        "Name of the flow; flows of one name are of one class.",
-        name Classes |r| Some(r.class)
-    ),
-    column!("ue", "number", "User equipment.", whole Four |r| Some(u64::from(r.ue))),
-    column!(
-        "qfi", "number", "QoS flow identifier; none when no rule matched.",
-        maybe Four |r| r.qfi.map(u64::from)
-    ),
-    column!(
-        "drb", "number", "Data radio bearer of the UE, from 0; none when no rule matched.",
-        maybe Four |r| r.drb.map(u64::from)
-    ),
-    column!("size_bytes", "bytes", "Size on the IP layer.", whole Four |r| Some(u64::from(r.size))),
-    column!(
-        "protocol",
-        "text",
-        "tcp, udp, icmp or, live only, other.",
-        name Protocols |r| Some(r.protocol as u32)
-    ),
-    column!("entered_ns", "ns", "Entry into the UPF, from the start of the run.",
-        whole Eight |r| Some(r.entered)),
-    column!("left_upf_ns", "ns", "When it went from the UPF to SDAP.",
-        maybe Eight |r| r.left_upf.get()),
-    column!("left_sdap_ns", "ns", "When it went from SDAP to the RLC.",
-        maybe Eight |r| r.left_sdap.get()),
-    column!(
-        "left_rlc_ns", "ns",
-            "The pull that took its last byte, also where it was lost on the air after that.",
-        maybe Eight |r| r.left_rlc.get()
-    ),
-    column!(
-        "delivered_ns", "ns", "The pull that took its last byte, where the UE got it whole.",
-        maybe Eight |r| r.delivered()
-    ),
-    column!(
-        "sojourn_upf_ns", "ns", "Time in the UPF.",
-        maybe Eight |r| r.left_upf.get().map(|left| left - r.entered)
-    ),
-    column!(
-        "sojourn_sdap_ns", "ns", "Time in SDAP.",
-        maybe Eight |r| Some(r.left_sdap.get()? - r.left_upf.get()?)
-    ),
-    column!(
-        "sojourn_rlc_ns", "ns", "Time in the RLC, up to the pull that took its last byte.",
-        maybe Eight |r| Some(r.left_rlc.get()? - r.left_sdap.get()?)
-    ),
-    column!(
-        "on_air_ns", "ns",
-        "From that pull until the UE had it whole and in order, without `air.delay`: HARQ, RLC's \
-         reassembly, PDCP's order; 0 where \
-         the MAC does not deal in resource blocks.",
-        maybe Eight |r| r.on_air()
-    ),
-    column!("dropped_ns", "ns", "When it was dropped.",
-        maybe Eight |r| r.ended.get().filter(|_| r.dropped.is_some())),
-    column!(
-        "dropped_at",
-        "text",
-        "Layer that dropped it: upf, sdap or rlc.",
-        maybe name Layers |r| r.dropped.map(|(layer, _)| layer as u32)
-    ),
-    column!(
-        "drop_reason",
-        "text",
-        "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, \
-         discard_timer, no_rule, harq, \
-         max_retransmissions, reassembly or core_loss.",
-        maybe name Reasons |r| r.dropped.map(|(_, reason)| reason as u32)
-    ),
-    column!(
-        "marked_at",
-        "text",
-        "Layer that first marked it congestion experienced (ECN): upf, sdap or rlc.",
-        maybe name Layers |r| r.marked_at.map(|layer| layer as u32)
-    ),
-    column!("method", "text", "Name of the run's method.", run false Method),
-    column!("seed", "number", "Seed of the run.", run false Seed),
-    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.",
-        run true Point),
-];
+/// A table of columns. A row is a name, a unit, a sentence, whether every record has the value, and
+/// its source.
+macro_rules! records {
+    (
+        $(#[$doc:meta])*
+        pub static $NAME:ident: $Record:ident;
+        $(
+            $name:literal $unit:literal $meaning:literal
+            $presence:ident $kind:ident($what:expr) $(|$r:ident| $value:expr)?;
+        )*
+    ) => {
+        $(#[$doc])*
+        pub static $NAME: [RecordColumn<$Record>; [$($name),*].len()] = [$(RecordColumn {
+            name: $name,
+            unit: $unit,
+            meaning: $meaning,
+            optional: is_optional!($presence),
+            read: Read::$kind($what $(, |$r| $value)?),
+            #[cfg(feature = "parquet")]
+            append: records!(append $($r $value)?),
+        }),*];
+    };
+    (append $r:ident $value:expr) => {
+        |rows, cells| cells.append(rows, |$r| $value)
+    };
+    (append) => {
+        |_, _| {}
+    };
+}
 
-/// Columns of slot records.
-pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 16] = [
-    column!("time_ns", "ns", "The pull, from the start of the run.", whole Eight |r| Some(r.time)),
-    column!(
-        "capacity_packets", "packets",
-            "What the cell could have carried, where the MAC counts packets.",
-        maybe Eight |r| (r.unit == SlotUnit::Packets).then_some(r.capacity)
-    ),
-    column!(
-        "capacity_bytes", "bytes", "What the cell could have carried, where the MAC counts bytes.",
-        maybe Eight |r| (r.unit == SlotUnit::Bytes).then_some(r.capacity)
-    ),
-    column!(
-        "capacity_rbs", "resource blocks",
-            "What the cell offered, where the MAC deals in resource blocks.",
-        maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.capacity)
-    ),
-    column!(
-        "used_packets", "packets", "What it carried, where the MAC counts packets.",
-        maybe Eight |r| (r.unit == SlotUnit::Packets).then_some(r.used)
-    ),
-    column!(
-        "used_bytes", "bytes", "What it carried, where the MAC counts bytes.",
-        maybe Eight |r| (r.unit == SlotUnit::Bytes).then_some(r.used)
-    ),
-    column!(
-        "used_rbs", "resource blocks", "What it used, where the MAC deals in resource blocks.",
-        maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.used)
-    ),
-    column!("upf_packets", "packets", "Packets in the UPF before the pull.",
-        whole Eight |r| Some(r.packets[0])),
-    column!("upf_bytes", "bytes", "Bytes in the UPF before the pull.",
-        whole Eight |r| Some(r.bytes[0])),
-    column!("sdap_packets", "packets", "Packets in SDAP before the pull.",
-        whole Eight |r| Some(r.packets[1])),
-    column!("sdap_bytes", "bytes", "Bytes in SDAP before the pull.",
-        whole Eight |r| Some(r.bytes[1])),
-    column!("rlc_packets", "packets", "Packets in the RLC before the pull.",
-        whole Eight |r| Some(r.packets[2])),
-    column!("rlc_bytes", "bytes", "Bytes in the RLC before the pull.",
-        whole Eight |r| Some(r.bytes[2])),
-    column!("method", "text", "Name of the run's method.", run false Method),
-    column!("seed", "number", "Seed of the run.", run false Seed),
-    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.",
-        run true Point),
-];
+records! {
+    /// Columns of packet records.
+    pub static PACKET_COLUMNS: PacketRecord;
+
+    "packet" "number" "Number of the packet in order of entry."
+        always Whole(Width::Eight) |r| Some(r.id);
+    "flow" "number" "Number of the flow." always Whole(Width::Four) |r| Some(u64::from(r.flow));
+    "class" "text" "Name of the flow; flows of one name are of one class."
+        always Name(Names::Classes) |r| Some(r.class);
+    "ue" "number" "User equipment." always Whole(Width::Four) |r| Some(u64::from(r.ue));
+    "qfi" "number" "QoS flow identifier; none when no rule matched."
+        maybe Whole(Width::Four) |r| r.qfi.map(u64::from);
+    "drb" "number" "Data radio bearer of the UE, from 0; none when no rule matched."
+        maybe Whole(Width::Four) |r| r.drb.map(u64::from);
+    "size_bytes" "bytes" "Size on the IP layer."
+        always Whole(Width::Four) |r| Some(u64::from(r.size));
+    "protocol" "text" "tcp, udp, icmp or, live only, other."
+        always Name(Names::Protocols) |r| Some(r.protocol as u32);
+    "entered_ns" "ns" "Entry into the UPF, from the start of the run."
+        always Whole(Width::Eight) |r| Some(r.entered);
+    "left_upf_ns" "ns" "When it went from the UPF to SDAP."
+        maybe Whole(Width::Eight) |r| r.left_upf.get();
+    "left_sdap_ns" "ns" "When it went from SDAP to the RLC."
+        maybe Whole(Width::Eight) |r| r.left_sdap.get();
+    "left_rlc_ns" "ns"
+        "The pull that took its last byte, also where it was lost on the air after that."
+        maybe Whole(Width::Eight) |r| r.left_rlc.get();
+    "delivered_ns" "ns" "The pull that took its last byte, where the UE got it whole."
+        maybe Whole(Width::Eight) |r| r.delivered();
+    "sojourn_upf_ns" "ns" "Time in the UPF."
+        maybe Whole(Width::Eight) |r| r.left_upf.get().map(|left| left - r.entered);
+    "sojourn_sdap_ns" "ns" "Time in SDAP."
+        maybe Whole(Width::Eight) |r| Some(r.left_sdap.get()? - r.left_upf.get()?);
+    "sojourn_rlc_ns" "ns" "Time in the RLC, up to the pull that took its last byte."
+        maybe Whole(Width::Eight) |r| Some(r.left_rlc.get()? - r.left_sdap.get()?);
+    "on_air_ns" "ns"
+        "From that pull until the UE had it whole and in order, without `air.delay`: HARQ, RLC's \
+         reassembly, PDCP's order; 0 where the MAC does not deal in resource blocks."
+        maybe Whole(Width::Eight) |r| r.on_air();
+    "dropped_ns" "ns" "When it was dropped."
+        maybe Whole(Width::Eight) |r| r.ended.get().filter(|_| r.dropped.is_some());
+    "dropped_at" "text" "Layer that dropped it: upf, sdap or rlc."
+        maybe Name(Names::Layers) |r| r.dropped.map(|(layer, _)| layer as u32);
+    "drop_reason" "text"
+        "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, \
+         discard_timer, no_rule, harq, max_retransmissions, reassembly or core_loss."
+        maybe Name(Names::Reasons) |r| r.dropped.map(|(_, reason)| reason as u32);
+    "marked_at" "text" "Layer that first marked it congestion experienced (ECN): upf, sdap or rlc."
+        maybe Name(Names::Layers) |r| r.marked_at.map(|layer| layer as u32);
+    "method" "text" "Name of the run's method." always Run(Fact::Method);
+    "seed" "number" "Seed of the run." always Run(Fact::Seed);
+    "point" "text" "Point of the sweep, e.g. interval_ms = 20; none without a sweep."
+        maybe Run(Fact::Point);
+}
+
+records! {
+    /// Columns of slot records.
+    pub static SLOT_COLUMNS: SlotRecord;
+
+    "time_ns" "ns" "The pull, from the start of the run."
+        always Whole(Width::Eight) |r| Some(r.time);
+    "capacity_packets" "packets" "What the cell could have carried, where the MAC counts packets."
+        maybe Whole(Width::Eight) |r| (r.unit == SlotUnit::Packets).then_some(r.capacity);
+    "capacity_bytes" "bytes" "What the cell could have carried, where the MAC counts bytes."
+        maybe Whole(Width::Eight) |r| (r.unit == SlotUnit::Bytes).then_some(r.capacity);
+    "capacity_rbs" "resource blocks"
+        "What the cell offered, where the MAC deals in resource blocks."
+        maybe Whole(Width::Eight) |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.capacity);
+    "used_packets" "packets" "What it carried, where the MAC counts packets."
+        maybe Whole(Width::Eight) |r| (r.unit == SlotUnit::Packets).then_some(r.used);
+    "used_bytes" "bytes" "What it carried, where the MAC counts bytes."
+        maybe Whole(Width::Eight) |r| (r.unit == SlotUnit::Bytes).then_some(r.used);
+    "used_rbs" "resource blocks" "What it used, where the MAC deals in resource blocks."
+        maybe Whole(Width::Eight) |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.used);
+    "upf_packets" "packets" "Packets in the UPF before the pull."
+        always Whole(Width::Eight) |r| Some(r.packets[0]);
+    "upf_bytes" "bytes" "Bytes in the UPF before the pull."
+        always Whole(Width::Eight) |r| Some(r.bytes[0]);
+    "sdap_packets" "packets" "Packets in SDAP before the pull."
+        always Whole(Width::Eight) |r| Some(r.packets[1]);
+    "sdap_bytes" "bytes" "Bytes in SDAP before the pull."
+        always Whole(Width::Eight) |r| Some(r.bytes[1]);
+    "rlc_packets" "packets" "Packets in the RLC before the pull."
+        always Whole(Width::Eight) |r| Some(r.packets[2]);
+    "rlc_bytes" "bytes" "Bytes in the RLC before the pull."
+        always Whole(Width::Eight) |r| Some(r.bytes[2]);
+    "method" "text" "Name of the run's method." always Run(Fact::Method);
+    "seed" "number" "Seed of the run." always Run(Fact::Seed);
+    "point" "text" "Point of the sweep, e.g. interval_ms = 20; none without a sweep."
+        maybe Run(Fact::Point);
+}
