@@ -3,7 +3,7 @@
 use crate::document::document;
 use crate::listen::{Listening, Tls, listen};
 use crate::query::{self, Asked, Parameter, Problem, written};
-use crate::service::Service;
+use crate::service::{Owned, Service};
 use crate::share::Open;
 use crate::token::{Share, Tokens, User};
 use crate::types::{
@@ -196,7 +196,7 @@ async fn subscribe(
     let subscription = posted(&headers, body)?;
     reachable(&app, &subscription).await?;
     let root = root(&app, &headers);
-    let (href, made) = app.service.subscribe((user, share), subscription, &root)?;
+    let (href, made) = app.service.subscribe(user, share, subscription, &root)?;
     let mut answer = written(StatusCode::CREATED, &made);
     if let Ok(href) = HeaderValue::from_str(&href) {
         answer.headers_mut().insert(header::LOCATION, href);
@@ -209,7 +209,7 @@ async fn subscription(
     Extension(user): Extension<User>,
     Path(id): Path<String>,
 ) -> Answered {
-    Ok(written(StatusCode::OK, &app.service.subscription((user, &id))?))
+    Ok(written(StatusCode::OK, &app.service.subscription(Owned { user, id: &id })?))
 }
 
 async fn resubscribe(
@@ -220,10 +220,10 @@ async fn resubscribe(
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
     // A user who asks for another's subscription learns nothing else.
-    app.service.subscription((user, &id))?;
+    app.service.subscription(Owned { user, id: &id })?;
     let subscription = posted(&headers, body)?;
     reachable(&app, &subscription).await?;
-    Ok(written(StatusCode::OK, &app.service.resubscribe((user, &id), subscription)?))
+    Ok(written(StatusCode::OK, &app.service.resubscribe(Owned { user, id: &id }, subscription)?))
 }
 
 async fn unsubscribe(
@@ -231,6 +231,6 @@ async fn unsubscribe(
     Extension(user): Extension<User>,
     Path(id): Path<String>,
 ) -> Answered {
-    app.service.unsubscribe((user, &id))?;
+    app.service.unsubscribe(Owned { user, id: &id })?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -87,6 +87,13 @@ impl CellIdentity {
     }
 }
 
+/// A subscription by its number in a path, and the user who asks for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Owned<'a> {
+    pub(crate) user: User,
+    pub(crate) id: &'a str,
+}
+
 /// A UE.
 #[derive(Debug)]
 struct Known {
@@ -339,7 +346,8 @@ impl Service {
     /// Adds a subscription of `user`; `root` is the address of the list of subscriptions.
     pub(crate) fn subscribe(
         &self,
-        (user, of): (User, Share),
+        user: User,
+        of: Share,
         mut written: WrittenSubscription,
         root: &str,
     ) -> Result<(String, WrittenSubscription), Problem> {
@@ -378,26 +386,26 @@ impl Service {
     /// Calls `then` for the subscription `id` of `user`.
     fn own<T>(
         &self,
-        (user, id): (User, &str),
+        owned: Owned<'_>,
         then: impl FnOnce(&mut Inner, u64) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         let mut inner = self.lock();
         self.look(&mut inner, clock::now());
-        let number = id.parse().ok().filter(|number| {
-            inner.subscriptions.get(number).is_some_and(|entry| entry.user == user)
+        let number = owned.id.parse().ok().filter(|number| {
+            inner.subscriptions.get(number).is_some_and(|entry| entry.user == owned.user)
         });
         let number = number.ok_or_else(|| Problem::new(404, "there is no such subscription"))?;
         then(&mut inner, number)
     }
 
-    pub(crate) fn subscription(&self, of: (User, &str)) -> Result<WrittenSubscription, Problem> {
+    pub(crate) fn subscription(&self, of: Owned<'_>) -> Result<WrittenSubscription, Problem> {
         self.own(of, |inner, number| Ok(inner.subscriptions[&number].written.clone()))
     }
 
     /// Replaces a subscription by one of the same type.
     pub(crate) fn resubscribe(
         &self,
-        of: (User, &str),
+        of: Owned<'_>,
         mut written: WrittenSubscription,
     ) -> Result<WrittenSubscription, Problem> {
         self.own(of, |inner, number| {
@@ -416,7 +424,7 @@ impl Service {
         })
     }
 
-    pub(crate) fn unsubscribe(&self, of: (User, &str)) -> Result<(), Problem> {
+    pub(crate) fn unsubscribe(&self, of: Owned<'_>) -> Result<(), Problem> {
         self.own(of, |inner, number| {
             if let Some(entry) = inner.subscriptions.remove(&number) {
                 entry.mailbox.end();
