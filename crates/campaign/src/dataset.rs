@@ -85,7 +85,7 @@ impl Dataset {
     pub fn open(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
         folder::admit(path)?;
         fs::create_dir_all(path).map_err(|what| Failure::disk(path, what))?;
-        // The ledger is written first: it marks the folder as a dataset.
+        // The ledger is written first, since it marks the folder as a dataset.
         let (ledger, lines, damaged) = Ledger::open(path)?;
         fs::create_dir_all(path.join(PARTS)).map_err(|what| Failure::disk(path, what))?;
         let mut dataset = Self::of(path, campaign, lines);
@@ -93,7 +93,7 @@ impl Dataset {
         if damaged > 0 {
             let lines = if damaged == 1 { "a line".into() } else { format!("{damaged} lines") };
             dataset.mended.push(format!(
-                "{lines} of the ledger was damaged: what it told is found or made again"
+                "{lines} of the ledger was damaged: its parts are found or made again"
             ));
         }
         dataset.mend()?;
@@ -112,7 +112,7 @@ impl Dataset {
         let mut dataset = Self::of(path, campaign, lines);
         dataset.damaged = damaged;
         dataset.mended.extend(dataset.damage().map(|lines| {
-            format!("the ledger has {lines}: what it tells is not counted; run it again")
+            format!("the ledger has {lines}: their parts are not counted; run it again")
         }));
         dataset.parts.values().for_each(|part| count(&mut dataset.known, part));
         dataset.read_values();
@@ -226,12 +226,14 @@ impl Dataset {
         for text in lines.lines() {
             match ledger::line(text) {
                 Some(Line::Part(part)) if self.parts.contains_key(&part.file) => {}
-                Some(Line::Part(part)) if with_rows(&part).any(|job| self.is_done(job)) => {
+                Some(Line::Part(part))
+                    if with_rows(&part).any(|(case, seed)| self.is_done(case, seed)) =>
+                {
                     folder::put_aside(&self.path, &part.file, "double")?;
                 }
                 Some(line @ (Line::Part(_) | Line::Failed(_))) => kept.push(line),
                 _ => {
-                    let allowed = "what a part's maker returned";
+                    let allowed = "the result of a part's maker";
                     return Err(Failure::wrong(&self.path, "part", text, allowed));
                 }
             }
@@ -239,7 +241,7 @@ impl Dataset {
         if kept.is_empty() { Ok(()) } else { self.keep(kept) }
     }
 
-    fn is_done(&self, (case, seed): (Id, u64)) -> bool {
+    fn is_done(&self, case: Id, seed: u64) -> bool {
         self.known.get(&case).is_some_and(|known| known.done.contains(&seed))
     }
 
@@ -260,7 +262,7 @@ impl Dataset {
         let Some((metric, flow)) = &self.target else { return };
         let values = match part.target == self.target {
             true => part.values.clone(),
-            false => part::values(&self.path, part, (metric, flow)).unwrap_or_default(),
+            false => part::values(&self.path, part, metric, flow).unwrap_or_default(),
         };
         for ((case, seed), value) in with_rows(part).zip(values) {
             self.known.entry(case).or_default().values.extend(value.map(|value| (seed, value)));
@@ -346,7 +348,15 @@ impl Dataset {
             let read = part::rows(&self.path, part, &wanted, |job, fields| {
                 let of =
                     jobs.get(job).and_then(|&(case, seed)| Some((campaign.index(case)?, seed)));
-                rows.extend(of.map(|of| (of, fields.into_iter().map(json).collect())));
+                rows.extend(of.map(|of| {
+                    (
+                        of,
+                        fields
+                            .into_iter()
+                            .map(|(name, field)| (name.into(), json(field)))
+                            .collect(),
+                    )
+                }));
             });
             read.ok_or_else(|| self.damaged_part(part))?;
         }
@@ -375,7 +385,7 @@ impl Dataset {
 
     fn damaged_part(&self, part: &Part) -> Failure {
         let (file, allowed) = (self.path.join(&part.file), "a whole part; run it again");
-        Failure::wrong(&file, "", "not what was written", allowed)
+        Failure::wrong(&file, "", "other content than was written", allowed)
     }
 
     /// The files of all parts, after a check that they are unchanged.
@@ -418,15 +428,14 @@ impl Dataset {
 }
 
 /// A field of a row in the form of `runs.jsonl`.
-fn json((name, field): (&str, &Field)) -> (String, Value) {
-    let value = match field {
+fn json(field: &Field) -> Value {
+    match field {
         Field::Str(text) => text.as_str().into(),
         Field::Bool(flag) => (*flag).into(),
         Field::Long(number) => (*number).into(),
         Field::Double(number) => (*number).into(),
         _ => Value::Null,
-    };
-    (name.into(), value)
+    }
 }
 
 /// The jobs of `part` that have rows, in their order.

@@ -160,7 +160,8 @@ pub(crate) fn rows(
 pub(crate) fn values(
     dataset: &Path,
     part: &Part,
-    (metric, flow): (&str, &str),
+    metric: &str,
+    flow: &str,
 ) -> Option<Vec<Option<f64>>> {
     let metric = read::column_of(metric).ok()?.name;
     let mut values = Vec::new();

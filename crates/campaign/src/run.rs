@@ -127,7 +127,8 @@ fn simulated(
 /// Executes one job within the campaign's limit; none when it was cancelled.
 fn within_limit(
     campaign: &Campaign,
-    (scenario, job): (&Scenario, &Job),
+    scenario: &Scenario,
+    job: &Job,
     watch: &Watch,
     simulate: Simulate<'_>,
 ) -> Result<Option<RunResult>, ScenarioError> {
@@ -166,7 +167,7 @@ fn part_of(
     let runs: Vec<_> = jobs.iter().map(|(_, scenario, job)| (*scenario, job)).collect();
     let start = cpu_s();
     let outcomes = runner::run_by(&runs, 1, watch, |scenario, job| {
-        within_limit(campaign, (scenario, job), watch, simulate)
+        within_limit(campaign, scenario, job, watch, simulate)
     })?;
     let cpu_s = cpu_s() - start;
     let (mut done, mut failed, mut results) = (Vec::<Stretch>::new(), Vec::new(), Vec::new());

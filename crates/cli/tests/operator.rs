@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use justfull_net::chain::{Chain, Place, RAN};
+use justfull_net::chain::{Chain, Mtus, Place, RAN};
 use justfull_net::clock::now;
 use serde_json::Value;
 
@@ -132,7 +132,7 @@ fn at(chain: &Chain, place: Place, folder: &Path, command: &str) -> Ended {
 
 /// Follows the guide on a host with the files of `lower`.
 fn follow(folder: &Path, lower: &Path) {
-    let chain = Chain::build(1, [1_400, 1_500]).expect("three hosts");
+    let chain = Chain::build(1, Mtus::SMALL_RAN).expect("three hosts");
     let [install, run, watch, exchange, remove] = &blocks("sh")[..] else {
         panic!("the guide's blocks of commands are others: {:?}", blocks("sh"));
     };

@@ -31,8 +31,10 @@ pub(super) struct Between {
 /// The settings of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// MTU in bytes, and packets that a device holds.
-    pub(super) shape: (u32, u32),
+    /// Bytes.
+    pub(super) mtu: u32,
+    /// Packets that a device holds.
+    pub(super) queue_packets: u32,
     /// Its own addresses towards the stack.
     pub(super) own: [IpAddr; 2],
     /// Addresses of a UE and of the servers. The host reaches all addresses that share their first
@@ -60,24 +62,34 @@ impl Between {
         }
         let mut netlink = Netlink::open()?;
         netlink.up(index_of(&name("lo")?)?)?;
-        link(&mut netlink, ran, (plan.shape, plan.own), (plan.ue, Some(CONTROL)))?;
-        let towards_servers =
+        let towards_ues = Towards { own: plan.own, other: plan.ue, control: Some(CONTROL) };
+        link(&mut netlink, ran, &plan, towards_ues)?;
+        let own =
             [Ipv4Addr::new(10, 47, 0, 2).into(), Ipv6Addr::new(0xfd47, 0, 0, 0, 0, 0, 0, 2).into()];
-        link(&mut netlink, core, (plan.shape, towards_servers), (plan.server, None))?;
+        let towards_servers = Towards { own, other: plan.server, control: None };
+        link(&mut netlink, core, &plan, towards_servers)?;
         Ok(Self { namespace, tuns: Some(tuns) })
     }
 }
 
-/// Sets a link up with its `own` addresses, and routes all addresses that share the first 16 bits
-/// of `other` out of it.
+/// One side of the host.
+struct Towards<'a> {
+    own: [IpAddr; 2],
+    other: [IpAddr; 2],
+    control: Option<&'a str>,
+}
+
+/// Sets a link up with its own addresses, and routes all addresses that share the first 16 bits of
+/// the other ones out of it.
 fn link(
     netlink: &mut Netlink,
     name: LinkName,
-    ((mtu, queue_packets), own): ((u32, u32), [IpAddr; 2]),
-    (other, control): ([IpAddr; 2], Option<&str>),
+    plan: &Plan,
+    towards: Towards<'_>,
 ) -> io::Result<()> {
+    let Towards { own, other, control } = towards;
     let link = index_of(&name)?;
-    netlink.shape(link, mtu, queue_packets)?;
+    netlink.shape(link, plan.mtu, plan.queue_packets)?;
     netlink.up(link)?;
     for (own, other) in own.into_iter().zip(other) {
         netlink.add_address(link, own)?;

@@ -35,6 +35,22 @@ pub enum Place {
     Server,
 }
 
+/// MTUs of the two links, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Mtus {
+    /// To the UE.
+    pub ran: u32,
+    /// To the server.
+    pub core: u32,
+}
+
+impl Mtus {
+    /// Ethernet's on both links.
+    pub const ETHERNET: Self = Self { ran: 1_500, core: 1_500 };
+    /// A smaller one on the link to the UE.
+    pub const SMALL_RAN: Self = Self { ran: 1_400, core: 1_500 };
+}
+
 /// The row.
 #[derive(Debug)]
 pub struct Chain {
@@ -44,12 +60,12 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Builds it with `ues` addresses of UEs, 1 to 200, and an MTU in bytes for each of the two
-    /// links: to the UE, and to the server.
+    /// Builds it with `ues` addresses of UEs, 1 to 200, and the MTUs of its links.
     ///
     /// # Errors
-    /// A missing capability, or what the kernel refuses.
-    pub fn build(ues: u8, [ran, core]: [u32; 2]) -> Result<Self, SystemError> {
+    /// A missing capability, or a refusal of the kernel.
+    pub fn build(ues: u8, mtus: Mtus) -> Result<Self, SystemError> {
+        let Mtus { ran, core } = mtus;
         let build = || {
             let chain = Self {
                 ue: Namespace::create()?,

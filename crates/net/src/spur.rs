@@ -61,8 +61,8 @@ impl Spur {
                 let link = spur.links[usize::from(server)];
                 netlink.add_veth(link, end.raw())?;
                 let [theirs, ours] = addresses(server);
-                attach(&mut netlink, link, (&ours, &theirs), v6, false)?;
-                end.enter(|| attach(&mut Netlink::open()?, link, (&theirs, &ours), v6, true))?;
+                attach(&mut netlink, link, &ours, &theirs, v6, false)?;
+                end.enter(|| attach(&mut Netlink::open()?, link, &theirs, &ours, v6, true))?;
             }
             Ok(spur)
         };
@@ -109,7 +109,8 @@ impl Drop for Spur {
 fn attach(
     netlink: &mut Netlink,
     link: LinkName,
-    (own, other): (&[IpAddr; 2], &[IpAddr; 2]),
+    own: &[IpAddr; 2],
+    other: &[IpAddr; 2],
     v6: bool,
     gateway: bool,
 ) -> io::Result<()> {

@@ -164,7 +164,8 @@ pub(crate) fn run(
 /// them breaks the run.
 pub(crate) fn job_in_python(
     own: &Own,
-    (scenario, job): (&justfull_scenario::Scenario, &Job),
+    scenario: &justfull_scenario::Scenario,
+    job: &Job,
     progress: &mut dyn Progress,
 ) -> Result<Option<RunResult>, ScenarioError> {
     let trouble = Trouble::default();

@@ -63,14 +63,12 @@ fn axis(path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
 }
 
 /// A method from its name, its base's name and its settings.
-fn method(
-    (name, base, set): &(String, String, BTreeMap<String, Bound<'_, PyAny>>),
-) -> PyResult<Derived> {
+fn method(name: &str, base: &str, set: &BTreeMap<String, Bound<'_, PyAny>>) -> PyResult<Derived> {
     let set = set.iter().map(|(path, found)| Ok((path.clone(), setting(path, found)?.value)));
     Ok(Derived {
-        name: name.clone(),
+        name: name.to_owned(),
         title: format!("{base}, changed in Python"),
-        base: base.clone(),
+        base: base.to_owned(),
         set: set.collect::<PyResult<_>>()?,
     })
 }
@@ -106,7 +104,10 @@ impl Scenario {
             switches,
             runs: seeds,
             seed: first_seed,
-            derived: derived.iter().map(method).collect::<PyResult<_>>()?,
+            derived: derived
+                .iter()
+                .map(|(name, base, set)| method(name, base, set))
+                .collect::<PyResult<_>>()?,
             ..Overrides::default()
         };
         let read = || justfull_scenario::Scenario::parse(text, &file, data, overrides);

@@ -72,7 +72,8 @@ impl Pacer {
         &mut self,
         now: Instant,
         bytes: u32,
-        (mss, least): (u32, u64),
+        mss: u32,
+        least: u64,
         rate: BitRate,
         min_rtt: Duration,
     ) {
@@ -111,7 +112,7 @@ mod tests {
                 match pacer.blocked_until(now) {
                     Some(at) => now = at,
                     None => {
-                        pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
+                        pacer.on_sent(now, 1448, 1448, 2, rate, Duration::MAX);
                         sent += 1448;
                     }
                 }
@@ -128,12 +129,12 @@ mod tests {
         let released = |late_us: u64| {
             let mut pacer = Pacer::default();
             let begin = Instant::from_nanos(10_000_000_000);
-            pacer.on_sent(begin, 1448, (1448, 2), rate, Duration::MAX);
-            pacer.on_sent(begin, 1448, (1448, 2), rate, Duration::MAX);
+            pacer.on_sent(begin, 1448, 1448, 2, rate, Duration::MAX);
+            pacer.on_sent(begin, 1448, 1448, 2, rate, Duration::MAX);
             let due = pacer.blocked_until(begin).expect("the burst is to be paid for");
             let now = due + Duration::from_micros(late_us);
-            pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
-            pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
+            pacer.on_sent(now, 1448, 1448, 2, rate, Duration::MAX);
+            pacer.on_sent(now, 1448, 1448, 2, rate, Duration::MAX);
             pacer.blocked_until(now).expect("likewise").since(now).as_nanos() / 1_000
         };
         assert_eq!([0, 400, 1_000, 5_000].map(released), [2_000, 1_600, 1_000, 1_000]);
@@ -146,7 +147,7 @@ mod tests {
         let now = Instant::from_nanos(10_000_000_000);
         let mut burst = 0;
         while pacer.blocked_until(now).is_none() {
-            pacer.on_sent(now, 1448, (1448, 2), rate, Duration::MAX);
+            pacer.on_sent(now, 1448, 1448, 2, rate, Duration::MAX);
             burst += 1;
         }
         assert_eq!(burst, 2);
@@ -178,7 +179,7 @@ mod tests {
     fn a_burst_that_the_window_cuts_ends_there_in_linux() {
         let goes_on = |kernel| {
             let (mut pacer, now) = (of(kernel), Instant::from_nanos(1_000_000_000));
-            pacer.on_sent(now, 1448, (1448, 2), BitRate(4_000_000), Duration::MAX);
+            pacer.on_sent(now, 1448, 1448, 2, BitRate(4_000_000), Duration::MAX);
             assert_eq!(pacer.blocked_until(now), None);
             pacer.cut();
             pacer.blocked_until(now).is_none()

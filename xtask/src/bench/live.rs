@@ -87,7 +87,7 @@ impl<T: DeserializeOwned> Pair<T> {
     }
 
     /// One round of the measurements with these arguments.
-    fn measure(&mut self, program: &Path, [plain, stack]: [&[&str]; 2]) -> Outcome {
+    fn measure(&mut self, program: &Path, plain: &[&str], stack: &[&str]) -> Outcome {
         self.plain.push(one(program, plain)?);
         self.stack.push(one(program, stack)?);
         Ok(())
@@ -110,9 +110,9 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
     let mut found =
         Found { throughput: Pair::new(), slots: [("1000", Pair::new()), ("125", Pair::new())] };
     for _ in 0..ROUNDS[usize::from(enforce)] {
-        found.throughput.measure(&program, [&["forward", "2"], &["stack", "2"]])?;
+        found.throughput.measure(&program, &["forward", "2"], &["stack", "2"])?;
         for (slot, pair) in &mut found.slots {
-            pair.measure(&program, [&["bare", slot, "2"], &["slots", slot, "2"]])?;
+            pair.measure(&program, &["bare", slot, "2"], &["slots", slot, "2"])?;
         }
     }
     print!("{}", report(&found));

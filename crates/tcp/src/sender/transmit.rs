@@ -244,8 +244,8 @@ impl Sender {
 
     fn pace(&mut self, now: Instant, len: u32) {
         if let Some(rate) = self.pacing_rate() {
-            let least = (self.setup.mss, self.cc.least_burst());
-            self.pacer.on_sent(now, len, least, rate, self.rtt.min());
+            let (mss, least) = (self.setup.mss, self.cc.least_burst());
+            self.pacer.on_sent(now, len, mss, least, rate, self.rtt.min());
         } else {
             self.pacer.reset();
         }
