@@ -66,7 +66,9 @@ impl Reader {
     pub(super) fn in_order(
         &mut self,
         now: Instant,
-        (len, push, new): (u64, bool, u64),
+        len: u64,
+        push: bool,
+        new: u64,
         beyond: u64,
         most: u64,
     ) -> bool {

@@ -81,10 +81,11 @@ impl Count {
         &mut self,
         now: Instant,
         min_rtt: Duration,
-        (window, w_max): (u64, u64),
+        window: u64,
+        w_max: u64,
         acked: u64,
     ) -> u64 {
-        self.update(tick(now), min_rtt, (window, w_max), acked);
+        self.update(tick(now), min_rtt, window, w_max, acked);
         let mut window = window;
         if self.credit >= self.per_segment {
             self.credit = 0;
@@ -96,7 +97,7 @@ impl Count {
         window
     }
 
-    fn update(&mut self, now: u64, min_rtt: Duration, (window, w_max): (u64, u64), acked: u64) {
+    fn update(&mut self, now: u64, min_rtt: Duration, window: u64, w_max: u64, acked: u64) {
         self.reno_credit += acked;
         let unchanged = |(last, at)| last == window && now - at <= KEPT;
         if self.epoch.is_some() && self.last.is_some_and(unchanged) {
@@ -105,7 +106,7 @@ impl Count {
         let same_tick = self.epoch.is_some() && self.last.is_some_and(|(_, at)| at == now);
         if !same_tick {
             self.last = Some((window, now));
-            self.follow_curve(now, min_rtt, (window, w_max), acked);
+            self.follow_curve(now, min_rtt, window, w_max, acked);
         }
         // The growth of a Reno flow with an equal share.
         let share = 8 * (1024 + self.beta) / 3 / (1024 - self.beta);
@@ -120,13 +121,7 @@ impl Count {
         self.per_segment = self.per_segment.max(2);
     }
 
-    fn follow_curve(
-        &mut self,
-        now: u64,
-        min_rtt: Duration,
-        (window, w_max): (u64, u64),
-        acked: u64,
-    ) {
+    fn follow_curve(&mut self, now: u64, min_rtt: Duration, window: u64, w_max: u64, acked: u64) {
         let (start, k, plateau) = *self.epoch.get_or_insert_with(|| {
             (self.reno, self.reno_credit) = (window, acked);
             let below = w_max.saturating_sub(window);
