@@ -61,7 +61,7 @@ impl Port for Memory {
 }
 
 /// Fills in missing addresses of an IPv4 header, and a missing checksum (RFC 1071).
-fn complete(datagram: &mut [u8], [from, to]: [[u8; 4]; 2]) {
+fn complete(datagram: &mut [u8], from: [u8; 4], to: [u8; 4]) {
     let header = usize::from(datagram.first().map_or(0, |b| b & 15)) * 4;
     if header < 20 || header > datagram.len() || datagram[0] >> 4 != 4 || datagram[10..12] != [0, 0]
     {
@@ -192,11 +192,11 @@ fuzz_target!(|bytes: &[u8]| {
         let mut datagram = datagram.to_vec();
         let ue = usize::from(step & 1);
         if step & 2 == 0 {
-            complete(&mut datagram, [SERVER, UES[ue]]);
+            complete(&mut datagram, SERVER, UES[ue]);
             server.waiting.borrow_mut().push_back(datagram);
             sent[0] += 1;
         } else {
-            complete(&mut datagram, [UES[ue], SERVER]);
+            complete(&mut datagram, UES[ue], SERVER);
             ues[ue].waiting.borrow_mut().push_back(datagram);
             sent[1] += 1;
         }

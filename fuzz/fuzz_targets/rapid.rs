@@ -52,7 +52,8 @@ impl World {
         Self { now: Instant::ZERO, config, control, cells, ues: ues.into(), flows: Vec::new() }
     }
 
-    fn report(&self, [a, b, c, d, e]: [u8; 5]) -> RanReport {
+    fn report(&self, content: [u8; 5]) -> RanReport {
+        let [a, b, c, d, e] = content;
         let kind = match a % 4 {
             0 => CellKind::Lte { mcs_table: 1 + d % 4, layers: e % 4 },
             1 => CellKind::Nr { mcs_table: 1 + d % 4, layers: e % 4, symbols: 13, dmrs_res: d },
@@ -80,7 +81,7 @@ impl World {
     fn step(&mut self, what: u8, which: u8, time: u8, content: [u8; 5]) {
         let step = Duration::from_micros(u64::from(time) * u64::from(time));
         self.now = if what >= 250 { self.now - step } else { self.now + step };
-        let (now, [a, b, c, d, _]) = (self.now, content);
+        let (now, [a, b, c, d, e]) = (self.now, content);
         let ue = self.ues[usize::from(which) % self.ues.len()];
         let flow =
             (!self.flows.is_empty()).then(|| self.flows[usize::from(which) % self.flows.len()]);
@@ -90,6 +91,7 @@ impl World {
                 self.ues.push(self.control.add_ue(now, cell).expect("known"));
             }
             (1, _) if a > 200 => drop(self.control.remove_ue(now, ue)),
+            (1, _) => drop(self.control.move_ue(now, ue, self.cells[usize::from(b % 2)])),
             (2 | 3, _) if self.flows.len() < 64 => {
                 let mss = [1440, 0, 500, u32::MAX][usize::from(c) % 4];
                 let opening = Opening { mss, wired_rtt: rtt(a), radio_rtt: rtt(b) };
@@ -108,7 +110,7 @@ impl World {
                     held: c & 3 == 3,
                     waiting: number(d),
                 };
-                drop(self.control.on_sample(now, flow, &sample));
+                let _refused = self.control.on_sample(now, flow, &sample);
             }
             _ => {}
         }

@@ -129,11 +129,11 @@ impl World {
         match what % 16 {
             0..=2 if !self.segments.is_empty() => {
                 let segment = self.segments.remove(at % self.segments.len());
-                self.arrive((segment.0, what & 0x80 != 0));
+                self.arrive(segment.0, what & 0x80 != 0);
             }
             3 if !self.segments.is_empty() => {
                 let copy = self.segments[at % self.segments.len()];
-                self.arrive(copy);
+                self.arrive(copy.0, copy.1);
             }
             4 if !self.segments.is_empty() => drop(self.segments.remove(at % self.segments.len())),
             5 | 6 if !self.acks.is_empty() => {
@@ -221,7 +221,7 @@ impl World {
             }
             self.now += Duration::from_millis(1);
             for segment in std::mem::take(&mut self.segments) {
-                self.arrive(segment);
+                self.arrive(segment.0, segment.1);
             }
             for ack in std::mem::take(&mut self.acks) {
                 self.sender.on_ack(self.now, &ack);

@@ -6,7 +6,8 @@ import justfull as jf
 
 
 class MyDrql(jf.Limiter):
-    """DRQL (T20, Algorithm 1): grow when the radio starved at the limit, shrink by what remained."""
+    """DRQL (T20, Algorithm 1): grow when the radio starved at the limit, shrink by the rest that
+    remained."""
 
     overdraws = True
 

@@ -1,8 +1,8 @@
 """Jobs of methods in Python, each in a process of its own.
 
 A `Maker` has a process that imports the campaign's Python files once, and makes a copy of itself
-(fork) for each job. What a job does, a raise, an endless loop, the end of its process, is that
-job's failure alone, and nothing that it leaves in memory reaches another.
+(fork) for each job. An exception, an endless loop or the end of a process is the failure of one
+job alone, and no job sees the memory of another.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Maker:
         self._closed = False
 
     def start(self) -> None:
-        """Starts the process, which imports the methods. Raises ArgumentError for one that cannot
-        be imported or is none of the file's."""
+        """Starts the process, which imports the methods. Raises ArgumentError for a method that
+        cannot be imported or is not in the file."""
         # A session of its own, so that Ctrl-C reaches only the caller, who then ends it. Texts have
         # the same hash in all runs.
         program = (f"import sys; sys.path[:] = {sys.path!r}\n"
@@ -75,7 +75,7 @@ class Maker:
             raise _refusal(reply["field"], reply["found"], reply["allowed"])
 
     def make(self, native: _native.Campaign, job: Job) -> tuple[str, float]:
-        """Makes a part of one job: what `record` wants, and the seconds of CPU."""
+        """Makes a part of one job. Returns the input of `record`, and the seconds of CPU."""
         if self._process is None:
             self.start()
         reply = self._ask(job)
@@ -223,9 +223,9 @@ def _apart(
     native: _native.Campaign, methods: dict[str, Method], job: Job, own: tuple[int, int],
     others: frozenset[int],
 ) -> dict[str, Any]:
-    """Makes `job` in a process of its own and waits for that. Descriptors that are this process's
-    `own`, those of requests and answers, are none of the job's; `others` are processes that are
-    none of its."""
+    """Makes `job` in a process of its own and waits for it. The job does not get the descriptors
+    `own` of this process, for requests and answers; `others` are processes that do not belong to
+    the job."""
     requests, _ = own
     limit_s = (native.job_limit_s or _LIMIT_S) + _GRACE_S
     from_child, to_parent = os.pipe()
@@ -303,8 +303,8 @@ def _children() -> list[int]:
 
 
 def _end_orphans(others: frozenset[int]) -> None:
-    """Ends what a job has started and left, whatever group or session it is in, but not `others`.
-    What such a process has started comes here when it ends."""
+    """Ends the processes that a job has left, in any group or session, but not `others`. When such
+    a process ends, its children become children of this process."""
     end = time.monotonic() + _END_S
     while (left := [child for child in _children() if child not in others]):
         for child in left:

@@ -58,7 +58,7 @@ class Results:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know."""
+        """Notes for the reader."""
         return self._native.notes
 
     @property
@@ -84,9 +84,9 @@ class Results:
         return self._native.html()
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> list[str]:
-        """Writes the results folder of the command line. Returns what there is to say.
+        """Writes the results folder of the command line. Returns messages about the writing.
 
-        `force` replaces a folder of something else.
+        `force` replaces a folder with other results.
         """
         return self._native.save(os.fspath(path), scenario=self._name, force=force)
 

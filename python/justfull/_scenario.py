@@ -19,7 +19,7 @@ Own = Method | type[Limiter] | type[Aqm] | type[RbScheduler] | type[CongestionCo
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario and what is changed in it. Every change returns a new one, and is checked."""
+    """A scenario with changes. Every change is checked and returns a new scenario."""
 
     text: str
     file: str
@@ -98,7 +98,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What to know before the first run."""
+        """Warnings before the first run."""
         return self._sound.warnings
 
     def chain(self) -> str:
@@ -125,10 +125,11 @@ class Scenario:
         `methods` are names of shipped methods or the scenario's, and methods of your own;
         `seeds` is the number of runs of each. `packets` and `slots` keep a record of each packet
         (72 bytes of memory each) and slot. `progress` is True or False for a bar or none, or a
-        function of finished runs and simulated seconds; by default there is a bar where somebody
-        looks. Ctrl-C ends the runs.
+        function of finished runs and simulated seconds; by default there is a bar if the output is
+        a terminal. Ctrl-C ends the runs.
 
-        Raises ScenarioError, ArgumentError, BrokenRunError, and what a method in Python raises.
+        Raises ScenarioError, ArgumentError, BrokenRunError, and the exceptions of a method in
+        Python.
         """
         names, own, derived = _methods(methods)
         native = self._read(names, seeds, first_seed, derived) if (
@@ -181,8 +182,8 @@ def scenario(
 ) -> Scenario:
     """The scenario of a name that ships, of a file, or of TOML text (anything with a line feed).
 
-    `data` is the folder of traces that are not part of the program; without it, that of the
-    environment variable JUSTFULL_DATA.
+    `data` is the folder of traces that are not part of the program; the default is the environment
+    variable JUSTFULL_DATA.
     """
     name = os.fspath(source)
     text, file = (name, "scenario.toml") if "\n" in name else _native.scenario_text(name)

@@ -11,7 +11,7 @@ _SHOWN = 10
 
 
 class Table:
-    """Rows in Arrow's memory. Whatever takes the Arrow PyCapsule interface takes it as it is:
+    """Rows in Arrow's memory. Any library with the Arrow PyCapsule interface reads it directly:
     `polars.DataFrame(table)`, `pyarrow.table(table)`, `duckdb.sql("from table")` after either."""
 
     def __init__(self, native: _native.Table, name: str) -> None:
@@ -28,7 +28,7 @@ class Table:
         return len(self._table)
 
     def __getitem__(self, name: str) -> list[Any]:
-        """The cells of a column; None where a value is missing."""
+        """The cells of a column; None for a missing value."""
         return self._table.column(name)
 
     @property

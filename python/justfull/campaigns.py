@@ -1,6 +1,6 @@
 """Campaigns: thousands of runs as one dataset, on this machine or on a cluster.
 
-The dataset, its parts and its ledger are those of `justfull campaign`.
+The dataset, its parts and its ledger are the same as those of `justfull campaign`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class VersionError(JustfullError):
 
 
 class WorkerError(JustfullError):
-    """A part could not be made on any worker; what is made is kept."""
+    """A part could not be made on any worker; finished parts are kept."""
 
 
 class Dataset:
@@ -58,7 +58,7 @@ class Dataset:
 
     def scan(self) -> Any:
         """All rows as a lazy frame of polars, with the columns of `runs.csv` and `job`. Raises
-        ArgumentError for a part that is not what was written."""
+        ArgumentError for a part whose file has changed."""
         import polars
 
         return polars.scan_parquet(self._native.parts(), hive_partitioning=False, glob=False)
@@ -147,17 +147,17 @@ def campaign(
     progress: Progress = None,
     data: str | os.PathLike[str] | None = None,
 ) -> Dataset:
-    """Makes what the dataset of a campaign's file lacks, and returns the dataset.
+    """Makes the missing jobs of a campaign's dataset, and returns the dataset.
 
     With `client`, a `distributed.Client`, its workers make the parts; they need the same version of
     justfull, and the folder `out` (default: results/campaign/NAME), the file and the traces under
     the same paths. A part is made of as many jobs as take about `part_s` seconds of CPU: more is
     better on a large cluster. Without it, `threads` threads of this machine make them. A campaign
-    that was ended in any way goes on when it is called again; nothing is made twice. With `retry`,
-    jobs that have failed are made once more. `progress` is that of `Scenario.run`.
+    that ended early continues at the next call; nothing is made twice. With `retry`,
+    jobs that have failed are made once more. `progress` is the same as in `Scenario.run`.
 
-    Each job of a method in Python is made in a process of its own: what it raises, or how its
-    process ends, is that job's failure alone.
+    Each job of a method in Python is made in a process of its own: an exception, or the end of the
+    process, is the failure of this job alone.
 
     Raises ScenarioError and ArgumentError for a wrong file, OSError for the disk, VersionError for
     a worker with another version, WorkerError for a part that no worker could make.
@@ -203,14 +203,14 @@ def _refuse(worker: str, there: tuple[str, str], here: tuple[str, str]) -> Versi
 
 
 class _Told:
-    """Sums up what is made, for the caller's progress."""
+    """Sums up the finished work, for the caller's progress."""
 
     def __init__(self, native: _native.Campaign, tell: Tell | None) -> None:
         self._native, self._tell = native, tell
         self._finished, self._simulated_s = 0, 0.0
 
     def others(self, finished: int, simulated_s: float) -> None:
-        """All that others have made."""
+        """The work of all others."""
         self._finished, self._simulated_s = finished, simulated_s
         if self._tell is not None:
             self._tell(finished, simulated_s)
@@ -266,7 +266,7 @@ def _make(
 
 
 def _same_version(client: Any) -> None:
-    """Refuses the cluster before the first part; workers that come later are asked with theirs."""
+    """Refuses the cluster before the first part; checks later workers with their first part."""
     for worker, there in client.run(_version, on_error="return").items():
         if isinstance(there, OSError):
             continue  # it has died meanwhile

@@ -1,4 +1,4 @@
-"""What can go wrong, each with the field, what was found and what is allowed."""
+"""The errors, each with the field, the found value and the allowed ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class JustfullError(Exception):
 
 
 class ArgumentError(JustfullError, ValueError):
-    """An argument is none of what is allowed."""
+    """An argument is not an allowed value."""
 
     def __init__(self, text: str, *, field: str = "", found: str = "", allowed: str = "") -> None:
         super().__init__(text)

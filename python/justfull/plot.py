@@ -38,7 +38,7 @@ def _axes(ax: Axes | None) -> Any:
 
 
 def _chosen(name: str, wanted: str | None, there: Iterable[Any]) -> list[Any]:
-    """All that is there in order of appearance, or what is wanted."""
+    """All values in order of appearance, or the wanted ones."""
     known = list(dict.fromkeys(there))
     if wanted is None:
         return known
@@ -50,7 +50,7 @@ def _chosen(name: str, wanted: str | None, there: Iterable[Any]) -> list[Any]:
 
 
 def _asked(results: Results, flow: str | None) -> str:
-    """The flow asked for; else the scenario's low-latency flow, else the first."""
+    """The wanted flow; else the scenario's low-latency flow, else the first."""
     runs = results.runs
     if flow is None:
         asked = [name for name, low in zip(runs["flow"], runs["low_latency"]) if low]

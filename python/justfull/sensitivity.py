@@ -118,13 +118,13 @@ def sobol(
     client: Any = None,
     threads: int | None = None,
 ) -> Sensitivity:
-    """Sobol's indices: which share of the variance of `metric` of `flow` each setting causes by
+    """Sobol's indices: the share of the variance of `metric` of `flow` that each setting causes by
     itself (`first`), and together with others (`total`).
 
     `points` is a power of 2; (number of settings + 2) times as many points run, each with the same
     `seeds` under one `method`, by default the scenario's first. `out`, by default
-    results/sensitivity/NAME, keeps the runs: a study that was ended goes on. `client` and
-    `threads` are those of `jf.campaign`.
+    results/sensitivity/NAME, keeps the runs, so that a study that ended early continues. `client`
+    and `threads` are the same as in `jf.campaign`.
     """
     if points < 4 or points & (points - 1):
         raise ArgumentError(f"points: found {points}, allowed is a power of 2, at least 4",
@@ -157,12 +157,12 @@ def morris(
     client: Any = None,
     threads: int | None = None,
 ) -> Sensitivity:
-    """Morris's screening, for many settings and few runs: by how much `metric` of `flow` changes
-    over the whole range of a setting, in the mean of the amounts (`mu_star`) and with its sign
-    (`mu`); `sigma` is large where that depends on other settings, or is no straight line.
+    """Morris's screening, for many settings and few runs: the change of `metric` of `flow` over
+    the whole range of a setting, as the mean of its amounts (`mu_star`) and with its sign (`mu`);
+    `sigma` is large if the change depends on other settings, or is not linear.
 
     (Number of settings + 1) times as many points as `trajectories` run. The other arguments are
-    those of `sobol`.
+    the same as in `sobol`.
     """
     if trajectories < 2:
         raise ArgumentError(f"trajectories: found {trajectories}, allowed is at least 2",
@@ -182,7 +182,7 @@ def morris(
 
 
 class _Study:
-    """What is asked, and how it is run."""
+    """The questions of a study, and its runs."""
 
     def __init__(
         self,
@@ -253,7 +253,7 @@ class _Study:
         return frame[self.metric].to_numpy()
 
     def table(self, found: Any, columns: Mapping[str, str], by: str) -> Any:
-        """A frame of what SALib found."""
+        """A frame of SALib's results."""
         import polars
 
         cells = {"setting": [axis.path for axis in self.axes]} | {

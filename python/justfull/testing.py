@@ -27,17 +27,17 @@ class ConformanceError(AssertionError):
 
 
 def check(own: Own, *, cells: dict[str, dict[str, Any]] | None = None) -> list[str]:
-    """Runs `own` in cells of every kind and holds it to the rules. Returns what was checked.
+    """Runs `own` in cells of every kind and checks the rules. Returns the checked rules.
 
     - It can be made and run in each cell without an exception, and the simulator's own invariants
       hold: every packet is delivered, dropped with a reason, or still queued.
     - It is deterministic: a second run gives the same rows to the last bit.
     - It does not starve the cell: every flow that Vanilla serves is served.
-    - It has no memory beyond its object: runs before do not change a run.
+    - It has no memory beyond its object: earlier runs do not change a run.
     - A limiter refuses when it is full, but never for good; idle slots and drops change nothing;
       and its room changes with time alone only if it paces: the rules of every shipped limiter.
 
-    Raises ConformanceError for a broken rule, and whatever the algorithm itself raises.
+    Raises ConformanceError for a broken rule, and any exception of the algorithm itself.
     """
     method = Method.of(own)
     done: list[str] = []

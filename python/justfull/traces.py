@@ -1,7 +1,7 @@
-"""Traces of what a link could carry: read, described, fitted, made by chance.
+"""Traces of a link's capacity: read, described, fitted, made by chance.
 
-Formats, repairs and options are those of `justfull trace`. Times and sizes are texts with their
-units, such as "100ms" and "1500B".
+Formats, repairs and options are the same as those of `justfull trace`. Times and sizes are texts
+with their units, such as "100ms" and "1500B".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Fit", "Moments", "Trace", "fit", "read"]
 
 @dataclass(frozen=True)
 class Moments:
-    """Of a rate over the steps of a chain: what a queue sees of it."""
+    """Moments of a rate over the steps of a chain, which a queue depends on."""
 
     mean_mbit_s: float
     sd_mbit_s: float
@@ -73,7 +73,7 @@ class Fit:
 
 
 class Trace:
-    """What a link could carry over time."""
+    """A link's capacity over time."""
 
     def __init__(self, native: _native.Trace) -> None:
         self._native = native
@@ -85,7 +85,7 @@ class Trace:
 
     @property
     def notes(self) -> list[str]:
-        """What was repaired, estimated or skipped while reading."""
+        """Repairs, estimates and skipped parts of the reading."""
         return self._native.notes
 
     def rates(self, bin: str | None = None) -> tuple[float, list[float]]:
@@ -94,18 +94,18 @@ class Trace:
         return self._native.rates(bin)
 
     def info(self, bin: str | None = None) -> dict[str, Any]:
-        """What it is like, as `justfull trace info --json`: rates over bins, outages, coherence."""
+        """Its description, as of `justfull trace info --json`: rates over bins, outages."""
         found: dict[str, Any] = json.loads(self._native.info(bin))
         return found
 
     def part(self, start: str, end: str) -> Trace:
-        """What is from `start` on and before `end`."""
+        """The part from `start` on and before `end`."""
         return Trace(self._native.part(start, end))
 
     def save(
         self, file: str | os.PathLike[str], format: str = "csv", packet: str | None = None
     ) -> list[str]:
-        """Writes it, as `justfull trace convert`. Returns what the format cannot hold."""
+        """Writes it, as `justfull trace convert`. Returns the parts that the format cannot hold."""
         return self._native.save(file, format, packet)
 
     def fit(

@@ -1,4 +1,4 @@
-"""Campaigns on threads and on Dask give one dataset, whatever dies on the way."""
+"""Campaigns on threads and on Dask give one dataset, even if processes die on the way."""
 
 import json
 import math
@@ -501,7 +501,7 @@ def test_no_row_of_a_damaged_part_is_read(file: Path, tmp_path: Path) -> None:
     part = next((tmp_path / "out").glob("parts/*/*/*.parquet"))
     whole = part.read_bytes()
     part.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-    with pytest.raises(jf.ArgumentError, match="found not what was written"):
+    with pytest.raises(jf.ArgumentError, match="found other content than was written"):
         dataset.scan()
     part.write_bytes(whole)
     assert len(rows(dataset)) == count

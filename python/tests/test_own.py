@@ -42,7 +42,7 @@ def test_a_limiter_in_python_costs_under_five_microseconds_a_packet() -> None:
 
 
 class Deep(jf.Aqm):
-    """Drops at the head what waited for over 20 ms, at most every 100 ms."""
+    """Drops a packet at the head that waited for over 20 ms, at most every 100 ms."""
 
     def __init__(self, lanes: int, key: int) -> None:
         super().__init__(lanes, key)
@@ -116,7 +116,7 @@ class Moody(jf.Aqm):
 
 
 class Patient(jf.Limiter):
-    """Counts slots, so that it answers otherwise after idle ones that it was not told of."""
+    """Counts slots, so that its answer changes after idle slots that were not reported."""
 
     def __init__(self, unit: str, slot: int, mtu: int) -> None:
         super().__init__(unit, slot, mtu)

@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_did_different_work_are_told() {
+    fn runs_that_did_different_work_are_reported() {
         let other = Run { digest: "f".into(), ..run_of(10.0) };
         let found =
             violations(&series_of(vec![run_of(10.0)], vec![run_of(10.0), other]), Judged::All);

@@ -128,7 +128,7 @@ fn said_of(said: &str, what: &str) -> Outcome<String> {
     let value = said.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(": "));
     value
         .map(str::to_owned)
-        .ok_or_else(|| Failure::Environment(format!("`rustc -vV` says no {what}")))
+        .ok_or_else(|| Failure::Environment(format!("`rustc -vV` prints no {what}")))
 }
 
 /// The `llvm-profdata` for profiles of this compiler's programs, if it is installed: the

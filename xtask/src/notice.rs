@@ -52,7 +52,7 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
         fs::write(&path, &text).map_err(|error| cannot(&path, &error))?;
     } else if fs::read_to_string(&path).unwrap_or_default() != text {
         let message = format!(
-            "{FILE} is not what the dependencies say; run `cargo xtask notice` and commit it"
+            "{FILE} does not match the dependencies; run `cargo xtask notice` and commit it"
         );
         return Err(Failure::Check(message));
     }
@@ -64,7 +64,7 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
 /// such as macros.
 fn linked(metadata: &Metadata) -> Outcome<Vec<&Package>> {
     let nothing =
-        |what: &str| Failure::Environment(format!("cargo metadata says nothing of {what}"));
+        |what: &str| Failure::Environment(format!("cargo metadata has nothing about {what}"));
     let nodes = &metadata.resolve.as_ref().ok_or_else(|| nothing("dependencies"))?.nodes;
     let binary = metadata.packages.iter().find(|package| package.name.as_str() == BINARY);
     let mut open: Vec<&PackageId> = vec![&binary.ok_or_else(|| nothing(BINARY))?.id];

@@ -190,7 +190,7 @@ fn try_both(target: &Path, deb: &Path, archive: &Path) -> Outcome {
             print!("{}", String::from_utf8_lossy(bytes));
         }
         if !said.status.success() {
-            return Err(Failure::Check(format!("{what}: the package does not do what it must")));
+            return Err(Failure::Check(format!("{what}: the package fails its check")));
         }
     }
     Ok(())

@@ -107,7 +107,7 @@ impl<C, T> Bounds<C, T> {
 }
 
 impl<C, T: Param> Bounds<C, T> {
-    /// What is allowed, in words.
+    /// The allowed values, in words.
     #[must_use]
     pub fn text(&self) -> String {
         let edge = |edge: &Option<Edge<T>>| edge.as_ref().map(|e| (e.at.written(), e.included));
@@ -132,10 +132,10 @@ impl<C, T: Param> Bounds<C, T> {
         }
     }
 
-    /// Checks `value`, the field `name` of `config`; `source` says where the bounds come from.
+    /// Checks `value`, the field `name` of `config`; `source` is the origin of the bounds.
     ///
     /// # Errors
-    /// The value is outside these bounds or those of its type.
+    /// The value is outside these bounds or the bounds of its type.
     pub fn check(
         &self,
         config: &C,

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What a scenario file may hold at one place.
+/// The allowed content of one place in a scenario file.
 #[derive(Clone, Debug)]
 pub enum Form {
     /// `true` or `false`.
@@ -86,7 +86,7 @@ pub struct ParamDoc {
     pub required: bool,
     /// Its effect.
     pub text: &'static str,
-    /// What a scenario file may hold, apart from the bounds.
+    /// The allowed content in a scenario file, apart from the bounds.
     pub form: Form,
     /// Lower bound of a number, and whether the bound itself is allowed.
     pub low: Option<(f64, bool)>,

@@ -10,7 +10,7 @@ pub struct ConfigError {
     pub field: String,
     /// The value that was found.
     pub value: String,
-    /// What is allowed.
+    /// The allowed values.
     pub bound: String,
     /// Where the bound comes from (a standard's section, a paper, or the reason in words).
     pub source: &'static str,

@@ -55,7 +55,7 @@ pub enum DropReason {
     /// The receiver gave it up: RLC waited too long for a missing part, or PDCP for an earlier
     /// packet.
     Reassembly,
-    /// Lost at random between its server and the UPF, as the scenario asks (`core.loss`).
+    /// Lost at random between its server and the UPF, by the scenario's `core.loss`.
     CoreLoss,
     /// Live: it came while all packet buffers of its direction were in use.
     NoBuffer,

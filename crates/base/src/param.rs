@@ -19,10 +19,10 @@ pub trait Param {
     /// Unit or type in words, for parameters that name none of their own.
     const UNIT: &'static str;
 
-    /// What a scenario file may hold, apart from the bounds.
+    /// The allowed content in a scenario file, apart from the bounds.
     fn form() -> Form;
 
-    /// What is allowed, in words, when the parameter has no bounds of its own.
+    /// The allowed values, in words, if the parameter has no bounds of its own.
     fn allowed() -> String {
         Self::form().allowed()
     }

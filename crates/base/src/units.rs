@@ -95,12 +95,12 @@ impl BitRate {
     }
 }
 
-/// Why a quantity could not be parsed: what was found and what is allowed.
+/// Why a quantity could not be parsed: the found text and the allowed ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     /// The text as found.
     pub found: String,
-    /// What a valid value looks like.
+    /// The form of a valid value.
     pub allowed: &'static str,
 }
 

@@ -85,7 +85,7 @@ impl Dataset {
     pub fn open(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
         folder::admit(path)?;
         fs::create_dir_all(path).map_err(|what| Failure::disk(path, what))?;
-        // The ledger is written first: it marks the folder as a dataset.
+        // The ledger is written first, since it marks the folder as a dataset.
         let (ledger, lines, damaged) = Ledger::open(path)?;
         fs::create_dir_all(path.join(PARTS)).map_err(|what| Failure::disk(path, what))?;
         let mut dataset = Self::of(path, campaign, lines);
@@ -93,7 +93,7 @@ impl Dataset {
         if damaged > 0 {
             let lines = if damaged == 1 { "a line".into() } else { format!("{damaged} lines") };
             dataset.mended.push(format!(
-                "{lines} of the ledger was damaged: what it told is found or made again"
+                "{lines} of the ledger was damaged: its parts are found or made again"
             ));
         }
         dataset.mend()?;
@@ -112,7 +112,7 @@ impl Dataset {
         let mut dataset = Self::of(path, campaign, lines);
         dataset.damaged = damaged;
         dataset.mended.extend(dataset.damage().map(|lines| {
-            format!("the ledger has {lines}: what it tells is not counted; run it again")
+            format!("the ledger has {lines}: their parts are not counted; run it again")
         }));
         dataset.parts.values().for_each(|part| count(&mut dataset.known, part));
         dataset.read_values();
@@ -233,7 +233,7 @@ impl Dataset {
                 }
                 Some(line @ (Line::Part(_) | Line::Failed(_))) => kept.push(line),
                 _ => {
-                    let allowed = "what a part's maker returned";
+                    let allowed = "the result of a part's maker";
                     return Err(Failure::wrong(&self.path, "part", text, allowed));
                 }
             }
@@ -385,7 +385,7 @@ impl Dataset {
 
     fn damaged_part(&self, part: &Part) -> Failure {
         let (file, allowed) = (self.path.join(&part.file), "a whole part; run it again");
-        Failure::wrong(&file, "", "not what was written", allowed)
+        Failure::wrong(&file, "", "other content than was written", allowed)
     }
 
     /// The files of all parts, after a check that they are unchanged.

@@ -48,12 +48,17 @@ pub(crate) fn admit(path: &Path) -> Result<(), Failure> {
     names.sort_unstable();
     let parts = path.join(PARTS);
     if fs::symlink_metadata(&parts).is_ok_and(|found| !found.is_dir()) {
-        return Err(Failure::wrong(&parts, "", "what is no folder", "the folder of all parts"));
+        return Err(Failure::wrong(
+            &parts,
+            "",
+            "something that is no folder",
+            "the folder of all parts",
+        ));
     }
     let is_dataset = Ledger::is_begun(path)? || campaign_of(path).is_some();
     let origin = path.join(ORIGIN);
     if is_dataset && fs::symlink_metadata(&origin).is_ok() && campaign_of(path).is_none() {
-        let allowed = "what the dataset's first run wrote; remove it or take another folder";
+        let allowed = "the file of the dataset's first run; remove it or use another folder";
         return Err(Failure::wrong(&origin, "", "another file", allowed));
     }
     // A process killed at its start leaves only the beginning of these.

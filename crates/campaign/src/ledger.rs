@@ -55,7 +55,7 @@ pub(crate) enum Line {
         /// Its file.
         file: String,
     },
-    /// A job has failed, and all jobs that would share its part.
+    /// A job has failed, and so have the other jobs of its part.
     Failed(FailedJob),
 }
 
@@ -339,7 +339,7 @@ fn no_beginning(found: &[u8], path: &Path) -> Failure {
         None => {
             let allowed =
                 "the beginning of a ledger; remove the file, and its parts are read again";
-            Failure::wrong(path, "line 1", "what is damaged or no ledger", allowed)
+            Failure::wrong(path, "line 1", "a damaged line or no ledger", allowed)
         }
     }
 }
@@ -352,6 +352,6 @@ fn format_of(line: &[u8]) -> Option<serde_json::Value> {
 
 fn other_format(format: &str, path: &Path) -> Failure {
     let found = format!("a ledger of format {format}");
-    let allowed = format!("format {FORMAT}, that of justfull {VERSION}; take another folder");
+    let allowed = format!("format {FORMAT} of justfull {VERSION}; use another folder");
     Failure::wrong(path, "line 1", &found, &allowed)
 }

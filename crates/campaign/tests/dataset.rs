@@ -198,7 +198,7 @@ fn another_version_a_newer_ledger_and_a_second_writer_are_refused() {
     fs::write(&ledger, begin.replace(":1", ":9")).expect("written");
     refused("a ledger of format 9");
     fs::write(&ledger, text.replace("begin", "end")).expect("written");
-    refused("line 1: found what is damaged or no ledger");
+    refused("line 1: found a damaged line or no ledger");
     fs::write(&ledger, text).expect("written");
     assert_eq!(made(&campaign, &out, 2).open(), 0);
 }
@@ -389,7 +389,7 @@ fn no_number_of_a_damaged_part_or_of_a_damaged_ledger_is_shown() {
         fs::write(part, flipped).expect("written");
         for error in [rows().map(drop), files().map(drop)] {
             let error = error.expect_err("a bit differs").to_string();
-            assert!(error.contains("found not what was written"), "{error}");
+            assert!(error.contains("found other content than was written"), "{error}");
         }
     }
     // A longer file, another kind of file, and no file.

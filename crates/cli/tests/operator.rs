@@ -132,7 +132,7 @@ fn at(chain: &Chain, place: Place, folder: &Path, command: &str) -> Ended {
 
 /// Follows the guide on a host with the files of `lower`.
 fn follow(folder: &Path, lower: &Path) {
-    let chain = Chain::build(1, Mtus { ran: 1_400, core: 1_500 }).expect("three hosts");
+    let chain = Chain::build(1, Mtus::SMALL_RAN).expect("three hosts");
     let [install, run, watch, exchange, remove] = &blocks("sh")[..] else {
         panic!("the guide's blocks of commands are others: {:?}", blocks("sh"));
     };

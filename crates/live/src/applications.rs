@@ -11,9 +11,8 @@
 //! would add the machine's jitter to the scenario's traffic.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
@@ -21,15 +20,12 @@ use std::time::{Duration, Instant};
 
 use justfull_base::Dscp;
 use justfull_run::{Departures, FlowConfig, Traffic, Transport};
-use nix::errno::Errno;
-use nix::libc;
-use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 
 use echo::Echo;
+use flow::Flow;
 use justfull_net::SystemError;
-use justfull_net::clock::{now, raise_priority};
 use justfull_net::{Network, Side};
 use refused::simulated_only;
 pub use report::ApplicationReport;
@@ -38,6 +34,7 @@ use samples::Senders;
 use ssh::Ssh;
 
 mod echo;
+mod flow;
 #[cfg(feature = "quic")]
 mod quic;
 mod refused;
@@ -56,172 +53,6 @@ const CHUNK: usize = 64 * 1024;
 const SENDER_PRIORITY: i32 = 5;
 /// Longest time to open a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-
-/// State that the threads of a flow share: its start and end, and its counters.
-#[derive(Debug)]
-struct Flow {
-    name: String,
-    begin: Instant,
-    start: Instant,
-    end: Option<Instant>,
-    /// Ends all flows when it is set.
-    stop: Arc<AtomicBool>,
-    sent: AtomicU64,
-    received: AtomicU64,
-    failed: OnceLock<String>,
-    size: Option<u64>,
-    /// When the whole transfer had arrived, since `begin`.
-    whole: OnceLock<Duration>,
-    senders: Senders,
-}
-
-impl Flow {
-    fn ended(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.end.is_some_and(|end| now() >= end)
-    }
-
-    /// Waits until `when`. False if the end came first.
-    fn wait_until(&self, when: Instant) -> bool {
-        loop {
-            if self.ended() {
-                return false;
-            }
-            let left = when.saturating_duration_since(now());
-            if left.is_zero() {
-                return true;
-            }
-            thread::sleep(left.min(LOOK));
-        }
-    }
-
-    /// Opens a connection. False if the end came first, since a stack that has stopped delivers no
-    /// answer.
-    fn connect(&self, socket: &Socket, server: SocketAddr) -> io::Result<bool> {
-        socket.set_nonblocking(true)?;
-        match socket.connect(&SockAddr::from(server)) {
-            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
-            _ => {}
-        }
-        let mut left = CONNECT;
-        loop {
-            let mut opened = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
-            match poll(&mut opened, LOOK.as_millis() as u16) {
-                Ok(0) | Err(Errno::EINTR) => {}
-                Ok(_) => break,
-                Err(error) => return Err(error.into()),
-            }
-            if self.ended() {
-                return Ok(false);
-            }
-            left = left.saturating_sub(LOOK);
-            if left.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-        }
-        socket.take_error()?.map_or(Ok(()), Err)?;
-        socket.set_nonblocking(false).map(|()| true)
-    }
-
-    /// Keeps the first failure of an end.
-    fn note(&self, outcome: io::Result<()>) {
-        if let Err(error) = outcome {
-            let _earlier = self.failed.set(error.to_string());
-        }
-    }
-
-    /// Sends `size` bytes, or as many as possible until the end.
-    fn pour(&self, mut stream: TcpStream, size: Option<u64>) -> io::Result<()> {
-        stream.set_write_timeout(Some(LOOK))?;
-        self.senders.watch(&stream)?;
-        let buffer = vec![0; CHUNK];
-        let mut left = size.unwrap_or(u64::MAX);
-        while left > 0 && !self.ended() {
-            let chunk = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            match stream.write(&buffer[..chunk]) {
-                Ok(bytes) => {
-                    left -= bytes as u64;
-                    self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
-                }
-                Err(error) if waits(&error) => {}
-                Err(error) => return ended_by_peer(error),
-            }
-        }
-        // The sampler has a copy of the socket, so dropping it would not close it.
-        stream.shutdown(Shutdown::Write).or_else(ended_by_peer)
-    }
-
-    /// Counts the bytes that a receiver read.
-    fn took(&self, bytes: u64) {
-        let before = self.received.fetch_add(bytes, Ordering::Relaxed);
-        if self.size.is_some_and(|size| before + bytes >= size) {
-            self.whole.get_or_init(|| now().saturating_duration_since(self.begin));
-        }
-    }
-
-    /// Reads until the other end closes.
-    fn sink(&self, mut stream: TcpStream, window: Option<u32>) -> io::Result<()> {
-        stream.set_read_timeout(Some(LOOK))?;
-        let mut buffer = vec![0; CHUNK];
-        while !self.stop.load(Ordering::Relaxed) {
-            window.map_or(Ok(()), |window| window::clamp(&stream, window))?;
-            match stream.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(bytes) => self.took(bytes as u64),
-                Err(error) if waits(&error) => {}
-                Err(error) => return ended_by_peer(error),
-            }
-        }
-        Ok(())
-    }
-
-    /// Sends the simulator's datagrams at the simulator's times.
-    fn tick(
-        &self,
-        begin: Instant,
-        mut departures: Departures,
-        mut send: impl FnMut(&[u8]) -> io::Result<usize>,
-    ) -> io::Result<()> {
-        let _as_good_as_there_is = raise_priority(SENDER_PRIORITY);
-        let buffer = vec![0; usize::from(u16::MAX)];
-        let mut payloads = Vec::new();
-        while let Some(at) = departures.next() {
-            if !self.wait_until(begin + Duration::from_nanos(at.as_nanos())) {
-                break;
-            }
-            departures.depart(|payload| payloads.push(payload as usize));
-            for payload in payloads.drain(..) {
-                match send(&buffer[..payload]) {
-                    Ok(bytes) => _ = self.sent.fetch_add(bytes as u64, Ordering::Relaxed),
-                    Err(error) if refused_before(&error) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts the answers.
-    fn count_answers(&self, socket: &Socket, echo: Echo) -> io::Result<()> {
-        let mut buffer = vec![0; usize::from(u16::MAX)];
-        while !self.stop.load(Ordering::Relaxed) {
-            self.received.fetch_add(echo.receive(socket, &mut buffer)?, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    /// Counts the datagrams that arrive.
-    fn count(&self, socket: &UdpSocket) -> io::Result<()> {
-        let mut buffer = vec![0; usize::from(u16::MAX)];
-        while !self.stop.load(Ordering::Relaxed) {
-            match socket.recv(&mut buffer) {
-                Ok(bytes) => _ = self.received.fetch_add(bytes as u64, Ordering::Relaxed),
-                Err(error) if waits(&error) || refused_before(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-}
 
 /// A TCP connection that a server waits for.
 #[derive(Clone, Debug)]
@@ -272,6 +103,14 @@ impl Expected {
     }
 }
 
+/// A flow of the scenario, its number there, and the state of its threads.
+#[derive(Clone, Copy)]
+struct Own<'a> {
+    config: &'a FlowConfig,
+    shared: &'a Arc<Flow>,
+    number: u32,
+}
+
 /// The running applications of a scenario. Dropping this value ends them.
 #[derive(Debug)]
 pub struct Applications {
@@ -306,7 +145,8 @@ impl Applications {
     /// A flow that cannot be sent live, a socket that cannot be made.
     pub fn start(
         network: &Network,
-        (flows, seed): (&[FlowConfig], u64),
+        flows: &[FlowConfig],
+        seed: u64,
         begin: Instant,
     ) -> Result<Self, SystemError> {
         Self::check(flows)?;
@@ -316,10 +156,11 @@ impl Applications {
         let ssh = ssh.then(|| Ssh::prepare(network).map(Arc::new)).transpose()?;
         for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
+            let own = Own { config: flow, shared: &shared, number };
             match &*flow.traffic {
                 #[cfg(feature = "quic")]
                 Traffic::Tcp { sender, transport: Transport::Udp, .. } => {
-                    all.start_quic(network, (flow, &shared), sender.cc.name())?;
+                    all.start_quic(network, own, sender.cc.name())?;
                 }
                 Traffic::Tcp { sender, receiver, size, .. }
                 | Traffic::Upload { sender, receiver, size, .. } => {
@@ -336,7 +177,7 @@ impl Applications {
                     let (server, ue) = flow_ends(flow);
                     doors.entry(server).or_default().insert(ue, expected);
                 }
-                _ => all.start_datagrams(network, (flow, &shared), (number, seed), begin)?,
+                _ => all.start_datagrams(network, own, seed)?,
             }
         }
         for (server, expected) in doors {
@@ -424,20 +265,15 @@ impl Applications {
     fn start_datagrams(
         &mut self,
         network: &Network,
-        (flow, shared): (&FlowConfig, &Arc<Flow>),
-        (number, seed): (u32, u64),
-        begin: Instant,
+        own: Own<'_>,
+        seed: u64,
     ) -> Result<(), SystemError> {
+        let Own { config: flow, shared, number } = own;
         let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
-        let (server, ue) = flow_ends(flow);
         if matches!(*flow.traffic, Traffic::Ping(_)) {
-            return self.start_echo(
-                network,
-                (shared, server.ip(), ue),
-                flow.dscp,
-                (begin, departures),
-            );
+            return self.start_echo(network, own, departures);
         }
+        let (server, ue) = flow_ends(flow);
         let udp = |side, own| bound(network, side, Type::DGRAM, Protocol::UDP, own);
         let (from, to) = (udp(Side::Server, server)?, udp(Side::Ue(flow.ue as usize), ue)?);
         let link = || {
@@ -449,21 +285,22 @@ impl Applications {
         link().map_err(|error| failed(&flow.name, error))?;
         let (from, to): (UdpSocket, UdpSocket) = (from.into(), to.into());
         self.spawn(shared, move |flow| flow.count(&to))?;
-        self.spawn(shared, move |flow| flow.tick(begin, departures, |payload| from.send(payload)))
+        self.spawn(shared, move |flow| flow.tick(departures, |payload| from.send(payload)))
     }
 
     /// Sends echo requests from the server to the UE, which answers.
     fn start_echo(
         &mut self,
         network: &Network,
-        (shared, server, ue): (&Arc<Flow>, IpAddr, SocketAddr),
-        dscp: Dscp,
-        (begin, departures): (Instant, Departures),
+        own: Own<'_>,
+        departures: Departures,
     ) -> Result<(), SystemError> {
-        let own = SocketAddr::new(server, 0);
-        let socket = bound(network, Side::Server, Type::RAW, Protocol::ICMPV4, own)?;
+        let Own { config, shared, .. } = own;
+        let (server, ue) = flow_ends(config);
+        let from = SocketAddr::new(server.ip(), 0);
+        let socket = bound(network, Side::Server, Type::RAW, Protocol::ICMPV4, from)?;
         let link = || {
-            set_dscp(SockRef::from(&socket), dscp)?;
+            set_dscp(SockRef::from(&socket), config.dscp)?;
             socket.connect(&SockAddr::from(SocketAddr::new(ue.ip(), 0)))?;
             socket.set_read_timeout(Some(LOOK))?;
             socket.try_clone()
@@ -471,9 +308,7 @@ impl Applications {
         let answers = link().map_err(|error| failed(&shared.name, error))?;
         let mut echo = Echo::new(ue.port());
         self.spawn(shared, move |flow| flow.count_answers(&answers, echo))?;
-        self.spawn(shared, move |flow| {
-            flow.tick(begin, departures, |payload| echo.send(&socket, payload))
-        })
+        self.spawn(shared, move |flow| flow.tick(departures, |payload| echo.send(&socket, payload)))
     }
 
     /// The connections of one port of the server, each opened by its UE.

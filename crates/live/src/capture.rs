@@ -143,6 +143,19 @@ impl Frames {
     }
 }
 
+/// A datagram's fate at a place.
+struct Seen {
+    at: Instant,
+    place: Place,
+    fate: Fate,
+}
+
+/// The identity of a datagram, and the UE at its end.
+struct Owner {
+    identity: Option<Identity>,
+    ue: Option<u32>,
+}
+
 /// The driver's end.
 pub struct Recorder {
     into: SyncSender<Frame>,
@@ -158,12 +171,8 @@ impl Recorder {
         self.report
     }
 
-    fn put(
-        &mut self,
-        (at, place, fate): (Instant, Place, Fate),
-        (identity, ue): (Option<Identity>, Option<u32>),
-        datagram: &[u8],
-    ) {
+    fn put(&mut self, seen: Seen, owner: Owner, datagram: &[u8]) {
+        let (Seen { at, place, fate }, Owner { identity, ue }) = (seen, owner);
         let kept = datagram.len().min(SNAPLEN);
         let mut bytes = [0; SNAPLEN];
         bytes[..kept].copy_from_slice(&datagram[..kept]);
@@ -177,13 +186,10 @@ impl Recorder {
         }
     }
 
-    fn put_packet(&mut self, what: (Instant, Place, Fate), packet: &Packet, arena: &Arena) {
+    fn put_packet(&mut self, seen: Seen, packet: &Packet, arena: &Arena) {
         let identity = Identity { packet: packet.id, flow: packet.flow, qfi: packet.qfi.get() };
-        self.put(
-            what,
-            (Some(identity), Some(packet.ue)),
-            arena.bytes(packet.payload & 0xffff_ffff),
-        );
+        let owner = Owner { identity: Some(identity), ue: Some(packet.ue) };
+        self.put(seen, owner, arena.bytes(packet.payload & 0xffff_ffff));
     }
 
     /// `event` happened in the stack; the buffer of its packet still holds the packet.
@@ -193,7 +199,8 @@ impl Recorder {
                 self.passed_upf(now, packet, arena)
             }
             Event::Departed { layer, packet, sojourn } => {
-                self.put_packet((now, Place::of(*layer), Fate::Left(*sojourn)), packet, arena);
+                let fate = Fate::Left(*sojourn);
+                self.put_packet(Seen { at: now, place: Place::of(*layer), fate }, packet, arena);
                 if *layer == Layer::Upf {
                     self.from_upf = Some(packet.id);
                 }
@@ -204,11 +211,8 @@ impl Recorder {
                     self.passed_upf(now, packet, arena);
                 }
                 let waited = if arriving { Duration::ZERO } else { now.since(packet.enqueued) };
-                self.put_packet(
-                    (now, Place::of(*layer), Fate::Dropped(*reason, waited)),
-                    packet,
-                    arena,
-                );
+                let fate = Fate::Dropped(*reason, waited);
+                self.put_packet(Seen { at: now, place: Place::of(*layer), fate }, packet, arena);
             }
             Event::Enqueued { .. }
             | Event::Marked { .. }
@@ -221,29 +225,28 @@ impl Recorder {
     /// packet left the UPF at once.
     fn passed_upf(&mut self, now: Instant, packet: &Packet, arena: &Arena) {
         if self.from_upf.take() != Some(packet.id) {
-            self.put_packet((now, Place::Upf, Fate::Left(Duration::ZERO)), packet, arena);
+            let fate = Fate::Left(Duration::ZERO);
+            self.put_packet(Seen { at: now, place: Place::Upf, fate }, packet, arena);
         }
     }
 
     /// `packet` reaches its UE at `at`.
     pub(crate) fn reached(&mut self, at: Instant, packet: &Packet, arena: &Arena) {
-        self.put_packet((at, Place::Air, Fate::Reached(at.since(packet.entered))), packet, arena);
+        let fate = Fate::Reached(at.since(packet.entered));
+        self.put_packet(Seen { at, place: Place::Air, fate }, packet, arena);
     }
 
     /// `datagram` of a UE reached the server.
     pub(crate) fn arrived(&mut self, now: Instant, datagram: &[u8]) {
-        self.put((now, Place::Uplink, Fate::Arrived), (None, None), datagram);
+        let seen = Seen { at: now, place: Place::Uplink, fate: Fate::Arrived };
+        self.put(seen, Owner { identity: None, ue: None }, datagram);
     }
 
     /// `ue` had no room for `datagram`, for this reason.
-    pub(crate) fn refused(
-        &mut self,
-        now: Instant,
-        (ue, reason): (u32, DropReason),
-        datagram: &[u8],
-    ) {
+    pub(crate) fn refused(&mut self, now: Instant, ue: u32, reason: DropReason, datagram: &[u8]) {
         let fate = Fate::Dropped(reason, Duration::ZERO);
-        self.put((now, Place::Uplink, fate), (None, Some(ue)), datagram);
+        let seen = Seen { at: now, place: Place::Uplink, fate };
+        self.put(seen, Owner { identity: None, ue: Some(ue) }, datagram);
     }
 }
 
@@ -274,7 +277,7 @@ mod tests {
     fn a_recorder_that_has_gone_does_not_stop_the_driver() {
         let (mut recorder, frames) = ring(2);
         drop(frames);
-        recorder.refused(Instant::ZERO, (3, DropReason::Overflow), &[0; 20]);
+        recorder.refused(Instant::ZERO, 3, DropReason::Overflow, &[0; 20]);
         assert_eq!((recorder.report().frames, recorder.report().lost), (0, 1));
     }
 }

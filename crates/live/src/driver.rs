@@ -24,26 +24,26 @@
 
 use crate::arena::Arena;
 use crate::capture::Recorder;
-use crate::lateness::{Lateness, Limit, missed};
-use crate::packet::{FragmentPorts, mapped};
-use crate::recorder::LiveRecorder;
+use crate::lateness::{Batch, Lateness, Limit, missed};
+use crate::packet::FragmentPorts;
 use crate::report::{Account, LiveReport};
 use crate::reports::ReportStream;
-use flows::FlowTable;
-use justfull_base::{BitRate, DropReason, Duration, Instant, Packet};
+use flows::{FlowTable, Members};
+use justfull_base::{DropReason, Duration, Instant, Packet};
 use justfull_net::clock::{Clock, Priority, wake_period};
 use justfull_net::{Outages, Port, SystemError};
 use justfull_ran::{Stack, StatusWay};
+use justfull_run::CoreLoss;
 use justfull_run::results::{ReportsResult, RunResult};
 use justfull_run::uplink::Uplink;
 use justfull_run::wire::Wires;
-use justfull_run::{CoreLoss, FlowConfig, UplinkConfig, WorldConfig};
 use ports::{Read, receive, send};
 use side::{Arrival, Side};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+mod build;
 mod flows;
 mod names;
 mod ports;
@@ -159,133 +159,6 @@ pub struct Live<P> {
 }
 
 impl<P: Port> Live<P> {
-    /// A run of `config` between `ends`. The flows of `config` only name the counts of real ones.
-    ///
-    /// # Errors
-    /// A field of the scenario out of bounds; ports or addresses that do not fit its UEs.
-    pub fn new(
-        config: &WorldConfig,
-        options: &LiveOptions,
-        ends: Ends<P>,
-    ) -> Result<Self, SystemError> {
-        let refused = |reason: String| SystemError::new("start a live run", reason);
-        let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
-        let stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
-        if ends.ues.len() != config.stack.ues.len() {
-            let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
-            return Err(refused(format!("{found} interfaces for the scenario's {wanted} UEs")));
-        }
-        if options.buffers == 0
-            || options.flows == 0
-            || options.wake.is_zero()
-            || options.read.is_zero()
-        {
-            return Err(refused("buffers, flows, wake and read must be above 0".into()));
-        }
-        let (mut ue_of, mut any_ue, mut ues) = (BTreeMap::new(), None, Vec::new());
-        for (ue, end) in (0u32..).zip(ends.ues) {
-            if end.addresses.is_empty() && any_ue.replace(ue).is_some() {
-                return Err(refused("more than one UE without an address".into()));
-            }
-            for address in end.addresses {
-                let key = match address {
-                    IpAddr::V4(v4) => mapped(v4.octets()),
-                    IpAddr::V6(v6) => v6.octets(),
-                };
-                if ue_of.insert(key, ue).is_some() {
-                    return Err(refused(format!("two UEs have the address {address}")));
-                }
-            }
-            ues.push(end.port);
-        }
-        let delays = flows::extra_delays(config);
-        let warmup = Instant::ZERO + config.warmup;
-        let uplink = Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed)
-            .with_statuses(config.stack.mac.status_way());
-        let arenas = [(); 2].map(|()| Arena::new(options.buffers, config.stack.mtu));
-        let mut side = Side::new(record, arenas, config.air_delay);
-        side.carries_statuses = uplink.carries_statuses();
-        Ok(Self {
-            side,
-            core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
-            loss: CoreLoss::new(config.core_loss, config.stack.seed),
-            uplink,
-            statuses: 0,
-            uploads: config.flows.iter().any(FlowConfig::is_upload),
-            server: ends.server,
-            flows: FlowTable::new(options.flows),
-            fragments_down: FragmentPorts::new(),
-            fragments_up: FragmentPorts::new(),
-            down: Account::default(),
-            up: Account::default(),
-            mtu: config.stack.mtu,
-            slot: config.stack.mac.slot().period,
-            wake: options.wake,
-            read: options.read,
-            give_up: options.give_up,
-            end: Instant::ZERO + config.duration,
-            done: Instant::ZERO,
-            wan: None,
-            reports: None,
-            fault: None,
-            stack,
-            waiting: Waiting::on(&ues)
-                .map_err(|e| SystemError::new("watch the UEs' interfaces", e))?,
-            ues,
-            ue_of,
-            any_ue,
-            behind_one: false,
-            delays,
-        })
-    }
-
-    /// Puts all UEs behind the first one's interface: a packet from there belongs to the UE with
-    /// its source address, else to the first.
-    #[must_use]
-    pub fn behind_one(self) -> Self {
-        Self { behind_one: true, ..self }
-    }
-
-    /// Records every packet with `recorder`.
-    #[must_use]
-    pub fn recorded(mut self, recorder: Recorder) -> Self {
-        self.side.capture = Some(recorder);
-        self
-    }
-
-    /// Puts the core's delay before a proxy: `servers` is the servers' interface, `proxy` the
-    /// proxy's towards them, and the server's port of [`Ends`] the proxy's towards the stack. On
-    /// the way back `proxy.wan_delay`, a part of the uplink's delay, is between proxy and servers;
-    /// by default this is the core's delay, as in a simulated run.
-    ///
-    /// # Errors
-    /// The uplink's delay is shorter than this part, or the core loses packets.
-    pub fn behind_proxy(
-        mut self,
-        config: &WorldConfig,
-        [servers, proxy]: [P; 2],
-    ) -> Result<Self, SystemError> {
-        let buffers = self.side.arena.buffers() as u32;
-        let wan = Wan::new(config, buffers, &self.delays, [servers, proxy]);
-        let (wan, delay) = wan.map_err(|e| SystemError::new("put a proxy between", e))?;
-        let radio = UplinkConfig { delay, ..config.uplink.clone() };
-        let warmup = Instant::ZERO + config.warmup;
-        self.delays = vec![Duration::ZERO];
-        self.core = Wires::new(BitRate(0), self.delays.iter().copied());
-        self.uplink = Uplink::new(&radio, self.ues.len(), &self.delays, warmup, config.stack.seed)
-            .with_statuses(config.stack.mac.status_way());
-        self.wan = Some(wan);
-        Ok(self)
-    }
-
-    /// Sends the cell's reports about its UEs to the listeners of `reports`.
-    #[must_use]
-    pub fn reporting(mut self, reports: ReportStream) -> Self {
-        self.stack.start_reports();
-        self.reports = Some(reports);
-        self
-    }
-
     /// Does everything that is due up to `now`, which is not before the `now` of the last turn.
     ///
     /// # Errors
@@ -300,7 +173,7 @@ impl<P: Port> Live<P> {
         let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
         let stamp = now - Duration::from_nanos(gap / 2);
         if let Some(wan) = &mut self.wan {
-            wan.turn((stamp, now), &self.ue_of, &self.side.record)?;
+            wan.turn(stamp, now, &self.ue_of, &self.side.record)?;
         }
         self.read_server(stamp)?;
         self.read_ues(stamp)?;
@@ -338,13 +211,13 @@ impl<P: Port> Live<P> {
                 self.side.arena.give_back(handle);
                 continue;
             };
-            let members = (&mut self.stack, &mut self.side.record, &self.side.on_their_way);
-            let flow = self.flows.find(
-                stamp,
-                (ue, &(datagram.tuple, datagram.dscp)),
-                &self.delays,
-                members,
-            );
+            let members = Members {
+                stack: &mut self.stack,
+                record: &mut self.side.record,
+                on_their_way: &self.side.on_their_way,
+            };
+            let key = (datagram.tuple, datagram.dscp);
+            let flow = self.flows.find(stamp, ue, &key, &self.delays, members);
             let packet = Packet {
                 payload: handle | u64::from(datagram.payload) << 32,
                 flow: flow.number,
@@ -506,14 +379,13 @@ impl<P: Port> Live<P> {
             if for_slots {
                 lateness.woke(due, due + gap);
             }
-            let before = (self.stack.next_slot(), self.side.counts.slots);
+            let (first, before) = (self.stack.next_slot(), self.side.counts.slots);
             let outcome = self.pass(now.min(self.end), for_slots);
-            let handled = self.side.counts.slots - before.1;
+            let batch = Batch { first, count: self.side.counts.slots - before, slot: self.slot };
             let period = lateness.period();
-            let slots_due = before.0 + (period - self.slot);
-            let late =
-                missed((before.0, handled, self.slot), (slots_due, period), clock.now() - outside);
-            lateness.slots(handled, late);
+            let slots_due = first + (period - self.slot);
+            let late = missed(batch, slots_due, period, clock.now() - outside);
+            lateness.slots(batch.count, late);
             if let Err(fault) = outcome {
                 self.done = now;
                 self.fault = Some(fault);

@@ -145,15 +145,21 @@ impl Lateness {
     }
 }
 
-/// Of `count` slots of length `slot`, the first at `first`, all done at `done`: how many missed
-/// their wake-up. A wake-up is due every `period`; one was due at `due`, which is not before
-/// `first`.
+/// Slots that were handled together.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch {
+    /// When the first one was due.
+    pub(crate) first: Instant,
+    pub(crate) count: u64,
+    /// Length of a slot.
+    pub(crate) slot: Duration,
+}
+
+/// Number of slots of `batch` that missed their wake-up; all are done at `done`. A wake-up is due
+/// every `period`; one was due at `due`, which is not before the first slot.
 #[must_use]
-pub(crate) fn missed(
-    (first, count, slot): (Instant, u64, Duration),
-    (due, period): (Instant, Duration),
-    done: Instant,
-) -> u64 {
+pub(crate) fn missed(batch: Batch, due: Instant, period: Duration, done: Instant) -> u64 {
+    let Batch { first, count, slot } = batch;
     let behind = done.since(due);
     if count == 0 || behind < period {
         return 0;
@@ -186,7 +192,7 @@ pub fn bare_loop<C: Clock>(
         }
         lateness.woke(due, woke);
         let count = 1 + woke.since(due).as_nanos() / period.as_nanos();
-        lateness.slots(count, missed((due, count, period), (due, period), woke));
+        lateness.slots(count, missed(Batch { first: due, count, slot: period }, due, period, woke));
         due += period.times(count);
     }
     lateness.report()
@@ -206,14 +212,14 @@ mod tests {
     #[test]
     fn a_slot_is_missed_when_it_is_handled_after_the_next_wake_up_was_due() {
         // Four slots up to the wake-up at 500 us.
-        let batch = (us(125), 4, SLOT);
-        assert_eq!(missed(batch, (us(500), PERIOD), us(999)), 0);
-        assert_eq!(missed(batch, (us(500), PERIOD), us(1_000)), 4);
-        // At 1100 us eight slots are handled: those of the wake-up of 500 us are missed, those of
-        // 1000 us are not.
-        assert_eq!(missed((us(125), 8, SLOT), (us(500), PERIOD), us(1_100)), 4);
-        assert_eq!(missed((us(125), 12, SLOT), (us(500), PERIOD), us(1_500)), 8);
-        assert_eq!(missed((us(125), 0, SLOT), (us(500), PERIOD), us(9_000)), 0);
+        let batch = |count| Batch { first: us(125), count, slot: SLOT };
+        assert_eq!(missed(batch(4), us(500), PERIOD, us(999)), 0);
+        assert_eq!(missed(batch(4), us(500), PERIOD, us(1_000)), 4);
+        // At 1100 us eight slots are handled: the slots of the wake-up of 500 us are missed, the
+        // slots of 1000 us are not.
+        assert_eq!(missed(batch(8), us(500), PERIOD, us(1_100)), 4);
+        assert_eq!(missed(batch(12), us(500), PERIOD, us(1_500)), 8);
+        assert_eq!(missed(batch(0), us(500), PERIOD, us(9_000)), 0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use justfull_net::{Network, SystemError};
 use justfull_run::results::{Distribution, FlowResult, ProxyResult, RunResult};
 use std::iter::repeat_n;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 /// A program on [`Side::Proxy`](justfull_net::Side::Proxy).
 pub trait Middle {
@@ -51,7 +52,8 @@ pub(crate) fn fill(
     applications: &[ApplicationReport],
     legs: &[(String, RttSample)],
 ) {
-    let window = [result.warmup_s, result.duration_s].map(|s| (s * 1e9) as u64);
+    let ns = |s: f64| (s * 1e9) as u64;
+    let window = ns(result.warmup_s)..=ns(result.duration_s);
     for flow in &mut result.flows {
         let own = || applications.iter().filter(|application| application.flow == flow.name);
         let seconds = |ns: u64| ns as f64 * 1e-9;
@@ -68,17 +70,22 @@ pub(crate) fn fill(
         let mut server: Vec<RttSample> = own().flat_map(|of| of.rtts.iter().copied()).collect();
         server.sort_unstable_by_key(|sample| sample.at_ns);
         let radio = legs.iter().filter(|(name, _)| *name == flow.name).map(|(_, sample)| *sample);
-        round_trips(flow, window, &server, &radio.collect::<Vec<_>>());
+        round_trips(flow, &window, &server, &radio.collect::<Vec<_>>());
         if let Some(end) = end {
             flow.ends(end);
         }
     }
-    together(result, applications, window);
+    together(result, applications, &window);
 }
 
 /// Goodputs from the start of the window until the first sized transfer is complete, or to the
 /// window's end.
-fn together(result: &mut RunResult, applications: &[ApplicationReport], [from, to]: [u64; 2]) {
+fn together(
+    result: &mut RunResult,
+    applications: &[ApplicationReport],
+    window: &RangeInclusive<u64>,
+) {
+    let (from, to) = (*window.start(), *window.end());
     let transfers = || applications.iter().filter(|application| !application.progress.is_empty());
     let ends = transfers().filter_map(|of| of.whole_ns).filter(|end| *end >= from);
     let until = ends.min().unwrap_or(to).min(to);
@@ -108,11 +115,11 @@ fn together(result: &mut RunResult, applications: &[ApplicationReport], [from, t
 /// Round-trip times of a flow: of its sender and, if it is split, of both legs.
 fn round_trips(
     flow: &mut FlowResult,
-    [from, to]: [u64; 2],
+    window: &RangeInclusive<u64>,
     server: &[RttSample],
     radio: &[RttSample],
 ) {
-    let within = |sample: &&RttSample| (from..=to).contains(&sample.at_ns);
+    let within = |sample: &&RttSample| window.contains(&sample.at_ns);
     let time = |sample: &RttSample| Duration::from_micros(u64::from(sample.rtt_us));
     // Repeated as often as there were acknowledgements.
     let times = |(sample, time): (&RttSample, Duration)| repeat_n(time, sample.acks as usize);

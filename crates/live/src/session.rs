@@ -138,8 +138,8 @@ impl Session {
         watch: &mut W,
         taps: Taps<'_>,
     ) -> Result<Outcome, SystemError> {
-        if let Some([servers, ues]) = &self.attach {
-            return self.attached((servers, ues), config, options, (watch, taps));
+        if let Some(links) = &self.attach {
+            return self.attached(links, config, options, watch, taps);
         }
         if self.own_flows {
             Applications::check(&config.flows)?;
@@ -173,12 +173,12 @@ impl Session {
             Some([core, ran]) => {
                 let (servers, ues) = devices.split_at_mut(1);
                 let live = Live::new(config, options, Ends { ues: ue_ports(ues), server: ran })?;
-                live.behind_proxy(config, [&mut servers[0], core])?
+                live.behind_proxy(config, &mut servers[0], core)?
             }
         };
         let live = tapped(live, recorder, reports);
         let ((mut result, mut report), beside) = drive(live, watch, |begin, course| {
-            self.beside(config, (&network, middle.as_deref_mut()), begin, &stop, course)
+            self.beside(config, &network, middle.as_deref_mut(), begin, &stop, course)
         })?;
         let Beside { status, applications, ended_servers, failed } = beside;
         (report.congestion_control, report.ended_servers) = (congestion_control, ended_servers);
@@ -191,11 +191,13 @@ impl Session {
     /// A run between two existing interfaces.
     fn attached<W: Watch + Send>(
         &self,
-        (servers, ues): (&str, &str),
+        links: &[String; 2],
         config: &WorldConfig,
         options: &LiveOptions,
-        (watch, taps): (&mut W, Taps<'_>),
+        watch: &mut W,
+        taps: Taps<'_>,
     ) -> Result<Outcome, SystemError> {
+        let [servers, ues] = links;
         let refuse =
             |what: &str| Err(SystemError::new(format!("attach to {servers} and {ues}"), what));
         let own = self.own_flows || !self.serve.is_empty() || self.congestion_control.is_some();
@@ -254,7 +256,8 @@ impl Session {
     fn beside(
         &self,
         config: &WorldConfig,
-        (network, mut middle): (&Network, Option<&mut (dyn Middle + '_)>),
+        network: &Network,
+        mut middle: Option<&mut (dyn Middle + '_)>,
         begin: Instant,
         stop: &Stop,
         course: &Course,
@@ -265,7 +268,7 @@ impl Session {
             servers.push((line, network.run(Side::Server, &argv, &[])?));
         }
         let flows = if self.own_flows { config.flows.as_slice() } else { &[] };
-        let applications = Applications::start(network, (flows, config.stack.seed), begin)?;
+        let applications = Applications::start(network, flows, config.stack.seed, begin)?;
         let mut command = match &self.command {
             None => None,
             Some((side, Command::Shell)) => Some(network.shell(*side)?),

@@ -31,8 +31,10 @@ pub(super) struct Between {
 /// The settings of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// MTU in bytes, and packets that a device holds.
-    pub(super) shape: (u32, u32),
+    /// Bytes.
+    pub(super) mtu: u32,
+    /// Packets that a device holds.
+    pub(super) queue_packets: u32,
     /// Its own addresses towards the stack.
     pub(super) own: [IpAddr; 2],
     /// Addresses of a UE and of the servers. The host reaches all addresses that share their first
@@ -60,37 +62,36 @@ impl Between {
         }
         let mut netlink = Netlink::open()?;
         netlink.up(index_of(&name("lo")?)?)?;
-        let towards_ue = Side { own: plan.own, other: plan.ue, control: Some(CONTROL) };
-        link(&mut netlink, ran, plan.shape, &towards_ue)?;
+        let towards_ues = Towards { own: plan.own, other: plan.ue, control: Some(CONTROL) };
+        link(&mut netlink, ran, &plan, towards_ues)?;
         let own =
             [Ipv4Addr::new(10, 47, 0, 2).into(), Ipv6Addr::new(0xfd47, 0, 0, 0, 0, 0, 0, 2).into()];
-        let towards_servers = Side { own, other: plan.server, control: None };
-        link(&mut netlink, core, plan.shape, &towards_servers)?;
+        let towards_servers = Towards { own, other: plan.server, control: None };
+        link(&mut netlink, core, &plan, towards_servers)?;
         Ok(Self { namespace, tuns: Some(tuns) })
     }
 }
 
-/// One side of the host between.
-struct Side<'a> {
+/// One side of the host.
+struct Towards<'a> {
     own: [IpAddr; 2],
-    /// The other end's addresses: all that begin as they do are behind this side.
     other: [IpAddr; 2],
-    /// Congestion control of its routes.
     control: Option<&'a str>,
 }
 
-/// Sets the link of `side` up, with its routes; `shape` is its MTU and length of queue.
+/// Sets a link up with its own addresses, and routes all addresses that share the first 16 bits of
+/// the other ones out of it.
 fn link(
     netlink: &mut Netlink,
     name: LinkName,
-    shape: (u32, u32),
-    side: &Side<'_>,
+    plan: &Plan,
+    towards: Towards<'_>,
 ) -> io::Result<()> {
-    let (mtu, queue_packets) = shape;
+    let Towards { own, other, control } = towards;
     let link = index_of(&name)?;
-    netlink.shape(link, mtu, queue_packets)?;
+    netlink.shape(link, plan.mtu, plan.queue_packets)?;
     netlink.up(link)?;
-    for (own, other) in side.own.into_iter().zip(side.other) {
+    for (own, other) in own.into_iter().zip(other) {
         netlink.add_address(link, own)?;
         let all = match other {
             IpAddr::V4(v4) => {
@@ -102,7 +103,7 @@ fn link(
                 Prefix::new(Ipv6Addr::new(first, 0, 0, 0, 0, 0, 0, 0).into(), 16)
             }
         };
-        netlink.add_route(link, all, own, side.control)?;
+        netlink.add_route(link, all, own, control)?;
     }
-    side.own.into_iter().try_for_each(settle)
+    own.into_iter().try_for_each(settle)
 }

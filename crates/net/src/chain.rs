@@ -35,15 +35,7 @@ pub enum Place {
     Server,
 }
 
-/// The row.
-#[derive(Debug)]
-pub struct Chain {
-    ue: Namespace,
-    middle: Namespace,
-    server: Namespace,
-}
-
-/// MTUs in bytes of the links of a chain.
+/// MTUs of the two links, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Mtus {
     /// To the UE.
@@ -52,11 +44,26 @@ pub struct Mtus {
     pub core: u32,
 }
 
+impl Mtus {
+    /// Ethernet's on both links.
+    pub const ETHERNET: Self = Self { ran: 1_500, core: 1_500 };
+    /// A smaller one on the link to the UE.
+    pub const SMALL_RAN: Self = Self { ran: 1_400, core: 1_500 };
+}
+
+/// The row.
+#[derive(Debug)]
+pub struct Chain {
+    ue: Namespace,
+    middle: Namespace,
+    server: Namespace,
+}
+
 impl Chain {
-    /// Builds it with `ues` addresses of UEs, 1 to 200, and links of these MTUs.
+    /// Builds it with `ues` addresses of UEs, 1 to 200, and the MTUs of its links.
     ///
     /// # Errors
-    /// A missing capability, or what the kernel refuses.
+    /// A missing capability, or a refusal of the kernel.
     pub fn build(ues: u8, mtus: Mtus) -> Result<Self, SystemError> {
         let Mtus { ran, core } = mtus;
         let build = || {

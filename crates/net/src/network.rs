@@ -392,7 +392,8 @@ fn build_between(config: &NetworkConfig) -> Result<Between, SystemError> {
     let built = thread::scope(|scope| {
         let builder = thread::Builder::new().name("namespaces".into());
         let plan = Plan {
-            shape: (config.mtu, config.queue_packets),
+            mtu: config.mtu,
+            queue_packets: config.queue_packets,
             own: Side::Proxy.addresses(),
             ue: Side::Ue(0).addresses(),
             server: Side::Server.addresses(),

@@ -34,7 +34,8 @@ pub enum Privilege {
 /// namespace.
 ///
 /// # Errors
-/// Neither is available; says which capabilities are missing and what forbids a user namespace.
+/// Neither is available; the error names the missing capabilities and the obstacle to a user
+/// namespace.
 pub fn privilege() -> Result<Privilege, SystemError> {
     let needed = CAP_NET_ADMIN | CAP_SYS_ADMIN;
     if effective()? & needed == needed {

@@ -61,9 +61,8 @@ impl Spur {
                 let link = spur.links[usize::from(server)];
                 netlink.add_veth(link, end.raw())?;
                 let [theirs, ours] = addresses(server);
-                attach(&mut netlink, link, Ends { own: &ours, other: &theirs }, v6, false)?;
-                let ends = Ends { own: &theirs, other: &ours };
-                end.enter(|| attach(&mut Netlink::open()?, link, ends, v6, true))?;
+                attach(&mut netlink, link, &ours, &theirs, v6, false)?;
+                end.enter(|| attach(&mut Netlink::open()?, link, &theirs, &ours, v6, true))?;
             }
             Ok(spur)
         };
@@ -105,19 +104,13 @@ impl Drop for Spur {
     }
 }
 
-/// The addresses of both ends of a link.
-#[derive(Clone, Copy)]
-struct Ends<'a> {
-    own: &'a [IpAddr; 2],
-    other: &'a [IpAddr; 2],
-}
-
-/// Sets a link up with its own addresses and routes the other end's, and all else if `gateway`, out
-/// of it.
+/// Sets a link up with `own` addresses. Routes the `other` end's addresses out of it, and all
+/// others if `gateway`.
 fn attach(
     netlink: &mut Netlink,
     link: LinkName,
-    ends: Ends<'_>,
+    own: &[IpAddr; 2],
+    other: &[IpAddr; 2],
     v6: bool,
     gateway: bool,
 ) -> io::Result<()> {
@@ -127,7 +120,7 @@ fn attach(
     let index = index_of(&link)?;
     netlink.shape(index, MTU, QUEUE_PACKETS)?;
     netlink.up(index)?;
-    for (own, other) in ends.own.iter().zip(ends.other).take(1 + usize::from(v6)) {
+    for (own, other) in own.iter().zip(other).take(1 + usize::from(v6)) {
         netlink.add_address(index, *own)?;
         netlink.add_route(index, Prefix::host(*other), *own, None)?;
         if gateway {
@@ -138,7 +131,7 @@ fn attach(
         // A host uses this address to look for neighbours.
         let last = if gateway { 1 } else { 2 };
         netlink.add_address(index, Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, last).into())?;
-        settle(ends.own[1])?;
+        settle(own[1])?;
     }
     Ok(())
 }

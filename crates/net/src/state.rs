@@ -211,7 +211,7 @@ fn remove(path: &Path, name: &str) -> Result<(usize, bool), SystemError> {
     let (found, left) = end_marked(&mark, Duration::ZERO);
     if !left.is_empty() {
         return Err(SystemError::new(
-            format!("end what run {name} left"),
+            format!("end the processes of run {name}"),
             format!("processes {left:?} do not end"),
         ));
     }
@@ -244,7 +244,7 @@ fn home() -> Result<PathBuf, SystemError> {
             Err(error) => refused.push(format!("{}: {error}", folder.display())),
         }
     }
-    Err(SystemError::new("make a folder for what a run must not leave behind", refused.join("; ")))
+    Err(SystemError::new("make a folder for the notes of runs", refused.join("; ")))
 }
 
 /// The number of this user outside our own user namespace; inside, every user is 0.

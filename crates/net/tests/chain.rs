@@ -28,7 +28,7 @@ fn the_middle_forwards_between_ues_and_the_server() {
     if !can_build() {
         return;
     }
-    let chain = Chain::build(3, Mtus { ran: 1_400, core: 1_500 }).expect("it is built");
+    let chain = Chain::build(3, Mtus::SMALL_RAN).expect("it is built");
     for (family, at) in Chain::server().into_iter().enumerate() {
         let listener =
             chain.inside(Place::Server, || TcpListener::bind((at, 0))).expect("it listens");
@@ -79,7 +79,7 @@ fn policy_routes_are_removed_and_those_of_a_killed_process_reclaimed() {
     if !can_build() {
         return;
     }
-    let chain = Chain::build(1, Mtus { ran: 1_500, core: 1_500 }).expect("it is built");
+    let chain = Chain::build(1, Mtus::ETHERNET).expect("it is built");
     let policy = PolicyRoute { mark: 0x6a66, table: 27_238, priority: 100 };
     chain
         .inside(Place::Middle, || {

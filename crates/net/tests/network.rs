@@ -302,7 +302,7 @@ fn commands_know_the_sides_by_name() {
 }
 
 #[test]
-fn a_status_is_told_as_a_shell_tells_it() {
+fn a_status_has_the_value_that_a_shell_gives_it() {
     if !can_build() {
         return;
     }

@@ -17,7 +17,7 @@ fn main() {
     if std::env::var_os(ROLE).is_some() {
         println!("{}", without_right().unwrap_or_else(|error| error.to_string()));
     } else if nix::unistd::geteuid().is_root() {
-        a_user_without_capabilities_builds_in_a_user_namespace_or_is_told_what_is_missing();
+        a_user_without_capabilities_builds_in_a_user_namespace_or_learns_the_missing_one();
     } else {
         println!("skipped: only root can become another user");
     }
@@ -46,7 +46,7 @@ fn without_right() -> Result<String, SystemError> {
     Ok(text)
 }
 
-fn a_user_without_capabilities_builds_in_a_user_namespace_or_is_told_what_is_missing() {
+fn a_user_without_capabilities_builds_in_a_user_namespace_or_learns_the_missing_one() {
     // Another user may have no right to read the folder of this program.
     let readable = fs::Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().permissions(readable).tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! Channel quality indicators: what each value promises, and the MCS a base station picks for it.
+//! Channel quality indicators: the promise of each value, and the MCS that a base station picks for
+//! it.
 //!
 //! The first is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1). The second is
 //! each vendor's choice, and published results depend on it.
@@ -20,7 +21,7 @@ pub enum CqiTable {
     Table3,
 }
 
-/// What one CQI promises: a transport block of this modulation and rate arrives with an error rate
+/// The promise of one CQI: a transport block of this modulation and rate arrives with an error rate
 /// of at most 0.1 (tables 1 and 2) or 0.00001 (table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quality {
@@ -95,7 +96,7 @@ const TABLE_3: [Row; 15] = [
     (6, 1544),
 ];
 
-/// What `cqi` promises in `table`; none for 0 (out of range) and above 15.
+/// The promise of `cqi` in `table`; none for 0 (out of range) and above 15.
 #[must_use]
 pub const fn quality(table: CqiTable, cqi: u8) -> Option<Quality> {
     if cqi == 0 || cqi > MAX_CQI {

@@ -4,7 +4,7 @@
 use ResourceType::{DelayCriticalGbr, Gbr, NonGbr};
 use justfull_base::{Bytes, Duration};
 
-/// What kind of resource a QoS flow needs (TS 23.501 section 5.7.3.2).
+/// The kind of resource that a QoS flow needs (TS 23.501 section 5.7.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceType {
     /// Guaranteed bit rate.
@@ -33,7 +33,7 @@ pub struct FiveQi {
     pub burst: Option<Bytes>,
     /// Default averaging window; flows with a guaranteed rate only.
     pub window: Option<Duration>,
-    /// What it is meant for.
+    /// Its purpose.
     pub example: &'static str,
 }
 

@@ -83,8 +83,8 @@ fn listeners() -> Result<String, String> {
 }
 
 fn owned_table() -> Result<String, String> {
-    let nothing = (&crate::SelectConfig::default(), &Diversion::NONE);
-    let made = Table::install(nothing, 1, TRIAL).and_then(|mut table| {
+    let nothing = crate::SelectConfig::default();
+    let made = Table::install(&nothing, &Diversion::NONE, 1, TRIAL).and_then(|mut table| {
         // This tries all expressions; no connection has an interface of this name.
         let select = crate::SelectConfig {
             interfaces: vec!["jf-trial".into()],
@@ -164,9 +164,7 @@ fn descriptors(config: &ProxyConfig) -> Result<String, String> {
     let text = format!("{} connections and {} pipes", limits.flows, limits.pipes);
     if limits.flows < config.limits.flows as usize {
         let asked = config.limits.flows;
-        return Err(format!(
-            "{text}, `limits.flows` asks for {asked}; raise LimitNOFILE (ulimit -n)"
-        ));
+        return Err(format!("{text}, `limits.flows` is {asked}; raise LimitNOFILE (ulimit -n)"));
     }
     Ok(text)
 }

@@ -4,6 +4,7 @@
 //! it no longer holds. A connection with more work than its turn allows goes into a list and
 //! continues after the others.
 
+mod build;
 mod divert;
 mod takeover;
 
@@ -14,22 +15,19 @@ use crate::config::ProxyConfig;
 use crate::flood::Flood;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
 use crate::guard::Guard;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::log::Log;
 use crate::radio;
-use crate::radio_leg::RadioLeg;
-use crate::relay::Pool;
-use crate::steering::Steering;
 use crate::table::{self, Diversion};
 use justfull_base::{Duration, Instant};
 use justfull_net::SystemError;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_rnis::Report;
 use nix::libc;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::EventFd;
 use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signalfd::SignalFd;
 use serde::{Deserialize, Serialize};
 use socket2::{SockAddr, Socket};
 use std::collections::VecDeque;
@@ -130,98 +128,6 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Prepares everything and installs the rules last.
-    pub(crate) fn start(
-        config: ProxyConfig,
-        file: PathBuf,
-        asks: Asks,
-    ) -> Result<Self, SystemError> {
-        let clock = SlotClock::start()?;
-        // Before the listeners, since accepted sockets may inherit the bound from them.
-        let slots = host::limits(&config).most as u32;
-        let leg = RadioLeg::take(config.radio_leg, slots, config.control.loss())?;
-        let host = Host::install(&config)?;
-        let mut engine = Self::build(config, file, asks, (host, clock), leg)?;
-        let now = engine.clock.now();
-        let refused = |e| SystemError::new("divert connections", table::explain(&e));
-        engine.look_at_diversion(now).map_err(refused)?;
-        Ok(engine)
-    }
-
-    fn build(
-        config: ProxyConfig,
-        file: PathBuf,
-        (asks, wake): Asks,
-        (mut host, clock): (Host, SlotClock),
-        (leg, leg_refused): (RadioLeg, Vec<String>),
-    ) -> Result<Self, SystemError> {
-        let failed = |what: &'static str| move |e: nix::Error| SystemError::new(what, e);
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed("make an epoll"))?;
-        let signals =
-            SignalFd::with_flags(&signals(), SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
-                .map_err(failed("listen for signals"))?;
-        let steering = Steering::new(&config.control, config.ues)
-            .map_err(|e| SystemError::new("start the control", e))?;
-        let log = Log::open(&config.operation)?;
-        let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake))?;
-        let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
-        host.limits.most = host.limits.most.min(leg.slots());
-        host.limits.flows = host.limits.flows.min(host.limits.most);
-        let mut guard = Guard::new(config.ues);
-        guard.tracked = crate::check::track();
-        let engine = Self {
-            places: Vec::new(),
-            shared: Shared {
-                pool: Pool::new(host.limits.pipes, pipe),
-                scratch: vec![0; SCRATCH],
-                steering,
-                time_waits: 0,
-                leg,
-                turn: Duration::ZERO,
-            },
-            host,
-            leg_refused,
-            config,
-            file,
-            totals: Totals::default(),
-            log,
-            radio,
-            open: 0,
-            reloads: 0,
-            last_reload: None,
-            free: Vec::new(),
-            list: VecDeque::new(),
-            epoll,
-            wake,
-            signals,
-            asks,
-            reports,
-            reported: None,
-            clock,
-            next_tick: Instant::ZERO + TICK,
-            next_forget: Instant::ZERO + FORGET_EVERY,
-            next_routes: Instant::ZERO + LOOK_AT_ROUTES,
-            guard,
-            diversion: None,
-            drain_until: None,
-            flood: Flood::default(),
-            outside: None,
-            handed_over: false,
-        };
-        engine.watch().map_err(failed("watch the listeners"))?;
-        Ok(engine)
-    }
-
-    fn watch(&self) -> nix::Result<()> {
-        let (epoll, level) = (&self.epoll, EpollFlags::EPOLLIN);
-        epoll.add(&*self.wake, EpollEvent::new(level, WAKE))?;
-        epoll.add(&self.signals, EpollEvent::new(level, SIGNALS))?;
-        for (number, listener) in (0..).zip(&self.host.listeners) {
-            epoll.add(listener, EpollEvent::new(level, LISTENER + number))?;
-        }
-        Ok(())
-    }
-
     /// Runs until a request to end, and then until all connections have ended.
     pub(crate) fn run(&mut self) -> Result<Ended, SystemError> {
         let mut events = vec![EpollEvent::empty(); EVENTS];
@@ -331,7 +237,7 @@ impl Engine {
                         self.totals.over_limit += 1;
                         continue;
                     }
-                    self.begin(now, (client, &at));
+                    self.begin(now, client, &at);
                 }
                 Err(error) => {
                     if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) {
@@ -345,8 +251,8 @@ impl Engine {
         }
     }
 
-    fn begin(&mut self, now: Instant, client: (Socket, &SockAddr)) {
-        let mut flow = match Flow::begin(client, now, &mut self.shared) {
+    fn begin(&mut self, now: Instant, client: Socket, at: &SockAddr) {
+        let mut flow = match Flow::begin(client, at, now, &mut self.shared) {
             Ok(flow) => flow,
             Err((outcome, addresses)) => {
                 self.totals.ended[outcome as usize] += 1;

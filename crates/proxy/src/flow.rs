@@ -172,7 +172,8 @@ impl Flow {
     /// Takes the connection of a client and begins one to its server, from the client's own address
     /// and port.
     pub(crate) fn begin(
-        (client, client_at): (Socket, &SockAddr),
+        client: Socket,
+        client_at: &SockAddr,
         now: Instant,
         shared: &mut Shared,
     ) -> Result<Self, (Outcome, Option<[SocketAddr; 2]>)> {
@@ -253,13 +254,13 @@ impl Flow {
         }
         let (before, arrived) = (self.up.bytes + self.down.bytes, self.down.bytes);
         let Shared { pool, scratch, .. } = shared;
-        let up = self.up.pump((&mut self.client, &mut self.server), pool, scratch, true);
+        let up = self.up.pump(&mut self.client, &mut self.server, pool, scratch, true);
         let reading = self.windows.reading;
         // A socket reports its failure once and later looks as if it had ended, so a failed
         // direction stops the other.
         let both = up.and_then(|up| {
-            let ends = (&mut self.server, &mut self.client);
-            let down = self.down.pump(ends, pool, scratch, reading);
+            let (from, to) = (&mut self.server, &mut self.client);
+            let down = self.down.pump(from, to, pool, scratch, reading);
             down.map(|down| up || down).map_err(Failed::other_way)
         });
         // The data waits in a pipe or, without a pipe, in the server's own socket.
@@ -409,9 +410,9 @@ impl Flow {
         let segments = self.windows.radio / u64::from(self.mss[0]);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX).max(1);
         if self.bounded && self.segments != segments {
-            let place = (self.slot, self.segments == 0);
+            let first = self.segments == 0;
             self.segments = segments;
-            self.bounded = leg.bound(&self.client.socket, place, segments);
+            self.bounded = leg.bound(&self.client.socket, self.slot, first, segments);
         }
         if !self.bounded {
             self.pace();

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_nobody_accepts_pass_and_are_tried_again_ever_later() {
+    fn segments_without_an_accepted_connection_pass_and_trials_come_ever_later() {
         let mut guard = guard();
         // Earlier counts are no change.
         assert!(guard.look(at(0), [50, 9], [0; 2], places(0)).is_empty());

@@ -60,7 +60,7 @@ impl Host {
         };
         // The tables exclude another proxy with the same mark, and so with the same policy routes.
         let mark = config.route.mark;
-        let table = Table::install((&config.select, &Diversion::NONE), port, mark).map_err(|e| {
+        let table = Table::install(&config.select, &Diversion::NONE, port, mark).map_err(|e| {
             let why = match table::exists(mark) {
                 true => format!(
                     "another proxy on this host uses mark {mark}; give each its own `route.mark`"
@@ -78,7 +78,8 @@ impl Host {
     /// `listeners` listeners. The policy routes stay with that process until they are owned.
     pub(crate) fn adopt(
         config: &ProxyConfig,
-        (table, listeners): (&TableState, usize),
+        table: &TableState,
+        listeners: usize,
         reclaimed: usize,
         fds: &mut impl Iterator<Item = OwnedFd>,
     ) -> Result<Self, SystemError> {

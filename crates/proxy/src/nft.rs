@@ -310,7 +310,8 @@ impl Batch {
 /// Packets of a counter, in a table of this socket's namespace.
 pub(crate) fn packets(
     netfilter: &mut Netfilter,
-    (table, family): (&str, &Family),
+    table: &str,
+    family: &Family,
     counter: &str,
 ) -> io::Result<u64> {
     let found = netfilter.list(GET_OBJECT, family.number, false, |a| {

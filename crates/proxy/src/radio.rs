@@ -16,7 +16,7 @@ pub use config::{
 
 use justfull_net::SystemError;
 use justfull_net::clock::now;
-use justfull_rnis::Report;
+use justfull_rnis::{Malformed, Report};
 use nix::sys::eventfd::EventFd;
 use std::fmt;
 use std::io;
@@ -122,7 +122,7 @@ pub(crate) struct Sink {
 impl Sink {
     /// Passes a report on, or counts an error; false if no receiver is left. [`Sink::wake`] must
     /// follow.
-    fn take(&self, report: Result<Report, String>) -> bool {
+    fn take(&self, report: Result<Report, Malformed>) -> bool {
         let Ok(report) = report else {
             self.garbled(1);
             return true;

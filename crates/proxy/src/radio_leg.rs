@@ -151,12 +151,7 @@ impl RadioLeg {
 
     /// Bounds a socket to so many segments; `slot` is its place, and `first` is true for its first
     /// bound. False if the socket must be paced.
-    pub(crate) fn bound(
-        &self,
-        socket: impl AsFd,
-        (slot, first): (u32, bool),
-        segments: u32,
-    ) -> bool {
+    pub(crate) fn bound(&self, socket: impl AsFd, slot: u32, first: bool, segments: u32) -> bool {
         match self {
             Self::StructOps(control) => {
                 control.set(slot, segments);
@@ -187,7 +182,7 @@ pub(crate) fn attempt(asked: RadioLegConfig) -> Result<String, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let stream = listener.and_then(|listener| TcpStream::connect(listener.local_addr()?));
     let stream = stream.map_err(|e| e.to_string())?;
-    let bounds = leg.bound(&stream, (0, true), 2);
+    let bounds = leg.bound(&stream, 0, true, 2);
     let what = match (&leg, bounds) {
         (RadioLeg::StructOps(control), true) => {
             format!("struct_ops: congestion control {}", control.name())

@@ -195,7 +195,8 @@ impl Direction {
     /// and others should have their turn first.
     pub(crate) fn pump(
         &mut self,
-        (from, to): (&mut End, &mut End),
+        from: &mut End,
+        to: &mut End,
         pool: &mut Pool,
         scratch: &mut [u8],
         reading: bool,
@@ -411,7 +412,7 @@ mod tests {
                 source.shutdown(Shutdown::Write).expect("it is open");
             }
             (from.readable, to.writable, from.to_the_end) = (true, true, written == bytes);
-            direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+            direction.pump(&mut from, &mut to, &mut pool, &mut scratch, true).expect("it moves");
             assert!(pool.used() <= pipes);
             match sink.read(&mut buffer) {
                 Ok(0) => break,
@@ -444,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn urgent_data_in_the_midst_of_much_is_read_after_the_event_that_told_of_it() {
+    fn urgent_data_amid_much_other_data_is_read_after_its_event() {
         let ((mut from, mut source), (mut to, mut sink)) = (connection(), pair());
         let (mut pool, mut scratch) = (Pool::new(1, 65_536), vec![0; 10_000]);
         let mut direction = Direction { bulk: true, ..Direction::default() };
@@ -463,7 +464,7 @@ mod tests {
         let mut got = 0;
         let mut buffer = vec![0; 100_000];
         for _ in 0..100 {
-            direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+            direction.pump(&mut from, &mut to, &mut pool, &mut scratch, true).expect("it moves");
             to.writable = true;
             got += sink.read(&mut buffer).unwrap_or(0);
         }
@@ -479,7 +480,7 @@ mod tests {
         for _ in 0..10_000 {
             taken += source.write(&[7; 10_000]).unwrap_or(0);
             from.readable = true;
-            direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+            direction.pump(&mut from, &mut to, &mut pool, &mut scratch, true).expect("it moves");
         }
         assert!(!to.writable && pool.used() == 1);
         assert!(taken < 4_000_000, "the source is stopped: {taken}");
@@ -493,9 +494,9 @@ mod tests {
         let (mut pool, mut scratch) = (Pool::new(4, 65_536), vec![0; 10_000]);
         source.write_all(b"later").expect("there is room");
         let mut direction = Direction::default();
-        direction.pump((&mut from, &mut to), &mut pool, &mut scratch, false).expect("it waits");
+        direction.pump(&mut from, &mut to, &mut pool, &mut scratch, false).expect("it waits");
         assert!(sink.read(&mut [0; 8]).is_err() && direction.bytes == 0);
-        direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+        direction.pump(&mut from, &mut to, &mut pool, &mut scratch, true).expect("it moves");
         assert_eq!(sink.read(&mut [0; 8]).ok(), Some(5));
     }
 }

@@ -129,7 +129,8 @@ impl Table {
     /// # Errors
     /// A refusal of the kernel; nothing is then installed.
     pub(crate) fn install(
-        (select, diversion): (&SelectConfig, &Diversion),
+        select: &SelectConfig,
+        diversion: &Diversion,
         port: u16,
         mark: u32,
     ) -> io::Result<Self> {
@@ -175,7 +176,7 @@ impl Table {
     pub(crate) fn first_segments(&mut self) -> io::Result<[u64; 2]> {
         let mut counts = [0; 2];
         for (family, count) in self.families.iter().zip(&mut counts) {
-            *count = nft::packets(&mut self.netfilter, (&self.name, family), FIRST)?;
+            *count = nft::packets(&mut self.netfilter, &self.name, family, FIRST)?;
         }
         Ok(counts)
     }
@@ -306,19 +307,18 @@ fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversio
         octets.filter(|(octets, _)| octets.len() == family.address_bytes as usize).collect()
     };
     for (address, bits) in all(&diversion.pass) {
-        batch.rule("select", |r| r.prefix((family, true), &address, bits).verdict(RETURN, ""));
+        batch.rule("select", |r| r.prefix(family, true, &address, bits).verdict(RETURN, ""));
     }
     for port in &diversion.pass_ports {
         batch.rule("select", |r| r.source_port(*port).verdict(RETURN, ""));
     }
     for (address, bits) in all(&select.except) {
         for source in [true, false] {
-            batch
-                .rule("select", |r| r.prefix((family, source), &address, bits).verdict(RETURN, ""));
+            batch.rule("select", |r| r.prefix(family, source, &address, bits).verdict(RETURN, ""));
         }
     }
     for (address, bits) in all(&select.ues) {
-        batch.rule("select", |r| r.prefix((family, true), &address, bits).verdict(GOTO, "ports"));
+        batch.rule("select", |r| r.prefix(family, true, &address, bits).verdict(GOTO, "ports"));
     }
     if select.ues.is_empty() {
         batch.rule("select", |r| r.verdict(GOTO, "ports"));

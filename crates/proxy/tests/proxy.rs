@@ -87,7 +87,7 @@ struct World {
 
 impl World {
     fn new(settings: &str) -> Self {
-        let chain = Chain::build(8, Mtus { ran: 1_400, core: 1_500 }).expect("three hosts");
+        let chain = Chain::build(8, Mtus::SMALL_RAN).expect("three hosts");
         let folder = tempfile::tempdir().expect("a folder");
         let proxy = start(&chain, &folder, settings);
         Self { proxy, folder, chain }
@@ -329,7 +329,7 @@ fn download(world: &World, to: SocketAddr, seed: u64, length: usize) -> bool {
 }
 
 /// `count` downloads at once; a quarter of them half-close early, and a quarter reset midway.
-fn transfers(world: &World, count: u64, [least, most]: [usize; 2]) {
+fn transfers(world: &World, count: u64, least: usize, most: usize) {
     let servers = [world.serve(0, sender), world.serve(1, sender)];
     let complete: u64 = thread::scope(|scope| {
         let one = |seed: u64| {
@@ -480,14 +480,14 @@ fn soak_transfers_at_once_arrive_whole_and_leave_nothing_behind() {
     if can_build() {
         let soak = std::env::var_os("JUSTFULL_SOAK").is_some();
         let (count, most) = if soak { (200, 60_000_000) } else { (20, 5_000_000) };
-        transfers(&World::new(""), count, [1_000_000, most]);
+        transfers(&World::new(""), count, 1_000_000, most);
     }
 }
 
 #[test]
 fn without_pipes_data_is_copied() {
     if can_build() {
-        transfers(&World::new("[limits]\npipes = 0\n"), 8, [300_000, 1_500_000]);
+        transfers(&World::new("[limits]\npipes = 0\n"), 8, 300_000, 1_500_000);
     }
 }
 
@@ -800,7 +800,7 @@ fn the_check_finds_what_a_proxy_needs_and_leaves_nothing() {
     if !can_build() {
         return;
     }
-    let chain = Chain::build(1, Mtus { ran: 1_500, core: 1_500 }).expect("three hosts");
+    let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
     let text = "[select]\ninterfaces = [\"ran\"]\n";
     let config = ProxyConfig::parse(text).expect("valid");
     let wrong = ProxyConfig::parse(&text.replace("ran", "rann")).expect("valid");
@@ -971,7 +971,7 @@ fn the_units_capabilities_are_enough_and_systemd_takes_it() {
 }
 
 #[test]
-fn the_dashboard_asks_for_metrics_that_there_are() {
+fn the_dashboard_shows_only_metrics_that_exist() {
     if !can_build() {
         return;
     }

@@ -142,8 +142,8 @@ impl Campaign {
         Ok(told)
     }
 
-    /// Takes what is open, for `next_batch`; False when nothing is. With `python`, only methods in
-    /// Python. With a target, what was recorded since the last time decides.
+    /// Collects open jobs for `next_batch`; False if there are none. With `python`, only methods in
+    /// Python. With a target, the jobs recorded since the last call decide.
     fn fill(&self, py: Python<'_>, python: bool) -> PyResult<bool> {
         let which = if python { Which::Python } else { Which::All };
         py.detach(|| {
@@ -226,7 +226,7 @@ impl Campaign {
         made.map_err(|failure| errors::campaign(py, &failure))
     }
 
-    /// What `record` wants of the jobs of `batch` that failed for `why`.
+    /// The input of `record` for the jobs of `batch`, which failed for `why`.
     fn failed(&self, batch: Vec<Jobs>, why: &str) -> PyResult<String> {
         Ok(run::failed(&stretches(batch)?, why))
     }
@@ -238,7 +238,7 @@ impl Campaign {
         dataset.record(lines).map_err(|failure| errors::campaign(py, &failure))
     }
 
-    /// The files of all parts, each of which is what was written.
+    /// The files of all parts, after a check that they are unchanged.
     fn parts(&self, py: Python<'_>) -> PyResult<Vec<PathBuf>> {
         py.detach(|| Dataset::look(&self.path, &self.campaign)?.files())
             .map_err(|failure| errors::campaign(py, &failure))
@@ -268,8 +268,8 @@ impl Campaign {
         .map_err(|failure| errors::campaign(py, &failure))
     }
 
-    /// Makes all that is open on `threads` threads of this machine. `progress` is called with
-    /// finished runs and simulated seconds. Ctrl-C ends it; finished jobs are kept.
+    /// Makes all open jobs on `threads` threads of this machine. `progress` is called with finished
+    /// runs and simulated seconds. Ctrl-C ends it; finished jobs are kept.
     #[pyo3(signature = (threads, progress=None))]
     fn run(&self, py: Python<'_>, threads: usize, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let watch = Arc::new(Watch::default());
@@ -281,7 +281,7 @@ impl Campaign {
             if let Some(dataset) = guard.as_mut() {
                 let made = run::run(&campaign, dataset, threads.max(1), &its_watch);
                 drop(guard);
-                // Nobody waits any more after an exception.
+                // After an exception no receiver is left.
                 let _ = to.send(made.map(drop));
             }
         });

@@ -128,7 +128,7 @@ impl Trace {
         self.timeline().duration().as_secs_f64()
     }
 
-    /// What was repaired, estimated or skipped while reading.
+    /// Repairs, estimates and skipped parts of the reading.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.loaded.notes.clone()

@@ -50,7 +50,7 @@ choice! {
     pub enum AllocateIn {
         /// Bytes per second; each flow's own round trip makes a window of them.
         Rate = "rate",
-        /// Bytes of window, as printed, whatever the flows' round trips.
+        /// Bytes of window, as printed, independent of the flows' round trips.
         Window = "window",
     }
 }
@@ -144,7 +144,7 @@ choice! {
     /// How the radio leg takes a loss.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Loss {
-        /// Half of what was in flight, then back to the window (RFC 5681 equation 4).
+        /// Half of the bytes in flight, then back to the window (RFC 5681 equation 4).
         Halve = "halve",
         /// The window stays (section 3.5).
         Ignore = "ignore",
@@ -173,7 +173,7 @@ params! {
         /// needs more; none as printed.
         room_segments: u32 as "segments" = 1,
             rule("below floor_segments", |c| c.room_segments < c.floor_segments),
-            "with what rounding leaves over, flows exceed the capacity by their floors at most";
+            "with the rest of rounding, flows exceed the capacity by their floors at most";
         /// The unit in which released capacity is added up, equations 10 to 13; `window` as
         /// printed.
         allocate_in: AllocateIn = AllocateIn::Rate;

@@ -248,7 +248,7 @@ impl Control {
         self.share_out(now, ue);
     }
 
-    /// A flow closes; the others share what it had.
+    /// A flow closes; the others share its capacity.
     ///
     /// # Errors
     /// [`Refused::UnknownFlow`].
@@ -272,7 +272,7 @@ impl Control {
         self.timers.next()
     }
 
-    /// Does what is due by `now`.
+    /// Does the work that is due by `now`.
     pub fn on_timer(&mut self, now: Instant) {
         let now = self.at(now);
         while let Some(ue) = self.timers.pop(now) {
@@ -334,7 +334,7 @@ impl Control {
         self.ues.key(self.flows[key].ue).map(UeId)
     }
 
-    /// Time since the last good report about `ue` arrived; none without one that counts.
+    /// Time since the last good report about `ue` arrived; none if no report counts.
     #[must_use]
     pub fn report_age(&self, now: Instant, ue: UeId) -> Option<justfull_base::Duration> {
         let index = self.ues.find(ue.0)?;

@@ -11,9 +11,9 @@ const KIND: &str = "proxy control";
 const NONE: MethodDoc = MethodDoc {
     name: "none",
     kind: KIND,
-    title: "No control: the proxy splits connections and no more",
-    text: "Each leg has the window that its own congestion control and buffers give it. What a \
-           split alone does, without anyone who knows the radio.",
+    title: "No control: the proxy only splits connections",
+    text: "Each leg has the window of its own congestion control and buffers. This shows the \
+           effect of a split alone, without knowledge of the radio.",
     sources: "R22 section 3.2 without the bandwidth estimation module",
     deviations: "none",
     params: NoneConfig::params,
@@ -23,8 +23,8 @@ const EQUAL_SHARE: MethodDoc = MethodDoc {
     name: "equal_share",
     kind: KIND,
     title: "An equal share of the UE's capacity for each flow",
-    text: "Capacity and windows as `rapid` has them, but no flow is ever slow: what a flow \
-           leaves unused, no other gets.",
+    text: "Capacity and windows as in `rapid`, but no flow is ever slow: no flow gets the unused \
+           share of another.",
     sources: "R22 sections 3.5 and 6 (mobile throughput guidance); equation 4",
     deviations: "none",
     params: EqualShareConfig::params,
@@ -33,33 +33,32 @@ const EQUAL_SHARE: MethodDoc = MethodDoc {
 const RAPID: MethodDoc = MethodDoc {
     name: "rapid",
     kind: KIND,
-    title: "RAPID: what slow flows leave goes to fast ones, and all of it fits the radio",
-    text: "Reports of the radio network say what each UE could be sent: its own resource blocks \
-           and its part of the free ones, at the transport block size of its MCS. Each active \
-           flow of the UE gets an equal share. After K round trips, in which a sender in slow \
-           start fills its window, a flow that arrives at less than 80 % of what its window \
-           allows is slow: it gets a multiple of its demand, and the rest of its share goes to \
-           the other flows in equal parts. Rate times the round trip of the wired leg is the \
-           receive window for the server, rate times that of the radio leg the congestion window \
-           towards the UE. Reports that stay away are held, then decay towards the measured \
+    title: "RAPID: fast flows get the unused shares of slow ones, within the radio's capacity",
+    text: "Reports of the radio network show the capacity of each UE: its own resource blocks and \
+           its part of the free ones, at the transport block size of its MCS. Each active flow of \
+           the UE gets an equal share. After K round trips, in which a sender in slow start fills \
+           its window, a flow that arrives at less than 80 % of its window's rate is slow: it gets \
+           a multiple of its demand, and the rest of its share goes to the other flows in equal \
+           parts. The receive window for the server is the rate times the round trip of the wired \
+           leg; the congestion window towards the UE is the rate times the round trip of the radio \
+           leg. Without new reports, the last one holds, then decays towards the measured \
            delivery. The radio leg's window grows while the radio has free blocks and data waits \
            in the proxy, and shrinks while a backlog stands. Beside traffic that bypasses the \
-           proxy trials raise it, and it stays larger if the share grows with it. Presets: sound \
+           proxy, trials raise it, and it stays larger if the share grows with it. Presets: sound \
            (the default), open-loop (without these two loops), as-published (the equations as \
            printed), as-released (the authors' simulator), as-released-linux (their kernel \
            module).",
     sources: "R22 sections 3.3 to 3.5 and 5.3; TS 36.213 section 7.1.7, TS 38.214 section 5.1.3; \
               ETSI GS MEC 012",
     deviations: "Free blocks are divided (equation 2 gives all to each UE), and a hungry UE may \
-                 expect at least an equal part of the cell. Rates are added, not windows of \
-                 flows with different round trips (10 to 13). A flow releases its equal share \
-                 less what it gets: the printed distance to the previous window (11) releases \
-                 nothing for a flow that stays slow. A slow flow gets 1.2 times its demand and a \
-                 segment: with exactly its demand it fills its window, is taken for fast, and \
-                 gets the equal share again in every other period. The expected rate (8) is that \
-                 of the least window of the last two round trips, since what arrives now was \
-                 sent under it, and a flow that the proxy had no room for is not judged. An \
-                 allocation is never below 2 segments; when these together exceed the capacity, \
-                 reading stops in turn.",
+                 expect at least an equal part of the cell. Rates are added, not windows of flows \
+                 with different round trips (10 to 13). A flow releases its equal share less its \
+                 allocation: the printed distance to the previous window (11) releases nothing for \
+                 a flow that stays slow. A slow flow gets 1.2 times its demand and a segment: with \
+                 exactly its demand it would fill its window, look fast, and get the equal share \
+                 again in every other period. The expected rate (8) is that of the least window of \
+                 the last two round trips, since arriving data was sent under it, and a flow \
+                 without room in the proxy is not judged. An allocation is never below 2 segments; \
+                 when these together exceed the capacity, reading stops in turn.",
     params: Config::params,
 };

@@ -57,8 +57,8 @@
 //!    Never above the last report. The factor 1.25, as in BBR's probing, lets a flow that fills its
 //!    window keep its rate, and bounds the queue to a quarter of the bandwidth-delay product.
 //! 3. *Forget* it after `forget` (1 s): from then on the capacity is `probe` times the measured
-//! delivery alone, as for a UE that never had a report, and the UE's share of the cell is free.
-//! Deliveries of applications that have no more to send raise it, but do not lower it.
+//!    delivery alone, as for a UE that never had a report, and the UE's share of the cell is free.
+//!    Deliveries of applications that have no more to send raise it, but do not lower it.
 //! 4. *Recover* with the first good report, at once.
 //!
 //! Reports that claim too much cannot fill the radio's queue without bound: the radio leg's window

@@ -190,7 +190,10 @@ mod tests {
     proptest! {
         #[test]
         fn sizes_convert_exactly_where_64_bits_hold_and_never_wrap(
-            amount in any::<u64>(), small in 0_u64..1 << 40, mss in 1_u32..65_536, headers in 0_u32..81,
+            amount in any::<u64>(),
+            small in 0_u64..1 << 40,
+            mss in 1_u32..65_536,
+            headers in 0_u32..81,
         ) {
             let of = Segments { mss, headers };
             let (packet, mss) = (u64::from(mss + headers), u64::from(mss));

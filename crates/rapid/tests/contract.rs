@@ -74,7 +74,7 @@ fn sample(bytes: u64, radio: Option<Duration>) -> Sample {
 }
 
 #[test]
-fn handles_of_what_is_gone_are_refused_and_name_nobody_else() {
+fn handles_of_removed_entries_are_refused_and_name_no_other() {
     let (mut control, _, ue) = one_ue();
     let first = control.open(at(1), ue, &OPENING).expect("known");
     assert_eq!(control.close(at(2), first), Ok(()));
@@ -127,7 +127,7 @@ fn a_round_trip_of_0_is_not_known_and_a_very_long_one_counts_as_10_s() {
 }
 
 #[test]
-fn a_window_is_told_once_and_only_when_it_changes() {
+fn a_window_is_returned_once_and_only_when_it_changes() {
     let (mut control, _, ue) = one_ue();
     control.on_report(at(1), ue, &report(1, 1440, 0)).expect("sane");
     let flow = control.open(at(1), ue, &OPENING).expect("known");
@@ -227,7 +227,7 @@ fn a_greedy_flow_follows_the_decay_and_the_first_good_report() {
         if !(1000..2500).contains(&t) {
             control.on_report(at(t), ue, &report(t + 1, 2880, 2880)).expect("sane");
         }
-        // The cell carries half of what the reports say; the flow fills whatever it may.
+        // The cell carries half of the reported capacity; the flow fills its whole window.
         let may = control.view(flow).expect("open").windows.server.min(14_400);
         let radio = 10 * may.max(5000) / 14_400;
         let sample = sample(may, ms(radio.max(1)));

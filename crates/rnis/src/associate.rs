@@ -1,5 +1,6 @@
 //! GS MEC 012's identifiers of a UE.
 
+use crate::malformed::Malformed;
 use justfull_net::Prefix;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -30,7 +31,7 @@ impl AssociateId {
     ///
     /// # Errors
     /// It is no address of a UE.
-    pub fn prefix(&self) -> Result<Prefix, String> {
+    pub fn prefix(&self) -> Result<Prefix, Malformed> {
         let prefix: Option<Prefix> = self.value.parse().ok();
         prefix
             .filter(|prefix| match prefix.address() {
@@ -43,6 +44,7 @@ impl AssociateId {
                      an IPv6 address or prefix",
                     self.kind, self.value
                 )
+                .into()
             })
     }
 }

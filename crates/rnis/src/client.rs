@@ -1,4 +1,4 @@
-//! A client of HTTP that waits for a bounded time.
+//! A client of HTTP with bounded waits.
 
 use crate::callback::{Callbacks, Open};
 use justfull_trace::input::{SETTINGS_LIMIT, read_capped};

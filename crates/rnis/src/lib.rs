@@ -14,6 +14,7 @@ mod document;
 mod formats;
 mod lines;
 mod listen;
+mod malformed;
 mod notify;
 mod query;
 mod report;
@@ -32,6 +33,7 @@ pub use formats::{
 };
 pub use lines::{Line, open_lines, read_lines};
 pub use listen::{Listening, Tls, TlsError, listen};
+pub use malformed::Malformed;
 pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport};
 pub use routes::serve;
 pub use service::{CellIdentity, Service};

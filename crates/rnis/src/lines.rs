@@ -1,5 +1,6 @@
 //! Reports as lines of JSON, from a file that grows, a named pipe or standard input.
 
+use crate::malformed::Malformed;
 use crate::report::Report;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -17,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(5);
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
     /// A complete line, parsed.
-    Report(Result<Report, String>),
+    Report(Result<Report, Malformed>),
     /// All present input has been read.
     Pause,
 }
@@ -30,7 +31,7 @@ pub fn open_lines(path: &Path) -> io::Result<File> {
     let found = path.metadata()?.file_type();
     let pipe = found.is_fifo();
     if !pipe && !found.is_file() {
-        let what = "found what is neither, allowed is a file or a named pipe";
+        let what = "it is neither, allowed is a file or a named pipe";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
     OpenOptions::new().read(true).write(pipe).open(path)

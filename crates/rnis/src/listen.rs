@@ -136,7 +136,7 @@ pub fn listen(
                 _stopped = stopped => {}
             }
         });
-        // A name that is still being looked up delays nothing.
+        // Does not wait for name lookups that are still running.
         runtime.shutdown_background();
     };
     let thread = thread::Builder::new().name("http".into()).spawn(work)?;

@@ -1,6 +1,7 @@
 //! A report about one UE, and its form in JSON.
 
 use crate::associate::AssociateId;
+use crate::malformed::Malformed;
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
@@ -82,7 +83,7 @@ pub struct WrittenReport {
     /// Blocks given to this UE.
     #[serde(default)]
     blocks: u64,
-    /// Those of them with HARQ retransmissions.
+    /// Blocks among these with HARQ retransmissions.
     #[serde(default)]
     repeats: u64,
     /// Bytes sent to the UE in transport blocks, without retransmissions.
@@ -116,8 +117,8 @@ impl Report {
     ///
     /// # Errors
     /// The wrong part of the text.
-    pub fn parse(text: &[u8]) -> Result<Self, String> {
-        let written: WrittenReport = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    pub fn parse(text: &[u8]) -> Result<Self, Malformed> {
+        let written: WrittenReport = serde_json::from_slice(text)?;
         written.try_into()
     }
 
@@ -158,9 +159,9 @@ impl Report {
 }
 
 impl TryFrom<WrittenReport> for Report {
-    type Error = String;
+    type Error = Malformed;
 
-    fn try_from(written: WrittenReport) -> Result<Self, String> {
+    fn try_from(written: WrittenReport) -> Result<Self, Malformed> {
         let ue = match (written.ue, written.associate_id) {
             (Some(Named::One(prefix)), ids) if ids.is_empty() => vec![prefix],
             (Some(Named::Several(prefixes)), ids) if ids.is_empty() => prefixes,
@@ -171,7 +172,8 @@ impl TryFrom<WrittenReport> for Report {
             return Err(format!(
                 "the UE has {} addresses, allowed is 1 to {MOST_ADDRESSES}",
                 ue.len()
-            ));
+            )
+            .into());
         }
         let (mcs_table, layers) = (written.mcs_table, written.layers);
         let kind = match written.cell {
@@ -209,7 +211,7 @@ mod tests {
     const LINE: &str = r#"{"ue": "10.45.0.1", "at_us": 5000, "cell": "lte", "slot_us": 1000,
         "slots": 10, "offered": 250, "used": 100, "blocks": 60, "mcs": 20, "active_ues": 2}"#;
 
-    fn parse(text: &str) -> Result<Report, String> {
+    fn parse(text: &str) -> Result<Report, Malformed> {
         Report::parse(text.as_bytes())
     }
 

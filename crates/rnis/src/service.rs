@@ -87,6 +87,13 @@ impl CellIdentity {
     }
 }
 
+/// A subscription by its number in a path, and the user who asks for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Owned<'a> {
+    pub(crate) user: User,
+    pub(crate) id: &'a str,
+}
+
 /// A UE.
 #[derive(Debug)]
 struct Known {

@@ -147,6 +147,10 @@ impl WrittenSubscription {
         if filter.associate_id.len() > MOST_UES {
             return Err(refused(format!("`associateId`: allowed are at most {MOST_UES}")));
         }
-        filter.associate_id.iter().map(|id| id.prefix().map_err(refused)).collect()
+        filter
+            .associate_id
+            .iter()
+            .map(|id| id.prefix().map_err(|why| refused(why.to_string())))
+            .collect()
     }
 }

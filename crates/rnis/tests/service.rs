@@ -80,7 +80,7 @@ fn receiver() -> (Receiver<Value>, String, Listening) {
 }
 
 #[test]
-fn queries_tell_what_was_reported_of_whom_is_asked_for() {
+fn queries_return_the_reports_of_the_selected_ues() {
     let served = served(Tokens::default());
     assert!(served.service.report(&report(r#"["10.45.0.1", "fd45::/64"]"#, 1)));
     assert!(served.service.report(&report("\"10.45.0.2\"", 1)));
@@ -132,7 +132,7 @@ fn queries_tell_what_was_reported_of_whom_is_asked_for() {
 }
 
 #[test]
-fn subscribers_get_all_reports_and_are_told_of_bearers_and_of_the_end() {
+fn subscribers_get_all_reports_bearer_events_and_a_warning_of_the_end() {
     let served = served(Tokens::default());
     let (got, callback, _receiver) = receiver();
     let now = TimeStamp::now().seconds;
@@ -326,7 +326,7 @@ fn deaf(served: &Served, from: &str, path: &str, requests: usize) -> TcpStream {
 }
 
 #[test]
-fn readers_that_do_not_read_hold_nobody_and_are_let_go() {
+fn clients_that_do_not_read_delay_no_other_and_are_disconnected() {
     let served = served(Tokens::default());
     let mut first = deaf(&served, "127.0.0.1", "/openapi.json", 400);
     let all: Vec<TcpStream> =
@@ -350,7 +350,7 @@ fn readers_that_do_not_read_hold_nobody_and_are_let_go() {
 }
 
 #[test]
-fn a_reader_that_is_too_slow_is_let_go() {
+fn a_client_that_reads_too_slowly_is_disconnected() {
     let served = served(Tokens::default());
     let mut slow = deaf(&served, "127.0.0.1", "/openapi.json", 400);
     slow.set_read_timeout(Some(SOON)).expect("a time");
@@ -426,7 +426,7 @@ fn tokens_keep_users_apart() {
 }
 
 #[test]
-fn the_description_in_the_tree_is_that_of_the_code() {
+fn the_description_in_the_tree_matches_the_code() {
     assert_eq!(
         justfull_rnis::document(),
         include_str!("../../../docs/reference/rnis.json"),

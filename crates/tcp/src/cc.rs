@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_users_own_control_hears_everything_and_has_defaults() {
+    fn a_users_own_control_gets_every_event_and_has_defaults() {
         let mut control = AnyControl::custom(Own::default());
         let (now, second) = (Instant::ZERO, Duration::from_secs(1));
         assert_eq!((control.phase(), control.in_slow_start()), ("slow_start", true));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_our_controls_is_made_and_asked_as_itself() {
+    fn each_of_our_controls_is_made_and_called_as_itself() {
         for (name, paces) in [("new_reno", false), ("cubic", false), ("bbr", true)] {
             let config = CcConfig::by_name(name).expect("it is on the list");
             let mut control =

@@ -217,7 +217,7 @@ impl SenderConfig {
     }
 }
 
-/// What the sender is, for the reference pages.
+/// The description of the sender, for the reference pages.
 pub const DOC: MethodDoc = MethodDoc {
     name: "tcp_sender",
     kind: "transport",
@@ -228,15 +228,14 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6582 (NewReno, without \
               SACK), 6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 \
               (F-RTO), 3042 (limited transmit), 3168 (ECN), 6928 (initial window)",
-    deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in \
-                 Linux: with seconds of queue a steady RTT would otherwise make every small delay \
-                 a timeout. The variance follows the largest deviation of a round, since a sample \
-                 per acknowledgement would make RFC 6298's gains forget within a fraction of a \
-                 round (RFC 7323 appendix G). A spurious fast retransmit raises the duplicate \
-                 threshold, as Linux does, and under RACK counts as reordering. RACK's timer is \
-                 set for the first suspect, so that each is found when its own time has come. A \
-                 SYN carries no byte of the stream, and a lost one leaves the initial window as it \
-                 is.",
+    deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in Linux: \
+                 with seconds of queue a steady RTT would otherwise make every small delay a \
+                 timeout. The variance follows the largest deviation of a round: with a sample per \
+                 acknowledgement, RFC 6298's gains would forget it within a fraction of a round \
+                 (RFC 7323 appendix G). A spurious fast retransmit raises the duplicate threshold, \
+                 as in Linux, and under RACK counts as reordering. RACK's timer is set for the \
+                 first suspect, so that each is found at its own time. A SYN carries no byte of \
+                 the stream, and its loss does not change the initial window.",
     params: SenderConfig::params,
 };
 

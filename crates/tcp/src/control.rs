@@ -20,7 +20,7 @@ pub enum RecoveryState {
     Loss,
 }
 
-/// What every control gets when it is created.
+/// The inputs of every new control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Birth {
     /// Payload bytes of a full segment.

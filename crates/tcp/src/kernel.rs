@@ -100,10 +100,10 @@ impl Kernel {
 pub const DOC: MethodDoc = MethodDoc {
     name: "kernel",
     kind: "transport",
-    title: "What differs between the versions of Linux that TCP may follow",
+    title: "Differences between the versions of Linux that TCP may follow",
     text: "The setting `kernel` of a sender, and of a receiver, selects the rows of one column; 6.18 \
            is the default.\n\n\
-           | what | rfc | 4.15 | 5.3 | 5.18 | 6.18 |\n\
+           | feature | rfc | 4.15 | 5.3 | 5.18 | 6.18 |\n\
            |---|---|---|---|---|---|\n\
            | a paced burst is whole segments, under BBR one below 1.2 Mbit/s, and ends with the \
            window | - | yes | yes | yes | yes |\n\
@@ -115,7 +115,7 @@ pub const DOC: MethodDoc = MethodDoc {
            | - | yes | yes | yes | - |\n\
            | it waits while an acknowledgement is expected within 1 ms | - | - | - | - | yes |\n\
            | a burst of several segments ends with PSH | - | - | - | yes | yes |\n\
-           | a SACK of what left before the oldest segment last did restarts the timer \
+           | a SACK of data older than the oldest segment's last copy restarts the timer \
            | - | yes | yes | yes | yes |\n\
            | receiver: the second segment is acknowledged by the state of the window \
            | - | yes | yes | yes | yes |\n\
@@ -126,11 +126,10 @@ pub const DOC: MethodDoc = MethodDoc {
               commit 78dc70ebaa38), bictcp_update, tcp_cong_avoid_ai, __tcp_transmit_skb (since \
               5.5 commit 051ba67447de), tcp_clean_rtx_queue, __tcp_ack_snd_check, \
               __tcp_cleanup_rbuf, tcp_measure_rcv_mss (since 6.7 commit 4720852ed9af)",
-    deviations: "Only what is listed differs. The rest of a window waits only within 1 ms of the \
-                 last write, in 4.15 too (which goes by its clock of 4 ms); the credit of late \
-                 bursts, which 4.15 leaves to fq, is in all. The columns show releases that \
-                 papers ran or that the model was measured against; a feature stands in the first \
-                 of them that has it.",
+    deviations: "All else is equal. The rest of a window waits only within 1 ms of the last write, \
+                 also in 4.15 (whose clock has 4 ms); all versions credit late bursts, though 4.15 \
+                 leaves this to fq. The columns show releases that papers ran or that the model \
+                 was measured against; a feature begins in the first of these that has it.",
     params: Vec::new,
 };
 
@@ -161,7 +160,7 @@ mod tests {
                 Kernel::ALL.map(|k| if has(k.features()) { " yes |" } else { " - |" }).concat();
             assert!(row.ends_with(&format!("|{cells}")), "{row}: {cells}");
         }
-        let head = format!("| what | {} |", Kernel::ALL.map(Kernel::name).join(" | "));
+        let head = format!("| feature | {} |", Kernel::ALL.map(Kernel::name).join(" | "));
         assert_eq!(DOC.text.lines().nth(2), Some(head.as_str()));
     }
 }

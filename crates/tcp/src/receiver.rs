@@ -14,100 +14,16 @@
 
 mod autotune;
 mod reader;
+mod window;
 
 use crate::kernel::Kernel;
 use crate::segment::{Ack, Mark, SackBlock, Segment};
 use alloc::collections::VecDeque;
-use alloc::string::String;
-use alloc::{format, vec};
 use autotune::Autotune;
-use justfull_base::bounds::key;
 use justfull_base::doc::MethodDoc;
-use justfull_base::error::ensure;
-use justfull_base::param::{Form, Param, written_table};
 use justfull_base::{Bytes, ConfigError, Duration, Instant, params};
 use reader::{FIRST_SPACE, MOST_SPACE, Reader};
-
-/// The window that a receiver advertises.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case", deny_unknown_fields)
-)]
-pub enum Window {
-    /// Always this many bytes beyond the in-order point.
-    Fixed(Bytes),
-    /// Grows with the bytes that arrive in a round trip.
-    Auto(AutoWindow),
-}
-
-params! {
-    /// A window that grows (dynamic right-sizing, as Linux's `tcp_rmem`).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct AutoWindow {
-        /// Bytes offered at the start.
-        initial: Bytes = Bytes(64 << 10),
-            rule("1B to max", |c| (1..=c.max.0).contains(&c.initial.0)),
-            "a closed window measures nothing, and so would never grow";
-        /// It never grows beyond this.
-        max: Bytes = Bytes(6 << 20), at_most(MAX_WINDOW), SCALED;
-    }
-}
-
-impl Param for Window {
-    const UNIT: &'static str = "{ fixed = size } or { auto = { initial, max } }";
-
-    fn form() -> Form {
-        let fixed = key::<Bytes>("fixed", "Always this many bytes.");
-        let auto = key::<AutoWindow>("auto", "Grows with what arrives in a round trip.");
-        Form::OneOf(vec![Form::Table(vec![fixed]), Form::Table(vec![auto])])
-    }
-
-    fn allowed() -> String {
-        format!("at most {MAX_WINDOW}")
-    }
-
-    fn written(&self) -> String {
-        match self {
-            Self::Fixed(window) => written_table(&[("fixed", window.written())]),
-            Self::Auto(auto) => written_table(&[("auto", auto.written())]),
-        }
-    }
-
-    fn check(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::Fixed(window) => {
-                ensure(*window <= MAX_WINDOW, "fixed", window, &Self::allowed(), SCALED)
-            }
-            Self::Auto(auto) => auto.validate().map_err(|e| e.within("auto")),
-        }
-    }
-}
-
-/// Largest window that a segment can state.
-const MAX_WINDOW: Bytes = Bytes(1 << 30);
-const SCALED: &str = "RFC 7323 section 2.3: 65535 scaled by 2^14";
-
-impl Window {
-    /// The initial window.
-    #[must_use]
-    pub const fn initial(&self) -> Bytes {
-        match self {
-            Self::Fixed(window) => *window,
-            Self::Auto(auto) => auto.initial,
-        }
-    }
-
-    /// The largest window ever advertised.
-    #[must_use]
-    pub const fn max(&self) -> Bytes {
-        match self {
-            Self::Fixed(window) => *window,
-            Self::Auto(auto) => auto.max,
-        }
-    }
-}
+pub use window::{AutoWindow, Window};
 
 /// Number of ranges allocated at the first gap: 1 KiB.
 const FIRST_RANGES: usize = 64;
@@ -134,22 +50,21 @@ params! {
     }
 }
 
-/// What the receiver is, for the reference pages.
+/// The description of the receiver, for the reference pages.
 pub const DOC: MethodDoc = MethodDoc {
     name: "tcp_receiver",
     kind: "transport",
     title: "TCP receiver with SACK and delayed acknowledgements",
-    text: "Puts segments in order and acknowledges a gap, its repair and a congestion mark at \
-           once, and what is in order when the second segment arrives or, as Linux does by the \
-           state of its window, when the application reads it.",
+    text: "Puts segments in order. It acknowledges a gap, its repair and a congestion mark at \
+           once. It acknowledges data in order when the second segment arrives or, if the state of \
+           the window demands it as in Linux, when the application reads it.",
     sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC \
               9768, RFC 9293; Fisk and Feng 2001 (the growing window); Linux: \
               __tcp_ack_snd_check, __tcp_cleanup_rbuf",
-    deviations: "The application reads at the end of the instant in which data arrives, so \
-                 nothing but the setting narrows the window; a window of 0 closes it until it is \
-                 set anew. The growing window takes the time in which a window arrives for the \
-                 RTT. A silence brings back no immediate acknowledgements, and SACKs are not \
-                 compressed.",
+    deviations: "The application reads at the end of the instant in which data arrives, so only \
+                 the setting narrows the window; a window of 0 closes it until it is set anew. The \
+                 growing window uses the time in which a window arrives as the RTT. A silence \
+                 brings back no immediate acknowledgements, and SACKs are not compressed.",
     params: ReceiverConfig::params,
 };
 
@@ -187,7 +102,7 @@ pub struct Receiver {
     reader: Option<Reader>,
     /// Next byte expected.
     next: u64,
-    /// First byte beyond what was ever advertised.
+    /// First byte beyond the largest advertised window.
     offered: u64,
     /// Ranges that have arrived beyond a gap: disjoint, not touching, in order.
     ranges: VecDeque<SackBlock>,

@@ -106,7 +106,8 @@ impl<'a> Graph<'a> {
                 let (path, line) = arrows[from][*circle.get(1).unwrap_or(from)];
                 let way = circle.iter().chain([from]).map(|name| format!("`{name}`"));
                 let way = way.collect::<Vec<_>>().join(" -> ");
-                let message = format!("a circle of modules: {way}; move what both need below them");
+                let message =
+                    format!("a circle of modules: {way}; move the common part below them");
                 findings.push(Finding::new(path, line, message));
             }
         }
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_three_is_told_once() {
+    fn a_circle_of_three_is_reported_once() {
         let files = [
             ("a.rs", "use crate::b::B;"),
             ("b.rs", "use crate::c::C;"),

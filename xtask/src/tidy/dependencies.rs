@@ -31,7 +31,7 @@ pub(super) fn check(crates: &[Crate], tree: &Tree) -> Vec<Finding> {
         .map(|dependency| dependency.name.as_str())
         .filter(|name| !named.contains(name))
         .collect();
-    let message = |name| format!("no line for the dependency `{name}`: say what it is for");
+    let message = |name| format!("no line for the dependency `{name}`: state its purpose");
     missing.into_iter().map(|name| Finding::new(PAGE, line, message(name))).collect()
 }
 
@@ -71,7 +71,7 @@ mod tests {
         let page = "`serde`\n## Dependencies\n- `libm` and `proptest`\n## End\n`serde`\n";
         assert_eq!(
             findings(page),
-            ["ARCHITECTURE.md:2: no line for the dependency `serde`: say what it is for"]
+            ["ARCHITECTURE.md:2: no line for the dependency `serde`: state its purpose"]
         );
     }
 

@@ -25,7 +25,7 @@ const LAYERS: [&str; 7] = ["upf", "sdap", "bearer", "pdcp", "rlc", "mac", "harq"
 const JOINS: [(&str, &[&str]); 3] = [
     // A data radio bearer is PDCP above RLC.
     ("bearer", &["pdcp", "rlc"]),
-    // A slot is served from the bearers, and HARQ repeats what it carried.
+    // A slot serves the bearers, and HARQ repeats its blocks.
     ("mac", &["bearer", "harq"]),
     // Settings of all layers.
     ("config", &["upf", "pdcp", "harq"]),

@@ -66,11 +66,8 @@ fn joined<T: Send>(
 /// The payload bytes that arrive in the duration of `config`.
 #[expect(clippy::disallowed_methods, reason = "the kernel's TCP lives on the machine's clock")]
 fn send(network: &Network, config: &WorldConfig) -> Result<u64, SystemError> {
-    let flows = Applications::start(
-        network,
-        (&config.flows, config.stack.seed),
-        std::time::Instant::now(),
-    )?;
+    let flows =
+        Applications::start(network, &config.flows, config.stack.seed, std::time::Instant::now())?;
     thread::sleep(std::time::Duration::from_nanos(config.duration.as_nanos()));
     Ok(flows.finish().iter().map(|flow| flow.received_bytes).sum())
 }
@@ -84,7 +81,7 @@ fn copy(from: &mut Tun, to: &mut Tun, buffer: &mut [u8]) -> io::Result<u64> {
     Ok(TURN as u64)
 }
 
-fn forward_until(stop: &AtomicBool, [mut server, mut ue]: [Tun; 2]) -> io::Result<u64> {
+fn forward_until(stop: &AtomicBool, mut server: Tun, mut ue: Tun) -> io::Result<u64> {
     let mut buffer = vec![0; 2 * SIZE];
     let mut packets = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -124,7 +121,7 @@ pub(super) fn forward(seconds: u64) -> Result<(), SystemError> {
     let (carried, rate) = joined(&wide(seconds), |server, ue, stop| {
         let (priority, before) = (raise_priority(PRIORITY), cpu_time());
         let packets =
-            forward_until(stop, [server, ue]).map_err(|e| SystemError::new("forward", e))?;
+            forward_until(stop, server, ue).map_err(|e| SystemError::new("forward", e))?;
         Ok(Carried { packets, cpu: cpu_time() - before, priority })
     })?;
     throughput_line("forward", rate, &carried);
@@ -134,7 +131,8 @@ pub(super) fn forward(seconds: u64) -> Result<(), SystemError> {
 /// A live run of `config`, until its end or `stop`.
 fn run(
     config: &WorldConfig,
-    (server, ue): (Tun, Tun),
+    server: Tun,
+    ue: Tun,
     stop: &AtomicBool,
 ) -> Result<(LiveReport, Duration), SystemError> {
     let (priority, before) = (raise_priority(PRIORITY), cpu_time());
@@ -152,8 +150,7 @@ fn run(
 pub(super) fn stack(seconds: u64) -> Result<(), SystemError> {
     let config = wide(seconds);
     let longer = WorldConfig { duration: config.duration.times(2), ..config.clone() };
-    let ((report, cpu), rate) =
-        joined(&config, |server, ue, stop| run(&longer, (server, ue), stop))?;
+    let ((report, cpu), rate) = joined(&config, |server, ue, stop| run(&longer, server, ue, stop))?;
     let packets = report.down.received + report.up.received;
     throughput_line("stack", rate, &Carried { packets, cpu, priority: report.priority });
     Ok(())
@@ -163,7 +160,7 @@ pub(super) fn stack(seconds: u64) -> Result<(), SystemError> {
 pub(super) fn slots(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     let mut config = config(slot, BitRate(100_000_000), Duration::from_secs(seconds), download());
     config.stack.rlc.queue.limit = justfull_queue::Limit::Bytes(500_000);
-    let ((report, _), rate) = joined(&config, |server, ue, stop| run(&config, (server, ue), stop))?;
+    let ((report, _), rate) = joined(&config, |server, ue, stop| run(&config, server, ue, stop))?;
     if rate < 0.05 {
         return Err(SystemError::new(
             "measure lateness",

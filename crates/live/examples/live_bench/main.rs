@@ -139,7 +139,7 @@ fn bare(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     Ok(())
 }
 
-/// Prints what is missing.
+/// Prints missing rights and programs.
 fn check() -> Result<(), SystemError> {
     for capability in capabilities().into_iter().filter(|capability| capability.required) {
         if let Err(reason) = capability.found {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use justfull_run::{FlowConfig, Traffic};
+use justfull_run::Traffic;
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
@@ -15,7 +15,7 @@ use quinn::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TokioRuntime, 
 use socket2::{Protocol, Type};
 use tokio::time::timeout;
 
-use super::{Applications, CHUNK, CONNECT, Flow, LOOK, bound, failed, flow_ends, samples};
+use super::{Applications, CHUNK, CONNECT, Flow, LOOK, Own, bound, failed, flow_ends, samples};
 use justfull_net::clock::now;
 use justfull_net::{Network, Side, SystemError};
 
@@ -29,7 +29,7 @@ impl Applications {
     pub(super) fn start_quic(
         &mut self,
         network: &Network,
-        (flow, shared): (&FlowConfig, &Arc<Flow>),
+        Own { config: flow, shared, .. }: Own<'_>,
         control: &str,
     ) -> Result<(), SystemError> {
         let (server, ue) = flow_ends(flow);
@@ -130,7 +130,7 @@ async fn serve(flow: &Flow, config: ServerConfig, socket: UdpSocket) -> io::Resu
 fn sample(flow: &Flow, connection: &quinn::Connection) {
     let received = flow.received.load(Ordering::Relaxed);
     let stats = connection.stats();
-    flow.senders.told(flow.begin, (stats.path.rtt, stats.frame_rx.acks), received);
+    flow.senders.add(flow.begin, stats.path.rtt, stats.frame_rx.acks, received);
 }
 
 /// Reads until the server ends the stream.

@@ -77,7 +77,7 @@ impl Senders {
 
     /// Takes a sample of a sender outside the kernel, with the number of its acknowledgements.
     #[cfg(feature = "quic")]
-    pub(super) fn told(&self, begin: Instant, (rtt, acks): (Duration, u64), received: u64) {
+    pub(super) fn add(&self, begin: Instant, rtt: Duration, acks: u64, received: u64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let since = now().saturating_duration_since(begin).as_nanos();
         let at_ns = u64::try_from(since).unwrap_or(u64::MAX);

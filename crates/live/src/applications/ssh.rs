@@ -188,7 +188,7 @@ fn end(mut child: Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// The path of an installed program; that of `sshd` is not in the path of every user.
+/// The path of an installed program; `sshd` is not in the `PATH` of every user.
 fn find(program: &str) -> io::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_with_another_key_is_refused_and_both_logs_are_told() {
+    fn a_server_with_another_key_is_refused_and_the_error_has_both_logs() {
         if !can_serve() {
             return;
         }

@@ -60,6 +60,13 @@ impl OnTheirWay {
     }
 }
 
+/// The parts of a run in which a new flow is opened.
+pub(super) struct Members<'a> {
+    pub(super) stack: &'a mut Stack,
+    pub(super) record: &'a mut LiveRecorder,
+    pub(super) on_their_way: &'a OnTheirWay,
+}
+
 /// Flows by 5-tuple and codepoint, up to a maximum, so that memory is bounded. When the table is
 /// full, the new flow replaces the least recently used one and takes its number on the stack. A
 /// flow with packets in transit is kept, since they carry its number. If all flows have some, new
@@ -120,9 +127,10 @@ impl FlowTable {
     pub(super) fn find(
         &mut self,
         now: Instant,
-        (ue, key): (u32, &Key),
+        ue: u32,
+        key: &Key,
         delays: &[Duration],
-        members: (&mut Stack, &mut LiveRecorder, &OnTheirWay),
+        members: Members<'_>,
     ) -> Flow {
         // The next packet often belongs to the same flow.
         if let Some(last) = self.entries.get(self.newest as usize)
@@ -135,7 +143,7 @@ impl FlowTable {
                 self.use_now(entry);
                 self.entries[entry as usize].flow
             }
-            None => self.open(now, (ue, key), delays, members),
+            None => self.open(now, ue, key, delays, members),
         }
     }
 
@@ -143,10 +151,12 @@ impl FlowTable {
     fn open(
         &mut self,
         now: Instant,
-        (ue, key): (u32, &Key),
+        ue: u32,
+        key: &Key,
         delays: &[Duration],
-        (stack, record, on_their_way): (&mut Stack, &mut LiveRecorder, &OnTheirWay),
+        members: Members<'_>,
     ) -> Flow {
+        let Members { stack, record, on_their_way } = members;
         let (tuple, dscp) = key;
         let pipe_of = |delay| delays.iter().position(|d| *d == delay).unwrap_or(0) as u32;
         if self.entries.len() >= self.most {

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_since_is_told_apart() {
+    fn counts_since_an_earlier_state_are_separate() {
         let mut times = Sojourns::default();
         (0..100).for_each(|_| times.record(Duration::from_millis(1)));
         let earlier = times;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{mark_ce, parse};
+use crate::packet::{mapped, mark_ce, parse};
 use etherparse::PacketBuilder;
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Ecn, Event, Lateness as PollLateness, Qfi, Ratio};
@@ -11,7 +11,7 @@ use justfull_ran::{
     BytesConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
     QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_run::{FlowConfig, Interval, Tap, Traffic, UplinkConfig};
+use justfull_run::{FlowConfig, Interval, Tap, Traffic, UplinkConfig, WorldConfig};
 use justfull_sim::World;
 use justfull_tcp::Segment;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -364,7 +364,7 @@ fn what_no_load_delays_waits_for_half_a_slot_on_average() {
 }
 
 #[test]
-fn in_resource_blocks_the_way_to_the_ue_is_told_and_what_the_air_loses_gives_its_buffer_back() {
+fn in_resource_blocks_the_way_to_the_ue_is_reported_and_lost_packets_give_their_buffers_back() {
     let mut config = config(ms(1), 1_500, droptail(), vec![source(100, 4_000)]);
     config.duration = ms(4_000);
     config.stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
@@ -744,7 +744,7 @@ fn last_up(sources: [[u8; 4]; 2]) -> Instant {
 }
 
 #[test]
-fn ues_behind_one_interface_are_told_apart_by_their_source_addresses() {
+fn ues_behind_one_interface_are_distinguished_by_their_source_addresses() {
     // A datagram of 1000 bytes takes 8 ms at 1 Mbit/s, and the way 10 ms: ten take 90 ms, twenty
     // 170 ms.
     let (two, one) = (last_up([UE, [10, 0, 1, 2]]), last_up([UE, [10, 0, 9, 9]]));
@@ -756,7 +756,7 @@ fn ues_behind_one_interface_are_told_apart_by_their_source_addresses() {
 }
 
 #[test]
-fn a_run_that_is_told_to_stop_ends_at_once() {
+fn a_run_ends_at_once_when_stop_is_set() {
     let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
     let now = Rc::new(Cell::new(Instant::ZERO));
     let wire = || Wire {

@@ -46,7 +46,7 @@ impl<P: Port> Live<P> {
         };
         self.side.refused_up(stamp, item);
         if let Some(capture) = &mut self.side.capture {
-            capture.refused(stamp, (ue, reason), self.side.arena_up.bytes(handle));
+            capture.refused(stamp, ue, reason, self.side.arena_up.bytes(handle));
         }
         self.side.arena_up.give_back(handle);
     }

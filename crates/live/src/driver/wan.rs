@@ -37,7 +37,8 @@ impl Way {
     fn read<P: Port>(
         &mut self,
         stamp: Instant,
-        (from, mtu): (&mut P, u32),
+        from: &mut P,
+        mtu: u32,
         link: impl Fn(&FiveTuple) -> u32,
     ) -> std::io::Result<()> {
         for _ in 0..READ_AT_ONCE {
@@ -95,7 +96,8 @@ impl<P: Port> Wan<P> {
         config: &WorldConfig,
         buffers: u32,
         delays: &[Duration],
-        [servers, proxy]: [P; 2],
+        servers: P,
+        proxy: P,
     ) -> Result<(Self, Duration), String> {
         if config.core_loss.0 > 0.0 {
             let loss = config.core_loss.0;
@@ -129,7 +131,8 @@ impl<P: Port> Wan<P> {
     /// and `record` find the link of a flow.
     pub(super) fn turn(
         &mut self,
-        (stamp, now): (Instant, Instant),
+        stamp: Instant,
+        now: Instant,
         ue_of: &BTreeMap<[u8; 16], u32>,
         record: &LiveRecorder,
     ) -> Result<(), SystemError> {
@@ -140,9 +143,8 @@ impl<P: Port> Wan<P> {
             delays.iter().position(|own| *own == delay).unwrap_or(0) as u32
         };
         let failed = |doing: &'static str| move |e| SystemError::new(doing, e);
-        down.read(stamp, (&mut *servers, *mtu), link)
-            .map_err(failed("read from the servers' side"))?;
-        up.read(stamp, (&mut *proxy, *mtu), |tuple| {
+        down.read(stamp, servers, *mtu, link).map_err(failed("read from the servers' side"))?;
+        up.read(stamp, proxy, *mtu, |tuple| {
             link(&FiveTuple {
                 source: tuple.destination,
                 destination: tuple.source,

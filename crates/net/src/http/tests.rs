@@ -65,7 +65,7 @@ fn pages_are_served_and_all_else_is_refused() {
 }
 
 #[test]
-fn a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
+fn a_silent_client_is_disconnected_and_delays_no_other() {
     let server = server();
     // More than the server holds; it still serves the last.
     let mut idle: Vec<TcpStream> = (0..3 * CONNECTIONS).map(|_| connect(&server)).collect();
@@ -99,7 +99,7 @@ fn a_client_that_takes_all_connections_takes_none_of_anothers() {
 }
 
 #[test]
-fn a_head_without_end_is_refused_and_a_client_that_does_not_read_is_let_go() {
+fn a_head_without_end_is_refused_and_a_client_that_does_not_read_is_disconnected() {
     let server = server();
     let mut endless = connect(&server);
     // The server closes after the response, so sending the rest may fail.

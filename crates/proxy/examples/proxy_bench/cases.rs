@@ -39,8 +39,7 @@ pub(crate) struct Size {
 /// Runs `case` through a proxy of `kind`. With the arguments `own` this program is our proxy.
 pub(crate) fn run(case: &str, kind: Kind, size: Size, own: &[&str]) -> io::Result<Value> {
     let folder = tempfile::tempdir()?;
-    let chain =
-        Chain::build(MOST_UES, Mtus { ran: 1_500, core: 1_500 }).map_err(io::Error::other)?;
+    let chain = Chain::build(MOST_UES, Mtus::ETHERNET).map_err(io::Error::other)?;
     let reports = folder.path().join("reports");
     File::create(&reports)?;
     // Clients, servers and the proxy share two cores, so a sender's rate does not show its demand.
@@ -77,7 +76,8 @@ impl Bench<'_> {
     fn with<T: Send>(
         &self,
         service: Service,
-        (ues, period): (u8, Duration),
+        ues: u8,
+        period: Duration,
         client: impl FnOnce(SocketAddr) -> io::Result<T> + Send,
     ) -> io::Result<T> {
         self.proxy.pin()?;
@@ -111,7 +111,7 @@ impl Bench<'_> {
     fn bulk(&self, count: usize) -> io::Result<Value> {
         let mut marks = Vec::new();
         let ues = UES.min(count as u8);
-        let bytes = self.with(Service::Zeros, (ues, Duration::from_millis(10)), |to| {
+        let bytes = self.with(Service::Zeros, ues, Duration::from_millis(10), |to| {
             let sockets = load::open(count, ues, to, false)?;
             load::drain(&sockets, self.size.times, || marks.push((now(), self.proxy.cpu())))
         })?;
@@ -122,7 +122,7 @@ impl Bench<'_> {
 
     fn connections(&self) -> io::Result<Value> {
         let mut marks = Vec::new();
-        let done = self.with(Service::Answer, (UES, Duration::from_millis(10)), |to| {
+        let done = self.with(Service::Answer, UES, Duration::from_millis(10), |to| {
             let mark = || marks.push((now(), self.proxy.cpu()));
             load::connections(64, to, self.size.times, mark)
         })?;
@@ -132,7 +132,7 @@ impl Bench<'_> {
 
     fn ping(&self) -> io::Result<Value> {
         let count = self.size.pings;
-        let times = self.with(Service::Echo, (1, Duration::from_millis(10)), |to| {
+        let times = self.with(Service::Echo, 1, Duration::from_millis(10), |to| {
             load::ping(to, count, Duration::from_millis(1))
         })?;
         let at = |part: usize| times[(count * part / 100).min(count - 1)].as_secs_f64() * 1e6;
@@ -143,7 +143,7 @@ impl Bench<'_> {
     fn idle(&self) -> io::Result<Value> {
         let count = self.size.idle;
         let before = self.proxy.memory();
-        let after = self.with(Service::Echo, (1, Duration::from_millis(100)), |to| {
+        let after = self.with(Service::Echo, 1, Duration::from_millis(100), |to| {
             let _sockets = load::open(count, UES, to, true)?;
             // By then the buffers of the last byte are free.
             thread::sleep(Duration::from_millis(200));
@@ -158,7 +158,7 @@ impl Bench<'_> {
     fn reports(&self, period: Duration) -> io::Result<Value> {
         let active = (self.size.idle / 80).max(1);
         let mut marks = Vec::new();
-        self.with(Service::Paced(ACTIVE.0, ACTIVE.1), (1, period), |to| {
+        self.with(Service::Paced(ACTIVE.0, ACTIVE.1), 1, period, |to| {
             // These UEs send nothing, so the servers send nothing to them.
             let other = |index: usize| (index % usize::from(MOST_UES - 1)) as u8 + 2;
             let idle = (active..self.size.idle).map(|index| load::connect(other(index), to));

@@ -174,9 +174,10 @@ pub(crate) fn open(count: usize, ues: u8, to: SocketAddr, echo: bool) -> io::Res
 /// between.
 pub(crate) fn drain(
     sockets: &[Socket],
-    [warm, time]: [Duration; 2],
+    times: [Duration; 2],
     mut mark: impl FnMut(),
 ) -> io::Result<u64> {
+    let [warm, time] = times;
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
     for (index, socket) in (0..).zip(sockets) {
         socket.set_nonblocking(true)?;
@@ -221,9 +222,10 @@ pub(crate) fn drain(
 pub(crate) fn connections(
     parallel: usize,
     to: SocketAddr,
-    [warm, time]: [Duration; 2],
+    times: [Duration; 2],
     mut mark: impl FnMut(),
 ) -> io::Result<u64> {
+    let [warm, time] = times;
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
     let mut next_ue = 0_u8;
     let mut begin_one = |index: usize| -> io::Result<(Socket, bool)> {

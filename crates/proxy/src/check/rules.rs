@@ -29,8 +29,15 @@ struct Rule {
 /// connections.
 struct Rules {
     rules: Vec<Rule>,
-    /// Hook of a base chain, and whether it translates addresses.
-    base: BTreeMap<Chain, (u32, bool)>,
+    base: BTreeMap<Chain, Hook>,
+}
+
+/// The hook of a base chain.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Hook {
+    number: u32,
+    /// The chain translates addresses.
+    nat: bool,
 }
 
 fn chain_of(family: u8, bytes: &[u8], name: u16) -> Chain {
@@ -46,7 +53,7 @@ fn read() -> io::Result<Rules> {
         let hook = nft::number(nft::attribute(&bytes, 4), 1);
         if let Some(hook) = hook.filter(|_| known(&family) && foreign(&bytes)) {
             let nat = nft::text(&bytes, 7) == "nat";
-            base.insert(chain_of(family, &bytes, 3), (hook as u32, nat));
+            base.insert(chain_of(family, &bytes, 3), Hook { number: hook as u32, nat });
         }
     }
     let listed = netfilter.list(nft::GET_RULE, 0, true, |_| {})?;
@@ -64,8 +71,8 @@ fn read() -> io::Result<Rules> {
 impl Rules {
     /// Base chains that lead to each chain: those with a rule to it, or all of its table if no rule
     /// is found (a map may lead there).
-    fn reached(&self) -> BTreeMap<Chain, BTreeSet<(u32, bool)>> {
-        let mut reached: BTreeMap<Chain, BTreeSet<(u32, bool)>> =
+    fn reached(&self) -> BTreeMap<Chain, BTreeSet<Hook>> {
+        let mut reached: BTreeMap<Chain, BTreeSet<Hook>> =
             self.base.iter().map(|(chain, hook)| (chain.clone(), [*hook].into())).collect();
         // The kernel's bound on the depth of calls between chains.
         for _ in 0..16 {
@@ -128,7 +135,8 @@ impl Rule {
     }
 
     /// The effect of the rule that the packets of a split connection miss.
-    fn does(&self, (hook, nat): (u32, bool), looks: bool) -> Option<&'static str> {
+    fn does(&self, hook: Hook, looks: bool) -> Option<&'static str> {
+        let Hook { number: hook, nat } = hook;
         let translates = |name: &str| matches!(name, "masq" | "nat" | "MASQUERADE" | "SNAT");
         if nat {
             let found = self.expressions.iter().any(|(name, data)| {
@@ -165,8 +173,8 @@ impl Rule {
                 "ct" if nft::number(data, 4).is_some() => Some("sets a mark of connections"),
                 "payload" if nft::number(data, 5).is_some() => Some("rewrites headers"),
                 "counter" | "objref" if !ends => Some("counts packets"),
-                "quota" => Some("limits what passes"),
-                "limit" if decides && !about_first => Some("limits what passes"),
+                "quota" => Some("limits packets"),
+                "limit" if decides && !about_first => Some("limits packets"),
                 "queue" | "dup" | "fwd" => Some("hands packets to others"),
                 "target" => match nft::text(data, 1).as_str() {
                     "MARK" => Some("sets a mark"),
@@ -216,7 +224,7 @@ pub(super) fn missed(interfaces: &[String]) -> Result<String, String> {
     for rule in &rules.rules {
         let (others, looks) = rule.about_others(interfaces);
         let hooks = reached.get(&rule.chain).into_iter().flatten();
-        let forwarded = hooks.filter(|(hook, _)| !others && FORWARDED.contains(hook));
+        let forwarded = hooks.filter(|hook| !others && FORWARDED.contains(&hook.number));
         if let Some(what) = forwarded.filter_map(|hook| rule.does(*hook, looks)).next() {
             let ((family, table, chain), handle) = (&rule.chain, rule.handle);
             let family = family_name(*family);
@@ -248,6 +256,6 @@ pub(crate) fn track() -> bool {
                 by(name) || name == "match" && matches!(of().as_str(), "conntrack" | "state")
             })
         };
-        rules.base.values().any(|(_, nat)| *nat) || rules.rules.iter().any(tracks)
+        rules.base.values().any(|hook| hook.nat) || rules.rules.iter().any(tracks)
     })
 }

@@ -41,7 +41,7 @@ struct Hello {
 pub(crate) struct Offer {
     line: Line,
     hello: Hello,
-    /// Descriptors of the first message, without those of the servers.
+    /// Descriptors of the first message, without the servers' descriptors.
     fds: Vec<OwnedFd>,
     flows: Vec<(FlowState, Vec<OwnedFd>)>,
 }
@@ -158,12 +158,11 @@ impl Engine {
         let failed = |e: io::Error| SystemError::new("take over", e);
         let Offer { mut line, hello, fds, flows } = offer;
         let mut fds = fds.into_iter();
-        let host =
-            Host::adopt(&config, (&hello.table, hello.listeners), hello.reclaimed, &mut fds)?;
+        let host = Host::adopt(&config, &hello.table, hello.listeners, hello.reclaimed, &mut fds)?;
         let missing = || failed(io::Error::other("a descriptor is missing"));
         let leg = RadioLeg::adopt(&hello.leg, config.control.loss(), &mut fds).map_err(failed)?;
         let clock = SlotClock::at(hello.clock_start);
-        let mut engine = Self::build(config, file, asks, (host, clock), (leg, Vec::new()))?;
+        let mut engine = Self::build(config, file, asks, host, clock, leg)?;
         engine.totals = hello.totals;
         for (state, fds) in flows {
             let flow = Flow::restore(&state, fds, &mut engine.shared.pool).ok_or_else(missing)?;

@@ -186,12 +186,7 @@ impl Expressions {
     }
 
     /// Matches if source or destination has the first `bits` of `address`, which is of `family`.
-    pub(crate) fn prefix(
-        self,
-        (family, source): (&Family, bool),
-        address: &[u8],
-        bits: u8,
-    ) -> Self {
+    pub(crate) fn prefix(self, family: &Family, source: bool, address: &[u8], bits: u8) -> Self {
         let mask: Vec<u8> = (0..address.len())
             .map(|byte| {
                 let bits = usize::from(bits).saturating_sub(8 * byte).min(8);

@@ -92,7 +92,7 @@ fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session,
         }
     };
     let until = now() + PATIENCE;
-    let (tcp, stream) = stream::open((host, port), tls)?;
+    let (tcp, stream) = stream::open(host, port, tls)?;
     tcp.set_read_timeout(Some(LOOK)).map_err(|e| e.to_string())?;
     let mut session = Session { wire: Wire::new(stream), until, waits: 0 };
     session.wire.greet()?;
@@ -129,7 +129,8 @@ const NO_ACK: u8 = 2;
 const EXCLUSIVE: u8 = 4;
 const AUTO_DELETE: u8 = 8;
 
-/// Name and password of the user. The broker is asked to report if it refuses them.
+/// Name and password of the user. The client properties request a report if the broker refuses
+/// them.
 fn start_ok(user: &str, password: &str) -> Arguments {
     let flag = |name: &str| [&[name.len() as u8], name.as_bytes(), b"t\x01"].concat();
     let inner = flag("authentication_failure_close");
@@ -211,7 +212,7 @@ impl Session {
                 },
             }
             if let Coming::Body(key, text, 0) = &coming {
-                if !deliver(sink, (key, text.as_deref()), &mut clock, table) {
+                if !deliver(sink, key, text.as_deref(), &mut clock, table) {
                     return None;
                 }
                 coming = Coming::Nothing;
@@ -248,7 +249,8 @@ impl Session {
 /// Passes a message on; false if no receiver is left.
 fn deliver(
     sink: &Sink,
-    (key, text): (&str, Option<&[u8]>),
+    key: &str,
+    text: Option<&[u8]>,
     clock: &mut SlotClock,
     table: &mut UeTable,
 ) -> bool {

@@ -179,7 +179,7 @@ const NO_RADIO: MethodDoc = MethodDoc {
     name: "none",
     kind: "radio information",
     title: "No reports: capacity is estimated from delivery",
-    text: "A UE's capacity is a multiple (`probe`) of what its flows deliver.",
+    text: "A UE's capacity is a multiple (`probe`) of the delivery of its flows.",
     sources: "the rule for missing reports of crates/rapid",
     deviations: "none",
     params: NoRadioConfig::params,
@@ -199,8 +199,8 @@ const RNIS: MethodDoc = MethodDoc {
     name: "rnis",
     kind: "radio information",
     title: "Reports of a Radio Network Information Service (ETSI GS MEC 012)",
-    text: "Subscribes to the extension's reports and renews that in time; asks for them where no \
-           notification comes.",
+    text: "Subscribes to the extension's reports and renews the subscription in time; polls for \
+           reports while no notification comes.",
     sources: "ETSI GS MEC 012 V2.1.1; GS MEC 009; docs/guide/rnis.md for the extension",
     deviations: "the standard's own data have no blocks, schemes or backlogs: a service without the \
                  extension is refused",
@@ -211,10 +211,10 @@ const AMQP: MethodDoc = MethodDoc {
     name: "amqp",
     kind: "radio information",
     title: "R22's reports over AMQP 0.9.1: cqi,txq,tbs_bytes,prb",
-    text: "`tbs_bytes` is what the UE could be sent in a subframe, `txq` its backlog. The routing key \
-           says which UE.",
+    text: "`tbs_bytes` is the amount that the UE could get in a subframe, `txq` its backlog. The \
+           routing key names the UE.",
     sources: "R22 section 5.1; pub_stat.py of RAPID-LINUX",
-    deviations: "the time of a report is when it came",
+    deviations: "the time of a report is its time of arrival",
     params: AmqpConfig::params,
 };
 
@@ -223,9 +223,9 @@ const WEBSOCKET: MethodDoc = MethodDoc {
     kind: "radio information",
     title: "srsRAN's scheduler metrics, JSON over WebSocket",
     text: "Blocks follow from `dl_brate`, `dl_mcs`, `dl_nof_ok` and `dl_nof_nok`; `dl_bs` is the \
-           backlog. The RNTI says which UE.",
+           backlog. The RNTI names the UE.",
     sources: "srsRAN Project 25.10, apps/helpers/metrics/json_generators/du_high/scheduler.cpp",
-    deviations: "the time of a report is when it came",
+    deviations: "the time of a report is its time of arrival",
     params: WebsocketConfig::params,
 };
 

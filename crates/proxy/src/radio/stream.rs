@@ -18,7 +18,8 @@ impl<T: Read + Write> Stream for T {}
 /// Connects to a port of a host; with `tls` the host must show a certificate for its name. The
 /// first returned value sets the timeouts of the second.
 pub(super) fn open(
-    (host, port): (&str, u16),
+    host: &str,
+    port: u16,
     tls: Option<&Arc<ClientConfig>>,
 ) -> Result<(TcpStream, Box<dyn Stream>), String> {
     let address = (host, port).to_socket_addrs().map_err(|e| e.to_string())?.next();

@@ -582,7 +582,7 @@ fn a_flood_of_messages_and_an_endless_one_take_no_memory() {
 }
 
 #[test]
-fn a_broker_that_sends_too_long_a_frame_or_refuses_is_told() {
+fn a_broker_that_sends_too_long_a_frame_or_refuses_is_reported() {
     use std::io::Write;
     let folder = tempfile::tempdir().expect("a folder");
     let ues = folder.path().join("ues");

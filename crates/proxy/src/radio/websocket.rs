@@ -47,7 +47,7 @@ pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
             Ok(socket) => socket,
             Err(why) => return Some(why),
         };
-        follow(&mut socket, sink, (&cell, clock), &mut table)
+        follow(&mut socket, sink, &cell, clock, &mut table)
     })
 }
 
@@ -57,7 +57,7 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
     let host = uri.host().unwrap_or_default();
     let host = host.trim_matches(['[', ']']);
     let port = uri.port_u16().unwrap_or(PORTS[usize::from(tls.is_some())]);
-    let (tcp, stream) = stream::open((host, port), tls)?;
+    let (tcp, stream) = stream::open(host, port, tls)?;
     let limits =
         WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
     let shaken = client_with_config(url, stream, Some(limits));
@@ -74,7 +74,8 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
 fn follow(
     socket: &mut Socket,
     sink: &Sink,
-    (cell, mut clock): (&SrsranCell, SlotClock),
+    cell: &SrsranCell,
+    mut clock: SlotClock,
     table: &mut UeTable,
 ) -> Option<String> {
     sink.state(State::Connected);

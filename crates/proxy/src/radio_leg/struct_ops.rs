@@ -111,7 +111,7 @@ impl Control {
         let mut last = None;
         for attempt in 0..NAMES {
             let name = name(std::process::id(), attempt);
-            match link(&name, &programs, (&operations, &value), &own) {
+            match link(&name, &programs, &operations, &value, &own) {
                 Ok(link) => return Ok(Self { name, legs, windows, loss, link }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
                 Err(error) => return Err(error),
@@ -207,7 +207,8 @@ fn encoded(instruction: &aya_obj::generated::bpf_insn) -> Instruction {
 fn link(
     name: &str,
     programs: &[(&'static str, OwnedFd)],
-    (operations, value): (&Structure, &Structure),
+    operations: &Structure,
+    value: &Structure,
     own: &OwnedFd,
 ) -> io::Result<OwnedFd> {
     let (_, data) = value.field("data").ok_or_else(|| unknown("data"))?;

@@ -95,7 +95,7 @@ fn soak() -> bool {
 }
 
 #[test]
-fn readers_that_stop_hold_a_pipe_each_at_most_and_nobody_else_up() {
+fn readers_that_stop_hold_at_most_a_pipe_each_and_delay_no_other() {
     if !can_build() {
         return;
     }
@@ -120,7 +120,7 @@ fn readers_that_stop_hold_a_pipe_each_at_most_and_nobody_else_up() {
 /// The kernel gives up data for a vanished client after `tcp_retries2`, as any TCP does.
 /// TCP_USER_TIMEOUT would also end a client that only pauses.
 #[test]
-fn a_client_that_vanishes_is_given_up_and_its_server_told() {
+fn a_client_that_vanishes_is_given_up_and_its_server_reset() {
     if !can_build() {
         return;
     }
@@ -176,7 +176,7 @@ fn a_full_disk_loses_lines_of_the_log_and_nothing_else() {
     if !can_build() {
         return;
     }
-    let chain = Chain::build(8, Mtus { ran: 1_400, core: 1_500 }).expect("three hosts");
+    let chain = Chain::build(8, Mtus::SMALL_RAN).expect("three hosts");
     let folder = tempfile::tempdir().expect("a folder");
     symlink("/dev/full", folder.path().join("log")).expect("a link");
     let proxy = start(&chain, &folder, "");
@@ -215,7 +215,7 @@ fn an_interface_that_goes_down_and_comes_back_loses_no_connection() {
 }
 
 #[test]
-fn a_way_back_that_misses_the_proxy_is_told() {
+fn a_way_back_that_misses_the_proxy_is_reported() {
     if !can_build() {
         return;
     }

@@ -49,7 +49,7 @@ fn forwarded(world: &World) -> u64 {
 }
 
 #[test]
-fn a_loop_of_routes_makes_no_connection_of_its_own_is_told_and_then_connections_pass() {
+fn a_loop_of_routes_makes_no_connections_is_reported_and_then_connections_pass() {
     if !can_build() {
         return;
     }

@@ -4,7 +4,7 @@ use super::*;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// A proxy for the UEs of `prefix`, with so many descriptors.
-fn proxy_of(chain: &Chain, (prefix, mark): (&str, u32), descriptors: usize) -> Part {
+fn proxy_of(chain: &Chain, prefix: &str, mark: u32, descriptors: usize) -> Part {
     let folder = tempfile::tempdir().expect("a folder");
     let text = format!(
         "[select]\ninterfaces = [\"ran\"]\nues = [\"{prefix}\"]\n[route]\nmark = {mark}\n\
@@ -60,9 +60,9 @@ fn soak_two_proxies_hold_more_connections_than_the_descriptors_of_one_allow() {
     // Clients need a descriptor each; a process may always raise its own limit to the hard one.
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("it may");
-    let chain = Chain::build(8, Mtus { ran: 1_400, core: 1_500 }).expect("three hosts");
+    let chain = Chain::build(8, Mtus::SMALL_RAN).expect("three hosts");
     let mut parts = [("10.45.0.0/30", 500), ("10.45.0.4/30", 501)]
-        .map(|part| proxy_of(&chain, part, descriptors));
+        .map(|(prefix, mark)| proxy_of(&chain, prefix, mark, descriptors));
     let [at, _] = Chain::server();
     let bind = || {
         let one = |_| {

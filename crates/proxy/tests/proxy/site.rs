@@ -290,7 +290,7 @@ fn rules_that_only_first_segments_meet_are_named() {
         ("forward iifname \"ran\" counter", "counts packets"),
         ("forward ip saddr 10.45.0.0/16 meta mark set 7", "sets a mark"),
         ("prerouting iifname \"ran\" ip dscp set cs1", "rewrites headers"),
-        ("forward tcp dport 80 limit rate 10/second accept", "limits what passes"),
+        ("forward tcp dport 80 limit rate 10/second accept", "limits packets"),
         ("postrouting iifname \"ran\" oifname \"core\" masquerade", "by the interface"),
         ("forward iifname \"eth9\" counter", ""),
         ("forward tcp dport 81 counter reject", ""),
@@ -318,7 +318,7 @@ fn rules_that_only_first_segments_meet_are_named() {
 }
 
 #[test]
-fn policy_routes_and_tables_that_others_remove_are_back_and_it_is_told() {
+fn policy_routes_and_tables_that_others_remove_come_back_and_are_reported() {
     if !can_build() || !installed("nft") {
         return;
     }

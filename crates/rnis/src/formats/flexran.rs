@@ -6,6 +6,7 @@
 //! its own. This is the amount that the UE could get, and the only number needed here. The second
 //! is always 0 there.
 
+use crate::malformed::Malformed;
 use crate::report::Report;
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -20,14 +21,16 @@ const LONGEST: usize = 128;
 ///
 /// # Errors
 /// The wrong part of the text.
-pub fn flexran(text: &[u8], ue: &[Prefix], at: Instant) -> Result<Report, String> {
-    let wrong = || "allowed is cqi,txq,tbs_bytes,prb: four whole numbers".to_owned();
+pub fn flexran(text: &[u8], ue: &[Prefix], at: Instant) -> Result<Report, Malformed> {
+    let wrong = || "allowed is cqi,txq,tbs_bytes,prb: four whole numbers".into();
     let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST);
     let numbers: Option<Vec<u64>> =
         text.and_then(|text| text.trim().split(',').map(|n| n.trim().parse().ok()).collect());
     let Some(&[cqi, txq, tbs, _prb]) = numbers.as_deref() else { return Err(wrong()) };
     if cqi > 15 {
-        return Err(format!("cqi: found {cqi}, allowed is 0 to 15 (TS 36.213 section 7.2.3)"));
+        return Err(
+            format!("cqi: found {cqi}, allowed is 0 to 15 (TS 36.213 section 7.2.3)").into()
+        );
     }
     let ran = RanReport {
         at,

@@ -1,6 +1,7 @@
 //! The service's messages, read by its client. In a list, entries that are no reports are counted,
 //! and the others are used.
 
+use crate::malformed::Malformed;
 use crate::report::{Report, WrittenReport};
 use crate::types::{RAN_REPORT_NOTIFICATION, TimeStamp};
 use serde::Deserialize;
@@ -27,15 +28,17 @@ struct Any {
 ///
 /// # Errors
 /// It is no notification of a type that the client subscribes to.
-pub fn notification(body: &[u8]) -> Result<Notification, String> {
-    let any: Any = serde_json::from_slice(body).map_err(|e| e.to_string())?;
+pub fn notification(body: &[u8]) -> Result<Notification, Malformed> {
+    let any: Any = serde_json::from_slice(body)?;
     match (any.notification_type.as_deref(), any.reports, any.expiry_deadline) {
         (Some(RAN_REPORT_NOTIFICATION), Some(values), _) => {
             let (reports, garbled) = each(values);
             Ok(Notification::Reports(reports, garbled))
         }
         (None | Some("ExpiryNotification"), None, Some(_)) => Ok(Notification::Expiry),
-        (kind, ..) => Err(format!("a notification of type {kind:?}, which nobody asked for")),
+        (kind, ..) => {
+            Err(format!("a notification of type {kind:?}, which is not subscribed to").into())
+        }
     }
 }
 
@@ -44,16 +47,16 @@ pub fn notification(body: &[u8]) -> Result<Notification, String> {
 ///
 /// # Errors
 /// It is no such answer.
-pub fn reports(body: &[u8]) -> Result<(Vec<Report>, u64), String> {
-    let any: Any = serde_json::from_slice(body).map_err(|e| e.to_string())?;
+pub fn reports(body: &[u8]) -> Result<(Vec<Report>, u64), Malformed> {
+    let any: Any = serde_json::from_slice(body)?;
     any.reports.map(each).ok_or_else(|| "it has no `reports`".into())
 }
 
 fn each(values: Vec<Value>) -> (Vec<Report>, u64) {
     let mut garbled = 0;
     let reports = values.into_iter().filter_map(|value| {
-        let written = serde_json::from_value::<WrittenReport>(value).map_err(|e| e.to_string());
-        let report = written.and_then(Report::try_from).ok();
+        let written = serde_json::from_value::<WrittenReport>(value).ok();
+        let report = written.and_then(|written| Report::try_from(written).ok());
         garbled += u64::from(report.is_none());
         report
     });

@@ -6,6 +6,7 @@
 //! transport block of the UE's scheme (TS 38.214 section 5.1.3.2). The share of blocks for
 //! retransmissions is the share of failures.
 
+use crate::malformed::Malformed;
 use crate::report::Report;
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -82,12 +83,14 @@ pub fn srsran(
     cell: &SrsranCell,
     at: Instant,
     mut addresses: impl FnMut(u32) -> Vec<Prefix>,
-) -> Result<SrsranMessage, String> {
-    let message: Message = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+) -> Result<SrsranMessage, Malformed> {
+    let message: Message = serde_json::from_slice(text)?;
     let mut read = SrsranMessage::default();
     for of in message.cells {
         if of.ue_list.len() > MOST_UES {
-            return Err(format!("`ue_list` has {} UEs, at most {MOST_UES}", of.ue_list.len()));
+            return Err(
+                format!("`ue_list` has {} UEs, at most {MOST_UES}", of.ue_list.len()).into()
+            );
         }
         let slots = (cell.period.as_nanos() / cell.slot.as_nanos().max(1)).max(1) as u32;
         let offered = u64::from(cell.prbs) * u64::from(slots);
@@ -205,7 +208,7 @@ mod tests {
          "pusch_snr_db": 25.1, "ul_mcs": 26, "ul_brate": 1000.0, "ul_nof_ok": 5, "ul_nof_nok": 0,
          "last_phr": 30, "bsr": 0}]}]}"#;
 
-    fn read(text: &str) -> Result<SrsranMessage, String> {
+    fn read(text: &str) -> Result<SrsranMessage, Malformed> {
         let table = |rnti| match rnti {
             17_921 => vec!["10.45.0.1".parse().expect("an address")],
             _ => Vec::new(),

@@ -81,12 +81,13 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "cubic",
     kind: "congestion control",
     title: "CUBIC: growth by the time since the last loss",
-    text: "The window follows a cubic of the time since the last congestion event, flat around \
-           the window where that happened; HyStart ends slow start when the delay rises.",
+    text: "The window follows a cubic of the time since the last congestion event. It is flat \
+           around the window of that event; HyStart ends slow start when the delay rises.",
     sources: "RFC 9438; Ha and Rhee 2011 (HyStart); RFC 9406 (HyStart++); RFC 8511 (ABE)",
     deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 \
                  section 4.6 allows it); idle time does not count as growth. A sender that follows \
-                 a Linux counts in whole segments (`justfull explain kernel`), any with `steps`.",
+                 a version of Linux (`justfull explain kernel`), or any sender with `steps`, \
+                 counts in whole segments.",
     params: CubicConfig::params,
 };
 

@@ -55,12 +55,12 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "fixed",
     kind: "congestion control",
     title: "Fixed: a window that does not change",
-    text: "Keeps a number of segments in flight, whatever is lost or marked; after a timeout one, \
-           until an acknowledgement delivers something. Its owner may set the window in bytes at \
-           any time, as a proxy does. With loss = \"halve\" a loss or a mark halves what may be \
-           in flight, for some round trips.",
+    text: "Keeps a number of segments in flight, whatever is lost or marked. After a timeout it \
+           keeps one, until an acknowledgement delivers data. Its owner may set the window in \
+           bytes at any time, as a proxy does. With loss = \"halve\" a loss or a mark halves the \
+           bytes that may be in flight, for some round trips.",
     sources: "Diarra et al. 2022 (RAPID) section 3.5",
-    deviations: "None; the source does not tell what its sender does after a timeout.",
+    deviations: "None; the source does not describe its sender after a timeout.",
     params: FixedConfig::params,
 };
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_one_segment_asks_whether_the_path_is_there() {
+    fn after_a_timeout_one_segment_probes_the_path() {
         let mut c = control();
         for repeated in [false, true] {
             c.on_congestion(&testing::timeout(7 * MSS, repeated));

@@ -51,9 +51,9 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Compares the least RTT of each round with the smallest of the connection and moves the \
            window by a segment, so that the flow keeps between alpha and beta segments in queues.",
     sources: "Brakmo, O'Malley and Peterson 1994; Brakmo and Peterson 1995; Linux (constants)",
-    deviations: "Slow start doubles in each round and a loss halves, as in Linux; what is queued \
-                 is the paper's cwnd (1 - baseRTT / RTT), not Linux's with the divisor baseRTT; no \
-                 growth while the window is not in use.",
+    deviations: "Slow start doubles in each round and a loss halves, as in Linux; the queue is the \
+                 paper's cwnd (1 - baseRTT / RTT), not Linux's with the divisor baseRTT; no growth \
+                 while the window is not in use.",
     params: VegasConfig::params,
 };
 

@@ -43,13 +43,13 @@ params! {
 pub const DOC: MethodDoc = MethodDoc {
     name: "westwood",
     kind: "congestion control",
-    title: "Westwood+: at a loss back to what the path carries",
-    text: "Grows as NewReno; at a congestion event the window becomes the rate of acknowledgements \
-           times the smallest RTT, so that a loss that is not congestion costs little and a queue \
-           is emptied, not more.",
+    title: "Westwood+: at a loss back to the capacity of the path",
+    text: "Grows as NewReno. At a congestion event the window becomes the rate of acknowledgements \
+           times the smallest RTT: a loss without congestion costs little, and a queue is just \
+           emptied.",
     sources: "Mascolo et al. 2001; Grieco and Mascolo 2004; Linux (filter, constants)",
-    deviations: "The window shrinks from the loss on, as in the paper, and not at the end of \
-                 recovery, as in Linux; before the first sample of the rate a loss halves.",
+    deviations: "The window shrinks from the loss on, as in the paper, not at the end of recovery, \
+                 as in Linux; before the first sample of the rate a loss halves.",
     params: WestwoodConfig::params,
 };
 

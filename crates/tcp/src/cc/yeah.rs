@@ -55,9 +55,9 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "yeah",
     kind: "congestion control",
     title: "YeAH: fast while the queue is short, Reno while it is not",
-    text: "Grows as Scalable TCP while the flow has few segments in queues and the queue is a small \
-           part of the RTT, and as Reno otherwise; takes what it has queued off the window when \
-           that is above a limit, unless others fill the buffer.",
+    text: "Grows as Scalable TCP while the flow has few segments in queues and the queue is a \
+           small part of the RTT, and as Reno otherwise. If its segments in queues exceed a limit, \
+           it subtracts them from the window, unless others fill the buffer.",
     sources: "Baiocchi, Castellani and Vacirca 2007; Kelly 2003 (Scalable TCP); Linux (constants)",
     deviations: "Bytes instead of whole segments; the estimate of Reno's share is Linux's.",
     params: YeahConfig::params,

@@ -71,8 +71,8 @@ impl Sender {
     fn step_f_rto(&mut self, now: Instant, advanced: bool, new: bool) {
         match self.f_rto {
             FRto::First if advanced => {
-                // 2A: all is acknowledged. Without new data to send, the two cases cannot be told
-                // apart.
+                // 2A: all is acknowledged. Without new data to send, nothing distinguishes the two
+                // cases.
                 let point = self.board.nxt();
                 let possible = self.unsent_bytes() > 0 && self.window_end > point;
                 let go_on = self.board.una() < self.recovery_point && possible;

@@ -142,7 +142,8 @@ fn the_third_duplicate_retransmits_the_hole_and_prr_then_sends_in_proportion() {
         s.on_ack(at(52), &ack(0, &[(1, end)], 1));
         sent += flush(&mut s, at(52)).len();
     }
-    // Seven delivered x 5/12 (ssthresh over what was out) is 2.9: the hole and one more.
+    // Seven delivered x 5/12 (ssthresh over the outstanding segments) is 2.9: the hole and one
+    // more.
     assert_eq!(sent, 1);
 }
 
@@ -175,7 +176,8 @@ fn the_timer_fires_after_one_second_and_then_doubles() {
         assert!(s.poll_transmit(at(due)).is_none(), "the window is one segment");
     }
     assert_eq!(s.stats().timeouts, 4);
-    // The same data timed out again: ssthresh stays at half of what was out at the first timeout.
+    // The same data timed out again: ssthresh stays at half of the outstanding bytes at the first
+    // timeout.
     assert_eq!(s.snapshot().ssthresh, 5 * MSS);
 }
 
@@ -324,7 +326,7 @@ fn an_acknowledgement_of_data_never_sent_is_ignored() {
 }
 
 #[test]
-fn a_long_silence_brings_the_initial_window_back_unless_told_otherwise() {
+fn a_long_silence_brings_the_initial_window_back_unless_switched_off() {
     for (restart_after_idle, expected) in [(true, 10), (false, 40)] {
         let mut s = sender(&SenderConfig { restart_after_idle, ..new_reno() });
         s.write(30 * MSS);

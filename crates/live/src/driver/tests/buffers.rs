@@ -66,7 +66,7 @@ fn between_servers_and_a_proxy_a_flood_of_one_way_takes_no_buffer_from_the_other
     let ends = Ends { ues, server: port(Vec::new()) };
     let options = LiveOptions { buffers: 10, ..LiveOptions::default() };
     let live = Live::new(&config, &options, ends).expect("sound settings");
-    let live = live.behind_proxy(&config, [servers, proxy]).expect("the delays fit");
+    let live = live.behind_proxy(&config, servers, proxy).expect("the delays fit");
     let mut clock = Virtual { now, late: Duration::from_micros(20), stop: None };
     let stop = AtomicBool::new(false);
     let (_, report) = live.run(&mut clock, Priority::RealTime, &stop, &mut ());

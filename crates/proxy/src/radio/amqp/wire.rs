@@ -27,7 +27,8 @@ pub(super) type Id = [u16; 2];
 pub(super) struct Arguments(Vec<u8>);
 
 impl Arguments {
-    pub(super) fn of([class, method]: Id) -> Self {
+    pub(super) fn of(id: Id) -> Self {
+        let [class, method] = id;
         Self(Vec::new()).u16(class).u16(method)
     }
 

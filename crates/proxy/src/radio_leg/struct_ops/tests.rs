@@ -128,7 +128,7 @@ fn two_controls_have_names_of_their_own_which_go_with_them() {
 /// Bytes that a server with a fixed window sends to a UE over 50 Mbit/s with a queue of 60 kB, and
 /// the bytes that it sends again.
 fn over_a_bottleneck(control: &Control, window: u32) -> [u64; 2] {
-    let chain = Chain::build(1, Mtus { ran: 1_500, core: 1_500 }).expect("three hosts");
+    let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
     let shape = chain.inside(Place::Middle, || {
         let text = format!("qdisc add dev {RAN} root tbf rate 50mbit burst 16kb limit 60kb");
         Command::new("tc").args(text.split(' ')).status()

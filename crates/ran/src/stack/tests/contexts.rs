@@ -144,8 +144,7 @@ fn a_ue_away_gets_nothing_and_its_context_finds_only_its_own_vacant_place() {
 #[test]
 fn a_ue_leaves_no_cell_in_which_sdus_may_be_in_the_air() {
     let mut config = bytes(5_000, vec![ue(&[0])]);
-    config.mac =
-        MacConfig::Rb(RbConfig { slot: poll(1_000, 0), ..Default::default() });
+    config.mac = MacConfig::Rb(RbConfig { slot: poll(1_000, 0), ..Default::default() });
     config.channel = ChannelConfig::Mcs(crate::channel::McsConfig {
         mcs: vec![20],
         ..crate::channel::McsConfig::default()

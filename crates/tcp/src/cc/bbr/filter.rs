@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_filter_is_that_of_linux() {
+    fn the_filter_equals_linuxs() {
         let mut rng = Rng::stream(7, "filter");
         for window in [1, 2, 4, 10, 16] {
             let (mut filter, mut expected) = (WindowedMax::default(), [(0, 0); 3]);

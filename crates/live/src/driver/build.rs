@@ -1,0 +1,151 @@
+//! Builds a live run: its ends, links and observers.
+
+use super::flows::{self, FlowTable};
+use super::side::Side;
+use super::waiting::Waiting;
+use super::wan::Wan;
+use super::{Ends, Live, LiveOptions};
+use crate::arena::Arena;
+use crate::capture::Recorder;
+use crate::packet::{FragmentPorts, mapped};
+use crate::report::Account;
+use crate::reports::ReportStream;
+use justfull_base::{BitRate, Duration, Instant};
+use justfull_live::recorder::LiveRecorder;
+use justfull_net::{Port, SystemError};
+use justfull_ran::Stack;
+use justfull_run::uplink::Uplink;
+use justfull_run::wire::Wires;
+use justfull_run::{CoreLoss, FlowConfig, UplinkConfig, WorldConfig};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+impl<P: Port> Live<P> {
+    /// A run of `config` between `ends`. The flows of `config` only name the counts of real ones.
+    ///
+    /// # Errors
+    /// A field of the scenario out of bounds; ports or addresses that do not fit its UEs.
+    pub fn new(
+        config: &WorldConfig,
+        options: &LiveOptions,
+        ends: Ends<P>,
+    ) -> Result<Self, SystemError> {
+        let refused = |reason: String| SystemError::new("start a live run", reason);
+        let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
+        let stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
+        if ends.ues.len() != config.stack.ues.len() {
+            let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
+            return Err(refused(format!("{found} interfaces for the scenario's {wanted} UEs")));
+        }
+        if options.buffers == 0
+            || options.flows == 0
+            || options.wake.is_zero()
+            || options.read.is_zero()
+        {
+            return Err(refused("buffers, flows, wake and read must be above 0".into()));
+        }
+        let (mut ue_of, mut any_ue, mut ues) = (BTreeMap::new(), None, Vec::new());
+        for (ue, end) in (0u32..).zip(ends.ues) {
+            if end.addresses.is_empty() && any_ue.replace(ue).is_some() {
+                return Err(refused("more than one UE without an address".into()));
+            }
+            for address in end.addresses {
+                let key = match address {
+                    IpAddr::V4(v4) => mapped(v4.octets()),
+                    IpAddr::V6(v6) => v6.octets(),
+                };
+                if ue_of.insert(key, ue).is_some() {
+                    return Err(refused(format!("two UEs have the address {address}")));
+                }
+            }
+            ues.push(end.port);
+        }
+        let delays = flows::extra_delays(config);
+        let warmup = Instant::ZERO + config.warmup;
+        let uplink = Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed)
+            .with_statuses(config.stack.status_way());
+        let arenas = [(); 2].map(|()| Arena::new(options.buffers, config.stack.mtu));
+        let mut side = Side::new(record, arenas, config.air_delay);
+        side.carries_statuses = uplink.carries_statuses();
+        Ok(Self {
+            side,
+            core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
+            loss: CoreLoss::new(config.core_loss, config.stack.seed),
+            uplink,
+            statuses: 0,
+            uploads: config.flows.iter().any(FlowConfig::is_upload),
+            server: ends.server,
+            flows: FlowTable::new(options.flows),
+            fragments_down: FragmentPorts::new(),
+            fragments_up: FragmentPorts::new(),
+            down: Account::default(),
+            up: Account::default(),
+            mtu: config.stack.mtu,
+            slot: config.stack.mac.slot.period,
+            wake: options.wake,
+            read: options.read,
+            give_up: options.give_up,
+            end: Instant::ZERO + config.duration,
+            done: Instant::ZERO,
+            wan: None,
+            reports: None,
+            fault: None,
+            stack,
+            waiting: Waiting::on(&ues)
+                .map_err(|e| SystemError::new("watch the UEs' interfaces", e))?,
+            ues,
+            ue_of,
+            any_ue,
+            behind_one: false,
+            delays,
+        })
+    }
+
+    /// Puts all UEs behind the first one's interface: a packet from there belongs to the UE with
+    /// its source address, else to the first.
+    #[must_use]
+    pub fn behind_one(self) -> Self {
+        Self { behind_one: true, ..self }
+    }
+
+    /// Records every packet with `recorder`.
+    #[must_use]
+    pub fn recorded(mut self, recorder: Recorder) -> Self {
+        self.side.capture = Some(recorder);
+        self
+    }
+
+    /// Puts the core's delay before a proxy: `servers` is the servers' interface, `proxy` the
+    /// proxy's towards them, and the server's port of [`Ends`] the proxy's towards the stack. On
+    /// the way back `proxy.wan_delay`, a part of the uplink's delay, is between proxy and servers;
+    /// by default this is the core's delay, as in a simulated run.
+    ///
+    /// # Errors
+    /// The uplink's delay is shorter than this part, or the core loses packets.
+    pub fn behind_proxy(
+        mut self,
+        config: &WorldConfig,
+        servers: P,
+        proxy: P,
+    ) -> Result<Self, SystemError> {
+        let buffers = self.side.arena.buffers() as u32;
+        let wan = Wan::new(config, buffers, &self.delays, servers, proxy);
+        let (wan, delay) = wan.map_err(|e| SystemError::new("put a proxy between", e))?;
+        let radio = UplinkConfig { delay, ..config.uplink.clone() };
+        let warmup = Instant::ZERO + config.warmup;
+        self.delays = vec![Duration::ZERO];
+        self.core = Wires::new(BitRate(0), self.delays.iter().copied());
+        self.uplink = Uplink::new(&radio, self.ues.len(), &self.delays, warmup, config.stack.seed)
+            .with_statuses(config.stack.status_way());
+        self.wan = Some(wan);
+        Ok(self)
+    }
+
+    /// Sends the cell's reports about its UEs to the listeners of `reports`.
+    #[must_use]
+    pub fn reporting(mut self, reports: ReportStream) -> Self {
+        self.stack.start_reports();
+        self.reports = Some(reports);
+        self
+    }
+}
