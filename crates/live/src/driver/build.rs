@@ -11,7 +11,7 @@ use crate::packet::{FragmentPorts, mapped};
 use crate::report::Account;
 use crate::reports::ReportStream;
 use justfull_base::{BitRate, Duration, Instant};
-use justfull_live::recorder::LiveRecorder;
+use crate::recorder::LiveRecorder;
 use justfull_net::{Port, SystemError};
 use justfull_ran::Stack;
 use justfull_run::uplink::Uplink;
