@@ -47,6 +47,7 @@ mod screen;
 mod show;
 mod terminal;
 mod trace;
+mod ui;
 mod unknown;
 mod validate;
 
@@ -136,6 +137,7 @@ commands! {
     #[command(subcommand)]
     Proxy(args::ProxyCommand) in "proxy", "proxy" => proxy::proxy;
     Rnis(args::RnisArgs) in "proxy", "rnis" => rnis::rnis;
+    Ui(ui::UiArgs) in "ui", "page" => ui::ui;
     Completions(completions::CompletionsArgs) => completions::completions;
     Man(man::ManArgs) => man::man;
     Reference(reference::ReferenceArgs) => reference::reference;

@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -33,12 +33,13 @@ const ARROWS: [(&str, &[&str]); 21] = [
         ],
     ),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "scenario", "trace", "lab"]),
+    ("ui", &["base", "run", "rnis", "scenario", "lab", "trace"]),
     ("campaign", &["base", "run", "sim", "scenario", "lab", "report"]),
     (
         "cli",
         &[
-            "campaign", "base", "run", "sim", "net", "live", "rnis", "proxy", "trace", "scenario",
-            "lab", "report",
+            "campaign", "base", "run", "sim", "net", "ui", "live", "rnis", "proxy", "trace",
+            "scenario", "lab", "report",
         ],
     ),
     (

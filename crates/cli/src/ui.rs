@@ -1,0 +1,78 @@
+//! `ui`: a page on loopback.
+
+use crate::args::ThreadsArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Look at a cell and touch it: a page in your browser, served on this machine only
+#[derive(Args)]
+#[command(after_help = "Examples:\n  justfull ui\n  justfull ui results --port 8100\n\n\
+    The page simulates while you move its controls. Its address has a token; keep it to yourself. \
+    Ctrl-C ends it.")]
+pub(crate) struct UiArgs {
+    /// Folder with earlier results; traces that are dropped on the page are kept there, and its
+    /// scenarios read no other files
+    #[arg(default_value = "results")]
+    folder: PathBuf,
+    /// Port on the loopback address; 0 for any that is free
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Print the address without opening a browser
+    #[arg(long)]
+    no_browser: bool,
+    #[command(flatten)]
+    jobs: ThreadsArgs,
+}
+
+#[cfg(feature = "ui")]
+pub(crate) use shown::ui;
+
+#[cfg(feature = "ui")]
+mod shown {
+    use super::UiArgs;
+    use crate::failure::Failure;
+    use crate::name::VERSION;
+    use crate::runs::threads;
+    use crate::scenarios::data_dir;
+    use crate::terminal::{print, say};
+    use justfull_ui::{Options, Ui};
+    use std::process::{Command, Stdio};
+    use std::sync::mpsc;
+
+    /// Serves the page until Ctrl-C.
+    pub(crate) fn ui(args: &UiArgs) -> Result<(), Failure> {
+        let options = Options {
+            port: args.port,
+            folder: args.folder.clone(),
+            data: data_dir(),
+            threads: threads(&args.jobs),
+            version: VERSION.into(),
+        };
+        let cannot = |error: std::io::Error| {
+            Failure::Usage(format!("--port: found {}, allowed is a free port: {error}", args.port))
+        };
+        let (ended, end) = mpsc::channel();
+        let set = ctrlc::set_handler(move || _ = ended.send(()));
+        set.map_err(|error| Failure::Failed(error.to_string()))?;
+        let page = Ui::start(options).map_err(cannot)?;
+        print(&page.url())?;
+        say("Ctrl-C ends it");
+        if !args.no_browser {
+            open(&page.url());
+        }
+        let _ = end.recv();
+        Ok(())
+    }
+
+    /// Opens `url` in the browser of the desktop, where there is one.
+    fn open(url: &str) {
+        let desktop =
+            ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+        if desktop {
+            let mut browser = Command::new("xdg-open");
+            browser.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            // Without one, the address is on the terminal.
+            let _ = browser.spawn();
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The interface between the page and the program.
+//!
+//! | request | body | answer |
+//! |---|---|---|
+//! | `GET /?token=T` | | the page |
+//! | `GET /api/about` | | version, scenarios, methods with their sentences |
+//! | `GET /api/scenario/NAME` | | the text of a shipped scenario |
+//! | `GET /api/schema` | | the JSON Schema of scenarios |
+//! | `GET /api/explain/NAME` | | the description of a method or an algorithm |
+//! | `POST /api/check` | [`Order`] | the resolved scenario, or its first mistake |
+//! | `POST /api/run` | [`Order`] | the results, or the number of the simulation |
+//! | `GET /api/run/N` | | the results, or how far the simulation is |
+//! | `DELETE /api/run/N` | | |
+//! | `POST /api/trace/NAME` | a trace in any format | what it holds; a scenario may name it |
+//! | `GET /api/results` | | folders of results below the folder of the page |
+//! | `GET /api/results/NAME` | | `result.json` of one |
+//!
+//! A mistake is answered with 400 and a sentence.
+
+use crate::Options;
+use crate::answer;
+use crate::files;
+use crate::guard::Guard;
+use crate::jobs::{Jobs, Progress};
+use crate::page;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Json, Path as UrlPath, State as Shared};
+use axum::http::StatusCode;
+use axum::middleware::from_fn;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use justfull_scenario::{MethodLibrary, Overrides, Scenario, Setting, library, schema};
+use justfull_trace::ReadOptions;
+use justfull_trace::info::{Info, default_bin};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The largest order, in bytes.
+const ORDER_LIMIT: usize = 1 << 20;
+/// The largest trace, in bytes.
+const TRACE_LIMIT: usize = 64 << 20;
+/// Bounds of an order: simulated time of all runs, runs, UEs and flows.
+const MOST_SIMULATED: f64 = 24.0 * 3600.0;
+const MOST_RUNS: usize = 1_000;
+const MOST_UES: usize = 1_000;
+const MOST_FLOWS: usize = 10_000;
+/// How long an answer waits for results: a slider's simulation takes less.
+const SHORT: Duration = Duration::from_millis(400);
+const LONG: Duration = Duration::from_secs(1);
+
+/// What every request shares.
+#[derive(Clone)]
+pub(crate) struct State {
+    options: Arc<Options>,
+    jobs: Jobs,
+}
+
+impl State {
+    pub(crate) fn new(options: Options) -> Self {
+        Self { options: Arc::new(options), jobs: Jobs::new() }
+    }
+}
+
+/// What to simulate.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Order {
+    /// A shipped scenario, unless `toml` has a text.
+    #[serde(default)]
+    scenario: String,
+    /// The text of a scenario.
+    #[serde(default)]
+    toml: Option<String>,
+    /// Methods instead of the scenario's.
+    #[serde(default)]
+    methods: Option<Vec<String>>,
+    /// `path=value`, as on the command line.
+    #[serde(default)]
+    set: Vec<String>,
+    #[serde(default)]
+    seed: Option<u64>,
+    #[serde(default)]
+    runs: Option<u32>,
+    /// The simulation that this one replaces.
+    #[serde(default)]
+    replaces: Option<u64>,
+}
+
+/// A mistake of the request, as a sentence.
+struct Wrong(StatusCode, String);
+
+impl IntoResponse for Wrong {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({ "error": self.1 }))).into_response()
+    }
+}
+
+fn wrong(why: impl ToString) -> Wrong {
+    Wrong(StatusCode::BAD_REQUEST, why.to_string())
+}
+
+fn missing(what: &str) -> Wrong {
+    Wrong(StatusCode::NOT_FOUND, format!("there is no {what}"))
+}
+
+pub(crate) fn router(state: State, guard: Guard) -> Router {
+    let traces = Router::new()
+        .route("/api/trace/{name}", post(trace))
+        .layer(DefaultBodyLimit::max(TRACE_LIMIT));
+    Router::new()
+        .route("/", get(root))
+        .route("/api/about", get(about))
+        .route("/api/scenario/{name}", get(scenario))
+        .route("/api/schema", get(|| async { Json(schema::schema()) }))
+        .route("/api/explain/{name}", get(explain))
+        .route("/api/check", post(check))
+        .route("/api/run", post(run))
+        .route("/api/run/{id}", get(ask).delete(cancel))
+        .route("/api/results", get(all_results))
+        .route("/api/results/{name}", get(results))
+        .layer(DefaultBodyLimit::max(ORDER_LIMIT))
+        .merge(traces)
+        .with_state(state)
+        .layer(from_fn(move |request, next| guard.clone().pass(request, next)))
+}
+
+async fn root(Shared(state): Shared<State>) -> Result<Response, Wrong> {
+    // A nonce is a token that is used once.
+    let nonce = Guard::new()
+        .map_err(|error| Wrong(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+    Ok(page::page(&state.options.version, nonce.token()))
+}
+
+async fn about(Shared(state): Shared<State>) -> Json<Value> {
+    let library = MethodLibrary::shipped();
+    let methods = library
+        .methods()
+        .iter()
+        .map(|method| json!({ "name": method.name, "about": method.title }));
+    let scenarios = library::SCENARIOS.iter().map(|(name, text)| {
+        let title = text.lines().find_map(|line| line.strip_prefix("title = "));
+        json!({ "name": name, "title": title.unwrap_or_default().trim_matches('"') })
+    });
+    Json(json!({
+        "version": state.options.version,
+        "folder": state.options.folder,
+        "scenarios": scenarios.collect::<Vec<_>>(),
+        "methods": methods.collect::<Vec<_>>(),
+    }))
+}
+
+async fn scenario(UrlPath(name): UrlPath<String>) -> Result<Response, Wrong> {
+    let text = library::scenario(&name).ok_or_else(|| missing(&format!("scenario {name}")))?;
+    Ok(text.into_response())
+}
+
+async fn explain(UrlPath(name): UrlPath<String>) -> Result<Json<Value>, Wrong> {
+    let of_method = MethodLibrary::shipped()
+        .find(&name)
+        .map(|method| json!({ "name": method.name, "text": method.title }));
+    let of_algorithm = || {
+        let doc = library::algorithms().into_iter().find(|doc| doc.name == name)?;
+        Some(
+            json!({ "name": doc.name, "title": doc.title, "text": doc.text, "sources": doc.sources }),
+        )
+    };
+    of_method.or_else(of_algorithm).map(Json).ok_or_else(|| missing(&format!("page on {name}")))
+}
+
+/// The scenario of `order`, within the bounds of the page.
+fn ordered(order: &Order, options: &Options) -> Result<Scenario, Wrong> {
+    let text = match &order.toml {
+        Some(text) => text.as_str(),
+        None => library::scenario(&order.scenario)
+            .ok_or_else(|| missing(&format!("scenario {}", order.scenario)))?,
+    };
+    let set = order.set.iter().map(|text| text.parse::<Setting>());
+    let set: Vec<Setting> = set.collect::<Result<_, _>>().map_err(wrong)?;
+    confine(text, &order.set, options)?;
+    let overrides = Overrides {
+        methods: order.methods.clone().filter(|methods| !methods.is_empty()),
+        set,
+        seed: order.seed,
+        runs: order.runs,
+        ..Overrides::default()
+    };
+    let name = if order.toml.is_some() { "page" } else { order.scenario.as_str() };
+    let file = options.folder.join(format!("{name}.toml"));
+    let scenario = Scenario::parse(text, &file, options.data.clone(), overrides).map_err(wrong)?;
+    let jobs = scenario.jobs();
+    let simulated = scenario.base.duration.as_secs_f64() * jobs.len() as f64;
+    if jobs.len() > MOST_RUNS || simulated > MOST_SIMULATED {
+        return Err(wrong(format!(
+            "found {} runs of {simulated:.0} s in all, allowed here are {MOST_RUNS} runs of 24 h in \
+             all: `justfull run` has no such bound",
+            jobs.len()
+        )));
+    }
+    let world = scenario.world(&jobs[0]).map_err(wrong)?;
+    if world.stack.ues.len() > MOST_UES || world.flows.len() > MOST_FLOWS {
+        return Err(wrong(format!(
+            "found {} UEs and {} flows, allowed here are {MOST_UES} and {MOST_FLOWS}: `justfull \
+             run` has no such bound",
+            world.stack.ues.len(),
+            world.flows.len()
+        )));
+    }
+    Ok(scenario)
+}
+
+/// Refuses a scenario that names files outside the folder of the page.
+fn confine(text: &str, set: &[String], options: &Options) -> Result<(), Wrong> {
+    let folders: Vec<&Path> =
+        [Some(options.folder.as_path()), options.data.as_deref()].into_iter().flatten().collect();
+    let tables = std::iter::once(text.to_owned()).chain(set.iter().map(|text| {
+        // A value that is no TOML by itself is a text.
+        let (path, value) = text.split_once('=').unwrap_or((text, ""));
+        let quoted = format!("{path} = {}", toml::Value::String(value.to_owned()));
+        if toml::from_str::<toml::Table>(text).is_ok() { text.clone() } else { quoted }
+    }));
+    for table in tables {
+        // A text that is no TOML has its own error, with its place.
+        let Ok(table) = toml::from_str::<toml::Table>(&table) else { continue };
+        if let Some(why) = files::outside(&toml::Value::Table(table), &folders) {
+            return Err(wrong(why));
+        }
+    }
+    Ok(())
+}
+
+async fn check(
+    Shared(state): Shared<State>,
+    Json(order): Json<Order>,
+) -> Result<Json<Value>, Wrong> {
+    let scenario = ordered(&order, &state.options)?;
+    let toml = scenario.resolved_toml(scenario.methods().first().map(String::as_str));
+    Ok(Json(json!({
+        "toml": toml.map_err(wrong)?,
+        "methods": scenario.methods(),
+        "warnings": scenario.warnings().map_err(wrong)?,
+    })))
+}
+
+async fn run(Shared(state): Shared<State>, Json(order): Json<Order>) -> Result<Json<Value>, Wrong> {
+    if let Some(id) = order.replaces {
+        state.jobs.cancel(id);
+    }
+    let scenario = ordered(&order, &state.options)?;
+    let id = state.jobs.start(scenario, state.options.threads.max(1)).ok_or_else(|| {
+        let why = "other simulations of this page still run; cancel one".to_owned();
+        Wrong(StatusCode::TOO_MANY_REQUESTS, why)
+    })?;
+    wait(state, id, SHORT).await
+}
+
+async fn ask(
+    Shared(state): Shared<State>,
+    UrlPath(id): UrlPath<u64>,
+) -> Result<Json<Value>, Wrong> {
+    wait(state, id, LONG).await
+}
+
+/// Answers with the results of job `id`, or after `patience` with its progress.
+async fn wait(state: State, id: u64, patience: Duration) -> Result<Json<Value>, Wrong> {
+    let waited = tokio::task::spawn_blocking(move || {
+        state.jobs.wait(id, patience).map(|progress| match progress {
+            Progress::Running(share) => Ok(answer::running(id, share)),
+            Progress::Done(outcome) => match &*outcome {
+                Ok(Some(finished)) => {
+                    Ok(json!({ "done": true, "result": answer::answer(finished) }))
+                }
+                Ok(None) => Err(wrong("the simulation was ended")),
+                Err(why) => Err(wrong(why)),
+            },
+        })
+    });
+    let internal = |_| Wrong(StatusCode::INTERNAL_SERVER_ERROR, "the simulation broke".to_owned());
+    waited.await.map_err(internal)?.ok_or_else(|| missing("such simulation"))?.map(Json)
+}
+
+async fn cancel(Shared(state): Shared<State>, UrlPath(id): UrlPath<u64>) -> StatusCode {
+    state.jobs.cancel(id);
+    StatusCode::NO_CONTENT
+}
+
+async fn trace(
+    Shared(state): Shared<State>,
+    UrlPath(name): UrlPath<String>,
+    body: Bytes,
+) -> Result<Json<Value>, Wrong> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) || name.len() > 100 {
+        return Err(wrong(format!(
+            "found the name {name:?}, allowed are up to 100 letters, digits, `.`, `_` and `-`"
+        )));
+    }
+    let kept = tokio::task::spawn_blocking(move || keep(&state.options.folder, &name, &body));
+    let internal =
+        |_| Wrong(StatusCode::INTERNAL_SERVER_ERROR, "the trace was not read".to_owned());
+    kept.await.map_err(internal)?.map(Json)
+}
+
+/// Reads the trace `bytes`; if it can be read, keeps it below `folder`. An earlier file of that name
+/// stays.
+fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<Value, Wrong> {
+    let place = Path::new("traces").join(name);
+    let path = folder.join(&place);
+    let parent = path.parent().unwrap_or(folder);
+    let cannot = |error: std::io::Error| {
+        Wrong(StatusCode::INTERNAL_SERVER_ERROR, format!("{}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(parent).map_err(cannot)?;
+    let fresh = parent.join(format!(".{name}.new"));
+    std::fs::write(&fresh, bytes).map_err(cannot)?;
+    let read = justfull_trace::load(&fresh, &ReadOptions::default());
+    let info = read.map_err(|error| error.to_string()).and_then(|loaded| {
+        let bin = default_bin(&loaded.timeline);
+        Info::of(name, &loaded, Some(bin)).map_err(|error| error.to_string())
+    });
+    match info {
+        Ok(info) => {
+            // A hard link fails where the name is taken.
+            let linked = std::fs::hard_link(&fresh, &path);
+            let same = linked.is_err() && std::fs::read(&path).is_ok_and(|old| old == bytes);
+            let _ = std::fs::remove_file(&fresh);
+            if let (Err(error), false) = (linked, same) {
+                return Err(wrong(format!("{}: {error}", place.display())));
+            }
+            let info: Value = serde_json::from_str(&info.json()).unwrap_or_default();
+            Ok(json!({ "file": place, "info": info }))
+        }
+        Err(why) => {
+            let _ = std::fs::remove_file(&fresh);
+            Err(wrong(why.replace(&fresh.display().to_string(), name)))
+        }
+    }
+}
+
+async fn all_results(Shared(state): Shared<State>) -> Json<Value> {
+    let folder = state.options.folder.clone();
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| files::results(&folder, name).is_some())
+        .take(1_000)
+        .collect();
+    names.sort();
+    Json(json!({ "folder": folder, "results": names }))
+}
+
+async fn results(
+    Shared(state): Shared<State>,
+    UrlPath(name): UrlPath<String>,
+) -> Result<Response, Wrong> {
+    let absent = || missing(&format!("folder of results {name}"));
+    let folder = files::results(&state.options.folder, &name).ok_or_else(absent)?;
+    let limit = justfull_base::Bytes(TRACE_LIMIT as u64);
+    let text = justfull_trace::input::read_text(&folder.join("result.json"), limit);
+    let text = text.map_err(wrong)?;
+    let fields = [(axum::http::header::CONTENT_TYPE, "application/json")];
+    Ok((fields, text).into_response())
+}

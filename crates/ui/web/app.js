@@ -1,0 +1,429 @@
+// The four views of the page.
+
+const CONTROLS = [
+  { key: "radio", label: "Radio", options: [["walk", "a walk through the cell"], ["train", "a train ride"], ["steady", "steady"]] },
+  { key: "rate", label: "Mean rate", unit: " Mbit/s", from: 2, to: 24, step: 1 },
+  { key: "rtt", label: "Round trip without queues", unit: " ms", from: 10, to: 200, step: 10 },
+  { key: "buffer", label: "Buffer", unit: " kB", from: 50, to: 5000, step: 50 },
+  { key: "control", label: "The download's TCP", options: [["cubic", "CUBIC"], ["bbr", "BBR"], ["new_reno", "NewReno"], ["vegas", "Vegas"]] },
+  { key: "at", label: "The download starts at second", unit: "", from: 2, to: 15, step: 1 },
+  { key: "seed", label: "Chance (seed)", unit: "", from: 1, to: 20, step: 1 },
+];
+const METHODS = ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "Justfull"];
+
+function controlOf({ key, label, unit, from, to, step, options }, read, write) {
+  if (options) {
+    const select = make("select", { onchange: () => write(key, select.value) }, ...options.map(option => {
+      const [value, words] = Array.isArray(option) ? option : [option, option];
+      return make("option", { value, selected: value === read(key) }, words);
+    }));
+    return make("label", {}, label, select);
+  }
+  const output = make("output", {}, `${read(key)}${unit || ""}`);
+  const input = make("input", { type: "range", min: from, max: to, step, value: read(key), "data-key": key, oninput: () => { output.textContent = `${input.value}${unit || ""}`; write(key, Number(input.value)); } });
+  return make("label", {}, label, " ", output, input);
+}
+
+// Try -----------------------------------------------------------------------------------------
+
+let shown = null, running = null, again = false;
+
+function buildControls() {
+  const read = key => state[key];
+  const write = (key, value) => { state[key] = value; refresh(); };
+  const methods = make("fieldset", {}, make("legend", {}, "Methods"), make("div", { class: "chips" }, ...METHODS.map(method =>
+    make("label", {}, make("input", { type: "checkbox", checked: state.methods.includes(method), onchange: event => {
+      const chosen = METHODS.filter(m => m === method ? event.target.checked : state.methods.includes(m));
+      if (chosen.length) { state.methods = chosen; refresh(); } else event.target.checked = true;
+    } }), ` ${method}`))));
+  $("controls").replaceChildren(methods, ...CONTROLS.map(control => controlOf(control, read, write)));
+  $("controls").addEventListener("submit", event => event.preventDefault());
+}
+
+/** Simulates what the controls say; moves that come meanwhile are made up for by one more. */
+async function refresh() {
+  keepLink();
+  if (running) { again = true; return; }
+  running = true;
+  do {
+    again = false;
+    const began = performance.now();
+    try {
+      shown = await simulate(order());
+      drawTry();
+      $("main").dataset.redrawn = String((Number($("main").dataset.redrawn) || 0) + 1);
+      $("main").dataset.took = String(performance.now() - began);
+    } catch (error) { $("answer").textContent = error.message; $("answer").classList.add("error"); }
+  } while (again);
+  running = false;
+}
+
+const flowOf = (run, name) => run.flows.find(flow => flow.name === name);
+const times = (series, key) => series.flows[0] ? series.flows[0].goodput_mbit_s.map((_, i) => (i + 1) * series[key]) : [];
+
+function drawTry() {
+  $("answer").classList.remove("error");
+  $("answer").replaceChildren(...sentence(shown.runs));
+  const runs = shown.runs, visible = runs.filter(run => !state.off.includes(run.method));
+  const all = runs.map(run => run.method);
+  legendOf("legend", all, all, state.off, method => {
+    state.off = state.off.includes(method) ? state.off.filter(m => m !== method) : [...state.off, method];
+    keepLink(); drawTry();
+  });
+  const most = Math.max(...runs.flatMap(run => ["UPF", "SDAP", "RLC"].flatMap(layer => run.series.queues[layer])));
+  const pick = visible[0] || runs[0];
+  const at = time => showScene(pick, time || 0, most);
+  const x = times(runs[0].series, "flow_bin_s");
+  const lines = (flow, key) => visible.map(run => ({ label: run.method, ...look(run.method, all), values: run.series.flows.find(f => f.name === flow)?.[key] || [] }));
+  draw("chart-delay", { x, lines: lines("call", "delay_p90_ms"), log: true, unit: "ms", xLabel: "time, s", yLabel: "delay of the call, ms", at });
+  const capacity = runs[0].series.capacity_per_slot;
+  const perBin = capacity.length / x.length;
+  const line = x.map((_, i) => {
+    const part = capacity.slice(Math.floor(i * perBin), Math.max(Math.floor(i * perBin) + 1, Math.floor((i + 1) * perBin)));
+    return part.reduce((a, b) => a + b, 0) / part.length * 8e-3;
+  });
+  draw("chart-rate", { x, lines: [{ label: "radio", colour: null, dash: [2, 4], width: 1.5, values: line }, ...lines("download", "goodput_mbit_s")], unit: "Mbit/s", xLabel: "time, s", yLabel: "download, Mbit/s", at, height: 200 });
+  at(Math.min(19, state.at + 6));
+  tableOf("table", runs, [
+    { title: "method", text: true, value: run => run.method },
+    { title: "call: mean delay, ms", value: run => flowOf(run, "call")?.delay?.mean, best: "min" },
+    { title: "call: p99, ms", value: run => flowOf(run, "call")?.delay?.p99, best: "min" },
+    { title: "download, Mbit/s", value: run => flowOf(run, "download")?.goodput_mbit_s, best: "max" },
+    { title: "its round trip, ms", value: run => flowOf(run, "download")?.rtt?.mean, best: "min" },
+    { title: "its drops, %", value: run => flowOf(run, "download")?.drops_percent },
+  ]);
+}
+
+/** The answer in words, from the numbers. */
+function sentence(runs) {
+  const of = run => ({ method: run.method, delay: flowOf(run, "call")?.delay?.p99, rate: flowOf(run, "download")?.goodput_mbit_s });
+  const found = runs.map(of).filter(one => one.delay != null);
+  if (!found.length) return ["No packet of the call arrived."];
+  const bold = text => make("b", {}, text);
+  const worst = found.reduce((a, b) => b.delay > a.delay ? b : a);
+  const top = Math.max(...found.map(one => one.rate || 0));
+  const good = found.filter(one => (one.rate || 0) >= 0.95 * top);
+  const best = (good.length ? good : found).reduce((a, b) => b.delay < a.delay ? b : a);
+  const share = one => `${Math.round(100 * (one.rate || 0) / (top || 1))} %`;
+  if (found.length === 1) return ["Under ", bold(worst.method), " one packet of the call in a hundred waits longer than ", bold(figure(worst.delay, " ms")), "; the download gets ", bold(figure(worst.rate, " Mbit/s")), "."];
+  if (best === worst) return ["All methods shown delay the call alike: p99 ", bold(figure(best.delay, " ms")), "."];
+  return ["Under ", bold(worst.method), " one packet of the call in a hundred waits longer than ", bold(figure(worst.delay, " ms")), "; under ", bold(best.method), " than ",
+    bold(figure(best.delay, " ms")), ", and the download keeps ", bold(share(best)), " of the best rate."];
+}
+
+// Study ---------------------------------------------------------------------------------------
+
+const study = { set: [], edited: false, result: null, off: [], abort: null, paths: new Map() };
+
+async function buildStudy() {
+  const about = await ask("/api/about");
+  $("study-scenario").replaceChildren(...about.scenarios.map(({ name }) => make("option", { value: name, selected: name === "demo" }, name)));
+  study.titles = new Map(about.scenarios.map(({ name, title }) => [name, title]));
+  $("study-methods").replaceChildren(...about.methods.map(({ name, about: words }) =>
+    make("label", { title: words }, make("input", { type: "checkbox", value: name }), ` ${name}`)));
+  $("study-scenario").addEventListener("change", loadScenario);
+  $("study-toml").addEventListener("input", () => { study.edited = true; });
+  const schema = await ask("/api/schema");
+  walk(schema, "", 0);
+  $("study-paths").replaceChildren(...[...study.paths.keys()].sort().map(path => make("option", { value: path })));
+  $("study-find").addEventListener("input", () => {
+    const found = study.paths.get($("study-find").value.trim());
+    $("study-help").textContent = found ? found.description || "" : "";
+    if (found?.default !== undefined) $("study-value").placeholder = `default: ${typeof found.default === "object" ? JSON.stringify(found.default) : found.default}`;
+  });
+  $("study-add").addEventListener("click", () => {
+    const [path, value] = [$("study-find").value.trim(), $("study-value").value.trim()];
+    if (!path || !value) return;
+    study.set = [...study.set.filter(one => !one.startsWith(`${path}=`)), `${path}=${value}`];
+    showSettings();
+  });
+  $("study").addEventListener("submit", event => { event.preventDefault(); runStudy(); });
+  $("study-cancel").addEventListener("click", () => study.abort?.abort());
+  for (const id of ["study-what", "study-flow", "study-point"]) $(id).addEventListener("change", drawStudy);
+  await loadScenario();
+}
+
+/** Collects the paths of the schema's settings. */
+function walk(schema, path, depth) {
+  if (!schema || depth > 9) return;
+  if (path && schema.description && !study.paths.has(path)) study.paths.set(path, schema);
+  for (const key of ["anyOf", "oneOf", "allOf"]) for (const part of schema[key] || []) walk(part, path, depth + 1);
+  for (const [key, part] of Object.entries(schema.properties || {})) if (key !== "kind") walk(part, path ? `${path}.${key}` : key, depth + 1);
+}
+
+async function loadScenario() {
+  const name = $("study-scenario").value;
+  $("study-toml").value = await ask(`/api/scenario/${encodeURIComponent(name)}`);
+  study.edited = false;
+  $("study-title").textContent = study.titles.get(name) || "";
+  const list = /^methods\s*=\s*\[([^\]]*)\]/m.exec($("study-toml").value);
+  const own = list ? [...list[1].matchAll(/"([^"]+)"/g)].map(m => m[1]) : ["Vanilla"];
+  for (const box of $("study-methods").querySelectorAll("input")) box.checked = own.includes(box.value);
+}
+
+function showSettings() {
+  $("study-set").replaceChildren(...study.set.map(one => make("li", {}, one, make("button", { type: "button", "aria-label": `Remove ${one}`, onclick: () => { study.set = study.set.filter(other => other !== one); showSettings(); } }, "×"))));
+}
+
+function studyOrder() {
+  const methods = [...$("study-methods").querySelectorAll("input:checked")].map(box => box.value);
+  return {
+    scenario: $("study-scenario").value, ...(study.edited ? { toml: $("study-toml").value } : {}),
+    methods, set: study.set, seed: Number($("study-seed").value), runs: Number($("study-runs").value),
+  };
+}
+
+async function runStudy() {
+  study.abort?.abort();
+  study.abort = new AbortController();
+  const { signal } = study.abort;
+  $("study-error").textContent = "";
+  $("study-progress").hidden = $("study-cancel").hidden = false;
+  $("study-progress").value = 0;
+  try {
+    study.result = await simulate(studyOrder(), { signal, progress: share => { $("study-progress").value = share; } });
+    const names = [...new Set(study.result.runs.flatMap(run => run.flows.map(flow => flow.name)))];
+    const kept = $("study-flow").value;
+    $("study-flow").replaceChildren(...names.map(name => make("option", { value: name, selected: name === kept }, name)));
+    const points = study.result.points;
+    $("study-point-box").hidden = points.length < 2;
+    $("study-point").replaceChildren(...points.map((point, i) => make("option", { value: i }, point ? `${point[0]} = ${point[1]}` : "")));
+    drawStudy();
+  } catch (error) {
+    if (error.name !== "AbortError") $("study-error").textContent = error.message;
+  }
+  $("study-progress").hidden = $("study-cancel").hidden = true;
+}
+
+/** The runs of the chosen point, by method. */
+function chosenRuns() {
+  const { runs, points, methods } = study.result;
+  const each = runs.length / points.length, point = Number($("study-point").value) || 0;
+  const here = runs.slice(point * each, (point + 1) * each);
+  return methods.map(method => [method, here.filter(run => run.method === method)]).filter(([, found]) => found.length);
+}
+
+const mean = values => { const all = values.filter(v => v != null && Number.isFinite(v)); return all.length ? all.reduce((a, b) => a + b, 0) / all.length : null; };
+
+/** Half of the 95 % interval by Student's t. */
+function half(values) {
+  const all = values.filter(v => v != null && Number.isFinite(v)), n = all.length;
+  if (n < 3) return null;
+  const T = [0, 0, 0, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+  const m = mean(all), sd = Math.sqrt(all.reduce((s, v) => s + (v - m) ** 2, 0) / (n - 1));
+  return (T[n] || 1.96 + 2.4 / n) * sd / Math.sqrt(n);
+}
+
+function drawStudy() {
+  if (!study.result) return;
+  const groups = chosenRuns(), flow = $("study-flow").value, what = $("study-what").value;
+  const all = groups.map(([method]) => method);
+  const visible = groups.filter(([method]) => !study.off.includes(method));
+  legendOf("study-legend", all, all, study.off, method => {
+    study.off = study.off.includes(method) ? study.off.filter(m => m !== method) : [...study.off, method];
+    drawStudy();
+  });
+  const first = groups[0][1][0].series;
+  if (what === "cdf") {
+    const grid = Array.from({ length: 200 }, (_, i) => 10 ** (-1 + i * 5 / 199));
+    const lines = visible.map(([method, runs]) => ({ label: method, ...look(method, all), values: grid.map(x => mean(runs.map(run => shareBelow(flowOf(run, flow)?.delay?.cdf, x)))) }));
+    drawCdf(grid, lines);
+  } else {
+    const key = what === "delay" ? "delay_p90_ms" : "goodput_mbit_s";
+    const queue = what === "queue";
+    const x = queue ? first.queues.RLC.map((_, i) => (i + 1) * first.bin_s) : times(first, "flow_bin_s");
+    const of = run => queue ? run.series.queues.RLC : run.series.flows.find(f => f.name === flow)?.[key] || [];
+    const lines = visible.map(([method, runs]) => ({ label: method, ...look(method, all), values: x.map((_, i) => mean(runs.map(run => of(run)[i]))) }));
+    const labels = { delay: [`delay of ${flow} (p90), ms`, "ms"], goodput: [`goodput of ${flow}, Mbit/s`, "Mbit/s"], queue: ["queue of the RLC, packets", "packets"] }[what];
+    draw("study-chart", { x, lines, log: what === "delay", unit: labels[1], xLabel: "time, s", yLabel: labels[0], height: 320 });
+  }
+  const rows = groups.flatMap(([method, runs]) => [...new Set(runs.flatMap(run => run.flows.map(f => f.name)))].map(name => ({ method, name, flows: runs.map(run => flowOf(run, name)).filter(Boolean) })));
+  const value = get => row => mean(row.flows.map(get));
+  tableOf("study-table", rows, [
+    { title: "method", text: true, value: row => row.method }, { title: "flow", text: true, value: row => row.name },
+    { title: "delay mean, ms", value: value(f => f.delay?.mean) }, { title: "±", value: row => half(row.flows.map(f => f.delay?.mean)) },
+    { title: "p99, ms", value: value(f => f.delay?.p99) }, { title: "goodput, Mbit/s", value: value(f => f.goodput_mbit_s) },
+    { title: "round trip, ms", value: value(f => f.rtt?.mean) }, { title: "drops, %", value: value(f => f.drops_percent) },
+  ]);
+  const { runs, took_ms: took, warnings } = study.result;
+  const seconds = runs.reduce((sum, run) => sum + run.duration_s, 0);
+  $("study-answer").textContent = `${study.result.title}: ${runs.length} runs, ${figure(seconds)} s simulated in ${figure(took / 1000)} s.${warnings.length ? ` Note: ${warnings[0]}` : ""}`;
+}
+
+function shareBelow(cdf, x) {
+  if (!cdf?.length) return null;
+  let share = 0;
+  for (const [time, at] of cdf) { if (time > x) break; share = at; }
+  return share * (cdf[cdf.length - 1][1] > 1.5 ? 0.01 : 1);
+}
+
+function drawCdf(x, lines) {
+  const box = $("study-chart"), old = charts.get("study-chart");
+  old?.plot.destroy();
+  charts.delete("study-chart");
+  box.replaceChildren();
+  const axis = { stroke: () => css("--ink"), grid: { stroke: () => css("--grid") }, font: "13px system-ui, sans-serif", labelFont: "13px system-ui, sans-serif" };
+  const legend = { x: "delay, ms", unit: "" };
+  const plot = new uPlot({
+    width: Math.max(240, box.clientWidth), height: 320, legend: { show: false },
+    scales: { x: { time: false, distr: 3 }, y: { range: [0, 1] } },
+    axes: [{ ...axis, label: "delay, ms", filter: decades }, { ...axis, label: "share of packets", size: 58 }],
+    series: [{}, ...lines.map(line => ({ label: line.label, stroke: () => line.colour, dash: line.dash, width: 2, points: { show: false } }))],
+    plugins: [tip(legend)],
+  }, [x, ...lines.map(line => line.values)], box);
+  charts.set("study-chart", { plot, key: "cdf", legend });
+}
+
+// Results -------------------------------------------------------------------------------------
+
+async function buildResults() {
+  const { folder, results } = await ask("/api/results");
+  $("results-folder").textContent = results.length ? `Folders below ${folder}` : `No folder below ${folder} holds results. A run of justfull writes one.`;
+  $("results-list").replaceChildren(...results.map(name => make("li", {}, make("button", { type: "button", onclick: () => openResults(name) }, name))));
+}
+
+async function openResults(name) {
+  const found = await ask(`/api/results/${encodeURIComponent(name)}`);
+  $("results-title").textContent = `${found.title || name}`;
+  const runs = (found.groups || []).flatMap(group => (group.runs || []).map(run => ({ ...run, group: group.label || "" })));
+  const keys = new Map();
+  for (const run of runs) for (const flow of run.flows || []) {
+    const key = JSON.stringify([run.group, run.method, flow.name]);
+    if (!keys.has(key)) keys.set(key, []);
+    keys.get(key).push(flow);
+  }
+  const rows = [...keys].map(([key, flows]) => { const [group, method, flow] = JSON.parse(key); return { group, method, flow, flows }; });
+  const value = get => row => mean(row.flows.map(get));
+  tableOf("results-table", rows, [
+    { title: "method", text: true, value: row => row.method }, { title: "flow", text: true, value: row => row.flow }, { title: "case", text: true, value: row => row.group },
+    { title: "runs", value: row => row.flows.length }, { title: "delay mean, ms", value: value(f => f.delay?.mean_ms) }, { title: "±", value: row => half(row.flows.map(f => f.delay?.mean_ms)) },
+    { title: "p99, ms", value: value(f => f.delay?.p99_ms) }, { title: "goodput, Mbit/s", value: value(f => f.goodput_mbit_s) }, { title: "round trip, ms", value: value(f => f.rtt?.mean_ms) },
+  ]);
+}
+
+// Learn ---------------------------------------------------------------------------------------
+
+function buildLessons() {
+  $("lessons").replaceChildren(...LESSONS.map((lesson, i) => make("li", {}, make("button", { type: "button", "aria-current": String(i === state.lesson), onclick: () => { state.lesson = i; keepLink(); buildLessons(); } }, `${i + 1}. ${lesson.title}`))));
+  const lesson = LESSONS[state.lesson] || LESSONS[0];
+  const own = { ...DEFAULTS, ...lesson.set, [lesson.control.key]: lesson.control.value };
+  for (const id of ["lesson-delay", "lesson-rate"]) { charts.get(id)?.plot.destroy(); charts.delete(id); }
+  let busy = false, next = false;
+  const update = async () => {
+    if (busy) { next = true; return; }
+    busy = true;
+    do {
+      next = false;
+      const { runs } = await simulate(order(own));
+      if (LESSONS[state.lesson] !== lesson) return;
+      const all = runs.map(run => run.method), x = times(runs[0].series, "flow_bin_s");
+      const lines = (flow, key) => runs.map(run => ({ label: run.method, ...look(run.method, all), values: run.series.flows.find(f => f.name === flow)?.[key] || [] }));
+      legendOf("lesson-legend", all, all, [], () => {});
+      draw("lesson-delay", { x, lines: lines("call", "delay_p90_ms"), log: true, unit: "ms", xLabel: "time, s", yLabel: "delay of the call, ms", height: 220 });
+      draw("lesson-rate", { x, lines: lines("download", "goodput_mbit_s"), unit: "Mbit/s", xLabel: "time, s", yLabel: "download, Mbit/s", height: 180 });
+      tableOf("lesson-table", runs, [
+        { title: "method", text: true, value: run => run.method }, { title: "call: p99, ms", value: run => flowOf(run, "call")?.delay?.p99 },
+        { title: "download, Mbit/s", value: run => flowOf(run, "download")?.goodput_mbit_s }, { title: "its round trip, ms", value: run => flowOf(run, "download")?.rtt?.mean },
+      ]);
+    } while (next);
+    busy = false;
+  };
+  const control = controlOf(lesson.control, key => own[key], (key, value) => { own[key] = value; update(); });
+  control.classList.add("wide");
+  $("lesson").replaceChildren(
+    make("h2", {}, lesson.title), ...lesson.text.map(words => make("p", {}, words)), make("div", { class: "panel" }, control),
+    make("div", { id: "lesson-legend", class: "legend" }), make("figure", { class: "chart" }, make("div", { id: "lesson-delay" })), make("figure", { class: "chart" }, make("div", { id: "lesson-rate" })),
+    make("div", { class: "scroll" }, make("table", { id: "lesson-table" })),
+    ...lesson.questions.map(([question, words]) => make("details", {}, make("summary", {}, question), make("p", {}, words))),
+  );
+  update().catch(error => $("lesson").append(make("p", { class: "error", role: "alert" }, error.message)));
+}
+
+// Around them ---------------------------------------------------------------------------------
+
+const built = new Set();
+const BUILD = { try: () => { buildControls(); buildScene(); return refresh(); }, study: buildStudy, results: buildResults, learn: buildLessons };
+
+function show(view) {
+  if (!(view in BUILD)) view = "try";
+  state.view = view;
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    const own = tab.dataset.view === view;
+    tab.setAttribute("aria-selected", String(own));
+    tab.tabIndex = own ? 0 : -1;
+    $(`view-${tab.dataset.view}`).hidden = !own;
+  }
+  keepLink();
+  if (!built.has(view)) {
+    built.add(view);
+    Promise.resolve(BUILD[view]()).catch(error => $("main").prepend(make("p", { class: "error", role: "alert" }, error.message)));
+  }
+}
+
+$("tabs").addEventListener("click", event => { const view = event.target.dataset?.view; if (view) show(view); });
+$("tabs").addEventListener("keydown", event => {
+  const tabs = [...document.querySelectorAll("[role=tab]")], at = tabs.indexOf(document.activeElement);
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (at < 0 || !step) return;
+  const next = tabs[(at + step + tabs.length) % tabs.length];
+  next.focus();
+  show(next.dataset.view);
+});
+
+async function resolved(of) { return (await ask("/api/check", { json: of })).toml; }
+
+const COPIES = {
+  link: async () => location.href, command: async () => asCommand(order()), toml: () => resolved(order()), python: async () => asPython(order()),
+  "study-command": async () => asCommand(studyOrder()), "study-toml": () => resolved(studyOrder()), "study-python": async () => asPython(studyOrder()),
+};
+document.addEventListener("click", async event => {
+  const what = event.target.dataset?.copy;
+  if (!what) return;
+  try {
+    await navigator.clipboard.writeText(await COPIES[what]());
+    $("copied").textContent = "Copied.";
+  } catch (error) { $("copied").textContent = error.message; }
+  setTimeout(() => { $("copied").textContent = ""; }, 2500);
+});
+
+function theme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  for (const { plot } of charts.values()) plot.redraw(false, true);
+}
+const night = matchMedia("(prefers-color-scheme: dark)");
+night.addEventListener("change", () => theme(night.matches));
+$("theme").addEventListener("click", () => { theme(document.documentElement.dataset.theme !== "dark"); });
+theme(night.matches);
+
+let dragged = 0;
+addEventListener("dragenter", event => { event.preventDefault(); dragged += 1; $("drop").hidden = false; });
+addEventListener("dragover", event => event.preventDefault());
+addEventListener("dragleave", () => { dragged -= 1; if (dragged <= 0) $("drop").hidden = true; });
+addEventListener("drop", async event => {
+  event.preventDefault();
+  dragged = 0;
+  $("drop").hidden = true;
+  const [file] = event.dataTransfer.files;
+  if (file) await takeFile(file);
+});
+
+/** A scenario is shown; a trace is kept beside the page and becomes the channel. */
+async function takeFile(file) {
+  show("study");
+  $("study-error").textContent = "";
+  try {
+    if (file.name.endsWith(".toml")) {
+      $("study-toml").value = await file.text();
+      study.edited = true;
+      $("study-text-box").open = true;
+      return;
+    }
+    const name = file.name.replaceAll(/[^\w.-]/g, "_");
+    const { file: kept, info } = await ask(`/api/trace/${encodeURIComponent(name)}`, { method: "POST", body: await file.arrayBuffer() });
+    study.set = [...study.set.filter(one => !one.startsWith("channel=")), `channel={kind="trace", file=${JSON.stringify(kept)}}`];
+    showSettings();
+    $("study-answer").textContent = `${file.name}: ${info.format || "a trace"}, ${figure(info.duration_s)} s, mean ${figure(info.mean_mbit_s)} Mbit/s. It is the channel of the next run.`;
+  } catch (error) { $("study-error").textContent = error.message; }
+}
+
+show(state.view);

@@ -1,0 +1,143 @@
+// The state of the page, its link, and the same state as a command, as TOML and as Python.
+
+const token = new URLSearchParams(location.search).get("token");
+
+/** Asks the program. Throws an Error with the program's own sentence. */
+async function ask(path, options = {}) {
+  const headers = { "x-justfull-token": token };
+  if (options.json !== undefined) {
+    headers["content-type"] = "application/json";
+    options = { ...options, method: "POST", body: JSON.stringify(options.json) };
+  }
+  const response = await fetch(path, { method: options.method, body: options.body, signal: options.signal, headers });
+  const type = response.headers.get("content-type") || "";
+  const value = type.includes("json") ? await response.json() : await response.text();
+  if (!response.ok) throw new Error(value.error || value || response.statusText);
+  return value;
+}
+
+/** Runs an order until it is done; `progress` is called with a share from 0 to 1. */
+async function simulate(order, { signal, progress } = {}) {
+  let answer = await ask("/api/run", { json: order, signal });
+  while (!answer.done) {
+    progress?.(answer.progress);
+    const id = answer.id;
+    if (signal?.aborted) { ask(`/api/run/${id}`, { method: "DELETE" }).catch(() => {}); throw new DOMException("cancelled", "AbortError"); }
+    answer = await ask(`/api/run/${id}`);
+  }
+  if (answer.result.broken.length) throw new Error(answer.result.broken[0]);
+  return answer.result;
+}
+
+const DEFAULTS = {
+  view: "try", radio: "walk", rate: 20, rtt: 40, buffer: 2000, control: "cubic", downloads: 1, at: 5,
+  methods: ["Vanilla", "FQ-CoDel", "5G-BDP", "Justfull"], off: [], seed: 1, lesson: 0,
+};
+const state = { ...DEFAULTS, ...fromLink() };
+
+function fromLink() {
+  try {
+    const parameters = new URLSearchParams(location.hash.slice(1));
+    const found = {};
+    for (const [key, value] of parameters) {
+      if (!(key in DEFAULTS)) continue;
+      const kind = DEFAULTS[key];
+      found[key] = Array.isArray(kind) ? value.split(",").filter(Boolean) : typeof kind === "number" ? Number(value) : value;
+      if (typeof kind === "number" && !Number.isFinite(found[key])) delete found[key];
+    }
+    return found;
+  } catch { return {}; }
+}
+
+function link() {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(state)) {
+    const text = Array.isArray(value) ? value.join(",") : String(value);
+    const normal = Array.isArray(DEFAULTS[key]) ? DEFAULTS[key].join(",") : String(DEFAULTS[key]);
+    if (text !== normal) parameters.set(key, text);
+  }
+  return parameters.toString();
+}
+
+function keepLink() {
+  history.replaceState(null, "", `${location.pathname}${location.search}#${link()}`);
+}
+
+/** The settings of the scenario `demo` that make the cell of the controls. */
+function settings(of = state) {
+  const half = `${of.rtt / 2}ms`;
+  const set = [
+    "duration=20s", "warmup=2s", "series_bins=400", `core.delay=${half}`, `uplink.delay=${half}`,
+    `rlc.queue.limit=${of.buffer}kB`, `sdap.queue.limit=${of.buffer}kB`, `flow.download.start=${of.at}s`,
+  ];
+  if (of.radio === "steady") {
+    set.push(`channel={kind="constant", per_slot=${Math.max(1, Math.round(of.rate * 125))}}`);
+  } else {
+    set.push(`channel={kind="markov", fit="${of.radio === "train" ? "train-like" : "pedestrian-like"}", map="ns3_lteamc", n_prb=${blocks(of.rate)}}`);
+  }
+  const downloads = of.downloads > 1 ? `, connections=${of.downloads}` : "";
+  void downloads;
+  if (of.control !== "cubic") set.push(`flow.download.tcp.sender.cc={kind="${of.control}"}`);
+  return set;
+}
+
+/** Resource blocks whose mean rate on the synthetic walk is about `rate` Mbit/s. */
+function blocks(rate) { return Math.max(6, Math.min(110, Math.round(rate * 4.6))); }
+
+function order(of = state) {
+  return { scenario: "demo", methods: of.methods, set: settings(of), seed: of.seed, runs: 1 };
+}
+
+const quote = text => /^[\w@.,:=/+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+function asCommand({ scenario, methods, set, seed, runs }) {
+  const parts = ["justfull run", quote(scenario)];
+  for (const method of methods || []) parts.push(`--method ${quote(method)}`);
+  for (const one of set) parts.push(`--set ${quote(one)}`);
+  parts.push(`--seed ${seed}`, `--runs ${runs}`);
+  return parts.join(" \\\n  ");
+}
+
+function asPython({ scenario, methods, set, seed, runs }) {
+  const entries = set.map(one => {
+    const at = one.indexOf("=");
+    return `    ${JSON.stringify(one.slice(0, at))}: ${JSON.stringify(one.slice(at + 1))},`;
+  });
+  return [
+    "import justfull as jf", `scenario = jf.scenario(${JSON.stringify(scenario)}).set({`, ...entries, "})",
+    `results = scenario.run(${JSON.stringify(methods || [])}, seeds=range(${seed}, ${seed + runs}))`, "print(results)",
+  ].join("\n");
+}
+
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080", "#a6761d"];
+const OWN = { Vanilla: 0, Justfull: 1, "FQ-CoDel": 2, "5G-BDP": 3, CoDel: 4, DRQL: 5, BBR: 4, "e5G-BDP": 6, LastPoll: 7, PIE: 6, DynRLC: 7 };
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 3], [12, 5], [3, 6]];
+
+/** Colour and dashes of a method: the same in every chart, told apart without colour too. */
+function look(method, methods) {
+  const own = OWN[method];
+  const n = own ?? (methods.indexOf(method) + 3) % COLOURS.length;
+  return { colour: COLOURS[n % COLOURS.length], dash: DASHES[n % DASHES.length] };
+}
+
+const $ = id => document.getElementById(id);
+
+/** An element with attributes and children; texts are never read as HTML. */
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value != null) element.setAttribute(key, value);
+  }
+  element.append(...children.filter(child => child != null));
+  return element;
+}
+
+/** A number with three digits that count. */
+function figure(value, unit = "") {
+  if (value == null || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  const digits = size === 0 ? 0 : size < 1 ? 2 : size < 10 ? 2 : size < 100 ? 1 : 0;
+  return value.toFixed(digits) + unit;
+}
