@@ -133,13 +133,6 @@ pub struct Service {
     requests: AtomicU64,
 }
 
-/// A subscription by its owner and its name.
-#[derive(Clone, Copy)]
-pub(crate) struct Owned<'a> {
-    pub(crate) user: User,
-    pub(crate) id: &'a str,
-}
-
 impl Service {
     /// A service without UEs. Notifications go to the addresses that `callbacks` allows. Over HTTPS
     /// the receiver's certificate must be signed by one of `ca`, a file of PEM.

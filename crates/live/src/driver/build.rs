@@ -8,10 +8,10 @@ use super::{Ends, Live, LiveOptions};
 use crate::arena::Arena;
 use crate::capture::Recorder;
 use crate::packet::{FragmentPorts, mapped};
+use crate::recorder::LiveRecorder;
 use crate::report::Account;
 use crate::reports::ReportStream;
 use justfull_base::{BitRate, Duration, Instant};
-use crate::recorder::LiveRecorder;
 use justfull_net::{Port, SystemError};
 use justfull_ran::Stack;
 use justfull_run::uplink::Uplink;
@@ -63,7 +63,7 @@ impl<P: Port> Live<P> {
         let delays = flows::extra_delays(config);
         let warmup = Instant::ZERO + config.warmup;
         let uplink = Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed)
-            .with_statuses(config.stack.status_way());
+            .with_statuses(config.stack.mac.status_way());
         let arenas = [(); 2].map(|()| Arena::new(options.buffers, config.stack.mtu));
         let mut side = Side::new(record, arenas, config.air_delay);
         side.carries_statuses = uplink.carries_statuses();
@@ -81,7 +81,7 @@ impl<P: Port> Live<P> {
             down: Account::default(),
             up: Account::default(),
             mtu: config.stack.mtu,
-            slot: config.stack.mac.slot.period,
+            slot: config.stack.mac.slot().period,
             wake: options.wake,
             read: options.read,
             give_up: options.give_up,
@@ -136,7 +136,7 @@ impl<P: Port> Live<P> {
         self.delays = vec![Duration::ZERO];
         self.core = Wires::new(BitRate(0), self.delays.iter().copied());
         self.uplink = Uplink::new(&radio, self.ues.len(), &self.delays, warmup, config.stack.seed)
-            .with_statuses(config.stack.status_way());
+            .with_statuses(config.stack.mac.status_way());
         self.wan = Some(wan);
         Ok(self)
     }
