@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    fn arrive(&mut self, (segment, ce): (Segment, bool)) {
+    fn arrive(&mut self, segment: Segment, ce: bool) {
         let ack = self.receiver.on_segment(self.now, &segment, ce && segment.ecn.is_capable());
         self.reply(ack);
     }

@@ -59,7 +59,8 @@ impl Kind {
 fn unnamed(
     name: String,
     protocol: &'static str,
-    (ue, qfi): (u32, Option<u8>),
+    ue: u32,
+    qfi: Option<u8>,
     low_latency: bool,
 ) -> ClassInfo {
     let (app, control, qfi) = (AppStats::PLAIN, String::new(), qfi.unwrap_or_default());
@@ -177,7 +178,9 @@ impl LiveRecorder {
         &mut self,
         now: Instant,
         flow: u32,
-        (ue, tuple, dscp): (u32, &FiveTuple, Dscp),
+        ue: u32,
+        tuple: &FiveTuple,
+        dscp: Dscp,
     ) -> Opened {
         let (opening, opened) = self.classify(now, ue, tuple, dscp);
         self.recorder.reopen(flow, &opening);
@@ -238,11 +241,11 @@ impl LiveRecorder {
         if self.foreign_names >= MOST_NAMES {
             let (name, protocol) = (String::from("others"), protocol_name(Protocol::Other));
             let add =
-                || self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
+                || self.recorder.add_class(unnamed(name, protocol, ue, kind.qfi, low_latency));
             return *self.others.get_or_insert_with(add);
         }
         let (name, protocol) = (self.foreign_name(ue, kind), protocol_name(kind.protocol));
-        let class = self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
+        let class = self.recorder.add_class(unnamed(name, protocol, ue, kind.qfi, low_latency));
         self.foreign[ue as usize].push((kind, class));
         self.foreign_names += 1;
         class

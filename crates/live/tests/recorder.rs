@@ -187,7 +187,7 @@ fn a_foreign_flow_is_active_from_its_first_packet_to_its_last_payload_and_counts
     record.goodput(at(300), 0, 50_000);
     record.goodput(at(450), 0, 50_000);
     record.goodput(at(500), 0, 0);
-    record.reopen(at(600), 0, (0, &foreign, Dscp::default()));
+    record.reopen(at(600), 0, 0, &foreign, Dscp::default());
     record.goodput(at(650), 0, 25_000);
     let own = tuple(Protocol::Udp, 2112, 40_000);
     record.open(at(700), 0, &own, Dscp::default());

@@ -100,7 +100,7 @@ fn validate_proxy(config: &WorldConfig) -> Result<(), ConfigError> {
     let proxied = config.flows.iter().filter(|flow| flow.goes_by_proxy());
     let mss = proxied.filter_map(|flow| flow.traffic.sender()).map(|sender| sender.mss).max();
     if let Some(mss) = mss.filter(|_| config.proxy.is_there()) {
-        config.proxy.fits((config.core_delay, config.uplink.delay), config.stack.mtu, mss)?;
+        config.proxy.fits(config.core_delay, config.uplink.delay, config.stack.mtu, mss)?;
     }
     Ok(())
 }

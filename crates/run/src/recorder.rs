@@ -93,7 +93,7 @@ impl Recorder {
         flows: &[Opening],
     ) -> Self {
         let Window { start: warmup, end } = window;
-        let new = |(i, info)| Class::new(info, i < MOST_NAMES, (warmup, air_delay));
+        let new = |(i, info)| Class::new(info, i < MOST_NAMES, warmup, air_delay);
         let classes = classes.into_iter().enumerate().map(new);
         let layer = || LayerCount {
             low_latency: Times::new(),
@@ -130,7 +130,7 @@ impl Recorder {
     /// Adds a class without flows, and returns its number.
     pub fn add_class(&mut self, info: ClassInfo) -> u32 {
         let followed = self.classes.len() < MOST_NAMES;
-        self.classes.push(Class::new(info, followed, (self.warmup, self.air_delay)));
+        self.classes.push(Class::new(info, followed, self.warmup, self.air_delay));
         (self.classes.len() - 1) as u32
     }
 
@@ -212,7 +212,7 @@ impl Recorder {
     /// A packet left the stack whole.
     #[inline(always)]
     pub fn delivered(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
-        self.count_delivered(now, now, packet, (bound, None));
+        self.count_delivered(now, now, packet, bound, None);
     }
 
     /// The UE has a packet that left the RLC whole at `left`.
@@ -225,7 +225,7 @@ impl Recorder {
         bound: Option<Instant>,
     ) {
         let to_ue = now.since(left) + self.air_delay;
-        self.count_delivered(now, left, packet, (bound, Some(to_ue)));
+        self.count_delivered(now, left, packet, bound, Some(to_ue));
         if packet.entered < self.warmup && left < self.reaches && now >= self.reaches {
             self.held_before += u64::from(packet.size);
         }
@@ -265,7 +265,8 @@ impl Recorder {
         now: Instant,
         left: Instant,
         packet: &Packet,
-        (bound, to_ue): (Option<Instant>, Option<Duration>),
+        bound: Option<Instant>,
+        to_ue: Option<Duration>,
     ) {
         let single = &mut self.singles[packet.flow as usize];
         let class = &mut self.classes[single.class as usize];
@@ -275,7 +276,7 @@ impl Recorder {
         if packet.entered < class.from {
             return self.hold_to_bound(left, packet, bound);
         }
-        class.count(single, packet.entered, [left, now]);
+        class.count(single, packet.entered, left, now);
         if let Some(time) = to_ue {
             class.to_ue.get_or_insert_with(Times::new).record(time);
         }
@@ -310,7 +311,7 @@ impl Recorder {
     pub fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
         if now >= self.warmup {
             let rtt = match self.wired.get(flow as usize) {
-                Some(Some(wired)) => self.radio_rtt(now, flow, (rtt, *wired)),
+                Some(Some(wired)) => self.radio_rtt(now, flow, rtt, *wired),
                 _ => rtt,
             };
             if let Some(times) = &mut self.class_of(flow).rtt {
@@ -505,8 +506,8 @@ impl Recorder {
         let in_one = self.bins.in_one_of_flows();
         let (width, count) = (self.bins.width.times(in_one as u64), bins.len().div_ceil(in_one));
         let flow = |class: &Class| {
-            let of_class = (&*class.result.name, class.received_bytes);
-            Some(class.followed()?.finish(of_class, width, count))
+            let (name, received) = (&class.result.name, class.received_bytes);
+            Some(class.followed()?.finish(name, received, width, count))
         };
         Series {
             bin_s,

@@ -233,7 +233,7 @@ impl<T: Copy> Uplink<T> {
     /// The RLC of `ue` sends `item`, a STATUS PDU that takes `size` bytes.
     pub fn push_status(&mut self, now: Instant, ue: u32, size: u32, item: T) -> StatusWay {
         let Some(wire) = self.statuses else { return StatusWay::Delayed };
-        if self.push(now, (ue, wire), size, item) { StatusWay::Carried } else { StatusWay::Lost }
+        if self.push(now, ue, wire, size, item) { StatusWay::Carried } else { StatusWay::Lost }
     }
 
     /// When something happens next: a UE may send, or a packet reaches its server.
@@ -246,7 +246,7 @@ impl<T: Copy> Uplink<T> {
     /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False when its queue
     /// is full and drops it.
     #[inline(always)]
-    pub fn push(&mut self, now: Instant, (ue, wire): (u32, u32), size: u32, item: T) -> bool {
+    pub fn push(&mut self, now: Instant, ue: u32, wire: u32, size: u32, item: T) -> bool {
         self.counts.entered += 1;
         if self.buffers.is_empty() {
             self.wires.push(now, wire, size, item);

@@ -67,12 +67,14 @@ impl Applications {
     pub(crate) fn add_page(
         &mut self,
         route: Route,
-        (config, first): (&PageConfig, u32),
+        config: &PageConfig,
+        first: u32,
         start: Instant,
-        (seed, mtu): (u64, u32),
+        seed: u64,
+        mtu: u32,
     ) -> u32 {
         let rng = Rng::stream(seed, &format!("page.{}", route.flow));
-        let (browser, first_page) = Browser::new(config, mtu, [start, route.stop], rng);
+        let (browser, first_page) = Browser::new(config, mtu, start, route.stop, rng);
         let number = self.pages.len() as u32;
         let timer = self.add_timer(Timed::Page(number), first_page);
         self.pages.push(Page { browser, route, first, timer, out: Vec::new() });
@@ -91,19 +93,14 @@ impl Applications {
         self.sources[i as usize].route.flow
     }
 
-    fn wake_source<T: Listener>(
-        &mut self,
-        now: Instant,
-        (timer, i): (u32, u32),
-        links: &mut Links<T>,
-    ) {
+    fn wake_source<T: Listener>(&mut self, now: Instant, timer: u32, i: u32, links: &mut Links<T>) {
         let source = &mut self.sources[i as usize];
         let Route { flow, ue, wire, .. } = source.route;
         let tracked = source.route.tracked();
         if let (Kind::Asked(_), Some((size, _))) = (&source.kind, source.datagram(now)) {
             let recorder = &mut links.monitor.recorder;
             recorder.app_event(flow, now, AppEvent::Sent);
-            if !links.uplink.push(now, (ue, wire), size, Up::Asked(i, now)) {
+            if !links.uplink.push(now, ue, wire, size, Up::Asked(i, now)) {
                 recorder.app_event(flow, now, AppEvent::Lost);
             }
             if let Some(at) = source.after(now) {
@@ -152,8 +149,8 @@ impl Applications {
             Kind::Plain => {}
             Kind::Echo => {
                 let sent = sent_at(arrival.payload);
-                let to = (source.route.ue, source.route.wire);
-                if !links.uplink.push(now, to, arrival.size, Up::Reply(i, sent)) {
+                let Route { ue, wire, .. } = source.route;
+                if !links.uplink.push(now, ue, wire, arrival.size, Up::Reply(i, sent)) {
                     recorder.app_event(arrival.flow, sent, AppEvent::Lost);
                 }
             }
@@ -178,7 +175,8 @@ impl Applications {
     pub(crate) fn answer<T: Listener>(
         &mut self,
         now: Instant,
-        (i, sent): (u32, Instant),
+        i: u32,
+        sent: Instant,
         slot_from: impl Fn(Instant) -> Instant,
         links: &mut Links<T>,
     ) {
@@ -199,15 +197,17 @@ impl Applications {
     pub(crate) fn page_received<T: Listener>(
         &mut self,
         now: Instant,
-        (page, i): (u32, u32),
-        (sent, delivered): (Instant, u64),
+        page: u32,
+        i: u32,
+        sent: Instant,
+        delivered: u64,
         links: &mut Links<T>,
     ) {
         let Page { browser, route, first, timer, out, .. } = &mut self.pages[page as usize];
         let recorder = &mut links.monitor.recorder;
         recorder.app_event(route.flow, sent, AppEvent::Packet(now.since(sent)));
-        let on = ((i - *first) as usize, delivered);
-        let Wish { wake, loaded } = browser.arrived(now, on, out, |asked| {
+        let connection = (i - *first) as usize;
+        let Wish { wake, loaded } = browser.arrived(now, connection, delivered, out, |asked| {
             recorder.app_event(route.flow, asked, AppEvent::Object(now.since(asked)));
         });
         if let Some(at) = wake {
@@ -224,7 +224,7 @@ impl Applications {
         let Page { browser, route, first, timer, out } = &mut self.pages[page as usize];
         for asked in out.drain(..) {
             let item = Up::Request(*first + asked.connection, asked.bytes);
-            if !links.uplink.push(now, (route.ue, route.wire), asked.size, item) {
+            if !links.uplink.push(now, route.ue, route.wire, asked.size, item) {
                 self.timers.arm(*timer, browser.refused(now, asked));
             }
         }
@@ -235,7 +235,7 @@ impl<T: Listener> Node<Links<T>> for Applications {
     fn act(&mut self, now: Instant, links: &mut Links<T>) {
         if let Some(timer) = self.timers.pop(now) {
             match self.timed[timer as usize] {
-                Timed::Source(i) => self.wake_source(now, (timer, i), links),
+                Timed::Source(i) => self.wake_source(now, timer, i, links),
                 Timed::Page(page) => self.wake_page(now, page, links),
             }
         }

@@ -5,7 +5,8 @@ use justfull_ran::{Egress, Stack};
 use justfull_run::CoreLoss;
 use justfull_run::backlog::{Backlogs, Measured};
 
-/// A call of the stack with `$links` as its driver, which also updates the backlogs if there are any.
+/// A call of the stack with `$links` as its driver. The driver updates the backlogs if there are
+/// any.
 macro_rules! measured {
     ($cell:ident, $links:ident, |$driver:ident| $call:expr) => {
         match &mut $cell.backlogs {

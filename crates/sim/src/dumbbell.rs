@@ -271,7 +271,7 @@ impl Dumbbell {
             observer.sent(now, i, &segment);
             if let Some(access) = &mut flow.access {
                 access.push(now, segment.len + flow.sender.header(), segment);
-            } else if !self.link.offer(now, (i, flow.sender.header()), &segment) {
+            } else if !self.link.offer(now, i, flow.sender.header(), &segment) {
                 flow.queue_drops += 1;
                 observer.lost(now, i, &segment);
             }
@@ -286,7 +286,7 @@ impl Dumbbell {
         for (i, flow) in self.flows.iter_mut().enumerate() {
             let Some(access) = &mut flow.access else { continue };
             while let Some(segment) = access.pop(now) {
-                if !self.link.offer(now, (i as u32, flow.sender.header()), &segment) {
+                if !self.link.offer(now, i as u32, flow.sender.header(), &segment) {
                     flow.queue_drops += 1;
                     observer.lost(now, i as u32, &segment);
                 }
@@ -354,7 +354,7 @@ impl Dumbbell {
 impl Bottleneck {
     /// True when the queue admits `segment` of `flow`.
     #[inline]
-    fn offer(&mut self, now: Instant, (flow, header): (u32, u32), segment: &Segment) -> bool {
+    fn offer(&mut self, now: Instant, flow: u32, header: u32, segment: &Segment) -> bool {
         let size = segment.len + header;
         let packet = Packet { flow, size, ecn: segment.ecn, ..Packet::default() };
         let admitted = self.queue.enqueue(now, packet, &mut Silent);

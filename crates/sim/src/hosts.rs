@@ -89,7 +89,7 @@ impl Hosts {
     ) {
         match end {
             End::Source(_) | End::Download(_) => {}
-            End::Proxied(i, proxied) => self.take_proxied(now, (i, proxied), arrival, links),
+            End::Proxied(i, proxied) => self.take_proxied(now, i, proxied, arrival, links),
             End::Upload(i) => {
                 let ack = links.monitor.take_ack(arrival.payload);
                 self.acknowledge(now, i, &ack, links);
@@ -97,8 +97,8 @@ impl Hosts {
             End::Page(i, page) => {
                 let sent = links.monitor.segments.peek(arrival.payload).segment.sent_at;
                 self.take_segment(now, i, arrival.payload, arrival.ce, links);
-                let news = (sent, self.receivers.delivered_bytes(i));
-                self.applications.page_received(now, (page, i), news, links);
+                let delivered = self.receivers.delivered_bytes(i);
+                self.applications.page_received(now, page, i, sent, delivered, links);
             }
         }
     }
@@ -115,7 +115,8 @@ impl Hosts {
     fn take_proxied<T: Listener>(
         &mut self,
         now: Instant,
-        (i, proxied): (u32, u32),
+        i: u32,
+        proxied: u32,
         arrival: &Arrival,
         links: &mut Links<T>,
     ) {

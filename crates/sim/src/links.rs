@@ -46,7 +46,7 @@ impl<T: Listener> SegmentLink for Links<T> {
         let size = segment.len + route.header();
         let payload = self.monitor.segments.put(Sent { segment, flow: route.flow });
         if route.up() {
-            return self.send_up(now, (i, route), size, payload);
+            return self.send_up(now, i, route, size, payload);
         }
         let packet = Packet {
             payload,
@@ -67,17 +67,17 @@ impl<T: Listener> AckLink for Links<T> {
         if route.up() {
             return self.send_ack_down(now, route, ack);
         }
-        self.uplink.push(now, (route.ue, route.wire), route.ack(), Up::Ack(i, ack));
+        self.uplink.push(now, route.ue, route.wire, route.ack(), Up::Ack(i, ack));
     }
 }
 
 impl<T: Listener> Links<T> {
     /// The segment of `payload`, of sender `i`, goes to a server. One that finds the UE's queue
     /// full is lost.
-    fn send_up(&mut self, now: Instant, (i, route): (u32, &Route), size: u32, payload: u64) {
+    fn send_up(&mut self, now: Instant, i: u32, route: &Route, size: u32, payload: u64) {
         let recorder = &mut self.monitor.recorder;
         recorder.upload_entered(now, route.flow);
-        if !self.uplink.push(now, (route.ue, route.wire), size, Up::Segment(i, payload)) {
+        if !self.uplink.push(now, route.ue, route.wire, size, Up::Segment(i, payload)) {
             recorder.upload_dropped(now, route.flow);
             self.monitor.lose(payload);
         } else if self.uplink.is_free() {

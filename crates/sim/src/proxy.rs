@@ -107,7 +107,7 @@ impl Proxy {
         Ok(Some(Box::new(Self {
             servers: Senders::new(flows),
             receivers: Receivers::new(flows),
-            wan: Wan::new(rate, [core_delay, wan_delay], delays, config.buffer.0),
+            wan: Wan::new(rate, core_delay, wan_delay, delays, config.buffer.0),
             flows: Vec::with_capacity(flows),
             by_radio: Vec::new(),
             steering,
@@ -150,7 +150,7 @@ impl Proxy {
         let window = match &mut self.steering {
             None => u64::MAX,
             Some(steering) => {
-                steering.add(route.ue, (mss, leg.header), start);
+                steering.add(route.ue, mss, leg.header, start);
                 u64::from(leg.initial_window) * u64::from(mss)
             }
         };
@@ -164,7 +164,7 @@ impl Proxy {
         let wired = Route { marks: route.marks.tracked(false), ..route };
         let (mut at_server, at_proxy) = tcp(wired, sender, &own, seed)?;
         at_server.on_ack(Instant::ZERO, &self.wan.open(window));
-        self.servers.add(wired, at_server, (size.map(|size| size.0), *rate), start);
+        self.servers.add(wired, at_server, size.map(|size| size.0), *rate, start);
         self.receivers.add(wired, at_proxy);
         let (wire, header, ack) = (self.wire, leg.header as u8, leg.ack_size() as u8);
         let by_radio = Route { wire, header, ack, stop: Instant::NEVER, ..route };

@@ -108,7 +108,8 @@ impl Senders {
         &mut self,
         route: Route,
         sender: Sender,
-        (size, rate): (Option<u64>, Option<BitRate>),
+        size: Option<u64>,
+        rate: Option<BitRate>,
         start: Instant,
     ) {
         self.timers.arm(self.members.len() as u32, start);

@@ -200,7 +200,7 @@ impl<T: Listener> World<T> {
     fn answer(&mut self, now: Instant, i: u32, sent: Instant) {
         let Self { cell, hosts, links, .. } = self;
         let slot_from = |at| cell.stack.slot_from(at);
-        hosts.applications.answer(now, (i, sent), slot_from, links);
+        hosts.applications.answer(now, i, sent, slot_from, links);
     }
 
     /// A request that opens a connection of its own gives its flow that connection's 5-tuple.

@@ -79,8 +79,8 @@ pub fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> StackConfig 
     }
 }
 
-/// The settings of resource blocks in `stack`. A cell of another MAC gets one of resource blocks with
-/// the same slots.
+/// The settings of resource blocks in `stack`. A cell of another MAC gets resource blocks with the
+/// same slots.
 ///
 /// # Panics
 /// Never.

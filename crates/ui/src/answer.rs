@@ -3,13 +3,6 @@
 use crate::jobs::Finished;
 use justfull_run::results::{Distribution, FlowResult, RunResult, Series};
 use serde_json::{Value, json};
-use std::time::Instant;
-
-/// Wall-clock now, for the time that a simulation took.
-#[expect(clippy::disallowed_methods, reason = "the page says how long a simulation took")]
-pub(crate) fn clock() -> Instant {
-    Instant::now()
-}
 
 /// The runs of `finished`, in the order of points, methods and seeds.
 pub(crate) fn answer(finished: &Finished) -> Value {

@@ -304,8 +304,8 @@ async fn trace(
     kept.await.map_err(internal)?.map(Json)
 }
 
-/// Reads the trace `bytes`; if it can be read, keeps it below `folder`. An earlier file of that name
-/// stays.
+/// Reads the trace `bytes`; if it can be read, keeps it below `folder`. An earlier file of that
+/// name stays.
 fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<Value, Wrong> {
     let place = Path::new("traces").join(name);
     let path = folder.join(&place);

@@ -163,7 +163,7 @@ impl FlowTable {
             if let Some(entry) = self.idle(on_their_way) {
                 let number = self.entries[entry as usize].flow.number;
                 stack.reopen_flow(number, ue, tuple, *dscp);
-                let opened = record.reopen(now, number, (ue, tuple, *dscp));
+                let opened = record.reopen(now, number, ue, tuple, *dscp);
                 let flow =
                     Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
                 let place = &mut self.entries[entry as usize];

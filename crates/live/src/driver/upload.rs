@@ -35,7 +35,7 @@ impl<P: Port> Live<P> {
             self.uplink.turn_away(datagram.size);
             self.up.no_buffer += 1;
             DropReason::NoBuffer
-        } else if self.uplink.push(stamp, (ue, pipe), datagram.size, item) {
+        } else if self.uplink.push(stamp, ue, pipe, datagram.size, item) {
             if self.uplink.is_free() {
                 self.side.left_up(stamp, item, stamp);
             }

@@ -50,7 +50,8 @@ impl ProxyConfig {
     /// flows.
     pub fn fits(
         &self,
-        (core, uplink): (Duration, Duration),
+        core: Duration,
+        uplink: Duration,
         mtu: u32,
         largest_mss: u32,
     ) -> Result<(), ConfigError> {
@@ -169,13 +170,15 @@ mod tests {
     #[test]
     fn a_proxy_must_fit_between_ue_and_server_and_hold_a_segment() {
         let ms = Duration::from_millis;
-        let fits = |config: &ProxyConfig, ways| config.fits(ways, 1500, 1448).map_err(|e| e.field);
+        let fits = |config: &ProxyConfig, core, uplink| {
+            config.fits(core, uplink, 1500, 1448).map_err(|e| e.field)
+        };
         let base = ProxyConfig::default();
-        assert_eq!(fits(&base, (ms(5), ms(5))), Ok(()));
-        assert_eq!(fits(&base, (ms(5), ms(4))), Err("wan_delay".into()));
+        assert_eq!(fits(&base, ms(5), ms(5)), Ok(()));
+        assert_eq!(fits(&base, ms(5), ms(4)), Err("wan_delay".into()));
         let near = ProxyConfig { wan_delay: Some(ms(4)), ..base.clone() };
-        assert_eq!(fits(&near, (ms(5), ms(4))), Ok(()));
+        assert_eq!(fits(&near, ms(5), ms(4)), Ok(()));
         let small = ProxyConfig { buffer: Bytes(1447), ..base };
-        assert_eq!(fits(&small, (ms(5), ms(5))), Err("buffer".into()));
+        assert_eq!(fits(&small, ms(5), ms(5)), Err("buffer".into()));
     }
 }

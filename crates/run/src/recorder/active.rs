@@ -41,7 +41,7 @@ impl Active {
     /// The part of the time from `from` to `to` in which it is active, if there is any: from its
     /// start until its transfer is whole or, with a time to stop, until then or until its last new
     /// byte comes, whichever is later.
-    fn within(&self, [from, to]: [Instant; 2]) -> Option<[Instant; 2]> {
+    fn within(&self, from: Instant, to: Instant) -> Option<[Instant; 2]> {
         let end = match (self.whole, self.stops()) {
             (true, _) => self.last,
             (false, true) => self.stop.max(self.last),
@@ -131,7 +131,7 @@ impl Recorder {
     /// Flow `flow` is over: its share goes to that of its class.
     pub(super) fn close(&mut self, flow: u32) {
         let (active, single) = (self.active[flow as usize], self.singles[flow as usize]);
-        let active = active.within([self.warmup, self.end]);
+        let active = active.within(self.warmup, self.end);
         self.classes[single.class as usize].closed.add(active, single.goodput_bytes);
     }
 
@@ -139,7 +139,7 @@ impl Recorder {
     pub(super) fn shares(&self) -> Vec<Shares> {
         let mut shares: Vec<Shares> = self.classes.iter().map(|class| class.closed).collect();
         for (single, active) in self.singles.iter().zip(&self.active) {
-            let active = active.within([self.warmup, self.end]);
+            let active = active.within(self.warmup, self.end);
             shares[single.class as usize].add(active, single.goodput_bytes);
         }
         shares
@@ -155,7 +155,7 @@ impl Recorder {
     ) -> Shares {
         let mut shares = Shares::default();
         for (i, active) in self.active.iter().enumerate().filter(|(i, _)| counted(*i)) {
-            shares.add(active.within([self.warmup, until]), bytes(i));
+            shares.add(active.within(self.warmup, until), bytes(i));
         }
         shares
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_active_from_its_start_to_its_end_within_the_window() {
-        let within = |active: Active| active.within([at(5), at(30)]);
+        let within = |active: Active| active.within(at(5), at(30));
         assert_eq!(within(active(0, None)), Some([at(5), at(30)]));
         assert_eq!(within(active(20, None)), Some([at(20), at(30)]));
         assert_eq!(within(active(0, Some(10))), Some([at(5), at(10)]));

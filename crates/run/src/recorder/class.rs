@@ -72,7 +72,8 @@ impl Class {
     pub(super) fn new(
         info: ClassInfo,
         followed: bool,
-        (warmup, air_delay): (Instant, Duration),
+        warmup: Instant,
+        air_delay: Duration,
     ) -> Self {
         Self {
             delay: Times::new(),
@@ -129,7 +130,8 @@ impl Class {
         &mut self,
         single: &mut Single,
         entered: Instant,
-        [left, now]: [Instant; 2],
+        left: Instant,
+        now: Instant,
     ) {
         let delay = now.since(entered);
         let last = std::mem::replace(&mut single.last_delay, delay.as_nanos() + 1);

@@ -142,7 +142,8 @@ impl OverTime {
     /// The first `count` bins, each of `width`, of flows that have `received` so many bytes.
     pub(super) fn finish(
         &self,
-        (name, received): (&str, u64),
+        name: &str,
+        received: u64,
         width: Duration,
         count: usize,
     ) -> FlowSeries {
@@ -191,7 +192,7 @@ mod tests {
         (1..=100).rev().for_each(|n| over_time.delivered(ms(n)));
         over_time.turn(3, 0);
         over_time.delivered(ms(7));
-        let series = over_time.finish(("call", 0), ms(10), 5);
+        let series = over_time.finish("call", 0, ms(10), 5);
         let expected = [None, Some([10.0, 50.0, 90.0]), None, Some([7.0; 3]), None];
         assert_eq!(series.delay_ms, expected);
         assert_eq!(series.name, "call");
@@ -203,7 +204,7 @@ mod tests {
         over_time.turn(2, 1000);
         // An earlier time than the latest counts in the latest bin.
         over_time.turn(1, 1200);
-        let series = over_time.finish(("bulk", 1500), ms(1), 3);
+        let series = over_time.finish("bulk", 1500, ms(1), 3);
         assert_eq!(series.goodput_mbit_s, [8.0, 0.0, 4.0]);
     }
 
@@ -215,7 +216,7 @@ mod tests {
             (0..1_000_000).for_each(|n| over_time.delivered(Duration::from_micros(n * 7 % 1000)));
             assert!(over_time.delays.len() <= MOST_DELAYS);
         }
-        for [low, mid, high] in over_time.finish(("bulk", 0), ms(1), 3).delay_ms.iter().flatten() {
+        for [low, mid, high] in over_time.finish("bulk", 0, ms(1), 3).delay_ms.iter().flatten() {
             let near = |found: f64, expected: f64| (found - expected).abs() < 0.02;
             assert!(near(*low, 0.1) && near(*mid, 0.5) && near(*high, 0.9), "{low} {mid} {high}");
         }

@@ -37,7 +37,8 @@ impl Recorder {
         &mut self,
         now: Instant,
         flow: u32,
-        (rtt, wired): (Duration, Duration),
+        rtt: Duration,
+        wired: Duration,
     ) -> Duration {
         if let Some(times) = self.proxy_times(now, flow) {
             times.radio_rtt.record(rtt);

@@ -34,7 +34,7 @@ impl Recorder {
             over_time.delivered(now.since(entered));
         }
         if entered >= self.warmup {
-            class.count(single, entered, [now; 2]);
+            class.count(single, entered, now, now);
         }
     }
 }

@@ -404,7 +404,8 @@ impl Browser {
     pub fn new(
         config: &PageConfig,
         mtu: u32,
-        [start, stop]: [Instant; 2],
+        start: Instant,
+        stop: Instant,
         mut rng: Rng,
     ) -> (Self, Instant) {
         let first = start + config.parsing.mean().scaled(rng.unit());
@@ -477,7 +478,8 @@ impl Browser {
     pub fn arrived(
         &mut self,
         now: Instant,
-        (connection, delivered): (usize, u64),
+        connection: usize,
+        delivered: u64,
         out: &mut Vec<Request>,
         mut object: impl FnMut(Instant),
     ) -> Wish {
@@ -594,16 +596,16 @@ mod tests {
         };
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let (mut browser, _) =
-            Browser::new(&config, 1500, [at(0), Instant::NEVER], Rng::stream(1, "b"));
+            Browser::new(&config, 1500, at(0), Instant::NEVER, Rng::stream(1, "b"));
         let mut out = Vec::new();
         assert!(browser.wake(at(10), &mut out));
         assert_eq!(std::mem::take(&mut out), [Request { connection: 0, bytes: 1_000, size: 350 }]);
         assert!(
-            browser.arrived(at(50), (0, 999), &mut out, |_| ()).wake.is_none(),
+            browser.arrived(at(50), 0, 999, &mut out, |_| ()).wake.is_none(),
             "a byte is missing"
         );
         assert_eq!(
-            browser.arrived(at(60), (0, 1_000), &mut out, |_| ()).wake,
+            browser.arrived(at(60), 0, 1_000, &mut out, |_| ()).wake,
             Some(at(160)),
             "it parses"
         );
@@ -611,16 +613,16 @@ mod tests {
         let asked = |connection| Request { connection, bytes: 500, size: 350 };
         assert_eq!(std::mem::take(&mut out), [asked(0), asked(1)]);
         assert_eq!(browser.refused(at(160), asked(1)), at(1_160));
-        assert!(browser.arrived(at(200), (0, 1_500), &mut out, |_| ()).loaded.is_none());
+        assert!(browser.arrived(at(200), 0, 1_500, &mut out, |_| ()).loaded.is_none());
         assert_eq!(std::mem::take(&mut out), [asked(0)], "the third object");
         assert!(
-            browser.arrived(at(300), (0, 2_000), &mut out, |_| ()).loaded.is_none(),
+            browser.arrived(at(300), 0, 2_000, &mut out, |_| ()).loaded.is_none(),
             "one is missing"
         );
         browser.wake(at(1_160), &mut out);
         assert_eq!(std::mem::take(&mut out), [asked(1)], "again");
         let mut times = Vec::new();
-        let wish = browser.arrived(at(1_400), (1, 500), &mut out, |asked| times.push(asked));
+        let wish = browser.arrived(at(1_400), 1, 500, &mut out, |asked| times.push(asked));
         assert_eq!((wish.loaded, wish.wake), (Some((at(10), 2_500)), Some(at(6_400))));
         assert_eq!(times, [at(160)], "the time of an object counts from when it was wanted");
     }
@@ -641,17 +643,17 @@ mod tests {
         let two = PageConfig { connections: 2, ..config.clone() };
         assert_eq!(two.fits(1500).map_err(|e| e.field), Err("connections".into()));
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let times = [at(0), Instant::NEVER];
-        let (mut browser, _) = Browser::new(&config, 1500, times, Rng::stream(1, "b"));
+        let rng = Rng::stream(1, "b");
+        let (mut browser, _) = Browser::new(&config, 1500, at(0), Instant::NEVER, rng);
         let mut out = Vec::new();
         assert!(browser.wake(at(0), &mut out));
-        browser.arrived(at(100), (0, 1_000), &mut out, |_| ());
+        browser.arrived(at(100), 0, 1_000, &mut out, |_| ());
         browser.wake(at(200), &mut out);
         assert!(out.len() == 4 && out.iter().all(|request| request.connection == 0));
         assert!(out.iter().all(|request| (100..1500).contains(&request.size)), "{out:?}");
         let mut whole = 0;
-        assert!(browser.arrived(at(300), (0, 2_100), &mut out, |_| whole += 1).loaded.is_none());
-        let wish = browser.arrived(at(400), (0, 2_500), &mut out, |_| whole += 1);
+        assert!(browser.arrived(at(300), 0, 2_100, &mut out, |_| whole += 1).loaded.is_none());
+        let wish = browser.arrived(at(400), 0, 2_500, &mut out, |_| whole += 1);
         assert_eq!((whole, wish.loaded), (3, Some((at(0), 2_500))));
     }
 

@@ -89,7 +89,7 @@ impl Steering {
     }
 
     /// The next flow, which starts at `start`.
-    pub(crate) fn add(&mut self, ue: u32, (mss, header): (u32, u32), start: Instant) {
+    pub(crate) fn add(&mut self, ue: u32, mss: u32, header: u32, start: Instant) {
         let number = self.flows.len() as u32;
         if self.ues[ue as usize].is_none() {
             self.ues[ue as usize] = self.control.control.add_ue(Instant::ZERO, self.cell).ok();

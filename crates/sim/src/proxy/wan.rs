@@ -55,7 +55,8 @@ impl Wan {
     /// links have `rate`; each flow has a buffer of `buffer` bytes.
     pub(crate) fn new(
         rate: BitRate,
-        [core, wan]: [Duration; 2],
+        core: Duration,
+        wan: Duration,
         delays: &[Duration],
         buffer: u64,
     ) -> Self {
@@ -150,7 +151,8 @@ mod tests {
     use justfull_run::route::Marks;
 
     fn wan(buffer: u64, window: u64) -> Wan {
-        let mut wan = Wan::new(BitRate(0), [Duration::ZERO; 2], &[Duration::ZERO], buffer);
+        let mut wan =
+            Wan::new(BitRate(0), Duration::ZERO, Duration::ZERO, &[Duration::ZERO], buffer);
         assert_eq!(wan.open(window).window, window.min(buffer));
         wan
     }

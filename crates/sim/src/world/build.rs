@@ -83,7 +83,7 @@ impl<T: Listener> World<T> {
                     recorder.split(route.flow, rtt);
                 }
                 _ => {
-                    add_flow(&mut hosts, route, flow, (seed, config.stack.mtu)).map_err(within)?;
+                    add_flow(&mut hosts, route, flow, seed, config.stack.mtu).map_err(within)?;
                 }
             }
         }
@@ -163,7 +163,8 @@ fn add_flow(
     hosts: &mut Hosts,
     route: Route,
     flow: &FlowConfig,
-    (seed, mtu): (u64, u32),
+    seed: u64,
+    mtu: u32,
 ) -> Result<(), ConfigError> {
     let start = Instant::ZERO + flow.start;
     let number = hosts.receivers.all().len() as u32;
@@ -172,11 +173,11 @@ fn add_flow(
         | Traffic::Upload { sender, receiver, size, rate, .. } => {
             let (sender, receiver) = tcp(route, sender, receiver, seed)?;
             hosts.ends.push(if route.up() { End::Upload(number) } else { End::Download(number) });
-            hosts.senders.add(route, sender, (size.map(|size| size.0), *rate), start);
+            hosts.senders.add(route, sender, size.map(|size| size.0), *rate, start);
             hosts.receivers.add(route, receiver);
         }
         Traffic::Page(config) => {
-            let page = hosts.applications.add_page(route, (config, number), start, (seed, mtu));
+            let page = hosts.applications.add_page(route, config, number, start, seed, mtu);
             for c in 0..config.connections {
                 let route = Route { flow: route.flow + c, ..route };
                 let (sender, receiver) = tcp(route, &config.sender, &config.receiver, seed)?;
