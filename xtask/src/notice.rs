@@ -14,6 +14,9 @@ use crate::{Failure, Outcome};
 const BINARY: &str = "justfull";
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 const FILE: &str = "NOTICE";
+/// Libraries of others in the tree that the binary holds: name, licence and its text.
+const VENDORED: [(&str, &str, &str); 1] =
+    [("uPlot 1.6.32", "MIT", "crates/ui/web/vendor/uPlot.LICENSE")];
 
 /// Prefixes of file names that hold a licence or must accompany one.
 const LICENCES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
@@ -46,7 +49,7 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
         .exec()
         .map_err(|error| Failure::Environment(format!("cargo metadata: {error}")))?;
     let packages = linked(&metadata)?;
-    let text = notice(&packages)?;
+    let text = notice(root, &packages)?;
     let path = root.join(FILE);
     if mode == Mode::Write {
         fs::write(&path, &text).map_err(|error| cannot(&path, &error))?;
@@ -88,7 +91,7 @@ fn linked(metadata: &Metadata) -> Outcome<Vec<&Package>> {
 
 /// The whole file: a line for each package, then each text once with the packages that it belongs
 /// to.
-fn notice(packages: &[&Package]) -> Outcome<String> {
+fn notice(root: &Path, packages: &[&Package]) -> Outcome<String> {
     let mut list = String::new();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut without = Vec::new();
@@ -103,6 +106,12 @@ fn notice(packages: &[&Package]) -> Outcome<String> {
         for text in of_package {
             texts.entry(text).or_default().push(name.clone());
         }
+    }
+    for (name, licence, file) in VENDORED {
+        list += &format!("  {name}: {licence}\n");
+        let path = root.join(file);
+        let text = fs::read_to_string(&path).map_err(|error| cannot(&path, &error))?;
+        texts.entry(tidied(&text)).or_default().push(name.to_owned());
     }
     let mut out = format!("{HEAD}\n{list}");
     if !without.is_empty() {
