@@ -55,7 +55,7 @@ mod shown {
         let set = ctrlc::set_handler(move || _ = ended.send(()));
         set.map_err(|error| Failure::Failed(error.to_string()))?;
         let page = Ui::start(options).map_err(cannot)?;
-        print(&page.url())?;
+        print(&format!("{}\n", page.url()))?;
         say("Ctrl-C ends it");
         if !args.no_browser {
             open(&page.url());
