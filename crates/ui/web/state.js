@@ -91,7 +91,7 @@ function order(of = state) {
 const quote = text => /^[\w@.,:=/+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 function asCommand({ scenario, methods, set, seed, runs }) {
-  const parts = ["justfull run", quote(scenario)];
+  const parts = [`justfull run ${quote(scenario)}`];
   for (const method of methods || []) parts.push(`--method ${quote(method)}`);
   for (const one of set) parts.push(`--set ${quote(one)}`);
   parts.push(`--seed ${seed}`, `--runs ${runs}`);
