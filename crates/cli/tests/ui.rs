@@ -171,7 +171,7 @@ fn a_trace_that_is_dropped_becomes_a_channel_and_one_that_cannot_be_read_leaves_
     assert_eq!(status, 200, "{body}");
     let kept: Value = serde_json::from_str(&body).expect("an answer of JSON");
     assert_eq!(kept["file"], "traces/walk.down");
-    let channel = "channel={kind=\"trace\", file=\"traces/walk.down\"}";
+    let channel = "channel={kind=\"trace\", format=\"auto\", file=\"traces/walk.down\"}";
     let (status, body) = page.own("POST", "/api/run", &order(&[channel]));
     assert_eq!(status, 200, "{body}");
     assert!(finished(&page, &body)["runs"][0]["utilisation"].as_f64().expect("a share") > 0.1);

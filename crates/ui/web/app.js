@@ -420,7 +420,7 @@ async function takeFile(file) {
     }
     const name = file.name.replaceAll(/[^\w.-]/g, "_");
     const { file: kept, info } = await ask(`/api/trace/${encodeURIComponent(name)}`, { method: "POST", body: await file.arrayBuffer() });
-    study.set = [...study.set.filter(one => !one.startsWith("channel=")), `channel={kind="trace", file=${JSON.stringify(kept)}}`];
+    study.set = [...study.set.filter(one => !one.startsWith("channel=")), `channel={kind="trace", format="auto", file=${JSON.stringify(kept)}}`];
     showSettings();
     $("study-answer").textContent = `${file.name}: ${info.format || "a trace"}, ${figure(info.duration_s)} s, mean ${figure(info.mean_mbit_s)} Mbit/s. It is the channel of the next run.`;
   } catch (error) { $("study-error").textContent = error.message; }
