@@ -141,6 +141,7 @@ async function buildStudy() {
   $("study-cancel").addEventListener("click", () => study.abort?.abort());
   for (const id of ["study-what", "study-flow", "study-point"]) $(id).addEventListener("change", drawStudy);
   await loadScenario();
+  await runStudy();
 }
 
 /** Collects the paths of the schema's settings. */
@@ -388,7 +389,9 @@ document.addEventListener("click", async event => {
 
 function theme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  for (const { plot } of charts.values()) plot.redraw(false, true);
+  if (shown) drawTry();
+  drawStudy();
+  if (built.has("learn")) buildLessons();
 }
 const night = matchMedia("(prefers-color-scheme: dark)");
 night.addEventListener("change", () => theme(night.matches));

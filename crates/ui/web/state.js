@@ -110,6 +110,8 @@ function asPython({ scenario, methods, set, seed, runs }) {
 }
 
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080", "#a6761d"];
+// The same hues, lighter, on a dark ground.
+const NIGHT = ["#4aa8e0", "#ff8a3d", "#2fc79b", "#e79cc8", "#f2bd3c", "#8fd0f5", "#b0b0b0", "#d3a24a"];
 const OWN = { Vanilla: 0, Justfull: 1, "FQ-CoDel": 2, "5G-BDP": 3, CoDel: 4, DRQL: 5, BBR: 4, "e5G-BDP": 6, LastPoll: 7, PIE: 6, DynRLC: 7 };
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 3], [12, 5], [3, 6]];
 
@@ -117,7 +119,8 @@ const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 3], [12, 5], [3, 
 function look(method, methods) {
   const own = OWN[method];
   const n = own ?? (methods.indexOf(method) + 3) % COLOURS.length;
-  return { colour: COLOURS[n % COLOURS.length], dash: DASHES[n % DASHES.length] };
+  const night = document.documentElement.dataset.theme === "dark";
+  return { colour: (night ? NIGHT : COLOURS)[n % COLOURS.length], dash: DASHES[n % DASHES.length] };
 }
 
 const $ = id => document.getElementById(id);
