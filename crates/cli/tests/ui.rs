@@ -201,7 +201,7 @@ fn the_page_answers_its_question_and_follows_a_slider_without_a_request_beyond_l
     drawn(&mut browser, 1);
     let answer = browser.text("document.getElementById('answer').textContent");
     assert!(answer.contains("Vanilla") && answer.contains("Justfull"), "{answer}");
-    assert_eq!(browser.number("document.querySelectorAll('#table tbody tr').length"), 4.0);
+    assert_eq!(browser.eval("document.querySelectorAll('#table tbody tr').length"), json!(4));
     let cell = "document.querySelector('#table tbody tr td:nth-child(3)').textContent";
     let before = browser.text(cell);
     browser.eval(
