@@ -165,8 +165,8 @@ mod tests {
     fn two_files_that_need_each_other_are_a_circle() {
         assert_eq!(
             findings(&[("a.rs", "\nuse crate::b::B;"), ("b.rs", "fn f() { super::a::g() }")]),
-            ["crates/x/src/a.rs:2: a circle of modules: `a` -> `b` -> `a`; move what both need \
-              below them"]
+            ["crates/x/src/a.rs:2: a circle of modules: `a` -> `b` -> `a`; move the common part \
+             below them"]
         );
         assert_eq!(findings(&[("a.rs", "use crate::b::B;"), ("b.rs", "use core::fmt;")]), [""; 0]);
     }
