@@ -2,9 +2,8 @@
 //!
 //! The program serves one page and a small interface of JSON. The page holds its script and its
 //! style, so the browser asks for nothing else. Every request needs the token of the page's
-//! address; requests of other origins and under other names of the host are refused
-//! ([`guard`]). Simulations run on threads of their own, bounded in number, time and size
-//! ([`jobs`]).
+//! address; requests of other origins and under other names of the host are refused. Simulations
+//! run on threads of their own, bounded in number, time and size.
 #![forbid(unsafe_code)]
 
 mod answer;
