@@ -1,7 +1,7 @@
 //! Additional listeners to a run, besides the recorder: writers of packet records, of captures, of
 //! measurements over time.
 //!
-//! A [`World`](crate::World) is compiled twice, and only here: for `()`, where every call to a tap
+//! The simulator's world is compiled twice: for `()`, where every call to a tap
 //! disappears at compile time, and for any [`Tap`] behind a reference, whose calls cost little
 //! beside the tap's own work. If it were generic over taps, every crate that runs one would
 //! recompile the stack.
