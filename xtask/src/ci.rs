@@ -21,8 +21,10 @@ struct Step {
 
 /// Which steps to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Part<'a> {
     All,
+    /// From the step of this name on.
+    From(&'a str),
     Fast,
     /// Those in real time, which [`Part::All`] runs beside the steps after the tests.
     Live,
@@ -74,10 +76,20 @@ const LIVE_STEPS: [Step; 2] = [
 const LAST_BEFORE_LIVE: &str = "tests";
 
 /// Runs every step of `part`, or stops at the first that fails and says which were not run.
-pub(crate) fn run(root: &Path, part: Part) -> Outcome {
+pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     // The full run's `tests` include the unit tests; they need not run twice.
     let chosen: Vec<&Step> = match part {
         Part::All => STEPS.iter().filter(|step| step.name != "unit tests").collect(),
+        Part::From(first) => {
+            let at = STEPS.iter().position(|step| step.name == first).ok_or_else(|| {
+                let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+                Failure::Environment(format!(
+                    "--from: found `{first}`, allowed is one of: {}",
+                    names.join("; ")
+                ))
+            })?;
+            STEPS[at..].iter().collect()
+        }
         Part::Fast => STEPS.iter().filter(|step| step.fast).collect(),
         Part::Live => LIVE_STEPS.iter().collect(),
     };

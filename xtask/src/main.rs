@@ -30,7 +30,8 @@ use bench::Profile;
 const USAGE: &str = "\
 cargo xtask <command>
 
-  ci [--fast | --live]         everything a change must pass; --fast: format, clippy, tidy, unit \
+  ci [--fast | --live | --from STEP]
+                               everything a change must pass; --fast: format, clippy, tidy, unit \
                      tests; --live: the steps in real time
   tidy                         the rules of the house that no compiler checks
   tidy --count                 lines of source and of tests
@@ -102,6 +103,7 @@ fn dispatch(args: &[&str]) -> Outcome {
     match args {
         ["ci"] => ci::run(&root(), ci::Part::All),
         ["ci", "--fast"] => ci::run(&root(), ci::Part::Fast),
+        ["ci", "--from", step] => ci::run(&root(), ci::Part::From(step)),
         ["ci", "--live"] => ci::run(&root(), ci::Part::Live),
         ["tidy"] => tidy::run(&root()),
         ["tidy", "--count"] => tidy::count(&root()),
