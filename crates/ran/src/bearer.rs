@@ -90,12 +90,12 @@ pub(crate) struct Bearer {
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
     queue: ManagedQueue,
-    /// PDCP and the RLC proper, where grants are in resource blocks.
-    pub(crate) link: Option<Link>,
     /// The last slot in which it sent, and how much, in the unit of grants.
     used: (u64, u64),
     /// The last slot the limiter was told of.
     told_slot: u64,
+    /// PDCP and the RLC proper, where grants are in resource blocks.
+    pub(crate) link: Option<Link>,
     /// The SDU that is being sent, reserved from the queue while `sending`.
     head: Packet,
 }

@@ -118,7 +118,8 @@ pub struct Gate {
     doors: Few<Door>,
     /// Most packets per poll.
     batch: u32,
-    mtu: u32,
+    /// With two bytes the gate is four lines of the cache.
+    mtu: u16,
     paced: bool,
     /// The UE is in the stack's list of UEs with packets in SDAP.
     pub(crate) listed: bool,
@@ -157,7 +158,7 @@ impl Gate {
         let sdap = UeSdap::new(config.sdap, config.qos_flows, context, key)
             .map_err(|e| e.within("sdap"))?;
         let paced = !sdap.queues.iter().all(|queue| queue.pacer.is_unpaced());
-        let (batch, mtu) = (config.sdap.batch, context.mtu);
+        let (batch, mtu) = (config.sdap.batch, u16::try_from(context.mtu).unwrap_or(u16::MAX));
         Ok(Self { sdap, doors, batch, mtu, paced, listed: false })
     }
 
@@ -207,8 +208,9 @@ impl Gate {
         probe: &mut P,
     ) -> Result<bool, GateError> {
         self.check_flow(flow)?;
-        if !(1..=self.mtu).contains(&packet.size) {
-            return Err(GateError::Size { size: packet.size, mtu: self.mtu });
+        let mtu = u32::from(self.mtu);
+        if !(1..=mtu).contains(&packet.size) {
+            return Err(GateError::Size { size: packet.size, mtu });
         }
         Ok(self.enqueue(now, flow, &mut packet, probe))
     }
