@@ -140,9 +140,21 @@ fn wrong_orders_get_one_sentence_and_files_outside_the_folder_are_not_read() {
     let file = secret.path().join("secret.csv");
     std::fs::write(&file, "time_s,rate_mbit_s\n0,1\n1,2\n").expect("a file");
     let trace = format!("channel={{kind=\"trace\", file=\"{}\"}}", file.display());
+    let up = "channel={kind=\"trace\", file=\"../secret.csv\"}";
+    let folder = page.folder.as_ref().expect("its own folder").path();
+    std::fs::write(folder.join("in.down"), "1\n2\n3\n").expect("a file");
+    let inside = "channel={kind=\"trace\", format=\"auto\", file=\"in.down\"}";
+    assert_eq!(page.own("POST", "/api/run", &order(&[inside])).0, 200);
+    for setting in ["?channel.file", "channel.file"] {
+        let elsewhere = format!("{setting}=\"{}\"", file.display());
+        let (status, body) = page.own("POST", "/api/run", &order(&[inside, &elsewhere]));
+        assert_eq!(status, 400, "{setting}: {body}");
+    }
+    std::os::unix::fs::symlink(&file, folder.join("link.csv")).expect("a link");
     for (set, expected) in [
-        (trace.as_str(), "allowed are files below the folder of this page"),
-        ("channel={kind=\"trace\", file=\"../secret.csv\"}", "below the folder of this page"),
+        (trace.as_str(), "below the folder of the scenario"),
+        (up, "channel.file"),
+        ("channel={kind=\"trace\", file=\"link.csv\"}", "below the folder of the scenario"),
         ("rlc.queue.limit=none at all", "rlc.queue.limit"),
         ("duration=100000h", "duration"),
     ] {

@@ -88,6 +88,9 @@ pub struct Overrides {
     /// The methods are only some of those that are to be compared: a setting of the user that none
     /// of them has or reads, or a sweep that changes none of them, is no mistake.
     pub some_methods: bool,
+    /// Traces are read from the folder of the scenario and of the data alone
+    /// ([`TracePaths::confined`]).
+    pub confined: bool,
 }
 
 /// A scenario file that has been read.
@@ -209,7 +212,7 @@ impl Scenario {
             name,
             locator,
             tree,
-            traces: TracePaths { scenario_dir, data_dir },
+            traces: TracePaths { scenario_dir, data_dir, confined: overrides.confined },
             methods,
             variants,
             switches,

@@ -375,7 +375,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("p.csv"), "packets_per_10ms\n1\n2\n3\n6\n15\n5\n")
             .expect("a file");
-        let traces = TracePaths { scenario_dir: folder.path().into(), data_dir: None };
+        let traces =
+            TracePaths { scenario_dir: folder.path().into(), data_dir: None, confined: false };
         let locator = Locator::new("", Path::new("x.toml"));
         let read = |text: &str| {
             let file: McsTraceFile =
@@ -404,7 +405,7 @@ mod tests {
         times.sort_unstable();
         let text: String = times.iter().map(|t| format!("{t}\n")).collect();
         std::fs::write(folder.join("m.trace"), text).expect("a file");
-        let traces = TracePaths { scenario_dir: folder.clone(), data_dir: None };
+        let traces = TracePaths { scenario_dir: folder.clone(), data_dir: None, confined: false };
         let locator = Locator::new("", Path::new("x.toml"));
         for (unit, worth) in [(CapacityUnit::Packets, 1), (CapacityUnit::Bytes, 1500)] {
             for format in ["mahimahi", "auto"] {
@@ -437,7 +438,8 @@ mod tests {
         // 1.7 s in rows of 0.5 and 0.2 s.
         let table = "t_s,rate\n0,8\n0.5,16\n1.0,0\n1.5,24\n1.7,24\n";
         std::fs::write(folder.path().join("t.csv"), table).expect("a file");
-        let traces = TracePaths { scenario_dir: folder.path().into(), data_dir: None };
+        let traces =
+            TracePaths { scenario_dir: folder.path().into(), data_dir: None, confined: false };
         let locator = Locator::new("", Path::new("x.toml"));
         for (file, length, bytes) in [
             ("file = \"m.trace\"\nformat = \"auto\"", 7003, 4002 * 1500),

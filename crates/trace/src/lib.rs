@@ -212,12 +212,16 @@ pub struct TracePaths {
     pub scenario_dir: PathBuf,
     /// Folder for data outside the project (environment variable `JUSTFULL_DATA`).
     pub data_dir: Option<PathBuf>,
+    /// Files outside of both folders are refused, also those behind links: the scenario is a
+    /// stranger's.
+    pub confined: bool,
 }
 
 impl TracePaths {
     /// The file called `name`. Absolute names are used unchanged.
     ///
     /// # Errors
+    /// [`TraceError::Unusable`] for a file outside of both folders, if the paths are confined;
     /// [`TraceError::NoDataDir`] when the scenario's folder has no such file and no data folder is
     /// named; [`TraceError::NotFound`] when there is none in either.
     pub fn resolve(&self, name: &Path) -> Result<PathBuf, TraceError> {
@@ -226,12 +230,32 @@ impl TracePaths {
             tried.extend(self.data_dir.iter().map(|dir| dir.join(name)));
         }
         if let Some(found) = tried.iter().find(|path| metadata(path).is_ok()) {
+            if self.confined && !self.is_inside(found) {
+                return Err(TraceError::Unusable {
+                    path: name.into(),
+                    found: "a file elsewhere".into(),
+                    allowed: "a file below the folder of the scenario or of the data".into(),
+                });
+            }
             return Ok(found.clone());
         }
         Err(if name.is_relative() && self.data_dir.is_none() {
             TraceError::NoDataDir { name: name.into(), scenario_dir: self.scenario_dir.clone() }
         } else {
             TraceError::NotFound { name: name.into(), tried }
+        })
+    }
+}
+
+impl TracePaths {
+    /// True of an existing file below one of the folders, once all links are followed.
+    fn is_inside(&self, path: &Path) -> bool {
+        let folders = [Some(&self.scenario_dir), self.data_dir.as_ref()];
+        let Ok(file) = path.canonicalize() else { return false };
+        folders.into_iter().flatten().any(|folder| {
+            // A scenario without a folder stands in the current one.
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            folder.canonicalize().is_ok_and(|folder| file.starts_with(folder))
         })
     }
 }

@@ -250,8 +250,9 @@ fn names_resolve_beside_the_scenario_first_then_in_the_data_folder() {
     std::fs::write(here.join("both.csv"), "bytes\n1\n").expect("a file");
     std::fs::write(data.join("both.csv"), "bytes\n2\n").expect("a file");
     std::fs::write(data.join("data.csv"), "bytes\n3\n").expect("a file");
-    let with = TracePaths { scenario_dir: here.clone(), data_dir: Some(data.clone()) };
-    let without = TracePaths { scenario_dir: here.clone(), data_dir: None };
+    let with =
+        TracePaths { scenario_dir: here.clone(), data_dir: Some(data.clone()), confined: false };
+    let without = TracePaths { scenario_dir: here.clone(), data_dir: None, confined: false };
     let get = |paths: &TracePaths, name: &Path| {
         read(name, paths, Format::Bytes).map(|trace| trace.values)
     };

@@ -111,12 +111,16 @@ function sentence(runs) {
     bold(figure(best.delay, " ms")), ", and the download keeps ", bold(share(best)), " of the best rate."];
 }
 
+/** What the program says of itself: scenarios, methods, factors of Student's t. */
+let known = null;
+async function knownThings() { known ??= await ask("/api/about"); return known; }
+
 // Study ---------------------------------------------------------------------------------------
 
 const study = { set: [], edited: false, result: null, off: [], abort: null, paths: new Map() };
 
 async function buildStudy() {
-  const about = await ask("/api/about");
+  const about = await knownThings();
   $("study-scenario").replaceChildren(...about.scenarios.map(({ name }) => make("option", { value: name, selected: name === "demo" }, name)));
   study.titles = new Map(about.scenarios.map(({ name, title }) => [name, title]));
   $("study-methods").replaceChildren(...about.methods.map(({ name, about: words }) =>
@@ -206,13 +210,12 @@ function chosenRuns() {
 
 const mean = values => { const all = values.filter(v => v != null && Number.isFinite(v)); return all.length ? all.reduce((a, b) => a + b, 0) / all.length : null; };
 
-/** Half of the 95 % interval by Student's t. */
+/** Half of the 95 % interval by Student's t, for 3 to 100 values. */
 function half(values) {
   const all = values.filter(v => v != null && Number.isFinite(v)), n = all.length;
   if (n < 3) return null;
-  const T = [0, 0, 0, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
   const m = mean(all), sd = Math.sqrt(all.reduce((s, v) => s + (v - m) ** 2, 0) / (n - 1));
-  return (T[n] || 1.96 + 2.4 / n) * sd / Math.sqrt(n);
+  return known?.student_t[n] == null ? null : known.student_t[n] * sd / Math.sqrt(n);
 }
 
 function drawStudy() {
@@ -255,7 +258,7 @@ function shareBelow(cdf, x) {
   if (!cdf?.length) return null;
   let share = 0;
   for (const [time, at] of cdf) { if (time > x) break; share = at; }
-  return share * (cdf[cdf.length - 1][1] > 1.5 ? 0.01 : 1);
+  return share;
 }
 
 function drawCdf(x, lines) {
@@ -278,6 +281,7 @@ function drawCdf(x, lines) {
 // Results -------------------------------------------------------------------------------------
 
 async function buildResults() {
+  await knownThings();
   const { folder, results } = await ask("/api/results");
   $("results-folder").textContent = results.length ? `Folders below ${folder}` : `No folder below ${folder} holds results. A run of justfull writes one.`;
   $("results-list").replaceChildren(...results.map(name => make("li", {}, make("button", { type: "button", onclick: () => openResults(name) }, name))));

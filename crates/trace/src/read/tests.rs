@@ -356,7 +356,11 @@ fn pipes_and_devices_are_refused_by_both_readers_before_they_are_opened() {
         let want = format!("{}: found {what}, allowed is a regular file", path.display());
         let error = load(path, &ReadOptions::default()).expect_err("no file").to_string();
         assert_eq!(error, want);
-        let paths = crate::TracePaths { scenario_dir: folder.path().into(), data_dir: None };
+        let paths = crate::TracePaths {
+            scenario_dir: folder.path().into(),
+            data_dir: None,
+            confined: false,
+        };
         assert_eq!(
             crate::read(path, &paths, Format::Bytes).expect_err("no file").to_string(),
             want
