@@ -217,7 +217,7 @@ impl Dataset {
     }
 
     /// Keeps the result of [`make_part`](crate::run::make_part), on whatever machine it was made.
-    /// If the part's jobs are there already, it is put aside: a worker that seemed dead may return.
+    /// Puts the part aside if its jobs are in the dataset: a worker that seemed dead may return.
     ///
     /// # Errors
     /// It is no such result, or the disk fails.
