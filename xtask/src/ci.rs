@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::process::Captured;
 use crate::tidy::arrows::PURE;
 use crate::{Failure, Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
 
@@ -75,6 +76,9 @@ const LIVE_STEPS: [Step; 2] = [
 /// The step after which nothing else needs the clock, so that [`LIVE_STEPS`] begin.
 const LAST_BEFORE_LIVE: &str = "tests";
 
+/// Within which [`LIVE_STEPS`] must end; three tries of each take less.
+const LIVE_LIMIT: Duration = Duration::from_secs(1800);
+
 /// Runs every step of `part`, or stops at the first that fails and says which were not run.
 pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     // The full run's `tests` include the unit tests; they need not run twice.
@@ -113,26 +117,23 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     println!("\n{}", summary(&passed, None, &[]));
     let Some(live) = live else { return Ok(()) };
     println!("\n=== in the meantime");
-    let (text, outcome) = live.join().expect("it does not panic")?;
+    let (outcome, text) = live.join().expect("it does not panic")?;
     println!("{text}");
     outcome
 }
 
-/// Runs [`LIVE_STEPS`] in a process of their own; returns its output and its outcome. The other
+/// Runs [`LIVE_STEPS`] in a process of their own; returns its outcome and its output. The other
 /// steps yield the processors to it.
-fn live_steps() -> Outcome<(String, Outcome)> {
+fn live_steps() -> Outcome<(Outcome, String)> {
     let cannot = |error: std::io::Error| Failure::Environment(format!("live steps: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(["ci", "--live"]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let child = command.stderr(Stdio::piped()).spawn().map_err(cannot)?;
+    command.args(["ci", "--live"]);
+    let live = Captured::start(&mut command)?;
     // Where there is no `renice`, they share the processors evenly.
     let own = std::process::id().to_string();
     let mut renice = Command::new("renice");
     let _ = renice.args(["-n", "10", "-p", &own]).stdout(Stdio::null()).status();
-    let output = child.wait_with_output().map_err(cannot)?;
-    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    let failed = || Failure::Check("the live steps failed".to_owned());
-    Ok((text, output.status.success().then_some(()).ok_or_else(failed)))
+    live.end(LIVE_LIMIT)
 }
 
 /// A table of the steps with their times, and a last line with the verdict.

@@ -1,8 +1,11 @@
 //! Runs other programs: prints each command, and names the failed one.
 
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cargo_metadata::{Message, Metadata, MetadataCommand};
 
@@ -67,6 +70,48 @@ pub(crate) fn stderr_of(command: &mut Command) -> Outcome<String> {
         return Ok(said);
     }
     Err(Failure::Check(format!("`{line}` failed ({}):\n{said}", output.status)))
+}
+
+/// A running command whose output is kept.
+pub(crate) struct Captured {
+    line: String,
+    child: Child,
+    output: File,
+}
+
+impl Captured {
+    /// Starts `command` without input. Its stdout and stderr go to one file, since a process that it
+    /// leaves behind would keep a pipe open.
+    pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
+        let line = shown(command);
+        let failed = |error| cannot_run(&line, &error);
+        let output = tempfile::tempfile().map_err(failed)?;
+        command.stdin(Stdio::null()).stdout(output.try_clone().map_err(failed)?);
+        let child = command.stderr(output.try_clone().map_err(failed)?).spawn().map_err(failed)?;
+        Ok(Self { line, child, output })
+    }
+
+    /// Waits for the command, for at most `limit`, then kills it. Returns its outcome and its output.
+    pub(crate) fn end(mut self, limit: Duration) -> Outcome<(Outcome, String)> {
+        let line = &self.line;
+        let failed = |error| cannot_run(line, &error);
+        let begun = clock();
+        let outcome = loop {
+            if let Some(status) = self.child.try_wait().map_err(failed)? {
+                let failure = || Failure::Check(format!("`{line}` failed ({status})"));
+                break status.success().then_some(()).ok_or_else(failure);
+            }
+            if begun.elapsed() > limit {
+                self.child.kill().and_then(|()| self.child.wait()).map_err(failed)?;
+                let seconds = limit.as_secs_f64();
+                break Err(Failure::Check(format!("`{line}` did not end within {seconds} s")));
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        let mut text = Vec::new();
+        self.output.rewind().and_then(|()| self.output.read_to_end(&mut text)).map_err(failed)?;
+        Ok((outcome, String::from_utf8_lossy(&text).into_owned()))
+    }
 }
 
 /// Builds with `command`, a cargo that builds, and returns where the program `name` is.
@@ -135,6 +180,26 @@ mod tests {
         let mut command = Command::new("/opt/rust/bin/cargo");
         command.args(["fmt", "--all"]);
         assert_eq!(shown(&command), "cargo fmt --all");
+    }
+
+    #[test]
+    fn output_is_captured_in_order_and_a_process_left_behind_is_not_waited_for() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo a; echo b >&2; echo c; sleep 30 & exit 3"]);
+        let running = Captured::start(&mut command).expect("there is a shell");
+        let (outcome, text) = running.end(Duration::from_secs(20)).expect("it ends");
+        assert_eq!(text, "a\nb\nc\n");
+        assert!(format!("{outcome:?}").contains("exit status: 3"), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_killed_and_its_words_are_kept() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo begun; exec sleep 1000"]);
+        let running = Captured::start(&mut command).expect("there is a shell");
+        let (outcome, text) = running.end(Duration::from_millis(300)).expect("it is killed");
+        assert_eq!(text, "begun\n");
+        assert!(format!("{outcome:?}").contains("did not end within 0.3 s"), "{outcome:?}");
     }
 
     #[test]

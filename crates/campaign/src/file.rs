@@ -1,5 +1,6 @@
 //! The file of a campaign.
 
+use crate::draw::{self, Draw};
 use crate::failure::Failure;
 use justfull_base::Duration;
 use justfull_report::read;
@@ -16,7 +17,11 @@ pub(crate) struct CampaignFile {
     #[serde(default)]
     pub(crate) title: String,
     /// Scenario files, beside this one, or names of shipped scenarios.
+    #[serde(default)]
     pub(crate) scenarios: Vec<String>,
+    /// Scenarios that are drawn from a seed.
+    #[serde(default)]
+    pub(crate) draw: Option<Draw>,
     /// Methods instead of each scenario's own.
     #[serde(default)]
     pub(crate) methods: Vec<String>,
@@ -104,8 +109,8 @@ impl CampaignFile {
     pub(crate) fn read(text: &str, file: &Path) -> Result<Self, Failure> {
         let read: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
-            let allowed = "a campaign: scenarios, methods, variant, set, grid, job_limit, python, and \
-                           seeds or target";
+            let allowed = "a campaign: scenarios, draw, methods, variant, set, grid, job_limit, python, \
+                           and seeds or target";
             Failure::wrong(file, &format!("line {line}"), error.message(), allowed)
         })?;
         read.check(file)?;
@@ -116,8 +121,14 @@ impl CampaignFile {
         let wrong = |field: &str, found: &str, allowed: &str| {
             Err(Failure::wrong(file, field, found, allowed))
         };
-        if self.scenarios.is_empty() {
-            return wrong("scenarios", "none", "at least one file or name");
+        if self.scenarios.is_empty() && self.draw.is_none() {
+            return wrong("scenarios", "none", "at least one file or name, or [draw]");
+        }
+        if let Some(Draw { cases, .. }) = &self.draw
+            && !(1..=draw::MOST).contains(cases)
+        {
+            let allowed = format!("1 to {}", draw::MOST);
+            return wrong("draw.cases", &cases.to_string(), &allowed);
         }
         match (&self.seeds, &self.target) {
             (Some(0), _) => return wrong("seeds", "0", "at least 1"),

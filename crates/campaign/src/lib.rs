@@ -8,8 +8,10 @@
 //! A door: it plans and keeps. No algorithm lives here.
 #![forbid(unsafe_code)]
 
+pub mod bars;
 pub mod batch;
 pub mod dataset;
+pub mod draw;
 pub mod edit;
 mod failure;
 mod file;

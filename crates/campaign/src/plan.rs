@@ -1,5 +1,6 @@
 //! The cases and jobs of a campaign, each with a name that identifies its content.
 
+use crate::draw::Drawn;
 use crate::failure::Failure;
 use crate::file::{CampaignFile, PythonMethod, Target};
 use crate::{SOURCE, VERSION};
@@ -114,6 +115,8 @@ pub struct Campaign {
     pub title: String,
     /// The scenarios.
     pub scenarios: Vec<Scenario>,
+    /// Those of them that were drawn, the first ones.
+    pub drawn: Vec<Drawn>,
     /// The cases, in the order of scenarios, points and methods.
     pub cases: Vec<Case>,
     /// First seed of each case.
@@ -149,6 +152,13 @@ impl Campaign {
     pub fn parse(text: &str, path: &Path, data_dir: Option<PathBuf>) -> Result<Self, Failure> {
         let file = CampaignFile::read(text, path)?;
         let mut scenarios: Vec<Scenario> = Vec::new();
+        let draw = file.draw.as_ref();
+        let drawn: Vec<Drawn> = draw
+            .map(|draw| (0..draw.cases).map(|number| draw.case(number)).collect())
+            .unwrap_or_default();
+        for case in &drawn {
+            scenarios.push(drawn_scenario(case, path, &file, data_dir.clone())?);
+        }
         for name in &file.scenarios {
             let scenario = read(name, path, &file, data_dir.clone())?;
             if scenarios.iter().any(|other| other.name == scenario.name) {
@@ -177,6 +187,7 @@ impl Campaign {
             python: file.python,
             seeds,
             scenarios,
+            drawn,
             indices: BTreeMap::new(),
         };
         for method in campaign.python.values_mut() {
@@ -305,6 +316,32 @@ fn read(
         Some(text) => (text.to_string(), Path::new(name).with_extension("toml")),
         None => (Scenario::text_of(&beside)?, beside),
     };
+    Ok(Scenario::parse(&text, &place, data_dir, overrides(path, file)?)?)
+}
+
+/// The scenario of `case`. With CU and DU apart it has only the methods that keep the RLC's order.
+fn drawn_scenario(
+    case: &Drawn,
+    path: &Path,
+    file: &CampaignFile,
+    data_dir: Option<PathBuf>,
+) -> Result<Scenario, Failure> {
+    let place = Path::new(&case.name).with_extension("toml");
+    let mut all = overrides(path, file)?;
+    if case.apart {
+        let fits = |method: &String| {
+            let one = Overrides { methods: Some(vec![method.clone()]), ..all.clone() };
+            Scenario::parse(&case.toml, &place, data_dir.clone(), one)
+                .is_ok_and(|scenario| scenario.jobs().iter().all(|job| scenario.world(job).is_ok()))
+        };
+        let methods = file.methods.iter().filter(|method| fits(method)).cloned().collect();
+        all.methods = Some(methods);
+    }
+    Ok(Scenario::parse(&case.toml, &place, data_dir, all)?)
+}
+
+/// The settings of `file`, the campaign in `path`, for each scenario.
+fn overrides(path: &Path, file: &CampaignFile) -> Result<Overrides, Failure> {
     let wrong = |field: String, why: String| Failure::wrong(path, &field, &why, "a setting");
     let set = file.set.iter().map(|(path, value)| {
         Setting::new(path, value.clone()).map_err(|why| wrong(format!("set.{path}"), why))
@@ -326,7 +363,7 @@ fn read(
             set: set.collect::<Result<_, Failure>>()?,
         })
     });
-    let overrides = Overrides {
+    Ok(Overrides {
         derived: derived.collect::<Result<_, Failure>>()?,
         set: set.collect::<Result<_, _>>()?,
         grid: file.grid.iter().map(axis).collect::<Result<_, _>>()?,
@@ -335,6 +372,5 @@ fn read(
         runs: Some(1),
         seed: Some(file.first_seed),
         ..Overrides::default()
-    };
-    Ok(Scenario::parse(&text, &place, data_dir, overrides)?)
+    })
 }

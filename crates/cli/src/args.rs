@@ -9,7 +9,7 @@ mod scenario;
 
 pub(crate) use campaign::CampaignCommand;
 #[cfg(feature = "campaign")]
-pub(crate) use campaign::{AddArgs, CampaignArgs, MakeArgs, TableArgs};
+pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, TableArgs};
 #[cfg(feature = "live")]
 pub(crate) use live::PaceArgs;
 pub(crate) use live::{LiveArgs, ParityArgs};

@@ -1,6 +1,8 @@
 //! `campaign`.
 
-use crate::args::{AddArgs, CampaignArgs, CampaignCommand, MakeArgs, TableArgs};
+mod judge;
+
+use crate::args::{AddArgs, CampaignArgs, CampaignCommand, JobsArgs, MakeArgs, TableArgs};
 use crate::failure::Failure;
 use crate::progress::Display;
 use crate::runs::threads;
@@ -45,6 +47,7 @@ pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
         CampaignCommand::Table(args) => table(args),
         CampaignCommand::Report(args) => page(args),
         CampaignCommand::List(args) => list(&load(&named(args)?.0)?, args.json),
+        CampaignCommand::Judge(args) => judge::judge(args),
     }
 }
 
@@ -102,27 +105,18 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
 
 fn make(args: &MakeArgs, campaign: &Campaign, folder: Option<PathBuf>) -> Result<(), Failure> {
     let path = place(folder, campaign);
-    let mut dataset = Dataset::open(&path, campaign).map_err(|e| Failure::usage(&e))?;
-    if !args.quiet {
-        dataset.mended.iter().for_each(|line| say(line));
-    }
+    let mut dataset = opened(&path, campaign, args.quiet)?;
     if args.retry {
         dataset.retry();
     }
-    let display = Display::new(args.quiet, args.jobs.progress);
-    let (_, open_s) = dataset.open_work(campaign);
-    display.announce((open_s * 1e3) as u64);
-    let made = run::run(campaign, &mut dataset, threads(&args.jobs.threads), &display.watch);
-    let interrupted = display.watch.cancel.load(Ordering::Relaxed);
-    drop(display);
-    let tally = made.map_err(|e| Failure::usage(&e))?;
+    let is_interrupted = made_of(campaign, &mut dataset, &args.jobs, args.quiet)?;
+    let tally = dataset.tally(campaign);
     tell(&tally, args.campaign.json)?;
     if !args.quiet {
         say(&format!("dataset: {}", path.display()));
     }
-    if interrupted && tally.open() > 0 {
-        let open = tally.open();
-        return Err(Failure::Failed(format!("interrupted, {open} jobs are open; run it again")));
+    if is_interrupted && tally.open() > 0 {
+        return Err(interrupted(&tally));
     }
     if tally.failed.is_empty() {
         return Ok(());
@@ -130,6 +124,36 @@ fn make(args: &MakeArgs, campaign: &Campaign, folder: Option<PathBuf>) -> Result
     let failed = tally.failed.len();
     let words = "the dataset has the others; --retry makes them once more";
     Err(Failure::Failed(format!("{failed} jobs have failed; {words}")))
+}
+
+fn interrupted(tally: &Tally) -> Failure {
+    Failure::Failed(format!("interrupted, {} jobs are open; run it again", tally.open()))
+}
+
+/// The dataset in `path`, with its repairs told.
+fn opened(path: &Path, campaign: &Campaign, quiet: bool) -> Result<Dataset, Failure> {
+    let dataset = Dataset::open(path, campaign).map_err(|e| Failure::usage(&e))?;
+    if !quiet {
+        dataset.mended.iter().for_each(|line| say(line));
+    }
+    Ok(dataset)
+}
+
+/// Makes the missing jobs; true if it was interrupted.
+fn made_of(
+    campaign: &Campaign,
+    dataset: &mut Dataset,
+    jobs: &JobsArgs,
+    quiet: bool,
+) -> Result<bool, Failure> {
+    let display = Display::new(quiet, jobs.progress);
+    let (_, open_s) = dataset.open_work(campaign);
+    display.announce((open_s * 1e3) as u64);
+    let made = run::run(campaign, dataset, threads(&jobs.threads), &display.watch);
+    let interrupted = display.watch.cancel.load(Ordering::Relaxed);
+    drop(display);
+    made.map_err(|e| Failure::usage(&e))?;
+    Ok(interrupted)
 }
 
 fn tell(tally: &Tally, json: bool) -> Result<(), Failure> {

@@ -78,6 +78,19 @@ pub(crate) struct Key {
     pub(crate) flow: String,
 }
 
+/// A row of a [`Folder`].
+#[derive(Clone, Copy, Debug)]
+pub struct FlowOfRun<'a> {
+    /// Name of the scenario.
+    pub scenario: &'a str,
+    /// Name of the method.
+    pub method: &'a str,
+    /// Name of the flow.
+    pub flow: &'a str,
+    /// By the names of the columns of `runs.csv`; a row without a value lacks its column.
+    pub values: &'a Map<String, Value>,
+}
+
 /// A folder of results.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -215,6 +228,23 @@ impl Folder {
     /// chooses together.
     pub(crate) fn all_methods(&self) -> impl Iterator<Item = String> {
         self.methods.iter().cloned()
+    }
+
+    /// All rows, seed by seed.
+    pub fn rows(&self) -> impl Iterator<Item = FlowOfRun<'_>> {
+        let of = |key| self.rows.get(key).into_iter().flatten().map(move |row| (key, row));
+        self.order.iter().flat_map(of).map(|(key, values)| FlowOfRun {
+            scenario: &key.scenario,
+            method: &key.method,
+            flow: &key.flow,
+            values,
+        })
+    }
+
+    /// The names of the methods, in the order of the rows.
+    #[must_use]
+    pub fn methods(&self) -> Vec<String> {
+        self.each(|key| &key.method)
     }
 
     /// The names of the flows, in the order of the rows.

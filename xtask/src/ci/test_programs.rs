@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use cargo_metadata::Message;
 
+use crate::process::Captured;
 use crate::{Failure, Outcome, process};
 
 /// Packages and programs of tests that run in real time.
@@ -24,6 +26,9 @@ const REAL_TIME: [&str; 12] = [
     "service",
     "bench",
 ];
+
+/// Within which a program of tests must end; the longest take three minutes.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// A program of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,13 +92,12 @@ fn work(failed: &Mutex<Vec<String>>, mut next: impl FnMut() -> Option<Program>) 
     while let Some(program) = next() {
         let mut command = Command::new(&program.executable);
         command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
-        let (passed, text) = match command.output() {
-            Ok(output) => {
-                let text = [output.stdout, output.stderr].concat();
-                (output.status.success(), String::from_utf8_lossy(&text).into_owned())
-            }
-            Err(error) => (false, error.to_string()),
-        };
+        let (passed, text) =
+            match Captured::start(&mut command).and_then(|running| running.end(LIMIT)) {
+                Ok((Ok(()), text)) => (true, text),
+                Ok((Err(failure), text)) => (false, format!("{text}{failure}\n")),
+                Err(failure) => (false, format!("{failure}\n")),
+            };
         println!("     Running {} ({})\n{text}", program.name, program.executable.display());
         if !passed {
             failed.lock().expect("no worker panics").push(program.name);

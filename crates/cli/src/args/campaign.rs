@@ -4,7 +4,7 @@ use super::JobsArgs;
 use crate::complete;
 use crate::help::with_exit_status;
 use clap::{Args, Subcommand};
-use justfull_scenario::Axis;
+use justfull_scenario::{Axis, Setting};
 use std::path::PathBuf;
 
 /// Make thousands of runs as one dataset of Parquet parts, and go on after any fault
@@ -45,6 +45,48 @@ pub(crate) enum CampaignCommand {
     Report(TableArgs),
     /// List its jobs: name, scenario, point, method, seed
     List(CampaignArgs),
+    /// Draw cases from a seed, run methods on them, and hold the methods against bars
+    ///
+    /// Writes the campaign's file SEED-CASES.toml into the folder, and the dataset beside it; a
+    /// campaign that was killed goes on.
+    #[command(after_help = "Examples:\n  justfull campaign judge --seed 7 --cases 30\n  justfull \
+                            campaign judge --seed $(git rev-parse HEAD) --measured -j 2")]
+    Judge(JudgeArgs),
+}
+
+/// What to judge.
+#[derive(Args)]
+pub(crate) struct JudgeArgs {
+    /// Any text of letters, digits, `-` and `_`: each draws cases of its own
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) seed: String,
+    /// Number of cases
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) cases: u32,
+    /// A quarter of the radios replay measured traces of the folder that JUSTFULL_DATA names
+    #[arg(long)]
+    pub(crate) measured: bool,
+    /// Method to judge beside Vanilla; may be given several times [default: CoDel, FQ-CoDel, PIE,
+    /// 5G-BDP, e5G-BDP, LastPoll, Justfull, Justfull-split]
+    #[arg(long = "method", value_name = "NAME", add = complete::methods())]
+    pub(crate) methods: Vec<String>,
+    /// A setting for all methods that have it; may be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<Setting>,
+    /// Folder of the file and the dataset
+    #[arg(long, short = 'o', value_name = "DIR", default_value = "results/campaign")]
+    pub(crate) out: PathBuf,
+    /// Print each case that misses a bar under this method
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) misses: Option<String>,
+    #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
+    /// No progress and no remarks
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+    /// Print JSON: the verdicts and the figures of each case
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 // A campaign and its dataset.

@@ -1,0 +1,183 @@
+//! Scenarios that are drawn from a seed: paths, radios, phones and traffic that nobody chose.
+//!
+//! Case `n` of a draw depends on the text of the seed and on `n` alone, so a longer draw begins
+//! with the cases of a shorter one.
+
+mod channel;
+mod traffic;
+
+use channel::Radio;
+use justfull_base::rng::{Rng, stream_key};
+use serde::Deserialize;
+use std::fmt::Write as _;
+use traffic::Mix;
+
+/// Base round trips of the cases in turn, in ms.
+pub const ROUND_TRIPS_MS: [u32; 5] = [10, 20, 40, 80, 160];
+
+/// The method that carries the low-latency flows alone: no method can give them less delay.
+pub const FLOOR: &str = "floor";
+
+/// Most cases of a draw.
+pub(crate) const MOST: u32 = 100_000;
+
+/// A campaign's `[draw]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Draw {
+    /// Number of cases, 1 to [`MOST`].
+    pub(crate) cases: u32,
+    /// Any text: a number, or the hash of a commit.
+    pub(crate) seed: String,
+    /// Whether a quarter of the radios replay measured traces, which are read from the folder for
+    /// data.
+    #[serde(default)]
+    pub(crate) measured: bool,
+}
+
+/// One drawn case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// Name of the scenario: the number, the round trip, the radio and the traffic.
+    pub name: String,
+    /// The scenario, in TOML.
+    pub toml: String,
+    /// Base round trip of the flows that have no further way, in ms.
+    pub round_trip_ms: u32,
+    /// Number of phones.
+    pub phones: u32,
+    /// CU and DU are apart: the RLC's backlog is known late, and its order is fixed.
+    pub apart: bool,
+    /// Rate of the low-latency flows of a phone, in Mbit/s.
+    pub demand_mbit_s: f64,
+}
+
+impl Draw {
+    /// Case `number`, counted from 0.
+    pub(crate) fn case(&self, number: u32) -> Drawn {
+        let key = stream_key(stream_key(0, &self.seed), "paths");
+        let mut rng = Rng::stream(key, &format!("case {number}"));
+        let round_trip_ms = ROUND_TRIPS_MS[number as usize % ROUND_TRIPS_MS.len()];
+        let phones = phones(&mut rng);
+        let radio = Radio::drawn(&mut rng, phones, self.measured);
+        let mix = Mix::drawn(&mut rng, phones, radio.mean_mbit_s());
+        let apart = rng.chance(1.0 / 6.0);
+        let report = [2, 5, 10, 20][rng.below(4) as usize];
+        let bearers = Bearers::ALL[rng.below(3) as usize];
+        let name = format!("{number:05}-rtt{round_trip_ms}-{}-{}", radio.name(), mix.name);
+        let mut toml = format!(
+            "title = \"{name}\"\nduration = \"30s\"\nwarmup = \"6s\"\nmethods = [\"Vanilla\"]\n\
+             core = {{ rate = \"10Gbit/s\", delay = \"{}us\" }}\n\
+             uplink = {{ delay = \"{}us\"{} }}\n\
+             upf = {{ poll = {{ period = \"200us\" }} }}\n",
+            round_trip_ms * 500,
+            round_trip_ms * 500,
+            mix.uplink()
+        );
+        // Text takes everything.
+        let _ = write!(toml, "{}", radio.toml());
+        let report = if apart { format!("report_delay = \"{report}ms\"\n") } else { String::new() };
+        let _ = write!(
+            toml,
+            "[sdap]\npoll = {{ period = \"200us\" }}\nqueue = {{ limit = \"20MB\" }}\n\
+             scheduler = {{ kind = \"strict_priority\" }}\n\
+             [rlc]\nqueue = {{ limit = \"20MB\" }}\n{}{report}\
+             [[ue]]\ncount = {phones}\n{}{}",
+            radio.rlc(),
+            bearers.toml(),
+            mix.toml(bearers == Bearers::OneQfi)
+        );
+        toml += &floor(&mix);
+        let demand_mbit_s = mix.demand_mbit_s;
+        Drawn { name, toml, round_trip_ms, phones, apart, demand_mbit_s }
+    }
+}
+
+/// The method [`FLOOR`]: all other flows begin after the end.
+fn floor(mix: &Mix) -> String {
+    let others: String =
+        mix.elastic().map(|name| format!("\"flow.{name}.start\" = \"1h\"\n")).collect();
+    format!(
+        "[[method]]\nname = \"{FLOOR}\"\ntitle = \"the low-latency flows alone in the cell\"\n\
+         [method.set]\n{others}"
+    )
+}
+
+/// Half of the cells have one phone, a third 2 to 8, the others up to 64.
+fn phones(rng: &mut Rng) -> u32 {
+    let at_most = match rng.unit() {
+        x if x < 0.5 => return 1,
+        x if x < 0.83 => 8.0,
+        _ => 64.0,
+    };
+    log_uniform(rng, 2.0, at_most).round() as u32
+}
+
+/// A number from `least` to `most` whose logarithm is uniform.
+fn log_uniform(rng: &mut Rng, least: f64, most: f64) -> f64 {
+    least * (most / least).powf(rng.unit())
+}
+
+/// How QoS flows and bearers carry a phone's flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bearers {
+    OneQfi,
+    TwoQfis,
+    TwoBearers,
+}
+
+impl Bearers {
+    const ALL: [Self; 3] = [Self::OneQfi, Self::TwoQfis, Self::TwoBearers];
+
+    const fn toml(self) -> &'static str {
+        match self {
+            Self::OneQfi | Self::TwoQfis => {
+                "qos_flow = [{ qfi = 1, priority = 1 }, { qfi = 9, priority = 2 }]\n"
+            }
+            Self::TwoBearers => {
+                "drbs = 2\n\
+                 qos_flow = [{ qfi = 1, priority = 1 }, { qfi = 9, drb = 1, priority = 2 }]\n"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_scenario::{Overrides, Scenario};
+    use std::path::Path;
+
+    fn draw(cases: u32, seed: &str) -> Draw {
+        Draw { cases, seed: seed.into(), measured: false }
+    }
+
+    #[test]
+    fn each_drawn_case_is_a_sound_scenario_and_is_drawn_alike_again() {
+        let draw = draw(60, "of a test");
+        for number in 0..60 {
+            let case = draw.case(number);
+            assert_eq!(case, draw.case(number));
+            let place = Path::new(&case.name).with_extension("toml");
+            let scenario = Scenario::parse(&case.toml, &place, None, Overrides::default())
+                .unwrap_or_else(|e| panic!("{}: {e}\n{}", case.name, case.toml));
+            let world = scenario.world(&scenario.jobs()[0]);
+            let world = world.unwrap_or_else(|e| panic!("{}: {e}\n{}", case.name, case.toml));
+            assert!(world.flows.iter().any(|flow| flow.low_latency), "{}", case.toml);
+        }
+    }
+
+    #[test]
+    fn another_seed_draws_other_cases_and_each_round_trip_has_its_fifth() {
+        let (a, b) = (draw(500, "1000"), draw(500, "1001"));
+        assert!((0..20).all(|n| a.case(n).toml != b.case(n).toml));
+        for rtt in ROUND_TRIPS_MS {
+            let cases = (0..500).filter(|n| a.case(*n).round_trip_ms == rtt).count();
+            assert_eq!(cases, 100);
+        }
+        let apart = (0..500).filter(|n| a.case(*n).apart).count();
+        assert!((60..110).contains(&apart), "{apart}");
+        let phones: Vec<u32> = (0..500).map(|n| a.case(n).phones).collect();
+        assert!(phones.iter().any(|n| *n > 32) && phones.iter().all(|n| (1..=64).contains(n)));
+    }
+}

@@ -1,0 +1,163 @@
+//! `campaign judge`.
+
+use super::{interrupted, load, made_of, opened, rows};
+use crate::args::JudgeArgs;
+use crate::failure::Failure;
+use crate::terminal::{print, print_exact, say};
+use justfull_campaign::bars::{self, Figures, Judged, Verdicts};
+use justfull_campaign::draw::FLOOR;
+use justfull_campaign::{Campaign, Dataset};
+use justfull_report::export::{Column, Runs, Sink};
+use justfull_report::read;
+use justfull_report::table::{self, Grid, Row, RowKind, Style};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// The methods that the page compares.
+const METHODS: [&str; 8] =
+    ["CoDel", "FQ-CoDel", "PIE", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull", "Justfull-split"];
+
+pub(crate) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
+    let file = written(args)?;
+    let campaign = load(&file)?;
+    let folder = file.with_extension("");
+    let mut dataset = opened(&folder, &campaign, args.quiet)?;
+    if made_of(&campaign, &mut dataset, &args.jobs, args.quiet)? {
+        return Err(interrupted(&dataset.tally(&campaign)));
+    }
+    let columns: Vec<&'static Column<Runs>> =
+        bars::COLUMNS.iter().filter_map(|name| read::column(name)).collect();
+    let verdicts = bars::judge(&campaign.drawn, &rows(&dataset, &campaign, &columns)?);
+    shown(args, &verdicts)?;
+    finished(&dataset, &campaign)
+}
+
+/// Writes the campaign's file, unless it is there as it would be written.
+fn written(args: &JudgeArgs) -> Result<PathBuf, Failure> {
+    let JudgeArgs { seed, cases, measured, .. } = args;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if seed.is_empty() || seed.len() > 64 || !seed.chars().all(is_plain) {
+        return Err(Failure::Usage(format!(
+            "--seed: found `{seed}`, allowed are 1 to 64 letters, digits, `-` and `_`"
+        )));
+    }
+    let methods: Vec<&str> = match &args.methods[..] {
+        [] => METHODS.to_vec(),
+        methods => methods.iter().map(String::as_str).filter(|name| *name != "Vanilla").collect(),
+    };
+    let quoted: Vec<String> =
+        ["Vanilla", FLOOR].into_iter().chain(methods).map(|name| format!("{name:?}")).collect();
+    let set: String = args
+        .set
+        .iter()
+        .map(|setting| format!("{:?} = {}\n", setting.path, setting.value))
+        .collect();
+    let text = format!(
+        "title = \"Drawn paths\"\nmethods = [{}]\nseeds = 1\n\n[draw]\ncases = {cases}\n\
+         seed = \"{seed}\"\nmeasured = {measured}\n\n[set]\n{set}",
+        quoted.join(", ")
+    );
+    let file = args.out.join(format!("{seed}-{cases}.toml"));
+    match std::fs::read_to_string(&file) {
+        Ok(there) if there == text => return Ok(file),
+        Ok(_) => {
+            return Err(Failure::Usage(format!(
+                "{}: found another campaign, allowed is a folder without it: choose one with \
+                 --out",
+                file.display()
+            )));
+        }
+        Err(_) => {}
+    }
+    let made = |what| Failure::Usage(format!("{}: {what}", args.out.display()));
+    std::fs::create_dir_all(&args.out).map_err(made)?;
+    let sink = Sink::create(&file).and_then(|mut sink| {
+        sink.write_all(text.as_bytes()).map_err(|what| sink.error(what))?;
+        sink.commit()
+    });
+    sink.map_err(|e| Failure::usage(&e))?;
+    Ok(file)
+}
+
+/// Exit status 1 if a run failed, with its error.
+fn finished(dataset: &Dataset, campaign: &Campaign) -> Result<(), Failure> {
+    let tally = dataset.tally(campaign);
+    tally.failed.iter().for_each(|line| say(&format!("failed: {line}")));
+    if tally.failed.is_empty() && tally.open() == 0 {
+        return Ok(());
+    }
+    let (open, failed) = (tally.open(), tally.failed.len());
+    Err(Failure::Failed(format!("{failed} runs failed, {open} are open")))
+}
+
+fn shown(args: &JudgeArgs, verdicts: &Verdicts) -> Result<(), Failure> {
+    if args.json {
+        let page = serde_json::to_string_pretty(verdicts);
+        let page = page.map_err(|e| Failure::Failed(e.to_string()))?;
+        return print_exact(&format!("{page}\n"));
+    }
+    let style = Style::detect();
+    print(&format!("{}\n", table::terminal(&grid(&verdicts.judged), style)))?;
+    let apart = verdicts.apart.len();
+    print(&format!(
+        "{apart} further cases, whose low-latency flows take over half of a phone's fair rate, \
+         are in no figure.\n"
+    ))?;
+    for judged in verdicts.judged.iter().filter(|judged| judged.round_trip_ms.is_none()) {
+        let missed = judged.missed();
+        let words = if missed.is_empty() { "all bars hold".into() } else { missed.join("; ") };
+        print(&format!("{}: {words}\n", judged.method))?;
+    }
+    let Some(method) = &args.misses else { return Ok(()) };
+    for (case, of) in &verdicts.cases {
+        let Some(figures) = of.get(method).filter(|figures| !figures.holds()) else { continue };
+        print(&format!("{case}: {}\n", line(figures)))?;
+    }
+    Ok(())
+}
+
+/// Each figure that misses the bar of a case.
+fn line(figures: &Figures) -> String {
+    let missed = figures.missed();
+    let words: Vec<String> =
+        missed.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
+    words.join(", ")
+}
+
+fn grid(judged: &[Judged]) -> Grid {
+    let header = [
+        "method",
+        "base RTT",
+        "cases",
+        "all bars\nhold",
+        "delay over\nfloor, median",
+        "95 %",
+        "lossy\ncases",
+        "goodput over\nVanilla, median",
+        "5 %",
+        "least",
+        "RTT growth,\nmedian, ms",
+        "page load\nover best",
+        "frames\nwhole, 5 %",
+        "Jain,\n5 %",
+    ];
+    let number = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| format!("{v:.3}"));
+    let row = |judged: &Judged| {
+        let rtt = judged.round_trip_ms.map_or_else(|| "all".into(), |ms| format!("{ms} ms"));
+        let mut cells = vec![judged.method.clone(), rtt];
+        cells.extend([judged.cases, judged.held].map(|n| n.to_string()));
+        cells.extend(judged.delay.map(number));
+        cells.push(judged.lossy.to_string());
+        cells.extend(judged.goodput.map(number));
+        cells.push(judged.round_trip_growth_ms.map_or_else(|| "-".into(), |v| format!("{v:.0}")));
+        cells.extend([judged.page[0], judged.frames, judged.jain].map(number));
+        let kind = if judged.round_trip_ms.is_none() { RowKind::Method } else { RowKind::Part };
+        Row::new(cells, kind)
+    };
+    Grid {
+        header: header.map(str::to_owned).to_vec(),
+        rows: judged.iter().map(row).collect(),
+        numbers_from: 2,
+        notes: Vec::new(),
+    }
+}
