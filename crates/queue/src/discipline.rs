@@ -5,6 +5,7 @@
 
 pub mod fifo;
 pub mod fq_codel;
+pub mod lanes;
 pub mod protocol;
 pub mod sfq;
 
@@ -60,6 +61,9 @@ pub trait DisciplineSettings {
     fn splits_flows(&self) -> bool {
         false
     }
+
+    /// Serves the QoS flows in `urgent`, a bit for each QFI, before the others, if it can.
+    fn serve_first(&mut self, _urgent: u64) {}
 }
 
 kinds! {
@@ -83,6 +87,7 @@ kinds! {
     "protocol" Protocol = protocol::{ByProtocol in Box, ByProtocolConfig};
     "sfq" Sfq = sfq::{Sfq in Box, SfqConfig};
     "fq_codel" FqCoDel = fq_codel::{FqCoDel in Box, FqCoDelConfig};
+    "lanes" Lanes = lanes::{Lanes in Box, LanesConfig};
 }
 
 forwarded! {
@@ -189,6 +194,11 @@ impl DisciplineConfig {
     #[must_use]
     pub fn own_aqm(&self) -> Option<AqmConfig> {
         each!(config self, c => c.own_aqm(), or None)
+    }
+
+    /// See [`DisciplineSettings::serve_first`].
+    pub fn serve_first(&mut self, urgent: u64) {
+        each!(config self, c => c.serve_first(urgent), or ());
     }
 
     /// See [`DisciplineSettings::splits_flows`].

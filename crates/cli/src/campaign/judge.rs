@@ -10,6 +10,7 @@ use justfull_campaign::{Campaign, Dataset};
 use justfull_report::export::{Column, Runs, Sink};
 use justfull_report::read;
 use justfull_report::table::{self, Grid, Row, RowKind, Style};
+use justfull_scenario::Setting;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -47,11 +48,11 @@ fn written(args: &JudgeArgs) -> Result<PathBuf, Failure> {
     };
     let quoted: Vec<String> =
         ["Vanilla", FLOOR].into_iter().chain(methods).map(|name| format!("{name:?}")).collect();
-    let set: String = args
-        .set
-        .iter()
-        .map(|setting| format!("{:?} = {}\n", setting.path, setting.value))
-        .collect();
+    let line = |setting: &Setting| {
+        let Setting { path, if_present, value } = setting;
+        format!("\"{}{path}\" = {value}\n", if *if_present { "?" } else { "" })
+    };
+    let set: String = args.set.iter().map(line).collect();
     let text = format!(
         "title = \"Drawn paths\"\nmethods = [{}]\nseeds = 1\n\n[draw]\ncases = {cases}\n\
          seed = \"{seed}\"\nmeasured = {measured}\n\n[set]\n{set}",

@@ -61,7 +61,7 @@
 mod allowance;
 mod clock;
 mod meter;
-mod peak;
+pub(super) mod peak;
 
 use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;

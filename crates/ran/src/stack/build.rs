@@ -162,7 +162,9 @@ impl Stack {
         let key = ue_key(config, index);
         let bearers = (0..ue.drbs).map(|drb| {
             let key = mix(key ^ 3) ^ u64::from(drb);
-            let mut bearer = Bearer::new(&config.rlc, !gate.limits(), key)?;
+            let mut rlc = config.rlc.clone();
+            rlc.queue.discipline.serve_first(ue.urgent(drb));
+            let mut bearer = Bearer::new(&rlc, !gate.limits(), key)?;
             if let Some(header) = config.mac.pdu_header() {
                 bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);
             }
