@@ -149,7 +149,7 @@ fn what_a_command_leaves_behind_ends_with_the_run() {
 }
 
 /// A process without this environment, in a network namespace and a session of its own, whose
-/// parent has ended. has gone.
+/// parent has ended.
 const HIDES: &str = "env -i unshare --net setsid sleep 1000 & sleep 0.2";
 
 #[test]

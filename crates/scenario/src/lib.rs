@@ -342,10 +342,10 @@ impl Scenario {
         self.prepared(job).map(|(world, _, _)| world)
     }
 
-    /// The world of `job`, ready to run. The errors of [`Scenario::world`], or a bound that only
-    /// the whole world can check.
+    /// The world of `job`, ready to run.
+    ///
     /// # Errors
-    /// As [`Scenario::world`], or a bound that only the whole world can check.
+    /// The errors of [`Scenario::world`], or a bound that only the whole world can check.
     pub fn built(&self, job: &Job) -> Result<World, ScenarioError> {
         self.built_by(job, |_| (), World::new)
     }

@@ -12,7 +12,7 @@
 //! back in step with the slots, a fixed time after the pull plus the jitter of the processing. The
 //! simulated path to the server stands for other delays too, so this time has its own settings: a
 //! reply reaches the cell `phase`, and up to `jitter` more at random, after the first slot that
-//! begins once it could have arrived. begins once it could have come.
+//! begins once it could have arrived.
 
 use crate::traffic::{ICMP_HEADER_BYTES, Interval};
 use justfull_base::error::ensure;

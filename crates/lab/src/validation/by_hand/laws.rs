@@ -61,8 +61,7 @@ fn wait_of_two() -> f64 {
 /// The mean delay of a packet of service `s`, for a server in slots of `t` whose mean wait is
 /// `wait` without slots. A server that looks for work at each slot takes a vacation for the rest of
 /// a slot: its packets wait for half a slot more (Fuhrmann and Cooper 1985). The time from the
-/// first slot to the slot that takes the last byte is s - t. the one that takes the last byte are s
-/// - t.
+/// first slot to the slot that takes the last byte is s - t.
 fn in_slots(wait: f64, s: f64, t: f64) -> f64 {
     wait + t / 2.0 + s - t
 }
