@@ -132,9 +132,8 @@ impl Link {
         self.rx.status(now, self.tx.pdu().unwrap_or(STATUS_GRANT))
     }
 
-    /// Bytes that a STATUS PDU takes of the UE's uplink; none where it does not share it. In UMTS
-    /// it is a PDU with padding, of which the uplink's rate counts the payload, as the downlink's
-    /// does.
+    /// Bytes that a STATUS PDU takes of the UE's uplink; none unless it shares the uplink. In UMTS
+    /// it is a padded PDU, of which the uplink's rate counts the payload, like the downlink's.
     pub(crate) fn uplink_bytes(&self) -> Option<u32> {
         self.tx.pdu().map(|pdu| pdu - UMTS_HEADER)
     }

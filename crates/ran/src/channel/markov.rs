@@ -2,7 +2,9 @@
 //!
 //! Source: a first-order chain is the usual summary of a fading channel (Wang and Moayeri 1995,
 //! "Finite-state Markov channel"). The two shipped fits stand in for the traces of T20, which
-//! belong to others and are not part of this project. The fits. T20's traces state packets of 1460
+//! belong to others and are not part of this project.
+//!
+//! The fits. T20's traces state packets of 1460
 //! B per 10 ms, one row a second; ten values occur, each the image of one to three CQIs under T20's
 //! map. Transitions between these ten levels were counted over the rows T20 uses (the first 200)
 //! and smoothed towards the frequencies of the whole trace, with the weight of six rows per level.
