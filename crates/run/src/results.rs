@@ -316,8 +316,8 @@ pub struct PageResult {
     pub transfer_goodput_kbit_s: Option<f64>,
 }
 
-/// The fate of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops
-/// + queued`, checked at the end of the run.
+/// The fate of the packets that UEs sent over the whole run, checked at its end:
+/// `entered = delivered + overflow_drops + queued`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UplinkResult {
     /// Packets that UEs sent.

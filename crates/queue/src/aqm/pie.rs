@@ -173,8 +173,8 @@ impl Pie {
         })
     }
 
-    /// Works off the updates that are due, with the `bytes` that have been queued since the last
-    /// arrival or departure.
+    /// Makes up the updates that are due, with the `bytes` queued since the last arrival or
+    /// departure.
     #[inline]
     fn catch_up(&mut self, now: Instant, bytes: u64) {
         if now >= self.next {

@@ -3,9 +3,10 @@
 //! Source: T20 section 4.1, Algorithm 2. At each pull (SET_VALUES): `to_send = max(0, capacity -
 //! remaining)`. The paper's capacity is "the last number of used RBs" in bytes; here it is the
 //! bearer's grant: its used part plus its share of the unused rest (for a bearer alone in its cell,
-//! the whole slot). At each query (GET_OPTIMAL_VALUE): `room = (elapsed / slot + offset) x to_send
-//! - sent`. Packets of the bulk flow enter gradually during the slot instead of filling the RLC
-//! just after the pull, so an urgent packet that arrives meanwhile still makes the next pull.
+//! the whole slot). At each query (GET_OPTIMAL_VALUE):
+//! `room = (elapsed / slot + offset) x to_send - sent`. Packets of the bulk flow enter gradually
+//! during the slot instead of filling the RLC just after the pull, so an urgent packet that arrives
+//! meanwhile still makes the next pull.
 //!
 //! Defaults: offset 0.33 (T20 section 5), no floor, elapsed share clamped to 1. T20's program
 //! differs: at least 1 packet per slot even when the RLC is full (`floor = 1`), elapsed not clamped

@@ -2,10 +2,11 @@
 //! arrivals.
 //!
 //! Source: this project; a reference beside the bound, not a method for deployment. At each SDAP
-//! poll it admits only the amount that the remaining polls could no longer bring in time: `capacity
-//! - polls_left x packets_per_poll - backlog`, with the capacity of the next pull and of all pulls
-//! after it before the next poll. So bulk packets enter at the last moment, an urgent packet that
-//! arrives before the last poll overtakes them, and the radio never starves while SDAP has enough.
+//! poll it admits only the amount that the remaining polls could no longer bring in time:
+//! `capacity - polls_left x packets_per_poll - backlog`, with the capacity of the next pull and of
+//! all pulls after it before the next poll. So bulk packets enter at the last moment, an urgent
+//! packet that arrives before the last poll overtakes them, and the radio never starves while SDAP
+//! has enough.
 //!
 //! Known weaknesses: it needs a fixed grant schedule (one bearer in the cell). With grants in bytes
 //! it counts each packet of a poll at the largest size. It ignores pulls after the next poll, so a
