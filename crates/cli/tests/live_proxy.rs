@@ -1,6 +1,5 @@
 //! `justfull live --proxy`: the proxy between the servers and the stack, fed by the run's own
-//! slots. The measurements are judged like parity: the first run must hold, or both of the next
-//! two.
+//! slots. As with parity, the measurements must pass in the first run or in both of the next two.
 #![cfg(all(target_os = "linux", feature = "proxy"))]
 
 #[expect(dead_code, reason = "the tests of lifecycles use the rest")]

@@ -166,7 +166,7 @@ fn a_method_whose_low_delay_is_bought_with_a_calls_packets_is_not_recommended() 
     assert_eq!(each("loses_too_much"), [false, false, true]);
     assert_eq!(each("recommended"), [false, true, false]);
 
-    // The losses are those of the call in the results of the same run.
+    // The losses equal the call's losses in the results of the same run.
     let run = Command::new(env!("CARGO_BIN_EXE_justfull"))
         .arg("run")
         .args(&scenario)

@@ -30,7 +30,7 @@ pub struct OwnMethod {
     pub name: String,
     /// Name of the method from which it takes its other settings.
     pub base: String,
-    /// Installs its algorithm in a world.
+    /// Installs the algorithm in a world.
     pub change: Arc<dyn Fn(&mut WorldConfig) + Send + Sync>,
 }
 

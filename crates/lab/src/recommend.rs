@@ -12,7 +12,8 @@
 //! still wait at the end of a run are not lost, but serve no call. Of the rest, the recommended
 //! method has at least 95 % of the greatest goodput; the goodput of methods that are too late
 //! counts here only if a timely method comes within 95 % of it. Of those it has the least delay,
-//! where delays within 10 % or 1 ms of the least count as equal; and of those the least round trip.
+//! where delays within 10 % or 1 ms of the least count as equal; among equals it has the least
+//! round trip.
 
 use crate::model::summary::{GroupSummary, Metric, Subject, is_clairvoyant};
 use crate::stats::Summary;
@@ -72,7 +73,7 @@ struct Numbers {
     delay: f64,
     loss: f64,
     rtt: f64,
-    /// The only number of which more is better.
+    /// The only number that is better when greater.
     goodput: f64,
 }
 
@@ -138,7 +139,7 @@ fn losses(subject: Subject, runs: &[RunResult], method: &str) -> Option<Summary>
 }
 
 /// Marks each of `choices` that loses too much, is too late, is dominated, or is recommended.
-/// Delays are those of low-latency flows if `for_low_latency`.
+/// Only low-latency flows count for delays if `for_low_latency`.
 fn judge(choices: &mut [Choice], for_low_latency: bool) {
     let rivals: Vec<Choice> = choices.iter().filter(|c| !c.yardstick).cloned().collect();
     let least = rivals.iter().map(|c| c.numbers().loss).fold(f64::INFINITY, f64::min);

@@ -125,7 +125,8 @@ impl Verdict {
 /// A walk over the waiting packets of a queue. Packets reserved by a lower layer are left out.
 pub trait Scan {
     /// Calls `decide` for each waiting packet and its tag, lane by lane from the head. Signals take
-    /// effect at once; those that become drops count as [`justfull_base::DropReason::AqmTimeout`].
+    /// effect at once; a signal that becomes a drop counts as
+    /// [`justfull_base::DropReason::AqmTimeout`].
     fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict);
 }
 
@@ -155,8 +156,8 @@ kinds! {
 
     /// An AQM of any kind. The large ones are boxed: a queue without AQM is small.
     #[derive(Debug)]
-// An explicit tag, so that what holds one queue or many keeps its own tag in the discipline's,
-    // which every packet reads, instead of here.
+    // With an explicit tag here, an enum around a queue keeps its own tag in the discipline's tag,
+    // which every packet reads.
     #[repr(u8)]
     pub enum AnyAqm(context: AqmContext) or Box<dyn Aqm + Send>;
 
@@ -276,7 +277,7 @@ mod tests {
         new_flow: false,
     };
 
-    /// Does what every AQM does by default.
+    /// An AQM with only the default methods.
     #[derive(Debug)]
     struct Least;
 

@@ -84,7 +84,7 @@ pub(crate) trait ChannelSettings {
 }
 
 /// A running channel. All methods except [`Self::advance`] are functions of the configuration, the
-/// key and the arguments; the arguments are never before those of the last advance.
+/// key and the arguments; the arguments are never before the last advance's.
 pub(crate) trait ChannelModel {
     /// The capacity of slot `slot_index` if it is pulled at `at`; 0 for kinds that only return an
     /// MCS.
@@ -139,7 +139,7 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum ChannelConfig = Constant;
 
-    /// One of the channels, chosen at start; closed for speed.
+    /// One of the channels, an enum so that calls are static.
     #[derive(Clone, Debug)]
     pub enum AnyChannel(context: &ChannelContext);
 

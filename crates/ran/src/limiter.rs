@@ -125,8 +125,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum LimiterConfig = Unlimited;
 
-    /// One of the limiters, chosen at start; closed for speed, with one door for users' own. The
-    /// large ones are boxed.
+    /// One of the limiters, an enum so that calls are static, or a user's own. The large ones are
+    /// boxed.
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]

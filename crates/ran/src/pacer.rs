@@ -44,8 +44,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum PacerConfig = Unpaced;
 
-    /// One of the pacers, chosen at start; closed for speed, with one door for users' own. The
-    /// large one is boxed.
+    /// One of the pacers, an enum so that calls are static, or a user's own. The large one is
+    /// boxed.
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]

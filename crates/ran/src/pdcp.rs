@@ -260,7 +260,7 @@ impl PdcpRx {
         self.deliv += 1;
     }
 
-    /// Receives a packet from the RLC. `deliver` gets the packet and those that waited for it, in
+    /// Receives a packet from the RLC. `deliver` gets it and the packets that waited for it, in
     /// order. An SN too large for its field is dropped. TS 38.323 v17 clause 5.2.2.1.
     #[inline]
     pub fn receive(

@@ -152,7 +152,7 @@ pub struct DrbDemand {
     /// SDU. The list may stop at the capacity of the whole slot, and is empty for a scheduler that
     /// does not need SDUs.
     pub sdus: Range<u32>,
-    /// Bytes on the air of all waiting data, at least those of the listed SDUs.
+    /// Bytes on the air of all waiting data, at least the listed SDUs.
     pub backlog: u64,
     /// Time that the first SDU has waited in the queue.
     pub head_of_line: Duration,

@@ -28,8 +28,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum RbSchedulerConfig = RoundRobin;
 
-    /// One of the schedulers, chosen at start, over slices with these shares of the cell; closed
-    /// for speed, with one door for users' own.
+    /// One of the schedulers, an enum so that calls are static, or a user's own. The slices have
+    /// the given shares of the cell.
     pub enum AnyRbScheduler(shares: &[Ratio]) or Box<dyn RbScheduler + Send>;
 
     "fixed_partition" FixedPartition = fixed_partition::{FixedPartition, FixedPartitionConfig};

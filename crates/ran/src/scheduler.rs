@@ -33,7 +33,7 @@ kinds! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum SdapSchedulerConfig = Fifo;
 
-    /// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
+    /// One of the schedulers, an enum so that calls are static, or a user's own.
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]

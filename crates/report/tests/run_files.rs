@@ -368,7 +368,7 @@ fn flent_data_hold_goodput_ping_and_call_over_time() {
         assert_eq!(series.as_array().expect("values").len(), steps, "{name}");
         assert!(data["metadata"]["SERIES_META"][name]["UNITS"].is_string(), "{name}");
     }
-    // The steps after the warm-up of 1 s are those that the run measured.
+    // The run measures the steps after the warm-up of 1 s.
     let sum = data["results"]["TCP download sum"].as_array().expect("values");
     let mean = sum[5..].iter().filter_map(Value::as_f64).sum::<f64>() / 15.0;
     let goodput = run.flows[0].goodput_mbit_s;

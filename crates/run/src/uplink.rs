@@ -7,7 +7,7 @@
 //!
 //! - *none* (default): the uplink is no bottleneck; a packet is on the wire at once.
 //! - *rate*: each UE sends at a constant rate.
-//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant. New data
+//! - *grants*: a UE sends only within its grants. With an empty buffer it has no grant. New data
 //!   triggers a scheduling request (clause 5.4.4), sent at the UE's next occasion (`sr_period`,
 //!   `sr_offset`). After `grant_delay`, the base station's response time plus k2 (TS 38.214 clause
 //!   6.1.2.1), the PUSCH carries `grant` bytes and, if something is left, a buffer status report

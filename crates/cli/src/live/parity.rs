@@ -20,7 +20,7 @@ use serde_json::Value;
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let (grid, pace) = (&GridArgs::default(), &args.pace);
     let plan = Plan::of(&args.file, &args.scenario, grid, pace, &args.method, 1)?.at_first_point();
-    // A method with a proxy has its live run behind one.
+    // A method with a proxy has one in its live run too.
     for chosen in plan.firsts() {
         proxy_of_method(&chosen?).map_err(Failure::Usage)?;
     }

@@ -12,7 +12,7 @@ pub(crate) fn lines_in(page: &str, language: &str) -> Vec<String> {
     blocks_in(page, language).concat()
 }
 
-/// The lines, block by block.
+/// The lines of each block.
 pub(crate) fn blocks_in(page: &str, language: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page is there");
     let mut inside = false;

@@ -172,7 +172,7 @@ mod tests {
         breakdown.parts.iter().map(|part| part.label.clone()).collect()
     }
 
-    /// In one row for a game and a call, the percentiles would be those of the worse flow.
+    /// One row for a game and a call would have the percentiles of the worse flow.
     #[test]
     fn flows_have_parts_of_their_own_and_pools_only_where_there_are_several() {
         let mut runs = example::comparison(2).groups.remove(0).runs;

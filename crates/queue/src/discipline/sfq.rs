@@ -8,8 +8,7 @@
 //! A flow alone in its lane waits for at most one turn of each other active lane.
 //!
 //! lane = hash(`flow_hash`, perturbation) mod `lanes`; the perturbation is a hash of the queue's
-//! key and of the number of the `perturb` period, so that it does not depend on what arrived
-//! before.
+//! key and of the number of the `perturb` period, so that it does not depend on earlier arrivals.
 //!
 //! Defaults: 1024 lanes (ten flows then collide with probability 4 %), perturbed every 10 s, one
 //! packet per turn (McKenney). Known weaknesses: turns of one packet favour large packets (set

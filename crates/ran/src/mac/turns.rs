@@ -109,7 +109,7 @@ impl Turns {
         self.ring[i]
     }
 
-    /// The first `count` have had their turn; those with more data go to the end.
+    /// The first `count` have had their turn; bearers with more data go to the end.
     pub(super) fn pass(&mut self, count: usize, cell: &mut Cell) {
         for _ in 0..count {
             let Some(bearer) = self.ring.pop_front() else { return };

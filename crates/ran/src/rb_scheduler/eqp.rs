@@ -35,8 +35,9 @@
 //!   size does); its real size is charged.
 //! - Shares that sum to less than 1 leave blocks that belong to nobody; they are credited in
 //!   proportion to the shares.
-//! - A slice that has lent L blocks lends no more: what it does not use then goes to those who owe
-//!   most. (With two slices this never happens: what one has lent the other owes.)
+//! - A slice that has lent L blocks lends no more: the slices with the greatest debt then get its
+//!   unused blocks. (With two slices this never happens: one owes the blocks that the other has
+//!   lent.)
 //! - L counts as at least one unit, or nobody could borrow a group of blocks; at a low MCS, as the
 //!   units that carry more than headers.
 //! - A UE whose units finish no SDU first gets as many as carry more than headers. If its slice may

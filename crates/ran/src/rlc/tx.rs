@@ -46,7 +46,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// The sum of all three.
+    /// Sum of the three amounts.
     #[must_use]
     pub const fn total(&self) -> u32 {
         self.control.saturating_add(self.retransmission).saturating_add(self.rest_of_head)

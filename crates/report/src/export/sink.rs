@@ -157,7 +157,8 @@ impl Part {
     }
 }
 
-/// Removes from `folder` only the parts that killed processes left of files whose names are `ours`.
+/// Removes from `folder` the partial files of killed processes whose final names satisfy `ours`;
+/// keeps everything else.
 ///
 /// # Errors
 /// The folder cannot be opened.
@@ -166,7 +167,7 @@ pub fn remove_left(folder: &Path, ours: impl Fn(&OsStr) -> bool) -> io::Result<(
     Ok(())
 }
 
-/// Removes the parts in `folder` whose names are `ours` and whose locks nobody holds: their
+/// Removes the parts in `folder` whose names satisfy `ours` and whose locks nobody holds: their
 /// processes were killed.
 fn sweep(folder: &Dir, ours: impl Fn(&OsStr) -> bool) {
     let mut parts = folder.names().unwrap_or_default();

@@ -33,8 +33,8 @@ impl Active {
         Self { start, stop, last: start, left: u64::MAX, whole: false }
     }
 
-    /// True if it stops, so that its last byte matters: each byte is noted, unlike those of other
-    /// flows.
+    /// True if it stops, so that its last byte matters: each byte is noted, which other flows do
+    /// not need.
     pub(super) fn stops(&self) -> bool {
         self.stop < Instant::NEVER
     }

@@ -37,7 +37,7 @@ pub(super) struct Class {
     pub(super) result: FlowResult,
     pub(super) delay: Times,
     /// Packets that enter the UPF from this instant on count: the packets of the measured window,
-    /// and never those of uploads, whose data takes the uplink.
+    /// and no packets of uploads, whose data takes the uplink.
     pub(super) from: Instant,
     /// For data to UEs; none for names beyond the followed ones.
     pub(super) over_time: Option<OverTime>,

@@ -364,7 +364,7 @@ struct Connection {
 /// A request to send: its connection, the size of the answer, and its own size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Number of the connection among those of the page.
+    /// Number of the connection on the page.
     pub connection: u32,
     /// Bytes of the answer.
     pub bytes: u64,

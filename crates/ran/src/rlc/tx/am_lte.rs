@@ -39,7 +39,7 @@ pub(super) struct LteAm {
     first_piece: u32,
     /// Unsent bytes of the source's head; 0 if it has not been started.
     left: u32,
-    /// Header bytes of an AMD PDU and of a segment of one, including those of the layer below.
+    /// Header bytes of an AMD PDU and of a segment of one, with the layer below's.
     whole: u32,
     segment: u32,
     indicators: Indicators,
