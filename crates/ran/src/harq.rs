@@ -10,7 +10,7 @@
 //! Defaults: no errors (A21's bench had nearly none), 8 slots of round trip (LTE FDD), 4
 //! transmissions, combining 0.1. Known weaknesses: without a SINR the error rate is a setting that
 //! depends on neither MCS nor distance. Deviations: a UE has as many processes as it needs; NR's 16
-//! suffice for a round trip of up to 16 slots, and LTE's 8 for one of 8.
+//! suffice for a round trip of up to 16 slots, and LTE's 8 for a round trip of 8.
 //!
 //! If the UE's channel has a SINR ([`umi`](crate::channel::umi)), the SINR and the MCS determine
 //! the failure rate of a block, in place of `bler` and `combining`, and an old measurement costs

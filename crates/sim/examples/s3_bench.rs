@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p justfull-sim --example s3_bench -- [--json] [s3 | s3_one_ue | s3_short]`
 //! prints the wall time, the counters, which must not depend on speed, and the memory. `s3_one_ue`
-//! is the same cell with one UE: the difference in memory is the cost of the UEs. `s3_short` has 2
-//! 000 UEs for 4 seconds, for `cargo xtask bench`.
+//! is the same cell with one UE: the difference in memory is the cost of the UEs. `s3_short` has
+//! 2 000 UEs for 4 seconds, for `cargo xtask bench`.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};

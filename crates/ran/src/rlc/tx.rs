@@ -7,9 +7,9 @@
 //! The entity keeps only the partly sent SDU and, in acknowledged mode, unacknowledged data.
 //!
 //! Memory: up to 64 B for TM and UM. AM: 24 B for each unacknowledged SDU (NR), or 20 B for each
-//! unacknowledged PDU and 24 B for each piece of an SDU in it (LTE), up to the window (2048 or 131
-//! 072 SDUs; 512 PDUs), and 12 B for each piece that waits for retransmission. UMTS: 8 B for each
-//! unacknowledged PDU and 24 B for each piece in it, up to the window (4095 PDUs).
+//! unacknowledged PDU and 24 B for each piece of an SDU in it (LTE), up to the window (2048 or
+//! 131 072 SDUs; 512 PDUs), and 12 B for each piece that waits for retransmission. UMTS: 8 B for
+//! each unacknowledged PDU and 24 B for each piece in it, up to the window (4095 PDUs).
 
 mod am_lte;
 mod am_nr;
