@@ -1,12 +1,11 @@
-//! Tells the program which commit it is built from: `0.1.0 (3f9c2d1a7b42)`, with `-dirty` when a
-//! source differs from that commit. Built outside of its own git checkout it only knows its
-//! version.
+//! Gives the program the commit of its source: `0.1.0 (3f9c2d1a7b42)`, with `-dirty` if a source
+//! differs from that commit. A build outside its own git checkout has only the version.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the program is made of, in the workspace and in each of its crates. Cargo runs this script
-/// again when one of them, or the commit, changes; the program is then built again in any case.
+/// The sources of the program, in the workspace and in each of its crates. Cargo runs this script
+/// again if one of them, or the commit, changes, and then builds the program again.
 const SOURCES: [&str; 4] = ["Cargo.toml", "Cargo.lock", "scenarios", "claims"];
 const SOURCES_OF_CRATE: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 
@@ -22,14 +21,14 @@ fn main() {
     println!("cargo:rustc-env=JUSTFULL_VERSION={named}");
 }
 
-/// The commit, if `root` is a checkout of its own.
+/// The commit; none if `root` is not a checkout of its own.
 fn commit(root: &Path) -> Option<String> {
     let top = git(root, &["rev-parse", "--show-toplevel"])?;
     if Path::new(&top).canonicalize().ok()? != root {
         return None;
     }
     let sources = sources(root)?;
-    // The log of HEAD grows with every commit; HEAD itself only changes with the branch.
+    // The log of HEAD grows with every commit; HEAD itself changes only with the branch.
     let logs = ["HEAD", "logs/HEAD"]
         .iter()
         .filter_map(|name| git(root, &["rev-parse", "--git-path", name]));
@@ -45,7 +44,7 @@ fn commit(root: &Path) -> Option<String> {
     Some(format!("{commit}{dirty}"))
 }
 
-/// Paths of the sources from `root`.
+/// Paths of the sources, relative to `root`.
 fn sources(root: &Path) -> Option<Vec<PathBuf>> {
     let mut sources: Vec<PathBuf> = SOURCES.iter().map(PathBuf::from).collect();
     for entry in std::fs::read_dir(root.join("crates")).ok()? {
@@ -56,7 +55,7 @@ fn sources(root: &Path) -> Option<Vec<PathBuf>> {
     Some(sources)
 }
 
-/// What git says; none when it fails or is not there.
+/// The output of git; none if it fails or is absent.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let done = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())

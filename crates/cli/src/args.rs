@@ -1,4 +1,4 @@
-//! Arguments that commands share, and those of the commands that a build may lack.
+//! Arguments that several commands share, and arguments of commands that a build may lack.
 
 mod campaign;
 mod live;

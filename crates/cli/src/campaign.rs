@@ -51,7 +51,7 @@ pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
     }
 }
 
-/// The campaign's file, and the folder of its dataset if that was named.
+/// The campaign's file, and the folder of its dataset if it was named.
 fn named(args: &CampaignArgs) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     if !args.file.is_dir() {
         return Ok((args.file.clone(), args.out.clone()));
@@ -85,7 +85,7 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
     };
     let text = Scenario::text_of(&file).map_err(|e| Failure::usage(&e))?;
     let more = addition.to(&text, &file).map_err(|e| Failure::usage(&e))?;
-    // The file changes only if it stays a sound campaign.
+    // The file changes only if the campaign stays valid.
     let campaign = Campaign::parse(&more, &file, data_dir()).map_err(|e| Failure::usage(&e))?;
     if more != text {
         let written = Sink::create(&file).and_then(|mut sink| {
@@ -249,7 +249,7 @@ fn page(args: &TableArgs) -> Result<(), Failure> {
     print(&format!("report: {}\n", file.display()))
 }
 
-/// Jobs in a block of output.
+/// Jobs in one block of output.
 const BLOCK: usize = 10_000;
 
 fn list(campaign: &Campaign, json: bool) -> Result<(), Failure> {
@@ -257,7 +257,7 @@ fn list(campaign: &Campaign, json: bool) -> Result<(), Failure> {
     for (index, (case, seed, job)) in campaign.jobs().enumerate() {
         let scenario = &campaign.scenarios[case.scenario];
         let (name, point, method) = (&scenario.name, scenario.point(case.point), &case.method);
-        // Text takes everything.
+        // A string takes all text.
         let _ = if json {
             let line = serde_json::json!({
                 "job": job.to_string(), "scenario": name, "point": point, "method": method,

@@ -40,10 +40,10 @@ pub(crate) struct CheckArgs {
     pub(crate) grid: GridArgs,
 }
 
-/// Most mistakes that are printed for one file; JSON has all that were found.
+/// Maximum number of mistakes printed for one file; JSON has all of them.
 const PRINTED: usize = 20;
 
-/// What was found of one name, for programs.
+/// The findings for one name, for programs.
 #[derive(Serialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 enum Found {
@@ -58,12 +58,12 @@ struct CheckedFile {
     sound: bool,
     mistakes: Vec<String>,
     warnings: Vec<String>,
-    /// Of a sound one.
+    /// The runs of a valid scenario.
     #[serde(flatten)]
     runs: Option<Runs>,
 }
 
-/// What a sound scenario would run.
+/// The runs that a valid scenario would make.
 #[derive(Serialize)]
 struct Runs {
     runs: usize,
@@ -73,7 +73,7 @@ struct Runs {
     seeds: Vec<u64>,
     /// A picture of its chain in text.
     chain: String,
-    /// Which parts of its trace the runs play.
+    /// The parts of its trace that the runs play.
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<String>,
 }
@@ -110,7 +110,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
     if wrong.is_empty() { folders } else { Err(Failure::Usage(wrong.join("\njustfull: "))) }
 }
 
-/// A line about a sound scenario and a picture of its chain.
+/// A line about a valid scenario and a picture of its chain.
 fn in_words(name: &str, found: &Runs) -> String {
     let (runs, methods, points) = (found.runs, found.methods.len(), found.points.len());
     let parts = found.parts.as_ref().map(|parts| format!("  {parts}\n")).unwrap_or_default();
@@ -118,7 +118,7 @@ fn in_words(name: &str, found: &Runs) -> String {
     format!("{name}: sound; {runs} runs ({methods} methods, {points} points)\n{parts}\n{chain}")
 }
 
-/// The mistakes that standard error shows.
+/// The mistakes for standard error.
 fn printed(found: &CheckedFile) -> Vec<String> {
     let mut lines: Vec<String> = found.mistakes.iter().take(PRINTED).cloned().collect();
     let count = found.mistakes.len();
@@ -128,7 +128,7 @@ fn printed(found: &CheckedFile) -> Vec<String> {
     lines
 }
 
-/// What is to be said of the scenario `name`.
+/// The findings for the scenario `name`.
 fn check_file(name: &Path, overrides: &Overrides) -> CheckedFile {
     let mut found = CheckedFile {
         name: name.display().to_string(),
@@ -146,7 +146,7 @@ fn check_file(name: &Path, overrides: &Overrides) -> CheckedFile {
     found
 }
 
-/// What the sound scenario `name` would run, with warnings; or what is wrong with it.
+/// The runs of the valid scenario `name`, with warnings, or its mistakes.
 fn examined(name: &Path, overrides: &Overrides) -> Result<(Runs, Vec<String>), Vec<String>> {
     let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
     let scenario = Scenario::examine(&text, &file, data_dir(), overrides.clone())

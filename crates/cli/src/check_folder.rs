@@ -5,17 +5,17 @@ use justfull_report::export::folder::{self, State};
 use serde::Serialize;
 use std::path::Path;
 
-/// Whether `path` is a folder, or is where killed runs have left one.
+/// True if `path` is a folder, or if killed runs have left a folder for it.
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir()
         || (!path.exists() && folder::inspect(path).is_ok_and(|found| !found.leftovers.is_empty()))
 }
 
-/// What is in a folder, and what killed runs left beside it.
+/// The content of a folder, and the folders that killed runs left beside it.
 #[derive(Serialize)]
 pub(crate) struct Checked {
     name: String,
-    /// It is the whole of one run.
+    /// The folder is the whole of one run.
     complete: bool,
     /// Its state in words.
     state: String,
@@ -24,14 +24,14 @@ pub(crate) struct Checked {
     leftovers: Vec<Left>,
 }
 
-/// A folder of a run that goes on or was killed.
+/// A folder of a run that is in progress or was killed.
 #[derive(Serialize)]
 struct Left {
     name: String,
     state: String,
 }
 
-/// Looks at the folder `path` and beside it.
+/// Inspects the folder `path` and the folders beside it.
 pub(crate) fn check(path: &Path) -> Result<Checked, Failure> {
     let shown = path.display();
     let found = folder::inspect(path).map_err(|e| Failure::Usage(format!("{shown}: {e}")))?;
@@ -49,7 +49,7 @@ pub(crate) fn check(path: &Path) -> Result<Checked, Failure> {
 }
 
 impl Checked {
-    /// A line about the folder, and about each that was left.
+    /// A line about the folder, and about each leftover.
     pub(crate) fn in_words(&self) -> String {
         let name = &self.name;
         let mut text = format!("{name}: {}\n", self.state);
@@ -67,7 +67,7 @@ impl Checked {
         text
     }
 
-    /// A folder that is not the whole of one run is a failure.
+    /// Fails if the folder is not the whole of one run.
     pub(crate) fn verdict(&self) -> Result<(), Failure> {
         if self.complete {
             return Ok(());

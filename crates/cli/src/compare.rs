@@ -1,4 +1,4 @@
-//! `compare`: what differs between folders of results.
+//! `compare`: differences between folders of results.
 
 use crate::complete;
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
 }
 
-/// Compares folders of results; a condition that holds is a failure.
+/// Compares folders of results; fails if a condition holds.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let column = |name: &String| {
         read::column_of(name).map_err(|why| Failure::Usage(format!("--column: {why}")))
@@ -84,7 +84,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
 }
 
-/// The commands, and the versions and settings that differ, a line for each.
+/// The commands, and the versions and settings that differ, one line each.
 fn in_words(folders: &[Folder], settings: Option<&[Change]>) -> String {
     let several = folders.windows(2).any(|pair| pair[0].version != pair[1].version);
     let mut text = String::new();

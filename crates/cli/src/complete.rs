@@ -1,7 +1,7 @@
-//! Completion of the command line in a shell: what may stand for an argument.
+//! Completion of the command line in a shell: the candidates for an argument.
 //!
-//! The script that a shell reads asks the program itself, so that it offers the scenarios, methods,
-//! settings, papers and names for `explain` that this program knows.
+//! The shell's script asks the program itself, so it offers the scenarios, methods, settings,
+//! papers and names for `explain` that this program knows.
 
 use clap::Command;
 use clap_complete::CompleteEnv;
@@ -13,10 +13,10 @@ use justfull_report::reference;
 use justfull_scenario::keys;
 use std::ffi::OsStr;
 
-/// The variable by which a shell's script asks for candidates.
+/// The variable with which a shell's script asks for candidates.
 pub(crate) const ASKED: &str = "JUSTFULL_COMPLETE";
 
-/// Answers a shell's script and ends the program, if one has asked.
+/// Answers a shell's script and ends the program, if the variable is set.
 pub(crate) fn answer(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(ASKED).complete();
 }
@@ -53,7 +53,7 @@ pub(crate) fn paths_of_settings() -> ArgValueCompleter {
     ArgValueCompleter::new(|begun: &OsStr| paths(&begun.to_string_lossy()))
 }
 
-/// What `justfull list` has of `kind`.
+/// The names of `kind` in `justfull list`.
 fn listed(kind: &str) -> Vec<CompletionCandidate> {
     let all = reference::listed().into_iter().filter(|listed| listed.kind == kind);
     all.flat_map(|listed| listed.names)
@@ -61,7 +61,7 @@ fn listed(kind: &str) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Shipped scenarios, and files.
+/// Shipped scenarios and files.
 fn scenario_or_file(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = listed("scenarios");
     let begun = current.to_string_lossy().into_owned();
@@ -70,13 +70,13 @@ fn scenario_or_file(current: &OsStr) -> Vec<CompletionCandidate> {
     found
 }
 
-/// Paths of keys that begin so, each before its value.
+/// Paths of keys that begin with `begun`, each with a `=` for its value.
 fn paths(begun: &str) -> Vec<CompletionCandidate> {
     let all = keys::paths().into_iter().filter(|path| path.starts_with(begun));
     all.map(|path| CompletionCandidate::new(format!("{path}="))).collect()
 }
 
-/// Settings, and the names that the value of one may be.
+/// Settings, and the possible names of a setting's value.
 fn setting(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
     let Some((path, value)) = begun.split_once('=') else { return paths(&begun) };
@@ -88,7 +88,7 @@ fn setting(begun: &OsStr) -> Vec<CompletionCandidate> {
     found.into_iter().map(|name| CompletionCandidate::new(format!("{path}={name}"))).collect()
 }
 
-/// The names among what `form` allows.
+/// Collects the names that `form` allows.
 fn names(form: &Form, found: &mut Vec<&'static str>) {
     let own: Vec<&str> = match form {
         Form::Bool => vec!["true", "false"],

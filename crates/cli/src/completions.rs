@@ -20,8 +20,8 @@ pub(crate) struct CompletionsArgs {
 }
 
 /// Bash divides `FQ-CoDel@DQL` before its `@` and `rlc.limiter=drql` around its `=`, and replaces
-/// the last part: the program is asked for the whole, and what stands before the last part is taken
-/// off its answers.
+/// the last part. The script asks the program about the whole word and strips the earlier parts
+/// from its answers.
 const JOINED: &str = r#"
 _NAME() {
     local -a words=()
@@ -64,7 +64,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
         .map_err(|e| Failure::usage(&e))?;
     let mut script = String::from_utf8_lossy(&script).into_owned();
     match shell {
-        // Read as a function of that name, it must also complete the first time.
+        // When read as a function of that name, it must also complete the first time.
         Shell::Zsh => script.push_str(&format!(
             "if [ \"$funcstack[1]\" = \"_{NAME}\" ]; then _clap_dynamic_completer_{NAME} \"$@\"; fi\n"
         )),

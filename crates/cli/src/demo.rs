@@ -27,7 +27,7 @@ pub(crate) struct DemoArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// What a reader of the whole demonstration must know.
+/// Notes for a reader of the whole demonstration.
 const DEMO_NOTES: [&str; 2] = [
     "The channels named walk and train ride are synthetic and ship with the program: they have \
      the statistics of the paper's traces but are not those traces.",
@@ -35,7 +35,7 @@ const DEMO_NOTES: [&str; 2] = [
      text's 1024 packets Vanilla waits for seconds: justfull run t20-individual.",
 ];
 
-/// How to see the paper's traces too.
+/// The note about the paper's traces.
 const DEMO_NO_TRACES: &str =
     "The paper's traces were not run: JUSTFULL_DATA names no folder that has them.";
 
@@ -68,7 +68,7 @@ fn request<'a>(
     }
 }
 
-/// T20's main comparison on synthetic channels, and on the paper's where they are.
+/// T20's main comparison on synthetic channels, and on the paper's if they exist.
 fn demo_all(args: &DemoArgs) -> Result<(), Failure> {
     let markov = |fit: &str| Value::Table(toml_table(&[("kind", "markov"), ("fit", fit)]));
     let mut channels = vec![

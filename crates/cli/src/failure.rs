@@ -1,14 +1,14 @@
-//! Why a command ended early.
+//! The failure of a command.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// Why a command ended early.
+/// The reason why a command ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Exit 1.
+    /// Exit status 1.
     Failed(String),
-    /// Exit 2.
+    /// Exit status 2.
     Usage(String),
 }
 
@@ -24,7 +24,7 @@ impl Failure {
         Self::Usage(error.to_string())
     }
 
-    /// For what this build was made without.
+    /// The failure for a feature that this build lacks.
     pub(crate) fn lacks(what: &str, feature: &str) -> Self {
         Self::Usage(format!("this build has no {what}; build with --features {feature}"))
     }

@@ -1,12 +1,12 @@
-//! Results that are read again.
+//! Reads results for commands that show them.
 
 use crate::failure::Failure;
 use justfull_report::export::{Column, Runs};
 use justfull_report::read::Folder;
 use std::path::PathBuf;
 
-/// Folders of runs, and datasets of campaigns with `columns`; of both only `methods` and `flows`,
-/// all where none is named.
+/// Reads folders of runs, and datasets of campaigns with `columns`, limited to `methods` and
+/// `flows`; an empty list keeps all.
 pub(crate) fn read(
     paths: &[PathBuf],
     columns: &[&'static Column<Runs>],

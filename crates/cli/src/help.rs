@@ -1,6 +1,6 @@
-//! Texts that helps share.
+//! Texts that several helps share.
 
-/// What exit statuses mean, the same for every command, after what a command says of itself.
+/// Appends the meaning of exit statuses, the same for every command, to a command's own text.
 macro_rules! with_exit_status {
     ($($text:expr),*) => {
         concat!(

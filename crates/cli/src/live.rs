@@ -48,11 +48,11 @@ use runs::Runs;
 #[cfg(not(feature = "proxy"))]
 use without_proxy::{Proxy, Rnis};
 
-/// Says what this machine can do.
+/// Prints the abilities of this machine.
 pub(crate) fn check() -> Result<(), Failure> {
     let mut text = String::new();
     let mut lacking = Vec::new();
-    // First of all, as a run does: what follows is tried with the right that it finds.
+    // First of all, as in a run: the following checks use the right that is found here.
     let right = match privilege() {
         Ok(Privilege::Own) => Ok("CAP_SYS_ADMIN and CAP_NET_ADMIN".to_owned()),
         Ok(Privilege::UserNamespace) => Ok("in a user namespace of its own".to_owned()),
@@ -94,10 +94,10 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     if plan.is_of_several() {
         one_file_for_each(args)?;
     }
-    // A process with several threads may not enter a user namespace any more.
+    // A process with several threads can no longer enter a user namespace.
     privilege().map_err(|e| Failure::usage(&e))?;
-    // Until the results are written: what listened to a signal once is not ended in order by it
-    // afterwards.
+    // Until the results are written: a process that has listened to a signal once is not ended by
+    // it afterwards.
     let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
     let last = Last::default();
     let metrics = args
@@ -123,24 +123,24 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let mut runs = Runs::default();
     runs.make(&plan, args, &session, &mut beside, &stop)?;
     let comparison = runs.comparison(&plan, args.allow_late)?;
-    // An interruption before the first of several runs was done leaves no results.
+    // An interruption before the end of the first of several runs leaves no results.
     let folder = folder.filter(|_| !runs.done.is_empty());
-    // Before the table: who reads it may be slow.
+    // Before the table, whose reader may be slow.
     let written = folder.map_or(Ok(()), |mut folder| {
         runs.write(&mut folder, args.allow_late)?;
         results::finish(folder, &comparison, &args.output)
     });
     show(&comparison, args.output.wide)?;
-    // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.
+    // Last: a pipe may be full. A full disk ends the capture, not the run.
     let files = runs.files.drain(..).map(|files| files.finish(true)).fold(Ok(()), Result::and);
     written.and(files)?;
     unbroken(&comparison.broken)?;
-    // Without anything to wait for, a signal is the end that was meant.
+    // If there is nothing to wait for, a signal is the intended end.
     let awaited = session.command.is_some() || session.own_flows;
     runs.verdict(&comparison.missing, awaited, args.allow_late)
 }
 
-/// What runs beside the stack, anew in each run.
+/// The session beside the stack, new in each run.
 fn session(args: &LiveArgs) -> Result<Session, Failure> {
     let side: Side = args.on.parse().map_err(|e| Failure::Usage(format!("--on: {e}")))?;
     let shell = args.shell.as_ref().map(|side| side.parse::<Side>()).transpose();
@@ -169,13 +169,13 @@ fn proxy_of(args: &LiveArgs, chosen: &Chosen<'_>) -> Result<Option<Proxy>, Failu
     args.proxy.as_deref().map(|file| Proxy::of(file, control)).transpose()
 }
 
-/// The proxy of the control that the method of `chosen` names, if it names one.
+/// The proxy of the control that the method of `chosen` names; none if it names no control.
 fn proxy_of_method(chosen: &Chosen<'_>) -> Result<Option<Proxy>, String> {
     let control = chosen.config.proxy.control.as_ref();
     control.map(|control| Proxy::of_text(String::new(), Some(control))).transpose()
 }
 
-/// Several runs have a file each, with the run's name in the file's: a pipe has but one reader.
+/// Several runs have one file each, with the run's name in it; a pipe has only one reader.
 fn one_file_for_each(args: &LiveArgs) -> Result<(), Failure> {
     for (option, path) in [("--pcapng", &args.pcapng), ("--reports", &args.reports)] {
         let Some(path) = path else { continue };
@@ -190,28 +190,28 @@ fn one_file_for_each(args: &LiveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Who else is told of a run.
+/// Observers of a run and programs beside it.
 struct Beside {
     /// File of a capture.
     pcapng: Option<PathBuf>,
     /// File of the cell's reports.
     reports: Option<PathBuf>,
-    /// Serves them.
+    /// The service for the reports.
     rnis: Option<Rnis>,
-    /// Their period.
+    /// Period of the reports.
     report_period: Duration,
-    /// Stands between the servers and the stack.
+    /// The proxy between the servers and the stack.
     proxy: Option<Proxy>,
-    /// It is painted on a terminal.
+    /// The run is painted on a terminal.
     tui: bool,
-    /// What is shown of the run while it goes on.
+    /// The latest view of the run.
     last: Last,
     /// Serves metrics until the results are written.
     _metrics: Option<metrics::Server>,
 }
 
 impl Beside {
-    /// Nobody.
+    /// A run without any of them.
     fn alone() -> Self {
         Self {
             pcapng: None,
@@ -226,7 +226,7 @@ impl Beside {
     }
 }
 
-/// Files of which a part may still have to be written.
+/// Files whose last part may still be unwritten.
 #[derive(Default)]
 struct Files {
     capture: Option<capture::Writer>,
@@ -234,14 +234,14 @@ struct Files {
 }
 
 impl Files {
-    /// Writes the rest, or lets go of what is not `wanted`.
+    /// Writes the rest, or discards the files unless `wanted`.
     fn finish(self, wanted: bool) -> Result<(), Failure> {
         let reported = self.reports.map_or(Ok(()), reports::Writer::finish);
         self.capture.map_or(Ok(()), |capture| capture.finish(wanted)).and(reported)
     }
 }
 
-/// What came of the run, and the files that are written beside it.
+/// The outcome of the run, and the files written beside it.
 fn run(
     session: &Session,
     chosen: &Chosen<'_>,
@@ -276,7 +276,7 @@ fn run(
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
-            // What it has is of no run, whatever the disk says to it.
+            // The files belong to no run, so errors of the disk do not matter.
             let _unwanted = files.finish(false);
             return Err(Failure::usage(&error));
         }
@@ -288,7 +288,7 @@ fn run(
     }
     let early = outcome.interrupted || outcome.report.fault.is_some();
     if early {
-        // What the flows and the command met then follows from it.
+        // The failures of the flows and of the command follow from this one.
         return Ok((outcome, files));
     }
     for flow in outcome.applications.iter().filter(|flow| flow.failed.is_some()) {

@@ -1,8 +1,9 @@
 //! The command `justfull`.
 //!
-//! Standard output is data and tables; progress, warnings and errors go to standard error. Exit 0:
-//! done; 1: a claim came out worse than recorded, a run was late, broken or interrupted, or the
-//! command behind `live --` failed; 2: wrong usage or input, or a place that cannot be written.
+//! Standard output has data and tables; progress, warnings and errors go to standard error. Exit 0:
+//! success. Exit 1: a claim is worse than recorded, a run was late, broken or interrupted, or the
+//! command behind `live --` failed. Exit 2: wrong usage or input, or a place that cannot be
+//! written.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -80,8 +81,8 @@ Examples:
   justfull explain codel                              what a method does, with its parameters"
 );
 
-/// The commands, in the order of the help: the arguments of each, and the function that carries it
-/// out; of some the feature without which a build lacks them.
+/// The commands in the order of the help: the arguments of each and the function that executes it;
+/// for some, the feature that a build needs for them.
 macro_rules! commands {
     ($(
         $(#[$attribute:meta])*
@@ -143,8 +144,8 @@ commands! {
     Reference(reference::ReferenceArgs) => reference::reference;
 }
 
-/// Prints what clap says: help, the version, or what is wrong with the arguments, which may hold
-/// anything.
+/// Prints clap's text: help, the version, or the fault of the arguments, which may hold any
+/// characters.
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() && printable(&text) != text {

@@ -23,7 +23,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     man_pages(command, out).map_err(|e| Failure::usage(&e))
 }
 
-/// Writes the page of `command` and those of its subcommands.
+/// Writes the page of `command` and the pages of its subcommands.
 fn man_pages(command: clap::Command, out: &Path) -> Result<(), export::ExportError> {
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         man_pages(inner.clone(), out)?;

@@ -1,12 +1,12 @@
-//! The program's name and version, and the line that started it.
+//! The program's name and version, and its command line.
 
-/// The program's version, with the commit that it was built from where that is known.
+/// The program's version, with the commit of its source if known.
 pub(crate) const VERSION: &str = env!("JUSTFULL_VERSION");
 
-/// What the program is called.
+/// The program's name.
 pub(crate) const NAME: &str = "justfull";
 
-/// The command line as it was given.
+/// The command line as given.
 pub(crate) fn command_line() -> String {
     let words: Vec<String> = std::env::args()
         .skip(1)

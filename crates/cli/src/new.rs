@@ -1,4 +1,4 @@
-//! `new`: a scenario to start from, or a crate with a limiter of one's own.
+//! `new`: a new scenario file, or a new crate with a user-defined limiter.
 
 mod limiter;
 
@@ -123,7 +123,7 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     let file = match file.extension() {
         _ if standard_output => Path::new("my.toml").into(),
         Some(ending) if ending == "toml" => file.to_path_buf(),
-        // What looks like an ending may be a part of the name.
+        // A part that looks like an extension may belong to the name.
         _ => {
             let mut name = file.as_os_str().to_os_string();
             name.push(".toml");
@@ -149,7 +149,7 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
         trace: args.trace.as_deref().map(|trace| beside(trace, &file)).transpose()?,
     };
     let text = starter.text(&file.display().to_string());
-    // What it names is not of its making: methods that do not fit, a trace that cannot be read.
+    // Errors in the user's names: methods that do not fit, a trace that cannot be read.
     let scenario = Scenario::examine(&text, &file, data_dir(), Overrides::default())
         .map_err(|errors| Failure::usage(&errors[0]))?;
     for warning in scenario.warnings().map_err(|e| Failure::usage(&e))? {
@@ -168,7 +168,7 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All of `methods` ship.
+/// Checks that all of `methods` are shipped.
 fn known(methods: &[String]) -> Result<(), Failure> {
     let library = MethodLibrary::shipped();
     let names = library.names();
@@ -179,8 +179,8 @@ fn known(methods: &[String]) -> Result<(), Failure> {
     Err(Failure::Usage(format!("--method: found {method}, allowed is {allowed}")))
 }
 
-/// `trace`, named from here, as the scenario in `file` must name it: scenarios look beside
-/// themselves, and then among the user's traces.
+/// The path of `trace`, which is relative to the working folder, in a form for the scenario in
+/// `file`: a scenario looks for traces beside itself, and then among the user's traces.
 fn beside(trace: &Path, file: &Path) -> Result<String, Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let seen = match folder {

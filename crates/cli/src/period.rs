@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use justfull_base::Duration;
 
-/// The shortest time between two reports: a slot, about.
+/// Shortest time between two reports: about one slot.
 const LEAST_PERIOD: Duration = Duration::from_millis(1);
 
-/// Refuses a period in which there is no slot, or that never ends within the run.
+/// Refuses a period shorter than a slot, or longer than the run.
 pub(crate) fn check_period(found: Duration, duration: Duration) -> Result<(), Failure> {
     if (LEAST_PERIOD..=duration).contains(&found) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The forms of a picture, and where it goes.
+//! The forms of a picture, and its destination.
 
 use crate::failure::Failure;
 use justfull_report::figure::{self, Figure};
@@ -6,7 +6,7 @@ use justfull_report::{ReportError, export};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// In what form a picture is written.
+/// The form of a picture file.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     Svg,
@@ -15,10 +15,10 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form that the name of `out` ends in; SVG without an ending.
+    /// The form for the extension of `out`; SVG without an extension.
     ///
     /// # Errors
-    /// It is unknown, or this build does not have it.
+    /// The form is unknown, or this build does not have it.
     pub(crate) fn of(out: &Path) -> Result<Self, Failure> {
         let ending = out.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let form = match ending.as_deref() {
@@ -47,8 +47,8 @@ impl Form {
     }
 }
 
-/// Fills `out`, `-` for standard output. Whoever reads half a trace must know: a closed pipe is an
-/// error here.
+/// Fills `out`, `-` for standard output. A closed pipe is an error here, so that the reader of half
+/// a trace notices it.
 pub(crate) fn put(
     out: &Path,
     fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
@@ -58,7 +58,7 @@ pub(crate) fn put(
     }
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let done = fill(&mut stdout).and_then(|()| stdout.flush());
-    // What an error left in the buffer must not be tried again.
+    // The rest of the buffer after an error must not be written again.
     let _ = stdout.into_parts();
     done.map_err(|e| Failure::Usage(format!("standard output: {e}")))
 }

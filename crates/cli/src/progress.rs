@@ -17,22 +17,20 @@ const FRAME: Duration = Duration::from_millis(80);
 /// Time between two lines of progress.
 const LINE: Duration = Duration::from_secs(1);
 
-/// Watches the runs until it is dropped: from a thread of its own where somebody looks.
+/// Watches the runs until dropped, from a separate thread if there is a viewer.
 pub(crate) struct Display {
     pub(crate) watch: Arc<Watch>,
     bar: ProgressBar,
-    /// The thread that paints, which ends when the sender is dropped.
+    /// The thread that paints; it ends when the sender is dropped.
     painter: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Display {
-    /// What `progress` says, on standard error; nothing if `quiet` is set. Ctrl-C ends the runs
-    /// soon.
+    /// Shows `progress` on standard error, or nothing if `quiet`. Ctrl-C ends the runs soon.
     pub(crate) fn new(quiet: bool, progress: Progress) -> Self {
         let watch = Arc::new(Watch::default());
         let cancelled = Arc::clone(&watch);
-        // A second handler cannot be set; the first then stays in force, which a single command
-        // never sees.
+        // A second handler cannot be set. The first stays in force; a single command sets only one.
         let _ = ctrlc::set_handler(move || {
             if cancelled.cancel.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
@@ -53,12 +51,12 @@ impl Display {
         Self { watch, bar, painter }
     }
 
-    /// `ms` simulated milliseconds are to come on top of what was announced before.
+    /// Adds `ms` simulated milliseconds to the announced total.
     pub(crate) fn announce(&self, ms: u64) {
         self.bar.inc_length(ms);
     }
 
-    /// How much was simulated so far, and how fast, in words.
+    /// The simulated time so far and the speed, in words.
     pub(crate) fn speed(&self) -> String {
         let simulated = self.watch.simulated_ms.load(Ordering::Relaxed) as f64 * 1e-3;
         let passed = self.bar.elapsed().as_secs_f64();
@@ -69,13 +67,13 @@ impl Display {
     }
 }
 
-/// Tells of the runs.
+/// A display of the runs.
 trait Paint: Send + 'static {
-    /// Every [`FRAME`]; `over` the last time.
+    /// Called every [`FRAME`]; `over` in the last call.
     fn paint(&mut self, watch: &Watch, bar: &ProgressBar, over: bool);
 }
 
-/// Lets `paint` tell of the runs until the sender is dropped.
+/// Calls `paint` until the sender is dropped.
 fn painter(
     watch: &Arc<Watch>,
     bar: &ProgressBar,
@@ -92,7 +90,7 @@ fn painter(
     (over, thread)
 }
 
-/// The bar, on a terminal.
+/// A progress bar on a terminal.
 struct Bar;
 
 impl Paint for Bar {
@@ -107,13 +105,13 @@ impl Paint for Bar {
     }
 }
 
-/// Lines of JSON.
+/// Progress as lines of JSON.
 #[derive(Default)]
 struct Lines {
     begun: bool,
-    /// Finished runs that have their line.
+    /// Finished runs whose line is written.
     finished: usize,
-    /// When the last line was written, since the beginning.
+    /// Time of the last line, since the start.
     last: Duration,
 }
 
@@ -155,7 +153,7 @@ impl Drop for Display {
     fn drop(&mut self) {
         if let Some((over, painter)) = self.painter.take() {
             drop(over);
-            // The painter cannot panic; nothing is lost if it did.
+            // The painter cannot panic, and a panic would lose nothing.
             let _ = painter.join();
         }
         self.bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! `proxy`: RAPID in service, and what a running one says of itself.
+//! `proxy`: RAPID in service, and the status of a running proxy.
 
 mod top;
 
@@ -73,7 +73,7 @@ fn parsed(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|e| Failure::Failed(format!("the proxy's answer: {e}")))
 }
 
-/// A value without the quotes of JSON, and without what a terminal would obey.
+/// A value without JSON's quotes and without characters that control a terminal.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text
@@ -88,7 +88,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// One line for each thing, and then one for each UE.
+/// A line for each subject, and then a line for each UE.
 fn status(value: &Value) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: String| text.push_str(&format!("{name:20} {what}\n"));

@@ -69,16 +69,16 @@ pub(crate) struct RecommendArgs {
 
 /// The traffic for a trace.
 const TRAFFIC: &str = "download-pages-call";
-/// The same for the heading.
+/// The traffic in words, for the heading.
 const TRAFFIC_IN_WORDS: &str = "a download, pages and a call (download-pages-call)";
-/// What is compared in a gNB in one piece.
+/// Methods compared in a gNB without a split.
 const WHOLE: [&str; 8] =
     ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull"];
-/// What is compared where CU and DU are apart: what leaves the order of the RLC as it is.
+/// Methods compared with CU and DU apart: they keep the order of the RLC.
 const SPLIT: [&str; 7] =
     ["Vanilla", "CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull-split"];
 
-/// Runs methods on the user's channel and traffic and says which one to take.
+/// Runs methods on the user's channel and traffic and prints a recommendation.
 pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     let (scenario, not_run) = scenario(args)?;
     let display = Display::new(args.quiet, args.jobs.progress);
@@ -96,7 +96,7 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
         )));
     }
     if !is_scenario(&args.input) {
-        // The heading says it.
+        // The heading names the part.
         found.groups.iter_mut().for_each(|group| group.parts = None);
     }
     for group in &found.groups {
@@ -142,7 +142,7 @@ fn tell(
     ))
 }
 
-/// The scenario with the methods that can be run on it, and the others with the reason.
+/// The scenario with the methods that can run on it, and the other methods with the reason.
 fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), Failure> {
     let usual: &[&str] = if args.split.is_some() { &SPLIT } else { &WHOLE };
     let asked: Vec<String> = match args.methods.as_slice() {
@@ -168,9 +168,9 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
         let overrides = Overrides { methods, some_methods, ..base.clone() };
         Scenario::parse(&text, &file, data_dir(), overrides)
     };
-    // One method alone may lack what another has.
+    // A method alone may lack a setting that another has.
     let alone = |method: String| with(&[method], true).and_then(|s| buildable(&s));
-    // Vanilla needs nothing: what is wrong with it is wrong with the scenario.
+    // Vanilla has no requirements: its error is an error of the scenario.
     with(&["Vanilla".to_string()], true).map_err(|e| Failure::usage(&e))?;
     let (mut sound, mut not_run) = (Vec::new(), Vec::new());
     for method in asked {
@@ -181,7 +181,7 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
         }
     }
     let mut scenario = with(&sound, false).map_err(|error| {
-        // A setting that the others lack may be wrong where it is.
+        // A setting that the others lack may be wrong in the method that has it.
         let of_user = not_run.iter().map(|(_, error)| error).find(|e| e.set_by == "--set");
         Failure::usage(of_user.unwrap_or(&error))
     })?;
@@ -191,12 +191,12 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
     Ok((scenario, not_run.into_iter().map(|(method, error)| (method, error.to_string())).collect()))
 }
 
-/// What is run on the trace that was named `input`, and on which part of it.
+/// The heading: the traffic and the part of the trace `input`.
 fn heading(scenario: &Scenario, input: &Path) -> Result<String, Failure> {
     let input = input.display();
     let parts = scenario.parts().map_err(|e| Failure::usage(&e))?;
     let parts = parts.unwrap_or_else(|| format!("{} of {input}", scenario.base.duration));
-    // It is shown as the user calls it.
+    // The trace appears under the user's name for it.
     let named = match &scenario.base.channel {
         ChannelFile::Trace(trace) => parts.replace(&trace.file, &input.to_string()),
         _ => parts,
@@ -204,12 +204,12 @@ fn heading(scenario: &Scenario, input: &Path) -> Result<String, Failure> {
     Ok(format!("{TRAFFIC_IN_WORDS}; {named}"))
 }
 
-/// Builds the first run, so that what a method needs of the scenario is known before all are run.
+/// Builds the first run, so that a method's requirements are checked before all runs.
 fn buildable(scenario: &Scenario) -> Result<(), ScenarioError> {
     scenario.jobs().first().map_or(Ok(()), |job| scenario.built(job).map(drop))
 }
 
-/// A scenario by its ending, or the name of a shipped one; all else is a trace.
+/// True for a scenario's extension, or the name of a shipped scenario; anything else is a trace.
 fn is_scenario(input: &Path) -> bool {
     let shipped = input.to_str().and_then(library::scenario).is_some() && !input.exists();
     shipped || input.extension().is_some_and(|ending| ending == "toml")
@@ -217,7 +217,8 @@ fn is_scenario(input: &Path) -> bool {
 
 /// The channel of a trace.
 fn trace(file: &Path) -> Result<Value, Failure> {
-    // Traces stand beside their scenario or in the folder of the data; this one is where it is.
+    // Scenarios look for traces beside themselves or in the data folder; this path is relative to
+    // the working folder.
     let of_data = data_dir().is_some_and(|dir| dir.join(file).is_file());
     let file = if of_data && !file.exists() {
         file.to_path_buf()

@@ -78,7 +78,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Live runs at once: each waits most of its time.
+/// Live runs in parallel: each waits most of its time.
 const LIVE_AT_ONCE: usize = 6;
 
 #[cfg(feature = "live")]
@@ -110,10 +110,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     let load = if args.live { claims::load_live } else { claims::load };
     let file = load(&args.paper).map_err(|e| Failure::usage(&e))?;
-    // Before any folder is made.
+    // Before any folder is created.
     claims::select(&file, args.figure.as_deref()).map_err(|e| Failure::usage(&e))?;
     let name = format!("reproduce-{}{}", args.paper, if args.live { "-live" } else { "" });
-    // Before there is a thread.
+    // Before any thread starts.
     if args.live {
         live::prepare()?;
     }
@@ -165,7 +165,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// Prints the table of claims unless JSON was asked for, and writes it as Markdown if that was.
+/// Prints the table of claims unless JSON was requested, and writes it as Markdown on request.
 fn tell(rows: &ClaimTable, args: &ReproduceArgs) -> Result<(), Failure> {
     let grid = table::claims(rows);
     let below = [table::worlds(rows), table::switches(rows), table::shown(&rows.shown)];
@@ -260,7 +260,7 @@ fn fit(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// The folder of the results is replaced as a whole: the table of claims cannot stand in it.
+/// Refuses a table of claims inside the folder of the results, which is replaced as a whole.
 fn not_in_the_folder(args: &ReproduceArgs, name: &str) -> Result<(), Failure> {
     let (Some(file), Some(folder)) = (&args.markdown, results::place(&args.output, name)) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where the results of a command go.
+//! The place of a command's results.
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
@@ -11,15 +11,15 @@ use justfull_report::figure::Figures;
 use justfull_report::{self as report, export};
 use std::path::{Path, PathBuf};
 
-/// Above the folders of results that are not asked for elsewhere.
+/// Parent of the default folders of results.
 const RESULTS: &str = "results";
 
-/// The folder of the results, `results/NAME` if none is named; none when no files are wanted.
+/// The folder of the results, `results/NAME` by default; none if no files are wanted.
 pub(crate) fn place(output: &OutputArgs, name: &str) -> Option<PathBuf> {
     (!output.no_files).then(|| output.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(name)))
 }
 
-/// Takes the folder of the results before the first run; none when no files are wanted.
+/// Claims the folder of the results before the first run; none if no files are wanted.
 pub(crate) fn open(
     output: &OutputArgs,
     name: &str,
@@ -39,8 +39,8 @@ pub(crate) fn open(
     Ok(Some(folder))
 }
 
-/// Takes a new folder for a live run of `scenario`, whose results cannot be made again; none when
-/// no files are wanted.
+/// Claims a new folder for a live run of `scenario`, whose results cannot be repeated; none if no
+/// files are wanted.
 #[cfg(feature = "live")]
 pub(crate) fn open_live(
     output: &OutputArgs,
@@ -60,7 +60,7 @@ pub(crate) fn open_live(
     Ok(Some(folder))
 }
 
-/// Writes report and tables, and puts the folder in its place.
+/// Writes the report and the tables, and moves the folder into place.
 pub(crate) fn finish(
     mut folder: ResultsFolder,
     comparison: &Comparison,
@@ -95,7 +95,7 @@ pub(crate) fn finish(
     Ok(())
 }
 
-/// The tables that are to be written as Parquet, each once.
+/// The tables to write as Parquet, each once.
 #[cfg(feature = "parquet")]
 fn parquet_tables(output: &OutputArgs) -> Vec<export::LongTable> {
     let mut tables: Vec<export::LongTable> = Vec::new();
@@ -107,7 +107,7 @@ fn parquet_tables(output: &OutputArgs) -> Vec<export::LongTable> {
     tables
 }
 
-/// Puts `folder` in its place, with pages that have no comparison behind them.
+/// Moves `folder`, whose pages have no comparison, into place.
 pub(crate) fn finish_pages(folder: ResultsFolder) -> Result<(), Failure> {
     publish(
         folder,
@@ -121,12 +121,12 @@ fn publish(folder: ResultsFolder, origin: Origin) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `path` without links and detours, as far as it exists.
+/// `path` without links and `..`, as far as it exists.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let mut rest = Vec::new();
     let mut above = absolute.as_path();
-    // The name itself is not followed: a link there is replaced.
+    // The last name is not followed: a link there is replaced.
     while let (Some(name), Some(next)) = (above.file_name(), above.parent()) {
         rest.push(name);
         above = next;

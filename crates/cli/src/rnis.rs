@@ -1,4 +1,4 @@
-//! `rnis`: reports of the radio, served as ETSI's Radio Network Information Service.
+//! `rnis`: radio reports, served as ETSI's Radio Network Information Service.
 
 use crate::args::RnisArgs;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
         qci: args.qci,
     };
     cell.validate().map_err(|e| Failure::usage(&e))?;
-    // All that may be wrong is found before anything is served.
+    // All faults are found before the service starts.
     let world = args.file.as_deref().map(|file| choose(file, args)).transpose()?;
     if let Some(world) = &world {
         check_period(args.report_period, world.duration)?;
@@ -67,7 +67,7 @@ pub(crate) fn rnis(args: &RnisArgs) -> Result<(), Failure> {
     }
 }
 
-/// Where notifications may be sent besides other hosts: `allowed` are networks.
+/// The allowed destinations of notifications: other hosts, and the networks `allowed`.
 pub(crate) fn callbacks(allowed: &[String]) -> Result<Callbacks, Failure> {
     let prefix = |text: &String| {
         text.parse::<Prefix>().map_err(|()| {
@@ -97,7 +97,7 @@ pub(crate) fn listen(
     serve(parsed, tls, tokens, Arc::clone(service)).map_err(|e| usage(&e))
 }
 
-/// The world of a scenario's first job, or of the method that is asked for.
+/// The world of a scenario's first job, or of the requested method.
 fn choose(file: &Path, args: &RnisArgs) -> Result<WorldConfig, Failure> {
     let mut overrides = scenarios::overrides(&args.scenario)?;
     overrides.methods = args.method.as_ref().map(|method| vec![method.clone()]);
@@ -118,7 +118,7 @@ fn choose(file: &Path, args: &RnisArgs) -> Result<WorldConfig, Failure> {
     }
 }
 
-/// A clock that a simulation keeps to.
+/// Makes a simulation keep pace with the clock.
 struct RealTime {
     clock: SlotClock,
 }
@@ -130,8 +130,8 @@ impl Progress for RealTime {
     }
 }
 
-/// What was reported of a UE of a scenario or a live run that began `start` after 1970: its
-/// addresses are those of a live run.
+/// The report about a UE of a scenario or of a live run that began `start` after 1970. Its
+/// addresses are the addresses of a live run.
 pub(crate) fn reported(ue: u32, ran: &RanReport, start: Duration) -> Report {
     let addresses = Side::Ue(ue as usize).addresses();
     let ue = addresses.map(|address| Prefix::of(address, 128)).to_vec();

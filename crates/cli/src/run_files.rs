@@ -1,4 +1,4 @@
-//! The files of single runs that `run` is asked for, checked before the first run.
+//! The files of single runs requested from `run`, checked before the first run.
 
 use crate::failure::Failure;
 use crate::results::resolved;
@@ -35,7 +35,8 @@ pub(crate) struct RunFileArgs {
     pub(crate) irtt: Option<PathBuf>,
 }
 
-/// The files of each run of each scenario, in the order of runs; `folder` is where the results go.
+/// The files of each run of each scenario, in the order of runs; `folder` is the place of the
+/// results.
 pub(crate) fn outputs(
     args: &RunFileArgs,
     scenarios: &[Scenario],
@@ -69,7 +70,7 @@ pub(crate) fn outputs(
     Ok(all)
 }
 
-/// Place and form of records.
+/// Path and format of records.
 fn records(
     option: &str,
     path: Option<&PathBuf>,
@@ -100,7 +101,7 @@ fn records(
     Ok(Some((path.clone(), format)))
 }
 
-/// A device or a pipe has one name and holds one file.
+/// Refuses several runs for a device or a pipe, which has one name and holds one file.
 fn one_run_where_there_is_no_name(option: &str, path: &Path, runs: usize) -> Result<(), Failure> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(Failure::Usage(format!(
@@ -112,8 +113,8 @@ fn one_run_where_there_is_no_name(option: &str, path: &Path, runs: usize) -> Res
     Ok(())
 }
 
-/// No two files may have one place, under whatever names, and none may stand in the folder of the
-/// results: that is replaced as a whole.
+/// Refuses two files at one place, under any names, and a file in the folder of the results, which
+/// is replaced as a whole.
 fn distinct(all: &[Vec<Outputs>], folder: Option<&Path>) -> Result<(), Failure> {
     let out = folder.map(resolved);
     let mut taken: BTreeMap<PathBuf, &str> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Runs of whole scenarios, and what is printed of them.
+//! Runs of whole scenarios, and the output about them.
 
 use crate::args::{JobsArgs, OutputArgs, ThreadsArgs};
 use crate::failure::Failure;
@@ -15,14 +15,14 @@ use justfull_report::export::run::RunFiles;
 use justfull_report::table;
 use justfull_scenario::Scenario;
 
-/// Scenarios to run, and where the results go.
+/// Scenarios to run, and the place of the results.
 pub(crate) struct RunRequest<'a> {
     /// The command.
     pub(crate) kind: &'a str,
-    /// The last name of the folder of the results.
+    /// The last component of the path of the results.
     pub(crate) name: &'a str,
     pub(crate) scenarios: &'a [Scenario],
-    /// What a reader must know.
+    /// Notes for the reader.
     pub(crate) notes: Vec<String>,
     /// The files of each run of each scenario.
     pub(crate) outputs: &'a [Vec<Outputs>],
@@ -74,7 +74,7 @@ impl RunRequest<'_> {
             show(&whole, self.output.wide)?;
         }
         say(&speed);
-        // An interruption before the first run is done leaves the earlier results where they are.
+        // An interruption before the end of the first run leaves the earlier results in place.
         let none =
             !whole.missing.is_empty() && whole.groups.iter().all(|group| group.runs.is_empty());
         let out = out.filter(|_| !none);
@@ -94,7 +94,7 @@ impl RunRequest<'_> {
     }
 }
 
-/// Fails by name where runs have broken an invariant.
+/// Fails and names the runs that have broken an invariant.
 pub(crate) fn unbroken(runs: &[String]) -> Result<(), Failure> {
     if runs.is_empty() {
         return Ok(());
@@ -107,10 +107,10 @@ pub(crate) fn unbroken(runs: &[String]) -> Result<(), Failure> {
     Err(Failure::Failed(text))
 }
 
-/// Runs that a message names.
+/// Maximum number of runs that a message names.
 const NAMED: usize = 10;
 
-/// What is missing because of what ended the runs, in words.
+/// The runs missing because of `ended`, in words.
 pub(crate) fn missing(ended: &str, runs: &[String]) -> String {
     let (named, others) = runs.split_at(runs.len().min(NAMED));
     let count = runs.len();
@@ -121,7 +121,7 @@ pub(crate) fn missing(ended: &str, runs: &[String]) -> String {
     text
 }
 
-/// Most threads; more would only wait for each other.
+/// Maximum number of threads; more would only wait for each other.
 const MOST_THREADS: usize = 1024;
 
 pub(crate) fn threads(args: &ThreadsArgs) -> usize {

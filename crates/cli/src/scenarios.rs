@@ -1,23 +1,23 @@
-//! Scenarios that the arguments name.
+//! Scenarios named in the arguments.
 
 use crate::args::{GridArgs, ScenarioArgs};
 use crate::failure::Failure;
 use justfull_scenario::{Axis, Overrides, Scenario, Setting, library, near};
 use std::path::{Path, PathBuf};
 
-/// The folder of traces that are not part of the project.
+/// The folder of traces outside the project.
 pub(crate) fn data_dir() -> Option<PathBuf> {
     std::env::var_os("JUSTFULL_DATA").filter(|v| !v.is_empty()).map(PathBuf::from)
 }
 
-/// The scenario in the file `name`, on standard input for `-`, or the shipped one of that name when
-/// there is no such file.
+/// The scenario in the file `name`, or on standard input for `-`. If there is no such file, the
+/// shipped scenario of this name.
 pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
     let (text, file) = source(name)?;
     Scenario::parse(&text, &file, data_dir(), overrides).map_err(|e| Failure::usage(&e))
 }
 
-/// Text of the scenario `name`, and the file that messages name.
+/// Text of the scenario `name`, and the file name for messages.
 pub(crate) fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
     if name == Path::new("-") {
         let file = PathBuf::from("stdin.toml");
@@ -35,7 +35,7 @@ pub(crate) fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
     }
 }
 
-/// What the arguments change in a scenario.
+/// The changes of a scenario from the arguments.
 pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
     let set: Result<Vec<Setting>, String> = args.set.iter().map(|text| text.parse()).collect();
     Ok(Overrides {
@@ -53,7 +53,7 @@ pub(crate) fn axes(args: &GridArgs) -> Result<Vec<Axis>, Failure> {
     axes.map_err(|e| Failure::Usage(format!("--grid: {e}")))
 }
 
-/// The methods that were asked for; none for the file's.
+/// The requested methods; none for the file's own.
 pub(crate) fn chosen(methods: &[String]) -> Option<Vec<String>> {
     (!methods.is_empty()).then(|| methods.to_vec())
 }

@@ -1,5 +1,5 @@
-//! A terminal that is painted on. It is given back as it was when painting ends, and when the
-//! program panics.
+//! Paints on a terminal. The terminal's state is restored when painting ends and when the program
+//! panics.
 
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
@@ -10,7 +10,7 @@ use justfull_report::table::printable;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// Where the terminal is.
+/// The stream of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum To {
     Stdout,
@@ -19,14 +19,14 @@ pub(crate) enum To {
 }
 
 impl To {
-    /// Standard error, or else standard output, if it is a terminal that can be painted on.
+    /// Standard error, else standard output, if it is a terminal that supports painting.
     #[cfg(feature = "live")]
     pub(crate) fn any() -> Option<Self> {
         let found = if io::stderr().is_terminal() { Self::Stderr } else { Self::Stdout };
         found.can_be_painted_on().then_some(found)
     }
 
-    /// A terminal, and one that knows more than lines.
+    /// True for a terminal with more abilities than lines.
     pub(crate) fn can_be_painted_on(self) -> bool {
         let terminal = match self {
             Self::Stdout => io::stdout().is_terminal(),
@@ -45,22 +45,22 @@ impl To {
     }
 }
 
-/// Who reads what is typed.
+/// The reader of the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
-    /// This program, each key at once: Ctrl-C is a key like others.
+    /// This program, key by key: Ctrl-C is an ordinary key.
     Ours,
-    /// Whoever did before: Ctrl-C is a signal.
+    /// The previous reader: Ctrl-C is a signal.
     #[cfg_attr(not(feature = "live"), expect(dead_code, reason = "`live` leaves them alone"))]
     Others,
 }
 
-/// The screen that is open.
+/// The open screen.
 static OPEN: Mutex<Option<(To, Keys)>> = Mutex::new(None);
-/// Panics give the terminal back first, so that their words are seen.
+/// Restores the terminal before a panic's message, so that it is visible.
 static HOOK: Once = Once::new();
 
-/// A screen; dropping it gives the terminal back as it was. There is one at a time.
+/// A screen; a drop restores the terminal. There is one at a time.
 pub(crate) struct Screen {
     to: To,
 }
@@ -83,10 +83,10 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Shows as many lines, and as much of each, as there is room for.
+    /// Shows as many lines, and as much of each, as fit.
     pub(crate) fn show(&self, lines: &[String]) -> io::Result<()> {
         let (width, height) = size()?;
-        // In one piece, so that no half of it is seen.
+        // In one write, so that no half page is visible.
         let mut page = Vec::new();
         queue!(page, Clear(ClearType::All))?;
         for (row, line) in (0..height).zip(lines) {
@@ -99,12 +99,12 @@ impl Screen {
     }
 }
 
-/// Gives the terminal back, if it is painted on.
+/// Restores the terminal if a screen is open.
 fn close() {
-    // A panic while it is being opened has it free.
+    // A panic during the opening holds the lock, and the terminal is unchanged.
     let Ok(mut open) = OPEN.try_lock() else { return };
     let Some((to, keys)) = open.take() else { return };
-    // Nobody may see it any more.
+    // The terminal may be gone.
     let _gone = execute!(to.writer(), cursor::Show, LeaveAlternateScreen);
     if keys == Keys::Ours {
         let _gone = disable_raw_mode();
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Set where the program is to panic.
+    /// Set if the program is to panic.
     const PANICS: &str = "JUSTFULL_TEST_SCREEN";
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
             let _screen = Screen::open(To::Stdout, Keys::Ours).expect("a terminal");
             panic!("of the test");
         }
-        // Without the harness, which would keep what is said.
+        // Without the test harness, which would capture the output.
         let program = std::env::current_exe().expect("this program");
         let command = format!("{} {name} --exact --nocapture; stty -a", program.display());
         let done = Command::new("script")

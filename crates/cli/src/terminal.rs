@@ -4,13 +4,12 @@ use crate::failure::Failure;
 use justfull_report::table::{printable, printable_in_colour};
 use std::io::Write;
 
-/// Writes text for people to standard output. What names and files put into it reaches no terminal
-/// as a command.
+/// Writes text for people to standard output. Control characters from names and files are escaped.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_exact(&printable_in_colour(text))
 }
 
-/// Writes what programs read to standard output, as it is; a closed pipe is no error.
+/// Writes text for programs to standard output unchanged; a closed pipe is no error.
 pub(crate) fn print_exact(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -20,8 +19,8 @@ pub(crate) fn print_exact(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a line to standard error; when nobody listens any more, nothing is lost. What names and
-/// files put into it reaches no terminal as a command: control characters are written as escapes.
+/// Writes a line to standard error and ignores a closed pipe. Control characters from names and
+/// files are escaped.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable(line));
 }

@@ -179,14 +179,14 @@ fn read_with(options: &ReadOptions, file: &Path) -> Result<Loaded, Failure> {
     loaded.map_err(|e| Failure::usage(&e))
 }
 
-/// Says what was repaired in `file`, or what its format cannot hold.
+/// Reports the repairs in `file`, or the content that its format cannot hold.
 fn tell(file: &Path, notes: &[String]) {
     for note in notes {
         say(&format!("note: {}: {note}", file.display()));
     }
 }
 
-/// What is wrong with an option.
+/// The failure for a wrong option.
 fn refused(error: &ConfigError) -> Failure {
     let ConfigError { field, value, bound, source } = error;
     let field = match field.as_str() {
@@ -342,7 +342,7 @@ fn inform(args: &InfoArgs) -> Result<(), Failure> {
     print(&format!("{}\n", table::terminal(&table::traces(&infos), table::Style::detect())))
 }
 
-/// The trace that `args` asks for.
+/// The trace for `args`.
 fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
     let mut timeline = match (&args.file, args.cbr) {
         (Some(file), None) => {
@@ -372,7 +372,7 @@ fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
     Ok(timeline.resample(args.interval.unwrap_or(timeline.interval()))?)
 }
 
-/// What is from `from` on and before `to`.
+/// The part from `from` on and before `to`.
 fn part(
     timeline: Timeline,
     from: Option<Duration>,
@@ -384,7 +384,7 @@ fn part(
     timeline.slice(from.unwrap_or_default(), to.unwrap_or(timeline.duration()))
 }
 
-/// What kept a conversion from its trace.
+/// The failure of a conversion.
 enum ConvertFailure {
     Reading(Failure),
     Option(ConfigError),
@@ -468,8 +468,8 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     form.write(figure, &args.out)
 }
 
-/// Writes `timeline` as `format` to `out`, `-` for standard output, and says what was written and
-/// what was not.
+/// Writes `timeline` as `format` to `out`, `-` for standard output, and reports the written and the
+/// omitted content.
 fn write(
     timeline: &Timeline,
     format: FileFormat,

@@ -64,14 +64,14 @@ mod shown {
         Ok(())
     }
 
-    /// Opens `url` in the browser of the desktop, where there is one.
+    /// Opens `url` in the desktop's browser, if there is one.
     fn open(url: &str) {
         let desktop =
             ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
         if desktop {
             let mut browser = Command::new("xdg-open");
             browser.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            // Without one, the address is on the terminal.
+            // Without a browser, the user has the address on the terminal.
             let _ = browser.spawn();
         }
     }

@@ -1,5 +1,4 @@
-//! Names that do not exist, with those that are near, and unknown options that are settings of
-//! scenarios.
+//! Names that do not exist, with similar names, and unknown options that are settings of scenarios.
 
 use crate::failure::Failure;
 use clap::builder::StyledStr;
@@ -14,7 +13,7 @@ pub(crate) fn name(name: &str, known: &[&str], otherwise: &str) -> Failure {
     ))
 }
 
-/// `error` of `cli` with the tip to use `--set`, where that would do what was meant.
+/// `error` of `cli`, with the tip to use `--set` if that matches the user's intent.
 pub(crate) fn with_tip(mut error: Error, cli: &Command) -> Error {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -25,7 +24,7 @@ pub(crate) fn with_tip(mut error: Error, cli: &Command) -> Error {
     error
 }
 
-/// What to do instead of an unknown option among the words of the command line.
+/// The alternative to an unknown option among the words of the command line.
 fn tip(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;

@@ -83,7 +83,7 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     }
 }
 
-/// The page and its figures.
+/// Writes the page and its figures.
 fn write(folder: &mut ResultsFolder, validation: &Validation) -> Result<(), Failure> {
     let text = page::markdown(validation, "figures");
     let page = format!("{}.md", validation.file.control);

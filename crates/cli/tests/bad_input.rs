@@ -1,12 +1,12 @@
-//! Wrong input: exit 2 and one message that names file, line, field, what was found and what is
-//! allowed; nothing is written.
+//! Wrong input: exit status 2 and one message that names file, line, field, the value found and the
+//! values allowed; nothing is written.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// A sound scenario; every wrong one differs from it in one place.
+/// A valid scenario; every wrong scenario differs from it in one place.
 const SOUND: &str = r#"title = "A download and a game"
 duration = "1s"
 methods = ["Vanilla"]
@@ -61,7 +61,7 @@ impl Trial {
         Self::new(SOUND.replace(from, to))
     }
 
-    /// `SOUND` with more lines at its end.
+    /// `SOUND` with further lines at its end.
     fn more(lines: &str) -> Self {
         Self::new(format!("{SOUND}\n{lines}"))
     }
@@ -95,7 +95,7 @@ impl Trial {
         command.output().expect("the program starts")
     }
 
-    /// The run must be refused with `message`; `*` stands for anything.
+    /// Asserts that the run is refused with `message`; `*` matches any text.
     fn refused(&self, message: &str) {
         refused(&self.run(), message);
         let out = self.folder.path().join("out");
@@ -109,7 +109,7 @@ impl Trial {
     }
 }
 
-/// `done` was refused with this one message.
+/// Asserts that `done` was refused with this one message.
 fn refused(done: &Output, message: &str) {
     let stderr = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{stderr}");
@@ -121,7 +121,7 @@ fn refused(done: &Output, message: &str) {
     );
 }
 
-/// True when `text` is `pattern`, whose `*` stand for anything.
+/// True if `text` matches `pattern`, whose `*` match any text.
 fn fits(text: &str, pattern: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return text == pattern };
     let Some(mut text) = text.strip_prefix(head) else { return false };
@@ -543,7 +543,7 @@ fn one_wrong_scenario_of_several_stops_all() {
     assert!(!Path::new("results").exists());
 }
 
-/// What a proxy refuses, by label.
+/// Faults that a proxy refuses, by label.
 #[test]
 fn what_a_proxy_refuses_is_one_message_each() {
     let more = |lines: &str| Trial::more(lines).with(&["--method", "RAPID"]);
@@ -587,7 +587,7 @@ fn what_a_proxy_refuses_is_one_message_each() {
     }
 }
 
-/// What the channel `umi` refuses, by label.
+/// Faults that the channel `umi` refuses, by label.
 #[test]
 fn what_a_street_refuses_is_one_message_each() {
     const NR: &str = "[mac]\nkind = \"rb\"\ncarrier = { kind = \"nr\", n_prb = 132 }";
@@ -621,7 +621,7 @@ fn what_a_street_refuses_is_one_message_each() {
     }
 }
 
-/// Before anything of this machine is touched.
+/// Refused before any change to this machine.
 #[test]
 fn a_live_run_refuses_a_scenario_and_a_method_with_a_proxy() {
     let of = |args: &[&str]| {
@@ -657,7 +657,7 @@ fn an_unknown_control_is_refused_with_the_known_ones_before_anything_is_written(
     assert!(!folder.path().join("out").exists());
 }
 
-/// Reading a pipe or a device would never end.
+/// Reading a pipe or a device might never end.
 #[test]
 #[cfg(unix)]
 fn a_scenario_that_is_no_regular_file_is_refused() {
@@ -782,7 +782,7 @@ fn check_tells_every_mistake_of_every_file() {
     assert!(stderr.contains("many.toml: 30 mistakes, the first 20 are shown"), "{stderr}");
 }
 
-/// The two settings that a user tries first.
+/// The two settings that users most often try first.
 #[test]
 fn a_parameter_of_a_method_can_be_set() {
     let rows = |args: &[&str]| {

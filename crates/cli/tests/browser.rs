@@ -1,8 +1,8 @@
-//! The report in a real browser: every figure shows something, on a desk, on a phone and on paper,
+//! The report in a real browser: every figure shows content, on a desktop, on a phone and on paper,
 //! without a network.
 //!
-//! Needs Chromium, which `.ci/setup` installs from Debian. Where it is missing the test says so and
-//! is skipped; in CI that is a failure.
+//! Needs Chromium, which `.ci/setup` installs from Debian. Without it the test prints a note and is
+//! skipped; in CI this is a failure.
 
 mod page;
 
@@ -11,8 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the page says of itself once it is laid out: added to a copy of the report before the
-/// browser opens it.
+/// Reports the page's layout: added to a copy of the report before the browser opens it.
 const PROBE: &str = r#"<script>
 const figures = [...document.querySelectorAll("figure")].map(f => {
   const r = f.querySelector("svg").getBoundingClientRect();
@@ -64,18 +63,18 @@ out.textContent = JSON.stringify({ figures, cut, outside, faint, words,
 parent.document.body.append(out);
 </script>"#;
 
-/// Added before [`PROBE`] where the whole page is to be seen.
+/// Added before [`PROBE`] to show the whole page.
 const UNFOLD: &str = r#"<script>
 document.querySelectorAll("details").forEach(d => d.open = true);
 </script>"#;
 
-/// Width of a small phone. The browser's own windows are no narrower than 500 pixels: the page then
-/// stands in a frame.
+/// Width of a small phone. The browser's own windows are at least 500 pixels wide, so the page is
+/// put in a frame.
 const PHONE: u32 = 390;
 
 /// The largest folder of a demonstration, in bytes.
 const MOST_BYTES: u64 = 5_000_000;
-/// The highest page of a demonstration on a desk, in pixels.
+/// Maximum height of a demonstration's page on a desktop, in pixels.
 const MOST_HEIGHT: u64 = 3_000;
 
 fn chromium() -> Option<PathBuf> {
@@ -92,7 +91,7 @@ fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// Runs the browser on `page` in a window of `width` x `height`; its standard output.
+/// Runs the browser on `page` in a window of `width` x `height`; returns its standard output.
 fn browse(
     browser: &Path,
     folder: &Path,
@@ -124,7 +123,7 @@ fn browse(
     String::from_utf8(done.stdout).expect("the browser prints text")
 }
 
-/// What the page says of itself in a window of `width`.
+/// The layout report of the page in a window of `width`.
 fn probe(browser: &Path, folder: &Path, page: &Path, width: u32) -> serde_json::Value {
     let dom = browse(browser, folder, page, width, 900, "--dump-dom");
     let (_, rest) = dom.split_once("id=\"probe\">").expect("the page was laid out");
@@ -132,7 +131,7 @@ fn probe(browser: &Path, folder: &Path, page: &Path, width: u32) -> serde_json::
     serde_json::from_str(text).expect("the page prints JSON")
 }
 
-/// Where a figure lies on the page, in pixels.
+/// The position of a figure on the page, in pixels.
 struct Place {
     id: String,
     x: usize,
@@ -177,7 +176,7 @@ impl Picture {
         Self { width: info.width as usize, pixels }
     }
 
-    /// True when something is drawn at `place`: several colours, and ink on at least a hundredth of
+    /// True if there is a drawing at `place`: several colours, and ink on at least a hundredth of
     /// it.
     fn shows(&self, place: &Place) -> bool {
         let rows = place.y..place.y + place.height;
@@ -196,7 +195,7 @@ impl Picture {
     }
 }
 
-/// `page` in a frame as wide as a phone, as a page.
+/// A page that shows `page` in a frame as wide as a phone.
 fn on_a_phone(folder: &Path, page: &Path, height: u32) -> PathBuf {
     let text = std::fs::read_to_string(page).expect("the page is there");
     let text = text.replace('&', "&amp;").replace('"', "&quot;");
@@ -210,7 +209,7 @@ fn on_a_phone(folder: &Path, page: &Path, height: u32) -> PathBuf {
     phone
 }
 
-/// A report of a short comparison, and the copy that reports on its own layout.
+/// A report of a short comparison, and the copy that reports its own layout.
 fn report(folder: &Path) -> (PathBuf, PathBuf) {
     let out = folder.join("out");
     let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
@@ -320,8 +319,8 @@ fn the_report_of_a_demonstration_is_small_and_names_no_other_place() {
     assert!(height < MOST_HEIGHT, "{height} pixels high");
 }
 
-/// Holds `report` to show its first figure without scrolling, on a desk and on a phone. Returns the
-/// figure's name, and the page's height on a desk.
+/// Asserts that `report` shows its first figure without scrolling, on a desktop and on a phone.
+/// Returns the figure's name, and the page's height on a desktop.
 fn shows_at_once(browser: &Path, folder: &Path, report: &Path) -> (String, u64) {
     let text = std::fs::read_to_string(report).expect("the report is text");
     let probed = folder.join("probed.html");

@@ -1,4 +1,4 @@
-//! `justfull campaign` under faults of the outside world.
+//! `justfull campaign` under external faults.
 
 use serde_json::Value;
 use std::fs;
@@ -32,7 +32,7 @@ fn status(folder: &Path, out: &str) -> Value {
     serde_json::from_slice(&told.stdout).expect("JSON")
 }
 
-/// All rows of a dataset, as the columns of its parts hold them, in order.
+/// All rows of a dataset in order, with the columns of its parts.
 fn rows(folder: &Path, out: &str) -> Vec<String> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let (mut rows, mut folders) = (Vec::new(), vec![folder.join(out).join("parts")]);
@@ -66,7 +66,7 @@ fn a_campaign_that_is_killed_three_times_goes_on_and_makes_nothing_twice() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program runs");
-        // Killed as soon as it has added to the ledger: in the middle of the next parts.
+        // Killed right after its addition to the ledger, while it makes the next parts.
         let ledger = folder.path().join("killed/ledger.jsonl");
         let length = || fs::metadata(&ledger).map_or(0, |found| found.len());
         let before = length();
@@ -92,7 +92,7 @@ fn a_campaign_that_is_killed_three_times_goes_on_and_makes_nothing_twice() {
 fn a_full_disk_ends_it_with_status_2_and_keeps_what_is_made() {
     let folder = folder();
     fs::create_dir(folder.path().join("small")).expect("a folder");
-    // A file system of its own, in a namespace that ends with the shell.
+    // A separate file system in a namespace that ends with the shell.
     let script = "mount -t tmpfs -o size=100k none small || exit 77\n\
                   \"$PROGRAM\" campaign run study.toml -j 2 -q --out small/data; echo $? > code\n\
                   cp -r small/data kept";
@@ -206,7 +206,7 @@ fn tables_reports_plots_and_comparisons_take_a_dataset() {
     };
     let place = "results/campaign/study";
     justfull(&["campaign", "run", "study.toml", "-q"]);
-    // The same runs without a campaign: nothing differs.
+    // The same runs without a campaign give the same rows.
     let run = [
         "run",
         "nr-100mhz",
@@ -281,8 +281,8 @@ fn jobs_that_took_too_long_are_made_again_when_asked() {
     assert_eq!(status(folder.path(), "results/campaign/study")["done"], 4);
 }
 
-/// What a campaign of 10 000 runs costs besides the runs: at most a tenth of them. A tenth of it in
-/// `make test`.
+/// The overhead of a campaign of 10 000 runs is at most a tenth of the runs. `make test` runs a
+/// tenth of it.
 #[test]
 fn soak_ten_thousand_runs_cost_little_besides_themselves() {
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -292,7 +292,7 @@ fn soak_ten_thousand_runs_cost_little_besides_themselves() {
          duration = \"1s\"\nwarmup = \"100ms\"\n"
     );
     fs::write(folder.path().join("big.toml"), text).expect("it is written");
-    // The shell's `times`: its own, then that of its children, each in user mode and the kernel.
+    // The shell's `times`: its own times, then its children's, each in user mode and in the kernel.
     let done = Command::new("sh")
         .args(["-ec", "\"$@\" > told.json; times", "sh", env!("CARGO_BIN_EXE_justfull")])
         .args(["campaign", "run", "big.toml", "-q", "--out", "out", "--json"])
@@ -332,8 +332,8 @@ fn is_quick_and_small(folder: &Path, args: &[&str]) {
     assert!(std::env::var_os("JUSTFULL_SOAK").is_none() || took.as_secs() < 10, "{took:?}");
 }
 
-/// 10 000 runs, a tenth of them in `make test`: reports and figures of a run's folder and of a
-/// campaign's.
+/// Reports and figures of 10 000 runs, of a run's folder and of a campaign's; `make test` runs a
+/// tenth of it.
 #[test]
 fn soak_reports_and_figures_of_ten_thousand_runs_are_quick_and_small() {
     let all = if std::env::var_os("JUSTFULL_SOAK").is_some() { 10_000 } else { 1000 };

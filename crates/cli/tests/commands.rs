@@ -8,7 +8,7 @@ fn justfull(args: &[&str]) -> Output {
     command.args(args).env_remove("JUSTFULL_DATA").output().expect("the program starts")
 }
 
-/// Standard output of a command that succeeds without a word on standard error.
+/// Standard output of a command that succeeds with an empty standard error.
 fn text(args: &[&str]) -> String {
     let done = justfull(args);
     let stderr = String::from_utf8_lossy(&done.stderr);
@@ -88,7 +88,7 @@ fn a_shown_scenario_is_a_scenario_file_to_start_from() {
     assert!(text(&["check", file.to_str().expect("a path in text")]).contains("sound"));
 }
 
-/// What a command that must be refused says on standard error.
+/// Standard error of a command that must be refused.
 fn refused(args: &[&str]) -> String {
     let done = justfull(args);
     let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -97,7 +97,7 @@ fn refused(args: &[&str]) -> String {
     stderr
 }
 
-/// An error lists names that are close, not all 75.
+/// An error lists similar names, not all 75.
 #[test]
 fn names_that_nobody_knows_are_refused_with_at_most_three_that_come_near() {
     for (args, meant) in [
@@ -229,8 +229,8 @@ fn every_shell_has_a_script_that_asks_the_program() {
     }
 }
 
-/// What bash offers after `words`, of which the last is begun; bash divides
-/// its words before `@` and around `=`.
+/// Bash's candidates after `words`, the last of which is incomplete. Bash divides its words before
+/// `@` and around `=`.
 #[cfg(unix)]
 fn offered(words: &[&str]) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_justfull"));
@@ -277,7 +277,7 @@ fn bash_completes_commands_scenarios_methods_settings_and_papers() {
 fn man_pages_cover_every_command() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let out = folder.path().join("man");
-    // A page comes to its place as a whole: a link there is replaced and not written through.
+    // A page is moved into place as a whole: a link there is replaced, not followed.
     let victim = folder.path().join("victim");
     std::fs::create_dir(&out).expect("a folder can be made");
     std::fs::write(&victim, "precious").expect("it can be written");

@@ -1,7 +1,7 @@
 //! flent, from its package, reads and draws the files that `--flent` writes.
 //!
-//! Needs flent, which `.ci/setup` installs. Where it is missing the test says so and is skipped; in
-//! CI that is a failure.
+//! Needs flent, which `.ci/setup` installs. Without it the test prints a note and is skipped; in CI
+//! this is a failure.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,8 @@ fn flent_reads_and_draws_what_we_write_and_finds_the_same_means() {
     for method in ["Vanilla", "CoDel"] {
         let file = format!("call-{method}-seed1.flent.gz");
         let stats = run(&flent, folder, &["-i", &file, "-f", "stats"]);
-        // flent's delay begins at the server, ours at the UPF, behind the core's link of 10 ms.
+        // flent's delay begins at the server, this program's at the UPF, behind the core's link of
+        // 10 ms.
         for (series, flow, name, more) in [
             ("TCP download", "bulk", "goodput_mbit_s", 0.0),
             ("VoIP::delay", "voip", "delay_ms_mean", 10.0),

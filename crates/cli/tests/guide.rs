@@ -1,4 +1,4 @@
-//! The commands of the guide run as they stand.
+//! Runs the commands of the guide unchanged.
 
 #[cfg(target_os = "linux")]
 #[expect(dead_code, reason = "the tests of live runs use the rest")]

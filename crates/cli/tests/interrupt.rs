@@ -1,4 +1,4 @@
-//! Ctrl-C in the midst of many runs: what is finished is kept, what is not is named.
+//! Ctrl-C during many runs: finished runs are kept, the others are named.
 #![cfg(unix)]
 
 use justfull_report::export::folder::{State, inspect};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Runs asked for: 7 methods, 4 points, 300 seeds; minutes of work.
+/// Requested runs: 7 methods, 4 points, 300 seeds; minutes of work.
 const ASKED: usize = 7 * 4 * 300;
 
 fn files(folder: &Path) -> Vec<String> {

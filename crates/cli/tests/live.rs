@@ -1,6 +1,6 @@
-//! `justfull live` from its start to its end, whatever comes between: the command ends, fails,
-//! forks and leaves; signals; the process is killed, or stopped and continued; an interface goes;
-//! the disk is full. And what it is between: networks of its own, two interfaces that were there.
+//! `justfull live` from start to end under faults: the command ends, fails, forks or leaves;
+//! signals come; the process is killed, or stopped and continued; an interface disappears; the disk
+//! is full. Its ends are networks of its own or two existing interfaces.
 #![cfg(target_os = "linux")]
 
 mod room;
@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// All result files are there, and none in part.
+/// Asserts that all result files are there and complete.
 fn results_are_whole(out: &Path) -> serde_json::Value {
     let names: Vec<String> = files(out)
         .iter()
@@ -42,7 +42,7 @@ fn results_are_whole(out: &Path) -> serde_json::Value {
     live
 }
 
-/// Every packet that came is in one place.
+/// Asserts that every packet that arrived is counted in one place.
 fn accounts_close(live: &serde_json::Value) {
     for way in ["down", "up"] {
         let account = &live[way];
@@ -58,8 +58,8 @@ fn accounts_close(live: &serde_json::Value) {
     }
 }
 
-/// A command that says in `started` that it runs, leaves two processes behind that hide as well as
-/// they can, and stays.
+/// A command that creates `started` when it runs, leaves two well hidden processes behind, and
+/// stays.
 const STAYS: &str = "setsid sleep 1000 & env -i setsid sleep 1000 & touch started; sleep 1000";
 
 #[test]
@@ -67,7 +67,7 @@ fn a_run_ends_with_its_command_and_with_its_status() {
     room("a_run_ends_with_its_command_and_with_its_status", |folder| {
         let done = Run::live(folder, &["--time", "100s", "--out", "good", "--", "true"]).end();
         assert_eq!((done.code, done.stderr.lines().count()), (0, 1), "{}", done.stderr);
-        // A run that ends at once has nothing over time to draw.
+        // A run that ends at once has no data over time.
         assert!(
             done.stderr.starts_with("report: good/report.html; 7 tables and "),
             "{}",
@@ -148,8 +148,8 @@ fn what_a_command_leaves_behind_ends_with_the_run() {
     });
 }
 
-/// A process without our environment, in a network namespace and a session of its own, whose parent
-/// has gone.
+/// A process without this environment, in a network namespace and a session of its own, whose
+/// parent has ended.
 const HIDES: &str = "env -i unshare --net setsid sleep 1000 & sleep 0.2";
 
 #[test]
@@ -207,8 +207,8 @@ fn the_scenarios_own_flows_end_without_complaint() {
     });
 }
 
-/// A bare 20 kB would take three round trips of some 50 ms; SSH's handshake takes at least five
-/// more of at least 36 ms.
+/// 20 kB alone take three round trips of about 50 ms; SSH's handshake takes at least five more of
+/// at least 36 ms.
 #[test]
 fn a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing() {
     room("a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing", |folder| {
@@ -235,13 +235,13 @@ fn a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing() {
     });
 }
 
-/// What the simulated run does too: `run_files.rs`.
+/// The simulated run's counterpart: `run_files.rs`.
 #[test]
 fn a_slow_bearer_under_ttlred2_drops_what_has_waited_out_its_lifetime() {
     room("a_slow_bearer_under_ttlred2_drops_what_has_waited_out_its_lifetime", |folder| {
         let mut run = vec!["live", "slow-bearer", "--method", "TTLRED2", "--switch", "live"];
         run.extend(["--time", "5s", "--set", "warmup=0s", "--out", "out"]);
-        // Lives of a second, so that five are enough.
+        // Lifetimes of a second, so that five seconds suffice.
         run.extend(["--set", "rlc.queue.aqm.low=100ms", "--set", "rlc.queue.aqm.high=1s"]);
         let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &run).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
@@ -283,7 +283,7 @@ fn a_run_that_ignores_hangups_stays_and_the_third_signal_ends_any_run_at_once() 
     room(test, |folder| {
         let program = env!("CARGO_BIN_EXE_justfull");
         let live = format!("{program} live live-lte --set warmup=0s -q --time");
-        // As `nohup` does.
+        // Like `nohup`.
         let line = format!(
             "trap '' HUP; exec {live} 1500ms --out out -- sh -c 'touch started; sleep 1000'"
         );
@@ -294,7 +294,7 @@ fn a_run_that_ignores_hangups_stays_and_the_third_signal_ends_any_run_at_once() 
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert_eq!(json(folder.join("out/result.json"))["groups"][0]["runs"][0]["duration_s"], 1.5);
 
-        // A capture into a pipe that nobody reads never ends.
+        // A capture into a pipe without a reader never ends.
         let line = format!(
             "mkfifo pipe; exec 3<>pipe; {live} 1s --out whole --flows --pcapng pipe & echo $! \
              >pid; wait $!"
@@ -319,7 +319,7 @@ fn a_signal_between_the_runs_of_a_parity_ends_it() {
         let words = ["parity", "live-lte", "-q", "--time", "100s", "--tries", "100"];
         let run = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &words);
         let said = || fs::read_to_string(folder.join("stderr")).unwrap_or_default();
-        // Held up before the live run has begun, it is not late; then it is.
+        // Stopped before the live run begins, it is not late; stopped later, it is.
         while !said().contains("once more in") {
             thread::sleep(Duration::from_millis(500));
             run.signal("-STOP");
@@ -388,14 +388,14 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
         )
         .end();
         assert_eq!(done.code, 1, "{}", done.stderr);
-        // A link that is deleted is down before it is gone.
+        // A deleted link is down before it disappears.
         assert!(done.error().contains("UE 0's side: the interface jf0 "), "{}", done.stderr);
         assert!(!done.stderr.contains("flow "), "the rest follows from it: {}", done.stderr);
         let live = results_are_whole(&folder.join("ue"));
         assert!(live["fault"].as_str().is_some_and(|fault| fault.contains("jf0")), "{live}");
         assert!(live["down"]["delivered"].as_u64() > Some(0), "{live}");
 
-        // From outside, with the namespace found by a process in it.
+        // From outside: the namespace is found by a process in it.
         let run = Run::live(
             folder,
             &[
@@ -460,7 +460,7 @@ fn a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
     });
 }
 
-/// The kinds of the blocks of a pcapng file, all of which must be whole.
+/// The kinds of the blocks of a pcapng file, all of which must be complete.
 fn blocks(capture: &[u8]) -> Vec<u32> {
     let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().expect("four bytes"));
     let (mut kinds, mut at) = (Vec::new(), 0);
@@ -503,8 +503,7 @@ fn a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
     });
 }
 
-/// Instants that look random and are the same in each run of the test (MMIX's linear congruential
-/// generator).
+/// Pseudorandom instants, the same in each run of the test (MMIX's linear congruential generator).
 fn instants() -> impl Iterator<Item = u64> {
     let next = |state: &u64| {
         Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
@@ -520,7 +519,7 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
         let (mut killed, mut ordered) = (0, 0);
         for (round, chance) in instants().take(rounds).enumerate() {
             let _none_before = fs::remove_file(folder.join("started"));
-            // Every other time the command runs first, however slow this machine is; else the run
+            // In every other round the command runs first, even on a slow machine; else the run
             // soon ends by itself.
             let stays = round % 2 == 1;
             let (time, within) = if stays { ("100s", 150) } else { ("200ms", 800) };
@@ -552,7 +551,7 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
                     assert_eq!(next.code, 0, "{}", next.stderr);
                 }
                 1 if signal != "-KILL" && done.error().contains("interrupted") => ordered += 1,
-                // Before anybody listened to the signal, when nothing was made yet.
+                // Before the handler for the signal is set; nothing has been made yet.
                 129 | 130 | 143 if !stays => {}
                 // After the run.
                 0 if ended || !stays => {}
@@ -585,8 +584,8 @@ struct Host {
 }
 
 impl Host {
-    /// A host that is cabled to `link` in the namespace of this process. Segments are not joined on
-    /// their way: what a bridge sees would else not be what a wire carries.
+    /// A host connected to `link` in the namespace of this process by a virtual cable. Segmentation
+    /// offload is off, so that a bridge sees the packets of a real wire.
     fn cabled(link: &str, addresses: &[&str]) -> Self {
         let child = Command::new("unshare")
             .args(["--net", "sleep", "1000"])
@@ -613,7 +612,7 @@ impl Host {
         self.processes[0].id()
     }
 
-    /// Starts a program that stays.
+    /// Starts a program that keeps running.
     fn start(&mut self, words: &[&str]) {
         let mut command = Command::new("nsenter");
         command
@@ -634,7 +633,7 @@ impl Drop for Host {
             process.kill().expect("it is ours");
             process.wait().expect("it ends");
         }
-        // Connections that had no time to close keep the namespace, and with it the cable.
+        // Connections without time to close keep the namespace, and with it the cable.
         sh(&format!("ip link del {} || true", self.link));
     }
 }
@@ -650,8 +649,8 @@ fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes()
     room("the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes", |folder| {
         let (mut server, ue) = cabled();
         let run = Run::live(folder, &["--time", "100s", "--out", "out", "--attach", "a0", "b0"]);
-        // Until the stack is between them nothing arrives. With a deadline `ping` waits for its
-        // answers, however late they are.
+        // Nothing arrives before the stack is between them. With a deadline `ping` waits for late
+        // answers too.
         ue.sh("ping -q -c 1 -w 20 10.99.0.1");
         let said =
             ue.sh("ping -q -c 5 -i 0.1 -w 20 10.99.0.1 && ping -q -c 5 -i 0.1 -w 20 fd99::1");
@@ -670,7 +669,7 @@ fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes()
         );
         let transfer: serde_json::Value = serde_json::from_str(&said).expect("iperf3 gives JSON");
         let rate = transfer["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
-        // How much less is for the machine to say.
+        // The difference depends on the machine.
         assert!(rate > 0.0 && rate < 20e6, "through a cell of 20 Mbit/s: {rate}");
         drop((server, ue));
     });
@@ -688,7 +687,7 @@ fn an_attached_run_ends_with_its_command_or_its_interface() {
 
         let run = Run::live(folder, &with("setsid sleep 1000 & touch started; sleep 1000"));
         wait_until("the command starts", || folder.join("started").exists());
-        // A link that flaps is waited for.
+        // The run waits for a flapping link.
         let ping = |count: &str| hosts.1.sh(&format!("ping -q -c {count} -i 0.1 -w 20 10.99.0.1"));
         ping("1");
         sh("ip link set b0 down; sleep 0.4; ip link set b0 up; ip link set a0 down; sleep 0.2; \
@@ -733,7 +732,7 @@ fn interfaces_that_cannot_be_attached_are_refused() {
     });
 }
 
-/// Where a user without rights has the program and a folder.
+/// The folder of an unprivileged user, with the program.
 const HOME: &str = "/run/nobody";
 
 /// `words` as the user `nobody`, without any capability.
@@ -753,11 +752,11 @@ fn as_nobody(words: &[&str]) -> room::Ended {
     Run::of("setpriv", Path::new(HOME), &all).end()
 }
 
-/// A run on `nobody`'s behalf.
+/// A run for `nobody`.
 const OWN_FLOWS: [&str; 8] =
     ["live-lte", "--set", "warmup=0s", "-q", "--flows", "--time", "1500ms", "--out"];
 
-/// Makes `HOME`, and `/dev/net/tun` of this mode, both for this room alone.
+/// Makes `HOME`, and `/dev/net/tun` with this mode, only in this room.
 fn move_in(mode: &str) {
     sh(&format!("mkdir -p {HOME} && chown 65534:65534 {HOME} && touch {HOME}/program"));
     sh(&format!("mount -n --bind {} {HOME}/program", env!("CARGO_BIN_EXE_justfull")));
@@ -831,7 +830,7 @@ fn a_right_that_is_missing_is_named() {
         assert!(done.error().ends_with("needs CAP_NET_RAW (run as root)"), "{}", done.stderr);
         move_out();
 
-        // A user namespace in which no other can be made, and in it no capability.
+        // A user namespace that forbids further ones, and no capability in it.
         let drop_all = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv \
                         --bounding-set=-all --inh-caps=-all --securebits=+noroot \"$0\" live \
                         live-lte --no-files --time 10s";

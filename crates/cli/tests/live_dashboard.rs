@@ -1,4 +1,4 @@
-//! The Grafana dashboard of `live --metrics`: its queries name what a run serves, and Prometheus
+//! The Grafana dashboard of `live --metrics`: its queries name served metrics, and Prometheus
 //! answers each.
 #![cfg(target_os = "linux")]
 
@@ -17,18 +17,18 @@ const DASHBOARD: &str = include_str!("../../../docs/grafana/live.json");
 /// Names with the labels of their samples.
 type Served = BTreeMap<String, BTreeSet<String>>;
 
-/// Pieces of a page or a query that can be names.
+/// True for characters of names in a page or a query.
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The names of labels in `{...}`; no value of this page has a comma or an equals sign.
+/// The names of labels in `{...}`; no value on this page has a comma or an equals sign.
 fn labels(braces: &str) -> BTreeSet<String> {
     let name = |part: &str| part.split_once('=').map(|(name, _)| name.trim_end_matches('!').into());
     braces.split(',').filter_map(name).collect()
 }
 
-/// What the page of metrics has. Prometheus adds `instance`.
+/// The metrics of the page. Prometheus adds `instance`.
 fn served(page: &str) -> Served {
     let mut found = Served::new();
     for line in page.lines().filter(|line| line.starts_with("justfull_")) {
@@ -41,14 +41,14 @@ fn served(page: &str) -> Served {
     found
 }
 
-/// Every query of the dashboard, without those of its variables.
+/// Every query of the dashboard except the queries of its variables.
 fn queries(dashboard: &Value) -> Vec<String> {
     let panels = dashboard["panels"].as_array().expect("panels");
     let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().expect("targets"));
     targets.map(|target| target["expr"].as_str().expect("a query").into()).collect()
 }
 
-/// What `query` asks for that is not served.
+/// The names in `query` that are not served.
 fn wrong(query: &str, served: &Served) -> Option<String> {
     let mut asked = BTreeSet::new();
     for (at, _) in query.match_indices("justfull_") {
@@ -74,7 +74,7 @@ fn fetch(url: &str) -> String {
     sh(&format!("curl -sS --globoff --max-time 5 '{url}'"))
 }
 
-/// Whether `program` is there: in CI it must be.
+/// True if `program` is installed; in CI it must be.
 fn has(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     let found = found.is_ok_and(|found| found.status.success());
@@ -85,12 +85,12 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// A Prometheus that is ended when it is dropped.
+/// A Prometheus process that ends when dropped.
 struct Prometheus(Child);
 
 impl Drop for Prometheus {
     fn drop(&mut self) {
-        // It may have ended by itself, which the test has noticed.
+        // It may have ended already, which the test has noticed.
         let _ended = self.0.kill();
         let _status = self.0.wait();
     }
@@ -118,7 +118,7 @@ impl Prometheus {
         Self(child.expect("it starts"))
     }
 
-    /// The series that answer `query`; none while it does not listen.
+    /// The series that answer `query`; none while Prometheus does not listen.
     fn ask(query: &str) -> Option<Value> {
         let done = Command::new("curl")
             .args(["-sS", "--max-time", "5", "-G", "--data-urlencode"])
@@ -161,7 +161,7 @@ fn every_query_of_the_dashboard_is_of_what_a_run_serves_and_prometheus_answers_i
         for query in &queries {
             assert_eq!(wrong(query, &served), None, "{query}");
         }
-        // What is not there is found.
+        // Absent metrics are detected.
         for query in ["justfull_no{method=\"a\"}", "justfull_late{way=\"up\"}", "up"] {
             assert!(wrong(query, &served).is_some(), "{query}");
         }
@@ -203,7 +203,7 @@ fn prometheus_answers(folder: &Path, metrics: &str, queries: &[String]) {
         assert!(!series.is_empty(), "{query}");
         assert!(series.iter().all(|one| one["metric"]["method"] == "Vanilla"), "{query}: {answer}");
     }
-    // 20 Mbit/s, of which the download takes what the call leaves.
+    // 20 Mbit/s, of which the download takes the rest beside the call.
     let rate = Prometheus::ask("8 * sum(rate(justfull_capacity_offered_total[3s]))");
     let rate = rate.expect("it listens")["data"]["result"][0]["value"][1].clone();
     let rate: f64 = rate.as_str().and_then(|text| text.parse().ok()).expect("a number");

@@ -1,5 +1,5 @@
 //! `justfull live --proxy`: the proxy between the servers and the stack, fed by the run's own
-//! slots. What is measured is decided as parity is: a first run that holds, or the next two.
+//! slots. As with parity, the measurements must pass in the first run or in both of the next two.
 #![cfg(all(target_os = "linux", feature = "proxy"))]
 
 #[expect(dead_code, reason = "the tests of lifecycles use the rest")]
@@ -22,7 +22,7 @@ const JUSTFULL: &str = env!("CARGO_BIN_EXE_justfull");
 /// A path of 10 ms to the servers and 20 ms to the UE, beside the slots.
 const PATH: [&str; 4] = ["--set", "core.delay=10ms", "--set", "uplink.delay=30ms"];
 
-/// One run, or two of the next two where the first misses.
+/// Makes one run, and two more if the first misses, which must both hold.
 fn two_of_three(mut once: impl FnMut(u32) -> Result<(), String>) {
     let Err(first) = once(0) else { return };
     println!("once more after: {first}");
@@ -48,7 +48,7 @@ fn start(folder: &Path, scenario: &str, config: &str, words: &[&str]) -> Run {
     Run::of(JUSTFULL, folder, &all)
 }
 
-/// The run's flow of this name.
+/// The run's flow with this name.
 fn flow<'a>(result: &'a Value, name: &str) -> &'a Value {
     let flows = result["groups"][0]["runs"][0]["flows"].as_array().expect("flows");
     flows.iter().find(|flow| flow["name"] == name).unwrap_or_else(|| panic!("{name}: {flows:#?}"))
@@ -175,17 +175,17 @@ struct Sample {
     in_flight: f64,
     wired: f64,
     slow: bool,
-    /// Longest time that one of the run's threads waited for a processor since the sample before.
+    /// Longest time that one of the run's threads waited for a processor since the previous sample.
     waited: Duration,
 }
 
-/// A thread that waits longer than this for a processor holds up what the proxy measures.
+/// A thread that waits longer than this for a processor disturbs the proxy's measurements.
 const HELD_UP: Duration = Duration::from_millis(4);
-/// For so long a wait shows in what the proxy measures.
+/// Time for which such a wait affects the proxy's measurements.
 const SHOWS: Duration = Duration::from_secs(1);
 
-/// Nanoseconds that each thread in the room has waited for a processor, by its place in `/proc`:
-/// what a busy machine takes from a run, measured beside it.
+/// Nanoseconds that each thread in the room has waited for a processor, by its path in `/proc`: the
+/// time that a busy machine takes from a run, measured beside it.
 fn waits() -> BTreeMap<PathBuf, u64> {
     let folders = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten();
     let is_process = |name: &OsStr| name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
@@ -200,7 +200,7 @@ fn waits() -> BTreeMap<PathBuf, u64> {
     threads.filter_map(wait).collect()
 }
 
-/// The longest that one thread has waited from `before` to `after`.
+/// The longest wait of one thread between `before` and `after`.
 fn longest(before: &BTreeMap<PathBuf, u64>, after: &BTreeMap<PathBuf, u64>) -> Duration {
     let of = |(thread, waited): (&PathBuf, &u64)| {
         waited.saturating_sub(before.get(thread).copied().unwrap_or(*waited))
@@ -208,12 +208,12 @@ fn longest(before: &BTreeMap<PathBuf, u64>, after: &BTreeMap<PathBuf, u64>) -> D
     Duration::from_nanos(after.iter().map(of).max().unwrap_or(0))
 }
 
-/// Whether no thread of the run was held up from `from` to `to`.
+/// True if no thread of the run was held up from `from` to `to`.
 fn is_calm(samples: &[Sample], from: Duration, to: Duration) -> bool {
     samples.iter().filter(|s| from <= s.at && s.at <= to).all(|s| s.waited <= HELD_UP)
 }
 
-/// What the proxy at `socket` says of its first connection, every 10 ms for `time`.
+/// The proxy's answers about its first connection at `socket`, every 10 ms for `time`.
 fn samples(socket: &Path, time: Duration) -> Vec<Sample> {
     let (begin, mut found) = (now(), Vec::new());
     let (mut before, mut waited) = (waits(), Duration::ZERO);
@@ -252,9 +252,9 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// How long the advertised window took to follow each step of the server's window by more than a
-/// half, the time that it may take, and whether no thread was held up then. It may take 4 round
-/// trips up, and down 2 or what it takes to fill what was offered.
+/// For each step of the server's window by more than a half: the time until the advertised window
+/// follows, the time allowed, and whether no thread was held up then. Allowed are 4 round trips up,
+/// and down 2 or the time to fill the offered window.
 fn steps(samples: &[Sample]) -> Vec<(f64, f64, bool)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -265,7 +265,7 @@ fn steps(samples: &[Sample]) -> Vec<(f64, f64, bool)> {
             at += 1;
             continue;
         }
-        // What it settles at, 100 ms later.
+        // The settled value, 100 ms later.
         let settled = samples.iter().find(|s| s.at >= new.at + Duration::from_millis(100));
         let Some(settled) = settled else { break };
         let wanted = settled.server;
@@ -296,7 +296,7 @@ fn windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says() {
         two_of_three(|run| {
             let socket = folder.join(format!("proxy{run}"));
             let config = format!("[operation]\nsocket = {:?}\n", socket.display().to_string());
-            // 16 and 8 Mbit/s in turn.
+            // Alternately 16 and 8 Mbit/s.
             let radio = ["--set", "channel.mcs=[28, 16]", "--set", "channel.row=2500ms"];
             let words = ["--time", "13s", "--no-files"];
             let scenario = "r22-live-cbr-150";
@@ -310,7 +310,7 @@ fn windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says() {
             };
             let steady: Vec<&Sample> = samples.iter().filter(is_steady).collect();
             println!("{} of {} samples without a thread held up", steady.len(), samples.len());
-            // What a machine with other work takes from a run is no fault of the proxy.
+            // The time that other work of the machine takes from a run is no fault of the proxy.
             if 2 * steady.len() < samples.len() {
                 println!("not judged: the machine is busy");
                 return Ok(());
@@ -321,12 +321,12 @@ fn windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says() {
             if !(0.9..=1.1).contains(&flight) {
                 return Err(format!("in flight: {flight:.3} of the window"));
             }
-            // What waits in the proxy after a fall is no sign that the download wants less.
+            // Data that waits in the proxy after a fall does not mean that the download needs less.
             let slow = steady.iter().filter(|s| s.slow).count();
             if slow > 0 {
                 return Err(format!("slow in {slow} of {} samples", steady.len()));
             }
-            // A sample is 10 ms late, and a busy machine's more.
+            // A sample is 10 ms late, and later on a busy machine.
             let slack = 0.03;
             let calm: Vec<_> = steps.iter().filter(|(.., calm)| *calm).collect();
             let held = calm.iter().filter(|(took, allowed, _)| *took <= allowed + slack).count();
@@ -338,13 +338,13 @@ fn windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says() {
     });
 }
 
-/// What becomes of a report on its way to the proxy.
+/// The treatment of a report on its way to the proxy.
 const TRUE: u8 = 0;
 const NONE: u8 = 1;
 const STRANGE: u8 = 2;
 const TWICE: u8 = 3;
 
-/// Passes the lines of `from` on to `to` as `mode` says, until the run ends.
+/// Passes the lines of `from` on to `to` as `mode` specifies, until the run ends.
 fn relay(from: &Path, to: &Path, mode: &AtomicU8) {
     let source = OpenOptions::new().read(true).write(true).open(from).expect("a pipe");
     let mut sink = OpenOptions::new().read(true).write(true).open(to).expect("a pipe");
@@ -364,7 +364,7 @@ fn relay(from: &Path, to: &Path, mode: &AtomicU8) {
     }
 }
 
-/// A report of twice the truth.
+/// A report with doubled values.
 fn twice(line: &str) -> String {
     let mut report: Value = serde_json::from_str(line).expect("a report");
     for key in ["offered", "used", "blocks", "repeats", "bytes", "backlog"] {
@@ -383,7 +383,7 @@ fn down(socket: &Path) -> f64 {
     flows.as_array().into_iter().flatten().filter_map(|flow| flow["bytes_down"].as_f64()).sum()
 }
 
-/// Bytes a second over the next `time`, and how long it took until `told` in it.
+/// Bytes per second over the next `time`, and the time until `told` holds in it.
 fn phase(socket: &Path, time: Duration, told: impl Fn(&Value) -> bool) -> (f64, Duration) {
     let (begin, before): (Instant, f64) = (now(), down(socket));
     let mut since = None;
@@ -431,7 +431,7 @@ fn reports_that_stop_or_lie_are_told_at_once_and_cost_little() {
                 mode.store(TWICE, Ordering::Relaxed);
                 let (lied, _) = phase(&socket, seconds(3), |_| true);
                 let done = run.end();
-                // Its last line wakes the relay.
+                // The proxy's last line wakes the relay.
                 mode.store(u8::MAX, Ordering::Relaxed);
                 let mut pipe = OpenOptions::new().write(true).open(&from).expect("the pipe");
                 writeln!(pipe, "over").expect("it takes a line");

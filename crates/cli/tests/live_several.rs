@@ -1,5 +1,5 @@
-//! `justfull live` with several methods and repeats: one folder, one run after the other, and what
-//! is left of them when one breaks off.
+//! `justfull live` with several methods and repeats: one folder, one run after the other, and the
+//! results left if one aborts.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "the tests of lifecycles use the rest")]
@@ -126,7 +126,7 @@ fn every_point_of_a_sweep_is_run_under_its_label() {
                 assert_eq!(told["point"], format!("core.delay_ms {ms}"));
                 let name = format!("p-{method}-core.delay_ms={ms}-seed1.pcapng");
                 assert!(folder.join(&name).is_file(), "{name}: {:?}", files(folder));
-                // What the label says has been run: no round trip is shorter.
+                // The run is the one of its label: no round trip is shorter.
                 let flows = group["runs"][n]["flows"].as_array().expect("flows");
                 let rtt = flows.iter().find(|flow| flow["name"] == "bulk").expect("its flow");
                 let least = rtt["rtt"]["min_ms"].as_f64().expect("it was measured");
@@ -168,7 +168,7 @@ fn an_interruption_keeps_the_runs_that_are_done_and_names_the_others() {
         assert_eq!(result["missing"].as_array().map(Vec::len), Some(3), "{}", result["missing"]);
         assert_eq!(names(&json(folder.join("out/live.json"))["runs"]), [("Vanilla", 1)]);
 
-        // Nothing is done, so the older results stay.
+        // No run is finished, so the older results stay.
         fs::remove_file(folder.join("two")).expect("it was made");
         let run =
             start(folder, &[&words[..], &["-q", "--force", "--", "sh", "-c", command]].concat());

@@ -1,4 +1,4 @@
-//! A trace of Mahimahi's format, replayed to real packets.
+//! A trace in Mahimahi's format, replayed to real packets.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "the tests of lifecycles use the rest")]
@@ -8,8 +8,8 @@ use room::{Run, json, room};
 use std::fmt::Write;
 use std::fs;
 
-/// Without headers on the radio and with more sent than it can carry, each line of the trace lets
-/// one packet of 1500 B through.
+/// Without headers on the radio and with more traffic than the radio carries, each line of the
+/// trace passes one packet of 1500 B.
 const SCENARIO: &str = r#"
 title = "More than the trace carries"
 duration = "5s"
@@ -35,8 +35,8 @@ udp = { payload = "1472B", interval = "300us" }
 #[test]
 fn packet_delivery_opportunities_are_replayed_within_a_thousandth() {
     room("packet_delivery_opportunities_are_replayed_within_a_thousandth", |folder| {
-        // From the 100th ms on, so that packets wait when it begins; 0 to 4 opportunities in a ms,
-        // in no order.
+        // From the 100th ms on, so that packets wait at its start; 0 to 4 opportunities in a ms, in
+        // no order.
         let mut trace = String::new();
         let mut opportunities = 0_u64;
         for ms in 100..4_900_u64 {
@@ -44,13 +44,13 @@ fn packet_delivery_opportunities_are_replayed_within_a_thousandth() {
             opportunities += here;
             (0..here).for_each(|_| writeln!(trace, "{ms}").expect("a string takes it"));
         }
-        // Mahimahi begins again after the last line.
+        // Mahimahi restarts after the last line.
         trace.push_str("5000\n");
         fs::write(folder.join("link.trace"), trace).expect("a file can be written");
         fs::write(folder.join("flood.toml"), SCENARIO).expect("a file can be written");
 
-        // A machine that stands still starves the flood too: such a run is repeated, and says
-        // nothing of the replay.
+        // A stalled machine starves the traffic too: such a run is repeated, since it says nothing
+        // about the replay.
         for _ in 0..4 {
             let words = ["live", "flood.toml", "-q", "--force", "--out", "out"];
             let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &words).end();

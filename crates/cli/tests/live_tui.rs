@@ -1,4 +1,4 @@
-//! `justfull live --tui` at a pseudo terminal, to its end and to Ctrl-C, and without a terminal.
+//! `justfull live --tui` on a pseudo terminal, to its end and to Ctrl-C, and without a terminal.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "the tests of lifecycles use the rest")]
@@ -10,14 +10,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const LIVE: &str = "live live-lte --set warmup=0s --allow-late --no-files --tui --time";
-/// Enters a screen of its own, and leaves it.
+/// Sequences that enter and leave the alternate screen.
 const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
 
-/// Runs `justfull` with these words at a terminal of 160 columns and 40 lines and presses Ctrl-C
-/// once `press` is seen; all that was written, to what `stty` says afterwards.
+/// Runs `justfull` with these words on a terminal of 160 columns and 40 lines and presses Ctrl-C
+/// once `press` is visible. Returns all output, including the final output of `stty`.
 fn at_a_terminal(folder: &Path, words: &str, press: Option<&str>) -> String {
     let program = env!("CARGO_BIN_EXE_justfull");
-    // The shell outlives Ctrl-C.
+    // The shell survives Ctrl-C.
     let command =
         format!("trap : INT; stty cols 160 rows 40; {program} {words}; echo left $?; stty -a");
     let mut child = Command::new("script")
@@ -42,7 +42,7 @@ fn at_a_terminal(folder: &Path, words: &str, press: Option<&str>) -> String {
     String::from_utf8_lossy(&raw).into_owned()
 }
 
-/// What was painted and what came after it; the terminal is as it was.
+/// The painted part and the text after it; the terminal's state is restored.
 fn painted(text: &str) -> (&str, &str) {
     assert!(text.contains(" icanon") && text.contains(" echo "), "{text}");
     let (_, rest) = text.split_once(SCREEN[0]).unwrap_or_else(|| panic!("{text}"));

@@ -1,6 +1,6 @@
-//! What a live run tells while it goes on: a capture and metrics.
+//! The outputs of a live run in progress: a capture and metrics.
 //!
-//! Without the right to build networks the test says that it was skipped; under `CI` that is a
+//! Without the right to build networks the test prints a note and is skipped; under `CI` this is a
 //! failure.
 
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ fn packets(capture: &[u8]) -> BTreeMap<u32, Vec<(Vec<u8>, String)>> {
     found
 }
 
-/// The address in the line that says where `what` is, which is among the first of `lines`.
+/// The address in the line about `what`, which is among the first of `lines`.
 fn address(lines: &mut impl Iterator<Item = std::io::Result<String>>, what: &str) -> String {
     let line = lines.map(|line| line.expect("text")).find(|line| line.contains(what));
     let line = line.unwrap_or_else(|| panic!("it says where `{what}` is"));
@@ -97,7 +97,7 @@ fn a_live_run_is_captured_and_tells_metrics_and_radio_information() {
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let metrics_at = address(&mut lines, "metrics at ");
     let rnis_at = address(&mut lines, "radio information at ");
-    // Until packets arrive, which the run's own time bounds.
+    // Until packets arrive; the run's own duration bounds the loop.
     let (mut metrics, mut delivered) = (String::new(), 0.0);
     while delivered == 0.0 {
         std::thread::sleep(Duration::from_millis(100));
@@ -117,7 +117,7 @@ fn a_live_run_is_captured_and_tells_metrics_and_radio_information() {
     assert!(reports.contains(r#"{"type":1,"value":"10.45.0.1"}"#), "{reports}");
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     let status = child.wait().expect("it ends");
-    // That it was late is about this machine.
+    // Lateness is a property of this machine.
     let late = rest.last().is_some_and(|line| line.starts_with("justfull: the run is late"));
     assert!(status.success() || late, "{status}: {rest:?}");
     let found = packets(&std::fs::read(&file).expect("a capture"));
@@ -145,10 +145,10 @@ fn a_capture_that_cannot_be_written_is_one_error_before_anything_starts() {
     assert!(error.contains("/no/such/folder/x.pcapng"), "{error}");
 }
 
-/// A run of `command` without an end of its own but `time`, and where it tells metrics; its other
-/// words go nowhere.
+/// A run of `command` that only `time` ends, at the point where it prints the address of its
+/// metrics; its later output is discarded.
 fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
-    // Tests that run in the background, or by `nohup`, must not hand on that they ignore signals.
+    // Tests in the background, or under `nohup`, must not pass on ignored signals.
     let mut child = Command::new("env")
         .args([
             "--default-signal",
@@ -175,21 +175,21 @@ fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
     (child, address, said)
 }
 
-/// A client that says it will send a million bytes and sends one, and one that asks on and on and
-/// reads nothing.
+/// A client that announces a million bytes and sends one, and a client that sends requests
+/// endlessly and reads nothing.
 fn holders(address: &str) -> [TcpStream; 2] {
     let connect = || TcpStream::connect(address).expect("it listens");
     let (mut slow, mut deaf) = (connect(), connect());
     slow.write_all(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx")
         .expect("sent");
     deaf.set_write_timeout(Some(Duration::from_millis(200))).expect("a time");
-    // It may be let go meanwhile.
+    // The server may drop it meanwhile.
     let _refused =
         deaf.write_all("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50_000).as_bytes());
     [slow, deaf]
 }
 
-/// Its status; it is killed when it does not end.
+/// Its status; none if it had to be killed.
 fn end(mut child: Child) -> Option<i32> {
     for _ in 0..300 {
         if let Some(status) = child.try_wait().expect("it can be asked") {
@@ -222,7 +222,7 @@ fn clients_that_hold_on_keep_a_run_from_neither_its_end_nor_its_results() {
     }
 }
 
-/// A number of the line `name` in what the kernel says of a process.
+/// A number of the line `name` in the kernel's status of a process.
 fn told(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");

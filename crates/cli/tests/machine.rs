@@ -1,4 +1,4 @@
-//! What programs read: `--json` and `--progress json`; tables as wide as they may be.
+//! Output for programs: `--json` and `--progress json`; and tables at maximum width.
 
 use serde_json::Value;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn justfull(folder: &Path, args: &[&str]) -> Output {
     command.output().expect("the program starts")
 }
 
-/// The one document on standard output of a command that succeeds.
+/// The only document on standard output of a command that succeeds.
 fn document(folder: &Path, args: &[&str]) -> Value {
     let done = justfull(folder, args);
     assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
@@ -197,7 +197,7 @@ fn check_json_tells_of_sound_and_wrong_scenarios_and_of_folders() {
     assert_eq!(alone.status.code(), Some(1), "a folder that is not whole");
 }
 
-/// The cells of a table in Parquet, as its CSV file writes them, with its names first.
+/// The cells of a table in Parquet, formatted as in its CSV file, with the column names first.
 fn parquet_cells(path: &Path) -> Vec<Vec<String>> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
@@ -233,7 +233,7 @@ fn tables_in_parquet_hold_every_cell_of_their_csv_files() {
         let csv: Vec<Vec<String>> = text
             .lines()
             .map(|line| {
-                // Only a title may hold a comma, and has none here.
+                // Only a title may hold a comma, and no title does here.
                 assert!(!line.contains('"'), "{line}");
                 line.split(',').map(str::to_owned).collect()
             })

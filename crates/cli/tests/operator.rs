@@ -1,6 +1,6 @@
-//! The operator's guide: its commands, as they stand, on a host between UEs and a server. The host
-//! has the files of this machine, with what the commands write apart; `make soak` has it on a
-//! Debian of its own too, which has nothing but its essential packages.
+//! The operator's guide: runs its commands unchanged on a host between UEs and a server. The host
+//! shares this machine's files; its changes go to an overlay. `make soak` also runs it on a
+//! separate Debian with only essential packages.
 
 #![cfg(all(feature = "live", feature = "proxy", target_os = "linux"))]
 
@@ -16,10 +16,10 @@ use justfull_net::chain::{Chain, Mtus, Place, RAN};
 use justfull_net::clock::now;
 use serde_json::Value;
 
-/// Whatever the test waits for, it waits no longer.
+/// Longest wait of the test for anything.
 const LIMIT: Duration = Duration::from_secs(60);
-/// A host whose files are those of the folder `LOWER`, and whose changes of them are in memory; its
-/// shell begins in a folder with the program and the configuration.
+/// A host with the files of the folder `LOWER`, whose changes are in memory; its shell begins in a
+/// folder with the program and the configuration.
 const HOST: &str = r#"
 set -e
 mount -t tmpfs changes "$WORK"
@@ -34,12 +34,12 @@ printf %s "$SETTINGS" > "$WORK/root/operator/rapid.toml"
 exec chroot "$WORK/root" /bin/sh -c 'cd /operator; exec /bin/sh'
 "#;
 
-/// Processes that end with the test.
+/// A process that ends with the test.
 struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _gone = self.0.kill();
         let _status = self.0.wait();
     }
@@ -73,8 +73,8 @@ impl Shell {
         shell
     }
 
-    /// Runs commands, all of which must succeed, and returns what they and what runs in the
-    /// background printed.
+    /// Runs commands, all of which must succeed, and returns their output and the output of
+    /// background programs.
     fn run(&mut self, lines: &[String]) -> String {
         writeln!(self.commands, "{}\necho :done:", lines.join("\n")).expect("it reads");
         let mut said = String::new();
@@ -103,7 +103,7 @@ impl Shell {
     }
 }
 
-/// What was printed as JSON, from its first bracket on.
+/// The JSON part of the output, from its first bracket on.
 fn answer(said: &str) -> Value {
     let begin = said.find(['[', '{']).unwrap_or_else(|| panic!("no JSON: {said}"));
     serde_json::from_str(&said[begin..]).unwrap_or_else(|error| panic!("{error}: {said}"))
@@ -119,7 +119,7 @@ fn blocks(language: &str) -> Vec<Vec<String>> {
     parts.map(lines).collect()
 }
 
-/// A program of this machine at an end of the row.
+/// A program of this machine at one end of the chain.
 fn at(chain: &Chain, place: Place, folder: &Path, command: &str) -> Ended {
     let spawn = || {
         let mut shell = Command::new("sh");
@@ -165,7 +165,7 @@ fn follow(folder: &Path, lower: &Path) {
     let first = host.ask("status")["process"].as_u64().expect("a number");
     host.run(exchange);
     host.until("another process has it", |host| {
-        // For a moment neither answers.
+        // For a moment neither instance answers.
         let said = host.run(&["justfull proxy status --json || true".into()]);
         said.contains('{') && answer(&said)["process"].as_u64().is_some_and(|now| now != first)
     });
@@ -195,7 +195,7 @@ fn soak_the_operators_guide_works_on_a_clean_debian() {
         return;
     }
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("debian");
-    // Fetched outside of the room, which has no network, and kept for the next time.
+    // Downloaded outside the room, which has no network, and kept for the next time.
     if !root.exists() {
         let part = root.with_extension("part");
         let made = Command::new("mmdebstrap")

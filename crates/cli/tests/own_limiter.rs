@@ -1,4 +1,4 @@
-//! `justfull new --limiter`: the crate that it writes builds, tests and runs.
+//! `justfull new --limiter`: the new crate builds, tests and runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,11 +63,11 @@ fn a_wrong_name_or_tree_is_refused_and_nothing_is_written() {
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 0);
 }
 
-/// In the tree's own folder of builds, so that its dependencies are compiled once.
+/// In the workspace's target folder, so that its dependencies are compiled once.
 #[test]
 fn the_crate_that_it_writes_builds_keeps_the_rules_and_runs() {
     let builds = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Always in one place: cargo then builds again only what has changed.
+    // Always in the same place: cargo then rebuilds only changes.
     let folder = builds.join("new-limiter");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
@@ -75,19 +75,19 @@ fn the_crate_that_it_writes_builds_keeps_the_rules_and_runs() {
     let done = new(&folder, &["--limiter", "mine", "--justfull", at.to_str().expect("UTF-8")]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let mine = folder.join("mine");
-    // The versions that the tree is tested with.
+    // The versions with which the workspace is tested.
     fs::copy(at.join("Cargo.lock"), mine.join("Cargo.lock")).expect("it is there");
     let cargo = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.args(args).args(["--offline", "--quiet", "--target-dir"]);
-        // Compiled in a third of the time; what it runs is short.
+        // Without optimisation it compiles in a third of the time, and its runs are short.
         command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
         let done = command.arg(builds.join("new-limiter-builds")).current_dir(&mine).output();
         let done = done.expect("cargo starts");
         assert!(done.status.success(), "{args:?}: {}", text(&done.stderr) + &text(&done.stdout));
         text(&done.stdout)
     };
-    // As rustfmt formats it elsewhere, without the settings of the tree that is around it here.
+    // Formatted by rustfmt's defaults, without the settings of the surrounding workspace.
     fs::write(mine.join("rustfmt.toml"), "").expect("it is written");
     let format = Command::new(env!("CARGO")).args(["fmt", "--check"]).current_dir(&mine).output();
     let format = format.expect("cargo starts");

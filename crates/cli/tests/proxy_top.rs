@@ -1,4 +1,4 @@
-//! `proxy top` at a pseudo terminal and without one, beside something that answers as a proxy does.
+//! `proxy top` on a pseudo terminal and without one, beside a stand-in for a proxy.
 
 #![cfg(all(feature = "proxy", target_os = "linux"))]
 
@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A proxy with one UE and two connections, one of which has 1 MB more at each question.
+/// A stand-in with one UE and two connections, one of which has 1 MB more at each request.
 fn answers(folder: &Path) -> PathBuf {
     let path = folder.join("socket");
     let listener = UnixListener::bind(&path).expect("a socket");
@@ -27,7 +27,7 @@ fn answers(folder: &Path) -> PathBuf {
                     }],
                 }),
                 "flows" => Value::Array((0..2).map(|flow| json!({
-                    // A hostile name reaches no terminal.
+                    // A hostile name must not reach the terminal.
                     "client": format!("10.45.0.1:500{flow}\u{1b}]"), "server": "10.46.0.1:443",
                     "ue": "10.45.0.1", "seconds": number, "bytes_down": flow * number * 500_000,
                     "bytes_up": 0, "category": "slow", "demand_bytes_per_s": null,
@@ -57,7 +57,8 @@ fn plainly(arguments: &str) -> Output {
 fn a_terminal_is_painted_on_until_q_and_then_is_as_it_was() {
     let folder = tempfile::tempdir().expect("a folder");
     let command = top(folder.path(), "--every 100ms --count 100");
-    // It has 200 columns and 20 lines, and says afterwards whether its input is edited again.
+    // The terminal has 200 columns and 20 lines, and reports afterwards whether its input is edited
+    // again.
     let command = format!("stty cols 200 rows 20; {command}; echo left $?; stty -a");
     let mut child = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
@@ -106,7 +107,7 @@ fn without_a_terminal_there_are_plain_lines_and_json() {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     assert_eq!(lines.len(), 1);
-    // 500 kB for each question, two of which make a picture, in as many seconds.
+    // 500 kB for each request; a picture takes two requests in as many seconds.
     assert_eq!(lines[0]["rates"][1]["down_bytes_per_s"], 500_000.0);
     assert_eq!(lines[0]["status"]["radio_leg"], "struct_ops");
 }

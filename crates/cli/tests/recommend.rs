@@ -1,4 +1,4 @@
-//! `justfull recommend`: which method to take, for a scenario and for a trace.
+//! `justfull recommend`: the recommended method for a scenario and for a trace.
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ fn recommend(folder: &Path, args: &[&str]) -> Output {
         .expect("the program runs")
 }
 
-/// The answers of a sound command with `--json`, one for each point of the sweep.
+/// The answers of a successful command with `--json`, one for each point of the sweep.
 fn answers(folder: &Path, args: &[&str]) -> Vec<Value> {
     let done = recommend(folder, &[args, &["--json"]].concat());
     let error = String::from_utf8_lossy(&done.stderr);
@@ -88,7 +88,8 @@ fn of_the_methods_that_carry_enough_the_one_with_least_delay_is_recommended() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "no files");
 }
 
-/// Goodput over Vanilla's under FQ-CoDel and Justfull on a radio of such amounts each 100 ms.
+/// Goodput relative to Vanilla's under FQ-CoDel and Justfull, on a radio with these amounts in each
+/// 100 ms.
 fn shares(amounts: &[u64]) -> [f64; 2] {
     let channel = format!(
         "channel={{ kind = \"rows\", amounts = {amounts:?}, row = \"100ms\", interval = \"100ms\", \
@@ -104,7 +105,7 @@ fn shares(amounts: &[u64]) -> [f64; 2] {
 
 #[test]
 fn justfull_keeps_a_download_where_the_radio_falls_to_a_fortieth_and_plain_lanes_do_not() {
-    // 400 and 10 Mbit/s, as where the beam of a cell of millimetre waves is blocked.
+    // 400 and 10 Mbit/s, like a millimetre-wave cell with a blocked beam.
     let (open, blocked) = (5_000_000, 125_000);
     let tenths = [(2, 1), (3, 3), (5, 2), (2, 0)];
     let seconds = [(40, 10), (35, 25)];
@@ -118,7 +119,7 @@ fn justfull_keeps_a_download_where_the_radio_falls_to_a_fortieth_and_plain_lanes
     }
 }
 
-/// 24 Mbit/s, and nothing for half a second of every five.
+/// 24 Mbit/s, with nothing for half a second of every five.
 fn outages() -> String {
     let amounts = [["300000"; 45].join(", "), ["0"; 5].join(", ")].join(", ");
     format!(
@@ -144,7 +145,7 @@ fn a_method_whose_low_delay_is_bought_with_a_calls_packets_is_not_recommended() 
         "--runs",
         "1",
     ];
-    // Without the radio's clock, the deadline drops a call that waits through an outage.
+    // Without the radio's clock, the deadline drops packets of a call that waits through an outage.
     let scenario = [&plain[..], &["--set", "rlc.queue.discipline.dip=0s"]].concat();
     let methods = ["--method", "Vanilla", "--method", "FQ-CoDel", "--method", "Justfull"];
     let args = [&scenario[..], &methods[..]].concat();
@@ -155,17 +156,17 @@ fn a_method_whose_low_delay_is_bought_with_a_calls_packets_is_not_recommended() 
         let choice = choices.iter().find(|c| c["method"] == method).expect("it was asked for");
         choice[what].as_bool().expect("yes or no")
     };
-    // By delay, goodput and round trips alone it would be the one to take.
+    // By delay, goodput and round trips alone it would be recommended.
     assert!(of("Justfull", "delay_ms_p99") < 0.2 * of("FQ-CoDel", "delay_ms_p99"));
     assert!(of("Justfull", "goodput_mbit_s") > 0.95 * of("Vanilla", "goodput_mbit_s"));
-    // A tenth of the packets meet an outage; the deadline takes the older ones.
+    // A tenth of the packets meet an outage; the deadline drops the older ones.
     assert!((4.0..10.0).contains(&of("Justfull", "loss_percent")));
     assert!(of("Vanilla", "loss_percent") + of("FQ-CoDel", "loss_percent") < 1e-9);
     let each = |what: &str| ["Vanilla", "FQ-CoDel", "Justfull"].map(|method| is(method, what));
     assert_eq!(each("loses_too_much"), [false, false, true]);
     assert_eq!(each("recommended"), [false, true, false]);
 
-    // The losses are those of the call in the results of the same run.
+    // The losses equal the call's losses in the results of the same run.
     let run = Command::new(env!("CARGO_BIN_EXE_justfull"))
         .arg("run")
         .args(&scenario)
@@ -188,12 +189,12 @@ fn a_method_whose_low_delay_is_bought_with_a_calls_packets_is_not_recommended() 
     assert!(line("Justfull").is_some_and(|line| line.contains(&format!(" {lost:.2} "))), "{text}");
     assert!(line("FQ-CoDel").is_some_and(|line| line.contains("recommended")), "{text}");
 
-    // Where nothing else is left, it is the one.
+    // If no other method is left, it is recommended.
     let alone = answers(folder.path(), &[&scenario[..], &["--method", "Justfull"]].concat());
     let choice = &alone[0]["choices"][0];
     assert_eq!([&choice["loses_too_much"], &choice["recommended"]], [false, true]);
 
-    // With it none is lost, and the call waits for the radio as under the others.
+    // With it no packet is lost, and the call waits for the radio as under the others.
     let found = answers(folder.path(), &[&plain[..], &methods[..]].concat());
     let of = |method: &str, figure: &str| figure_of(&found[0], method, figure);
     assert!(of("Justfull", "loss_percent") < 1e-9);
@@ -222,7 +223,7 @@ fn a_trace_carries_a_download_pages_and_a_call() {
 #[test]
 fn seeds_play_parts_that_are_spread_over_the_trace_and_the_heading_says_which() {
     let folder = folder();
-    // 12 Mbit/s, and in the last 12 s of 20 s a third of it.
+    // 12 Mbit/s, and a third of it in the last 12 s of 20 s.
     let lines = (1..=20_000).filter(|ms| *ms <= 8_000 || ms % 3 == 0);
     let text: String = lines.map(|ms| format!("{ms}\n")).collect();
     std::fs::write(folder.path().join("fall.trace"), text).expect("a file can be written");
@@ -280,12 +281,12 @@ fn a_setting_that_only_some_methods_have_applies_to_those_and_what_it_leaves_out
     assert_eq!(of(found, "Vanilla")["goodput_mbit_s"], of(plain, "Vanilla")["goodput_mbit_s"]);
     assert_ne!(of(found, "DRQL")["goodput_mbit_s"], of(plain, "DRQL")["goodput_mbit_s"]);
 
-    // With the usual methods, too: all of them are run.
+    // With the usual methods, too: all of them run.
     let usual = &answers(folder.path(), &with(&two_packets))[0];
     assert_eq!(methods(usual).len(), 8);
     assert_eq!(usual["not_run"].as_array().map(Vec::len), Some(0));
 
-    // What none has is refused, and what is wrong where it is, even if the others lack it.
+    // A setting that no method has is refused, and so is a wrong value in the method that has it.
     let error = refused(folder.path(), &limited);
     assert!(error.contains("rlc.limiter.target") && error.contains("no such setting"), "{error}");
     let error = refused(folder.path(), &with(&["--set", "rlc.limiter.max=many"]));

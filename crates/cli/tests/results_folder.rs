@@ -1,5 +1,5 @@
-//! Where results go: a folder is one run's as a whole, whatever else writes there and whatever ends
-//! a run.
+//! The place of results: a folder holds one whole run, regardless of other writers and of the end
+//! of the run.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "the tests of live runs use the rest")]
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Takes little time to run and to draw.
+/// A scenario that is quick to run and to draw.
 const SCENARIO: &str = r#"title = "A call"
 duration = "1s"
 methods = ["Vanilla"]
@@ -30,7 +30,7 @@ low_latency = true
 udp = { payload = "200B", interval = "20ms" }
 "#;
 
-/// Times that a test does something; a tenth of it unless a long test is asked for.
+/// Number of repetitions of a test; a tenth unless a long test is requested.
 fn times(all: u64) -> u64 {
     if std::env::var_os("JUSTFULL_SOAK").is_some() { all } else { all / 10 }
 }
@@ -73,7 +73,7 @@ fn looked(folder: &Path) -> Inspection {
     inspect(&folder.join("out")).expect("it can be read")
 }
 
-/// The seed whose run all files in `out` are of.
+/// The seed of the run to which all files in `out` belong.
 fn seed_of_all_files(folder: &Path) -> u64 {
     let state = looked(folder).state.expect("there are results");
     let State::Complete(manifest) = state else { panic!("{}", state.in_words()) };
@@ -90,7 +90,7 @@ fn seed_of_all_files(folder: &Path) -> u64 {
     seed
 }
 
-/// Names beside the results that a run made and that are not the scenario's.
+/// Names beside the results that a run made, except the scenario's.
 fn hidden(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").file_name());
     names
@@ -99,15 +99,15 @@ fn hidden(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Folders in which a run was writing.
+/// Folders that a run was writing.
 fn staged(folder: &Path) -> Vec<String> {
     let mut names = hidden(folder);
     names.retain(|name| name.starts_with(".out.") && name != ".out.lock");
     names
 }
 
-/// Waits for a run with `seed`, and runs it again where another wrote for longer than it waits: on
-/// a busy machine that is no fault.
+/// Waits for a run with `seed`, and repeats it if another run wrote for longer than its wait, which
+/// is no fault on a busy machine.
 fn run_to_its_end(folder: &Path, seed: u64, first: Child) {
     let mut done = first.wait_with_output().expect("it ends");
     while done.status.code() == Some(2) {
@@ -137,8 +137,7 @@ fn soak_pairs_of_runs_into_one_folder_leave_it_whole_and_of_one_run() {
     }
 }
 
-/// Instants that look random and are the same in each run of the test (MMIX's linear congruential
-/// generator).
+/// Pseudorandom instants, the same in each run of the test (MMIX's linear congruential generator).
 fn chances() -> impl Iterator<Item = u64> {
     let next = |state: &u64| {
         Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
@@ -146,7 +145,7 @@ fn chances() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1), next).map(|state| state >> 33)
 }
 
-/// After a kill during the writing, `check` names exactly the files that are not whole.
+/// After a kill during the writing, `check` names exactly the incomplete files.
 #[test]
 fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
     let desk = desk();
@@ -158,7 +157,7 @@ fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
         let seed = round + 2;
         let mut child = start(folder, seed);
         let before = staged(folder);
-        // What was left before is removed first, then the run begins to write; some are killed
+        // Earlier remains are removed first, then the run begins to write; some runs are killed
         // before that.
         if round % 4 > 0 {
             let ended = |child: &mut Child| child.try_wait().expect("it can be asked").is_some();
@@ -298,7 +297,7 @@ fn root_follows_no_link_in_anothers_folder() {
     let link = |to: &Path, name: &str| {
         let at = theirs.join(name);
         symlink(to, &at).expect("a link can be made");
-        // Without root they are this user's own, and not followed either.
+        // Without root the links belong to this user, and are not followed either.
         let _ = lchown(&at, Some(65_534), Some(65_534));
     };
     for name in [
@@ -339,7 +338,7 @@ fn a_full_disk_leaves_the_earlier_results() {
             .sum();
         let disk = folder.join("disk");
         fs::create_dir(&disk).expect("a folder can be made");
-        // Room for one run and a half, in pages.
+        // Room for one and a half runs, in pages.
         sh(&format!(
             "mount -t tmpfs -o size={}k small {}",
             bytes * 3 / 2 / 1024 + 64,

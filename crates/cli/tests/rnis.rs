@@ -1,5 +1,5 @@
-//! `justfull rnis` with those who use such a service: curl, with and without TLS and tokens, and
-//! schemathesis, which asks all that the OpenAPI description allows and much that it does not.
+//! `justfull rnis` with clients of such a service: curl, with and without TLS and tokens, and
+//! schemathesis, which tries everything in the OpenAPI description and much outside it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ fn line() -> String {
         .replace('\n', "")
 }
 
-/// A service that is ended by its process number.
+/// A service that a signal to its process ends.
 struct Served {
     child: Child,
     at: String,
@@ -33,7 +33,7 @@ impl Served {
             .expect("it starts");
         let mut lines = BufReader::new(child.stderr.take().expect("its output")).lines();
         let said = lines.next().expect("a line").expect("text");
-        // What else it says must go somewhere.
+        // Its further output must be read.
         std::thread::spawn(move || lines.for_each(drop));
         let (_, at) = said.split_once("serving ").unwrap_or_else(|| panic!("{said}"));
         let (at, _) = at.split_once("/rni/v2").unwrap_or_else(|| panic!("{said}"));
@@ -45,7 +45,7 @@ impl Served {
         writeln!(input, "{line}").expect("it reads");
     }
 
-    /// The body of a good answer.
+    /// The body of a successful answer.
     fn get(&self, path: &str, args: &[&str]) -> Result<String, String> {
         let out = curl(&[&["--fail-with-body", &format!("{}{path}", self.at)][..], args].concat());
         let text = String::from_utf8_lossy(&out.stdout).into_owned();

@@ -1,4 +1,4 @@
-//! What `run` answers when the files of single runs cannot be what was asked for.
+//! The answers of `run` if the files of single runs cannot be written as requested.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -20,8 +20,8 @@ fn justfull(folder: &Path, arguments: &[&str]) -> Output {
     command.output().expect("the program runs")
 }
 
-/// Runs in an empty folder; the folder is empty afterwards, and the exit status is 2 with one
-/// error, which is given back.
+/// Runs in an empty folder; asserts that the folder is empty afterwards and that the exit status is
+/// 2 with one error. Returns the error.
 fn refused(arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let done = justfull(folder.path(), arguments);
@@ -148,7 +148,7 @@ fn run(folder: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// What the live run does too: `live.rs`.
+/// The live run's counterpart: `live.rs`.
 #[test]
 fn a_packet_that_has_waited_out_its_lifetime_has_that_reason() {
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -158,7 +158,7 @@ fn a_packet_that_has_waited_out_its_lifetime_has_that_reason() {
     assert!(packets.lines().filter(|line| line.contains("aqm_timeout")).count() > 10);
 }
 
-/// Losses by the random walk of a channel, AQMs that draw, connections that come and go.
+/// Losses from a channel's random walk, AQMs with random drops, connections that come and go.
 #[test]
 fn the_same_scenario_and_seeds_give_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder can be made");

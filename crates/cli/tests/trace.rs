@@ -1,4 +1,5 @@
-//! `justfull trace` as a user meets it. All traces here are made up, or made by the program itself.
+//! `justfull trace` from a user's view. All traces here are synthetic, or made by the program
+//! itself.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ fn sound(folder: &Path, args: &[&str]) -> (String, String) {
     (out.into_owned(), err.into_owned())
 }
 
-/// The one line of a refusal with exit status 2.
+/// The single line of a refusal with exit status 2.
 fn refused(folder: &Path, args: &[&str]) -> String {
     let done = trace(folder, args);
     let err = String::from_utf8_lossy(&done.stderr).into_owned();

@@ -1,7 +1,7 @@
-//! `justfull ui`: its answers to strangers, and its page in a real browser.
+//! `justfull ui`: its answers to foreign requests, and its page in a real browser.
 //!
-//! The browser's tests need Chromium, which `.ci/setup --tests` installs from Debian. Where it is
-//! missing a test says so and is skipped; in CI that is a failure.
+//! The browser's tests need Chromium, which `.ci/setup --tests` installs from Debian. Without it a
+//! test prints a note and is skipped; in CI this is a failure.
 
 mod devtools;
 
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 struct Served {
     child: Child,
     url: String,
-    /// Goes with it.
+    /// Removed with it.
     folder: Option<TempDir>,
 }
 
@@ -54,7 +54,7 @@ impl Served {
         self.url.split_once("token=").expect("a token").1
     }
 
-    /// Status and body of the answer to a request with `fields` and no others but its length.
+    /// Status and body of the answer to a request with only `fields` and its length.
     fn ask(&self, method: &str, path: &str, fields: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.host()).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
@@ -73,7 +73,7 @@ impl Served {
         (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
     }
 
-    /// The same with the fields of the page itself.
+    /// Like `ask`, with the fields of the page itself.
     fn own(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         let fields = [
             ("host", self.host()),
@@ -91,7 +91,7 @@ impl Drop for Served {
     }
 }
 
-/// An order of the shipped demonstration, short.
+/// A request for the shipped demonstration, short.
 fn order(set: &[&str]) -> String {
     let set: Vec<&str> = ["duration=12s", "warmup=2s"].iter().chain(set).copied().collect();
     json!({ "scenario": "demo", "methods": ["Vanilla"], "set": set, "runs": 1 }).to_string()
@@ -122,7 +122,7 @@ fn strangers_get_nothing_and_the_page_itself_gets_results() {
     assert_eq!(result["runs"][0]["flows"][0]["name"], "call");
 }
 
-/// The result of the simulation that `answer` speaks of.
+/// The result of the simulation named in `answer`.
 fn finished(page: &Served, answer: &str) -> Value {
     let mut answer: Value = serde_json::from_str(answer).expect("an answer of JSON");
     while answer["done"] == false {
@@ -177,7 +177,7 @@ fn wrong_orders_get_one_sentence_and_files_outside_the_folder_are_not_read() {
 fn a_trace_that_is_dropped_becomes_a_channel_and_one_that_cannot_be_read_leaves_no_file() {
     let folder = TempDir::new().expect("a folder");
     let page = Served::of(folder.path());
-    // Mahimahi's: an opportunity of 1500 B each millisecond.
+    // Mahimahi's format: an opportunity of 1500 B each millisecond.
     let text: String = (1..=2_000).map(|ms| format!("{ms}\n")).collect();
     let (status, body) = page.own("POST", "/api/trace/walk.down", &text);
     assert_eq!(status, 200, "{body}");
@@ -199,7 +199,7 @@ fn a_trace_that_is_dropped_becomes_a_channel_and_one_that_cannot_be_read_leaves_
     assert_eq!(names, ["walk.down"]);
 }
 
-/// Waits until the first view has been drawn.
+/// Waits until the page has redrawn its views `times` times.
 fn drawn(browser: &mut Browser, times: u32) {
     let done = format!("Number(document.getElementById('main').dataset.redrawn || 0) >= {times}");
     browser.until(&done);
@@ -276,7 +276,7 @@ fn the_page_fits_phones_and_desks_by_day_and_by_night_and_everyone_can_use_it() 
     assert_eq!(browser.faults(), Vec::<String>::new());
 }
 
-/// The source of axe-core, where `.ci/setup --tests` has put it.
+/// The source of axe-core, at the place where `.ci/setup --tests` installs it.
 fn axe() -> Option<String> {
     let venv = std::env::var("JUSTFULL_VENV").unwrap_or_else(|_| "/var/tmp/justfull-venv".into());
     let source = std::fs::read_to_string(Path::new(&venv).join("axe-core/axe.min.js")).ok();

@@ -1,4 +1,4 @@
-//! Claims of papers: what they say, run again, and the verdict.
+//! Claims of papers: their statements, the runs that test them, and the verdicts.
 
 mod decided;
 mod evaluate;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub use worlds::{Period, SwitchRecord, World};
 use worlds::{TODAY, Under, has_switch, parts};
 
-/// The claims of the papers: short name, and the text of the file.
+/// The claims of the papers: short name and text of the file.
 pub const CLAIMS: &[(&str, &str)] = &[
     ("E19", include_str!("../../../claims/E19.toml")),
     ("T20", include_str!("../../../claims/T20.toml")),
@@ -41,10 +41,10 @@ pub const CLAIMS: &[(&str, &str)] = &[
 /// The claims of papers that are run live.
 pub const LIVE_CLAIMS: &[(&str, &str)] = &[("R22", include_str!("../../../claims/R22-live.toml"))];
 
-/// Name of the trace that leaves a scenario its own channel.
+/// Trace name for a scenario's own channel.
 pub const OWN_CHANNEL: &str = "scenario";
 
-/// The claims of one paper, as its file says them.
+/// The claims of one paper, as written in its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimsFile {
@@ -56,55 +56,55 @@ pub struct ClaimsFile {
     pub seeds: u32,
     /// Seeds of a short run.
     pub seeds_short: u32,
-    /// Simulated time; left out, each scenario's own.
+    /// Simulated time; if absent, each scenario's own.
     #[serde(default)]
     pub duration: Option<String>,
-    /// Start of the measured window; left out, each scenario's own.
+    /// Start of the measured window; if absent, each scenario's own.
     #[serde(default)]
     pub warmup: Option<String>,
-    /// Points of the sweep; left out, those of each scenario's own sweep.
+    /// Points of the sweep; if absent, the points of each scenario's own sweep.
     #[serde(default)]
     pub intervals: Vec<String>,
     /// Points of the sweep of a short run.
     #[serde(default)]
     pub intervals_short: Vec<String>,
-    /// Scenarios whose claims a short run judges; left out, all. A short run of some leaves the
-    /// switches of claims out that are recorded as missed, and tries those of others one after the
-    /// other until one explains the claim.
+    /// Scenarios whose claims a short run judges; if absent, all. With this list, a short run omits
+    /// the switches of claims recorded as missed, and tries the switches of other claims one after
+    /// the other until one explains the claim.
     #[serde(default)]
     pub scenarios_short: Vec<String>,
-    /// They are run live. Such a run cannot be repeated and shares its machine: a claim is met if
-    /// it is in two runs of three.
+    /// The claims are run live. Such a run cannot be repeated and shares its machine, so a claim is
+    /// met if two runs of three meet it.
     #[serde(default)]
     pub live: bool,
-    /// Switch of the scenarios that is on in a short run, where a scenario has it.
+    /// Switch that is on in a short run of each scenario that has it.
     #[serde(default)]
     pub switch_short: Option<String>,
-    /// The TCP of the paper's time; left out, today's.
+    /// The TCP of the paper's time; if absent, today's.
     #[serde(default)]
     pub period: Option<Period>,
-    /// Further worlds that the whole paper is judged in.
+    /// Further worlds in which the whole paper is judged.
     #[serde(default)]
     pub world: Vec<World>,
-    /// What each switch that claims name does to the whole paper.
+    /// The effect of each switch on the whole paper.
     #[serde(default)]
     pub switch: BTreeMap<String, SwitchRecord>,
     /// Channels by the name of the trace; [`OWN_CHANNEL`] is the scenario's own.
     pub traces: BTreeMap<String, toml::Value>,
     /// The claims.
     pub claim: Vec<Claim>,
-    /// Cases that the paper's figures show, claimed or not.
+    /// Cases that the paper's figures show, with or without a claim.
     #[serde(default)]
     pub shown: Vec<ShownCases>,
-    /// What is shown of them.
+    /// Metrics of these cases.
     #[serde(default)]
     pub shown_metrics: Vec<Metric>,
-    /// What of the scenarios may be fitted to the paper.
+    /// Settings of the scenarios that may be fitted to the paper.
     #[serde(default)]
     pub fit: Option<Fit>,
 }
 
-/// What kind of statement a claim is.
+/// The kind of a claim's statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -114,34 +114,34 @@ pub enum Kind {
     Ratio,
     /// Methods from least to greatest.
     Order,
-    /// Each method's value, relative to that of the base if there is one, is greater at the last
-    /// point of the sweep than at the first.
+    /// Each method's value, relative to the base's if there is one, is greater at the last point of
+    /// the sweep than at the first.
     Trend,
-    /// What the method's value at the last point of the sweep is above that at the first lies in
-    /// the band.
+    /// The method's value at the last point of the sweep, minus its value at the first, lies in the
+    /// band.
     Change,
     /// The first method is worse than the second in none of [`Metric::CONTENDED`] and better in at
-    /// least two, each with a 95 % interval of the paired difference.
+    /// least two of them, each by a 95 % interval of the paired difference.
     Dominates,
 }
 
-/// How a ratio is taken over the points of the sweep.
+/// The method of forming a ratio over the points of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// Least of the method over greatest of the base.
+    /// The least value of the method over the greatest value of the base.
     MinMax,
     /// Mean over mean.
     MeanMean,
 }
 
-/// Where the band is taken from.
+/// The source of a band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// What the paper prints.
+    /// The value that the paper prints.
     Paper,
-    /// What the authors' program gave when it was run again.
+    /// The result of the authors' program in a new run.
     Anchor,
 }
 
@@ -151,7 +151,7 @@ pub enum Basis {
 pub struct Claim {
     /// Key.
     pub id: String,
-    /// Where the paper says it.
+    /// Place in the paper, e.g. `Fig. 7`.
     pub figure: String,
     /// Scenario's name.
     pub scenario: String,
@@ -159,64 +159,64 @@ pub struct Claim {
     pub trace: String,
     /// Kind of statement.
     pub kind: Kind,
-    /// What is measured.
+    /// Measured quantity.
     pub metric: Metric,
     /// Method (not for orders).
     #[serde(default)]
     pub method: String,
-    /// Method that a ratio divides by.
+    /// Method in the denominator of a ratio.
     #[serde(default)]
     pub base: String,
-    /// Scenario of `base`, where it is another.
+    /// Scenario of `base`, if it differs.
     #[serde(default)]
     pub base_scenario: Option<String>,
-    /// The switch under which it holds.
+    /// The switch under which the claim holds.
     #[serde(default)]
     pub under: Option<String>,
-    /// The switch under which the base stands, where it is another.
+    /// The switch for the base, if it differs.
     #[serde(default)]
     pub base_under: Option<String>,
-    /// The flow that it is about, where not all that the metric counts.
+    /// The flow of the claim; if absent, all flows that the metric counts.
     #[serde(default)]
     pub flow: Option<String>,
-    /// The flow of `base`, where it is another.
+    /// The flow of `base`, if it differs.
     #[serde(default)]
     pub base_flow: Option<String>,
-    /// The index of the slice that it is about, for metrics of slices.
+    /// The index of the slice, for metrics of slices.
     #[serde(default)]
     pub slice: Option<u32>,
-    /// The band holds the whole 95 % interval, not only the mean: a sign.
+    /// The band must contain the whole 95 % interval, not only the mean; for signs.
     #[serde(default)]
     pub strictly: bool,
-    /// How a ratio is taken.
+    /// The method of forming a ratio.
     #[serde(default)]
     pub rule: Option<Rule>,
-    /// Methods from least to greatest, or those of a trend.
+    /// Methods from least to greatest, or the methods of a trend.
     #[serde(default)]
     pub order: Vec<String>,
-    /// What the paper prints.
+    /// Values that the paper prints.
     #[serde(default)]
     pub paper: Vec<f64>,
-    /// What the authors' program gave.
+    /// Results of the authors' program.
     #[serde(default)]
     pub anchor: Vec<f64>,
-    /// Where the band is taken from.
+    /// The source of the band.
     pub basis: Basis,
     /// The band; none for orders and trends.
     #[serde(default)]
     pub band: Option<[f64; 2]>,
-    /// Points of the sweep, where not all.
+    /// Points of the sweep; if absent, all.
     #[serde(default)]
     pub intervals: Option<Vec<String>>,
-    /// Switches that bear on it; several joined by `+` are on together.
+    /// Switches that may affect the claim; several joined by `+` are on together.
     pub switches: Vec<String>,
-    /// Why the band was changed after the first run.
+    /// The reason for a change of the band after the first run.
     #[serde(default)]
     pub changed: Option<String>,
-    /// Verdict that is known and accepted: a worse one fails. `met` when left out.
+    /// Known and accepted verdict, `met` by default; a worse verdict fails.
     #[serde(default)]
     pub status: Status,
-    /// The seeds do not decide it: a worse verdict that is undecided does not fail.
+    /// The seeds leave the verdict open: a worse verdict that is undecided does not fail.
     #[serde(default)]
     pub undecided: bool,
 }
@@ -228,34 +228,34 @@ pub enum Status {
     /// In band.
     #[default]
     Met,
-    /// In band or at the anchor with a switch.
+    /// In the band or at the anchor with a switch.
     Explained,
-    /// Outside.
+    /// Outside the band.
     Missed,
 }
 
-/// How to reproduce.
+/// Options of a reproduction.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Fewer seeds and points.
     pub short: bool,
-    /// Seeds instead of the file's; at least 3, for an interval.
+    /// Number of seeds in place of the file's; at least 3, for an interval.
     pub runs: Option<u32>,
-    /// First seed instead of the scenarios' own.
+    /// First seed in place of the scenarios' own.
     pub seed: Option<u64>,
     /// Only claims of this figure, e.g. `7` (see [`select`]).
     pub figure: Option<String>,
-    /// Count what each switch does to the whole paper, instead of taking the file's counts.
+    /// Count the effect of each switch on the whole paper instead of reading it from the file.
     pub switches: bool,
-    /// Each claim only in the world in which it is judged.
+    /// Run each claim only in the world in which it is judged.
     pub judged_alone: bool,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
     /// Folder of the traces.
     pub data_dir: Option<PathBuf>,
 }
 
-/// Why claims could not be run.
+/// The reason why claims could not be run.
 #[derive(Debug)]
 pub enum ClaimsError {
     /// No such paper, or no claim of that figure.
@@ -286,22 +286,22 @@ impl From<ScenarioError> for ClaimsError {
     }
 }
 
-/// Executes one run; none when it was cancelled.
+/// Executes one run; none if it was cancelled.
 pub type One<'a> = dyn Fn(&Scenario, &Job) -> Result<Option<RunResult>, ClaimsError> + Sync + 'a;
 
-/// How runs are made.
+/// The functions that make and follow the runs.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     /// Follows the runs.
     pub watch: &'a Watch,
-    /// Makes one.
+    /// Makes one run.
     pub one: &'a One<'a>,
 }
 
 /// The claims of `paper`.
 ///
 /// # Errors
-/// When no such paper ships.
+/// If no such paper ships.
 ///
 /// # Panics
 /// Never: the files are part of the program and tested.
@@ -312,7 +312,7 @@ pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
 /// The claims of `paper` that are run live.
 ///
 /// # Errors
-/// When no such paper ships.
+/// If no such paper ships.
 ///
 /// # Panics
 /// Never: the files are part of the program and tested.
@@ -332,11 +332,11 @@ fn load_of(all: &[(&str, &str)], paper: &str) -> Result<ClaimsFile, ClaimsError>
     Ok(toml::from_str(text).expect("the shipped claims are sound"))
 }
 
-/// The claims of `file` that `figure` names, in words as the file has them or by the figure's
-/// number; all for none.
+/// The claims of `file` in `figure`, which is the text in the file or a figure's number; all claims
+/// if none.
 ///
 /// # Errors
-/// When the file has no claim of that figure.
+/// If the file has no claim of that figure.
 pub fn select<'a>(
     file: &'a ClaimsFile,
     figure: Option<&str>,
@@ -358,7 +358,7 @@ pub fn select<'a>(
     Ok(claims)
 }
 
-/// True when `place`, as the file names it, is what the user calls `named`.
+/// True if `named`, the user's text, means `place`, the file's text.
 fn is_place(place: &str, named: &str) -> bool {
     place.eq_ignore_ascii_case(named) || place == format!("Fig. {named}")
 }
@@ -401,17 +401,17 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
 }
 
 impl ClaimsFile {
-    /// True when only some claims are judged.
+    /// True if only some claims are judged.
     fn is_part(&self, options: &Options) -> bool {
         options.short && !self.scenarios_short.is_empty()
     }
 
-    /// True when `claim` is judged.
+    /// True if `claim` is judged.
     fn judges(&self, claim: &Claim, options: &Options) -> bool {
         !self.is_part(options) || self.scenarios_short.contains(&claim.scenario)
     }
 
-    /// Points of the sweep of `scenario`; one without a name where it has no sweep.
+    /// Points of the sweep of `scenario`; a single unnamed point if it has no sweep.
     fn points(&self, scenario: &str, short: bool) -> Vec<String> {
         match (self.intervals.is_empty(), short) {
             (true, _) => library::sweep_points(scenario),
@@ -424,14 +424,15 @@ impl ClaimsFile {
         options.runs.unwrap_or(if options.short { self.seeds_short } else { self.seeds })
     }
 
-    /// The switches of `case`, and that of a short run where its scenario has it.
+    /// The switches of `case`, and the switch of a short run if its scenario has that switch.
     fn switches(&self, case: &Case, options: &Options) -> Vec<String> {
         let short = self.switch_short.as_deref();
         let short = short.filter(|name| options.short && has_switch(&case.scenario, name));
         short.into_iter().chain(parts(&case.on)).map(String::from).collect()
     }
 
-    /// The settings of `case` with `methods`, or all of its own when there are none.
+    /// The settings of `case` with `methods`, or with all methods of the scenario if the list is
+    /// empty.
     fn overrides(&self, case: &Case, methods: &[String], options: &Options) -> Overrides {
         let Case { scenario: name, trace, .. } = case;
         let set = |path: &str, value: toml::Value| {
@@ -459,7 +460,7 @@ impl ClaimsFile {
         }
     }
 
-    /// The scenario of `case` with `methods`, or all of its own when there are none.
+    /// The scenario of `case` with `methods`, or with all its own methods if the list is empty.
     fn scenario(
         &self,
         case: &Case,

@@ -1,7 +1,7 @@
 //! Runs scenarios and evaluates them: results as data, statistics over seeds, claims of papers,
 //! validation of TCP.
 //!
-//! A door: it runs, summarises and judges. No algorithm lives here, and nothing is displayed.
+//! This crate runs, summarises and judges. It has no algorithm of its own and displays nothing.
 #![forbid(unsafe_code)]
 
 pub mod claims;

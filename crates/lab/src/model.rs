@@ -1,4 +1,4 @@
-//! The results of a comparison, as one value.
+//! The results of a comparison as one value.
 
 pub mod breakdown;
 pub mod claims;
@@ -21,12 +21,12 @@ use justfull_run::results::RunResult;
 use justfull_scenario::MethodSettings;
 use serde::Serialize;
 
-/// Runs of several methods on the same scenarios, with everything needed to repeat them.
+/// Runs of several methods on the same scenarios, with all data needed to repeat them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Comparison {
     /// Heading.
     pub title: String,
-    /// What a reader must know, e.g. that the channel is synthetic and not the paper's trace.
+    /// Notes that a reader must know, e.g. that the channel is synthetic and not the paper's trace.
     pub notes: Vec<String>,
     /// Runs, one group for each scenario and point of a sweep.
     pub groups: Vec<Group>,
@@ -36,35 +36,36 @@ pub struct Comparison {
     pub version: String,
     /// Command line that made it.
     pub command: String,
-    /// Its runs took real time.
+    /// The runs took real time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub live: bool,
-    /// A paper's claims against the results.
+    /// A paper's claims compared with the results.
     pub claims: Option<ClaimTable>,
-    /// Runs that were requested but are missing, e.g. after an interruption.
+    /// Requested runs that are missing, e.g. after an interruption.
     pub missing: Vec<String>,
-    /// Runs whose results contradict themselves, each with the invariant it breaks. Their results
-    /// are left out.
+    /// Runs whose results contradict themselves, each with the broken invariant. Their results are
+    /// left out.
     pub broken: Vec<String>,
 }
 
 /// Runs of all methods and seeds on one scenario at one point of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Group {
-    /// Name of the scenario for people. Groups that share it form a [`Family`] and differ in `x`.
+    /// Name of the scenario for people. Groups with one name form a [`Family`] and differ in `x`.
     pub label: String,
-    /// What is swept and its value here, e.g. `("interval_ms", 20.0)`; the name ends in the unit.
+    /// The swept setting and its value here, e.g. `("interval_ms", 20.0)`; the name ends in the
+    /// unit.
     pub x: Option<(String, f64)>,
-    /// All that a grid of several settings varies and the values here, e.g.
-    /// `rlc.queue.limit_kB=100; core.delay_ms=5`; what is not in `x` stands in the label too.
+    /// All settings that a grid varies, with their values here, e.g. `rlc.queue.limit_kB=100;
+    /// core.delay_ms=5`. The label repeats the settings other than `x`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub grid: String,
     /// All methods and seeds.
     pub runs: Vec<RunResult>,
-    /// What tells the methods apart.
+    /// The settings in which the methods differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<MethodSettings>,
-    /// Which parts of its trace the runs play, where these are not its head.
+    /// The parts of the trace that the runs play; none if each plays its start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<String>,
 }

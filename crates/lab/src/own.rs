@@ -1,5 +1,5 @@
-//! Algorithms of one's own, in the places of shipped ones: run beside shipped methods, and held to
-//! the rules that every method keeps.
+//! User-defined algorithms in the places of shipped ones. They run beside shipped methods and must
+//! keep the rules of every method.
 
 use crate::model::Comparison;
 use crate::runner::{self, Watch, Watched};
@@ -18,19 +18,19 @@ use std::sync::Arc;
 /// transfers, calls, pages and games.
 const CELLS: [&str; 5] =
     ["t20-individual", "live-lte", "voip-over-lte", "several-ues", "nr-100mhz"];
-/// Long enough for each flow of those to be served.
+/// Long enough for every flow in [`CELLS`] to be served.
 const SHORT: [&str; 2] = ["duration=4s", "warmup=1s"];
-/// What the served flows are held against.
+/// The method whose served flows are the reference.
 const PLAIN: &str = "Vanilla";
 
-/// A method with an algorithm of one's own.
+/// A method with a user-defined algorithm.
 #[derive(Clone)]
 pub struct OwnMethod {
-    /// Its name; no shipped method's.
+    /// Its name, different from every shipped method's.
     pub name: String,
-    /// Name of the method whose other settings it has.
+    /// Name of the method from which it takes its other settings.
     pub base: String,
-    /// Puts its algorithm into a world.
+    /// Installs the algorithm in a world.
     pub change: Arc<dyn Fn(&mut WorldConfig) + Send + Sync>,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Debug for OwnMethod {
 }
 
 impl OwnMethod {
-    /// Vanilla with the limiter that `make` makes, one for each bearer.
+    /// Vanilla with the limiter that `make` returns, one for each bearer.
     #[must_use]
     pub fn limiter<L: Limiter + Send + 'static>(
         name: &str,
@@ -56,8 +56,8 @@ impl OwnMethod {
         Self { name: name.into(), base: PLAIN.into(), change }
     }
 
-    /// The shipped scenario `name`, or the one in the file of that name, with the settings `set`,
-    /// the `methods`, and then this one.
+    /// The shipped scenario `name`, or the scenario in the file of that name, with the settings
+    /// `set`, the `methods`, and then this method.
     ///
     /// # Errors
     /// There is no such scenario or method, a setting is wrong, or a method of this name ships.
@@ -89,10 +89,10 @@ impl OwnMethod {
         Scenario::parse(&text, file, None, overrides)
     }
 
-    /// Runs `scenario` on `threads` threads, this method with its algorithm.
+    /// Runs `scenario` on `threads` threads; this method runs with its own algorithm.
     ///
     /// # Errors
-    /// What is wrong with the scenario, or with the algorithm in it.
+    /// The fault of the scenario, or of the algorithm in it.
     pub fn compare(
         &self,
         scenario: &Scenario,
@@ -116,15 +116,16 @@ impl OwnMethod {
         Ok(scenario.built_by(job, change, World::new)?.run(&mut Watched::new(watch)))
     }
 
-    /// Runs this method in cells of every kind and holds it to the rules. Returns what it kept.
+    /// Runs this method in cells of every kind and checks the rules. Returns the rules that it
+    /// kept.
     ///
-    /// - It can be built in each, and keeps the simulator's invariants: every packet is delivered,
-    ///   dropped with a reason, or still queued.
-    /// - It is deterministic: the same seed gives the same results, whatever ran before.
+    /// - It can be built in each cell and keeps the simulator's invariants: every packet is
+    ///   delivered, dropped with a reason, or still queued.
+    /// - It is deterministic: the same seed gives the same results, regardless of earlier runs.
     /// - It does not starve the cell: every flow that Vanilla serves is served.
     ///
     /// # Errors
-    /// The first rule that it broke, in words.
+    /// The first broken rule, in words.
     pub fn check(&self) -> Result<Vec<String>, String> {
         CELLS.iter().map(|cell| self.check_in(cell)).collect()
     }

@@ -1,31 +1,30 @@
-//! One scenario simulated and live, side by side: does the kernel's TCP behind real packets see the
-//! cell that the simulator shows?
+//! One scenario simulated and live, side by side: a check that the kernel's TCP behind real packets
+//! sees the same cell as in the simulator.
 //!
-//! Four kinds of figures are compared: each flow's delay distribution, by the distance of
-//! Kolmogorov and Smirnov; each flow's goodput; the median, the 95th and the 99th percentile of the
-//! round-trip times of each transfer, and of both legs of one that a proxy splits; the cell's
-//! utilisation. A
-//! live run is one draw of chance and of a machine, so they need not be equal; the bands were fixed
-//! before the first run.
+//! Four kinds of figures are compared: each flow's delay distribution, by the Kolmogorov-Smirnov
+//! distance; each flow's goodput; the median, the 95th and the 99th percentile of the round-trip
+//! times of each transfer, and of both legs of a transfer that a proxy splits; the cell's
+//! utilisation. A live run is one random sample on one machine, so the figures need not be equal.
+//! The bands were fixed before the first run.
 //!
-//! A distribution of few delays, and a goodput or a utilisation over a few round trips, differ with
-//! each draw. A run too short for a figure is reported as such, and does not miss it.
+//! A distribution of few delays differs from run to run, and so does a goodput or a utilisation
+//! over a few round trips. A run too short for a figure is reported as such, and does not miss it.
 //!
-//! If a sender waits for the cell's slots, delays come in steps, as in T20 with slots of 10 ms. The
-//! 50 us by which a machine is later than a model then move whole steps of the distribution.
-//! [`Parity::explain`] separates such a miss from a substantial one: it compares again, with delays
-//! counted as equal that differ by no more than a given time.
+//! If a sender waits for the cell's slots, delays come in steps, as in T20 with slots of 10 ms. A
+//! machine is about 50 us later than a model, and this can move whole steps of the distribution.
+//! [`Parity::explain`] separates such a miss from a substantial one: it compares again and counts
+//! delays as equal if they differ by no more than a given time.
 //!
-//! Several live runs of the same cell and seed differ too. Their medians are compared, and a miss
-//! within the median difference of two of them is explained: a band cannot be finer than the kernel
-//! against itself.
+//! Several live runs of the same cell and seed differ too. Their medians are compared. A miss is
+//! explained if it is no greater than the median difference between two of them: a band cannot be
+//! finer than the kernel's own variation.
 
 use crate::stats::cdf_share;
 use justfull_base::Duration;
 use justfull_run::results::{Distribution, FlowResult, RunResult};
 use serde::Serialize;
 
-/// Greatest distance of two distributions of delay.
+/// Greatest distance of two delay distributions.
 pub const DELAY_DISTANCE: f64 = 0.10;
 /// Greatest difference of utilisations.
 pub const UTILISATION: f64 = 0.01;
@@ -33,56 +32,57 @@ pub const UTILISATION: f64 = 0.01;
 pub const GOODPUT: f64 = 0.05;
 /// Greatest difference of percentiles of round-trip times, relative to the simulated ones.
 pub const ROUND_TRIP: f64 = 0.05;
-/// Minimum number of delays of a flow to compare its distribution.
+/// Minimum number of delays for the comparison of a flow's distribution.
 pub const LEAST_PACKETS: u64 = 100;
-/// Minimum number of round-trip times beyond a percentile to compare it.
+/// Minimum number of round-trip times beyond a percentile for its comparison.
 pub const LEAST_BEYOND: f64 = 10.0;
-/// Minimum measured time for a run's figures to be compared: several teeth of CUBIC's saw.
+/// Minimum measured time for the comparison of a run's figures: several periods of CUBIC's
+/// sawtooth.
 pub const LEAST_TIME: Duration = Duration::from_secs(10);
 
 /// One figure of the simulated run and the live ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ParityRow {
-    /// What is compared, with its unit.
+    /// The compared quantity, with its unit.
     pub what: String,
-    /// Of the simulated run.
+    /// Value of the simulated run.
     pub simulated: f64,
-    /// Of the live run; of several the median.
+    /// Value of the live run; the median of several.
     pub live: f64,
-    /// How far they are apart, in terms of `measure`; of several live runs the median.
+    /// Distance between the two in terms of `measure`; the median over several live runs.
     pub apart: f64,
-    /// How far two live runs are apart: of all pairs the median; none for a single run.
+    /// Median distance between two live runs, over all pairs; none for a single run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_apart: Option<f64>,
-    /// How `apart` and the band are counted.
+    /// The unit of `apart` and of the band.
     pub measure: Measure,
-    /// The most that is allowed.
+    /// The greatest allowed distance.
     pub band: f64,
-    /// True when they are no further apart than the band.
+    /// True if the distance is within the band.
     pub met: bool,
-    /// True when the run was too short for this figure, which then means nothing.
+    /// True if the run was too short for this figure, which then has no meaning.
     pub too_short: bool,
-    /// For a distribution that missed: the distance when delays count as equal that differ by no
-    /// more than the time given to [`Parity::explain`].
+    /// For a distribution that missed: the distance if delays count as equal that differ by no more
+    /// than the time given to [`Parity::explain`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_to_time: Option<f64>,
 }
 
-/// How two figures are compared.
+/// The comparison of two figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Their difference.
+    /// The difference.
     Difference,
-    /// Their difference, as a share of the simulated one.
+    /// The difference as a share of the simulated figure.
     Relative,
-    /// The distance of Kolmogorov and Smirnov between their distributions.
+    /// The Kolmogorov-Smirnov distance between the distributions.
     KsDistance,
 }
 
 impl ParityRow {
-    /// True when it missed, but not if small differences of delay are ignored, or by no more than
-    /// live runs differ from each other.
+    /// True if it missed, but small differences of delay or the variation of live runs account for
+    /// the miss.
     #[must_use]
     pub fn explained(&self) -> bool {
         let in_time = self.apart_to_time.is_some_and(|apart| apart <= self.band);
@@ -90,7 +90,7 @@ impl ParityRow {
         !self.met && (in_time || in_runs)
     }
 
-    /// True when it is outside its band, the run was long enough, and nothing explains it.
+    /// True if it is outside its band, the run was long enough, and nothing explains it.
     #[must_use]
     pub fn missed(&self) -> bool {
         !self.met && !self.too_short && !self.explained()
@@ -105,8 +105,8 @@ pub struct Parity {
 }
 
 impl Parity {
-    /// Compares a simulated run with live ones, at least one, of the same scenario and seed, all
-    /// measured for `window`. A flow that only one side has is compared with nothing, and misses.
+    /// Compares a simulated run with one or more live runs of the same scenario and seed, all
+    /// measured for `window`. A flow that only one side has is not compared, and misses.
     #[must_use]
     pub fn of(simulated: &RunResult, live: &[&RunResult], window: Duration) -> Self {
         let too_short = window < LEAST_TIME;
@@ -126,7 +126,8 @@ impl Parity {
         Self { rows }
     }
 
-    /// Compares distributions that missed again, to within `time`.
+    /// Compares distributions that missed again, and counts delays within `time` of each other as
+    /// equal.
     pub fn explain(&mut self, simulated: &RunResult, live: &[&RunResult], time: Duration) {
         let slack_ms = time.as_secs_f64() * 1e3;
         for FlowResult { name, .. } in &simulated.flows {
@@ -150,14 +151,14 @@ impl Parity {
     }
 }
 
-/// A figure of a run and how two runs differ in it.
+/// A figure of a run, and the distance of two runs in it.
 trait Figure {
     const MEASURE: Measure;
     const BAND: f64;
 
     fn value(&self, run: &RunResult) -> f64;
 
-    /// How far `b` is from `a`.
+    /// Distance of `b` from `a`.
     fn apart(&self, a: &RunResult, b: &RunResult) -> f64;
 }
 
@@ -200,7 +201,7 @@ impl Figure for Goodput<'_> {
 
 struct Delay<'a> {
     flow: &'a str,
-    /// Delays that differ by no more are equal.
+    /// Delays are equal if they differ by no more than this.
     slack_ms: f64,
 }
 
@@ -222,7 +223,7 @@ impl Figure for Delay<'_> {
     }
 }
 
-/// The round-trip times of a flow: of its sender, or of a leg of one that a proxy splits.
+/// The source of a flow's round-trip times: its sender, or one leg of a flow that a proxy splits.
 #[derive(Clone, Copy)]
 enum Leg {
     Whole,
@@ -241,7 +242,7 @@ impl Leg {
         }
     }
 
-    /// What `flow` has of it; none of a ping, which is no transfer.
+    /// The round-trip times of `flow` on this leg; none for a ping, which is no transfer.
     fn of(self, flow: &FlowResult) -> Option<&Distribution> {
         let found = match self {
             Self::Whole => flow.ping.is_none().then_some(&flow.rtt),
@@ -255,7 +256,7 @@ impl Leg {
 /// A percentile of round-trip times.
 type Percentile = fn(&Distribution) -> f64;
 
-/// Percentiles that are compared: their names, their shares, and where they are.
+/// Compared percentiles: their names, their shares, and the functions that read them.
 const PERCENTILES: [(&str, f64, Percentile); 3] =
     [("median", 0.50, |d| d.p50_ms), ("p95", 0.95, |d| d.p95_ms), ("p99", 0.99, |d| d.p99_ms)];
 
@@ -284,7 +285,7 @@ fn relative(a: f64, b: f64) -> f64 {
     if a > 0.0 { (a - b).abs() / a } else { b }
 }
 
-/// The rows of a leg of `flow`, where the simulated run and all live ones know it.
+/// The rows of a leg of `flow`, if the simulated run and all live runs have it.
 fn round_trips(
     flow: &str,
     leg: Leg,
@@ -304,7 +305,7 @@ fn round_trips(
     PERCENTILES.into_iter().map(row).collect()
 }
 
-/// The median; of an even number of values the mean of the middle two.
+/// The median; for an even number of values the mean of the middle two.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -336,18 +337,19 @@ fn row<F: Figure>(
     }
 }
 
-/// What the row of a flow's delay is called.
+/// The name of the row of a flow's delay.
 fn delay_of(flow: &str) -> String {
     format!("{flow}: delay, median ms")
 }
 
-/// Distance of Kolmogorov and Smirnov: the greatest difference of the shares at or below a value.
-/// With `slack` above 0, of the share of one at a value and that of the other at any value within
-/// `slack` of it.
+/// Kolmogorov-Smirnov distance: the greatest difference of the shares at or below a value. With
+/// `slack` above 0, the share of one at a value is compared with the share of the other at any
+/// value within `slack` of it.
 fn distance(a: &[(f64, f64)], b: &[(f64, f64)], slack: f64) -> f64 {
     let above = |a: &[(f64, f64)], b: &[(f64, f64)]| {
         let gap = |&(x, _): &(f64, f64)| cdf_share(a, x) - cdf_share(b, x + slack);
-        // The share of `a` exceeds that of `b` most where `a` steps, or just below where `b` does.
+        // The share of `a` exceeds the share of `b` most at a step of `a`, or just below a step of
+        // `b`.
         let below = |&(x, _): &(f64, f64)| {
             cdf_share(a, (x - slack).next_down()) - cdf_share(b, x.next_down())
         };
@@ -450,7 +452,7 @@ mod tests {
         let other = parity(round_trips(42.1, 56.9, 105.1));
         let all = ["call: RTT, median ms", "call: RTT, p95 ms", "call: RTT, p99 ms"];
         assert_eq!(missed(&other), all);
-        // What the live runs themselves are apart explains it.
+        // The variation of the live runs explains it.
         let [near, far] = [90.0, 111.0].map(|p99| with_rtt(round_trips(40.0, 60.0, p99), None));
         assert!(missed(&Parity::of(&one, &[&near, &far], LONG)).is_empty());
         assert_eq!(missed(&Parity::of(&one, &[&near, &near], LONG)), ["call: RTT, p99 ms"]);
@@ -494,7 +496,7 @@ mod tests {
         let row = &parity.rows[0];
         assert!((row.live - 0.93).abs() < 1e-9 && (row.apart - 0.03).abs() < 1e-9, "{row:?}");
         assert!(row.live_apart.is_some_and(|apart| (apart - 0.03).abs() < 1e-9), "{row:?}");
-        // 0.03 and 0.03: equal but for rounding.
+        // 0.03 and 0.03: equal except for rounding.
         let nearer = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.901);
         let explained = Parity::of(&nearer, &[a, b, c], LONG);
         assert!(explained.rows[0].explained() && explained.missed() == 0, "{explained:?}");

@@ -1,17 +1,18 @@
-//! Which of several methods to take on one channel and its traffic.
+//! Recommends one of several methods for a channel and its traffic.
 //!
 //! Four numbers decide, each the mean over the seeds: the 99th percentile of the low-latency flows'
 //! delay, the losses of these flows, the goodput of the other flows, and the 95th percentile of
-//! their round trips. A method is *dominated* by one that is no worse in any of the four and better
-//! in one.
+//! their round trips. A method is *dominated* by another that is no worse in all four and better in
+//! one.
 //!
-//! The delay is that of packets that arrive, so a method that drops a call's packets has less of
-//! it, and leaves more to the others. So a method that loses over one per cent of the packets more
-//! than the one that loses least is not recommended. Nor is one whose delay is above 400 ms while
-//! that of another is not: what still waits when a run ends was not lost, but serves no call. Of
-//! the rest, the one that is recommended has at least 95 % of the greatest goodput, where that of
-//! methods that are too late counts unless none of the others comes so near; of those the least
-//! delay, where delays within 10 % or 1 ms of the least count as equal; and of those the least
+//! Delays count only packets that arrive, so a method that drops a call's packets has a smaller
+//! delay and leaves more capacity to the other flows. A method is therefore not recommended if it
+//! loses over one per cent of the packets more than the method that loses least. It is not
+//! recommended either if its delay is above 400 ms while another method's is not: packets that
+//! still wait at the end of a run are not lost, but serve no call. Of the rest, the recommended
+//! method has at least 95 % of the greatest goodput; the goodput of methods that are too late
+//! counts here only if a timely method comes within 95 % of it. Of those it has the least delay,
+//! where delays within 10 % or 1 ms of the least count as equal; among equals it has the least
 //! round trip.
 
 use crate::model::summary::{GroupSummary, Metric, Subject, is_clairvoyant};
@@ -19,19 +20,20 @@ use crate::stats::Summary;
 use justfull_run::results::{FlowResult, RunResult};
 use serde::Serialize;
 
-/// Most that a method may lose beyond what the one that loses least does, in percent of the
-/// packets: a call takes one packet in a hundred (TS 23.501 Table 5.7.4-1, packet error rate of
-/// 5QI 1; ITU-T G.1010 allows a voice call 3 %).
+/// Greatest loss of a method beyond the least loss of any method, in percent of the packets: a call
+/// takes one packet in a hundred (TS 23.501 Table 5.7.4-1, packet error rate of 5QI 1; ITU-T G.1010
+/// allows a voice call 3 %).
 const LOSS_PERCENT: f64 = 1.0;
-/// Most that the 99th percentile of the low-latency flows' delay may be: ITU-T G.114 calls one way
-/// of over 400 ms unacceptable for a call.
+/// Greatest 99th percentile of the low-latency flows' delay: ITU-T G.114 calls a one-way delay of
+/// over 400 ms unacceptable for a call.
 const DELAY_MS: f64 = 400.0;
-/// Least part of the greatest goodput.
+/// Least share of the greatest goodput.
 const GOODPUT: f64 = 0.95;
-/// Delays up to this part, or this many ms, above the least are as good.
+/// A delay counts as equal to the least if it is above it by up to this part, or by up to this many
+/// ms.
 const AS_GOOD: (f64, f64) = (0.1, 1.0);
 
-/// What a method costs.
+/// The costs of a method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
     /// Name of the method.
@@ -41,37 +43,37 @@ pub struct Choice {
     /// Mean delay of the low-latency flows, in ms.
     pub delay_ms_mean: Option<Summary>,
     /// Packets of the worst low-latency flow that were dropped on their way to the UE, in percent
-    /// of those that entered the UPF in the measured window; as for the delay, phones' flows of one
-    /// name count together. Packets that were still queued at the end are not lost. TCP flows,
-    /// which send again what is dropped, are left out; none without any other.
+    /// of the packets that entered the UPF in the measured window; as for the delay, UEs' flows of
+    /// one name count together. Packets still queued at the end are not lost. TCP flows are left
+    /// out, since they retransmit dropped packets; none if there are only TCP flows.
     pub loss_percent: Option<Summary>,
     /// Goodput of the other flows together, in Mbit/s.
     pub goodput_mbit_s: Option<Summary>,
-    /// 95th percentile of the round trips of the one of them with the longest, in ms.
+    /// 95th percentile of the round trips of the other flow with the longest, in ms.
     pub rtt_ms_p95: Option<Summary>,
-    /// Mean time in which a page is loaded, in s.
+    /// Mean load time of a page, in s.
     pub page_load_s_mean: Option<Summary>,
-    /// It loses over one per cent of the packets more than the method that loses least, and is
-    /// never recommended.
+    /// Its loss exceeds the least loss of any method by over one per cent of the packets; it is
+    /// never recommended then.
     pub loses_too_much: bool,
-    /// The 99th percentile of the low-latency flows' delay is above 400 ms, while that of a method
-    /// that does not lose too much is not; such a one is never recommended.
+    /// The 99th percentile of the low-latency flows' delay is above 400 ms, while it is not for
+    /// another method that does not lose too much; it is never recommended then.
     pub too_late: bool,
     /// The first method that dominates it.
     pub dominated_by: Option<String>,
-    /// The clairvoyant policy: a yardstick, which is never recommended.
+    /// The clairvoyant policy: a reference that is never recommended.
     pub yardstick: bool,
-    /// It is the one to take.
+    /// The recommended method.
     pub recommended: bool,
 }
 
-/// The numbers that decide; 0 where the runs have none, which is then so of all methods.
+/// The numbers that decide; 0 if the runs have none, which is then true of all methods.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Numbers {
     delay: f64,
     loss: f64,
     rtt: f64,
-    /// The only one of which more is better.
+    /// The only number that is better when greater.
     goodput: f64,
 }
 
@@ -96,7 +98,7 @@ impl Choice {
     }
 }
 
-/// The methods of `runs`, which are of one scenario, in order of appearance.
+/// The methods of `runs`, all of one scenario, in order of appearance.
 #[must_use]
 pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
     let summary = GroupSummary::of(runs);
@@ -122,7 +124,7 @@ pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
     choices
 }
 
-/// Losses of `method` over its runs; none without low-latency flows that TCP does not carry.
+/// Losses of `method` over its runs; none without low-latency flows other than TCP.
 fn losses(subject: Subject, runs: &[RunResult], method: &str) -> Option<Summary> {
     if !subject.is_low_latency() {
         return None;
@@ -136,8 +138,8 @@ fn losses(subject: Subject, runs: &[RunResult], method: &str) -> Option<Summary>
     Summary::of(&own.filter_map(of_run).collect::<Vec<_>>())
 }
 
-/// Says of each of `choices` whether it loses too much, is too late, is dominated or is the one to
-/// take. Delays are those of low-latency flows if `for_low_latency`.
+/// Marks each of `choices` that loses too much, is too late, is dominated, or is recommended.
+/// Only low-latency flows count for delays if `for_low_latency`.
 fn judge(choices: &mut [Choice], for_low_latency: bool) {
     let rivals: Vec<Choice> = choices.iter().filter(|c| !c.yardstick).cloned().collect();
     let least = rivals.iter().map(|c| c.numbers().loss).fold(f64::INFINITY, f64::min);
@@ -157,19 +159,20 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
     }
 }
 
-/// The name of the one to take of those that do not lose too much; none of none.
+/// The name of the recommended method among methods that do not lose too much; none if there are
+/// none.
 fn best(sound: &[&Choice]) -> Option<String> {
     let in_time: Vec<&&Choice> = sound.iter().filter(|c| !c.too_late).collect();
     let goodput = |c: &&&Choice| c.numbers().goodput;
     let most = sound.iter().map(|c| c.numbers().goodput).fold(0.0, f64::max);
     let most_in_time = in_time.iter().map(goodput).fold(0.0, f64::max);
-    // What only those carry that are too late is no bar.
+    // A goodput that only late methods come near does not count.
     let bar = if most_in_time >= GOODPUT * most { most } else { most_in_time };
     let fast: Vec<&&Choice> = in_time.into_iter().filter(|c| goodput(c) >= GOODPUT * bar).collect();
     let least = fast.iter().map(|c| c.numbers().delay).fold(f64::INFINITY, f64::min);
     let enough = (least * (1.0 + AS_GOOD.0)).max(least + AS_GOOD.1);
     let prompt = fast.into_iter().filter(|c| c.numbers().delay <= enough);
-    // Of equals the one with the most goodput.
+    // Of equals the method with the most goodput.
     let order = |c: &&&Choice| (c.numbers().rtt, -c.numbers().goodput);
     let least =
         prompt.min_by(|a, b| order(a).partial_cmp(&order(b)).expect("no result is not a number"));
@@ -201,7 +204,7 @@ mod tests {
         Choice { loss_percent: Summary::of(&[loss]), ..choice(method, delay, 50.0, goodput) }
     }
 
-    /// The name of the recommended one of `choices`.
+    /// The name of the recommended method of `choices`.
     fn recommended(choices: &[Choice]) -> Option<String> {
         let mut choices = choices.to_vec();
         judge(&mut choices, true);
@@ -272,7 +275,7 @@ mod tests {
             protocol: protocol.into(),
             low_latency,
             entered_packets: 200,
-            // What was neither delivered nor dropped is still queued, and not lost.
+            // Packets neither delivered nor dropped are still queued, and not lost.
             delivered_packets: 10,
             dropped_packets,
             ..FlowResult::default()

@@ -1,4 +1,4 @@
-//! Runs a scenario on several threads, with progress, and keeps finished runs when interrupted.
+//! Runs a scenario on several threads, with progress; an interruption keeps the finished runs.
 
 use crate::model::{Comparison, Group};
 use justfull_base::Instant;
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Shared by all runs and their observers.
+/// State shared by all runs and their observers.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Simulated milliseconds so far, over all runs.
@@ -22,7 +22,7 @@ pub struct Watch {
     pub cancel: AtomicBool,
 }
 
-/// One run's part of the watch.
+/// The part of one run in the watch.
 #[derive(Debug)]
 pub struct Watched<'a> {
     watch: &'a Watch,
@@ -37,7 +37,7 @@ impl<'a> Watched<'a> {
         Self { watch, reported_ms: 0, stop: Arc::default() }
     }
 
-    /// A flag that ends only this run soon when it is set.
+    /// A flag that ends only this run soon if set.
     #[must_use]
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
@@ -56,17 +56,17 @@ impl Progress for Watched<'_> {
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It has a sound result.
+    /// A sound result.
     Done(Box<RunResult>),
-    /// It broke an invariant or an assertion of the simulator: a bug, given with its values. Its
-    /// result must not be used.
+    /// The run broke an invariant or an assertion of the simulator: a bug, given with its values.
+    /// Its result must not be used.
     Broken(String),
-    /// It was ended early.
+    /// The run was ended early.
     Cancelled,
 }
 
 impl Outcome {
-    /// The result of a run that is done.
+    /// The result of a finished run.
     #[must_use]
     pub fn done(self) -> Option<RunResult> {
         match self {
@@ -76,8 +76,8 @@ impl Outcome {
     }
 }
 
-/// Executes `runs` on `threads` threads. The outcomes are in the order of the runs, whatever the
-/// threads did. A run that breaks does not end others.
+/// Executes `runs` on `threads` threads. The outcomes are in the order of the runs, for any timing
+/// of the threads. A broken run does not end the others.
 ///
 /// # Errors
 /// The first scenario error in the order of runs.
@@ -89,10 +89,10 @@ pub fn run_all(
     run_by(runs, threads, watch, |scenario, job| simulated(scenario, job, watch))
 }
 
-/// Simulates one run; none when it was cancelled.
+/// Simulates one run; none if it was cancelled.
 ///
 /// # Errors
-/// What is wrong with the scenario.
+/// The fault of the scenario.
 pub fn simulated(
     scenario: &Scenario,
     job: &Job,
@@ -101,7 +101,7 @@ pub fn simulated(
     scenario.built(job).map(|world| world.run(&mut Watched::new(watch)))
 }
 
-/// Executes `runs`, each by `one`, as [`run_all`] does.
+/// Executes `runs`, each by `one`, like [`run_all`].
 ///
 /// # Errors
 /// The first error in the order of runs.
@@ -120,10 +120,10 @@ fn words(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").into()
 }
 
-/// Executes one run; none when it was cancelled.
+/// Executes one run; none if it was cancelled.
 fn guarded<E>(one: impl FnOnce() -> Result<Option<RunResult>, E>) -> Result<Outcome, E> {
-    // Everything that the run has changed goes with it: its world, and its files, which are not
-    // committed.
+    // All state that the run has changed is dropped with it: its world, and its files, which are
+    // not committed.
     match catch_unwind(AssertUnwindSafe(one)) {
         Err(panic) => Ok(Outcome::Broken(words(&*panic))),
         Ok(made) => Ok(match made? {
@@ -134,7 +134,7 @@ fn guarded<E>(one: impl FnOnce() -> Result<Option<RunResult>, E>) -> Result<Outc
     }
 }
 
-/// Executes runs 0 to `runs` - 1, each by `one`, as [`run_all`] does.
+/// Executes runs 0 to `runs` - 1, each by `one`, like [`run_all`].
 fn run_each<E: Send + Sync>(
     runs: usize,
     threads: usize,
@@ -164,12 +164,12 @@ fn run_each<E: Send + Sync>(
     results.into_iter().map(|slot| slot.into_inner().unwrap_or(Ok(Outcome::Cancelled))).collect()
 }
 
-/// Follows the runs of a scenario: writes files while they run, for example.
+/// Follows the runs of a scenario, for example to write files during the runs.
 pub trait RunSink: Sync {
-    /// Why a run cannot be followed.
+    /// The reason why a run cannot be followed.
     type Error: From<ScenarioError> + Send + Sync;
 
-    /// Begins to follow `job`, which has this `index` in [`Scenario::jobs`]; none where nothing
+    /// Begins to follow `job`, which has this `index` in [`Scenario::jobs`]; none if nothing
     /// follows it. A tap that sets `stop` ends the run.
     ///
     /// # Errors
@@ -188,10 +188,10 @@ pub type BoxedTap<E> = Box<dyn RunTap<E>>;
 
 /// Follows one run.
 pub trait RunTap<E>: Tap {
-    /// Ends the run with this result; none when it was cancelled.
+    /// Ends the run with this result; none if it was cancelled.
     ///
     /// # Errors
-    /// What went wrong since the run began.
+    /// The first failure since the run began.
     fn close(self: Box<Self>, result: Option<&RunResult>) -> Result<(), E>;
 }
 
@@ -210,11 +210,11 @@ impl RunSink for () {
     }
 }
 
-/// Runs a whole scenario, which `sink` follows, and groups the results by points of the sweep. A
-/// run that breaks an invariant is named instead, and the others go on.
+/// Runs a whole scenario, followed by `sink`, and groups the results by points of the sweep. A run
+/// that breaks an invariant is named in place of its result, and the others go on.
 ///
 /// # Errors
-/// What is wrong with the scenario, or the first failure of `sink`.
+/// The fault of the scenario, or the first failure of `sink`.
 pub fn compare<S: RunSink>(
     scenario: &Scenario,
     threads: usize,
@@ -232,11 +232,11 @@ pub fn compare<S: RunSink>(
     })
 }
 
-/// As [`compare`], but `one` executes each run: it gets the run's index and job, in the order of
-/// [`Scenario::jobs`], and returns none when cancelled.
+/// Like [`compare`], but `one` executes each run: it gets the run's index and job, in the order of
+/// [`Scenario::jobs`], and returns none if cancelled.
 ///
 /// # Errors
-/// What is wrong with the scenario, or the first run that failed.
+/// The fault of the scenario, or the first failed run.
 pub fn compare_by<E: From<ScenarioError> + Send + Sync>(
     scenario: &Scenario,
     threads: usize,
@@ -278,7 +278,7 @@ fn gathered(
     Ok(comparison)
 }
 
-/// A run that broke `invariant`, in words.
+/// The text for a run that broke `invariant`.
 pub(crate) fn broken(scenario: &Scenario, job: &Job, invariant: &str) -> String {
     format!("{}: {invariant}", describe(scenario, job))
 }

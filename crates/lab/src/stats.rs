@@ -12,7 +12,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Standard deviation of a sample (divisor n - 1); none below two values.
+/// Standard deviation of a sample (divisor n - 1); none for fewer than two values.
 #[must_use]
 pub fn sd(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
@@ -20,8 +20,8 @@ pub fn sd(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Fewest values that have an interval: two values give one of twelve standard errors, which says
-/// nothing.
+/// Least number of values for an interval: the interval of two values has twelve standard errors
+/// and says nothing.
 pub const LEAST_FOR_INTERVAL: usize = 3;
 
 /// Half width of the two-sided 95 % confidence interval of the mean, by Student's t with n - 1
@@ -34,7 +34,7 @@ pub fn ci95_half_width(values: &[f64]) -> Option<f64> {
     Some(t * spread / n.sqrt())
 }
 
-/// Mean of independent runs and how well it is known.
+/// Mean of independent runs and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Arithmetic mean.
@@ -50,7 +50,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of `values`, none when there are none.
+    /// The summary of `values`; none without values.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let (min, max) =
@@ -72,24 +72,24 @@ impl Summary {
         self.mean + self.ci95.unwrap_or(0.0)
     }
 
-    /// True when the whole interval lies below `value`. Without an interval nothing is proved.
+    /// True if the whole interval lies below `value`. Without an interval nothing is proved.
     #[must_use]
     pub fn is_below(&self, value: f64) -> bool {
         self.ci95.is_some() && self.high() < value
     }
 
-    /// True when the whole interval lies above `value`. Without an interval nothing is proved.
+    /// True if the whole interval lies above `value`. Without an interval nothing is proved.
     #[must_use]
     pub fn is_above(&self, value: f64) -> bool {
         self.ci95.is_some() && self.low() > value
     }
 }
 
-/// `a - b` over the seeds that both have, each value given as (seed, value); none when no seed is
-/// shared.
+/// `a - b` over the seeds that both have, each value given as (seed, value); none if they share no
+/// seed.
 ///
 /// Runs of one seed see the same channel and the same arrivals, so their difference varies far less
-/// than either.
+/// than either value.
 #[must_use]
 pub fn paired_difference(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Summary> {
     let right: BTreeMap<u64, f64> = b.iter().copied().collect();
@@ -98,9 +98,9 @@ pub fn paired_difference(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Summary> 
     Summary::of(&differences)
 }
 
-/// The mean of `a` less that of `b`, independent of each other: Welch's interval, whose degrees of
-/// freedom follow from both spreads (Welch 1947); none where either has no values, and without an
-/// interval below [`LEAST_FOR_INTERVAL`] values of either. `n` is the lesser number of values;
+/// The mean of `a` minus the mean of `b`, for independent samples: Welch's interval, whose degrees
+/// of freedom follow from both spreads (Welch 1947). None if either has no values; without an
+/// interval below [`LEAST_FOR_INTERVAL`] values of either. `n` is the smaller number of values;
 /// `min` and `max` are the mean.
 #[must_use]
 pub fn unpaired_difference(a: &[f64], b: &[f64]) -> Option<Summary> {
@@ -123,8 +123,8 @@ pub fn unpaired_difference(a: &[f64], b: &[f64]) -> Option<Summary> {
     Some(Summary { mean: difference, ci95: interval(), n, min: difference, max: difference })
 }
 
-/// Jain's index of fairness (Jain, Chiu, Hawe 1984): 1 when all have the same, 1/n when one has
-/// all; none without values or when all are 0.
+/// Jain's index of fairness (Jain, Chiu, Hawe 1984): 1 if all values are equal, 1/n if one has the
+/// whole sum; none without values or if all are 0.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
@@ -156,9 +156,9 @@ pub fn cdf_quantile(cdf: &[(f64, f64)], p: f64) -> Option<f64> {
     }
 }
 
-/// Times of a [`Pool`] in a decade, so that neighbours are 0.58 % apart.
+/// Times of a [`Pool`] per decade; neighbours are 0.58 % apart.
 const PER_DECADE: i32 = 400;
-/// The decades of a [`Pool`]: what is outside is counted at the end.
+/// The decades of a [`Pool`]; values outside count at the nearest end.
 const DECADES: std::ops::RangeInclusive<i32> = -6..=9;
 
 /// The times of a [`Pool`].
@@ -167,8 +167,8 @@ static TIMES: LazyLock<Vec<f64>> = LazyLock::new(|| {
     steps.map(|step| 10_f64.powf(f64::from(step) / f64::from(PER_DECADE))).collect()
 });
 
-/// One distribution from many, each weighted by its number of values. It keeps their shares at 400
-/// times a decade and none of them: 48 kB, however many there are.
+/// One distribution from many, each weighted by its number of values. It keeps shares at 400 times
+/// a decade and no values: 48 kB for any number of values.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     /// Values between each of [`TIMES`] and the one before; empty without values.
@@ -201,7 +201,7 @@ impl Pool {
                 break;
             }
         }
-        // Beyond the last time nothing is told apart.
+        // The last cell takes all values beyond the last time.
         self.between[TIMES.len() - 1] += weight * (last.1 - before);
         self.values += weight;
         self.greatest = self.greatest.max(last.0);
@@ -235,7 +235,7 @@ mod tests {
         (a - b).abs() < 1e-6
     }
 
-    /// Two samples with t = -2.8353 at 27.714 degrees of freedom, of which the quantile is 2.0494.
+    /// Two samples with t = -2.8353 at 27.714 degrees of freedom, whose quantile is 2.0494.
     #[test]
     fn the_interval_of_two_independent_means_is_welchs() {
         let a = [

@@ -1,10 +1,10 @@
-//! Validation of the TCP controls and of figures: what formulas and papers state, what ours do,
+//! Validation of the TCP controls and of figures: the values of formulas and papers, our values,
 //! and the verdict.
 //!
 //! The cases with their bands are data (`claims/validation`), committed before the first run. The
 //! measurements of controls are code, one file for each, and run in dumbbells
-//! ([`justfull_sim::dumbbell`]); those of the figures worked out by hand are data too, and run
-//! whole scenarios. Everything gives the same bytes on every machine.
+//! ([`justfull_sim::dumbbell`]). The measurements of the figures worked out by hand are data too,
+//! and run whole scenarios. The results are the same bytes on every machine.
 
 mod bbr;
 mod by_hand;
@@ -34,7 +34,7 @@ pub const CONTROLS: [&str; 8] =
 /// The figures worked out by hand.
 const BY_HAND: &str = "by-hand";
 
-/// The experiments that measure the cases of each.
+/// The experiments that measure the cases of `control`.
 fn experiments(control: &str) -> Option<Vec<Task>> {
     let own = match control {
         "new_reno" => new_reno::EXPERIMENTS,
@@ -83,11 +83,11 @@ pub struct Row {
     pub band: [f64; 2],
     /// Our value; with several seeds, its 95 % interval.
     pub ours: Summary,
-    /// What the kernel's own control does on the same path, where it was measured.
+    /// The result of the kernel's own control on the same path, if it was measured.
     pub live: Option<Summary>,
-    /// Met when the whole interval lies in the band, in a case of whole scenarios when every run
-    /// does; else explained if all runs of the kernel's own control lie outside the band too, or
-    /// ours among them.
+    /// Met if the whole interval lies in the band, or, in a case of whole scenarios, if every run
+    /// lies in it. Else explained if all runs of the kernel's own control lie outside the band too,
+    /// or if our value is among them.
     pub verdict: Verdict,
 }
 
@@ -120,7 +120,7 @@ impl Evidence {
 }
 
 impl Validation {
-    /// True when no case came out worse than its file records.
+    /// True if no case is worse than its file records.
     #[must_use]
     pub fn as_recorded(&self) -> bool {
         self.rows.iter().all(|row| match row.verdict {
@@ -203,8 +203,8 @@ fn judge(case: &Case, measured: &[Measured]) -> Row {
     Row { case: case.clone(), published, band, ours, live, verdict }
 }
 
-/// True when all runs of the kernel's own control are on that side of `band` on which `ours` is, or
-/// `ours` is among them.
+/// True if all runs of the kernel's own control are on the same side of `band` as `ours`, or `ours`
+/// is among them.
 fn explains(live: &Summary, ours: &Summary, band: [f64; 2]) -> bool {
     let below = ours.mean < band[0] && live.max < band[0];
     let above = ours.mean > band[1] && live.min > band[1];

@@ -1,4 +1,4 @@
-//! The claims are what their file's header says: no band can be widened in silence.
+//! The claims match the header of their file: no band can be widened unnoticed.
 
 use justfull_lab::claims::{Basis, ClaimsFile, Kind, OWN_CHANNEL, load, load_live};
 use justfull_lab::model::summary::Metric;
@@ -23,13 +23,13 @@ fn every_band_follows_from_what_it_rests_on() {
             // "Worse than the previous scenario": a sign.
             (Kind::Ratio, _) if claim.strictly => (1.0, 1e6),
             (Kind::Ratio, _) => (least * 0.8, most * 1.2),
-            // The paper's own words for the train's utilisations are a range: [0.97, 1.0].
+            // The paper gives a range in words for the train's utilisations: [0.97, 1.0].
             (_, Metric::Utilisation) if claim.figure == "Fig. 8" => (0.97, 1.0),
             (_, Metric::Utilisation) => (least - 0.003, (most + 0.003).min(1.0)),
             (_, Metric::Drops) => {
                 ((least - 1.0).min(least / 2.0).max(0.0), (most + 1.0).max(most * 2.0))
             }
-            // "approximately 11 ms" as the paper's ratios imply; the anchor is quoted as 11.5.
+            // "approximately 11 ms" follows from the paper's ratios; the anchor is quoted as 11.5.
             _ if claim.id == "fig10-usp-5gbdp-delay" => (11.5 * 0.9, 11.5 * 1.1),
             _ => (least * 0.9, most * 1.1),
         };
@@ -37,19 +37,19 @@ fn every_band_follows_from_what_it_rests_on() {
     }
 }
 
-/// E19's figures have no numbers in its text: bands are those of words, but for the three numbers
-/// it gives.
+/// E19's figures have no numbers in its text: bands are bands of words, except for its three
+/// numbers.
 #[test]
 fn the_bands_of_words_are_the_same_everywhere() {
     for claim in load("E19").expect("the claims ship").claim {
         let expected = match (claim.kind, claim.metric, claim.paper.as_slice()) {
             (Kind::Order | Kind::Trend, _, []) => None,
             (Kind::Ratio, _, [factor]) => Some([factor / 1.2, factor / 0.8]),
-            // "Direct consequences for the bandwidth": below what counts as equal.
+            // "Direct consequences for the bandwidth": below the range that counts as equal.
             (Kind::Ratio, Metric::Goodput, []) if claim.strictly => Some([0.0, 0.96]),
             (Kind::Ratio, Metric::Goodput, []) => Some([0.96, 1.04]),
             (Kind::Ratio, Metric::PingRtt | Metric::Backlog, []) => Some([0.9, 1.1]),
-            // "All the packets": from half of all on.
+            // "All the packets": from half of all packets on.
             (Kind::Range, Metric::DropsOfAll, [100.0]) => Some([50.0, 100.0]),
             (Kind::Range, Metric::Drops | Metric::DropsOfAll, [share]) => Some([0.0, share + 1.0]),
             _ => panic!("{}: no rule for it", claim.id),
@@ -77,7 +77,7 @@ fn the_bands_of_a21_follow_from_its_numbers() {
         let expected = match (claim.kind, claim.metric, most) {
             (Kind::Order | Kind::Trend, _, None) => None,
             (Kind::Range, Within1 | Within2 | Within3, Some(95.0)) => Some([90.0, 100.0]),
-            // Not all: below what counts as 100 %.
+            // Not all: below the range that counts as 100 %.
             (Kind::Range, Within1, Some(100.0)) if claim.strictly => Some([0.0, 95.0]),
             (Kind::Range, Within1 | Within2 | Within3 | Within4 | Within50, Some(share)) => {
                 Some([share - 5.0, f64::min(share + 5.0, 100.0)])
@@ -91,8 +91,8 @@ fn the_bands_of_a21_follow_from_its_numbers() {
             (Kind::Range, DelayP99, Some(1_000.0)) => Some([1_000.0, 10_000.0]),
             (Kind::Ratio, _, Some(factor)) => Some([0.0, 1.2 * factor]),
             (Kind::Change, Within1, Some(0.0)) => Some([-5.0, 5.0]),
-            // A sign, up to the greatest limit; "slightly" is one slot of 25 blocks; nobody passes
-            // the limit.
+            // A sign, up to the greatest limit; "slightly" is one slot of 25 blocks; no slice
+            // passes the limit.
             (Kind::Range, QuantumMedian, None) if claim.slice == Some(0) => Some([-500.0, -0.01]),
             (Kind::Range, QuantumMedian, None) => Some([0.01, 500.0]),
             (Kind::Range, QuantumMedianDistance, Some(0.0)) => Some([0.0, 25.0]),
@@ -178,7 +178,7 @@ fn the_bands_of_r22_follow_from_its_words_and_numbers() {
         let expected = match (claim.kind, claim.metric, claim.paper.as_slice()) {
             (Kind::Order, _, []) => None,
             (Kind::Change, Together, []) if claim.strictly => Some([0.0, OPEN]),
-            // Which of two flows has more: a sign.
+            // Which of two flows is greater: a sign.
             (Kind::Ratio, Together, []) if claim.strictly => {
                 let more = claim.band.is_some_and(|[low, _]| low > 0.0);
                 Some(if more { [1.0, OPEN] } else { [0.0, 1.0] })
@@ -188,11 +188,11 @@ fn the_bands_of_r22_follow_from_its_words_and_numbers() {
                 Some([0.8 * numbers[0], 1.2 * numbers[numbers.len() - 1]])
             }
             (Kind::Range, Completion | RttP95, [time]) => Some([0.9 * time, 1.1 * time]),
-            // What exceeds the bandwidth-delay product, or twice or five times that.
+            // Above the bandwidth-delay product, or twice or five times that.
             (Kind::Range, InFlight, [products]) if claim.strictly => Some([*products, OPEN]),
             (Kind::Range, RlcOverflow, [none]) => Some([*none, *none]),
             (Kind::Range, RlcOverflow, []) => Some([1.0, 10.0 * OPEN]),
-            // "Almost negligible": below the least that the paper calls significant.
+            // "Almost negligible": below the least growth that the paper calls significant.
             (Kind::Range, RttGrowth, []) => Some([0.0, 100.0]),
             (Kind::Range, RttGrowth, [least, ..]) => Some([0.9 * least, OPEN]),
             (Kind::Range, Goodput, [below]) if claim.figure == "Fig. 5a" => Some([0.0, *below]),

@@ -1,4 +1,4 @@
-//! Worlds, switches and what the seeds leave open, on made-up values of shipped scenarios.
+//! Worlds, switches and undecided verdicts, on made-up values of shipped scenarios.
 
 use justfull_lab::claims::{ClaimsError, ClaimsFile, Means, Options, Reproduced, load, reproduce};
 use justfull_lab::model::{ClaimRow, SwitchRow, Verdict};
@@ -29,7 +29,7 @@ fn file(head: &str, claims: &[String]) -> ClaimsFile {
     toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// What is on in `scenario`.
+/// The switches that are on in `scenario`.
 fn switches_on(scenario: &Scenario) -> Vec<&'static str> {
     let text = scenario.resolved_toml(None).expect("it is sound");
     let marks = [
@@ -41,8 +41,8 @@ fn switches_on(scenario: &Scenario) -> Vec<&'static str> {
     marks.into_iter().filter(|(_, mark)| text.contains(mark)).map(|(name, _)| name).collect()
 }
 
-/// Reproduces `file` where a run's utilisation is what `value` says of the switches that are on,
-/// the method and the seed.
+/// Reproduces `file` with runs whose utilisation is `value` of the switches that are on, the method
+/// and the seed.
 fn reproduced(
     file: &ClaimsFile,
     options: &Options,
@@ -197,7 +197,7 @@ fn an_interval_that_crosses_an_edge_leaves_the_verdict_undecided() {
     assert_eq!(judged(0.55), (Verdict::Met, true));
     assert_eq!(judged(0.45), (Verdict::Missed, true));
     assert_eq!(judged(0.2), (Verdict::Missed, false));
-    // Nothing is more than used: 1 is an edge that no value crosses.
+    // Utilisation has an upper bound of 1: no value crosses this edge.
     assert_eq!(judged(0.9), (Verdict::Met, false));
 }
 
@@ -235,7 +235,7 @@ fn a_worse_verdict_fails_unless_it_is_undecided_and_the_file_says_so() {
     assert!(of("status = \"missed\"", &spread).worse.is_empty());
 }
 
-/// What the files say of their switches holds together.
+/// The files' records of their switches are consistent.
 #[test]
 fn what_a_file_records_of_switches_is_of_switches_that_there_are() {
     for paper in ["T20", "E19", "A21", "R22", "P06"] {

@@ -1,5 +1,5 @@
-//! Small tables in integer units that must not change unless a commit says why. `cargo xtask golden
-//! --bless` rewrites them.
+//! Small tables in integer units that may change only in a commit that gives the reason. `cargo
+//! xtask golden --bless` rewrites them.
 
 use justfull_lab::runner::{Outcome, Watch, run_all};
 use justfull_scenario::library;
@@ -49,7 +49,7 @@ fn golden(name: &str, variant: &str) {
     golden_at(name, 0, variant);
 }
 
-/// At another point of the sweep than the first, which the file's name has then.
+/// At a point of the sweep other than the first; the file's name then has the point.
 fn golden_at(name: &str, point: usize, variant: &str) {
     let found = table(name, point, variant, 1);
     assert_eq!(found, table(name, point, variant, 2), "the number of threads changes nothing");

@@ -1,4 +1,4 @@
-//! Every scenario that ships, run for a moment: no run contradicts itself. And what is said of a
+//! Every shipped scenario runs for a moment without contradicting itself; and the texts about a
 //! scenario before and after a run.
 
 use justfull_lab::runner::{self, Outcome, Watch, run_all};
@@ -83,7 +83,7 @@ fn what_cannot_act_is_said_before_a_run_and_again_beside_its_result() {
     assert_eq!(never_acted, ["sdap.aqm"]);
 }
 
-/// A method is named where the setting has an effect under others.
+/// A warning names a method if the setting has an effect only under others.
 #[test]
 fn a_warning_names_the_methods_that_it_is_about() {
     let set = ["rlc.queue.limit=10 packets"];
@@ -126,7 +126,7 @@ fn an_error_of_the_world_names_a_field_that_a_file_can_have() {
     assert!(error.to_string().contains("at most 1000 different names"), "{error}");
 }
 
-/// A run that breaks leaves its result out, is named with what it broke, and the others stand.
+/// A broken run has no result and is named with its broken invariant; the others stay.
 #[test]
 fn the_comparison_of_sound_runs_names_no_broken_one() {
     let scenario =

@@ -1,13 +1,13 @@
-//! What an AQM costs for a packet: `cargo run --release -p justfull-queue --example aqm_bench --
-//! [--json] KIND PACKETS`, KIND being `load` for the load alone, the name of an AQM, `fq_codel`, or
-//! `justfull` for FQ-CoDel with the settings of the method Justfull.
+//! Measures the cost of an AQM per packet: `cargo run --release -p justfull-queue --example
+//! aqm_bench -- [--json] KIND PACKETS`. KIND is `load` for the load alone, the name of an AQM,
+//! `fq_codel`, or `justfull` for FQ-CoDel with the settings of the method Justfull.
 //!
 //! A queue of 100 kB, first in, first out, is offered 13 packets in each of 50 slots of 10 ms, then
 //! 7 in each of 50, and is served 10 in each. Half of the packets can carry marks; they are of five
-//! flows. The rate is told in each slot, and the AQM is called when it asks. Delays that are meant
-//! for slow bearers are a tenth or less, so that every AQM has something to do. It prints what
-//! became of the packets: the same program does the same work, so that instructions can be
-//! compared.
+//! flows. The AQM gets the rate in each slot, and is called at the instants that it requests.
+//! Delays meant for slow bearers are reduced to a tenth or less, so that every AQM acts. The
+//! program prints the fate of the packets: the same program does the same work, so that
+//! instructions can be compared.
 
 use justfull_base::{BitRate, Bytes, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
 use justfull_queue::aqm::{ARedConfig, PdpcConfig, TtlRed1Config, TtlRed2Config};
@@ -45,7 +45,7 @@ fn run<Q>(
     }
 }
 
-/// The AQM of this name, as quick as the load asks.
+/// The AQM of this name, with delays short enough for the load.
 fn aqm(kind: &str) -> AqmConfig {
     let ms = Duration::from_millis;
     let (low, high) = (ms(10), ms(100));

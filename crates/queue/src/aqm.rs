@@ -19,50 +19,49 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use justfull_base::{BitRate, Duration, Instant, Packet, forwarded, kinds};
 
-/// A lane of a queue as an AQM sees it, without the packet being decided on.
+/// A lane of a queue from an AQM's view, not counting the packet being decided on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneView {
     /// Bytes waiting in it; the backlog of the queue if that has a single lane.
     pub bytes: u64,
-    /// When its first waiting packet was enqueued; none in an empty lane, or without
+    /// Time at which its first waiting packet was enqueued; none in an empty lane, or without
     /// [`Needs::heads`].
     pub head: Option<Instant>,
 }
 
 impl LaneView {
-    /// How long its first packet has waited at `now`.
+    /// Time that its first packet has waited at `now`.
     #[must_use]
     pub fn head_age(&self, now: Instant) -> Option<Duration> {
         self.head.map(|head| now.since(head))
     }
 }
 
-/// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without
-/// the packet being decided on.
+/// The queue from an AQM's view. Backlogs count waiting and reserved packets of all lanes, not
+/// counting the packet being decided on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueView {
     /// Packets in the queue.
     pub backlog_packets: u32,
     /// Bytes in the queue.
     pub backlog_bytes: u64,
-    /// The packet's lane. At a timeout, which is of no lane, the queue without a head.
+    /// The packet's lane. At a timeout, which belongs to no lane, the whole queue without a head.
     pub lane: LaneView,
-    /// The other lane of a queue with two, with [`Needs::heads`]; none elsewhere.
+    /// The other lane of a queue with two, with [`Needs::heads`]; else none.
     pub other: Option<LaneView>,
     /// Limit of the queue.
     pub limit: Limit,
-    /// When the packet that has been in the queue longest was enqueued, waiting or reserved, the
-    /// packet decided on at a dequeue included; none in an empty queue, or without
-    /// [`Needs::oldest`].
+    /// Time at which the oldest packet in the queue, waiting or reserved, was enqueued, including
+    /// the packet decided on at a dequeue; none in an empty queue, or without [`Needs::oldest`].
     pub oldest: Option<Instant>,
-    /// Rate at which the layer below serves the queue; none until a layer tells it. It may be 0.
+    /// Rate at which the layer below serves the queue; none until a layer reports it. It may be 0.
     pub service_rate: Option<BitRate>,
-    /// On enqueue, with [`Needs::new_flows`]: the queue has admitted no packet of this 5-tuple
-    /// among those it remembers. False elsewhere.
+    /// On enqueue, with [`Needs::new_flows`]: true if the queue has admitted no packet of this
+    /// 5-tuple among those it remembers. Else false.
     pub new_flow: bool,
 }
 
-/// What a queue and its layer keep for an AQM. What it does not ask for costs nothing.
+/// Data that a queue and its layer keep for an AQM. Unrequested data costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// [`QueueView::oldest`].
@@ -77,26 +76,26 @@ pub struct Needs {
     pub heads: bool,
 }
 
-/// What a cell must know of an AQM from its settings.
+/// Properties of an AQM that a cell knows from its settings.
 pub trait AqmSettings {
-    /// It must be told the rate at which its queue is served.
+    /// True if it needs the rate at which its queue is served.
     fn needs_rate(&self) -> bool {
         false
     }
 
-    /// It judges arrivals by what is queued, so that a limit below the largest packet makes no
-    /// sense.
+    /// True if it judges arrivals by the queued packets, so that a limit below the largest packet
+    /// makes no sense.
     fn needs_room(&self) -> bool {
         true
     }
 }
 
-/// What an AQM is built for.
+/// The facts about a queue for its AQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AqmContext {
     /// Lanes of its queue.
     pub lanes: u32,
-    /// Key of its stream of chance ([`stream_key`](justfull_base::rng::stream_key)).
+    /// Key of its random stream ([`stream_key`](justfull_base::rng::stream_key)).
     pub key: u64,
 }
 
@@ -104,12 +103,12 @@ pub struct AqmContext {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// Nothing to signal.
+    /// No signal.
     Pass,
     /// Signal congestion on this packet: a mark if it can carry one and the AQM marks, else a drop.
     Signal,
-    /// Drop this packet, even if it can carry a mark (RFC 3168 section 7, RFC 8033 section 5.1:
-    /// when marks do not help).
+    /// Drop this packet, even if it can carry a mark (RFC 3168 section 7, RFC 8033 section 5.1: if
+    /// marks do not help).
     Drop,
 }
 
@@ -127,20 +126,21 @@ impl Verdict {
 /// A walk over the waiting packets of a queue. Packets reserved by a lower layer are left out.
 pub trait Scan {
     /// Calls `decide` for each waiting packet and its tag, lane by lane from the head. Signals take
-    /// effect at once; those that become drops count as [`justfull_base::DropReason::AqmTimeout`].
+    /// effect at once; a signal that becomes a drop counts as
+    /// [`justfull_base::DropReason::AqmTimeout`].
     fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict);
 }
 
 impl AqmContext {
-    /// For a queue of `lanes` lanes; `key` is the key of its stream of chance.
+    /// The context of a queue of `lanes` lanes; `key` is the key of its random stream.
     #[must_use]
     pub const fn new(lanes: u32, key: u64) -> Self {
         Self { lanes, key }
     }
 }
 
-/// True when a signal on `packet` becomes a mark, false when it becomes a drop. The only place
-/// where this is decided (RFC 3168 section 5, RFC 7567 section 4.2.1).
+/// True if a signal on `packet` becomes a mark, false if it becomes a drop. This is decided only
+/// here (RFC 3168 section 5, RFC 7567 section 4.2.1).
 #[inline]
 #[must_use]
 pub fn becomes_mark(marks: bool, packet: &Packet) -> bool {
@@ -157,8 +157,8 @@ kinds! {
 
     /// An AQM of any kind. The large ones are boxed: a queue without AQM is small.
     #[derive(Debug)]
-// An explicit tag, so that what holds one queue or many keeps its own tag in the discipline's,
-    // which every packet reads, instead of here.
+    // With an explicit tag here, an enum around a queue keeps its own tag in the discipline's tag,
+    // which every packet reads.
     #[repr(u8)]
     pub enum AnyAqm(context: AqmContext) or Box<dyn Aqm + Send>;
 
@@ -180,21 +180,20 @@ forwarded! {
     /// Active queue management.
     ///
     /// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. Every method
-    /// defaults to doing nothing: an AQM decides at a packet's arrival, its departure, or a
-    /// timeout.
+    /// does nothing by default: an AQM decides at a packet's arrival, its departure, or a timeout.
     pub trait Aqm: Debug {
-        /// What it needs, always the same.
+        /// Its needs, which never change.
         fn needs(&self) -> Needs {
             Needs::default()
         }
 
-        /// True when a signal may be a mark. A packet that is not ECN-capable is still dropped.
+        /// True if a signal may be a mark. A packet that is not ECN-capable is still dropped.
         fn marks(&self) -> bool {
             false
         }
 
         /// A packet arrives in `lane`. The limit is checked afterwards and may still refuse it. The
-        /// returned tag is passed to `on_dequeue`, [`Tag::MAX`] as one less.
+        /// returned tag is passed to `on_dequeue`; [`Tag::MAX`] is reduced by one.
         fn on_enqueue(
             &mut self,
             _now: Instant,
@@ -221,14 +220,14 @@ forwarded! {
             Verdict::Pass
         }
 
-        /// `lane` has run empty: its last packet was passed, dropped, or moved to another lane.
+        /// `lane` has become empty: its last packet was passed, dropped, or moved to another lane.
         fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
 
-        /// The limit cost `lane` a packet: the arriving one or one already waiting. `view` is what
-        /// is left.
+        /// The limit cost `lane` a packet: the arriving one or a waiting one. `view` shows the
+        /// rest.
         fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
 
-        /// When `on_timeout` wants to be called next; none for never. Only an arrival and
+        /// The next time for a call of `on_timeout`; none for never. Only an arrival and
         /// `on_timeout` may bring it forward. Calls may be early or late.
         fn next_timeout(&self) -> Option<Instant> {
             None
@@ -240,7 +239,7 @@ forwarded! {
 }
 
 impl AqmConfig {
-    /// See [`AqmSettings::needs_rate`]; a user's own is asked when it is built.
+    /// See [`AqmSettings::needs_rate`]; a user-defined AQM is asked after it is built.
     #[must_use]
     pub fn needs_rate(&self) -> bool {
         each!(config self, c => c.needs_rate(), or false)
@@ -280,20 +279,20 @@ mod tests {
         new_flow: false,
     };
 
-    /// Does what every AQM does by default.
+    /// An AQM with only the default methods.
     #[derive(Debug)]
     struct Least;
 
     impl Aqm for Least {}
 
-    /// Nothing waits.
+    /// A queue without waiting packets.
     struct Nobody;
 
     impl Scan for Nobody {
         fn each(&mut self, _: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict) {}
     }
 
-    /// Records its calls, and returns what no other AQM does.
+    /// Records its calls, and returns values that no other AQM returns.
     #[derive(Debug)]
     struct Told(Arc<Mutex<Vec<&'static str>>>);
 
@@ -426,7 +425,7 @@ mod tests {
             ("pie", [false; 4]),
         ];
         assert_eq!(found, expected);
-        // An average that is one length alone does not fall while the queue is empty.
+        // An average equal to the current length does not fall while the queue is empty.
         let slow = RedConfig { weight: Ratio(0.5), ..RedConfig::default() };
         assert!(built(&AqmConfig::Red(slow)).needs().service_rate);
         let names = |of: fn(&AqmConfig) -> bool| -> Vec<_> {

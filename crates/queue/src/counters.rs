@@ -1,4 +1,4 @@
-//! What became of the packets of one queue.
+//! The fate of the packets of one queue.
 
 use alloc::boxed::Box;
 use core::ops::AddAssign;
@@ -29,8 +29,8 @@ impl AddAssign for Count {
     }
 }
 
-/// The drop reasons of a queue: those before [`DropReason::NoRule`]. A packet without a rule never
-/// reaches a queue, and a later loss is counted by the layer that lost it.
+/// The drop reasons of a queue: the reasons before [`DropReason::NoRule`]. A packet without a rule
+/// never reaches a queue, and the layer that loses a packet later counts it.
 const REASONS: usize = DropReason::NoRule as usize;
 
 /// Counters of one queue since it was built.
@@ -41,7 +41,7 @@ pub struct Counters {
     pub arrived: Count,
     /// Packets that left downwards.
     pub departed: Count,
-    /// Allocated at the first signal: most queues of a large cell never give one.
+    /// Allocated at the first signal: most queues of a large cell never give a signal.
     signals: Option<Box<Signals>>,
 }
 
@@ -79,7 +79,7 @@ impl Counters {
     /// Counts a drop.
     ///
     /// # Panics
-    /// On a reason that is not a queue's.
+    /// On a reason that does not belong to a queue.
     pub(crate) fn drop_one(&mut self, reason: DropReason, size: u32) {
         self.signals.get_or_insert_default().dropped[reason as usize].add(size);
     }

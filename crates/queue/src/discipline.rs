@@ -22,7 +22,7 @@ pub struct Victim {
     pub lane: Lane,
     /// The end of the lane they leave from.
     pub end: End,
-    /// How many: at least 1, at most what waits in the lane.
+    /// Number of packets: at least 1, at most the number waiting in the lane.
     pub packets: u32,
 }
 
@@ -43,13 +43,13 @@ impl Victim {
 /// One of the two ends of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where packets leave.
+    /// The end at which packets leave.
     Head,
-    /// Where packets enter.
+    /// The end at which packets enter.
     Tail,
 }
 
-/// What a queue must know of a discipline from its settings.
+/// Properties of a discipline that a queue knows from its settings.
 pub trait DisciplineSettings {
     /// The AQM that is part of the discipline, if any.
     fn own_aqm(&self) -> Option<AqmConfig> {
@@ -57,7 +57,7 @@ pub trait DisciplineSettings {
     }
 
     /// True if packets of one flow may wait in different lanes, and so leave in another order than
-    /// they came in.
+    /// they arrived.
     fn splits_flows(&self) -> bool {
         false
     }
@@ -96,7 +96,7 @@ forwarded! {
     /// Storage and order of service.
     ///
     /// The caller is [`crate::ManagedQueue`]. A lane that holds packets is *active*. All packets of
-    /// one flow are in the same lane, in the order they were pushed, unless it [splits
+    /// one flow are in the same lane, in the order they were pushed, unless the discipline [splits
     /// flows](DisciplineSettings::splits_flows).
     pub trait Discipline: Debug {
         /// Number of lanes, 1 to 65 536.
@@ -111,8 +111,7 @@ forwarded! {
         /// The lane of `packet`: the same for all packets of its flow until the next `reshuffle`.
         fn lane_of(&self, packet: &Packet) -> Lane;
 
-        /// False when `lane` itself has no room for `size` more bytes, however much the whole queue
-        /// holds.
+        /// False if `lane` itself has no room for `size` more bytes, regardless of the whole queue.
         fn lane_admits(&self, _lane: Lane, _size: u32) -> bool {
             true
         }
@@ -131,11 +130,11 @@ forwarded! {
         /// again.
         fn push_front(&mut self, lane: Lane, queued: Queued);
 
-        /// The active lane whose turn it is; none when nothing waits.
+        /// The active lane whose turn it is; none if no packet waits.
         fn turn(&self) -> Option<Lane>;
 
         /// Like [`Discipline::turn`], but as part of a dequeue: does the work that the discipline
-        /// defers until then. Also called when nothing waits.
+        /// defers until then. Also called if no packet waits.
         #[inline]
         fn advance(&mut self) -> Option<Lane> {
             self.turn()
@@ -150,9 +149,9 @@ forwarded! {
             self.head(self.turn()?)
         }
 
-        /// Calls `visit` with the waiting packets, in the order they would leave without further
-        /// arrivals or drops. Stops when `visit` returns false or the order is not known without
-        /// changing state: a discipline with turns visits only the first packet.
+        /// Calls `visit` with the waiting packets, in the order in which they would leave without
+        /// further arrivals or drops. Stops if `visit` returns false or the order is not known
+        /// without a change of state: a discipline with turns visits only the first packet.
         fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
             if let Some(queued) = self.first() {
                 visit(&queued.packet);
@@ -163,20 +162,20 @@ forwarded! {
         fn pop(&mut self, lane: Lane) -> Option<Queued>;
 
         /// A packet of `size` bytes that `pop` took from `lane` is delivered; the turn may pass on.
-        /// A packet popped and then dropped costs its lane nothing.
+        /// A packet that is popped and then dropped costs its lane nothing.
         fn served(&mut self, lane: Lane, size: u32);
 
-        /// The victims that make room for a packet of `size` bytes in `arriving`; none when that
-        /// packet is itself the victim.
+        /// The victims that make room for a packet of `size` bytes in `arriving`; none if the
+        /// arriving packet is itself the victim.
         fn victim(&self, arriving: Lane, size: u32) -> Option<Victim>;
 
         /// Takes the last packet of `lane`.
         fn pop_tail(&mut self, lane: Lane) -> Option<Queued>;
 
-        /// Number of packets that wait.
+        /// Number of waiting packets.
         fn len(&self) -> usize;
 
-        /// True when nothing waits.
+        /// True if no packet waits.
         fn is_empty(&self) -> bool {
             self.len() == 0
         }
@@ -218,8 +217,8 @@ mod tests {
         Queued { packet: Packet { id, size: 100, ..Packet::default() }, ..Queued::default() }
     }
 
-    /// Two lanes: even packet numbers in lane 6, odd ones in lane 5. It returns what no other
-    /// discipline does.
+    /// Two lanes: even packet numbers in lane 6, odd ones in lane 5. Returns values that no other
+    /// discipline returns.
     #[derive(Clone, Debug, Default)]
     struct Own {
         waiting: Vec<Queued>,

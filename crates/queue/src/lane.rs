@@ -1,4 +1,4 @@
-//! A lane of a queue and its packets: what disciplines store and AQMs decide on.
+//! A lane of a queue and its packets, which disciplines store and AQMs decide on.
 
 use justfull_base::Packet;
 
@@ -11,7 +11,7 @@ pub type Tag = u64;
 /// The tag of a packet that the AQM has passed on dequeue.
 const PASSED: Tag = Tag::MAX;
 
-/// A packet as it waits in a lane: 64 bytes.
+/// A packet waiting in a lane: 64 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queued {
     /// The packet.
@@ -20,7 +20,7 @@ pub struct Queued {
 }
 
 impl Queued {
-    /// `packet`, on which the AQM noted `tag`; [`Tag::MAX`] counts as one less.
+    /// `packet`, on which the AQM noted `tag`; [`Tag::MAX`] is reduced by one.
     #[inline]
     #[must_use]
     pub fn new(packet: Packet, tag: Tag) -> Self {
@@ -34,7 +34,7 @@ impl Queued {
         Self { packet, tag: PASSED }
     }
 
-    /// What the AQM noted on the packet; none once it has passed it.
+    /// The AQM's note on the packet; none once the AQM has passed it.
     #[inline]
     #[must_use]
     pub const fn tag(&self) -> Option<Tag> {

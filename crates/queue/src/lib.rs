@@ -1,9 +1,9 @@
-//! Queues: active queue management, queue disciplines and the one container that counts.
+//! Queues: active queue management, queue disciplines and the container that counts packets.
 //!
-//! [`ManagedQueue`] is what other crates hold. It stores packets through a [`Discipline`] (which
-//! lane is served next, which packet is the victim of an overflow), asks an [`Aqm`] whether to
-//! signal congestion, turns a signal into a mark or a drop in one place, and proves that no packet
-//! is lost or doubled.
+//! [`ManagedQueue`] is the type that other crates use. It stores packets through a [`Discipline`]
+//! (which selects the lane to serve and the victim of an overflow), asks an [`Aqm`] whether to
+//! signal congestion, turns a signal into a mark or a drop in one place, and checks that no packet
+//! is lost or duplicated.
 //!
 //! Pure: no clock, no thread, no socket. `now` is always an argument.
 //!
@@ -27,7 +27,7 @@
 //! let counters = queue.counters();
 //! let dropped = counters.dropped(DropReason::AqmDequeue).packets;
 //! assert!(dropped > 0, "it signals that the queue stands");
-//! // No packet is lost or doubled.
+//! No packet is lost or duplicated.
 //! let ended = counters.departed.packets + counters.dropped_total().packets;
 //! assert_eq!(counters.arrived.packets, ended + u64::from(queue.waiting_packets()));
 //! # Ok::<(), justfull_base::ConfigError>(())

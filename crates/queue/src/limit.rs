@@ -3,8 +3,8 @@
 //! Source: RFC 7567 section 2 ("tail drop"); T20 section 5 and E19 section IV use fixed limits as
 //! their baselines.
 //!
-//! Controls how much a queue may hold. A packet is admitted while backlog + packet <= limit; the
-//! backlog counts waiting and reserved packets. When the queue is full, the discipline names the
+//! Controls the amount that a queue may hold. A packet is admitted while backlog + packet <= limit;
+//! the backlog counts waiting and reserved packets. If the queue is full, the discipline names the
 //! victim.
 //!
 //! Default: 1024 packets, the RLC buffer that T20 states. Known weakness: any fixed limit is too
@@ -24,14 +24,14 @@ use justfull_base::error::{ConfigError, ensure};
 use justfull_base::param::{Form, Param, TextForm};
 use justfull_base::units::UnitError;
 
-/// How much a queue may hold, including the arriving packet.
+/// The amount that a queue may hold, including the arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A number of packets, at least 1.
     Packets(u32),
     /// A number of bytes, at least 1.
     Bytes(u64),
-    /// No limit but memory.
+    /// No limit except memory.
     Unlimited,
 }
 
@@ -65,7 +65,7 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// True when a packet of `size` bytes may join a backlog of `packets` and `bytes`.
+    /// True if a packet of `size` bytes may join a backlog of `packets` and `bytes`.
     #[inline]
     #[must_use]
     pub fn admits(self, packets: u32, bytes: u64, size: u32) -> bool {

@@ -1,14 +1,14 @@
-//! The one queue type that other crates use: a discipline stores, an AQM signals, with one limit
+//! The only queue type that other crates use: a discipline stores, an AQM signals, with one limit
 //! and one set of counters.
 //!
 //! A packet has exactly one fate. At any time arrived + held = departed + dropped + waiting +
 //! reserved, in packets and in bytes.
 //!
-//! *Waiting* packets are in a lane. *Reserved* ones are with the layer below, which has not
+//! *Waiting* packets are in a lane. *Reserved* packets are with the layer below, which has not
 //! finished with them (RLC sends an SDU over several slots); they count as backlog. A reserved
-//! packet is committed (it departs) or aborted (it returns to the head of its lane). One that has
-//! departed but whose place is not free yet is *held*: it stays reserved until it is released (an
-//! RLC keeps an SDU until the receiver has acknowledged it).
+//! packet is committed (it departs) or aborted (it returns to the head of its lane). A packet that
+//! has departed but whose place is not free yet is *held*: it stays reserved until it is released
+//! (an RLC keeps an SDU until the receiver has acknowledged it).
 
 mod held;
 mod known;
@@ -55,7 +55,7 @@ impl QueueConfig {
         Self { limit, ..Self::default() }
     }
 
-    /// True when the queue has an AQM: a configured one, or the one built into its discipline.
+    /// True if the queue has an AQM: a configured one, or the one built into its discipline.
     #[must_use]
     pub fn has_aqm(&self) -> bool {
         !matches!(self.aqm, AqmConfig::None(_)) || self.discipline.own_aqm().is_some()
@@ -72,8 +72,8 @@ impl QueueConfig {
     }
 }
 
-/// A queue. What every packet reads and writes is in its first 120 bytes, since in a large cell
-/// lines of the cache are what a packet costs.
+/// A queue. The fields that every packet reads and writes are in its first 120 bytes, since cache
+/// lines are the main cost of a packet in a large cell.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ManagedQueue {
@@ -82,7 +82,7 @@ pub struct ManagedQueue {
     aqm: AnyAqm,
 }
 
-/// The outcome for a packet that tries to go through a queue without being stored.
+/// The outcome for a packet that tries to pass through a queue without being stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Pass {
@@ -131,7 +131,7 @@ impl ManagedQueue {
     /// ([`stream_key`]).
     ///
     /// # Errors
-    /// Names the setting that is out of its bounds.
+    /// Names the setting outside its bounds.
     pub fn new(layer: Layer, config: &QueueConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let discipline =
@@ -143,8 +143,8 @@ impl ManagedQueue {
         Self::from_parts(layer, config.limit, discipline, aqm)
     }
 
-    /// A queue of `layer` from parts built elsewhere, such as a user's own. The AQM must serve as
-    /// many lanes as the discipline has, and the discipline must be empty.
+    /// A queue of `layer` from parts built elsewhere, such as user-defined ones. The AQM must serve
+    /// as many lanes as the discipline has, and the discipline must be empty.
     ///
     /// # Errors
     /// A limit of zero.
@@ -174,7 +174,7 @@ impl ManagedQueue {
         })
     }
 
-    /// Offers `packet`; true when it is admitted.
+    /// Offers `packet`; true if it is admitted.
     ///
     /// The AQM sees every arrival, then the limit is checked. Only an admitted packet is marked.
     #[inline(always)]
@@ -205,7 +205,7 @@ impl ManagedQueue {
     }
 
     /// Like [`Self::dequeue`], but writes the packet to `place`, which saves a copy through an
-    /// `Option`. False when there is none; `place` may then hold a dropped packet.
+    /// `Option`. False if there is none; `place` may then hold a dropped packet.
     #[inline(always)]
     pub fn dequeue_into<P: Probe>(
         &mut self,
@@ -225,7 +225,7 @@ impl ManagedQueue {
         if !self.is_empty() || !self.account.plain {
             return Pass::Held;
         }
-        // Of a queue of the commonest kind that holds nothing only the account matters.
+        // For an empty queue of the most common kind only the account matters.
         let (discipline, aqm) = (&mut Fifo::default(), &mut NoAqm);
         let mut queue = Known { discipline, aqm, account: &mut self.account };
         let passed = queue.pass(now, &mut Packet { enqueued: now, ..*packet }, probe);
@@ -241,7 +241,7 @@ impl ManagedQueue {
         self.reserve_into(now, &mut packet, probe).then_some(packet)
     }
 
-    /// Like [`Self::reserve`], into `place` as [`Self::dequeue_into`].
+    /// Like [`Self::reserve`], into `place` like [`Self::dequeue_into`].
     #[inline(always)]
     pub fn reserve_into<P: Probe>(
         &mut self,
@@ -259,7 +259,8 @@ impl ManagedQueue {
     fn plain(&mut self) -> Option<Known<'_, Fifo, NoAqm>> {
         match &mut self.discipline {
             AnyDiscipline::Fifo(discipline) if self.account.plain => {
-                // One of no size: nothing is allocated, and nothing read beyond the account.
+                // `NoAqm` has no size: nothing is allocated, and nothing is read beyond the
+                // account.
                 let aqm = Box::leak(Box::new(NoAqm));
                 Some(Known { discipline, aqm, account: &mut self.account })
             }
@@ -290,15 +291,14 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// True when packets leave in order of arrival and none is dropped at departure.
+    /// True if packets leave in order of arrival and none is dropped at departure.
     #[inline]
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         self.account.plain
     }
 
-    /// True when packets leave in order of arrival; [`Self::visit_waiting`] then visits all of
-    /// them.
+    /// True if packets leave in order of arrival; [`Self::visit_waiting`] then visits all of them.
     #[inline]
     #[must_use]
     pub const fn is_fifo(&self) -> bool {
@@ -311,9 +311,9 @@ impl ManagedQueue {
         self.discipline.visit(visit);
     }
 
-    /// Gives the reserved `packet` back. It is the next of its lane, its lane has the turn again,
-    /// and the next reserve does not ask the AQM about it. Several packets are given back last
-    /// first.
+    /// Gives the reserved `packet` back. It becomes the next of its lane, its lane has the turn
+    /// again, and the next reserve does not ask the AQM about it. Give several packets back in
+    /// reverse order.
     pub fn abort(&mut self, packet: Packet) {
         self.account.release(&packet);
         self.account.keep_waiting(&packet);
@@ -333,7 +333,7 @@ impl ManagedQueue {
         first.map(|queued| &queued.packet)
     }
 
-    /// Time that the packet of [`Self::peek`] has waited in this queue; none when nothing waits.
+    /// Time that the packet of [`Self::peek`] has waited in this queue; none if no packet waits.
     #[must_use]
     pub fn head_age(&self, now: Instant) -> Option<Duration> {
         self.peek().map(|packet| now.since(packet.enqueued))
@@ -381,14 +381,14 @@ impl ManagedQueue {
         self.account.reserved_bytes
     }
 
-    /// True when nothing waits and nothing is reserved.
+    /// True if no packet waits and none is reserved.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.backlog_packets() == 0
     }
 
-    /// The most that the queue may hold.
+    /// The greatest amount that the queue may hold.
     #[must_use]
     pub const fn limit(&self) -> Limit {
         self.account.limit
@@ -400,7 +400,7 @@ impl ManagedQueue {
         self.account.layer
     }
 
-    /// What became of its packets.
+    /// The fate of its packets.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.account.counters
@@ -421,26 +421,26 @@ impl ManagedQueue {
         &self.aqm
     }
 
-    /// What its AQM needs.
+    /// The needs of its AQM.
     #[must_use]
     pub fn needs(&self) -> Needs {
         self.aqm.needs()
     }
 
-    /// Sets the rate at which the layer below serves this queue, as its AQM sees it from now on;
-    /// none when unknown.
+    /// Sets the rate at which the layer below serves this queue, for its AQM from now on; none if
+    /// unknown.
     #[inline]
     pub fn set_service_rate(&mut self, rate: Option<BitRate>) {
         self.account.kept().service_rate = rate;
     }
 
-    /// The rate at which the layer below serves this queue, if it has told one.
+    /// The rate at which the layer below serves this queue; none if it has not reported one.
     #[must_use]
     pub fn service_rate(&self) -> Option<BitRate> {
         self.account.memory.as_ref()?.service_rate
     }
 
-    /// Counts begin anew, with what is in the queue: it goes to another place, and none of its
+    /// Resets the counts to the present content: the queue moves to another place, and none of its
     /// packets is held.
     pub fn count_anew(&mut self) {
         let account = &mut self.account;
@@ -456,7 +456,7 @@ impl ManagedQueue {
         known!(self, queue => queue.forget_empty_lanes(now));
     }
 
-    /// True when arrived + held = departed + dropped + waiting + reserved, in packets and in bytes,
+    /// True if arrived + held = departed + dropped + waiting + reserved, in packets and in bytes,
     /// and the lanes hold as many packets as are counted as waiting.
     #[must_use]
     pub fn is_conserved(&self) -> bool {
@@ -482,7 +482,7 @@ impl ManagedQueue {
     /// Fails the run unless [`Self::is_conserved`].
     ///
     /// # Panics
-    /// When a packet was lost or doubled.
+    /// If a packet was lost or duplicated.
     pub fn assert_conserved(&self) {
         let broken = self.broken_conservation();
         assert!(broken.is_none(), "{}", broken.unwrap_or_default());
@@ -494,7 +494,7 @@ impl ManagedQueue {
     }
 }
 
-/// A queue's limit and counts, without its packets, in the order in which they are needed.
+/// A queue's limit and counts, without its packets, in the order of use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 struct Account {
@@ -504,11 +504,11 @@ struct Account {
     reserved_bytes: u64,
     limit: Limit,
     layer: Layer,
-    /// The queue is first in, first out, without an AQM.
+    /// True if the queue is first in, first out, without an AQM.
     plain: bool,
     counters: Counters,
-    /// None until there is something to keep. Behind a pointer, since with many UEs each line of
-    /// the cache counts.
+    /// None until there is data to keep. Behind a pointer, since each cache line counts with many
+    /// UEs.
     memory: Option<Box<Memory>>,
 }
 
@@ -523,8 +523,8 @@ impl Account {
         self.waiting_bytes + self.reserved_bytes
     }
 
-    /// What the AQM sees. `lane_bytes` is what waits in the lane in question, unless that lane is
-    /// the whole queue.
+    /// The AQM's view. `lane_bytes` is the backlog of the lane in question, unless that lane is the
+    /// whole queue.
     #[inline(always)]
     fn view(&self, lane_bytes: Option<u64>) -> QueueView {
         QueueView {
@@ -558,18 +558,18 @@ impl Account {
         self.reserved_bytes += u64::from(packet.size);
     }
 
-    /// The AQM wants to see the heads of lanes.
+    /// True if the AQM needs the heads of lanes.
     #[inline(always)]
     fn shows_heads(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| memory.shows_heads)
     }
 
-    /// What the queue keeps, from now on.
+    /// The kept data, from now on.
     fn kept(&mut self) -> &mut Memory {
         self.memory.get_or_insert_default()
     }
 
-    /// What has departed and still counts as backlog.
+    /// Packets that have departed and still count as backlog.
     fn held(&self) -> Count {
         self.memory.as_ref().map_or_else(Count::default, |memory| memory.held)
     }

@@ -1,8 +1,8 @@
 //! The packets of many lanes in one pool, shared by the disciplines with hashed lanes.
 //!
-//! Each lane is a [`List`] of nodes in its queue's [`Pool`]. Freed nodes are reused, so the pool is
-//! as large as the queue ever was, whatever lanes its packets were in. 72 bytes a packet, 24 bytes
-//! a list.
+//! Each lane is a [`List`] of nodes in its queue's [`Pool`]. Freed nodes are reused, so the pool
+//! has the greatest size of the queue so far, for any distribution over lanes. 72 bytes per packet,
+//! 24 bytes per list.
 
 use crate::lane::Queued;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// No packets.
+    /// A list without packets.
     pub(crate) const EMPTY: Self = Self { bytes: 0, head: NIL, tail: NIL, packets: 0 };
 
     #[inline]

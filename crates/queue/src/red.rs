@@ -1,13 +1,13 @@
-//! Parts that the AQMs of the RED family share: the average length, the probability by length, the
-//! spread of drops, and chance.
+//! Shared parts of the RED family of AQMs: the average length, the probability by length, the
+//! spread of drops, and random numbers.
 //!
 //! Source: Floyd and Jacobson 1993, sections IV and VII; Floyd 2000, "Recommendation on using the
-//! gentle variant of RED"; ns-2.29, queue/red.cc, for what the papers leave open.
+//! gentle variant of RED"; ns-2.29, queue/red.cc, for details that the papers leave open.
 
 use crate::limit::Limit;
 use justfull_base::{BitRate, Bytes, Duration, Instant, Packet, Rng};
 
-/// What lengths are counted in.
+/// The unit of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Packets,
@@ -24,7 +24,7 @@ impl Unit {
     }
 }
 
-/// A threshold, and what it counts.
+/// A threshold and its unit.
 pub(crate) fn threshold(limit: Limit) -> (f64, Unit) {
     match limit {
         Limit::Packets(packets) => (f64::from(packets), Unit::Packets),
@@ -44,7 +44,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// RED's: with `gentle` it ends at twice `max`, else at `max`.
+    /// RED's curve: with `gentle` it ends at twice `max`, else at `max`.
     pub(crate) fn red(min: f64, max: f64, max_p: f64, gentle: bool) -> Self {
         Self { min, max, end: if gentle { 2.0 * max } else { max }, max_p }
     }
@@ -65,8 +65,8 @@ impl Curve {
 }
 
 impl Curve {
-    /// A signal at `length` may be a mark: above `max` marks have not helped (RFC 3168 section 7;
-    /// ns-2 marks while p is at most `mark_p_`, which has the value of `max_p`).
+    /// True if a signal at `length` may be a mark: above `max` marks have not helped (RFC 3168
+    /// section 7; ns-2 marks while p is at most `mark_p_`, which has the value of `max_p`).
     pub(crate) fn may_mark(&self, length: f64) -> bool {
         length <= self.max
     }
@@ -76,7 +76,7 @@ impl Curve {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Average {
     pub(crate) length: f64,
-    /// When the queue ran empty.
+    /// Time at which the queue became empty.
     empty_since: Instant,
 }
 
@@ -86,8 +86,8 @@ impl Average {
         self.empty_since = now;
     }
 
-    /// An arrival finds `length`. While the queue was empty, as many arrivals that found nothing
-    /// are counted as packets could have left, one each `packet_time` (Floyd and Jacobson 1993
+    /// An arrival finds `length`. For the time that the queue was empty, counts as many arrivals at
+    /// an empty queue as packets could have left, one each `packet_time` (Floyd and Jacobson 1993
     /// section IV; ns-2, `REDQueue::enque`).
     pub(crate) fn arrive(
         &mut self,
@@ -100,7 +100,7 @@ impl Average {
             let time = packet_time().as_nanos().max(1);
             let missed = now.since(self.empty_since).as_nanos() / time;
             self.length *= libm::pow(1.0 - weight, missed as f64);
-            // So that the time counts once if this packet does not enter.
+            // The idle time must count only once if this packet does not enter.
             self.empty_since = now;
         }
         self.length += weight * (length - self.length);
@@ -108,7 +108,7 @@ impl Average {
     }
 }
 
-/// Time that a packet of `size` takes at `rate`; `otherwise` where nobody tells one above 0.
+/// Transmission time of a packet of `size` at `rate`; `otherwise` if no rate above 0 is known.
 pub(crate) fn packet_time(rate: Option<BitRate>, size: Bytes, otherwise: Duration) -> Duration {
     match rate {
         Some(rate) if rate.0 > 0 => rate.time_for_ceil(size.0),
@@ -116,7 +116,7 @@ pub(crate) fn packet_time(rate: Option<BitRate>, size: Bytes, otherwise: Duratio
     }
 }
 
-/// How signals are spread over packets.
+/// Rules for the spread of signals over packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SpreadRules {
     /// A packet's probability grows with its size.
@@ -126,18 +126,18 @@ pub(crate) struct SpreadRules {
     pub(crate) mean_packet: u32,
 }
 
-/// Packets since the last signal, which spread the signals evenly.
+/// Packets since the last signal, for an even spread of signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spread {
     packets: u64,
     bytes: u64,
-    /// The last arrival found the length at or above the lower threshold.
+    /// True if the last arrival found the length at or above the lower threshold.
     above: bool,
 }
 
 impl Spread {
-    /// ns-2, `REDQueue::enque` and `drop_early`: does `packet`, which finds a length with
-    /// probability `p`, take a signal? `counts`: the length is at or above the lower threshold and
+    /// ns-2, `REDQueue::enque` and `drop_early`: true if `packet`, which finds a length with
+    /// probability `p`, takes a signal. `counts`: the length is at or above the lower threshold and
     /// a packet besides this one is queued.
     pub(crate) fn signals(
         &mut self,
@@ -185,14 +185,14 @@ impl Spread {
     }
 }
 
-/// Accepts at least so many packets between two signals.
+/// Accepts at least a given number of packets between two signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gap {
     left: u32,
 }
 
 impl Gap {
-    /// A signal is allowed.
+    /// True if a signal is allowed.
     pub(crate) const fn is_over(self) -> bool {
         self.left == 0
     }
@@ -208,7 +208,7 @@ impl Gap {
     }
 }
 
-/// `min` is below `max`, in the same unit.
+/// True if `min` is below `max`, in the same unit.
 pub(crate) fn rise(min: Limit, max: Limit) -> bool {
     match (min, max) {
         (Limit::Packets(min), Limit::Packets(max)) => min < max,

@@ -9,7 +9,7 @@ use rfc8289::Rfc8289;
 
 mod rfc8289;
 
-/// Notes drops and marks in order.
+/// Records drops and marks in order.
 #[derive(Default)]
 struct Log {
     dropped: Vec<(Instant, u64, DropReason)>,
@@ -52,7 +52,7 @@ struct Step {
     size: u32,
 }
 
-/// Arrivals and departures at such rates that the queue now grows and now drains.
+/// Arrivals and departures at rates at which the queue alternately grows and drains.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let phase = (1..10u32, 1..400usize).prop_flat_map(|(arrivals, length)| {
         let step = (0..2500u64, 0..10u32, prop_oneof![Just(1500u32), 40..1500u32])
@@ -62,7 +62,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(phase, 1..12).prop_map(|phases| phases.concat())
 }
 
-/// Runs both; returns how many packets were dropped.
+/// Runs both; returns the number of dropped packets.
 fn compare(config: CoDelConfig, steps: &[Step]) -> usize {
     let mut oracle = Rfc8289::new(&config);
     let mut ours = queue(config);
@@ -112,8 +112,8 @@ fn the_comparison_with_the_rfc_sees_hundreds_of_drops_and_several_dropping_state
     assert!(compare(CoDelConfig::default(), &steps) > 200);
 }
 
-/// A queue that is never below the target: 3 packets arrive for every 2 that leave, one of either
-/// kind a millisecond.
+/// A queue that is never below the target: 3 packets arrive for every 2 that leave, one event of
+/// either kind per millisecond.
 fn overload(queue: &mut ManagedQueue, log: &mut Log, ecn: Ecn, packets: u64) {
     for n in 0..packets {
         let now = Instant::ZERO + Duration::from_millis(n);
@@ -220,8 +220,8 @@ fn each_drop_of_the_released_program_takes_the_head_and_the_packet_behind_it() {
 
 #[test]
 fn the_released_program_counts_the_next_drop_from_now_and_the_rfc_from_when_it_was_due() {
-    // One dequeue every 7 ms: each drop is late by up to 7 ms, which adds up only where it counts
-    // from now.
+    // One dequeue every 7 ms: each drop is late by up to 7 ms, which accumulates only if the next
+    // drop counts from now.
     let pairs = |variant| {
         let mut queue = queue(CoDelConfig { ecn: false, variant, ..CoDelConfig::default() });
         let mut log = Log::default();
@@ -265,7 +265,7 @@ fn the_released_program_drops_from_a_queue_of_two_packets_and_may_empty_it() {
     };
     assert_eq!(run(Variant::Rfc8289), (vec![], 19));
     // Above the target from 20 ms on, so the first drop is at 120 ms: packets 5 and 6, and that
-    // dequeue gives nothing.
+    // dequeue returns nothing.
     assert_eq!(run(Variant::T20Released), (vec![5, 6], 18));
 }
 

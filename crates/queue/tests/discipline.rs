@@ -1,4 +1,4 @@
-//! Conformance of every discipline, and what is special to stochastic fairness queueing.
+//! Conformance of every discipline, and properties of stochastic fairness queueing.
 
 use justfull_base::packet::Protocol;
 use justfull_base::param::Param;
@@ -92,7 +92,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What should be inside: the packets of each flow in order.
+/// The expected content: the packets of each flow in order.
 #[derive(Default)]
 struct Model {
     flows: BTreeMap<u32, Vec<u64>>,
@@ -176,7 +176,7 @@ fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id
 /// Each lane has the bytes of its packets; a queue of one lane does not count them.
 fn assert_lane_bytes(d: &mut AnyDiscipline) {
     let lanes = d.lanes() as usize;
-    // Before `retain`, which may count anew.
+    // Before `retain`, which may recount.
     let told: Vec<_> = (0..lanes).map(|lane| d.lane_bytes(lane as Lane)).collect();
     let mut bytes = vec![0; lanes];
     d.retain(&mut |lane, q| {
@@ -243,7 +243,7 @@ fn a_clone_behaves_as_its_original() {
     assert_eq!(serve(&mut copy), None);
 }
 
-/// Packets and bytes served to two flows in different lanes that never run out, over `n` packets.
+/// Packets and bytes served to two endless flows in different lanes, over `n` packets.
 fn shares(quantum: Quantum, sizes: [u32; 2], n: usize) -> [(u64, u64); 2] {
     let mut d = Sfq::new(&SfqConfig { quantum, ..SfqConfig::default() }, 1).expect("within bounds");
     assert_ne!(
@@ -344,7 +344,7 @@ fn a_new_perturbation_spreads_the_flows_anew_and_moves_whole_flows() {
     let after = lanes(&d);
     let same = before.iter().zip(&after).filter(|(a, b)| a == b).count();
     assert!(same < 40, "{same} of 200 flows kept their lane; one in 16 by chance");
-    // Two flows that shared a lane are mostly apart now.
+    // Two flows that shared a lane are usually apart now.
     let pairs = |l: &[Lane]| (0..199).filter(|&i| l[i] == l[i + 1]).collect::<Vec<_>>();
     let still = pairs(&before).iter().filter(|&&i| after[i] == after[i + 1]).count();
     assert!(
@@ -489,7 +489,7 @@ fn a_lane_that_is_given_a_packet_back_goes_before_the_lane_in_turn_and_no_other_
     assert_eq!(serve(&mut d).map(|p| p.id), Some(1));
     d.push_front(lanes[0], Queued::passed(first));
     let order: Vec<u64> = std::iter::from_fn(|| serve(&mut d)).map(|p| p.id).collect();
-    // The lane of 1 has been served in this round: that of 2 is before it.
+    // The lane of 1 has been served in this round: the lane of 2 comes before it.
     assert_eq!(order, [0, 2, 4, 3, 5, 7, 6, 8]);
 }
 

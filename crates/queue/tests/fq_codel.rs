@@ -1,4 +1,4 @@
-//! FQ-CoDel against a transcription of RFC 8290's text, and what it promises to sparse flows and to
+//! FQ-CoDel against a transcription of RFC 8290's text, and its guarantees for sparse flows and for
 //! other lanes.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
@@ -19,11 +19,11 @@ struct Flow {
     codel: Rfc8289,
     credits: i64,
     active: bool,
-    /// By share: when, in virtual time, it has had its share.
+    /// By share: the virtual time at which it has had its share.
     due: u64,
 }
 
-/// RFC 8290 sections 4.1 and 4.2, sentence by sentence; and what differs with turns by share.
+/// RFC 8290 sections 4.1 and 4.2, sentence by sentence, and the differences with turns by share.
 struct Rfc8290 {
     flows: Vec<Flow>,
     new: VecDeque<usize>,
@@ -59,7 +59,7 @@ impl Rfc8290 {
         }
     }
 
-    /// The queue with the largest byte count, the first of several, once `size` bytes have joined
+    /// The queue with the largest byte count, the first of several, after `size` bytes have joined
     /// queue `i`.
     fn largest_with(&self, i: usize, size: u32) -> usize {
         let bytes =
@@ -73,7 +73,7 @@ impl Rfc8290 {
         let total: usize = self.flows.iter().map(|flow| flow.codel.queue.len()).sum();
         let full = total + 1 > self.limit;
         let largest = self.largest_with(i, size);
-        // Ours does not store a packet that it drops at once, so that its queue joins no list.
+        // This crate does not store a packet that it drops at once, so its queue joins no list.
         if full && largest == i && self.flows[i].codel.queue.is_empty() {
             self.dropped.push(id);
             return;
@@ -94,8 +94,8 @@ impl Rfc8290 {
             let half = (codel.queue.len() / 2).clamp(1, self.batch);
             self.dropped.extend(codel.queue.drain(..half).map(|p| p.2));
             self.overflows += 1;
-            // Ours knows at once what the RFC's finds at the next dequeue: an empty queue is not
-            // above the target.
+            // This crate knows at once what the RFC finds at the next dequeue: an empty queue is
+            // not above the target.
             if codel.queue.is_empty() {
                 (codel.first_above_time, codel.dropping) = (0, false);
             }
@@ -147,7 +147,7 @@ impl Rfc8290 {
     }
 }
 
-/// Notes drops and marks in order.
+/// Records drops and marks in order.
 #[derive(Default)]
 struct Log {
     dropped: Vec<(u64, u32, DropReason)>,
@@ -187,14 +187,14 @@ struct Step {
     arrival: Option<(u32, u32)>,
 }
 
-/// Arrivals of heavy and light flows and departures, at such rates that the queue now grows and now
-/// runs empty.
+/// Arrivals of heavy and light flows and departures, at rates at which the queue alternately grows
+/// and empties.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let phase = (1..10u32, 1..7u32, 1..300usize).prop_flat_map(|(arrivals, flows, length)| {
         let size = prop_oneof![2 => Just(1500u32), 1 => 40..1500u32];
         let step = (0..2500u64, 0..10u32, 0..flows, 0..flows, size).prop_map(
             move |(wait_us, n, a, b, size)| {
-                // The lesser of two draws: flow 0 is the heaviest.
+                // The smaller of two draws: flow 0 is the heaviest.
                 Step { wait_us, arrival: (n < arrivals).then_some((a.min(b), size)) }
             },
         );
@@ -291,7 +291,7 @@ fn a_sparse_flow_goes_before_flows_that_have_been_sending() {
     let served = (0..6).filter_map(|_| queue.dequeue(at(0), &mut log)).count();
     assert_eq!(served, 6);
     for n in 0..50 {
-        // Flow 9 comes once in eight departures, about as often as the round of old lanes allows
+        // Flow 9 sends once in eight departures, about as often as the round of old lanes allows
         // twice.
         assert!(queue.enqueue(at(1), packet(1000 + n, 9, 200), &mut log));
         assert_eq!(queue.peek().map(|p| p.id), Some(1000 + n));
@@ -321,8 +321,8 @@ fn a_flow_that_comes_back_as_soon_as_it_was_served_gets_no_more_than_its_share()
     assert!(bytes[1].abs_diff(bytes[2]) <= 2 * 1514 + 3000, "{bytes:?}");
 }
 
-/// The departures before a packet of 160 B that comes just after a packet of 1500 B to each of ten
-/// lanes that had none.
+/// The number of departures before a packet of 160 B that comes just after a packet of 1500 B to
+/// each of ten empty lanes.
 fn before_a_small_packet(config: FqCoDelConfig) -> usize {
     let mut queue = queue(config, 1000);
     let mut log = Log::default();
@@ -343,7 +343,7 @@ fn by_share_a_small_packet_passes_large_ones_of_new_lanes() {
     assert_eq!(before_a_small_packet(FqCoDelConfig { turns: Turns::ByShare, ..rfc }), 0);
 }
 
-/// Lanes of `flows` flows that each have a packet waiting, all at once.
+/// Lanes of `flows` flows, each with a packet waiting, all at once.
 fn lanes_of(flows: u32, config: &FqCoDelConfig) -> Vec<u16> {
     let mut lanes = FqCoDel::new(config, KEY).expect("within bounds");
     (0..flows)
@@ -393,8 +393,8 @@ fn with_ways_a_flow_that_comes_back_finds_its_lane_or_another_and_keeps_its_orde
     assert!(served > 5000, "{served}");
 }
 
-/// Most departures that a packet of a call waits for: 200 B while 2500 B of eight downloads leave,
-/// less than a ninth of what leaves.
+/// Greatest number of departures for which a call's packet waits: 200 B while 2500 B of eight
+/// downloads leave, less than a ninth of the departing bytes.
 fn departures_before_a_call(turns: Turns) -> usize {
     let quantum = Bytes(300);
     let mut queue = queue(FqCoDelConfig { quantum, turns, ..FqCoDelConfig::default() }, 1000);
@@ -453,7 +453,8 @@ fn the_codel_of_one_lane_drops_nothing_of_another() {
     let mut log = Log::default();
     let mut waited = Duration::ZERO;
     for n in 0..3000u64 {
-        // A packet leaves each millisecond; flow 1 sends two in it, flow 2 a small one every 20 ms.
+        // A packet leaves each millisecond; flow 1 sends two in this time, flow 2 a small one every
+        // 20 ms.
         queue.enqueue(at(n), packet(3 * n, 1, 1500), &mut log);
         queue.enqueue(at(n), packet(3 * n + 1, 1, 1500), &mut log);
         if n.is_multiple_of(20) {
@@ -496,7 +497,8 @@ fn an_overflow_takes_half_of_the_largest_lane_from_its_head_up_to_a_batch() {
     for (packets, expected) in [(1, 1), (9, 5), (90, 45), (300, 64)] {
         let mut queue = queue(FqCoDelConfig::default(), packets + 20);
         let mut log = Log::default();
-        // Twenty packets in small lanes, then the large one, whose last finds the queue full.
+        // Twenty packets in small lanes, then the large lane, whose last packet finds the queue
+        // full.
         (0..20).for_each(|n| assert!(queue.enqueue(at(0), packet(n, 50 + n as u32, 40), &mut log)));
         let large = |n: u32| packet(1000 + u64::from(n), 1, 1000);
         (0..packets).for_each(|n| assert!(queue.enqueue(at(0), large(n), &mut log)));

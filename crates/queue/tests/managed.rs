@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Follows each packet from event to event, and fails where its fate is not one.
+/// Follows each packet from event to event, and fails unless each has exactly one fate.
 #[derive(Default)]
 struct Ledger {
     inside: BTreeMap<u64, Packet>,
@@ -78,8 +78,8 @@ fn aqms() -> Vec<AqmConfig> {
     aqms
 }
 
-/// `aqm` with settings that let it act on what these tests queue, if it is none of the first two
-/// kinds.
+/// `aqm` with settings that let it act on the queues of these tests, unless it is one of the first
+/// two kinds.
 fn impatient(aqm: &AqmConfig) -> Option<AqmConfig> {
     let ms = Duration::from_millis;
     Some(match *aqm {
@@ -148,7 +148,7 @@ fn fq_codel() -> fq_codel::FqCoDelConfig {
     }
 }
 
-/// Every pair that a queue may have: FQ-CoDel brings its own AQM.
+/// Every possible pair in a queue: FQ-CoDel has its own AQM.
 fn pairs() -> impl Iterator<Item = (AqmConfig, DisciplineConfig)> {
     let pairs =
         disciplines().into_iter().flat_map(|d| aqms().into_iter().map(move |a| (a, d.clone())));
@@ -224,7 +224,7 @@ fn run(queue: &mut ManagedQueue, ops: &[Op]) -> Ledger {
                 };
                 queue.enqueue(now, p, &mut ledger);
             }
-            // In the order of reservation, so that flows keep theirs.
+            // In the order of reservation, so that flows keep their order.
             Op::Dequeue if reserved.is_empty() => drop(queue.dequeue(now, &mut ledger)),
             Op::Dequeue | Op::Timeout => queue.on_timeout(now, &mut ledger),
             Op::Reserve => reserved.extend(queue.reserve(now, &mut ledger)),
@@ -455,7 +455,7 @@ thread_local! {
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes down what it is told; signals on the packets whose size is odd.
+/// Records its calls; signals on packets of odd size.
 #[derive(Debug, Default)]
 struct Recorder {
     marks: bool,
@@ -516,7 +516,7 @@ impl Aqm for Recorder {
     }
 }
 
-/// Notes the heads of the lanes that it is shown.
+/// Records the heads of the lanes in its view.
 #[derive(Debug)]
 struct Heads;
 
@@ -616,7 +616,7 @@ fn an_arrival_that_is_refused_is_not_marked() {
     assert_eq!((ledger.marked.len(), ledger.dropped), (0, vec![(1, DropReason::Overflow)]));
 }
 
-/// Notes the age in ms of the oldest packet in the queue.
+/// Records the age in ms of the oldest packet in the queue.
 #[derive(Debug)]
 struct Ages(bool);
 
@@ -659,7 +659,7 @@ fn the_oldest_packet_is_waiting_or_reserved_and_known_to_an_aqm_that_asks() {
             queue.enqueue(at(id), packet(id, 100), &mut Silent);
             held.extend(takes.then(|| queue.reserve(at(id), &mut Silent)).flatten());
         }
-        // The second reserved packet leaves before the first, as an acknowledgement may have it.
+        // The second reserved packet leaves before the first, as with an acknowledgement.
         for id in [1, 0] {
             queue.commit(at(10), &held[id], &mut Silent);
             queue.enqueue(at(10), packet(4, 100), &mut Silent);
@@ -701,7 +701,7 @@ fn a_driver_is_told_of_a_timeout_once_unless_an_earlier_one_comes_before_it() {
     assert_eq!((silent.arm_timeout(), silent.take_timeout(at(10))), (None, false));
 }
 
-/// Every 10 ms, signals on all packets that have waited 25 ms or more.
+/// Signals every 10 ms on all packets that have waited 25 ms or more.
 #[derive(Debug)]
 struct Sweeper {
     next: Instant,
@@ -740,8 +740,7 @@ impl Aqm for Sweeper {
 
 #[test]
 fn a_timeout_reaches_every_waiting_packet_and_no_reserved_one() {
-    // The last discipline has a limit per lane, which would drop some of the thirty before their
-    // time.
+    // The last discipline has a limit per lane, which would drop some of the thirty too early.
     for discipline in disciplines().into_iter().take(3) {
         let aqm = AnyAqm::Custom(Box::new(Sweeper { next: at(10), marks: true }));
         let discipline = AnyDiscipline::new(&discipline, 1).expect("within bounds");
@@ -794,7 +793,7 @@ fn a_packet_that_passes_leaves_the_same_behind_as_one_that_is_enqueued_and_deque
         let (mut short, mut long) = (Log::default(), Log::default());
         let mut ways = [0; 3];
         for id in 0..60 {
-            // Some do not fit, and behind some that stay nothing passes.
+            // Some do not fit, and no packet passes behind one that stays.
             let (now, one) = (at(id), packet(id, [100, 901, 500][id as usize % 3]));
             let stays = id % 10 > 6;
             let way = if stays { Pass::Held } else { passed.pass(now, &one, &mut short) };

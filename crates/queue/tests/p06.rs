@@ -17,7 +17,7 @@ mod naive;
 const KEY: u64 = 77;
 const LIMIT: u64 = 100_000;
 
-/// Notes drops and marks in order.
+/// Records drops and marks in order.
 #[derive(Default)]
 struct Log {
     dropped: Vec<u64>,
@@ -38,13 +38,13 @@ impl Probe for Log {
     }
 }
 
-/// What a load does.
+/// The properties of a load.
 #[derive(Clone, Copy)]
 struct Load {
     seed: u64,
-    /// The layer below keeps packets for a while.
+    /// True if the layer below keeps packets for some time.
     holds: bool,
-    /// A rate is told.
+    /// True if a rate is reported.
     tells: bool,
 }
 
@@ -62,8 +62,7 @@ fn period(aqm: &AqmConfig) -> Option<u64> {
     }
 }
 
-/// Packets arrive and leave, now more of the one and now of the other, and from time to time
-/// nothing happens for long.
+/// Packets arrive and leave, with alternating excess, and from time to time there is a long pause.
 fn run(aqm: &AqmConfig, load: Load, steps: u64) -> (Log, Naive, Vec<u64>) {
     let mut rng = Rng::from_key(load.seed);
     let mut ours = queue(aqm);
@@ -122,8 +121,8 @@ fn run(aqm: &AqmConfig, load: Load, steps: u64) -> (Log, Naive, Vec<u64>) {
     (log, naive, wakes)
 }
 
-/// Compares on loads with and without a told rate and held packets. Over all of them drops and
-/// marks must be many.
+/// Compares on loads with and without a reported rate and held packets. Asserts many drops and
+/// marks over all of them.
 fn compare(aqm: &AqmConfig, holds: &[bool]) {
     let (mut drops, mut marks) = (0, 0);
     for (seed, tells) in [(1, true), (2, true), (3, false), (4, false)] {

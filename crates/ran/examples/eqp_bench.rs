@@ -1,10 +1,10 @@
-//! What a slot of EQP costs: `cargo run --release -p justfull-ran --example eqp_bench -- [--json]`.
+//! Measures a slot of EQP: `cargo run --release -p justfull-ran --example eqp_bench -- [--json]`.
 //!
 //! Backlogged bearers of mixed SDUs on an NR carrier of up to 275 resource blocks, in single blocks
-//! and in groups. Each workload is a list of slots that are made beforehand; a scheduler goes
-//! through it twice, and the second time is measured, several times over. The least time of each
-//! slot counts, since everything else on a shared machine can only add to it. What was decided is
-//! counted and must come out equal in every round: less work done faster is a failure.
+//! and in groups. Each workload is a list of slots made beforehand; a scheduler runs through it
+//! twice, and the second time is measured, several times over. The least time of each slot counts,
+//! since other work on a shared machine can only add to it. The decisions are counted and must be
+//! equal in every round: less work done faster is a failure.
 
 use justfull_base::{Duration, Instant, Ratio, Rng};
 use justfull_phy::nr::{McsTable, NrTbsInput, mcs, tbs_bits};
@@ -42,7 +42,7 @@ const SLOTS: u64 = 100;
 /// Bytes on the air of SDUs: acknowledgements, voice, games, pages, bulk.
 const SDUS: [u32; 5] = [44, 204, 352, 776, 1504];
 
-/// What is scheduled.
+/// The scheduled workload.
 #[derive(Clone, Copy)]
 struct Workload {
     rbs: u16,
@@ -53,7 +53,7 @@ struct Workload {
     depth: u32,
 }
 
-/// The workload of the goal: single blocks, one bearer a UE.
+/// The workload of the goal: single blocks, one bearer per UE.
 const GOAL: Workload =
     Workload { rbs: 275, unit: 1, slices: 2, ues: 128, drbs_per_ue: 1, depth: 8 };
 
@@ -72,8 +72,8 @@ struct Slot {
     sdus: Vec<u32>,
 }
 
-/// Transport block sizes in bytes of 0 to 275 blocks at each MCS, of 4 layers, 14 symbols less one
-/// of reference signals.
+/// Transport block sizes in bytes of 0 to 275 blocks at each MCS, with 4 layers and 14 symbols
+/// minus one reference symbol.
 fn tables() -> Vec<Vec<u32>> {
     let table = |index| {
         let row = mcs(McsTable::Table1, index)?;
@@ -116,7 +116,7 @@ fn slot(rng: &mut Rng, workload: &Workload) -> Slot {
     Slot { ues, drbs, sdus }
 }
 
-/// What a round counted.
+/// The counts of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counters {
     whole_sdus: u64,
@@ -126,7 +126,7 @@ struct Counters {
 }
 
 struct Figures {
-    /// Over slots, of the least time of each: mean and largest.
+    /// Mean and maximum over slots of the least time of each.
     mean_us: f64,
     worst_us: f64,
     allocations: u64,
@@ -134,7 +134,8 @@ struct Figures {
     counters: Counters,
 }
 
-/// Goes through `slots` once; `done` is told each slot's number, time in microseconds, and answer.
+/// Runs through `slots` once; calls `done` with each slot's number, time in microseconds, and
+/// answer.
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn pass(
     scheduler: &mut Eqp,
@@ -205,7 +206,7 @@ fn measure(workload: &Workload, tables: &[Vec<u32>]) -> Figures {
     Figures { mean_us, worst_us, allocations, memory, counters: found.expect("rounds were run") }
 }
 
-/// The goal in units of 1, 4, 8 and 16 blocks; then one thing changed at a time.
+/// The goal in units of 1, 4, 8 and 16 blocks; then variants with one change.
 fn workloads() -> Vec<Workload> {
     let mut all: Vec<Workload> = [1, 4, 8, 16].map(|unit| Workload { unit, ..GOAL }).to_vec();
     all.extend([1, 4, 8].map(|slices| Workload { slices, ..GOAL }));

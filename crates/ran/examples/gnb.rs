@@ -1,6 +1,6 @@
-//! A base station with an RLC of its own that binds [`Gate`]. `cargo run --release -p justfull-ran
-//! --example gnb` prints how long a packet waits above the gate, under CoDel, and below it, without
-//! a limiter and with two that hold packets back.
+//! A base station with its own RLC that binds [`Gate`]. `cargo run --release -p justfull-ran
+//! --example gnb` prints the wait of a packet above the gate, under CoDel, and below it, without a
+//! limiter and with two limiters that hold packets back.
 
 use justfull_base::{Duration, Instant, Packet, Probe, Qfi, Silent, SlotReport};
 use justfull_queue::{AqmConfig, Limit, QueueConfig};
@@ -10,7 +10,7 @@ use justfull_ran::limiter::{GrantContext, LimiterConfig, RlcView};
 use justfull_ran::{QosFlowConfig, SdapConfig};
 use std::collections::VecDeque;
 
-/// One bearer: whole SDUs, and how long they waited above.
+/// One bearer: whole SDUs, and the sum of their waits above.
 #[derive(Default)]
 struct OwnRlc(VecDeque<Packet>, Duration);
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (mut gate, mut rlc) = (Gate::new(&config, &context, 1)?, OwnRlc::default());
         let (mut delivered, mut below) = (0, Duration::ZERO);
         for k in 0..10_000 {
-            // Three packets arrive and go down in four polls; the slot takes two.
+            // Three packets arrive and enter the RLC in four polls; the slot takes two.
             let now = Instant::ZERO + slot.times(k);
             for id in 3 * k..3 * k + 3 {
                 gate.offer(now, 0, Packet { id, size: 1400, ..Packet::default() }, &mut Silent)?;

@@ -1,9 +1,9 @@
-//! What a decision of each limiter costs.
+//! Measures the decisions of each limiter.
 //!
-//! `cargo run --release -p justfull-ran --example limiter_bench` polls a bearer five times a slot
-//! of 1 ms with an SDU of 1500 B and one of 200 B, admits what may enter, pulls 2292 B, and prints
-//! the time per question, pulls included, of the fastest of 20 runs. The line of `unlimited`, which
-//! decides nothing, is the cost of the loop.
+//! `cargo run --release -p justfull-ran --example limiter_bench` polls a bearer five times per slot
+//! of 1 ms with an SDU of 1500 B and one of 200 B, admits the allowed SDUs, pulls 2292 B, and
+//! prints the time per query, including pulls, of the fastest of 20 runs. The line of `unlimited`,
+//! which decides nothing, is the cost of the loop.
 
 use justfull_base::{Duration, Instant, Packet, SlotReport};
 use justfull_ran::channel::CapacityUnit;
@@ -17,7 +17,7 @@ const SLOTS: u64 = 200_000;
 const RUNS: u32 = 20;
 const CAPACITY: u64 = 2292;
 
-/// Asks and answers how many questions there were.
+/// Queries the limiter; returns the number of queries.
 fn run(limiter: &mut AnyLimiter) -> u64 {
     let slot = Duration::from_millis(1);
     let sdus = [200, 1500].map(|size| Packet { size, ..Packet::default() });

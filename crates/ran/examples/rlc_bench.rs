@@ -1,8 +1,8 @@
-//! What RLC costs: nanoseconds per PDU, both sides together, and bytes per bearer.
+//! Measures RLC: nanoseconds per PDU, both sides together, and bytes per bearer.
 //!
 //! `cargo run --release -p justfull-ran --example rlc_bench` prints a line for each workload with
-//! the counters that must come out equal, whatever the speed. `--bearers N` sets how many bearers
-//! take turns (default 1: all in the cache).
+//! counters that must not depend on speed. `--bearers N` sets the number of bearers that take turns
+//! (default 1: all in the cache).
 
 use justfull_base::{Duration, Instant};
 use justfull_ran::rlc::mode::{AmConfig, Generation, RlcModeConfig, UmConfig};
@@ -33,7 +33,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// SDUs of one size without end.
+/// An endless queue of SDUs of one size.
 struct Endless {
     next: u64,
     size: u32,
@@ -58,7 +58,7 @@ struct Bearer {
     source: Endless,
 }
 
-/// What is run: SDUs of `size`, blocks of `grant` bytes, one block in `lost_in` lost (0: none).
+/// A workload: SDUs of `size`, blocks of `grant` bytes, one block in `lost_in` lost (0: none).
 struct Load {
     name: &'static str,
     mode: RlcModeConfig,
@@ -67,7 +67,7 @@ struct Load {
     lost_in: u64,
 }
 
-/// PDUs to be made in each workload.
+/// Number of PDUs in each workload.
 const PDUS: u64 = 4_000_000;
 
 fn run(load: &Load, count: usize) {

@@ -4,8 +4,8 @@
 //! With grants in packets, whole SDUs leave (T20, E19). With grants in bytes, the SDU at the head
 //! is cut at the end of the grant and continues in the next slot (TS 38.322 section 5.2.2.1,
 //! without header bytes). With grants in resource blocks, a [`Link`] joins PDCP and RLC: it numbers
-//! and segments the SDUs and adds headers as 3GPP specifies, and its receiving side reassembles
-//! them. With PDUs of one size (UMTS) a [`Link`] does the same.
+//! and segments the SDUs and adds headers as 3GPP specifies, and its receiver reassembles them.
+//! With PDUs of one size (UMTS) a [`Link`] does the same.
 
 mod exit;
 mod in_flight;
@@ -37,7 +37,7 @@ pub(crate) struct BearerId {
     pub(crate) drb: u8,
 }
 
-/// A slot: its number, when the MAC pulls, and its nominal length.
+/// A slot: its number, the instant of the MAC's pull, and its nominal length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) k: u64,
@@ -45,9 +45,9 @@ pub(crate) struct Slot {
     pub(crate) length: Duration,
 }
 
-/// A slot as one bearer sees it, in the unit of grants: what it could carry for this bearer alone,
-/// what a slot without short allocations could at the same MCS, and the bearer's share of what
-/// nobody used.
+/// A slot from one bearer's view, in the unit of grants: its capacity for this bearer alone, the
+/// capacity of a slot without short allocations at the same MCS, and the bearer's share of the
+/// unused rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub(crate) capacity: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Offer {
     pub(crate) left: u64,
 }
 
-/// The gates of a cell as bearer `id` sees them: its limiter, which is looked up when it is needed.
+/// The gates of a cell from the view of bearer `id`: its limiter is looked up on use.
 pub(crate) struct Above<'a> {
     pub(crate) gates: &'a mut [Gate],
     pub(crate) id: BearerId,
@@ -74,34 +74,33 @@ impl Above<'_> {
     }
 }
 
-/// Number of a slot before the first.
+/// Number of a slot before the first slot.
 const NO_SLOT: u64 = u64::MAX;
 
-/// See the module's page. In the order in which a packet that goes through at once needs it: its
-/// first two lines of the cache, and the one in which the link begins.
+/// A data radio bearer; the module's page describes it. The fields are in the order of use by a
+/// packet that passes at once: two cache lines, and the line in which the link begins.
 #[repr(C)]
 pub(crate) struct Bearer {
-    /// How many bytes of the queue have left: of the SDU that is being sent, and all of those that
-    /// are held.
+    /// Bytes of the queue that have left: of the SDU in transmission, and of all held SDUs.
     sent: u32,
     sending: bool,
-    /// Its limiter admits everything and need not be asked.
+    /// The limiter admits everything and is not asked.
     unlimited: bool,
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
     queue: ManagedQueue,
-    /// The last slot in which it sent, and how much, in the unit of grants.
+    /// The last slot in which it sent, and the amount sent, in the unit of grants.
     used: (u64, u64),
-    /// The last slot the limiter was told of.
+    /// The last slot reported to the limiter.
     told_slot: u64,
-    /// PDCP and the RLC proper, where grants are in resource blocks.
+    /// PDCP and RLC, if grants are in resource blocks or PDUs have one size.
     pub(crate) link: Option<Link>,
-    /// The SDU that is being sent, reserved from the queue while `sending`.
+    /// The SDU in transmission, reserved from the queue while `sending`.
     head: Packet,
 }
 
 impl Bearer {
-    /// A bearer that is `unlimited` has a limiter that admits everything.
+    /// The bearer of `config`; if `unlimited`, its limiter admits everything.
     pub(crate) fn new(config: &RlcConfig, unlimited: bool, key: u64) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key))
@@ -117,7 +116,7 @@ impl Bearer {
         })
     }
 
-    /// Its limiter admits everything and need not be asked.
+    /// True if the limiter admits everything and is not asked.
     #[inline]
     pub(crate) const fn is_unlimited(&self) -> bool {
         self.unlimited
@@ -131,23 +130,23 @@ impl Bearer {
         &mut self.queue
     }
 
-    /// The MAC serves the bearer at `rate` from now on, as its AQM sees it.
+    /// The MAC serves the bearer at `rate` from now on; passes this to the AQM.
     pub(crate) fn set_service_rate(&mut self, rate: BitRate) {
         self.queue.set_service_rate(Some(rate));
     }
 
-    /// What has been sent of its SDUs, and whether more waits to be sent.
+    /// The sent bytes of its SDUs, and whether more data waits.
     pub(crate) fn sent_so_far(&self) -> SentSoFar {
         SentSoFar {
-            // What is held has departed and is among what is sent.
+            // Held SDUs have departed and are part of the sent bytes.
             bytes: self.queue.counters().departed.bytes + u64::from(self.sent)
                 - self.queue.held().bytes,
             more: self.sending || self.queue.waiting_packets() > 0,
         }
     }
 
-    /// RLC begins anew, for a bearer without PDCP and RLC at both ends: an SDU that is partly sent
-    /// waits as a whole again.
+    /// Re-establishes RLC, for a bearer without PDCP and RLC at both ends: a partly sent SDU waits
+    /// as a whole again.
     pub(crate) fn re_establish(&mut self) {
         if core::mem::take(&mut self.sending) {
             self.queue.abort(self.head);
@@ -155,7 +154,7 @@ impl Bearer {
         (self.sent, self.used, self.told_slot) = (0, (NO_SLOT, 0), NO_SLOT);
     }
 
-    /// What is still to be sent for the first time: SDUs, and bytes.
+    /// The data still to be sent for the first time: SDUs and bytes.
     #[inline]
     pub(crate) fn view(&self) -> RlcView {
         let bytes = self.queue.backlog_bytes() - u64::from(self.sent);
@@ -163,7 +162,7 @@ impl Bearer {
         RlcView { packets, bytes }
     }
 
-    /// PDCP and RLC, and what their receiving side may do.
+    /// PDCP and RLC, and the layers above their receiver.
     fn upward<'a, 'b, D>(
         &'a mut self,
         now: Instant,
@@ -174,7 +173,7 @@ impl Bearer {
         Some((link.as_mut()?, Upward { now, sdus, exit, holds: holds.then_some(queue) }))
     }
 
-    /// After SDUs have left the queue that were held, or have been sent and are held now.
+    /// Updates the state after held SDUs have left the queue, or sent SDUs have become held.
     fn settle_held(&mut self) {
         let Some(link) = self.link.as_ref().filter(|_| self.holds) else { return };
         let (head, sent) = match self.sending {
@@ -227,14 +226,14 @@ impl Bearer {
         self.settle_held();
     }
 
-    /// An SDU arrives from SDAP. False if the queue has no room for it.
+    /// An SDU arrives from SDAP. Returns false if the queue has no room for it.
     #[inline(always)]
     pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: &Packet, probe: &mut P) -> bool {
         self.queue.enqueue(now, *sdu, probe)
     }
 
-    /// Takes up to `most` SDUs of `queue`, one of SDAP's, at once where no limiter or AQM has to be
-    /// asked about them and there is room. Returns how many.
+    /// Takes up to `most` SDUs of `queue`, one of SDAP's, at once, if no limiter or AQM must decide
+    /// on them and there is room. Returns their number.
     #[inline(always)]
     pub(crate) fn pour_from<P: Probe>(
         &mut self,
@@ -264,7 +263,8 @@ impl Bearer {
         Some(sdu)
     }
 
-    /// Sends up to `grant` bytes and returns how many. SDUs whose last byte is sent are delivered.
+    /// Sends up to `grant` bytes and returns the number sent. SDUs whose last byte is sent are
+    /// delivered.
     #[inline(always)]
     pub(crate) fn pull_bytes<D: Probe + Egress>(
         &mut self,
@@ -299,8 +299,8 @@ impl Bearer {
         grant - left
     }
 
-    /// Fills `content` with PDUs of up to `grant` bytes, MAC headers included, and returns how
-    /// many.
+    /// Fills `content` with PDUs of up to `grant` bytes, including MAC headers, and returns the
+    /// number of bytes.
     pub(crate) fn pull_block<P: Probe>(
         &mut self,
         now: Instant,
@@ -331,8 +331,8 @@ impl Bearer {
         took
     }
 
-    /// Appends the size of each pending PDU in a transport block, MAC and RLC headers included, up
-    /// to `most` bytes in total. Returns the total of all of them.
+    /// Appends the size of each pending PDU in a transport block, with MAC and RLC headers, up to
+    /// `most` bytes in total. Returns the total of the listed PDUs.
     pub(crate) fn list_sdus(&self, most: u32, out: &mut Vec<u32>) -> u64 {
         let Some(link) = &self.link else { return 0 };
         let mut listed = 0;
@@ -355,8 +355,8 @@ impl Bearer {
         listed + unlisted
     }
 
-    /// Bytes that all pending PDUs would take in transport blocks: the same as [`Self::list_sdus`]
-    /// returns if it lists all of them, and at least `most` if it stops there.
+    /// Bytes that all pending PDUs take in transport blocks: the result of [`Self::list_sdus`] if
+    /// that lists all of them; at least `most` if it stops at that limit.
     pub(crate) fn backlog_on_air(&self) -> u64 {
         let Some(link) = &self.link else { return 0 };
         let mut begun = 0;
@@ -371,7 +371,7 @@ impl Bearer {
         begun + self.queue.waiting_bytes() + headers
     }
 
-    /// True when at least `most` bytes, without headers, wait here and may be sent.
+    /// True if at least `most` bytes, without headers, wait and may be sent.
     #[inline(always)]
     pub(crate) fn fills(&self, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
@@ -379,9 +379,8 @@ impl Bearer {
         !link.tx.is_stalled() && self.queue.waiting_bytes() + u64::from(begun) >= u64::from(most)
     }
 
-    /// True when a single SDU waits, fits whole into a transport block of `most` bytes, and changes
-    /// nothing in PDCP and RLC but their sequence numbers: the UE has received everything before
-    /// it.
+    /// True if a single SDU waits, fits whole into a transport block of `most` bytes, and changes
+    /// only the sequence numbers of PDCP and RLC: the UE has received all earlier data.
     #[inline(always)]
     pub(crate) fn is_light(&self, now: Instant, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
@@ -415,22 +414,22 @@ impl Bearer {
         link.bytes_of(sdu.size)
     }
 
-    /// True when it has SDUs or RLC retransmissions to send.
+    /// True if it has SDUs or RLC retransmissions to send.
     pub(crate) fn wants_to_send(&self) -> bool {
-        // An SDU that is partly sent counts as backlog of the queue; only acknowledged mode keeps
-        // more.
+        // A partly sent SDU counts as backlog of the queue; only acknowledged mode has further
+        // pending data.
         let repeats = |link: &Link| link.is_acknowledged() && link.tx.pending().total() > 0;
         self.view().packets > 0 || self.link.as_ref().is_some_and(repeats)
     }
 
-    /// True when its RLC may send something now: retransmissions and the like, or SDUs that the
-    /// window has room for.
+    /// True if its RLC may send now: retransmissions or control PDUs, or SDUs for which the window
+    /// has room.
     pub(crate) fn may_send(&self) -> bool {
         let Some(link) = &self.link else { return self.view().packets > 0 };
         link.tx.pending().total() > 0 || (self.view().packets > 0 && !link.tx.is_stalled())
     }
 
-    /// How long the next SDU has been here.
+    /// Age of the next SDU in this queue.
     pub(crate) fn head_age(&self, now: Instant) -> Duration {
         if self.sending {
             now.since(self.head.enqueued)
@@ -460,7 +459,7 @@ impl Bearer {
         });
     }
 
-    /// True when the limiter has no report of slot `k`: the bearer was idle then.
+    /// True if the limiter has no report of slot `k`, because the bearer was idle.
     #[inline]
     pub(crate) fn misses(&self, k: u64) -> bool {
         self.told_slot != k
@@ -472,7 +471,7 @@ impl Bearer {
         self.used = (k, self.used_in(k) + amount);
     }
 
-    /// What the bearer sent in slot `k`.
+    /// The amount that the bearer sent in slot `k`.
     #[inline]
     pub(crate) fn used_in(&self, k: u64) -> u64 {
         if self.used.0 == k { self.used.1 } else { 0 }

@@ -1,4 +1,4 @@
-//! The capacity of the last slots: it tells when a packet alone in the cell would have left.
+//! The capacity of recent slots, which gives the departure time of a packet alone in the cell.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 /// Slots in memory: 65 s of slots of 1 ms.
 const SLOTS: usize = 1 << 16;
 
-/// The capacity of each of the last slots, by the number of the slot.
+/// The capacity of each recent slot, by the number of the slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
-    /// Empty where the capacity tells nothing about one packet: with resource blocks, PDUs of one
-    /// size, and UEs with channels of their own.
+    /// Empty if the capacity does not determine the service of one packet: with resource blocks,
+    /// PDUs of one size, and UEs with their own channels.
     slots: Vec<u32>,
-    /// A unit of capacity carries a whole packet; otherwise a byte.
+    /// True if a unit of capacity carries a whole packet; otherwise it is a byte.
     packets: bool,
     /// Bytes of each slot that carry headers.
     overhead: u64,
@@ -46,7 +46,8 @@ impl Carried {
     }
 
     /// The slot that takes the last of `size` bytes if they alone use all slots from `first` on;
-    /// none if no slot in memory does. `first` where the capacity tells nothing about a packet.
+    /// none if no slot in memory does. Returns `first` if the capacity does not determine the
+    /// service.
     pub(crate) fn through(&self, first: u64, size: u32) -> Option<u64> {
         if self.slots.is_empty() || first + (SLOTS as u64) < self.next {
             return Some(first);
@@ -90,7 +91,7 @@ mod tests {
         let mut carried = Carried::bytes(0);
         (0..=SLOTS as u64).for_each(|k| carried.record(k, 1));
         assert_eq!((carried.through(0, 2), carried.through(1, 2)), (Some(0), Some(2)));
-        // What stood in the place of a slot that was left out is not its own.
+        // The old entry at the place of a skipped slot must not count.
         carried.record(SLOTS as u64 + 3, 1);
         assert_eq!(carried.through(SLOTS as u64, 2), Some(SLOTS as u64 + 3));
         assert_eq!(Carried::default().through(7, 1_500), Some(7));

@@ -1,11 +1,11 @@
-//! The carrier of a MAC that allocates resource blocks: how many each slot offers, in what units
-//! they are allocated, and what n of them carry at each modulation and coding scheme.
+//! The carrier of a MAC that allocates resource blocks: the blocks of each slot, their allocation
+//! units, and the bytes that n blocks carry at each modulation and coding scheme.
 //!
 //! Sources: TS 36.213 sections 7.1.6.1 (groups) and 7.1.7 (transport blocks); TS 38.214 sections
 //! 5.1.2.2 and 5.1.3; TS 38.213 section 11.1 (slot patterns). A21 section V-A: 25 resource blocks;
 //! two subframes of ten offer only 17, since system information takes the others.
 //!
-//! A slot of an NR block has 14 symbols less those of control, one front-loaded reference symbol
+//! A slot of an NR block has 14 symbols minus control symbols, one front-loaded reference symbol
 //! with both CDM groups and no further overhead. A special slot carries the downlink symbols that
 //! its pattern leaves.
 
@@ -116,10 +116,10 @@ impl CarrierConfig {
         )
     }
 
-    /// Checks that such a carrier has slots of length `slot`.
+    /// Checks that a carrier of this kind has slots of length `slot`.
     ///
     /// # Errors
-    /// `slot.period` if it has none.
+    /// `slot.period` if there are no such slots.
     pub fn check_slot(&self, slot: Duration) -> Result<(), ConfigError> {
         let lte = self.is_lte();
         let slots: &[u8] = if lte { &[0] } else { &[0, 1, 2, 3] };
@@ -146,7 +146,7 @@ impl CarrierConfig {
         self.offered.len().max(1) * self.tdd.len().max(1)
     }
 
-    /// What slot `k` offers.
+    /// The resource blocks of slot `k`.
     fn shape(&self, k: u64) -> SlotShape {
         let letter = self.tdd.as_bytes().get((k % self.tdd.len().max(1) as u64) as usize);
         let n_prb = self.offered.get((k % self.offered.len().max(1) as u64) as usize);
@@ -154,7 +154,7 @@ impl CarrierConfig {
         let n_prb = n_prb.copied().unwrap_or(self.n_prb);
         match letter {
             None | Some(b'D') => SlotShape { n_prb, special: false },
-            // One symbol of reference signals alone carries nothing.
+            // A single symbol, which has the reference signals, carries no data.
             Some(b'S') if data_symbols > 1 => SlotShape { n_prb, special: true },
             _ => SlotShape::default(),
         }
@@ -236,12 +236,12 @@ pub const DOC: MethodDoc = MethodDoc {
     params: CarrierConfig::params,
 };
 
-/// What a slot offers.
+/// The resource blocks of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotShape {
     /// Resource blocks for data.
     pub n_prb: u16,
-    /// It is a special slot, with fewer symbols.
+    /// True for a special slot, with fewer symbols.
     pub special: bool,
 }
 
@@ -250,7 +250,7 @@ pub struct SlotShape {
 #[derive(Clone, Debug)]
 pub struct Carrier {
     shapes: Vec<SlotShape>,
-    /// The largest of them.
+    /// The shape with the most resource blocks.
     largest: SlotShape,
     /// Bytes of a transport block by kind of slot, MCS and number of resource blocks.
     bytes: Vec<u32>,
@@ -265,7 +265,7 @@ impl Carrier {
     /// The carrier of `config` for slots of length `slot`.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn new(config: &CarrierConfig, slot: Duration) -> Result<Self, ConfigError> {
         config.validate()?;
         config.check_slot(slot)?;
@@ -277,7 +277,7 @@ impl Carrier {
             Vec::with_capacity(kinds.len() * MCS_ROWS * (usize::from(config.n_prb) + 1));
         for &symbols in kinds {
             for mcs in 0..MCS_ROWS as u8 {
-                // Zero if the table defines none: reserved indices carry nothing.
+                // Zero if the table defines no size: reserved indices carry nothing.
                 bytes.extend(
                     (0..=config.n_prb).map(|n| config.bits(mcs, n, symbols).unwrap_or(0) / 8),
                 );
@@ -303,7 +303,7 @@ impl Carrier {
         })
     }
 
-    /// What slot `k` offers.
+    /// The resource blocks of slot `k`.
     #[inline]
     #[must_use]
     pub fn shape(&self, k: u64) -> SlotShape {
@@ -327,7 +327,8 @@ impl Carrier {
         u64::from(self.sizes(self.largest, mcs)[usize::from(self.largest.n_prb)])
     }
 
-    /// Most bytes that a resource block carries, over all sizes of blocks and all MCSs, rounded up.
+    /// Maximum number of bytes per resource block, over all sizes of blocks and all MCSs, rounded
+    /// up.
     #[must_use]
     pub fn most_bytes_per_block(&self) -> u64 {
         let rows = self.bytes.chunks(usize::from(self.n_prb) + 1);
@@ -355,7 +356,7 @@ impl Carrier {
         self.group
     }
 
-    /// The groups of a slot that offers `n_prb` blocks; none when it offers none.
+    /// The groups of a slot with `n_prb` blocks; none if it has none.
     #[must_use]
     pub const fn layout(&self, n_prb: u16) -> Option<RbgLayout> {
         RbgLayout::new(0, n_prb, self.group)
@@ -414,7 +415,7 @@ mod tests {
             let carrier = Carrier::new(&config, MS).expect("a carrier");
             for mcs in 0..=28 {
                 let sizes = carrier.sizes(carrier.shape(0), mcs);
-                // I_TBS 6 with one block breaks the pattern in the standard itself.
+                // I_TBS 6 with one block is an exception in the standard itself.
                 assert!(sizes[2..].windows(2).all(|w| w[0] <= w[1]), "{kind:?} {mcs}");
             }
         }

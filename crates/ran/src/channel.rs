@@ -1,9 +1,9 @@
-//! The channel: what the radio could carry in the slot that the MAC pulls now.
+//! The channel: the capacity of the radio in the slot that the MAC pulls now.
 //!
 //! A channel returns amounts in the MAC's unit, whole packets (T20, E19) or bytes (A21, R22). It
-//! depends only on its configuration, its key and the arguments, never on what was sent, so every
+//! depends only on its configuration, its key and the arguments, never on the sent data. So every
 //! method of an experiment meets the same channel, and [`Channel::peek`] can show a clairvoyant
-//! method what a later slot will offer.
+//! method the capacity of a later slot.
 //!
 //! Seven kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace),
 //! [`markov`] (chance), and two only for a MAC that allocates resource blocks, [`mcs`] and [`umi`]
@@ -77,37 +77,37 @@ pub(crate) trait ChannelSettings {
         false
     }
 
-    /// True when it returns the share of blocks that fail ([`ChannelModel::block_error`]).
+    /// True if it returns the share of blocks that fail ([`ChannelModel::block_error`]).
     fn errors_follow_sinr(&self) -> bool {
         false
     }
 }
 
 /// A running channel. All methods except [`Self::advance`] are functions of the configuration, the
-/// key and the arguments, which are never before those of the last advance.
+/// key and the arguments; the arguments are never before the last advance's.
 pub(crate) trait ChannelModel {
-    /// What slot `slot_index` offers when it is pulled at `at`; nothing for kinds that only return
-    /// an MCS.
+    /// The capacity of slot `slot_index` if it is pulled at `at`; 0 for kinds that only return an
+    /// MCS.
     fn amount(&self, slot_index: u64, at: Instant) -> u64 {
         let _ = (slot_index, at);
         0
     }
 
-    /// The CQI of slot `slot_index` when it is pulled at `at`, for kinds with a map; none if
-    /// nothing is carried.
+    /// The CQI of slot `slot_index` if it is pulled at `at`, for kinds with a map; none if nothing
+    /// is carried.
     fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         let _ = (slot_index, at);
         None
     }
 
-    /// The MCS of slot `slot_index` when it is pulled at `at`, for kinds without a map.
+    /// The MCS of slot `slot_index` if it is pulled at `at`, for kinds without a map.
     fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
         let _ = (slot_index, at);
         None
     }
 
     /// Adds to `combined` the SINR of a transmission at `at` of a block at `mcs`, and returns the
-    /// share of such blocks not decoded from that sum; none if the settings of HARQ decide it.
+    /// share of such blocks not decoded from that sum; none if HARQ's settings determine it.
     fn block_error(&self, at: Instant, mcs: u8, combined: &mut f64) -> Option<f64> {
         let _ = (at, mcs, combined);
         None
@@ -119,14 +119,14 @@ pub(crate) trait ChannelModel {
     }
 }
 
-/// What a channel needs to know of its cell.
+/// The facts about the cell for a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelContext {
-    /// The key for kinds that draw (see [`justfull_base::rng::stream_key`]).
+    /// The key for kinds with random numbers (see [`justfull_base::rng::stream_key`]).
     pub key: u64,
     /// Nominal length of a slot, above 0, at most 1 s.
     pub slot: Duration,
-    /// What amounts count.
+    /// Unit of amounts.
     pub unit: CapacityUnit,
     /// Width in Hz of all the carrier's resource blocks; none if the MAC grants packets or bytes.
     pub bandwidth: Option<u64>,
@@ -139,7 +139,7 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum ChannelConfig = Constant;
 
-    /// One of the channels, chosen at start; closed for speed.
+    /// One of the channels, an enum so that calls are static.
     #[derive(Clone, Debug)]
     pub enum AnyChannel(context: &ChannelContext);
 
@@ -165,21 +165,19 @@ impl ChannelConfig {
         each!(config self, c => c.needs_carrier())
     }
 
-    /// True when its SINR, not a setting of HARQ, decides how often a block fails.
+    /// True if its SINR, not a setting of HARQ, determines the share of failed blocks.
     #[must_use]
     pub fn errors_follow_sinr(&self) -> bool {
         each!(config self, c => c.errors_follow_sinr())
     }
 }
 
-/// Longest slot; far beyond any numerology, to allow for the coarse ticks of emulators (T20: 10
-/// ms).
+/// Longest slot; far beyond any numerology, to permit the coarse ticks of emulators (T20: 10 ms).
 pub(crate) const MAX_SLOT: Duration = Duration::from_secs(1);
 /// Largest amount of one slot or row.
 const MAX_AMOUNT: u64 = u32::MAX as u64;
 
-/// A running channel. A clone continues as its original would; long tables are shared between
-/// clones.
+/// A running channel. A clone continues like its original; clones share long tables.
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// The map from CQI to MCS, for kinds with a CQI.
@@ -192,7 +190,7 @@ impl Channel {
     /// The channel of `config` in the cell of `context`.
     ///
     /// # Errors
-    /// When a field is outside its bounds, or `slot` is zero or above 1 s.
+    /// If a field is outside its bounds, or `slot` is zero or above 1 s.
     pub fn new(config: &ChannelConfig, context: &ChannelContext) -> Result<Self, ConfigError> {
         config.validate()?;
         ensure(
@@ -224,21 +222,20 @@ impl Channel {
         each!(&mut self.kind, kind => kind.advance(slot_index, now));
     }
 
-    /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither
+    /// The capacity of slot number `slot_index`, pulled at `now`. Call once per slot; neither
     /// argument may decrease.
     #[inline(always)]
     pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
         self.note_pull(now);
-        // Both at once: each would look up the kind.
+        // Both in one dispatch, since each would look up the kind.
         each!(&mut self.kind, kind => {
             kind.advance(slot_index, now);
             kind.amount(slot_index, now)
         })
     }
 
-    /// What slot `slot_index` will carry if it is pulled at `at`, not before the last pull. Changes
-    /// nothing; for kinds that draw, the time this takes grows with the states between now and
-    /// then.
+    /// The capacity of slot `slot_index` if it is pulled at `at`, not before the last pull. Changes
+    /// no state; for random kinds, its time grows with the number of states between now and then.
     #[inline(always)]
     #[must_use]
     pub fn peek(&self, slot_index: u64, at: Instant) -> u64 {
@@ -246,8 +243,8 @@ impl Channel {
         each!(&self.kind, kind => kind.amount(slot_index, at))
     }
 
-    /// The CQI behind slot `slot_index` when it is pulled at `at`, like [`Channel::peek`]; none for
-    /// kinds without one and after the end of a trace that stops.
+    /// The CQI of slot `slot_index` if it is pulled at `at`, like [`Channel::peek`]; none for kinds
+    /// without one and after the end of a trace that stops.
     #[must_use]
     pub fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         each!(&self.kind, kind => kind.cqi(slot_index, at))
@@ -261,7 +258,7 @@ impl Channel {
         self.mcs(slot_index, now)
     }
 
-    /// The MCS of slot `slot_index` when it is pulled at `at`, not before the last pull.
+    /// The MCS of slot `slot_index` if it is pulled at `at`, not before the last pull.
     #[inline]
     #[must_use]
     pub fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
@@ -273,8 +270,8 @@ impl Channel {
 
     /// Adds to `combined`, a ratio that is 0 before the first transmission, the SINR of a
     /// transmission in slot `slot_index`, at `now`, of a block at `mcs`. Returns the share of such
-    /// blocks not decoded from all of it, 0 to 1. None for kinds without a SINR. Neither
-    /// `slot_index` nor `now` may decrease.
+    /// blocks not decoded from the sum, 0 to 1. None for kinds without a SINR. Neither `slot_index`
+    /// nor `now` may decrease.
     pub fn block_error(
         &mut self,
         slot_index: u64,
@@ -287,19 +284,19 @@ impl Channel {
     }
 }
 
-/// An amount that validation found to be at most [`MAX_AMOUNT`].
+/// An amount that validation has bounded by [`MAX_AMOUNT`].
 fn narrow(amount: u64) -> u32 {
     debug_assert!(amount <= MAX_AMOUNT);
     amount as u32
 }
 
-/// What [`are_amounts`] requires.
+/// The requirement of [`are_amounts`], in words.
 const AMOUNTS: &str = "at least one entry, one above 0, each at most 4294967295";
 /// The reason.
 const AMOUNTS_SOURCE: &str =
     "a channel carries something at some time, and no slot or row carries 4 GB";
 
-/// False for an empty list, a list of zeros alone and an amount above [`MAX_AMOUNT`].
+/// False for an empty list, a list of zeros only, or an amount above [`MAX_AMOUNT`].
 fn are_amounts(amounts: &[u64]) -> bool {
     amounts.iter().any(|&a| a > 0) && amounts.iter().all(|&a| a <= MAX_AMOUNT)
 }

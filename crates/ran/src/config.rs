@@ -22,14 +22,14 @@ use justfull_base::{
 };
 use justfull_queue::QueueConfig;
 
-/// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS
-/// 36.331; 32 leaves room).
+/// Maximum number of data radio bearers of a UE (TS 38.331, maxDRB = 29; T20 uses 8, the limit of
+/// TS 36.331; 32 leaves room).
 pub const MAX_DRBS: u8 = 32;
 
 /// Maximum skew drawn for a poll with random skew, in parts per million.
 const RANDOM_SKEW_PPM: f64 = 50.0;
 
-/// When the first poll comes.
+/// Time of the first poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// Uniform over one period, from the run's seed.
@@ -39,7 +39,7 @@ pub enum Phase {
     Fixed(Duration),
 }
 
-/// How fast the poll's clock runs against the run's.
+/// Skew of the poll's clock relative to the run's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Skew {
     /// Uniform over -50 to 50 ppm, from the run's seed.
@@ -75,7 +75,7 @@ impl PollConfig {
     /// The ticker of the poll called `name` in the run with `seed`; none for a period of 0.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn ticker(&self, seed: u64, name: &str) -> Result<Option<Ticker>, ConfigError> {
         if self.period.is_zero() {
             return Ok(None);
@@ -91,7 +91,7 @@ impl PollConfig {
             Skew::Ppm(ppm) => ppm,
         };
         let key = rng.next_u64();
-        // A poll has no field with the ticker's own name for the skew.
+        // A poll has no field with the ticker's name for the skew.
         let named = |e: ConfigError| {
             if e.field == "skew_ppm" { ConfigError { field: "skew".into(), ..e } } else { e }
         };
@@ -234,7 +234,7 @@ pub struct UeConfig {
     pub slice: u16,
 }
 
-/// What a MAC must know of its cell.
+/// The facts about the cell for a MAC.
 #[derive(Clone, Copy, Debug)]
 pub struct CellContext<'a> {
     /// UEs.
@@ -247,19 +247,19 @@ pub struct CellContext<'a> {
     pub slices: &'a [Ratio],
     /// Largest packet in bytes.
     pub mtu: u32,
-    /// Seed of streams of chance.
+    /// Seed of the random streams.
     pub seed: u64,
 }
 
 impl CellContext<'_> {
-    /// The cell's channel, and those of UEs with their own, with the UE's index.
+    /// The cell's channel, and the channels of UEs with their own, each with the UE's index.
     pub(crate) fn channels(&self) -> impl Iterator<Item = (Option<usize>, &ChannelConfig)> {
         let own = self.ues.iter().enumerate().map(|(i, ue)| (Some(i), ue.channel.as_ref()));
         let all = core::iter::once((None, Some(self.channel))).chain(own);
         all.filter_map(|(ue, channel)| Some((ue, channel?)))
     }
 
-    /// Refuses what only resource blocks have.
+    /// Refuses settings that need resource blocks.
     pub(crate) fn refuse_blocks(&self) -> Result<(), ConfigError> {
         const WHY: &str = "only a MAC that deals in resource blocks has these";
         if let Some((ue, channel)) = self.channels().find(|(_, channel)| channel.needs_carrier()) {
@@ -271,7 +271,7 @@ impl CellContext<'_> {
         ensure(sliced == 0, "slice", &sliced, "none, or with mac.kind rb", WHY)
     }
 
-    /// Refuses a mode of the RLC, where it has neither headers nor a receiving side.
+    /// Refuses a mode of the RLC if the RLC has neither headers nor a receiver.
     pub(crate) fn refuse_rlc(&self) -> Result<(), ConfigError> {
         ensure(
             self.rlc.mode == RlcModeConfig::default(),
@@ -283,7 +283,7 @@ impl CellContext<'_> {
     }
 }
 
-/// Checks that `limiter` may hear of slots, and of what has left, `delay` later.
+/// Checks that `limiter` may get its reports of slots and departures `delay` later.
 pub(crate) fn check_report_delay(
     delay: Duration,
     limiter: &LimiterConfig,

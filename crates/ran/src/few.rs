@@ -1,4 +1,4 @@
-//! Lists that mostly have one element: QoS flows and bearers of a UE.
+//! Lists that usually have one element: QoS flows and bearers of a UE.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
@@ -28,7 +28,7 @@ impl<T> Few<T> {
     /// The element at `index`, without a slice in between.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is none.
     #[inline]
     pub(crate) fn at(&mut self, index: usize) -> &mut T {
         match self {

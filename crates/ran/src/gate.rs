@@ -1,9 +1,9 @@
-//! The gate of one UE: SDAP's queues above the RLC, and what may pass from them into it.
+//! The gate of one UE: SDAP's queues above the RLC, and the control of packets that pass into it.
 //!
 //! A [`Gate`] has a queue for each QoS flow, the scheduler that chooses among the queues, a limiter
 //! for each bearer and a pacer for each queue. Below it is any [`Rlc`]. [`Stack`](crate::Stack) has
-//! a gate for each UE above its own RLC; a base station with an RLC and a MAC of its own binds a
-//! gate alone. It has no clock: the caller passes `now`, which must not go back.
+//! a gate for each UE above its own RLC; a base station with its own RLC and MAC binds only a gate.
+//! A gate has no clock: the caller passes `now`, which must not go back.
 //!
 //! ```
 //! use justfull_base::{Duration, Instant, Packet, Probe, Qfi, Silent, SlotReport};
@@ -78,14 +78,14 @@ use justfull_queue::ManagedQueue;
 
 /// The RLC of one UE below a [`Gate`]. `drb` numbers its bearers from 0.
 pub trait Rlc {
-    /// What bearer `drb` has not sent yet.
+    /// The data of bearer `drb` that is not sent yet.
     fn view(&self, drb: u8) -> RlcView;
 
-    /// Bearer `drb` takes `sdu` at `now`. False if it has dropped it, for want of room.
+    /// Bearer `drb` takes `sdu` at `now`. False if it drops the SDU for lack of room.
     fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool;
 }
 
-/// What a poll did.
+/// The outcome of a poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Polled {
     /// Packets that left SDAP for the RLC.
@@ -94,7 +94,7 @@ pub struct Polled {
     pub held: u32,
 }
 
-/// Why a queue sends nothing to the RLC.
+/// The reason why a queue sends nothing to the RLC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
     /// The limiter of its bearer admits nothing.
@@ -103,33 +103,33 @@ enum Refusal {
     Empty,
 }
 
-/// The way into one bearer.
+/// The limiter of one bearer.
 struct Door {
     limiter: AnyLimiter,
-    /// The limiter admits everything and need not be asked.
+    /// The limiter admits everything and is not asked.
     unlimited: bool,
 }
 
-/// See the [module's page](self). Flows and bearers are numbered from 0 in the order of the
-/// configuration.
+/// The gate of one UE; see the [module's page](self). Flows and bearers are numbered from 0 in the
+/// order of the configuration.
 #[repr(C, align(64))]
 pub struct Gate {
     pub(crate) sdap: UeSdap,
     doors: Few<Door>,
-    /// Most packets per poll.
+    /// Maximum number of packets per poll.
     batch: u32,
-    /// With two bytes the gate is four lines of the cache.
+    /// Two bytes, so that the gate fits four cache lines.
     mtu: u16,
     paced: bool,
-    /// The UE is in the stack's list of UEs with packets in SDAP.
+    /// True if the UE is in the stack's list of UEs with packets in SDAP.
     pub(crate) listed: bool,
 }
 
 impl Gate {
-    /// A gate for a base station. `key` is the seed of the queues' and AQMs' chance.
+    /// A gate for a base station. `key` is the seed of the random numbers of queues and AQMs.
     ///
     /// # Errors
-    /// The first field of `config` or `context` that is out of bounds.
+    /// The first field of `config` or `context` outside its bounds.
     pub fn new(
         config: &GateConfig<'_>,
         context: &GrantContext,
@@ -139,7 +139,7 @@ impl Gate {
         Self::build(config, context, key)
     }
 
-    /// The same for settings that are checked already.
+    /// A gate for settings that are already checked.
     pub(crate) fn build(
         config: &GateConfig<'_>,
         context: &GrantContext,
@@ -178,9 +178,9 @@ impl Gate {
         self.doors.get_mut(usize::from(drb)).ok_or(GateError::Bearer { drb, drbs })
     }
 
-    /// How much more the queue of `flow` should take from above at `now`, in the unit of grants;
-    /// `u64::MAX` without a pacer. To be asked once before the packets of an instant; more is
-    /// taken all the same.
+    /// Amount that the queue of `flow` should still take from above at `now`, in the unit of
+    /// grants; `u64::MAX` without a pacer. Query it once before the packets of an instant; the
+    /// queue also takes more.
     ///
     /// # Errors
     /// There is no such flow.
@@ -196,7 +196,7 @@ impl Gate {
     }
 
     /// A packet of `flow` arrives at `now` and waits for [`Self::poll`]. False if the flow's queue
-    /// or its AQM dropped it; `probe` gets the reason.
+    /// or its AQM drops it; `probe` gets the reason.
     ///
     /// # Errors
     /// There is no such flow, or the packet's size is not 1 B to the MTU. Nothing changes.
@@ -215,7 +215,7 @@ impl Gate {
         Ok(self.enqueue(now, flow, &mut packet, probe))
     }
 
-    /// [`Self::offer`] for a packet that is checked already, which gets its instant of entry.
+    /// [`Self::offer`] for a checked packet, which gets its instant of entry.
     #[inline(always)]
     pub(crate) fn enqueue<P: Probe>(
         &mut self,
@@ -232,14 +232,14 @@ impl Gate {
         taken
     }
 
-    /// Lets packets that wait enter `rlc` at `now`, up to the batch of a poll: the scheduler names
+    /// Moves waiting packets into `rlc` at `now`, up to the batch of a poll: the scheduler names
     /// the queue, the limiter of its bearer admits the packet, and the queue's AQM may drop or mark
     /// it. Every packet's `enqueued` is the instant at which it entered SDAP's queue.
     pub fn poll<R: Rlc, P: Probe>(&mut self, now: Instant, rlc: &mut R, probe: &mut P) -> Polled {
         self.poll_rest(now, 0, rlc, probe)
     }
 
-    /// What is left of a poll in which `moved` packets have gone down.
+    /// The rest of a poll in which `moved` packets have already moved.
     #[inline(always)]
     pub(crate) fn poll_rest<R: Rlc, P: Probe>(
         &mut self,
@@ -251,7 +251,7 @@ impl Gate {
         let mut polled = Polled { moved, held: 0 };
         let Self { sdap, doors, .. } = self;
         sdap.begin_poll();
-        // A queue that is refused costs the others nothing of the batch.
+        // A refused queue uses none of the batch.
         while polled.moved < self.batch {
             let Some(i) = sdap.pick() else { break };
             let queue = sdap.queues.at(i);
@@ -274,7 +274,7 @@ impl Gate {
         polled
     }
 
-    /// Reports to the pacers what a poll moved and left.
+    /// Reports the moved and the remaining packets of a poll to the pacers.
     fn tell_pacers<R: Rlc>(&mut self, now: Instant, rlc: &R) {
         let Self { sdap, doors, .. } = self;
         for i in 0..sdap.queues.len() {
@@ -286,8 +286,8 @@ impl Gate {
     }
 
     /// A slot that served bearer `drb` has ended; amounts are in the unit of grants. Limiters need
-    /// a report of each slot in which the bearer had something to send, and of the last slot
-    /// before a poll.
+    /// a report of each slot in which the bearer had data to send, and of the last slot before a
+    /// poll.
     ///
     /// # Errors
     /// There is no such bearer.
@@ -296,8 +296,8 @@ impl Gate {
         Ok(())
     }
 
-    /// The last byte of an SDU of bearer `drb` left for the radio at `now`, `sojourn` after it had
-    /// entered the RLC.
+    /// The last byte of an SDU of bearer `drb` left for the radio at `now`, `sojourn` after its
+    /// entry into the RLC.
     ///
     /// # Errors
     /// There is no such bearer.
@@ -311,8 +311,8 @@ impl Gate {
         Ok(())
     }
 
-    /// When [`Self::on_timeout`] wants to be called: an AQM waits for that instant. Never if none
-    /// does.
+    /// The next instant at which [`Self::on_timeout`] must be called for an AQM; never if there is
+    /// none.
     #[must_use]
     pub fn next_timeout(&self) -> Instant {
         let each = self.queues().filter_map(ManagedQueue::next_timeout);
@@ -340,20 +340,20 @@ impl Gate {
         self.sdap.is_busy()
     }
 
-    /// False when no limiter reads what [`Self::on_slot`] tells.
+    /// False if no limiter reads the reports of [`Self::on_slot`].
     #[must_use]
     pub fn wants_reports(&self) -> bool {
         self.doors.iter().any(|door| door.limiter.wants_reports())
     }
 
-    /// True when a limiter opens with time alone: [`Self::poll`] must then be called several times
-    /// a slot, though nothing has happened.
+    /// True if the room of a limiter grows with time alone: [`Self::poll`] must then be called
+    /// several times a slot, even without events.
     #[must_use]
     pub fn paces(&self) -> bool {
         self.doors.iter().any(|door| door.limiter.paces())
     }
 
-    /// True when a limiter may hold packets back.
+    /// True if a limiter may hold packets back.
     pub(crate) fn limits(&self) -> bool {
         self.doors.iter().any(|door| !door.unlimited)
     }
@@ -370,7 +370,7 @@ impl Gate {
         self.doors.iter_mut().for_each(|door| door.limiter.on_forecast(forecast));
     }
 
-    /// While a packet waits here the gate stays in the list of its stack.
+    /// True while a packet waits here, so that the gate stays in its stack's list.
     #[inline]
     pub(crate) fn stays_listed(&mut self) -> bool {
         self.listed = self.is_busy();
@@ -380,7 +380,7 @@ impl Gate {
 
 impl Door {
     /// Moves the next SDU that the limiter admits from `queue` to bearer `drb` of `rlc`, and
-    /// returns its size. SDUs that the AQM of `queue` drops on the way are gone.
+    /// returns its size. The AQM of `queue` may drop SDUs on the way.
     #[inline(always)]
     fn take_from<R: Rlc, P: Probe>(
         &mut self,
@@ -403,7 +403,7 @@ impl Door {
             return Err(Refusal::Limited);
         }
         let sdu = queue.reserve(now, probe).ok_or(Refusal::Empty)?;
-        // The AQM may have dropped the SDU that the limiter admitted and offered a larger one.
+        // The AQM may have dropped the admitted SDU and offered a larger one.
         if !self.limiter.admits(now, &sdu, &view) {
             queue.abort(sdu);
             return Err(Refusal::Limited);

@@ -1,22 +1,22 @@
-//! Hybrid automatic repeat request: transport blocks that were not decoded are sent again.
+//! Hybrid automatic repeat request: transport blocks that were not decoded are retransmitted.
 //!
 //! Sources: TS 36.321 section 5.3.2, TS 38.321 section 5.3.2; A21 section V-E (retransmissions use
 //! resource blocks that slices then do not share). A block fails with probability `bler` at its
-//! first transmission and `bler x combining` at each further one, since the receiver combines what
-//! it has (incremental redundancy); one whose MCS follows a measurement that is old and too good
-//! fails for certain at first. It is sent again `round_trip` slots later, before all new data and
-//! on as many resource blocks; after `transmissions` in all it is lost.
+//! first transmission and `bler x combining` at each further one, since the receiver combines all
+//! transmissions (incremental redundancy). A block whose MCS follows an old measurement that is too
+//! good always fails at first. A failed block is retransmitted `round_trip` slots later, before all
+//! new data and on as many resource blocks; after `transmissions` in all it is lost.
 //!
 //! Defaults: no errors (A21's bench had nearly none), 8 slots of round trip (LTE FDD), 4
 //! transmissions, combining 0.1. Known weaknesses: without a SINR the error rate is a setting that
-//! follows neither MCS nor distance. Deviations: a UE has as many processes as it needs; NR's 16
-//! suffice for a round trip of up to 16 slots, and LTE's 8 for one of 8.
+//! depends on neither MCS nor distance. Deviations: a UE has as many processes as it needs; NR's 16
+//! suffice for a round trip of up to 16 slots, and LTE's 8 for a round trip of 8.
 //!
-//! Where the UE's channel has a SINR ([`umi`](crate::channel::umi)), that and the MCS say how often
-//! a block fails, in place of `bler` and `combining`, and an old measurement costs what the SINR
-//! has lost since. For such a block one random number decides how much it needs. It fails as long
-//! as its transmissions together bring less, so that the share of blocks that fails is the one that
-//! the channel states.
+//! If the UE's channel has a SINR ([`umi`](crate::channel::umi)), the SINR and the MCS determine
+//! the failure rate of a block, in place of `bler` and `combining`, and an old measurement costs
+//! the loss of SINR since then. For such a block one random number determines its required sum. The
+//! block fails while its transmissions together have less, so that the share of failing blocks is
+//! the channel's.
 
 use crate::pdu::TbContent;
 use alloc::collections::VecDeque;
@@ -55,7 +55,7 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
     params: HarqConfig::params,
 };
 
-/// A transport block under way: what it holds of each bearer of one UE.
+/// A transport block in transit: its content for each bearer of one UE.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub(crate) ue: u32,
@@ -63,13 +63,13 @@ pub(crate) struct Block {
     pub(crate) mcs: u8,
     /// Transmissions so far.
     pub(crate) sent: u8,
-    /// Its MCS was above what the channel bore at its first transmission.
+    /// True if its MCS was above the channel's at its first transmission.
     stale: bool,
-    /// What its transmissions brought together, where the channel has a SINR.
+    /// Sum of the SINRs of its transmissions, if the channel has a SINR.
     pub(crate) sinr: f64,
-    /// It is decoded once the share of blocks that fail is no more than this.
+    /// It is decoded once the share of failing blocks is at most this number.
     luck: f64,
-    /// What it holds by bearer; only the first `bearers` are in use, the others keep their memory.
+    /// Its content by bearer; only the first `bearers` are in use, the others keep their memory.
     contents: Vec<(u8, TbContent)>,
     bearers: usize,
 }
@@ -88,7 +88,7 @@ impl Block {
         content
     }
 
-    /// What it holds, bearer by bearer.
+    /// Its content, bearer by bearer.
     #[inline]
     pub(crate) fn contents(&self) -> &[(u8, TbContent)] {
         &self.contents[..self.bearers]
@@ -103,33 +103,33 @@ impl Block {
     }
 }
 
-/// What a transmission meets.
+/// The conditions of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reception {
-    /// The channel bears its MCS.
+    /// The channel supports its MCS.
     Borne,
-    /// Its MCS is above what the channel bears.
+    /// Its MCS is above the channel's.
     Stale,
-    /// This share of blocks is not decoded from all that has been sent of them.
+    /// This share of blocks is not decoded from all transmissions so far.
     Error(f64),
 }
 
-/// How a transmission ended.
+/// The outcome of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Decoded,
-    /// It will be sent again.
+    /// The block will be retransmitted.
     Again,
-    /// It was the last, and failed.
+    /// The last transmission failed.
     Lost,
 }
 
-/// The blocks of a cell that wait for their next transmission. Memory: one block for each that
+/// The blocks of a cell that wait for their next transmission. Memory: one block for each that has
 /// failed and not yet passed, at most `round_trip` slots of them, and one spare.
 pub(crate) struct Harq {
     config: HarqConfig,
     key: u64,
-    /// By the slot in which they are due; in order, since the round trip is one for all.
+    /// Blocks with the slot in which they are due; in order, since all have the same round trip.
     waiting: VecDeque<(u64, Block)>,
     spare: Vec<Block>,
 }
@@ -147,20 +147,19 @@ impl Harq {
         block
     }
 
-    /// Gives the memory of `block` back.
+    /// Returns the memory of `block`.
     #[inline]
     pub(crate) fn close(&mut self, block: Block) {
         self.spare.push(block);
     }
 
-    /// Every transmission is decoded, but for those at an MCS above what the channel bears, and
-    /// where the channel has a SINR.
+    /// True if every transmission is decoded, except with an MCS above the channel's, and except on
+    /// a channel with a SINR.
     pub(crate) fn never_fails(&self) -> bool {
         self.config.bler.0 <= 0.0
     }
 
-    /// The block that is first in line to be sent again in slot `k`, if it fits `n_prb` resource
-    /// blocks.
+    /// The first block to be retransmitted in slot `k`, if it fits `n_prb` resource blocks.
     #[inline]
     pub(crate) fn due(&mut self, k: u64, n_prb: u16) -> Option<Block> {
         let (at, block) = self.waiting.front()?;
@@ -170,8 +169,8 @@ impl Harq {
         self.waiting.pop_front().map(|(_, block)| block)
     }
 
-    /// `block` is sent in slot `k`: how it ends. A first transmission that is stale cannot be
-    /// decoded. What is to be sent again must be handed to [`Self::keep`].
+    /// Transmits `block` in slot `k` and returns the outcome. A stale first transmission cannot be
+    /// decoded. A block to be retransmitted must be passed to [`Self::keep`].
     #[inline]
     pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, met: Reception) -> Outcome {
         block.sent += 1;
@@ -199,8 +198,8 @@ impl Harq {
         }
     }
 
-    /// From 0 to below 1, for `ue` in slot `k`: a hash instead of the next draw, so that one UE's
-    /// luck moves no other's.
+    /// A random number from 0 to below 1 for `ue` in slot `k`: a hash instead of the next draw, so
+    /// that one UE's numbers do not change another's.
     fn draw(&self, k: u64, ue: u32) -> f64 {
         let draw = mix(self.key ^ mix(k).wrapping_add(u64::from(ue)));
         (draw >> 11) as f64 / (1u64 << 53) as f64

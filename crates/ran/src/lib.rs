@@ -2,11 +2,10 @@
 //! queue per QFI) -> RLC (a queue per data radio bearer) -> MAC.
 //!
 //! Pure: the caller owns the clock. [`Stack`] takes one input at a time (a packet or a wake) and
-//! returns when it wants to be woken next. Only `stack.rs`, and `bearer` and `mac` below it, call
+//! returns the instant of its next wake. Only `stack.rs`, and `bearer` and `mac` below it, call
 //! across layers.
 //!
-//! [`gate::Gate`] is the part of it above the RLC of one UE, for a base station that has an RLC and
-//! a MAC of its own.
+//! [`gate::Gate`] is the part above the RLC of one UE, for a base station with its own RLC and MAC.
 #![no_std]
 #![forbid(unsafe_code)]
 

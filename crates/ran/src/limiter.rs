@@ -1,9 +1,10 @@
-//! Limiters: how much a bearer's RLC queue may hold. The rest waits above, where it can still be
-//! reordered.
+//! Limiters: the amount that a bearer's RLC queue may hold. The rest waits above, where it can
+//! still be reordered.
 //!
-//! A limiter returns how much more may enter now, and gets a report of each slot. It keeps no count
-//! of the queue: the stack shows it the queue itself ([`RlcView`]), so dropped and discarded
-//! packets cannot corrupt its state (T20's released DRQL stops for good after the first drop).
+//! A limiter returns the amount that may still enter now, and gets a report of each slot. It keeps
+//! no count of the queue: the stack shows it the queue itself ([`RlcView`]), so dropped and
+//! discarded packets cannot corrupt its state (T20's released DRQL stops for good after the first
+//! drop).
 
 mod bdp_5g;
 mod clairvoyant;
@@ -47,7 +48,7 @@ impl RlcView {
         }
     }
 
-    /// Updates a total, of which one part changed from `before` to `after`.
+    /// Updates a total after one part of it has changed from `before` to `after`.
     #[inline]
     pub(crate) const fn change(&mut self, before: &Self, after: &Self) {
         self.packets = self.packets + after.packets - before.packets;
@@ -55,7 +56,7 @@ impl RlcView {
     }
 }
 
-/// The grants of a bearer as its limiter and the pacers of its queues see them.
+/// The grants of a bearer, for its limiter and the pacers of its queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantContext {
     /// Unit of grants, and of the amounts of limiters and pacers.
@@ -77,21 +78,22 @@ impl GrantContext {
     }
 }
 
-/// What a cell must know of a limiter from its settings.
+/// Properties of a limiter that a cell knows from its settings.
 pub trait LimiterSettings {
-    /// It knows what the coming slots carry, which only a cell with one bearer can tell it.
+    /// True if it knows the capacity of coming slots, which only a cell with one bearer can
+    /// provide.
     fn foresees(&self) -> bool {
         false
     }
 
-    /// It learns from reports of slots, which may come late (`rlc.report_delay`).
+    /// True if it learns from reports of slots, which may be late (`rlc.report_delay`).
     fn learns(&self) -> bool {
         true
     }
 }
 
-/// For limiters that A21 forwards in a burst: open at the first poll after each pull, then closed
-/// until the next pull.
+/// A gate for limiters that A21 forwards in a burst: open at the first poll after each pull, then
+/// closed until the next pull.
 #[derive(Clone, Copy, Debug)]
 struct FirstPoll {
     only: bool,
@@ -123,8 +125,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum LimiterConfig = Unlimited;
 
-    /// One of the limiters, chosen at start; closed for speed, with one door for users' own. The
-    /// large ones are boxed.
+    /// One of the limiters, an enum so that calls are static, or a user's own. The large ones are
+    /// boxed.
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]
@@ -151,13 +153,13 @@ forwarded! {
     /// the latest slot when the stack next asks; that one report stands for all idle slots before
     /// it.
     pub trait Limiter {
-        /// Unit of what [`Limiter::room`] returns.
+        /// Unit of the result of [`Limiter::room`].
         fn unit(&self) -> CapacityUnit;
 
-        /// How much more may enter at `now`; `u64::MAX` for no limit.
+        /// Amount that may still enter at `now`; `u64::MAX` for no limit.
         fn room(&mut self, now: Instant, queue: &RlcView) -> u64;
 
-        /// True when an SDU larger than the room may enter as long as there is any room.
+        /// True if an SDU larger than the room may enter while there is any room.
         fn overdraws(&self) -> bool;
 
         /// Called after an SDU of `amount` entered; `queue` includes it.
@@ -169,22 +171,23 @@ forwarded! {
         /// Called after each slot if the limiter [wants reports](Limiter::wants_reports).
         fn on_slot(&mut self, report: &SlotReport);
 
-        /// False when [`Limiter::on_slot`] does nothing and need not be called.
+        /// False if [`Limiter::on_slot`] does nothing and need not be called.
         fn wants_reports(&self) -> bool {
             true
         }
 
-        /// True when the room changes with time alone, so that the layer above must poll.
+        /// True if the room changes with time alone, so that the layer above must poll.
         fn paces(&self) -> bool {
             false
         }
 
-        /// True when [`Limiter::on_forecast`] must be called with the next pull before each query.
+        /// True if [`Limiter::on_forecast`] must be called with the next pull before each query.
         fn wants_forecast(&self) -> bool {
             false
         }
 
-        /// Called with what the next pull will take, if the driver's grant schedule is fixed.
+        /// Called with the amount that the next pull will take, if the driver's grant schedule is
+        /// fixed.
         fn on_forecast(&mut self, _forecast: &SlotForecast) {}
     }
 }
@@ -204,21 +207,21 @@ impl LimiterConfig {
 }
 
 impl AnyLimiter {
-    /// How much of the room `sdu` uses.
+    /// The amount of the room that `sdu` uses.
     #[must_use]
     #[inline]
     pub fn amount(&self, sdu: &Packet) -> u64 {
         self.unit().amount(sdu)
     }
 
-    /// True when it admits everything and need not be asked.
+    /// True if it admits everything and need not be asked.
     #[must_use]
     #[inline]
     pub const fn is_unlimited(&self) -> bool {
         matches!(self, Self::Unlimited(_))
     }
 
-    /// True when `sdu` may enter at `now`. The one place that applies overdraw.
+    /// True if `sdu` may enter at `now`. Overdraw is applied only here.
     #[inline]
     pub fn admits(&mut self, now: Instant, sdu: &Packet, queue: &RlcView) -> bool {
         let room = self.room(now, queue);

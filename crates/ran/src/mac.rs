@@ -1,6 +1,6 @@
-//! Medium access control: the slots, and what bearers send in them.
+//! Medium access control: the slots, and the data that bearers send in them.
 //!
-//! There are five ways to serve a slot, one file each: whole packets ([`Packets`]), bytes
+//! There are five services of a slot, one file each: whole packets ([`Packets`]), bytes
 //! ([`Bytes`]), resource blocks of a carrier ([`Rb`]), and PDUs of one size, on dedicated channels
 //! ([`Dch`]) or shared by credits ([`Hsdpa`]).
 //!
@@ -30,7 +30,7 @@ use alloc::boxed::Box;
 use justfull_base::feedback::CellKind;
 use justfull_base::{ConfigError, Duration, Instant, Probe, forwarded, kinds};
 
-/// What a slot offered and how much was used, in the unit of [`SlotService::unit`].
+/// The capacity of a slot and its used part, in the unit of [`SlotService::unit`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SlotUse {
     pub(crate) capacity: u64,
@@ -59,41 +59,41 @@ forwarded! {
 
     /// Serves the slots of a cell.
     pub(crate) trait SlotService {
-        /// What [`SlotUse`] counts: `packets`, `bytes` or `resource_blocks`.
+        /// The unit of [`SlotUse`]: `packets`, `bytes` or `resource_blocks`.
         fn unit(&self) -> &'static str;
 
-        /// The most SDU bytes that one unit can carry.
+        /// Maximum number of SDU bytes in one unit.
         fn most_bytes_per_unit(&self) -> u64;
 
-        /// `bearer` had nothing to send until now.
+        /// `bearer` has data to send now; it had none before.
         fn join(&mut self, bearer: BearerId);
 
-        /// An AQM's timeout has dropped the last packets of `bearer`: it has nothing to send any
-        /// more.
+        /// An AQM's timeout has dropped the last packets of `bearer`, which has no more data to
+        /// send.
         fn leave(&mut self, bearer: BearerId, cell: &mut Cell);
 
-        /// True when it tells its bearers' rates itself ([`Bearer::set_service_rate`]); otherwise
-        /// the stack measures them where an AQM asks.
+        /// True if it reports its bearers' rates itself ([`Bearer::set_service_rate`]); otherwise
+        /// the stack measures them for AQMs that need them.
         ///
         /// [`Bearer::set_service_rate`]: crate::bearer::Bearer::set_service_rate
         fn tells_rates(&self) -> bool {
             false
         }
 
-        /// How many share a slot: bearers, or UEs, with something to send.
+        /// Number of bearers, or of UEs, with data to send, which share a slot.
         fn sharers(&self) -> usize;
 
-        /// What `slot` can carry, in the unit of grants, if one UE with this `channel` has all of
+        /// The capacity of `slot`, in the unit of grants, if one UE with this `channel` has all of
         /// it.
         fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64;
 
-        /// The same for the largest slot of the pattern, at the MCS of `slot`.
+        /// The capacity of the pattern's largest slot, at the MCS of `slot`.
         fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
             self.whole_slot(channel, slot)
         }
 
-        /// Lets the bearers of `cell` send what `slot` carries, and records what each was offered
-        /// ([`Cell::offer`]).
+        /// Lets the bearers of `cell` send the data that `slot` carries, and records the offer to
+        /// each ([`Cell::offer`]).
         fn serve<D: Probe + Egress>(
             &mut self,
             slot: Slot,
@@ -129,24 +129,24 @@ forwarded! {
             None
         }
 
-        /// Whose rules turn resource blocks into bytes; none where it allocates none.
+        /// The rules that convert resource blocks to bytes; none without resource blocks.
         fn report_kind(&self) -> Option<CellKind> {
             None
         }
 
-        /// The part of a full block that a block of `slot` is.
+        /// A block of `slot` as a part of a full block.
         fn weight(&self, _slot: Slot) -> Weight {
             Weight::FULL
         }
 
-        /// The MCS that the MAC knows for `ue` in `slot`, the last one; none where it knows none.
+        /// The MCS that the MAC knows for `ue` in `slot`, the last one; none if it knows none.
         fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
             None
         }
     }
 }
 
-/// What the settings of a service say of its cell, and what they need there.
+/// Properties of a service, known from its settings, and their requirements on the cell.
 pub(crate) trait MacSettings {
     /// See [`MacConfig::unit`].
     fn unit(&self) -> CapacityUnit {
@@ -158,13 +158,13 @@ pub(crate) trait MacSettings {
         None
     }
 
-    /// Slots by which the MAC's knowledge of the channels is old.
+    /// Age of the MAC's knowledge of the channels, in slots.
     fn cqi_delay(&self) -> u8 {
         0
     }
 
-    /// Bytes that the MAC adds to a PDU of the RLC; none where RLC and PDCP have neither headers
-    /// nor a receiving side.
+    /// Bytes that the MAC adds to a PDU of the RLC; none if RLC and PDCP have neither headers nor a
+    /// receiver.
     fn pdu_header(&self) -> Option<u8> {
         None
     }
@@ -174,41 +174,41 @@ pub(crate) trait MacSettings {
         None
     }
 
-    /// What takes down how much a slot could carry, where that tells when one packet is through.
+    /// The store of slot capacities, empty if they do not determine the service of one packet.
     fn carried(&self) -> Carried {
         Carried::default()
     }
 
-    /// Checks what stands beside the settings in `cell`; their own bounds hold.
+    /// Checks related settings in `cell`; the bounds of its own settings already hold.
     fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError>;
 
     /// See [`MacConfig::unread`].
     fn unread(&self) -> &'static [(&'static str, &'static str)];
 }
 
-/// What a MAC without headers does not read.
+/// The settings that a MAC without headers does not read.
 const NO_PDCP: &[(&str, &str)] = &[("pdcp", "only a MAC of kind rb, dch or hsdpa has it")];
 
 impl MacConfig {
-    /// The slots: when the MAC pulls.
+    /// The slots: the times of the MAC's pulls.
     #[must_use]
     pub const fn slot(&self) -> &PollConfig {
         each!(config self, c => &c.slot)
     }
 
-    /// The slots, to be changed.
+    /// The mutable settings of the slots.
     pub const fn slot_mut(&mut self) -> &mut PollConfig {
         each!(config self, c => &mut c.slot)
     }
 
-    /// The unit of the channel, grants, limiters and pacers. Of resource blocks and of PDUs of one
-    /// size that is bytes of SDUs.
+    /// The unit of the channel, grants, limiters and pacers. With resource blocks and PDUs of one
+    /// size it is bytes of SDUs.
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
         each!(config self, c => c.unit())
     }
 
-    /// The carrier; none where no resource blocks are allocated.
+    /// The carrier; none if no resource blocks are allocated.
     #[must_use]
     pub fn carrier(&self) -> Option<&CarrierConfig> {
         each!(config self, c => c.carrier())
@@ -220,13 +220,14 @@ impl MacConfig {
         self.carrier()?.bandwidth(self.slot().period)
     }
 
-    /// Where STATUS PDUs share the UEs' uplink: their way from there to the sender's RLC.
+    /// The delay of STATUS PDUs from the UEs' uplink to the sender's RLC; none unless they share
+    /// the uplink.
     #[must_use]
     pub fn status_way(&self) -> Option<Duration> {
         each!(config self, c => c.status_way())
     }
 
-    /// True where RLC and PDCP have headers and a receiving side.
+    /// True if RLC and PDCP have headers and a receiver.
     #[must_use]
     pub fn has_rlc(&self) -> bool {
         self.pdu_header().is_some()
@@ -250,7 +251,7 @@ impl MacConfig {
         each!(config self, c => c.carried())
     }
 
-    /// Checks the settings, and those of `cell` that depend on the MAC.
+    /// Checks the settings, and the settings of `cell` that depend on the MAC.
     pub(crate) fn check_in(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
         self.validate().map_err(|e| e.within("mac"))?;
         if self.carrier().is_none() {

@@ -1,4 +1,5 @@
-//! Pacers: how much the SDAP queue should hold, and so when the UPF may send the next packet.
+//! Pacers: the amount that the SDAP queue should hold, which decides when the UPF may send the next
+//! packet.
 
 mod clairvoyant;
 mod unpaced;
@@ -11,25 +12,26 @@ pub use crate::limiter::GrantContext;
 use alloc::boxed::Box;
 use justfull_base::{Instant, forwarded, kinds};
 
-/// What one SDAP poll did with one QFI queue. Amounts are in the pacer's unit.
+/// The outcome of one SDAP poll for one QFI queue. Amounts are in the pacer's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SdapPoll {
     /// Moved to the RLC by this poll.
     pub moved: u64,
     /// Left in the queue.
     pub backlog: u64,
-    /// What the RLC would still have admitted after it; `u64::MAX` for no limit.
+    /// Room of the RLC after the poll; `u64::MAX` for no limit.
     pub room: u64,
 }
 
-/// What a cell must know of a pacer from its settings.
+/// Properties of a pacer that a cell knows from its settings.
 pub trait PacerSettings {
-    /// It knows what the coming slots carry, which only a cell with one bearer can tell it.
+    /// True if it knows the capacity of coming slots, which only a cell with one bearer can
+    /// provide.
     fn foresees(&self) -> bool {
         false
     }
 
-    /// False when it lets everything through at once.
+    /// False if it lets everything through at once.
     fn paces(&self) -> bool {
         true
     }
@@ -42,8 +44,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum PacerConfig = Unpaced;
 
-    /// One of the pacers, chosen at start; closed for speed, with one door for users' own. The
-    /// large one is boxed.
+    /// One of the pacers, an enum so that calls are static, or a user's own. The large one is
+    /// boxed.
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]
@@ -57,25 +59,25 @@ kinds! {
 forwarded! {
     by each for AnyPacer;
 
-    /// Decides how much one SDAP queue should hold.
+    /// Decides the amount that one SDAP queue should hold.
     pub trait Pacer {
-        /// The backlog wanted in SDAP now; `u64::MAX` for no limit. Called once per opportunity of
+        /// The desired backlog in SDAP now; `u64::MAX` for no limit. Called once per opportunity of
         /// the UPF.
         fn occupancy(&mut self, now: Instant) -> u64;
 
         /// Called when packets of `amount` entered the SDAP queue.
         fn on_enqueued(&mut self, amount: u64);
 
-        /// Called after each poll of a queue that holds or held something.
+        /// Called after each poll of a queue with a backlog before or after it.
         fn on_poll(&mut self, now: Instant, poll: &SdapPoll);
 
-        /// True when [`Pacer::on_need`] must be called before each query.
+        /// True if [`Pacer::on_need`] must be called before each query.
         fn wants_forecast(&self) -> bool {
             false
         }
 
-        /// Called with what SDAP must hold so that its polls before the UPF's next opportunity can
-        /// bring what the radio takes.
+        /// Called with the amount that SDAP must hold so that its polls before the UPF's next
+        /// opportunity can bring the amount that the radio takes.
         fn on_need(&mut self, _need: u64) {}
     }
 }
@@ -95,7 +97,7 @@ impl PacerConfig {
 }
 
 impl AnyPacer {
-    /// True when the UPF sends everything it has.
+    /// True if the UPF sends everything it has.
     #[must_use]
     pub fn is_unpaced(&self) -> bool {
         matches!(self, Self::Unpaced(_))
@@ -112,7 +114,7 @@ mod tests {
     const PACKETS: GrantContext =
         GrantContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
 
-    /// Wants more with every call that it records.
+    /// Wants more with every call, and records the calls.
     #[derive(Default)]
     struct Own(Vec<&'static str>);
 

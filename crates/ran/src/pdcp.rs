@@ -1,24 +1,23 @@
-//! Packet data convergence: numbers packets, decides which are too old to be sent, and puts what
-//! the RLC delivers back in order.
+//! Packet data convergence: numbers packets, discards packets that are too old, and reorders the
+//! packets that the RLC delivers.
 //!
 //! Source: TS 38.323 sections 5.2.1 (transmitting), 5.2.2 (receiving), 5.3 (discard), 6.2.2
 //! (headers), 7.1 to 7.3; TS 36.323 has the same headers with SNs of 12 and 18 bits; TS 25.323
-//! section 8.2 those of UMTS. Controls order
-//! and age: an SDU that has waited discardTimer is not sent; what arrives out of order waits at
-//! most t-Reordering.
+//! section 8.2 has UMTS's. Controls order and age: an SDU that has waited discardTimer is not sent;
+//! packets that arrive out of order wait at most t-Reordering.
 //!
 //! Formula: a COUNT is an HFN followed by an SN. Of the COUNTs with the received SN, the receiver
 //! takes the one within half of the SN space from RX_DELIV.
 //!
 //! Defaults: SN of 12 bits; no discardTimer (infinity, TS 38.331 section 9.2.1); t-Reordering 100
 //! ms, which the standard leaves to the network: more than t-Reassembly and a few retransmissions,
-//! so that RLC gives up first. Known weaknesses: in-order delivery holds back everything behind a
-//! lost packet for t-Reordering.
+//! so that RLC gives up first. Known weaknesses: in-order delivery holds back all packets behind a
+//! lost one for t-Reordering.
 //!
 //! Deviations from the source: no ciphering, integrity, header compression or status reports, none
 //! of which change time here; any time between the standard's least and greatest is allowed;
 //! infinity is written 0 (discardTimer) and t-Reordering is never infinite; a COUNT has 64 bits, so
-//! it need not be protected from wrapping.
+//! it never wraps.
 
 use crate::pdu::SduHandle;
 use alloc::boxed::Box;
@@ -54,7 +53,7 @@ params! {
     }
 }
 
-/// Header of UMTS's PDCP Data PDU (TS 25.323 section 8.2.2).
+/// Header of a UMTS PDCP Data PDU (TS 25.323 section 8.2.2).
 const DATA_PDU: Bytes = Bytes(1);
 
 #[cfg(feature = "serde")]
@@ -95,10 +94,10 @@ pub struct PdcpTx {
 }
 
 impl PdcpTx {
-    /// A transmitting side that has numbered nothing.
+    /// A transmitting side before its first packet.
     ///
     /// # Errors
-    /// The first setting that is out of bounds.
+    /// The first setting outside its bounds.
     pub fn new(config: &PdcpConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let discard =
@@ -106,17 +105,17 @@ impl PdcpTx {
         Ok(Self { next: 0, discard, sn_bits: config.sn_bits, header: config.header_bytes() as u8 })
     }
 
-    /// The same with the header of UMTS.
+    /// A transmitting side with UMTS's header.
     ///
     /// # Errors
-    /// The first setting that is out of bounds.
+    /// The first setting outside its bounds.
     pub fn umts(config: &PdcpConfig) -> Result<Self, ConfigError> {
         Ok(Self { header: config.umts_header.0 as u8, ..Self::new(config)? })
     }
 
-    /// The SN of the packet handed to the RLC now. With 2^(sn_bits - 1) packets in flight the
+    /// The SN of the packet that goes to the RLC now. With 2^(sn_bits - 1) packets in flight the
     /// oldest must arrive before another is numbered (TS 38.323 section 5.2.1); otherwise the
-    /// receiver mistakes one for another.
+    /// receiver confuses the two.
     #[inline]
     pub fn number(&mut self) -> u32 {
         let sn = (self.next & ((1 << self.sn_bits) - 1)) as u32;
@@ -138,7 +137,7 @@ impl PdcpTx {
         self.header as u32
     }
 
-    /// True when a packet that arrived from above at `arrived` must no longer be sent (TS 38.323
+    /// True if a packet that arrived from above at `arrived` must no longer be sent (TS 38.323
     /// section 5.3).
     #[must_use]
     #[inline]
@@ -150,9 +149,9 @@ impl PdcpTx {
 /// The outcome for a packet that the RLC delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PdcpOutcome {
-    /// Delivered, or waiting for an earlier one.
+    /// The packet was delivered, or waits for an earlier one.
     Accepted,
-    /// Dropped: its number was received before, or was given up.
+    /// The packet was dropped: its number was received before, or was given up.
     Dropped,
 }
 
@@ -164,7 +163,7 @@ enum Place {
     Delivered,
 }
 
-/// Receiving side; 32 B while everything arrives in order. From the first gap on 80 B, plus 16 B
+/// Receiving side; 32 B while all packets arrive in order. From the first gap on 80 B, plus 16 B
 /// for each number from the first missing to the highest received, at most half of the SN space.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -178,12 +177,12 @@ pub struct PdcpRx {
     out_of_order: bool,
 }
 
-/// What waits behind a gap.
+/// The packets that wait behind a gap.
 #[derive(Clone, Debug)]
 struct Reordering {
     /// RX_REORD: the COUNT after the one that started t-Reordering.
     reord: u64,
-    /// What arrived from RX_DELIV on; RX_NEXT is one past its end.
+    /// Arrivals from RX_DELIV on; RX_NEXT is one past the end.
     places: VecDeque<Place>,
     /// Expiry of t-Reordering.
     timer: Instant,
@@ -221,10 +220,10 @@ impl Reordering {
 }
 
 impl PdcpRx {
-    /// A receiving side that has received nothing.
+    /// A receiving side before its first packet.
     ///
     /// # Errors
-    /// The first setting that is out of bounds.
+    /// The first setting outside its bounds.
     pub fn new(config: &PdcpConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -236,8 +235,8 @@ impl PdcpRx {
         })
     }
 
-    /// How far the COUNT of a packet with `sn` is ahead of RX_DELIV; none when it is behind
-    /// (section 5.2.2.1: it is within half of the SN space either way).
+    /// Distance of the COUNT of a packet with `sn` ahead of RX_DELIV; none if it is behind (section
+    /// 5.2.2.1: it is within half of the SN space either way).
     #[inline]
     fn ahead(&self, sn: u32) -> Option<usize> {
         let mask = (1 << self.sn_bits) - 1;
@@ -245,7 +244,7 @@ impl PdcpRx {
         (ahead <= mask / 2).then_some(ahead as usize)
     }
 
-    /// True when all packets with COUNTs before `count` are delivered and none waits for an earlier
+    /// True if all packets with COUNTs before `count` are delivered and none waits for an earlier
     /// one.
     #[must_use]
     #[inline]
@@ -261,8 +260,8 @@ impl PdcpRx {
         self.deliv += 1;
     }
 
-    /// Receives a packet from the RLC. `deliver` gets it, and those that waited for it, in order.
-    /// An SN too large for its field is dropped. TS 38.323 v17 clause 5.2.2.1.
+    /// Receives a packet from the RLC. `deliver` gets it and the packets that waited for it, in
+    /// order. An SN too large for its field is dropped. TS 38.323 v17 clause 5.2.2.1.
     #[inline]
     pub fn receive(
         &mut self,
@@ -298,14 +297,15 @@ impl PdcpRx {
         PdcpOutcome::Accepted
     }
 
-    /// When [`Self::on_timeout`] has work: the expiry of t-Reordering.
+    /// The expiry of t-Reordering, at which [`Self::on_timeout`] has work; none while it does not
+    /// run.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.reordering.as_ref().map(|held| held.timer).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-Reordering may have expired: gives up what is missing before RX_REORD and delivers what
-    /// waited for it. TS 38.323 v17 clause 5.2.2.2.
+    /// Handles an expiry of t-Reordering: gives up missing packets before RX_REORD and delivers the
+    /// packets that waited for them. TS 38.323 v17 clause 5.2.2.2.
     pub fn on_timeout(&mut self, now: Instant, mut deliver: impl FnMut(SduHandle)) {
         let Some(held) = &mut self.reordering else { return };
         if now < held.timer || held.timer == Instant::NEVER {
@@ -331,7 +331,7 @@ pub fn encode(sn_bits: u8, sn: u32, out: &mut alloc::vec::Vec<u8>) {
     }
 }
 
-/// The SN of a data PDU; none for a control PDU, or one too short for its header and a byte.
+/// The SN of a data PDU; none for a control PDU, or for a PDU too short for its header and a byte.
 #[must_use]
 pub fn decode(sn_bits: u8, bytes: &[u8]) -> Option<u32> {
     let sn = match (sn_bits, bytes) {

@@ -1,15 +1,14 @@
-//! What the RLC hands to the MAC and gets back: descriptors of SDUs, of their parts in a PDU, and
-//! of PDUs.
+//! Descriptors that pass between RLC and MAC: of SDUs, of their parts in a PDU, and of PDUs.
 //!
-//! No payload passes here. A [`Part`] says which bytes of which SDU are in a data field; a driver
-//! that owns the bytes can copy them, a simulator need not. [`crate::rlc::codec`] converts headers
-//! to the bytes of the standards and back.
+//! No payload passes here. A [`Part`] gives the bytes of an SDU in a data field; a driver that owns
+//! the bytes can copy them, a simulator need not. [`crate::rlc::codec`] converts headers to the
+//! bytes of the standards and back.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Identifies an SDU. The source chooses it, and nothing here interprets it. A source must not give
-/// the same handle to two SDUs in transit.
+/// Identifies an SDU. The source chooses it, and this crate does not interpret it. A source must
+/// not give the same handle to two SDUs in transit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SduHandle(pub u64);
 
@@ -18,7 +17,7 @@ pub struct SduHandle(pub u64);
 pub struct SduRef {
     /// Its handle.
     pub handle: SduHandle,
-    /// Bytes with the headers of SDAP and PDCP; at least 1. May be cut anywhere up to 64 KiB;
+    /// Bytes with the headers of SDAP and PDCP; at least 1. May be segmented anywhere up to 64 KiB;
     /// beyond byte 65 535, which no segment offset reaches, the rest stays in one piece.
     pub size: u32,
 }
@@ -35,20 +34,20 @@ pub trait SduSource {
 /// Bytes of one SDU in the data field of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The SDU that the bytes belong to.
+    /// The SDU of the bytes.
     pub sdu: SduHandle,
-    /// Offset of the first in the SDU.
+    /// Offset of the first byte in the SDU.
     pub offset: u32,
-    /// How many; at least 1, but see [`PduHeader::UmtsAm`].
+    /// Number of bytes; at least 1, except in [`PduHeader::UmtsAm`].
     pub len: u32,
-    /// True when the last byte of the SDU is among them.
+    /// True if they include the last byte of the SDU.
     pub last: bool,
 }
 
-/// SI, which part of an SDU a PDU of NR holds (TS 38.322 section 6.2.3.4).
+/// SI, the part of an SDU in a PDU of NR (TS 38.322 section 6.2.3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SegmentInfo {
-    /// All of it.
+    /// The whole SDU.
     #[default]
     Whole,
     /// The first segment.
@@ -71,13 +70,13 @@ impl SegmentInfo {
         }
     }
 
-    /// The data field has the first byte of the SDU.
+    /// True if the data field has the first byte of the SDU.
     #[must_use]
     pub const fn has_first(self) -> bool {
         matches!(self, Self::Whole | Self::First)
     }
 
-    /// The data field has the last byte of the SDU.
+    /// True if the data field has the last byte of the SDU.
     #[must_use]
     pub const fn has_last(self) -> bool {
         matches!(self, Self::Whole | Self::Last)
@@ -87,29 +86,29 @@ impl SegmentInfo {
 /// FI: whether a data field of LTE begins and ends at SDU boundaries (TS 36.322 section 6.2.2.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FramingInfo {
-    /// The first byte is not the first of an SDU.
+    /// True if the first byte is not the first of an SDU.
     pub starts_inside: bool,
-    /// The last byte is not the last of an SDU.
+    /// True if the last byte is not the last of an SDU.
     pub ends_inside: bool,
 }
 
-/// What turns an AMD PDU of LTE into an AMD PDU segment (TS 36.322 section 6.2.1.5).
+/// The additional fields of an AMD PDU segment of LTE (TS 36.322 section 6.2.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PduSegment {
-    /// SO: offset of its data field in that of the AMD PDU; up to 32 767.
+    /// SO: offset of its data field in the AMD PDU's data field; up to 32 767.
     pub so: u16,
     /// LSF: its last byte is the last of the AMD PDU.
     pub last: bool,
 }
 
-/// The header of a PDU, without the length indicators of LTE: those are the lengths of its parts.
+/// The header of a PDU, without LTE's length indicators: these are the lengths of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PduHeader {
     /// TMD PDU: none.
     Tm,
-    /// UMD PDU of NR. Only segments carry an SN, and all but the first an SO.
+    /// UMD PDU of NR. Only segments carry an SN, and all except the first an SO.
     NrUm {
-        /// Which part of the SDU.
+        /// The part of the SDU.
         si: SegmentInfo,
         /// Number of the segmented SDU; 0 when whole.
         sn: u32,
@@ -125,9 +124,9 @@ pub enum PduHeader {
     },
     /// AMD PDU of NR.
     NrAm {
-        /// P: asks for a status report.
+        /// P: requests a status report.
         poll: bool,
-        /// Which part of the SDU.
+        /// The part of the SDU.
         si: SegmentInfo,
         /// Number of the SDU.
         sn: u32,
@@ -136,7 +135,7 @@ pub enum PduHeader {
     },
     /// AMD PDU, or segment of one, of LTE.
     LteAm {
-        /// P: asks for a status report.
+        /// P: requests a status report.
         poll: bool,
         /// Whether its ends are SDU boundaries.
         fi: FramingInfo,
@@ -145,27 +144,27 @@ pub enum PduHeader {
         /// None for a whole AMD PDU (RF is 0).
         segment: Option<PduSegment>,
     },
-    /// AMD PDU of UMTS, of the one size. A first part of no bytes says that its SDU ended with the
-    /// PDU before (TS 25.322 clause 9.2.2.8).
+    /// AMD PDU of UMTS, of the fixed size. A first part of no bytes means that its SDU ended with
+    /// the previous PDU (TS 25.322 clause 9.2.2.8).
     UmtsAm {
-        /// P: asks for a status report.
+        /// P: requests a status report.
         poll: bool,
         /// Number of the PDU.
         sn: u32,
-        /// No length indicator ends the last part: its SDU goes on, or the next PDU says that it
-        /// ended here.
+        /// No length indicator ends the last part: its SDU continues, or the next PDU states its
+        /// end here.
         open: bool,
-        /// The PDU before, whose last SDU the first part ends, has one byte of padding.
+        /// The previous PDU, whose last SDU the first part ends, has one byte of padding.
         one_short: bool,
     },
     /// STATUS PDU of UMTS that orders the receiver to move its window (MRW super-field).
     UmtsMrw {
         /// SN_MRW: everything before it is discarded.
         sn: u32,
-        /// N: which length indicator of PDU `sn` ends the last discarded SDU; 0 for none.
+        /// N: the length indicator of PDU `sn` that ends the last discarded SDU; 0 for none.
         end: u8,
     },
-    /// STATUS PDU: index among those of the [`TbContent`].
+    /// STATUS PDU: its index among the reports of the [`TbContent`].
     Status(u32),
 }
 
@@ -174,7 +173,7 @@ pub enum PduHeader {
 pub struct Pdu {
     /// Its header.
     pub header: PduHeader,
-    /// Bytes of the header, of UMTS also the padding; for a STATUS PDU, all of it.
+    /// Bytes of the header, in UMTS including the padding; for a STATUS PDU, all of it.
     pub header_bytes: u32,
     /// Its data field: a range of the [`TbContent`]'s parts.
     pub parts: Range<u32>,
@@ -183,15 +182,15 @@ pub struct Pdu {
 /// [`Nack::so_end`]: up to the last byte.
 pub const SO_END: u16 = u16::MAX;
 
-/// Bytes that a status report says are missing.
+/// Bytes that a status report declares missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
     /// NACK_SN: SN of the SDU (NR) or of the PDU (LTE).
     pub sn: u32,
     /// NACK range: number of consecutive SNs from `sn`, 1 to 255; 1 in LTE. UMTS has lists and
-    /// bitmaps in its place.
+    /// bitmaps instead.
     pub range: u8,
-    /// SOstart: first missing byte of `sn`; 0 when all of it is missing.
+    /// SOstart: first missing byte of `sn`; 0 if all of it is missing.
     pub so_start: u16,
     /// SOend: last missing byte of the last SN of the range; [`SO_END`] for its end. In LTE
     /// otherwise up to 32 766.
@@ -199,13 +198,13 @@ pub struct Nack {
 }
 
 impl Nack {
-    /// All of `sn` is missing.
+    /// A report that all of `sn` is missing.
     #[must_use]
     pub const fn whole(sn: u32) -> Self {
         Self { sn, range: 1, so_start: 0, so_end: SO_END }
     }
 
-    /// It needs SOstart and SOend.
+    /// True if it needs SOstart and SOend.
     #[must_use]
     pub const fn has_so(&self) -> bool {
         self.so_start != 0 || self.so_end != SO_END
@@ -217,12 +216,12 @@ impl Nack {
 pub struct StatusPdu {
     /// ACK_SN: everything before it has been received except `nacks`.
     pub ack_sn: u32,
-    /// What is missing, in ascending order.
+    /// Missing SNs and bytes, in ascending order.
     pub nacks: Vec<Nack>,
 }
 
 impl StatusPdu {
-    /// Copies `other` into the memory it has.
+    /// Copies `other` into existing memory.
     pub fn copy_from(&mut self, other: &Self) {
         self.ack_sn = other.ack_sn;
         self.nacks.clear();
@@ -230,13 +229,13 @@ impl StatusPdu {
     }
 }
 
-/// What one bearer has in a transport block. Meant to be reused: once its vectors have grown,
-/// nothing allocates.
+/// The content of a transport block for one bearer. Reuse it: once its vectors have grown, nothing
+/// allocates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TbContent {
     /// The PDUs in their order.
     pub pdus: Vec<Pdu>,
-    /// The data fields of all of them.
+    /// The data fields of all PDUs.
     pub parts: Vec<Part>,
     /// Status reports; those beyond `status_count` are spares.
     statuses: Vec<StatusPdu>,
@@ -244,20 +243,20 @@ pub struct TbContent {
 }
 
 impl TbContent {
-    /// Empties it but keeps its memory.
+    /// Removes the content but keeps the memory.
     pub fn clear(&mut self) {
         self.pdus.clear();
         self.parts.clear();
         self.status_count = 0;
     }
 
-    /// True when it holds no PDU.
+    /// True if it holds no PDU.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pdus.is_empty()
     }
 
-    /// The data field of `pdu`; empty when the range is not one of this content's.
+    /// The data field of `pdu`; empty if the range is not in this content.
     #[must_use]
     #[inline]
     pub fn parts_of(&self, pdu: &Pdu) -> &[Part] {
@@ -301,7 +300,7 @@ impl TbContent {
         self.push_pdu(header, header_bytes, first);
     }
 
-    /// Bytes of all PDUs, headers included.
+    /// Bytes of all PDUs, including headers.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let headers: u64 = self.pdus.iter().map(|p| u64::from(p.header_bytes)).sum();

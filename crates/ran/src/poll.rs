@@ -1,16 +1,16 @@
-//! The next tick of a layer; skips ticks with nothing to do.
+//! The next tick of a layer; skips ticks without work.
 
 use crate::carried::Carried;
 use crate::timeouts::{QueueId, Timeouts};
 use justfull_base::{Instant, Ticker};
 
-/// A layer's poll: armed while there is something to do, otherwise silent.
+/// A layer's poll: armed while there is work, otherwise silent.
 #[derive(Clone, Debug)]
 pub(crate) struct Poll {
     ticker: Option<Ticker>,
-    /// The armed tick, or the earliest that may be armed next.
+    /// The armed tick, or the earliest tick that may be armed next.
     tick: u64,
-    /// When the armed tick is due; never when none is armed.
+    /// Time of the armed tick; never if none is armed.
     due: Instant,
 }
 
@@ -19,13 +19,13 @@ impl Poll {
         Self { ticker, tick: 0, due: Instant::NEVER }
     }
 
-    /// True when the layer acts at once instead of being polled.
+    /// True if the layer acts at once instead of being polled.
     #[inline]
     pub(crate) fn is_event_driven(&self) -> bool {
         self.ticker.is_none()
     }
 
-    /// There is something to do from `now` on.
+    /// There is work from `now` on.
     #[inline(always)]
     fn arm(&mut self, now: Instant, strictly: bool) {
         if self.due == Instant::NEVER
@@ -35,7 +35,7 @@ impl Poll {
         }
     }
 
-    /// When the armed tick is due; never when nothing is armed.
+    /// Time of the armed tick; never if none is armed.
     #[inline]
     pub(crate) fn due(&self) -> Instant {
         self.due
@@ -53,19 +53,19 @@ impl Poll {
         Some(taken)
     }
 
-    /// The first tick at or after `t` (after, when `strictly`) whether armed or not; `t` itself
-    /// when event-driven.
+    /// The first tick at or after `t` (after, if `strictly`), armed or not; `t` itself if
+    /// event-driven.
     #[inline(always)]
     pub(crate) fn first(&self, t: Instant, strictly: bool) -> (u64, Instant) {
         self.ticker.as_ref().map_or((0, t), |ticker| ticker.first(0, t, strictly))
     }
 
-    /// When tick `k` happens; none when it is missed, or when event-driven.
+    /// Time of tick `k`; none if it is missed, or if event-driven.
     fn at(&self, k: u64) -> Option<Instant> {
         self.ticker.as_ref().and_then(|ticker| ticker.at(k))
     }
 
-    /// Number of ticks strictly between two instants, at most `most`; 0 when event-driven.
+    /// Number of ticks strictly between two instants, at most `most`; 0 if event-driven.
     pub(crate) fn count_between(&self, after: Instant, before: Instant, most: u32) -> u32 {
         self.ticker.as_ref().map_or(0, |ticker| ticker.count_between(after, before, most))
     }
@@ -77,19 +77,19 @@ pub(crate) struct Clocks {
     pub(crate) upf: Poll,
     pub(crate) sdap: Poll,
     pub(crate) mac: Poll,
-    /// Order at one instant: arrival, UPF, SDAP, MAC; otherwise the reverse, so that a layer's
-    /// poll misses what arrives at the same instant.
+    /// Order at one instant: arrival, UPF, SDAP, MAC; otherwise the reverse, so that a layer's poll
+    /// misses arrivals at the same instant.
     pub(crate) top_down: bool,
     /// Timeouts of AQMs.
     timeouts: Timeouts,
-    /// The first instant at which one of them is due.
+    /// The first instant at which one of the clocks is due.
     next: Instant,
-    /// The two slots served last, the earlier first.
+    /// The last two served slots, the earlier first.
     slots: [Instant; 2],
     carried: Carried,
 }
 
-/// The tickers of the layers; none for one that acts at once.
+/// The tickers of the layers; none for a layer that acts at once.
 pub(crate) struct Tickers {
     pub(crate) upf: Option<Ticker>,
     pub(crate) sdap: Option<Ticker>,
@@ -97,7 +97,7 @@ pub(crate) struct Tickers {
 }
 
 impl Clocks {
-    /// Only the clock of the slots is running. `carried` takes what slots could carry.
+    /// Clocks of which only the slots' is running. `carried` stores the capacity of slots.
     pub(crate) fn new(tickers: Tickers, top_down: bool, carried: Carried) -> Self {
         let Tickers { upf, sdap, mac } = tickers;
         let (upf, sdap, mut mac) = (Poll::new(upf), Poll::new(sdap), Poll::new(mac));
@@ -112,14 +112,14 @@ impl Clocks {
         self.timeouts.on = true;
     }
 
-    /// The UPF has something to do from `now` on, or strictly after.
+    /// The UPF has work from `now` on, or strictly after.
     #[inline]
     pub(crate) fn arm_upf(&mut self, now: Instant, strictly: bool) {
         self.upf.arm(now, strictly);
         self.next = self.next.min(self.upf.due());
     }
 
-    /// SDAP has something to do from `now` on, or strictly after.
+    /// SDAP has work from `now` on, or strictly after.
     #[inline(always)]
     pub(crate) fn arm_sdap(&mut self, now: Instant, strictly: bool) {
         if self.sdap.due() == Instant::NEVER {
@@ -128,7 +128,7 @@ impl Clocks {
         }
     }
 
-    /// Takes the opportunity of the UPF that is due: its instant.
+    /// Takes the due opportunity of the UPF: its instant.
     #[inline]
     pub(crate) fn take_upf(&mut self) -> Option<Instant> {
         let (_, now) = self.upf.take()?;
@@ -136,7 +136,7 @@ impl Clocks {
         Some(now)
     }
 
-    /// Takes SDAP's poll that is due: its instant.
+    /// Takes SDAP's due poll: its instant.
     #[inline]
     pub(crate) fn take_sdap(&mut self) -> Option<Instant> {
         let (_, now) = self.sdap.take()?;
@@ -144,7 +144,7 @@ impl Clocks {
         Some(now)
     }
 
-    /// Takes the slot that is due, and arms the next: its number and instant.
+    /// Takes the due slot, and arms the next: its number and instant.
     #[inline(always)]
     pub(crate) fn take_slot(&mut self) -> Option<(u64, Instant)> {
         let (k, now) = self.mac.take()?;
@@ -154,19 +154,19 @@ impl Clocks {
         Some((k, now))
     }
 
-    /// AQMs may have timeouts.
+    /// True if AQMs may have timeouts.
     #[inline]
     pub(crate) const fn have_timeouts(&self) -> bool {
         self.timeouts.are_on()
     }
 
-    /// When the first timeout is due; never when there is none.
+    /// Time of the first timeout; never if there is none.
     #[inline]
     pub(crate) const fn timeout_due(&self) -> Instant {
         self.timeouts.due()
     }
 
-    /// The AQM of `queue` wants to be called at `at`.
+    /// The AQM of `queue` requests a call at `at`.
     pub(crate) fn arm_timeout(&mut self, at: Instant, queue: QueueId) {
         self.timeouts.push(at, queue);
         self.next = self.next.min(at);
@@ -179,7 +179,7 @@ impl Clocks {
         taken
     }
 
-    /// The first instant at which one of them is due: the slots never end, so there is always one.
+    /// The first instant at which a clock is due; the slots never end, so there is always one.
     #[inline]
     pub(crate) fn next_wake(&self) -> Instant {
         debug_assert_eq!(self.next, self.first_due());
@@ -192,7 +192,7 @@ impl Clocks {
         polls.min(self.mac.due()).min(self.timeouts.due())
     }
 
-    /// Slot `k` is over and could carry `capacity`.
+    /// Slot `k` is over and had `capacity`.
     #[inline]
     pub(crate) fn slot_carried(&mut self, k: u64, capacity: u64) {
         self.carried.record(k, capacity);
@@ -206,9 +206,9 @@ impl Clocks {
         self.mac.first(at, strictly)
     }
 
-    /// When a packet of `size` bytes that entered at `entered`, and leaves with the slot that is
-    /// served, would have left if it had all slots to itself from [`Self::first_slot`] on; no
-    /// policy can beat it.
+    /// The departure time of a packet of `size` bytes that entered at `entered`, and leaves with
+    /// the current slot, if it had all slots to itself from [`Self::first_slot`] on; no policy can
+    /// be faster.
     #[inline(always)]
     pub(crate) fn bound(&self, entered: Instant, size: u32) -> Instant {
         let strictly = !self.top_down;
@@ -229,8 +229,8 @@ impl Clocks {
         self.through(first, begins, size)
     }
 
-    /// When `size` bytes are through that have all slots to themselves from slot `first` on, which
-    /// `begins` then.
+    /// The time at which `size` bytes have left that have all slots to themselves from slot
+    /// `first`, which starts at `begins`.
     #[inline(never)]
     fn through(&self, first: u64, begins: Instant, size: u32) -> Instant {
         match self.carried.through(first, size) {

@@ -1,4 +1,4 @@
-//! What a resource-block scheduler sees of a slot, and what it allocates.
+//! The demand that a resource-block scheduler sees in a slot, and its allocation.
 //!
 //! Blocks are allocated in *units*: resource block groups under allocation type 0, single blocks
 //! under type 1 (TS 36.213 section 7.1.6, TS 38.214 section 5.1.2.2). All units have the same size
@@ -33,14 +33,14 @@ impl RbUnits {
         Some(Self { full: rbs / size, size, short: rbs % size })
     }
 
-    /// The same without `taken` full units (at most all of them): those that HARQ retransmissions
+    /// The units without `taken` full ones (at most all of them), which HARQ retransmissions
     /// occupy.
     #[must_use]
     pub const fn without(self, taken: u16) -> Self {
         Self { full: self.full.saturating_sub(taken), ..self }
     }
 
-    /// The same without the short last unit.
+    /// The units without the short last one.
     #[must_use]
     pub const fn without_short(self) -> Self {
         Self { short: 0, ..self }
@@ -64,7 +64,7 @@ impl RbUnits {
         self.short
     }
 
-    /// Number of units, the short one included.
+    /// Number of units, including the short one.
     #[must_use]
     pub const fn count(self) -> u16 {
         self.full + (self.short > 0) as u16
@@ -76,8 +76,8 @@ impl RbUnits {
         self.full * self.size + self.short
     }
 
-    /// Removes and returns what `rbs` blocks cover: as many full units as fit, and the short one if
-    /// it fits too.
+    /// Removes and returns the units that `rbs` blocks cover: as many full units as fit, and the
+    /// short one if it fits too.
     #[must_use]
     pub const fn split_off(&mut self, rbs: u16) -> Self {
         let full = match rbs.checked_div(self.size) {
@@ -96,10 +96,10 @@ impl RbUnits {
         core::mem::replace(&mut self.short, 0)
     }
 
-    /// Removes one unit and returns its blocks: full ones first, then the short one; 0 when nothing
-    /// is left.
+    /// Removes one unit and returns its blocks: full ones first, then the short one; 0 if none is
+    /// left.
     ///
-    /// So units follow the order of service, and the UE served last gets the short one.
+    /// So units follow the order of service, and the last served UE gets the short one.
     #[inline]
     pub fn take(&mut self) -> u16 {
         if self.full > 0 {
@@ -110,51 +110,51 @@ impl RbUnits {
     }
 }
 
-/// Everything waiting for a slot: UEs, their bearers, and the bearers' SDUs.
+/// All data waiting for a slot: UEs, their bearers, and the bearers' SDUs.
 #[derive(Clone, Copy, Debug)]
 pub struct RbDemand<'a> {
     /// Number of the slot since the start.
     pub slot: u64,
     /// The instant at which the slot is scheduled.
     pub now: Instant,
-    /// What is free for new data: without control, and without HARQ retransmissions, which are
+    /// Units free for new data: without control, and without HARQ retransmissions, which are
     /// scheduled first.
     pub units: RbUnits,
-    /// The UEs with something to send, each once, in ascending order of [`UeDemand::ue`].
+    /// The UEs with data to send, each once, in ascending order of [`UeDemand::ue`].
     pub ues: &'a [UeDemand<'a>],
     /// Their bearers, in the order of [`UeDemand::drbs`].
     pub drbs: &'a [DrbDemand],
-    /// Bytes on the air of each waiting SDU, headers of RLC and MAC included, in the order of
+    /// Bytes on the air of each waiting SDU, with headers of RLC and MAC, in the order of
     /// [`DrbDemand::sdus`].
     pub sdus: &'a [u32],
 }
 
-/// A UE with something to send.
+/// A UE with data to send.
 #[derive(Clone, Debug)]
 pub struct UeDemand<'a> {
     /// Its number in the cell: the key for averages and turns across slots.
     pub ue: u32,
-    /// Its slice: an index into the shares that the scheduler was built with.
+    /// Its slice: an index into the scheduler's shares.
     pub slice: u16,
     /// Bytes that `n` blocks carry at this UE's MCS and layers, for `n` from 0 to all blocks of
     /// the slot; starts at 0 and never decreases.
     pub tbs: &'a [u32],
-    /// Its bearers with something to send: indexes into [`RbDemand::drbs`], at least one.
+    /// Its bearers with data to send: indexes into [`RbDemand::drbs`], at least one.
     pub drbs: Range<u32>,
 }
 
-/// A data radio bearer with something to send.
+/// A data radio bearer with data to send.
 #[derive(Clone, Debug)]
 pub struct DrbDemand {
     /// Its number in the UE.
     pub drb: u8,
     /// Its first SDUs: indexes into [`RbDemand::sdus`]. The first may be the rest of a segmented
-    /// one. The list may stop at what the whole slot could carry, and is empty for a scheduler
-    /// that does not ask for SDUs.
+    /// SDU. The list may stop at the capacity of the whole slot, and is empty for a scheduler that
+    /// does not need SDUs.
     pub sdus: Range<u32>,
-    /// Bytes on the air of everything waiting, at least those of the listed SDUs.
+    /// Bytes on the air of all waiting data, at least the listed SDUs.
     pub backlog: u64,
-    /// How long the first SDU has waited in the queue.
+    /// Time that the first SDU has waited in the queue.
     pub head_of_line: Duration,
 }
 
@@ -172,8 +172,8 @@ impl RbDemand<'_> {
         &self.sdus[drb.sdus.start as usize..drb.sdus.end as usize]
     }
 
-    /// Fewest resource blocks that carry everything of UE `index`, or as much of it as the slot
-    /// can: 0 if its channel carries nothing.
+    /// Least number of resource blocks that carry all data of UE `index`, or as much of it as the
+    /// slot can: 0 if its channel carries nothing.
     #[must_use]
     pub fn rbs_needed(&self, index: usize) -> u16 {
         let backlog =
@@ -191,7 +191,8 @@ impl RbDemand<'_> {
 }
 
 impl UeDemand<'_> {
-    /// Fewest of `most` resource blocks that carry more than headers, or as much as `most` carry.
+    /// Least number of blocks, up to `most`, that carry more than headers, or as much as `most`
+    /// carry.
     #[must_use]
     #[inline]
     pub(crate) fn least_rbs(&self, most: u16) -> u16 {
@@ -200,7 +201,7 @@ impl UeDemand<'_> {
         table.partition_point(|&carried| carried < least) as u16
     }
 
-    /// Fewest resource blocks that carry `bytes`; none when `most` are not enough.
+    /// Least number of resource blocks that carry `bytes`; none if `most` are not enough.
     #[must_use]
     #[inline]
     pub fn rbs_for(&self, bytes: u64, most: u16) -> Option<u16> {
@@ -212,16 +213,16 @@ impl UeDemand<'_> {
     }
 }
 
-/// What a UE gets in a slot.
+/// The grant of a UE in a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RbGrant {
-    /// Units, the short one included.
+    /// Units, including the short one.
     pub units: u16,
     /// Resource blocks of these units.
     pub rbs: u16,
 }
 
-/// The allocation of one slot. Keep one and pass it again: its buffers are reused.
+/// The allocation of one slot. Keep one and pass it again, so that its buffers are reused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RbAllocation {
     grants: Vec<RbGrant>,
@@ -230,7 +231,7 @@ pub struct RbAllocation {
 }
 
 impl RbAllocation {
-    /// Resets to nothing for every UE of `demand`.
+    /// Resets the grants of every UE of `demand` to nothing.
     pub fn clear(&mut self, demand: &RbDemand) {
         self.grants.clear();
         self.grants.resize(demand.ues.len(), RbGrant::default());
@@ -239,13 +240,13 @@ impl RbAllocation {
         self.withheld = 0;
     }
 
-    /// What the UE at `index` of [`RbDemand::ues`] gets.
+    /// The grant of the UE at `index` of [`RbDemand::ues`].
     #[must_use]
     pub fn grant(&self, index: usize) -> RbGrant {
         self.grants[index]
     }
 
-    /// What every UE gets, in the order of [`RbDemand::ues`].
+    /// The grant of every UE, in the order of [`RbDemand::ues`].
     #[must_use]
     pub fn grants(&self) -> &[RbGrant] {
         &self.grants
@@ -263,8 +264,8 @@ impl RbAllocation {
         self.grants.iter().map(|grant| u32::from(grant.rbs)).sum()
     }
 
-    /// Resource blocks deliberately left unused although something waits, because they belong to
-    /// others.
+    /// Resource blocks deliberately left unused although data waits, because they belong to other
+    /// slices.
     #[must_use]
     pub fn withheld(&self) -> u16 {
         self.withheld
@@ -283,14 +284,14 @@ impl RbAllocation {
         self.withheld = rbs;
     }
 
-    /// Bytes per bearer, to be set.
+    /// The bytes of each bearer, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u32] {
         &mut self.bytes
     }
 
     /// Divides the transport block of the UE at `index` among its bearers. Each in turn gets an
-    /// equal part of what is left, at least 24 bytes; what it does not need goes to the others. The
-    /// first bearer in turn advances by one each slot.
+    /// equal part of the rest, at least 24 bytes; its unused bytes go to the others. The first
+    /// bearer in turn advances by one each slot.
     pub fn split_in_turn(&mut self, demand: &RbDemand, index: usize) {
         let (ue, drbs) = (&demand.ues[index], demand.drbs_of(index));
         if let [only] = drbs {
@@ -314,18 +315,18 @@ impl RbAllocation {
     }
 }
 
-/// Minimum bytes of a bearer's part of a transport block, and of a transport block, if that much is
-/// available. A part that holds only headers (MAC 3, RLC up to 7 with a segment offset) would never
-/// carry anything.
+/// Minimum bytes of a bearer's part of a transport block, and of a transport block, if that many
+/// are available. A part with only headers (MAC 3, RLC up to 7 with a segment offset) would never
+/// carry data.
 const LEAST_PART: u32 = 24;
 
-/// A backlog, capped at what one transport block could carry.
+/// A backlog, capped at the greatest transport block.
 #[inline]
 fn clip(backlog: u64) -> u32 {
     u32::try_from(backlog).unwrap_or(u32::MAX)
 }
 
-/// What a UE sent in a slot.
+/// The data that a UE sent in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UeServed {
     /// Its number in the cell.

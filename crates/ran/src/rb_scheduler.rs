@@ -1,5 +1,5 @@
-//! Resource-block schedulers: how many resource blocks of a slot each UE gets, and how many bytes
-//! each bearer.
+//! Resource-block schedulers: decide the number of resource blocks of each UE in a slot, and the
+//! number of bytes of each bearer.
 //!
 //! A slice is an agreed share of the cell (A21 section IV-B). Shares are counted in millionths, so
 //! that "floor of 29 % of 100 blocks" is 29 on every machine.
@@ -28,8 +28,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum RbSchedulerConfig = RoundRobin;
 
-    /// One of the schedulers, chosen at start, over slices with these shares of the cell; closed
-    /// for speed, with one door for users' own.
+    /// One of the schedulers, an enum so that calls are static, or a user's own. The slices have
+    /// the given shares of the cell.
     pub enum AnyRbScheduler(shares: &[Ratio]) or Box<dyn RbScheduler + Send>;
 
     "fixed_partition" FixedPartition = fixed_partition::{FixedPartition, FixedPartitionConfig};
@@ -48,29 +48,29 @@ forwarded! {
         /// may be skipped.
         fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
 
-        /// True when it decides by the SDUs of each bearer ([`RbDemand::sdus`]), not by its backlog
-        /// alone.
+        /// True if it decides by the SDUs of each bearer ([`RbDemand::sdus`]), not only by its
+        /// backlog.
         fn wants_sdus(&self) -> bool {
             true
         }
 
-        /// The units, of a slot with `units`, for a UE of slice `slice` that is alone with one
-        /// bearer holding more than all of them carry. The result is what [`Self::schedule`] would
-        /// return, without listing the demand. None when it must be listed.
+        /// The units of a slot with `units` for a UE of slice `slice` that is alone, with one
+        /// bearer that has more data than all units carry. The result equals [`Self::schedule`]'s,
+        /// without a list of the demand. None if the demand must be listed.
         fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
             let _ = (ue, slice, units);
             None
         }
 
-        /// For `ues`, in ascending order, that each need one block, with a full unit for each. If
-        /// [`Self::schedule`] would give each one unit, does so and returns true; otherwise does
+        /// Serves `ues`, in ascending order, that each need one block, with a full unit for each.
+        /// If [`Self::schedule`] would give each one unit, does so and returns true; otherwise does
         /// nothing and returns false.
         fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
             let _ = (ues, units);
             false
         }
 
-        /// Called at `now` with what the UEs that got a grant sent with it.
+        /// Called at `now` with the data that the UEs with a grant sent.
         fn on_served(&mut self, now: Instant, served: &[UeServed]) {
             let _ = (now, served);
         }
@@ -87,8 +87,8 @@ forwarded! {
 /// Shares in millionths, each rounded to the nearest.
 ///
 /// # Errors
-/// `slice` when there is none; `slice[i].share` when it is not above 0 and at most 1, or takes the
-/// sum above 1.
+/// `slice` if there is none; `slice[i].share` if it is not above 0 and at most 1, or makes the sum
+/// exceed 1.
 pub fn share_parts(shares: &[Ratio]) -> Result<Vec<u32>, ConfigError> {
     const SOURCE: &str = "slices divide what the cell offers";
     ensure((1..=1024).contains(&shares.len()), "slice", &shares.len(), "1 to 1024 slices", SOURCE)?;
@@ -112,21 +112,21 @@ fn floor_of_share(part: u32, rbs: u16) -> u16 {
     (u64::from(part) * u64::from(rbs) / u64::from(SHARE_PARTS)) as u16
 }
 
-/// Checks every allocation of a scheduler: no unit is given twice, and no bearer gets more than it
-/// has or than its UE's transport block carries. Costs two additions per UE and bearer, so it is
-/// always on.
+/// Checks every allocation of a scheduler: no unit is given twice, and no bearer gets more than its
+/// backlog or than its UE's transport block carries. Costs two additions per UE and bearer, so it
+/// is always on.
 pub struct CheckedRbScheduler {
     inner: AnyRbScheduler,
 }
 
 impl CheckedRbScheduler {
-    /// Checks the allocations of `inner`.
+    /// A checker of the allocations of `inner`.
     #[must_use]
     pub fn new(inner: AnyRbScheduler) -> Self {
         Self { inner }
     }
 
-    /// A scheduler in the same state, if it is of a kind that can be compared.
+    /// A scheduler in the same state, if its kind can be compared.
     #[cfg(debug_assertions)]
     pub(crate) fn twin(&self) -> Option<AnyRbScheduler> {
         match &self.inner {
@@ -142,8 +142,8 @@ impl CheckedRbScheduler {
 
 impl RbScheduler for CheckedRbScheduler {
     /// # Panics
-    /// When the scheduler allocates more than there is, or the caller breaks the order that
-    /// [`RbDemand`] states.
+    /// If the scheduler allocates more than is available, or the caller breaks the order stated in
+    /// [`RbDemand`].
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
         assert!(
             demand.ues.windows(2).all(|pair| pair[0].ue < pair[1].ue),
@@ -158,7 +158,7 @@ impl RbScheduler for CheckedRbScheduler {
     }
 
     /// # Panics
-    /// When the scheduler allocates more than there is.
+    /// If the scheduler allocates more than is available.
     #[inline]
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
         let given = self.inner.schedule_sole(ue, slice, units)?;
@@ -169,7 +169,7 @@ impl RbScheduler for CheckedRbScheduler {
     }
 
     /// # Panics
-    /// When the scheduler allocates more than there is.
+    /// If the scheduler allocates more than is available.
     fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
         assert!(ues.len() <= usize::from(units.full()), "a full unit for each UE");
         self.inner.schedule_one_each(ues, units)
@@ -195,7 +195,7 @@ fn check(demand: &RbDemand, out: &RbAllocation) {
     let (mut full, mut short) = (0_u32, 0_u32);
     for (ue, grant) in demand.ues.iter().zip(grants) {
         let (given, blocks) = (u32::from(grant.units), u32::from(grant.rbs));
-        // All units are full but for one that may be the short one.
+        // All units are full except one, which may be the short one.
         let with_short = u32::from(blocks != given * u32::from(units.size()));
         full += given - with_short;
         short += with_short;
@@ -218,13 +218,13 @@ fn check(demand: &RbDemand, out: &RbAllocation) {
     assert!(used <= u32::from(units.rbs()), "{used} blocks of {} used or withheld", units.rbs());
 }
 
-/// Gives units to UEs in turn, one at a time, until nothing is free or nobody needs more. The next
-/// slot begins with the UE after the one that got the last unit.
+/// Gives units to UEs in turn, one at a time, until none is free or no UE needs more. The next slot
+/// begins with the UE after the one that got the last unit.
 #[derive(Clone, Debug, Default)]
 struct Turns {
     /// Number of the UE that comes first.
     next: u32,
-    /// Index of a UE that needs more, and the blocks it still needs.
+    /// Index of a UE that needs more, and the number of blocks that it still needs.
     waiting: Vec<(u32, u16)>,
 }
 
@@ -237,7 +237,7 @@ impl Turns {
         }
     }
 
-    /// Allocates `units` to the UEs that joined, and forgets them.
+    /// Allocates `units` to the UEs that joined, and removes them.
     fn serve(&mut self, mut units: RbUnits, demand: &RbDemand, out: &mut RbAllocation) {
         let first = self.waiting.partition_point(|&(i, _)| demand.ues[i as usize].ue < self.next);
         self.waiting.rotate_left(first);
@@ -255,14 +255,15 @@ impl Turns {
         self.waiting.clear();
     }
 
-    /// As if `ues`, in ascending order, had each joined for one unit and been served.
+    /// Has the same effect as if `ues`, in ascending order, had each joined for one unit and been
+    /// served.
     fn serve_one_each(&mut self, ues: &[u32]) {
         let first = ues.partition_point(|&ue| ue < self.next);
         let last = first.checked_sub(1).map_or(ues.last(), |before| ues.get(before));
         self.next = last.map_or(self.next, |ue| ue.wrapping_add(1));
     }
 
-    /// As if UE `ue` had joined alone for more than `units` and been served.
+    /// Has the same effect as if UE `ue` had joined alone for more than `units` and been served.
     #[inline]
     fn serve_sole(&mut self, ue: u32, units: RbUnits) {
         if units.count() > 0 {

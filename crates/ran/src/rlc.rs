@@ -1,9 +1,9 @@
 //! Radio link control: the protocol of TS 38.322 (NR) and TS 36.322 (LTE), at the sender and at the
 //! UE.
 //!
-//! The sender numbers, cuts or concatenates SDUs to the grants of the MAC ([`RlcTx`]); the UE puts
-//! them together ([`RlcRx`]). An entity has no queue: it pulls SDUs from a [`SduSource`]. [`codec`]
-//! turns headers into bytes and back.
+//! The sender numbers SDUs and segments or concatenates them to the grants of the MAC ([`RlcTx`]);
+//! the UE reassembles them ([`RlcRx`]). An entity has no queue: it pulls SDUs from a [`SduSource`].
+//! [`codec`] converts headers to bytes and back.
 //!
 //! ```
 //! use justfull_base::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! SDAP schedulers: which QFI's queue sends the next packet to the RLC.
+//! SDAP schedulers: select the QFI queue that sends the next packet to the RLC.
 //!
 //! TS 37.324 has none (packets pass in order of arrival: `fifo`); T20 adds one so that urgent
 //! packets overtake.
@@ -11,12 +11,12 @@ mod strict_priority;
 use alloc::boxed::Box;
 use justfull_base::{Instant, forwarded, kinds};
 
-/// One QFI queue as a scheduler sees it.
+/// One QFI queue from a scheduler's view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// True when it holds a packet and its bearer admits it.
+    /// True if it holds a packet and its bearer admits it.
     pub eligible: bool,
-    /// When its first packet entered it.
+    /// Time at which its first packet entered.
     pub head_enqueued: Instant,
     /// Size of its first packet in bytes.
     pub head_bytes: u32,
@@ -33,7 +33,7 @@ kinds! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum SdapSchedulerConfig = Fifo;
 
-    /// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
+    /// One of the schedulers, an enum so that calls are static, or a user's own.
     // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
     // encoded in a variant's fields is slower to decode.
     #[repr(u8)]
@@ -50,15 +50,15 @@ forwarded! {
 
     /// Chooses among the QFI queues of a UE.
     pub trait SdapScheduler {
-        /// The queue that sends next; none when no candidate is eligible. A queue always has the
-        /// same index.
+        /// The queue that sends next; none if no candidate is eligible. A queue always has the same
+        /// index.
         fn pick(&mut self, candidates: &[Candidate]) -> Option<usize>;
 
-        /// Called after the queue picked last sent a packet of `bytes`.
+        /// Called after the last picked queue sent a packet of `bytes`.
         fn on_sent(&mut self, index: usize, bytes: u32);
 
-        /// False when what it picks depends on the candidates alone. It need then not be asked
-        /// while there is only one.
+        /// False if its choice depends only on the candidates. It need not be asked then while
+        /// there is only one.
         fn has_memory(&self) -> bool {
             true
         }

@@ -16,21 +16,21 @@ use justfull_queue::ManagedQueue;
 pub(crate) struct SdapQueue {
     pub(crate) queue: ManagedQueue,
     pub(crate) pacer: AnyPacer,
-    /// This poll moved so much from it, in the pacer's unit.
+    /// The amount that this poll moved from it, in the pacer's unit.
     pub(crate) moved: u64,
     weight: u32,
     /// Index of the bearer among the UE's bearers.
     pub(crate) drb: u8,
     priority: u8,
-    /// Its bearer admits nothing more in this poll.
+    /// True if its bearer admits nothing more in this poll.
     pub(crate) refused: bool,
 }
 
-/// SDAP of one UE. The index of a queue is that of the QoS flow in the UE's configuration.
+/// SDAP of one UE. The index of a queue is the index of the QoS flow in the UE's configuration.
 #[repr(C)]
 pub(crate) struct UeSdap {
     pub(crate) queues: Few<SdapQueue>,
-    /// None with a single queue, when there is nothing to choose.
+    /// None with a single queue, which needs no choice.
     choice: Option<Box<Choice>>,
     pub(crate) unit: CapacityUnit,
 }
@@ -63,12 +63,12 @@ impl UeSdap {
         Ok(Self { queues, choice: (flows.len() > 1).then(|| Box::new(choice)), unit: context.unit })
     }
 
-    /// Without queues.
+    /// SDAP without queues.
     pub(crate) fn vacant() -> Self {
         Self { queues: Few::Many(Vec::new()), choice: None, unit: CapacityUnit::Packets }
     }
 
-    /// True when any queue holds a packet.
+    /// True if any queue holds a packet.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.queues.iter().any(|q| q.queue.backlog_packets() > 0)
@@ -84,8 +84,8 @@ impl UeSdap {
         }
     }
 
-    /// The queue of which a poll takes all that it takes, where that is certain: the only one, or
-    /// the only one with packets under a scheduler without memory.
+    /// The queue from which a poll takes everything that it takes, if that is certain: the only
+    /// one, or the only one with packets under a scheduler without memory.
     #[inline(always)]
     pub(crate) fn sole(&mut self) -> Option<&mut SdapQueue> {
         match &mut self.queues {
@@ -101,7 +101,7 @@ impl UeSdap {
         }
     }
 
-    /// Begins a new poll: nothing moved, no bearer refused.
+    /// Begins a new poll: nothing is moved, no bearer is refused.
     #[inline]
     pub(crate) fn begin_poll(&mut self) {
         for q in &mut *self.queues {

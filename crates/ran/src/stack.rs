@@ -1,13 +1,13 @@
 //! The downlink chain: the only place that calls across layers.
 //!
-//! The life of a packet: [`Stack::input`] stamps it and gives it the QFI that its flow was detected
-//! for. The UPF holds it until its opportunity and until SDAP wants it (pacer). SDAP holds it in
-//! its QFI's queue until a poll at which its bearer admits it (limiter) and it has the turn
-//! (scheduler). The RLC holds it until a slot's grant has taken its last byte. [`Egress::deliver`]
-//! hands it to the driver. A drop in any queue is an event with a reason.
+//! The life of a packet: [`Stack::input`] stamps it and gives it the QFI of its flow. The UPF holds
+//! it until its opportunity and until SDAP wants it (pacer). SDAP holds it in its QFI's queue until
+//! a poll at which its bearer admits it (limiter) and it is its queue's turn (scheduler). The RLC
+//! holds it until a slot's grant has taken its last byte. [`Egress::deliver`] passes it to the
+//! driver. A drop in any queue is an event with a reason.
 //!
-//! Polls with nothing waiting are skipped: a packet arms the poll of the layer it enters. Events at
-//! one instant are ordered by [`TieOrder`], then by insertion.
+//! Polls without waiting packets are skipped: a packet arms the poll of the layer it enters. Events
+//! at one instant are ordered by [`TieOrder`], then by insertion.
 
 use self::core_network::Core;
 use crate::bearer::{Above, BearerId, Exit, Offer, Slot};
@@ -58,22 +58,22 @@ pub struct Stack {
     unpaced: bool,
     assert_bound: bool,
     clairvoyant: Option<GrantContext>,
-    /// How often a limiter refused a packet.
+    /// Number of packets refused by a limiter.
     held: u64,
     delivered: u64,
-    /// Packets that waited for UEs as these entered the cell, and as they left it.
+    /// Number of packets that waited for UEs when these entered the cell, and when they left it.
     came: u64,
     gone: u64,
-    /// STATUS PDUs that the driver carries, so far.
+    /// Number of STATUS PDUs that the driver carries, so far.
     carried: u64,
 }
 
 impl Stack {
     /// Opens a flow of `ue`, whose packets have one 5-tuple and one DSCP. Returns its number, which
-    /// each packet carries. The UE's rules give it its QFI once, here.
+    /// each packet carries. The UE's rules assign its QFI once, here.
     ///
     /// # Panics
-    /// When `ue` is not a UE of the cell.
+    /// If `ue` is not a UE of the cell.
     pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> u32 {
         self.core.flows.push(self.core.flow(ue, tuple, dscp));
         (self.core.flows.len() - 1) as u32
@@ -83,16 +83,16 @@ impl Stack {
     /// must know that it has ended, and none of its packets may be in the stack.
     ///
     /// # Panics
-    /// When `ue` is not a UE of the cell, or `number` is not a flow.
+    /// If `ue` is not a UE of the cell, or `number` is not a flow.
     pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
         self.core.flows[number as usize] = self.core.flow(ue, tuple, dscp);
     }
 
-    /// Flow `number` goes on over a new connection with the 5-tuple `tuple`: for queues its next
-    /// packets are another flow. Its QFI stays as it is.
+    /// Flow `number` continues over a new connection with the 5-tuple `tuple`: queues treat its
+    /// next packets as another flow. Its QFI stays.
     ///
     /// # Panics
-    /// When `number` is not a flow.
+    /// If `number` is not a flow.
     pub fn renew_flow(&mut self, number: u32, tuple: &FiveTuple) {
         self.core.flows[number as usize].hash = tuple.hash(self.core.hash_key);
     }
@@ -103,20 +103,20 @@ impl Stack {
         self.cell.unit
     }
 
-    /// What [`Event::Slot`] counts: `packets`, `bytes` or `resource_blocks`.
+    /// The unit of [`Event::Slot`]: `packets`, `bytes` or `resource_blocks`.
     #[must_use]
     pub fn slot_unit(&self) -> &'static str {
         self.service.unit()
     }
 
     /// A packet arrives from the data network at `now`. The driver sets its flow, size, ECN bits,
-    /// protocol, payload handle and tracked flag; the rest is set here.
+    /// protocol, payload handle and tracked flag; the stack sets the other fields.
     pub fn input<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
         self.input_from(now, &mut packet, driver);
     }
 
-    /// Like [`Stack::input`], but reads the packet from `place`, which saves copies, and sets there
-    /// what it sets.
+    /// Like [`Stack::input`], but reads the packet from `place`, which saves copies, and sets its
+    /// fields there.
     pub fn input_from<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -139,13 +139,13 @@ impl Stack {
         if self.clocks.have_timeouts() {
             self.arm_timeout(QueueId::Upf { ue: flow.ue, qos: qos.into() });
         }
-        // Polled: a UPF that is not is unpaced (`check_polls`), and so passed through.
+        // A UPF in this list is polled; an unpolled one is unpaced (`check_polls`) and transparent.
         if !self.core.busy.is_empty() {
             self.clocks.arm_upf(now, !self.clocks.top_down);
         }
     }
 
-    /// Does everything that is due up to `now`. An early wake does nothing; a late one catches up
+    /// Does all work that is due up to `now`. An early wake does nothing; a late one catches up
     /// tick by tick.
     pub fn wake<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
         self.advance(now, true, driver);
@@ -165,10 +165,10 @@ impl Stack {
         self.service.lose_status(handle);
     }
 
-    /// Does everything that is due at `now`, then continues, instant by instant, with what is due
-    /// before `limit`, until it has delivered something or given a STATUS PDU away. Returns the
-    /// last instant at which it did something, and the number of instants. For drivers that know
-    /// that nothing arrives before `limit` unless something is delivered.
+    /// Does all work that is due at `now`, then continues, instant by instant, with work that is
+    /// due before `limit`, until it has delivered a packet or given away a STATUS PDU. Returns the
+    /// last instant at which it acted, and the number of instants. For drivers that know that
+    /// nothing arrives before `limit` unless a packet is delivered.
     pub fn wake_before<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -190,27 +190,27 @@ impl Stack {
         (last, instants)
     }
 
-    /// When the stack has something to do next. Slots never end, so there is always an instant.
+    /// The next instant with work for the stack. Slots never end, so there is always one.
     #[must_use]
     #[inline]
     pub fn next_wake(&self) -> Instant {
         self.clocks.next_wake()
     }
 
-    /// When the MAC serves the next slot.
+    /// Time of the next slot.
     #[must_use]
     pub fn next_slot(&self) -> Instant {
         self.clocks.mac.due()
     }
 
-    /// When the first slot at or after `at` begins.
+    /// Start of the first slot at or after `at`.
     #[must_use]
     pub fn slot_from(&self, at: Instant) -> Instant {
         self.clocks.mac.first(at, false).1
     }
 
-    /// The first slot that can carry anything of a packet that arrives at `entered`: after the
-    /// first SDAP poll after the first opportunity of the UPF, with no queue anywhere.
+    /// The first slot that can carry a part of a packet that arrives at `entered`: after the first
+    /// SDAP poll after the first opportunity of the UPF, with all queues empty.
     #[must_use]
     pub fn first_slot(&self, entered: Instant) -> Instant {
         self.clocks.first_slot(entered).1
@@ -223,7 +223,7 @@ impl Stack {
         self.service.quantum(slice)
     }
 
-    /// Runs the ticks before `now`, and those at `now` when `inclusive`, in order of time and
+    /// Runs the ticks before `now`, and also those at `now` if `inclusive`, in order of time and
     /// stage.
     #[inline(always)]
     fn advance<D: Probe + Egress>(&mut self, now: Instant, inclusive: bool, driver: &mut D) {
@@ -341,7 +341,7 @@ impl Stack {
         }
     }
 
-    /// One poll of each UE with packets in SDAP; UEs without any left leave the list.
+    /// One poll of each UE with packets in SDAP; UEs without packets leave the list.
     #[inline(always)]
     fn serve_busy_sdap<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
         let &[ue] = self.sdap_busy.as_slice() else {
@@ -375,7 +375,7 @@ impl Stack {
         }
     }
 
-    /// What is left of a poll of which `sent` packets have gone down: the UE's gate decides.
+    /// The rest of a poll in which `sent` packets have already moved: the UE's gate decides.
     #[inline(never)]
     fn serve_in_turn<D: Probe + Egress>(
         &mut self,
@@ -389,8 +389,8 @@ impl Stack {
         self.held += u64::from(polled.held);
     }
 
-    /// Passes `packet` through an SDAP that is not polled, without storing it. False when it must
-    /// wait, or when there is a choice to make or a queue or limiter to ask.
+    /// Passes `packet` through an SDAP that is not polled, without storing it. False if the packet
+    /// must wait, or if there is a choice to make or a queue or limiter to ask.
     #[inline]
     fn pass_sdap<D: Probe + Egress>(
         &mut self,
@@ -402,7 +402,7 @@ impl Stack {
         let unpaced = self.unpaced;
         let (gate, mut bearers) = self.gate_and_bearers(ue_index);
         let Few::One(queue) = &mut gate.sdap.queues else { return false };
-        // A sole bearer has no other number, which would be one more line of the cache to read.
+        // A sole bearer has number 0; reading it would cost one more cache line.
         let drb = if matches!(bearers.radio.bearers, Few::One(_)) { 0 } else { queue.drb };
         if !unpaced || !bearers.radio.bearers.at(drb.into()).is_unlimited() {
             return false;
@@ -417,8 +417,7 @@ impl Stack {
         true
     }
 
-    /// Reports to the limiters of a UE what they missed while idle, and the next pull if one asks
-    /// for it.
+    /// Reports missed slots to the limiters of a UE, and the next pull if a limiter requires it.
     fn prepare_limiters(&mut self, now: Instant, ue_index: u32) {
         self.report_missed(ue_index);
         if self.cell.gates[ue_index as usize].wants_forecast() {
@@ -427,7 +426,7 @@ impl Stack {
         }
     }
 
-    /// Reports the last slot to the limiters of the UE's bearers that were idle in it; that report
+    /// Reports the last slot to the limiters of the UE's bearers that were idle in it; this report
     /// stands for all idle slots.
     fn report_missed(&mut self, ue_index: u32) {
         let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
@@ -440,7 +439,7 @@ impl Stack {
         let capacity = self.service.whole_slot(channel, slot);
         let plain = matches!(self.service, AnyService::Packets(_) | AnyService::Bytes(_));
         if !plain && capacity == 0 {
-            // A slot of the uplink, or without any PDU, is nothing that a limiter could judge.
+            // A limiter cannot judge an uplink slot, or a slot without any PDU.
             return;
         }
         let full = self.service.full_slot(channel, slot);
@@ -451,7 +450,7 @@ impl Stack {
         }
     }
 
-    /// One slot: the MAC pulls from the bearers with something to send.
+    /// One slot: the MAC pulls from the bearers with data to send.
     fn slot_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let Some((k, now)) = self.clocks.take_slot() else { return };
         let slot = Slot { k, now, length: self.slot };
@@ -474,7 +473,7 @@ impl Stack {
             cell.report(slot);
         }
         driver.on_event(now, &Event::Slot { capacity, used, rlc_packets, rlc_bytes });
-        // An SDAP that is not polled follows the slot.
+        // An SDAP that is not polled acts after the slot.
         if self.clocks.sdap.is_event_driven() && !self.sdap_busy.is_empty() {
             self.serve_busy_sdap(now, driver);
         }

@@ -1,5 +1,5 @@
 //! User plane function: packet detection rules (TS 23.501 section 5.8.2, TS 29.244 section 5.2)
-//! give each flow its QFI, and flow queues hold packets that may not go down yet.
+//! give each flow its QFI, and flow queues hold packets that may not move down yet.
 //!
 //! The flows of one QFI share a queue, whose discipline may be stochastic fair queueing over the
 //! 5-tuple hash. The QFIs of a UE take turns, one packet each. T20's program puts all UDP in one
@@ -13,7 +13,7 @@ use justfull_base::rng::mix;
 use justfull_base::{ConfigError, Dscp, Qfi, table};
 use justfull_queue::{ManagedQueue, QueueConfig};
 
-/// What identifies a flow of packets. IPv4 addresses are stored as IPv4-mapped IPv6 addresses.
+/// The identity of a flow of packets. IPv4 addresses are stored as IPv4-mapped IPv6 addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FiveTuple {
     /// Source address.
@@ -23,7 +23,7 @@ pub struct FiveTuple {
     /// Source port; for an ICMP echo reply its identifier; 0 if there are no ports (other
     /// protocols, fragments whose first was not seen).
     pub source_port: u16,
-    /// Destination port; for an ICMP echo request its identifier; 0 likewise.
+    /// Destination port; for an ICMP echo request its identifier; 0 if there are no ports.
     pub destination_port: u16,
     /// Transport protocol.
     pub protocol: Protocol,
@@ -94,7 +94,7 @@ impl PacketDetectionRule {
         }
     }
 
-    /// True when the rule matches packets of `tuple` with `dscp`.
+    /// True if the rule matches packets of `tuple` with `dscp`.
     #[must_use]
     pub fn matches(&self, tuple: &FiveTuple, dscp: Dscp) -> bool {
         self.protocol.is_none_or(|p| p == tuple.protocol)
@@ -106,7 +106,7 @@ impl PacketDetectionRule {
     }
 }
 
-/// The QFI that `rules` give to packets of `tuple` with `dscp`, or none.
+/// The QFI that `rules` assign to packets of `tuple` with `dscp`; none if no rule matches.
 #[must_use]
 pub fn detect(rules: &[PacketDetectionRule], tuple: &FiveTuple, dscp: Dscp) -> Option<Qfi> {
     rules.iter().find(|rule| rule.matches(tuple, dscp)).map(|rule| rule.qfi)
@@ -115,16 +115,16 @@ pub fn detect(rules: &[PacketDetectionRule], tuple: &FiveTuple, dscp: Dscp) -> O
 /// The flow queues of one QFI of one UE.
 pub(crate) struct UpfQueue {
     pub(crate) queue: ManagedQueue,
-    /// What SDAP still wants at this opportunity, in the pacer's unit.
+    /// The amount that SDAP still wants at this opportunity, in the pacer's unit.
     pub(crate) allowance: u64,
 }
 
-/// The UPF's queues for one UE. The index of a queue is that of the QoS flow in the UE's
+/// The UPF's queues for one UE. The index of a queue is the index of the QoS flow in the UE's
 /// configuration.
 pub(crate) struct UeUpf {
     pub(crate) queues: Box<[UpfQueue]>,
     turn: u32,
-    /// The UE is in the list of UEs with packets in the UPF.
+    /// True if the UE is in the list of UEs with packets in the UPF.
     pub(crate) listed: bool,
 }
 
@@ -141,7 +141,7 @@ impl UeUpf {
         Ok(Self { queues: collect_exactly(queues)?.into(), turn: 0, listed: false })
     }
 
-    /// True when any queue holds a packet.
+    /// True if any queue holds a packet.
     pub(crate) fn is_busy(&self) -> bool {
         self.queues.iter().any(|q| q.queue.backlog_packets() > 0)
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const MTU: u32 = 1500;
 
-/// What came out: when, and the packet's number.
+/// The deliveries: time and number of each packet.
 #[derive(Default)]
 struct Driver {
     delivered: Vec<(Instant, u64)>,
@@ -23,7 +23,7 @@ struct Driver {
     dropped: u64,
     offered: u64,
     used: u64,
-    /// STATUS PDUs by handle; none when they take `mac.status_delay`.
+    /// STATUS PDUs by handle; none if they take `mac.status_delay`.
     statuses: Option<Vec<(Instant, u32, u32)>>,
 }
 
@@ -143,7 +143,7 @@ fn field(config: &StackConfig) -> String {
 
 #[test]
 fn a_dedicated_channel_carries_its_rate_and_no_more() {
-    // 100 SDUs of 399 B and a PDCP header of 1 B: ten PDUs each, but for the length indicators.
+    // 100 SDUs of 399 B and a PDCP header of 1 B: ten PDUs each, without the length indicators.
     let (config, mut driver) = (dch(0.0), Driver::default());
     let mut stack = loaded(&config, 100, 399, &mut driver);
     stack.wake(ms(9_999), &mut driver);
@@ -183,7 +183,7 @@ fn a_rate_that_falls_to_nothing_for_half_a_minute_and_returns_brings_all() {
     for hold in Hold::ALL {
         let mut config = dch(0.015);
         config.rlc.hold = hold;
-        // 1500 TTIs without anything.
+        // 1500 TTIs without capacity.
         let dark = 1500..3000;
         let bytes = (0..6000).map(|k| if dark.contains(&k) { 0 } else { 1000 }).collect();
         config.channel = ChannelConfig::Pattern(PatternConfig { bytes });
@@ -200,7 +200,7 @@ fn a_rate_that_falls_to_nothing_for_half_a_minute_and_returns_brings_all() {
 
 #[test]
 fn credits_are_shared_and_remainders_carried_over() {
-    // 0.9 x 625 B = 562 B: 14 PDUs of 40 B and 2 B over; of two bearers, 281 B: 7 PDUs and 1 B.
+    // 0.9 x 625 B = 562 B: 14 PDUs of 40 B and 2 B over; for two bearers, 281 B: 7 PDUs and 1 B.
     for (ues, per_second) in [(1, 56_200), (2, 28_100)] {
         let (config, mut driver) = (hsdpa(ues, 625), Driver::default());
         let mut stack = loaded(&config, 2000, 1000, &mut driver);
@@ -239,7 +239,7 @@ fn a_status_of_the_driver_takes_the_payload_of_a_pdu() {
     let statuses = driver.statuses.take().expect("it carries them");
     assert!(!statuses.is_empty() && statuses.iter().all(|status| status.2 == 40), "{statuses:?}");
     driver.statuses = Some(Vec::new());
-    // Lost, until the timer polls again.
+    // They are lost until the timer polls again.
     statuses.iter().for_each(|(_, handle, _)| stack.lose_status(*handle));
     stack.wake(ms(4_000), &mut driver);
     let again = driver.statuses.clone().expect("it carries them");
@@ -285,7 +285,7 @@ fn an_sdu_keeps_its_place_until_it_is_acknowledged() {
             config.rlc.queue = QueueConfig::tail_drop(Limit::Packets(4));
             let mut driver = Driver::default();
             let mut stack = loaded(&config, 4, 100, &mut driver);
-            // All four are delivered, and none is acknowledged yet.
+            // All four are delivered, but none is acknowledged yet.
             stack.wake(ms(200), &mut driver);
             assert_eq!((driver.delivered.len(), driver.departed.len()), (4, 4), "{hold:?}");
             assert_eq!(stack.backlog_packets(), [0; 3], "nothing waits to be sent");
@@ -316,8 +316,8 @@ fn a_held_sdu_departs_when_the_ue_has_it() {
         let early =
             driver.delivered.iter().zip(&driver.departed).filter(|(d, q)| d.0 < q.0).count();
         assert_eq!(early, 0);
-        // Blocks lost twice make some SDUs late, which are in the queue until they arrive; but one
-        // that is acknowledged while an earlier one is missing leaves before PDCP delivers it.
+        // Blocks lost twice make some SDUs late, which stay in the queue until they arrive; but an
+        // SDU that is acknowledged while an earlier one is missing leaves before PDCP delivers it.
         assert!(late > 0 || hold == Hold::Acknowledged, "{late}");
         stack.assert_conserved();
     }

@@ -1,4 +1,4 @@
-//! A gate above an RLC of five lines decides as the stack's own does in the same cell.
+//! A gate above a simple RLC of five lines decides like the stack's own in the same cell.
 
 use justfull_base::rng::{mix, stream_key};
 use justfull_base::{
@@ -21,7 +21,7 @@ const SLOT: Duration = Duration::from_millis(1);
 const PER_SLOT: u64 = 3;
 const FLOWS: u8 = 3;
 
-/// What entered the RLC, and what any layer dropped: when, and which.
+/// Entries into the RLC and drops in any layer: the time and the packet of each.
 #[derive(Debug, Default, PartialEq)]
 struct Decisions(Vec<(Instant, bool, u64)>);
 
@@ -115,7 +115,7 @@ fn cell(limiter: &str, scheduler: &str) -> StackConfig {
     }
 }
 
-/// Packets between the polls: three a slot, and bursts of thirty.
+/// Packets between the polls: three per slot, and bursts of thirty.
 fn arrivals() -> Vec<(Instant, Packet)> {
     let mut rng = Rng::stream(7, "arrivals");
     let at = |slot: u64| Instant::ZERO + SLOT.times(slot) + Duration::from_micros(100);

@@ -1,8 +1,8 @@
-//! T20's three algorithms and A21's e5G-BDP, written out once more from their pseudo-code and
-//! followed step by step on random loads.
+//! T20's three algorithms and A21's e5G-BDP, implemented again from their pseudo-code and followed
+//! step by step on random loads.
 //!
-//! Each oracle keeps its state as the pseudo-code does (running totals, snapshots, its own copy of
-//! the queue), not as the production code does, so that a slip in one is not repeated in the other.
+//! Each oracle keeps its state like the pseudo-code (running totals, snapshots, its own copy of the
+//! queue), not like the production code, so that a slip in one is not repeated in the other.
 
 use justfull_base::{Duration, Instant, Packet, Ratio, SlotReport};
 use justfull_ran::channel::CapacityUnit;
@@ -20,7 +20,7 @@ fn at(ns: u64) -> Instant {
     Instant::from_nanos(ns)
 }
 
-/// What is queued between SDAP and the radio: sizes, head first; the head may be partly sent.
+/// The queue between SDAP and the radio: sizes, head first; the head may be partly sent.
 #[derive(Default)]
 struct Rlc {
     sizes: std::collections::VecDeque<u64>,
@@ -57,8 +57,8 @@ impl Rlc {
     }
 }
 
-/// One slot of a random load: packets that SDAP holds at each of its polls, and what the MAC then
-/// takes.
+/// One slot of a random load: the packets that SDAP holds at each of its polls, and the amount that
+/// the MAC then takes.
 #[derive(Clone, Debug)]
 struct Slot {
     polls: Vec<(u64, Vec<u64>)>,
@@ -144,7 +144,7 @@ enum Step {
     Pulled { now: Instant, used: u64, remaining: u64, capacity: u64 },
 }
 
-/// T20 Algorithm 1 with lines 13 and 17 as its text explains them.
+/// T20 Algorithm 1, with lines 13 and 17 as explained in its text.
 struct DrqlOracle {
     t_ns: u64,
     min_val: Option<u64>,
@@ -183,8 +183,8 @@ impl DrqlOracle {
         let remaining = self.enqueued_bytes - self.dequeued_bytes; // 6
         let buffer_starved = remaining == 0 && limit_reached; // 7
         if buffer_starved {
-            // 9, by a fifth; "always been remaining data" is no longer true, so the interval begins
-            // anew.
+            // 9, by a fifth; "always been remaining data" is no longer true, so the interval
+            // restarts.
             self.limit = (self.limit * 6).div_ceil(5).min(self.bounds.1);
             (self.last_time, self.min_val) = (now, None);
         } else if remaining > 0 {
@@ -235,8 +235,8 @@ impl BdpOracle {
     }
 }
 
-/// A21 Algorithms 1 to 3, asked per packet. It counts the queue by what it was told, as the
-/// pseudo-code does.
+/// A21 Algorithms 1 to 3, asked per packet. It counts the queue from its inputs, like the
+/// pseudo-code.
 struct EBdpOracle {
     srs_bytes: f64,
     last_acc_bytes: f64,
@@ -251,7 +251,7 @@ struct EBdpOracle {
 }
 
 impl EBdpOracle {
-    /// None where the numbers are so near that the order of floating-point operations decides.
+    /// None if the numbers are so close that the order of floating-point operations decides.
     fn limit_reached(&self, now: u64, data_size: f64) -> Option<bool> {
         if self.srs_bytes + self.last_acc_bytes > self.max_bytes {
             return Some(true); // 6
@@ -270,7 +270,7 @@ impl EBdpOracle {
 
     fn update_bw_est(&mut self, now: u64) {
         let rms_bytes = self.srs_bytes - (self.acc_bytes - self.last_acc_bytes);
-        // The load's slots are a little longer than a TTI, and one in between would be an idle one.
+        // The load's slots are a little longer than a TTI; a TTI in between would be an idle one.
         let mut missed = ((now - self.last_tti) as f64 / TTI_NS as f64 + 0.5) as u64;
         let old = 1.0 - self.new;
         let seen = |bandwidth: f64| if bandwidth < self.byte { 0.0 } else { bandwidth };
@@ -405,7 +405,7 @@ proptest! {
                 admitted += amount;
             }
             Step::Pulled { now, remaining, capacity, .. } => {
-                // By more than one SDU no slot's allowance is ever exceeded.
+                // No slot's allowance is ever exceeded by more than one SDU.
                 let most = ((1.0 + offset) * oracle.bytes_to_send as f64) as u64 + MTU;
                 assert!(admitted <= most, "{admitted} in one slot, allowed were {most}");
                 admitted = 0;
@@ -500,7 +500,7 @@ proptest! {
                 oracle.dequeued(ns, poll.moved);
             }
             // "SDAP sets the flag once the RLC buffer reaches a congested state": it holds data and
-            // none is accepted.
+            // admits none.
             if poll.room == 0 && poll.backlog > 0 {
                 oracle.saturation_detected = true;
             }

@@ -1,4 +1,4 @@
-//! How fast packet records become files: `cargo run --release -p justfull-report --example
+//! Measures the writing of packet records: `cargo run --release -p justfull-report --example
 //! records_bench -- [parquet | csv | jsonl]` writes ten million made-up records to the folder for
 //! temporary files and prints wall time, size and peak memory.
 

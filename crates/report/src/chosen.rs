@@ -1,5 +1,5 @@
-//! A figure that a user chooses: any column over the points of a sweep or over another column, or a
-//! distribution, from folders of results.
+//! A figure that a user chooses from folders of results: a column over the points of a sweep, a
+//! column over another column, or a distribution.
 
 use crate::ReportError;
 use crate::export::{Column, Runs};
@@ -9,7 +9,7 @@ use crate::read::{Folder, Key};
 /// Most points of a distribution's line.
 const MOST_POINTS: usize = 500;
 
-/// What a figure shows.
+/// The kind of a figure.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// The mean of a column, with its interval, over the points of a sweep.
@@ -17,11 +17,11 @@ pub enum Kind {
         /// The column.
         y: &'static Column<Runs>,
     },
-    /// The mean of a column over that of another.
+    /// The mean of one column over the mean of another.
     Points {
-        /// The column across.
+        /// The column on the horizontal axis.
         x: &'static Column<Runs>,
-        /// The column up.
+        /// The column on the vertical axis.
         y: &'static Column<Runs>,
     },
     /// The share of values at or below a time.
@@ -30,11 +30,11 @@ pub enum Kind {
     Ccdf,
 }
 
-/// Draws `kind` from `folders`, of which the methods and flows are those to show
-/// ([`Folder::keep`]). Distributions are of `quantity` in `cdf.csv`, such as `delay`.
+/// Draws `kind` from `folders`, each reduced to the methods and flows to show ([`Folder::keep`]).
+/// Distributions are of `quantity` in `cdf.csv`, such as `delay`.
 ///
 /// # Errors
-/// There is nothing to draw: why, and what there is.
+/// There is nothing to draw; the text gives the reason and the possible choices.
 pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, ReportError> {
     let curves = match kind {
         Kind::Line { y } => lines(folders, y)?,
@@ -75,7 +75,7 @@ pub fn chosen(folders: &[Folder], kind: Kind, quantity: &str) -> Result<Figure, 
     Ok(figure::curves(chart, &curves))
 }
 
-/// Calls `add` for every flow under every method with the curve it belongs to.
+/// Calls `add` for every flow under every method with the name of its curve.
 fn collect(
     folders: &[Folder],
     beside: impl Fn(&Folder, &Key) -> String,

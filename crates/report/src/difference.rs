@@ -1,4 +1,4 @@
-//! What differs between folders of results: columns of `runs.jsonl`, flow by flow, with intervals.
+//! Differences between folders of results: columns of `runs.jsonl`, flow by flow, with intervals.
 
 mod condition;
 mod settings;
@@ -13,15 +13,15 @@ use crate::table::{Grid, Row, RowKind};
 use justfull_lab::stats::{Summary, paired_difference, unpaired_difference};
 use serde::Serialize;
 
-/// The columns that are compared unless others are named.
+/// The columns that are compared by default.
 pub const USUAL: [&str; 4] = ["delay_ms_mean", "delay_ms_p95", "delay_ms_p99", "goodput_mbit_s"];
 
-/// What a column of a flow is in one folder, and what it is by more in another.
+/// A column of a flow in one folder, and its change in the other folders.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
     /// Name of the scenario.
     pub scenario: String,
-    /// What is swept and the point of it; empty without a sweep.
+    /// The swept setting and its value; empty without a sweep.
     pub point: String,
     /// Name of the method.
     pub method: String,
@@ -31,29 +31,29 @@ pub struct Difference {
     pub column: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// The first folder's.
+    /// Values in the first folder.
     pub base: Summary,
-    /// The other folders', in their order; none where one lacks it.
+    /// The other folders in their order; none for a folder that lacks the column.
     pub others: Vec<Option<Other>>,
 }
 
 /// A column of a flow in a folder that is compared with the first.
 #[derive(Clone, Debug, Serialize)]
 pub struct Other {
-    /// This folder's.
+    /// Values in this folder.
     pub own: Summary,
-    /// This folder's less the first's; with pairs, over the seeds that both have.
+    /// This folder minus the first; with pairs, over the seeds that both have.
     pub change: Summary,
     /// The mean change in percent of the first folder's mean; none where that is 0.
     pub percent: Option<f64>,
-    /// The interval is of differences at the same seed.
+    /// The interval is over differences between runs of the same seed.
     pub paired: bool,
 }
 
-/// Compares `columns` of all flows that the first of `folders` and any other have.
+/// Compares `columns` of each flow that the first of `folders` and at least one other have.
 ///
 /// # Errors
-/// They have no flow under a method in common: what there is, in words.
+/// The folders have no flow under a method in common; the text lists the flows and methods.
 pub fn differences(
     folders: &[Folder],
     columns: &[&'static Column<Runs>],
@@ -107,8 +107,8 @@ fn difference(
     })
 }
 
-/// Everything that is known of a comparison, as JSON: the folders' names, the settings that differ
-/// (null where they cannot be compared), the differences, and the conditions that hold, in words.
+/// A comparison of folders as JSON: the folders' names, the settings that differ (null if they
+/// cannot be compared), the differences, and the conditions that hold, in words.
 #[must_use]
 pub fn json(
     names: &[String],
@@ -122,7 +122,7 @@ pub fn json(
     format!("{page:#}")
 }
 
-/// The differences as a table; `names` are the folders'.
+/// The differences as a table; `names` are the names of the folders.
 #[must_use]
 pub fn table(found: &[Difference], names: &[String]) -> Grid {
     let parts = part_columns(found, |d| [&d.scenario, &d.point, &d.method, &d.flow]);
@@ -162,8 +162,8 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
     Grid { header, rows, numbers_from, notes: notes(found) }
 }
 
-/// Names and numbers of the parts of a row's place that a table shows: scenario and point only
-/// where they differ.
+/// Names and indexes of the parts of a row's place that a table shows: scenario and point only if
+/// they differ between rows.
 pub(crate) fn part_columns<T>(
     found: &[T],
     place: fn(&T) -> [&String; 4],
@@ -193,7 +193,7 @@ fn notes(found: &[Difference]) -> Vec<String> {
     notes
 }
 
-/// A mean with its interval, in as many digits as suit values of `size` or of its own.
+/// A mean with its interval, in digits that suit `size` and the mean itself.
 pub(crate) fn with_interval(summary: &Summary, size: f64) -> String {
     let digits = match summary.mean.abs().max(size) {
         v if v >= 1000.0 => 0,

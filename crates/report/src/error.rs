@@ -1,8 +1,8 @@
-//! Why something cannot be shown.
+//! The error of this crate.
 
 use std::fmt::{self, Display, Formatter};
 
-/// Why something cannot be shown, in words.
+/// The reason why something cannot be shown, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportError(String);
 

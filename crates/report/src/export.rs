@@ -1,8 +1,8 @@
-//! Result files: tables as CSV and JSON lines, and everything in one `result.json`.
+//! Result files: tables as CSV and JSON lines, and all results in one `result.json`.
 //!
-//! Files hold numbers as measured, in the shortest decimal form that reads back to the same number;
-//! a missing value is an empty cell or `null`, never a zero. A results folder, and each single
-//! file, is written beside its final place and moved there when complete ([`folder`], [`Sink`]).
+//! Files hold measured numbers, in the shortest decimal form that reads back to the same number; a
+//! missing value is an empty cell or `null`, never a zero. A results folder, and each single file,
+//! is written beside its final place and moved there when complete ([`folder`], [`Sink`]).
 
 pub mod answer;
 pub mod choices;
@@ -216,7 +216,7 @@ struct Unit {
     meaning: &'static str,
 }
 
-/// `result.json`, in the order of its keys.
+/// The fields of `result.json`, in the order of its keys.
 #[derive(Serialize)]
 struct Whole<'a> {
     schema: u32,
@@ -229,8 +229,8 @@ fn units<T: Table>(columns: &[Column<T>]) -> BTreeMap<&'static str, Unit> {
     columns.iter().map(|c| (c.name, Unit { unit: c.unit, meaning: c.meaning })).collect()
 }
 
-/// Everything: the number of the schema, the units of all columns, the comparison with its resolved
-/// scenario.
+/// The whole result: the number of the schema, the units of all columns, and the comparison with
+/// its resolved scenario.
 ///
 /// # Errors
 /// The errors of `out`.
@@ -289,7 +289,8 @@ mod tests {
                     serde_json::Value::Number(n) => {
                         let (a, b): (f64, f64) =
                             (cell.parse().expect("a number"), n.as_f64().expect("finite"));
-                        // The reader of this test rounds the last bit; the next test compares bits.
+                        // The JSON reader in this test rounds the last bit; the next test compares
+                        // bits.
                         assert!((a - b).abs() <= 1e-15 * a.abs(), "{name}: {a} {b}");
                     }
                     other => assert_eq!(cell, other.to_string(), "{name}"),

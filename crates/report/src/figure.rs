@@ -1,4 +1,4 @@
-//! Figures as SVG: text stays text, colours are safe for colour-blind readers, and shapes carry the
+//! Figures as SVG. Text stays text, colours are safe for colour-blind readers, and shapes carry the
 //! same information in print.
 
 mod axis;
@@ -31,17 +31,17 @@ pub use png::png;
 use justfull_lab::model::{Comparison, Family, Group};
 use serde::Serialize;
 
-/// A figure with everything that a page needs to show it.
+/// A figure with its texts for a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Figure {
     /// Unique in a comparison, suitable for a file name and an anchor.
     pub id: String,
     /// Heading.
     pub title: String,
-    /// What is shown and how to read it.
+    /// The caption: the content and how to read it.
     pub caption: String,
     /// The picture: a complete SVG document without a fixed size, which scales to its container's
-    /// width. The page around it has the colours for dark screens.
+    /// width. The surrounding page has the colours for dark screens.
     pub svg: String,
 }
 
@@ -89,9 +89,9 @@ fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> {
 /// All figures of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figures {
-    /// Of each family, over all its points.
+    /// Figures of each family, over all its points.
     pub(crate) families: Vec<Vec<Figure>>,
-    /// Of each group.
+    /// Figures of each group.
     pub(crate) groups: Vec<Vec<Figure>>,
 }
 
@@ -109,7 +109,7 @@ impl Figures {
         }
     }
 
-    /// The figures, those of families before those of groups.
+    /// The figures, families before groups.
     pub fn iter(&self) -> impl Iterator<Item = &Figure> {
         self.families.iter().chain(&self.groups).flatten()
     }
@@ -134,7 +134,7 @@ pub fn pdf(_svg: &str) -> Result<Vec<u8>, crate::ReportError> {
 }
 
 /// `text` with the special characters of SVG and HTML escaped, for text and attributes. Control
-/// characters, which neither allows, are replaced.
+/// characters, invalid in both, are replaced.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -151,7 +151,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// `noun` in the singular for one and in the plural otherwise, with its number.
+/// `n` and `noun`, in the plural unless `n` is one.
 fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,4 +1,4 @@
-//! The page of a comparison: one HTML file with style and pictures inside, without external
+//! The page of a comparison: one HTML file with its style and pictures inside, without external
 //! resources or scripts.
 
 mod study;
@@ -74,7 +74,7 @@ fn warning(heading: &str, runs: &[String]) -> String {
     format!("<div class=\"warning\"><strong>{heading}</strong>{}</div>", list("plain", runs))
 }
 
-/// What was run, as a list of terms.
+/// The facts of the run, as a list of terms.
 fn facts(comparison: &Comparison) -> String {
     let seeds: Vec<String> = comparison.seeds().iter().map(u64::to_string).collect();
     let runs = comparison.groups.iter().map(|g| g.runs.len()).sum::<usize>();
@@ -114,11 +114,11 @@ fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
     out
 }
 
-/// What the second table of a group holds.
+/// The content of the second table of a group.
 const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, fairness";
 
-/// Tables and figures of one sweep: a figure and a table, and what unfolds: the tables of the
-/// other points, what spans the sweep, each point.
+/// Tables and figures of one sweep: a figure and a table, then folded parts: the tables of the
+/// other points, the figures over the sweep, and each point.
 fn family_section(family: &Family<'_>, index: usize, figures: &Figures) -> String {
     let number = index + 1;
     let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
@@ -134,7 +134,7 @@ fn family_section(family: &Family<'_>, index: usize, figures: &Figures) -> Strin
         .iter()
         .map(|(index, group)| (name_of(group), figures.groups[*index].iter().collect()))
         .collect();
-    // A sweep is shown as a whole, a single point over time.
+    // A sweep shows its figures over all points, a single point its figures over time.
     let from = match &mut points[..] {
         [(_, figures)] => {
             figures.append(&mut spanning);
@@ -153,7 +153,7 @@ fn family_section(family: &Family<'_>, index: usize, figures: &Figures) -> Strin
     out
 }
 
-/// The tables of one point, two so that each fits a screen; what they note goes to `notes`.
+/// The tables of one point, two so that each fits a screen; their notes go to `notes`.
 fn group_tables(group: &Group, notes: &mut Vec<String>) -> String {
     let (first, mut rest) = (table::methods(&group.runs), table::rest(&group.runs));
     rest.rows.iter_mut().for_each(|row| row.note.clear());
@@ -174,7 +174,7 @@ fn figures_html<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> String {
     figures.into_iter().map(figure_html).collect()
 }
 
-/// `body` behind its `summary`; nothing where there is nothing.
+/// `body` folded under its `summary`; empty if `body` is empty.
 fn folded(summary: &str, body: &str) -> String {
     if body.is_empty() {
         return String::new();

@@ -1,6 +1,6 @@
 //! Presentation of results: tables, figures, pages, and files in many formats.
 //!
-//! A door: it writes down what the runs found. No algorithm lives here.
+//! This crate writes down results. It has no algorithm of its own.
 #![forbid(unsafe_code)]
 
 pub mod chosen;

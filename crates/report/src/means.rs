@@ -9,26 +9,26 @@ use crate::table::{Grid, Row, RowKind};
 use justfull_lab::stats::{Summary, paired_difference};
 use serde::Serialize;
 
-/// What is known of a flow under a method at a point.
+/// The means of a flow under a method at a point.
 #[derive(Clone, Debug, Serialize)]
 pub struct Means {
     /// Name of the scenario.
     pub scenario: String,
-    /// What is swept and the point of it; empty without a sweep.
+    /// The swept setting and its value; empty without a sweep.
     pub point: String,
     /// Name of the method.
     pub method: String,
     /// Name of the flow.
     pub flow: String,
-    /// Of each column; none where no run has it.
+    /// Mean of each column; none if no run has the column.
     pub columns: Vec<Option<Summary>>,
 }
 
-/// The means of `columns` for all flows that `folder` keeps. With the name of a method in
-/// `against`, those of differences to it, seed by seed.
+/// The means of `columns` for all flows that `folder` keeps. With a method's name in `against`, the
+/// means of the differences to this method, seed by seed.
 ///
 /// # Errors
-/// There is no such method: those that there are.
+/// There is no such method; the text lists the methods.
 pub fn means(
     folder: &Folder,
     columns: &[&'static Column<Runs>],
@@ -60,7 +60,7 @@ pub fn means(
         .collect())
 }
 
-/// `found` as a table; `columns` and `against` are those that it was found with.
+/// `found` as a table; `columns` and `against` are the arguments of [`means`].
 #[must_use]
 pub fn table(found: &[Means], columns: &[&'static Column<Runs>], against: Option<&str>) -> Grid {
     let parts = part_columns(found, |m| [&m.scenario, &m.point, &m.method, &m.flow]);

@@ -1,4 +1,4 @@
-//! Folders of results, read again, and names of their columns.
+//! Reads folders of results and the names of their columns.
 
 use crate::ReportError;
 use crate::export::folder::{self, MANIFEST, State};
@@ -16,11 +16,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Columns that say whose a row is.
+/// Columns that identify a row.
 pub const OF_ROW: [&str; 8] =
     ["scenario", "group", "x_name", "x_value", "grid", "method", "seed", "flow"];
 
-/// Why a folder cannot be read.
+/// The reason why a folder cannot be read.
 #[derive(Debug)]
 pub struct Refused {
     path: PathBuf,
@@ -57,7 +57,7 @@ pub fn alias(column: &Column<Runs>) -> String {
 /// The column called `name`.
 ///
 /// # Errors
-/// There is none: what is like it.
+/// There is no such column; the text names similar ones.
 pub fn column_of(name: &str) -> Result<&'static Column<Runs>, ReportError> {
     column(name).ok_or_else(|| {
         let mut names: Vec<String> = COLUMNS.iter().map(alias).collect();
@@ -72,7 +72,7 @@ pub fn column_of(name: &str) -> Result<&'static Column<Runs>, ReportError> {
 pub(crate) struct Key {
     pub(crate) scenario: String,
     pub(crate) point: String,
-    /// Only of a paper's claims, which run a scenario under several settings.
+    /// The group of a paper's claims, which run a scenario under several settings; else empty.
     group: String,
     pub(crate) method: String,
     pub(crate) flow: String,
@@ -94,31 +94,30 @@ pub struct FlowOfRun<'a> {
 /// A folder of results.
 #[derive(Clone, Debug)]
 pub struct Folder {
-    /// As it was named.
+    /// The name that the user gave.
     pub name: String,
     /// The command line that made it.
     pub command: String,
     /// The version of the program that made it.
     pub version: String,
-    /// The scenario with all its settings, in TOML; perhaps several.
+    /// The scenario with all its settings, in TOML; may be several.
     pub scenario_toml: String,
     path: PathBuf,
-    /// Of a paper's claims.
+    /// The results are of a paper's claims.
     claims: bool,
     order: Vec<Key>,
-    /// The methods of all rows, those that are not kept too.
+    /// The methods of all rows, also of rows that are not kept.
     methods: Vec<String>,
     rows: BTreeMap<Key, Vec<Map<String, Value>>>,
-    /// What of the swept is across, if it was chosen.
+    /// The swept setting on the horizontal axis, if one was chosen.
     over: Option<String>,
 }
 
 impl Folder {
-    /// Reads of the folder at `path` the columns that say whose a row is, and those called
-    /// `columns`.
+    /// Reads the folder at `path`: the columns that identify a row, and those called `columns`.
     ///
     /// # Errors
-    /// It is not the whole of one run, is of an older format, or cannot be read.
+    /// The folder is not the whole of one run, is of an older format, or cannot be read.
     pub fn read(path: &Path, columns: &[&str]) -> Result<Self, Refused> {
         let refused = |why: String| Refused { path: path.into(), why };
         let state = folder::inspect(path).map_err(|e| refused(e.to_string()))?.state;
@@ -168,8 +167,8 @@ impl Folder {
         Ok(found)
     }
 
-    /// A folder whose rows [`Folder::add`] adds: those of another kind of results at `path`, made
-    /// by `command`.
+    /// A folder without rows, for results of another kind at `path`, made by `command`.
+    /// [`Folder::add`] adds rows.
     #[must_use]
     pub fn empty(path: &Path, command: &str, version: &str) -> Self {
         Self {
@@ -186,7 +185,7 @@ impl Folder {
         }
     }
 
-    /// Adds a row by the names of the columns of `runs.csv`.
+    /// Adds a row, keyed by the column names of `runs.csv`.
     pub fn add(&mut self, row: Map<String, Value>) {
         let key = Key::of(&row, self.claims);
         if !self.methods.contains(&key.method) {
@@ -197,17 +196,17 @@ impl Folder {
             self.order.push(key);
             row
         } else {
-            // The first says for all whose they are.
+            // The first row of a key holds its identity; later rows keep only values.
             let is_value = |name: &str| name == "seed" || !OF_ROW.contains(&name);
             row.into_iter().filter(|(name, _)| is_value(name)).collect()
         };
         rows.push(row);
     }
 
-    /// Keeps the flows under `methods` and called `flows`; an empty list keeps all.
+    /// Keeps the flows under `methods` and with the names `flows`; an empty list keeps all.
     ///
     /// # Errors
-    /// One of the names is not in the folder: the names that are.
+    /// One of the names is not in the folder; the text lists the names.
     pub fn keep(&mut self, methods: &[String], flows: &[String]) -> Result<(), Refused> {
         type Of = fn(&Key) -> &str;
         let method: Of = |key| &key.method;
@@ -224,8 +223,8 @@ impl Folder {
         Ok(())
     }
 
-    /// The methods of the whole folder in the order of its rows: those whose colours a report
-    /// chooses together.
+    /// The methods of the whole folder in the order of its rows; a report chooses their colours
+    /// together.
     pub(crate) fn all_methods(&self) -> impl Iterator<Item = String> {
         self.methods.iter().cloned()
     }
@@ -259,7 +258,7 @@ impl Folder {
         self.each(|key| &key.scenario)
     }
 
-    /// What it has of the scenario called `name`.
+    /// A copy with only the rows of the scenario called `name`.
     #[must_use]
     pub fn of_scenario(&self, name: &str) -> Self {
         let mut part = self.clone();
@@ -279,7 +278,8 @@ impl Folder {
         names
     }
 
-    /// Lines of a figure over what is swept: methods at each point of what is swept besides.
+    /// Number of lines in a figure over the swept setting: methods at each point of the other
+    /// settings.
     pub(crate) fn lines(&self) -> usize {
         let lines = self.order.iter().map(|key| (&key.scenario, &key.method, self.beside(key)));
         lines.collect::<std::collections::BTreeSet<_>>().len()
@@ -293,7 +293,7 @@ impl Folder {
         self.order.contains(key)
     }
 
-    /// What is swept and the point of it that `key` is at: what was chosen of a grid.
+    /// The swept setting and its value at `key`; for a grid, the chosen setting.
     pub(crate) fn x(&self, key: &Key) -> Option<(String, f64)> {
         let row = self.rows.get(key)?.first()?;
         let Some(over) = &self.over else {
@@ -303,7 +303,7 @@ impl Folder {
         Some((name, value.parse().ok()?))
     }
 
-    /// All that is swept, with the values at `key`.
+    /// All swept settings with their values at `key`.
     fn axes(&self, key: &Key) -> Vec<(String, String)> {
         let Some(row) = self.rows.get(key).and_then(|rows| rows.first()) else { return Vec::new() };
         let text = |name: &str| row.get(name).and_then(Value::as_str);
@@ -317,17 +317,18 @@ impl Folder {
         }
     }
 
-    /// What is swept besides [`Folder::x`], with the values at `key`; empty for a single setting.
+    /// The swept settings other than [`Folder::x`] with their values at `key`; empty for a single
+    /// setting.
     pub(crate) fn beside(&self, key: &Key) -> String {
         let across = self.x(key).map(|x| x.0);
         let others = self.axes(key).into_iter().filter(|(name, _)| Some(name) != across.as_ref());
         others.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// Chooses what of the swept is across, by its name with or without the unit.
+    /// Chooses the swept setting of the horizontal axis, by its name with or without the unit.
     ///
     /// # Errors
-    /// The results sweep something else: what.
+    /// The results sweep other settings; the text lists them.
     pub fn choose(&mut self, x: &str) -> Result<(), ReportError> {
         let mut names: Vec<String> = Vec::new();
         for (name, _) in self.order.iter().flat_map(|key| self.axes(key)) {
@@ -352,14 +353,14 @@ impl Folder {
         Ok(())
     }
 
-    /// What is swept, if anything is; the name ends in the unit.
+    /// The swept setting, if there is one; the name ends in the unit.
     #[must_use]
     pub fn swept(&self) -> Option<String> {
         self.order.iter().find_map(|key| Some(self.x(key)?.0))
     }
 
-    /// The distributions of `quantity` in `cdf.csv`, those of all runs of a flow together and each
-    /// with the same weight.
+    /// The distributions of `quantity` in `cdf.csv`: all runs of a flow together, each with the
+    /// same weight.
     pub(crate) fn distributions(&self, quantity: &str) -> Result<BTreeMap<Key, Pool>, String> {
         let file = self.path.join("cdf.csv");
         let wrong = |why: &dyn Display| format!("{}: {why}", file.display());
@@ -372,7 +373,7 @@ impl Folder {
         };
         let mut there: Vec<String> = Vec::new();
         let mut found: BTreeMap<Key, Pool> = BTreeMap::new();
-        // The points of a distribution stand together; its row is the first.
+        // The points of a distribution are adjacent; its row is the first of them.
         let (mut first, mut points) = (StringRecord::new(), Vec::new());
         let mut add = |row: &StringRecord, points: &mut Vec<(f64, f64)>| {
             if !points.is_empty() {
@@ -409,14 +410,14 @@ impl Folder {
         Ok(found)
     }
 
-    /// The column's values by seed, of runs that have it.
+    /// The column's values by seed, over runs that have the column.
     pub(crate) fn values(&self, key: &Key, column: &str) -> Vec<(u64, f64)> {
         let rows = self.rows.get(key).into_iter().flatten();
         rows.filter_map(|row| Some((row.get("seed")?.as_u64()?, row.get(column)?.as_f64()?)))
             .collect()
     }
 
-    /// Its scenarios, methods and flows.
+    /// Scenarios, methods and flows of the folder.
     pub(crate) fn in_words(&self) -> String {
         format!(
             "{} has {}, of {}, under {}",
@@ -435,7 +436,7 @@ impl Folder {
 /// The last columns of `cdf.csv`, from the end.
 const LAST: [&str; 2] = ["share", "time_ms"];
 
-/// True when two rows of `cdf.csv` are points of one distribution: all but the point is equal.
+/// True if two rows of `cdf.csv` are points of one distribution: all cells but the point are equal.
 fn is_of(row: &StringRecord, other: &StringRecord) -> bool {
     let head = row.len().saturating_sub(LAST.len());
     row.len() == other.len() && row.iter().zip(other).take(head).all(|(a, b)| a == b)
@@ -472,14 +473,14 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     }
 }
 
-/// Whose a row is; of `cdf.csv` the row itself.
+/// The identity of a row: its columns other than seed and values.
 #[derive(Deserialize)]
 struct Whose {
     scenario: String,
     group: String,
     x_name: String,
     x_value: String,
-    /// Only of a grid.
+    /// Only in a grid.
     #[serde(default)]
     grid: String,
     method: String,
@@ -488,7 +489,7 @@ struct Whose {
 }
 
 impl Key {
-    /// The same under another method.
+    /// The same key under another method.
     pub(crate) fn under(&self, method: &str) -> Self {
         Self { method: method.into(), ..self.clone() }
     }
@@ -513,7 +514,7 @@ impl Key {
 
     fn new(whose: Whose, claims: bool) -> Self {
         let Whose { scenario, group, x_name, x_value, grid, method, flow } = whose;
-        // A whole number stands with and without a fraction in the two files.
+        // A whole number has a fraction in only one of the two files.
         let at = x_value.strip_suffix(".0").unwrap_or(&x_value);
         let point = match (grid.is_empty(), x_name.is_empty()) {
             (false, _) => grid,
@@ -530,7 +531,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// What is said of a folder whose manifest has `change` in it.
+    /// The error for a folder whose manifest contains `change`.
     fn said(change: impl Fn(&mut Map<String, Value>)) -> String {
         let room = tempfile::tempdir().expect("a folder");
         let path = room.path().join("r");
@@ -583,7 +584,8 @@ pub(crate) mod testing {
     use crate::export::folder::{Origin, Subject};
     use std::path::Path;
 
-    /// A folder of results with these rows of `runs.jsonl` and this `cdf.csv`, as a run writes it.
+    /// A folder of results with these rows of `runs.jsonl` and this `cdf.csv`, in the form that a
+    /// run writes.
     pub(crate) fn folder(path: &Path, toml: &str, rows: &[String], cdf: Option<&str>) -> Folder {
         let subject = Subject { kind: "run".into(), scenario: "s".into() };
         let (mut folder, _) =

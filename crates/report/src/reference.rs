@@ -66,7 +66,7 @@ const KINDS: [(&str, &str); 18] = [
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
 ];
 
-/// What `justfull list` calls each kind of [`KINDS`], in their order.
+/// The name of each kind of [`KINDS`] in `justfull list`, in their order.
 const KIND_NAMES: [&str; KINDS.len()] = [
     "traffic",
     "transports",
@@ -91,20 +91,20 @@ const KIND_NAMES: [&str; KINDS.len()] = [
 /// All names of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// What `justfull list` calls the kind, e.g. `aqms`.
+    /// The name of the kind in `justfull list`, e.g. `aqms`.
     pub kind: &'static str,
-    /// What they are and where they go.
+    /// A heading: their meaning and their place in a scenario.
     pub heading: String,
-    /// Each with a line about it.
+    /// The names, each with a line of description.
     pub names: Vec<Named>,
 }
 
-/// A name with a line about it.
+/// A name with a line of description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// The name.
     pub name: String,
-    /// What it is.
+    /// The description.
     pub title: String,
 }
 
@@ -114,7 +114,7 @@ impl Named {
     }
 }
 
-/// The kinds that `justfull list` knows.
+/// The kinds of `justfull list`.
 #[must_use]
 pub fn kinds() -> Vec<&'static str> {
     let mut kinds = vec!["methods"];
@@ -168,24 +168,23 @@ pub fn list(all: &[Listed]) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// `all` as one line of JSON, with its end.
+/// `all` as one line of JSON with a line feed.
 ///
 /// # Panics
-/// Never: all of it can be written as JSON.
+/// Never: every field can be written as JSON.
 #[must_use]
 pub fn list_json(all: &[Listed]) -> String {
     serde_json::to_string(all).expect("names can be written as JSON") + "\n"
 }
 
-/// The title of a method without its name, with which some titles begin.
+/// The title of a method without the name at its start.
 fn told(method: &Method) -> &str {
     let rest = method.title.strip_prefix(&method.name).and_then(|rest| rest.strip_prefix(": "));
     rest.unwrap_or(&method.title)
 }
 
-/// What the method `name` sets, descriptions of the algorithms of that name, of the key of a
-/// scenario with that path, of the column of results and of the format of traces; none if there is
-/// nothing of that name.
+/// The settings of the method `name`, and the descriptions of algorithms, scenario keys (by path),
+/// result columns and trace formats of this name; none if nothing has this name.
 #[must_use]
 pub fn explain(name: &str) -> Option<String> {
     let method = MethodLibrary::shipped().find(name).map(explain_method);
@@ -235,7 +234,7 @@ fn explain_method(method: &Method) -> String {
     out
 }
 
-/// What `method` is in the shipped scenarios that have their own of that name.
+/// The shipped scenarios that redefine `method`, with their definitions.
 fn redefined(method: &Method) -> Vec<(Vec<&'static str>, Method)> {
     let mut redefined: Vec<(Vec<&'static str>, Method)> = Vec::new();
     for (scenario, text) in library::SCENARIOS {

@@ -1,5 +1,5 @@
-//! Tables for people: the flows of each method, on a terminal or as Markdown. Numbers are rounded
-//! here and in no file.
+//! Tables for people: the flows of each method, on a terminal or as Markdown. Only these tables
+//! round numbers; files do not.
 
 mod choices;
 mod claims;
@@ -36,11 +36,11 @@ pub const BOUND: &str = "bound";
 pub struct Grid {
     /// Headings; a line feed marks a possible line break.
     pub header: Vec<String>,
-    /// Rows with as many cells as there are headings.
+    /// Rows, each with as many cells as there are headings.
     pub rows: Vec<Row>,
-    /// Columns from this one on hold numbers and are aligned to the right.
+    /// Columns from this index on hold numbers and are aligned to the right.
     pub numbers_from: usize,
-    /// How to read it, one sentence each: what `±` is, what is pooled and how.
+    /// How to read the table, one sentence each: the meaning of `±`, and the pooling.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Grid {
 pub struct Row {
     /// Text of each cell.
     pub cells: Vec<String>,
-    /// What the row is.
+    /// The kind of the row.
     pub kind: RowKind,
     /// A note on the row, shown below it across the table, e.g. `never acted: limiter`; may be
     /// empty.
@@ -64,32 +64,31 @@ impl Row {
     }
 }
 
-/// What a row of a [`Grid`] is.
+/// The kind of a row of a [`Grid`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// A method's first row.
+    /// The first row of a method.
     Method,
-    /// Another of its rows.
+    /// A further row of a method.
     Part,
-    /// The bound or the clairvoyant policy: not a rival, but a reference for rivals.
+    /// The bound or the clairvoyant policy: a reference, not a rival.
     Reference,
     /// A claim with its outcome.
     Claim(Verdict),
 }
 
-/// How a terminal shows tables.
+/// The style of tables on a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Colours and line-drawing characters; without, only plain text and ASCII rules.
+    /// Colours and line-drawing characters; otherwise plain text and ASCII rules.
     pub colour: bool,
-    /// Columns of the terminal; without, lines are as long as necessary.
+    /// Columns of the terminal; if none, lines have any length.
     pub width: Option<u16>,
 }
 
 impl Style {
-    /// The style for standard output: plain when it is not a terminal or when `NO_COLOR` is set and
-    /// not empty. Where it is no terminal, its width is what `COLUMNS` says, if that is a number
-    /// above 0.
+    /// The style for standard output: plain if it is not a terminal, or if `NO_COLOR` is set and
+    /// not empty. Without a terminal, the width is `COLUMNS` if this is a number above 0.
     #[must_use]
     pub fn detect() -> Self {
         if !std::io::stdout().is_terminal() {
@@ -102,20 +101,20 @@ impl Style {
     }
 }
 
-/// The notes of the table of `group` that say what was run: which parts of a trace, and what tells
-/// the methods apart.
+/// The notes of the table of `group` about its runs: the parts of a trace, and the settings in
+/// which the methods differ.
 #[must_use]
 pub fn settings(group: &Group) -> Vec<String> {
     let line = |of: &MethodSettings| format!("{}: {}", of.method, of.settings);
     group.parts.iter().cloned().chain(group.settings.iter().map(line)).collect()
 }
 
-/// Explains the sign in every table that has one.
+/// Explains the sign in every table that has it.
 const PLUS_MINUS: &str =
     "±: half width of the 95 % confidence interval of the mean over n seeds, by Student's t.";
 
-/// `mean ± half width` with `digits` after the point, a dash for none. With too few values for an
-/// interval, they are listed.
+/// `mean ± half width` with `digits` after the point, a dash for none. Lists the values if they are
+/// too few for an interval.
 fn with_interval(summary: Option<Summary>, digits: usize) -> String {
     match summary {
         None => "–".into(),
@@ -127,7 +126,7 @@ fn with_interval(summary: Option<Summary>, digits: usize) -> String {
     }
 }
 
-/// Digits after the point that suit values like `value` in no known unit.
+/// Digits after the point that suit a value of this size in an unknown unit.
 fn digits_for(value: f64) -> usize {
     match value.abs() {
         v if v >= 1000.0 => 0,
@@ -181,7 +180,7 @@ mod tests {
         assert!(terminal(&grid, Style { colour: true, width: None }).contains('\u{1b}'));
     }
 
-    /// A character of each kind that a terminal obeys: C0, DEL, C1, separators, directions.
+    /// A character of each kind that controls a terminal: C0, DEL, C1, separators, directions.
     const COMMANDS: &str = "\r\u{1b}\u{7f}\u{9b}\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
 
     #[test]
@@ -227,7 +226,7 @@ mod tests {
     fn the_bound_and_the_clairvoyant_policy_stand_last_and_apart() {
         let grid = methods(&group());
         let names: Vec<&str> = grid.rows.iter().map(|row| row.cells[0].as_str()).collect();
-        // The bound is of the call alone; a method has a row for each of its two flows.
+        // The bound covers the call alone; a method has a row for each of its two flows.
         assert_eq!(names[names.len() - 4..], ["", BOUND, "clairvoyant", ""]);
         assert!(grid.rows[names.len() - 3..].iter().all(|row| row.kind == RowKind::Reference));
         assert!(grid.rows[..names.len() - 3].iter().all(|row| row.kind != RowKind::Reference));
@@ -367,7 +366,7 @@ mod tests {
         assert!(place("goodput") < place("drops") && place("drops") < place("utilisation"));
     }
 
-    /// A name as long as the line left no number on it, or made the line longer.
+    /// A name as long as the line must leave room for numbers and not lengthen the line.
     #[test]
     fn names_are_wrapped_where_no_number_would_fit_beside_them() {
         let mut runs = group();

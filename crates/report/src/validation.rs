@@ -13,7 +13,7 @@ fn number(value: f64, digits: usize) -> String {
     format!("{:.digits$}", value + 0.0)
 }
 
-/// One digit more than the values, so that an edge of a band is not rounded onto a value beyond it.
+/// A band with one digit more than the values, so that no edge rounds onto a value beyond it.
 fn band(row: &Row) -> String {
     let digits = if row.case.digits == 0 && row.band.iter().all(|b| b.fract() == 0.0) {
         0
@@ -28,7 +28,7 @@ fn band(row: &Row) -> String {
     }
 }
 
-/// A value with its 95 % interval over runs, where there is one.
+/// A value with its 95 % interval over runs, if it has one.
 fn spread(summary: &Summary, digits: usize) -> String {
     let mean = number(summary.mean, digits);
     match *summary {
@@ -42,13 +42,13 @@ fn spread(summary: &Summary, digits: usize) -> String {
     }
 }
 
-/// The values of all runs: one number where they look alike.
+/// The values of all runs: one number if they are equal after rounding.
 fn range(summary: &Summary, digits: usize) -> String {
     let (min, max) = (number(summary.min, digits), number(summary.max, digits));
     if min == max { max } else { format!("{min} to {max} (n = {})", summary.n) }
 }
 
-/// The cells of `row`, with what the kernel does if `live`.
+/// The cells of `row`, with the kernel's values if `live`.
 fn cells(row: &Row, live: bool) -> Vec<String> {
     let digits = row.case.digits;
     let published = row.case.published_text.clone().unwrap_or_else(|| {
@@ -92,8 +92,8 @@ pub fn table(validation: &Validation) -> Grid {
     Grid { numbers_from: header.len(), header, rows, notes: Vec::new() }
 }
 
-/// The page of a control, which shows its figures from the folder `figures`, or of the figures
-/// worked out by hand.
+/// The page of a control, which shows its figures from the folder `figures`, or the page of the
+/// figures worked out by hand.
 ///
 /// # Panics
 /// Never: every control has a description, and writing into a string does not fail.
@@ -133,7 +133,7 @@ pub fn markdown(validation: &Validation, figures: &str) -> String {
     page
 }
 
-/// What a control is, and how its table is read.
+/// Describes a control and how to read its table.
 fn introduce(validation: &Validation, made: &str, line: &mut dyn FnMut(&str)) {
     let file = &validation.file;
     let doc = library::algorithms().into_iter().find(|doc| doc.name == file.control);
@@ -158,7 +158,7 @@ fn introduce(validation: &Validation, made: &str, line: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The table, the tally and the reasons of what is not met.
+/// The table, the tally and the reasons of unmet cases.
 fn outcome(validation: &Validation, line: &mut dyn FnMut(&str)) {
     line("## Cases");
     line(table::markdown(&table(validation)).trim_end());
@@ -177,7 +177,7 @@ fn outcome(validation: &Validation, line: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The scenarios, each with the cases that stand in its results and the reasons of their bands.
+/// The scenarios, each with the cases that use its results and the reasons of their bands.
 fn scenarios(validation: &Validation, line: &mut dyn FnMut(&str)) {
     line("## Scenarios and bands");
     line("Each runs with `justfull run FILE`; `claims/validation/by-hand` has the files.");

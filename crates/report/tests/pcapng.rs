@@ -1,5 +1,4 @@
-//! Captures, read by two readers that are not ours: a parser in Rust, and tshark where it is
-//! installed.
+//! Captures, read by two independent readers: a parser in Rust, and tshark if it is installed.
 
 use justfull_lab::runner::{self, Watch};
 use justfull_report::export::outputs::Outputs;
@@ -129,7 +128,7 @@ fn read(path: &Path) -> (Vec<String>, Vec<Frame>) {
     (comments, frames)
 }
 
-/// The one's complement sum of `bytes`; all ones when a checksum in them is right.
+/// The one's complement sum of `bytes`; all ones if a checksum in them is right.
 fn ones_sum(bytes: &[u8]) -> u16 {
     let mut sum: u32 =
         bytes.chunks(2).map(|p| u32::from(p[0]) << 8 | u32::from(*p.get(1).unwrap_or(&0))).sum();
@@ -153,7 +152,7 @@ fn headers_lengths_and_checksums_are_those_of_whole_packets() {
         assert_eq!((ip[0], u32::from(ip[2]) << 8 | u32::from(ip[3])), (0x45, frame.original));
         assert_eq!(ones_sum(ip), 0xffff, "IPv4");
         assert_eq!(frame.bytes.len() as u32, frame.original.min(SNAPLEN));
-        // What was cut off is zeros and adds nothing to a sum.
+        // The bytes beyond the snapshot are zeros and add nothing to a sum.
         let length = frame.original as usize - 20;
         let mut pseudo = if ip[9] == 1 { Vec::new() } else { ip[12..20].to_vec() };
         if ip[9] != 1 {
@@ -246,8 +245,8 @@ fn what_a_ue_asks_goes_up_and_is_answered_downwards_under_the_same_numbers() {
     assert!(numbers(0, 8).is_empty() && numbers(4, 0).is_empty());
 }
 
-/// Runs a Wireshark tool; none, said aloud, where it is not installed, which continuous integration
-/// takes for a failure.
+/// Runs a Wireshark tool. Prints a note and returns none if it is not installed; continuous
+/// integration counts this as a failure.
 fn wireshark(program: &str, arguments: &[&str], path: &Path) -> Option<String> {
     let done = match Command::new(program).args(arguments).arg(path).output() {
         Ok(done) => done,

@@ -1,5 +1,5 @@
-//! The files of single runs: what stands in them agrees with the run, with each other, and with
-//! what other programs read.
+//! The files of single runs: their content agrees with the run, with each other, and with other
+//! programs' readings.
 
 use flate2::read::GzDecoder;
 use justfull_lab::model::Comparison;
@@ -88,7 +88,7 @@ fn records(name: &'static str, slots: &'static str, format: Format) -> impl Fn(&
     }
 }
 
-/// Rows as texts by column, an absent value as an empty text; and what the file says of itself.
+/// Rows as texts by column, with an empty text for an absent value, and the file's own metadata.
 type Rows = (Vec<BTreeMap<String, String>>, BTreeMap<String, String>);
 
 fn parquet_rows(path: &Path) -> Rows {
@@ -215,8 +215,8 @@ fn packet_records_agree_with_the_results_of_the_run() {
     }
 }
 
-/// The same with a MAC that deals in resource blocks, sends a block twice at most and loses some
-/// for good.
+/// The same scenario with a MAC that allocates resource blocks, sends a block twice at most and
+/// loses some for good.
 fn lossy() -> String {
     let cell = "[channel]\nkind = \"mcs\"\nmcs = [28]\n[mac]\nkind = \"rb\"\n\
                 [mac.harq]\nbler = 0.3\ncombining = 1.0\ntransmissions = 2\n";
@@ -368,7 +368,7 @@ fn flent_data_hold_goodput_ping_and_call_over_time() {
         assert_eq!(series.as_array().expect("values").len(), steps, "{name}");
         assert!(data["metadata"]["SERIES_META"][name]["UNITS"].is_string(), "{name}");
     }
-    // The steps after the warm-up of 1 s are those that the run measured.
+    // The run measures the steps after the warm-up of 1 s.
     let sum = data["results"]["TCP download sum"].as_array().expect("values");
     let mean = sum[5..].iter().filter_map(Value::as_f64).sum::<f64>() / 15.0;
     let goodput = run.flows[0].goodput_mbit_s;
@@ -404,7 +404,7 @@ fn irtt_json_has_its_names_and_the_delays_of_the_call() {
     assert_eq!(stats["rtt"]["n"], 0, "a call has no replies");
     assert_eq!(data["config"]["params"]["interval"], 20_000_000);
     assert_eq!(data["justfull"]["flow"], "call");
-    // From the server to the UE: 10 ms of core, what the chain took, 3 ms of air.
+    // From the server to the UE: 10 ms in the core, the time in the chain, 3 ms on the air.
     let least = *delays.iter().min().expect("delays") as f64 * 1e-6;
     assert!(least >= 13.0 && least < 13.0 + run.flows[1].delay.max_ms, "{least}");
     for key in ["version", "system_info", "config", "stats", "round_trips"] {

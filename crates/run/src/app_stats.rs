@@ -1,10 +1,10 @@
-//! What the kinds of traffic count besides packets: pings, calls, frames, pages.
+//! Statistics of the kinds of traffic beyond packets: pings, calls, frames, pages.
 
 use crate::results::{FlowResult, PingResult};
 use crate::traffic::{FrameCount, PageCount, PingCount, Traffic, VoipCount};
 use justfull_base::{Duration, Instant};
 
-/// Counts for the flows of one name; the first flow's kind decides which.
+/// Counts for the flows of one name; the kind of the first flow determines them.
 pub struct AppStats(Counts);
 
 enum Counts {
@@ -16,19 +16,19 @@ enum Counts {
     Page(Box<PageCount>),
 }
 
-/// What a kind of traffic counts besides its packets. It counts if the item was sent within the
+/// An event of a kind of traffic beyond its packets. It counts if the item was sent within the
 /// measured window.
 #[derive(Clone, Copy, Debug)]
 pub enum AppEvent {
-    /// An echo request, a frame, or a request for a page went out.
+    /// An echo request, a frame, or a request for a page was sent.
     Sent,
-    /// After this time, a datagram arrived, a reply came back, or a frame was complete.
+    /// A datagram or a reply arrived, or a frame was complete, after this time.
     Completed(Duration),
-    /// After this time, a page of as many bytes was complete.
+    /// A page of this many bytes was complete after this time.
     Loaded(Duration, u64),
-    /// After this time, an object of a page was complete.
+    /// An object of a page was complete after this time.
     Object(Duration),
-    /// After this time, a packet of a page's connection arrived.
+    /// A packet of a page's connection arrived after this time.
     Packet(Duration),
     /// A datagram was dropped, or a frame can no longer become complete.
     Lost,
@@ -49,8 +49,7 @@ impl AppStats {
         self.0.count(event);
     }
 
-    /// True when the loss of the datagram with payload handle `sent` counts; the handle is then its
-    /// time of sending.
+    /// True if the loss of a datagram counts; its payload handle is then its time of sending.
     #[must_use]
     pub fn counts_datagrams(&self) -> bool {
         matches!(self.0, Counts::Ping(_) | Counts::Voip(_))

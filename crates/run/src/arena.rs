@@ -1,4 +1,4 @@
-//! Storage for what packets refer to while they are in transit.
+//! Storage for the contents of packets in transit.
 
 /// Items in transit, by the handle in `Packet::payload`.
 pub struct Arena<T> {
@@ -7,7 +7,7 @@ pub struct Arena<T> {
 }
 
 impl<T: Copy> Arena<T> {
-    /// With room for `first` items.
+    /// An arena with room for `first` items.
     pub fn new(first: usize) -> Self {
         Self { slots: Vec::with_capacity(first), free: Vec::with_capacity(first) }
     }
@@ -20,7 +20,7 @@ impl<T: Copy> Arena<T> {
             u64::from(i)
         } else {
             self.slots.push(item);
-            // So that returning a handle never allocates.
+            // Reserved here, so that returning a handle never allocates.
             self.free.reserve(self.slots.capacity());
             (self.slots.len() - 1) as u64
         }
@@ -30,13 +30,13 @@ impl<T: Copy> Arena<T> {
     /// Removes and returns the item of `handle`.
     ///
     /// # Panics
-    /// Without such an item.
+    /// If there is no such item.
     pub fn take(&mut self, handle: u64) -> T {
         self.free.push(handle as u32);
         self.slots[handle as usize]
     }
 
-    /// The items put and not taken; for the end of a run.
+    /// The stored items; for the end of a run.
     pub fn live(&self) -> impl Iterator<Item = &T> {
         let mut free = vec![false; self.slots.len()];
         self.free.iter().for_each(|&i| free[i as usize] = true);

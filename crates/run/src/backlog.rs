@@ -1,5 +1,5 @@
-//! Backlog of each queue over time: mean and standard deviation weighted by time, as E19 plots
-//! them.
+//! Backlog of each queue over time: mean and standard deviation weighted by time, as in E19's
+//! plots.
 //!
 //! An entity is a QFI's queue in the UPF or in SDAP, or a bearer's queue in the RLC. N(t) is
 //! constant between events, so the moments over the measured window are sums of N dt and N^2 dt.
@@ -148,8 +148,8 @@ impl Probe for Backlogs {
     }
 }
 
-/// A driver that also updates the backlogs. A separate type, so that worlds without them pay
-/// nothing.
+/// A driver that also updates the backlogs. It is a separate type, so that worlds without backlogs
+/// have no extra cost.
 pub struct Measured<'a, D> {
     /// The driver.
     pub driver: &'a mut D,

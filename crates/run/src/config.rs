@@ -22,15 +22,15 @@ pub struct WorldConfig {
     pub stack: StackConfig,
     /// The flows; at least one.
     pub flows: Vec<FlowConfig>,
-    /// Rate of each server's link into the core; 0 for no serialisation.
+    /// Rate of each server's link into the core; 0 for no transmission time.
     pub core_rate: BitRate,
     /// One-way delay from server to UPF.
     pub core_delay: Duration,
     /// Share of the packets lost at random between server and UPF, from 0 to below 1.
     pub core_loss: Ratio,
-    /// From the slot's pull to the UE: air interface and processing.
+    /// Delay from the slot's pull to the UE: air interface and processing.
     pub air_delay: Duration,
-    /// The UEs' ways back.
+    /// The UEs' return paths.
     pub uplink: UplinkConfig,
     /// The proxy, if its settings name a control.
     pub proxy: ProxyConfig,
@@ -44,10 +44,10 @@ pub struct WorldConfig {
     pub entity_backlog: bool,
 }
 
-/// Checks `config` as far as the whole run decides.
+/// Checks the bounds of `config` that concern the whole run.
 ///
 /// # Errors
-/// The first field that is out of bounds.
+/// The first field outside its bounds.
 pub fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
     let day = Duration::from_secs(86_400);
     let ok = !config.duration.is_zero() && config.duration <= day;
@@ -115,11 +115,11 @@ pub const fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Most names of flows; a bound on memory: each has statistics of its own, at most 90 kB for each
-/// of up to five quantities.
+/// Maximum number of flow names, which bounds memory: each has its own statistics, at most 90 kB
+/// for each of up to five quantities.
 pub const MOST_NAMES: usize = 1_000;
 
-/// Flows of one name are counted together: the names, and each flow of packets.
+/// The names, whose flows are counted together, and each flow of packets.
 ///
 /// # Errors
 /// More than [`MOST_NAMES`] names.

@@ -17,7 +17,7 @@ impl CoreLoss {
         (share.0 > 0.0).then(|| Box::new(lossy()))
     }
 
-    /// True when the next packet is lost.
+    /// True if the next packet is lost.
     #[inline]
     pub fn takes_next(&mut self) -> bool {
         self.rng.chance(self.share)

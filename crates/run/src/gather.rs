@@ -8,7 +8,7 @@ use crate::results::{ReportsResult, RunResult, UplinkResult};
 use justfull_base::{Duration, Instant};
 use justfull_ran::Stack;
 
-/// The settings of a run that its result repeats, without those of each UE and flow.
+/// The settings of a run that its result repeats, without the settings of single UEs and flows.
 pub struct Plan {
     /// Name of the scenario.
     pub scenario: String,
@@ -34,7 +34,7 @@ pub struct Ended<'a> {
     pub recorder: &'a Recorder,
     /// The downlink chain.
     pub stack: &'a Stack,
-    /// The backlog of each queue, if the scenario asks for it.
+    /// The backlog of each queue; none unless the scenario requests it.
     pub backlogs: Option<&'a mut Backlogs>,
     /// The statistics of the uplink.
     pub uplink: UplinkResult,
@@ -61,7 +61,7 @@ impl Plan {
         }
     }
 
-    /// The result of the run. It names the first invariant that the run breaks, if there is one
+    /// The result of the run. It names the first invariant that the run breaks
     /// ([`RunResult::broken`]).
     #[must_use]
     pub fn gather(self, ended: Ended<'_>) -> RunResult {

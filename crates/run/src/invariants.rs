@@ -1,14 +1,14 @@
-//! What must hold of every run, simulated and live: checked once at its end, in release builds too.
+//! Invariants of every run, simulated and live, checked once at its end, also in release builds.
 //!
 //! A run that breaks an invariant contradicts itself; its driver names the invariant and leaves its
-//! figures out. [`RunResult::broken_invariant`] checks the result alone, [`Evidence`] what only the
-//! driver of the run knows.
+//! figures out. [`RunResult::broken_invariant`] checks the result alone; [`Evidence`] has the facts
+//! that only the driver knows.
 
 use crate::recorder::Recorder;
 use crate::results::{Distribution, FlowResult, RunResult, SliceResult, UplinkResult};
 use justfull_ran::Stack;
 
-/// Relative error that sums of floating-point numbers may have.
+/// Relative error allowed in sums of floating-point numbers.
 const ROUNDING: f64 = 1e-9;
 
 /// The fate of the payload that a TCP sender gave to the network, over the whole run: `sent =
@@ -17,13 +17,13 @@ const ROUNDING: f64 = 1e-9;
 pub struct TcpBytes {
     /// Name of the flow.
     pub name: String,
-    /// Given to the network by the sender.
+    /// Bytes that the sender gave to the network.
     pub sent: u64,
-    /// In segments that reached the receiver, duplicates too.
+    /// Bytes in segments that reached the receiver, including duplicates.
     pub received: u64,
-    /// In segments that a queue or the radio dropped.
+    /// Bytes in segments that a queue or the radio dropped.
     pub dropped: u64,
-    /// In segments that were in a queue or on a link at the end.
+    /// Bytes in segments in a queue or on a link at the end.
     pub under_way: u64,
 }
 
@@ -37,15 +37,15 @@ pub struct Carried {
     pub most: u64,
 }
 
-/// What the driver of a run knows beyond its result.
+/// Facts that the driver of a run knows beyond its result.
 pub struct Evidence {
-    /// A queue of the chain that lost or doubled a packet, in words.
+    /// A queue of the chain that lost or duplicated a packet, in words.
     pub chain: Option<String>,
-    /// A packet that no policy could have delivered so early, in words.
+    /// A packet delivered earlier than any policy could, in words.
     pub early: Option<String>,
-    /// Goodput towards UEs against what the radio carried.
+    /// Goodput towards UEs, and the capacity used by the radio.
     pub downlink: Carried,
-    /// Goodput of each UE's uploads against its uplink, if that has a rate.
+    /// Goodput of each UE's uploads, and the capacity of its uplink if that has a rate.
     pub uplinks: Vec<Carried>,
     /// TCP flows; none in a live run, whose endpoints are the kernel's.
     pub tcp: Vec<TcpBytes>,
@@ -54,8 +54,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The evidence of `stack` and `recorder` for a run whose flows to UEs are `downlink`, by
-    /// number.
+    /// The evidence from `stack` and `recorder` for a run; `downlink` has the numbers of its flows
+    /// to UEs.
     pub fn of(
         stack: &Stack,
         recorder: &Recorder,
@@ -108,13 +108,14 @@ impl TcpBytes {
 }
 
 impl RunResult {
-    /// The first invariant that the result breaks by itself, with its values; none in a sound one.
+    /// The first invariant that the result alone shows to be broken, with its values; none in a
+    /// sound result.
     ///
-    /// Checked are: packets are conserved, in the chain and on the uplink; used <= offered; in
-    /// every distribution minimum <= 25th <= ... <= 99.9th percentile <= maximum, minimum <=
-    /// mean <= maximum, and so no delay variation below 0; the delay of tracked flows not below
-    /// their bound, quantile by quantile; 0 <= R <= 100; shares within 0 and 1; nothing infinite or
-    /// undefined.
+    /// The invariants are: packets are conserved, in the chain and on the uplink; used <= offered;
+    /// in every distribution minimum <= 25th <= ... <= 99.9th percentile <= maximum, minimum <=
+    /// mean <= maximum, and so no delay variation below 0; the delay of tracked flows is not below
+    /// their bound, quantile by quantile; 0 <= R <= 100; shares are within 0 and 1; no value is
+    /// infinite or undefined.
     #[must_use]
     pub fn broken_invariant(&self) -> Option<String> {
         let c = &self.conservation;
@@ -218,19 +219,19 @@ impl SliceResult {
     }
 }
 
-/// True when no value is below the one before, or undefined.
+/// True if no value is undefined or below the previous one.
 fn rises(values: &[f64]) -> bool {
     values.windows(2).all(|w| w[0] <= w[1])
 }
 
 impl Distribution {
-    /// Its extremes with the percentiles between them.
+    /// The extremes and the percentiles between them, in order.
     fn ordered(&self) -> [f64; 9] {
         let d = self;
         [d.min_ms, d.p25_ms, d.p50_ms, d.p75_ms, d.p90_ms, d.p95_ms, d.p99_ms, d.p999_ms, d.max_ms]
     }
 
-    /// What it breaks, as the distribution called `what`.
+    /// The invariant that it breaks, as the distribution called `what`.
     fn broken(&self, what: &str) -> Option<String> {
         if self.count == 0 {
             let empty = *self == Self::default();
@@ -263,8 +264,8 @@ impl Distribution {
         })
     }
 
-    /// Where it is below `bound`, the bound of the same values; unknown if only some of them have
-    /// one.
+    /// The quantile at which it is below `bound`, the bound of the same values; unknown if only
+    /// some of them have a bound.
     fn below(&self, bound: &Self, flow: &str) -> Option<String> {
         if self.count != bound.count {
             return None;
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// The first broken invariant of a sound run that `change` has changed.
+    /// The first broken invariant of a sound run after `change`.
     fn broken(change: impl FnOnce(&mut RunResult)) -> Option<String> {
         let voip = VoipResult { rating: 93.2, one_way: sound(), ..VoipResult::default() };
         let flow = FlowResult {

@@ -1,34 +1,33 @@
-//! When the bytes of a proxied flow left their server and came to the proxy.
+//! Times at which the bytes of a proxied flow left their server and arrived at the proxy.
 
 use justfull_base::{Duration, Instant};
 use justfull_tcp::Segment;
 use std::collections::VecDeque;
 
-/// The bytes up to an offset, from that of the entry before.
+/// The bytes from the previous entry's end to an offset.
 #[derive(Clone, Copy)]
 struct Entry {
     end: u64,
-    /// When their server sent them, and when they were in order at the proxy.
+    /// Time of sending by the server, and time of arrival in order at the proxy.
     sent: Instant,
     arrived: Instant,
 }
 
-/// Entries that a ledger makes room for at its start: 24 kB.
+/// Entries for which a ledger makes room at its start: 24 kB.
 const FIRST_ENTRIES: usize = 1_024;
 
-/// See the module's page. Memory: an entry for each segment that is in the proxy or on the radio
-/// leg.
+/// The times of a flow's bytes. Memory: an entry for each segment that is in the proxy or on the
+/// radio leg.
 pub struct Ledger {
     entries: VecDeque<Entry>,
 }
 
-/// How long the last byte of a segment took.
+/// Transit times of the last byte of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// From its coming to the proxy until it left that for the first time; none for one that was
-    /// sent again.
+    /// Time from its arrival at the proxy to its first departure; none for a retransmitted byte.
     pub residence: Option<Duration>,
-    /// From its server to the UE.
+    /// Time from its server to the UE.
     pub server_to_ue: Duration,
 }
 
@@ -39,13 +38,14 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// All bytes up to `end`, the last of which was sent at `sent`, are in order at the proxy.
+    /// All bytes up to `end`, the last of which was sent at `sent`, have arrived in order at the
+    /// proxy.
     #[inline]
     pub fn enter(&mut self, now: Instant, end: u64, sent: Instant) {
         self.entries.push_back(Entry { end, sent, arrived: now });
     }
 
-    /// `segment` of the radio leg has come to the UE with bytes that had not been there.
+    /// `segment` of the radio leg has reached the UE with new bytes.
     #[inline]
     pub fn trip(&self, now: Instant, segment: &Segment) -> Option<Trip> {
         let first = self.entries.front().filter(|entry| entry.end >= segment.end());
@@ -60,7 +60,7 @@ impl Ledger {
         })
     }
 
-    /// The UE has all bytes below `delivered` in order.
+    /// The UE has received all bytes below `delivered` in order.
     #[inline]
     pub fn forget(&mut self, delivered: u64) {
         while self.entries.front().is_some_and(|entry| entry.end <= delivered) {

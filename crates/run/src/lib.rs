@@ -1,5 +1,5 @@
 //! A run of the stack, simulated or live: its settings, its traffic, its links, its recorder, its
-//! results, and what must hold of them.
+//! results, and their invariants.
 //!
 //! A driver moves packets between the parts of this crate and the stack of [`justfull_ran`]:
 //! `justfull-sim` in simulated time, `justfull-live` at the slots of a clock.

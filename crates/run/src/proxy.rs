@@ -1,4 +1,4 @@
-//! Settings of a split proxy, and the way on which reports of the radio reach it.
+//! Settings of a split proxy, and the channel of radio reports to it.
 
 mod config;
 mod reports;

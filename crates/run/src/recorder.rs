@@ -1,4 +1,4 @@
-//! Statistics of a run, gathered as it goes: nothing is allocated per packet.
+//! Statistics of a run, gathered during the run without allocation per packet.
 
 mod active;
 mod class;
@@ -44,47 +44,47 @@ struct Bin {
 /// The measured part of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// The first instant that counts.
+    /// The first instant of the window.
     pub start: Instant,
-    /// The last one.
+    /// The last instant of the window.
     pub end: Instant,
 }
 
-/// Listens to the stack.
+/// The recorder, a listener to the stack.
 pub struct Recorder {
     warmup: Instant,
     end: Instant,
     air_delay: Duration,
     classes: Vec<Class>,
     singles: Vec<Single>,
-    /// By flow, apart from what each packet reads.
+    /// By flow, apart from the data that each packet reads.
     active: Vec<Active>,
     /// By flow: the last round trip of its server leg, if a proxy splits it.
     wired: Vec<Option<Duration>>,
     together: Together,
     layers: [LayerCount; 3],
-    /// Empty under a scheduler that lends nothing.
+    /// By slice; empty under a scheduler without loans.
     slices: Vec<SliceQuantum>,
     offered: u64,
     used: u64,
-    /// From here on a packet that leaves the RLC reaches its UE in the window.
+    /// From this instant on, a packet that leaves the RLC reaches its UE in the window.
     reaches: Instant,
-    /// What slots before the window have used for packets that reach their UEs in it.
+    /// Units used by slots before the window for packets that reach their UEs in it.
     used_before: u64,
     /// A packet that left the RLC before its bound, with both instants, in words.
     beats_bound: Option<String>,
-    /// Bytes of packets that left the RLC before `reaches` and that UEs had after it.
+    /// Bytes of packets that left the RLC before `reaches` and reached UEs after it.
     held_before: u64,
     slots: u64,
     starved_slots: u64,
-    /// In which of `series` a time is.
+    /// Maps a time to its index in `series`.
     bins: Bins,
     series: Vec<Bin>,
 }
 
 impl Recorder {
-    /// A recorder for `window`. `air_delay`, from the pull to the UE, is
-    /// part of delay budgets and of the time to the UE.
+    /// A recorder for `window`. `air_delay`, from the pull to the UE, is part of delay budgets and
+    /// of the time to the UE.
     pub fn new(
         window: Window,
         bins: usize,
@@ -134,14 +134,14 @@ impl Recorder {
         (self.classes.len() - 1) as u32
     }
 
-    /// The next flow number is that of `opening`.
+    /// Adds the flow of `opening` under the next flow number.
     pub fn open(&mut self, opening: &Opening) {
         self.singles.push(Single::new(opening));
         self.active.push(Active::new(opening));
         self.classes[opening.class as usize].result.flows += 1;
     }
 
-    /// Flow `flow` has ended, and its number belongs to that of `opening` from now on. Its own
+    /// Flow `flow` has ended, and its number belongs to the flow of `opening` from now on. Its own
     /// counts stay in the results of its class.
     pub fn reopen(&mut self, flow: u32, opening: &Opening) {
         self.close(flow);
@@ -157,13 +157,13 @@ impl Recorder {
         self.singles[flow as usize].class
     }
 
-    /// What stands for all flows of `class`.
+    /// The result of all flows of `class`.
     pub fn class_result(&self, class: u32) -> &FlowResult {
         &self.classes[class as usize].result
     }
 
-    /// The run ends at `end`, which may be earlier than planned; the end of the measured window,
-    /// which is never empty.
+    /// Ends the run at `end`, which may be earlier than planned. Returns the end of the measured
+    /// window, which is never empty.
     pub fn end_at(&mut self, end: Instant) -> Instant {
         self.end = self.end.min(end).max(self.warmup + Duration::from_nanos(1));
         self.end
@@ -187,7 +187,7 @@ impl Recorder {
         &mut self.series[self.bins.current()]
     }
 
-    /// Goes to the bin of `now`.
+    /// Advances to the bin of `now`.
     #[cold]
     fn turn(&mut self, now: Instant) {
         self.bins.turn(now);
@@ -215,7 +215,7 @@ impl Recorder {
         self.count_delivered(now, now, packet, bound, None);
     }
 
-    /// The UE has a packet that left the RLC whole at `left`.
+    /// The UE receives a packet that left the RLC whole at `left`.
     #[inline]
     pub fn delivered_from_air(
         &mut self,
@@ -231,7 +231,7 @@ impl Recorder {
         }
     }
 
-    /// `packet` left the RLC at `left`, which must not be before its `bound`.
+    /// Checks that `packet`, which left the RLC at `left`, did not do so before its `bound`.
     #[inline(always)]
     fn hold_to_bound(&mut self, left: Instant, packet: &Packet, bound: Option<Instant>) {
         if let Some(bound) = bound.filter(|bound| left < *bound) {
@@ -239,7 +239,7 @@ impl Recorder {
         }
     }
 
-    /// Kept out of the path of valid packets.
+    /// Separate from the path of valid packets.
     #[cold]
     #[inline(never)]
     fn note_beaten_bound(&mut self, left: Instant, packet: &Packet, bound: Instant) {
@@ -257,8 +257,8 @@ impl Recorder {
         self.beats_bound.clone()
     }
 
-    /// Budgets, IPDV and jitter cover the packet's path to the UE, everything else its path to the
-    /// pull at `left`; from there to the UE it took `to_ue`, if that is known.
+    /// Counts a delivered packet. Budgets, IPDV and jitter cover its path to the UE, all other
+    /// statistics its path to the pull at `left`; from there to the UE it took `to_ue`, if known.
     #[inline(always)]
     fn count_delivered(
         &mut self,
@@ -288,7 +288,7 @@ impl Recorder {
         }
     }
 
-    /// `bytes` of payload that had not been there before reached the receiver of `flow`.
+    /// `bytes` of new payload reach the receiver of `flow`.
     #[inline(always)]
     pub fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.bin_at(now).delivered_bytes += bytes;
@@ -306,7 +306,8 @@ impl Recorder {
         }
     }
 
-    /// A sender measured a round trip: of a flow that a proxy splits, one of the radio leg.
+    /// A sender measured a round trip; for a flow that a proxy splits, a round trip of the radio
+    /// leg.
     #[inline(always)]
     pub fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
         if now >= self.warmup {
@@ -320,7 +321,7 @@ impl Recorder {
         }
     }
 
-    /// Counts `event` of `flow` for what was sent at `sent`.
+    /// Counts `event` of `flow` for an item sent at `sent`.
     #[inline]
     pub fn app_event(&mut self, flow: u32, sent: Instant, event: AppEvent) {
         if sent >= self.warmup {
@@ -328,7 +329,7 @@ impl Recorder {
         }
     }
 
-    /// The reply to the request of `sent` came back.
+    /// The reply to the request of `sent` arrives.
     #[cold]
     #[inline]
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
@@ -347,7 +348,7 @@ impl Recorder {
         }
     }
 
-    /// Adds what a sender of a TCP flow says of itself at the end of the run.
+    /// Adds the counters of a TCP flow's sender at the end of the run.
     pub fn tcp_totals(&mut self, flow: u32, sender: &Sender) {
         let result = &mut self.class_of(flow).result;
         let stats = sender.stats();
@@ -356,7 +357,7 @@ impl Recorder {
         result.in_flight_end_bytes += sender.in_flight();
     }
 
-    /// The sender of a TCP flow has had all of its data acknowledged, if it has.
+    /// Records the time at which all data of a TCP flow's sender was acknowledged, if it was.
     pub fn tcp_completed(&mut self, flow: u32, completed: Option<Instant>) {
         let class = self.class_of(flow);
         let done = completed.map(Instant::as_secs_f64);
@@ -403,7 +404,7 @@ impl Recorder {
 
     /// The results of slices that lend each other blocks and have these `shares`.
     pub fn slices(&self, shares: &[f64]) -> Vec<SliceResult> {
-        // A cell without slices is one slice with all of it.
+        // A cell without slices is one slice with a share of 1.
         let share = |i: usize| shares.get(i).copied().unwrap_or(1.0);
         self.slices.iter().enumerate().map(|(i, slice)| slice.finish(i as u32, share(i))).collect()
     }
@@ -471,9 +472,9 @@ impl Recorder {
         self.singles[flow].goodput_bytes
     }
 
-    /// The most bytes that the radio can have brought to UEs in the window: what its slots used in
-    /// it, plus what earlier slots had in transit, plus one `mtu` for an SDU that each of `bearers`
-    /// had partly sent. A used unit carries at most `per_unit` bytes.
+    /// Upper bound of the bytes that the radio can have brought to UEs in the window: the units
+    /// used by its slots, plus the units that earlier slots had in transit, plus one `mtu` for an
+    /// SDU that each of `bearers` had partly sent. A used unit carries at most `per_unit` bytes.
     pub fn most_carried(&self, per_unit: u64, bearers: u64, mtu: u32) -> u64 {
         let used = (self.used + self.used_before).saturating_mul(per_unit);
         used.saturating_add(self.held_before).saturating_add(bearers * u64::from(mtu))
@@ -497,7 +498,7 @@ impl Recorder {
 
     /// State over time.
     pub fn series(&self) -> Series {
-        // A run that ended before its time has no state after its end.
+        // A run that ended early has no state after its end.
         let bins = &self.series[..self.bins.until(self.end)];
         let per_slot = |f: &dyn Fn(&Bin) -> u64| {
             bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect()
@@ -542,8 +543,8 @@ impl Probe for Recorder {
         match event {
             Event::Enqueued { layer, packet, .. } => {
                 self.layers[*layer as usize].backlog += 1;
-                // What a packet finds below it at SDAP, as it is about to enter the RLC (T20 Fig.
-                // 5).
+                // The RLC backlog found by a packet that leaves SDAP, as it is about to enter the
+                // RLC (T20 Fig. 5).
                 if *layer == Layer::Sdap && packet.entered >= self.warmup {
                     let below = self.layers[Layer::Rlc as usize].backlog;
                     let class = self.class(packet);

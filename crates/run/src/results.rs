@@ -16,11 +16,11 @@ pub struct RunResult {
     pub duration_s: f64,
     /// Start of the measured window in seconds.
     pub warmup_s: f64,
-    /// Per flow, in the order of the scenario.
+    /// One for each flow, in the order of the scenario.
     pub flows: Vec<FlowResult>,
-    /// Per layer from the top down.
+    /// One for each layer, from the top down.
     pub layers: Vec<LayerResult>,
-    /// Per queue, UPF, SDAP and RLC one after the other; empty unless the scenario asks for it.
+    /// One for each queue, in the order UPF, SDAP, RLC; empty unless the scenario requests it.
     pub entities: Vec<EntityResult>,
     /// The return path from the UEs.
     pub uplink: UplinkResult,
@@ -30,23 +30,23 @@ pub struct RunResult {
     pub cell: CellResult,
     /// The time in which all transfers ran.
     pub together: TogetherResult,
-    /// What the cell reported to a proxy.
+    /// The cell's reports to a proxy.
     pub reports: ReportsResult,
-    /// Per slice; empty unless the scheduler of resource blocks lets slices lend each other
-    /// blocks.
+    /// One for each slice; empty unless the scheduler of resource blocks lets slices lend each
+    /// other blocks.
     pub slices: Vec<SliceResult>,
     /// Backlog and capacity over time.
     pub series: Series,
-    /// Fate of every packet over the whole run, warm-up included.
+    /// Fate of every packet over the whole run, including the warm-up.
     pub conservation: Conservation,
-    /// Calls into components, a measure of work.
+    /// Number of calls into components, a measure of work.
     pub component_calls: u64,
-    /// Configured mechanisms that had no effect in the whole run, e.g. `limiter`, `pacer`,
-    /// `rlc.aqm`: the limiter never held a packet back, the pacer never waited, the AQM
-    /// neither dropped nor marked. Such a run is that of a method without them.
+    /// Configured mechanisms without effect in the whole run, e.g. `limiter`, `pacer`, `rlc.aqm`:
+    /// the limiter never held a packet back, the pacer never waited, the AQM neither dropped nor
+    /// marked. The result is the same as without them.
     pub never_acted: Vec<String>,
-    /// The first invariant that the run breaks, with its values: a bug, and the result is not to
-    /// be used. None in a sound run. Not part of result files.
+    /// The first invariant that the run breaks, with its values: a bug, and the result must not be
+    /// used. None in a sound run. Not part of result files.
     #[serde(skip)]
     pub broken: Option<String>,
 }
@@ -54,7 +54,7 @@ pub struct RunResult {
 /// The limits in milliseconds for [`FlowResult::within_percent`]: A21 counts in TTIs of 1 ms.
 pub const WITHIN_MS: [u64; 5] = [1, 2, 3, 4, 50];
 
-/// A distribution of times in milliseconds. All zero and empty when `count` is 0.
+/// A distribution of times in milliseconds. All zero and empty if `count` is 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
     /// Number of values.
@@ -96,73 +96,73 @@ pub struct FlowResult {
     pub control: String,
     /// Number of flows of this name, counted together.
     pub flows: u32,
-    /// User equipment (of the first).
+    /// User equipment (of the first flow).
     pub ue: u32,
-    /// QoS flow (of the first).
+    /// QoS flow (of the first flow).
     pub qfi: u8,
-    /// The scenario asks for its delay.
+    /// The scenario marks it `low_latency`.
     pub low_latency: bool,
-    /// Which way its data goes: `down`, to UEs, or `up`. All counts and times of packets are of
-    /// data: those of uploads are of its packets on the uplink, and acknowledgements on the
-    /// downlink count for the layers and for the fate of all packets alone.
+    /// Direction of its data: `down`, to UEs, or `up`. All counts and times of packets cover data.
+    /// For uploads they cover the packets on the uplink; acknowledgements on the downlink count
+    /// only for the layers and for the conservation of packets.
     pub direction: String,
-    /// Packets that entered the UPF or, upwards, that the UE had to send.
+    /// Packets that entered the UPF; upwards, packets that the UE had to send.
     pub entered_packets: u64,
     /// Packets whose last byte left the RLC and, if the MAC allocates resource blocks, that the UE
-    /// has whole and in order; upwards, whose last byte left the UE.
+    /// has received whole and in order; upwards, packets whose last byte left the UE.
     pub delivered_packets: u64,
-    /// Packets dropped anywhere; upwards, those that found the UE's queue full.
+    /// Packets dropped anywhere; upwards, packets that found the UE's queue full.
     pub dropped_packets: u64,
     /// Packets marked congestion experienced; the uplink marks none.
     pub marked_packets: u64,
-    /// Payload bytes that reached the receiver for the first time within the window, in order or
-    /// not, over the time from `active_from_s` to `active_to_s`, in Mbit/s. Data that waited at the
-    /// receiver for an earlier segment counts when it arrived, not when the gap was closed. 0
+    /// Payload bytes that reached the receiver for the first time within the window, in any order,
+    /// divided by the time from `active_from_s` to `active_to_s`, in Mbit/s. Data that waited at
+    /// the receiver for an earlier segment counts at its arrival, not at the closing of the gap. 0
     /// without such a time.
     pub goodput_mbit_s: f64,
-    /// When the first flow of this name begins to be active in the measured window, in seconds
-    /// since the start of the run: at its `start`, whenever its first byte comes. None if no flow
-    /// is active in the window. Pauses in between count.
+    /// Time at which the first flow of this name becomes active in the measured window, in seconds
+    /// since the start of the run: its `start`, regardless of its first byte. None if no flow is
+    /// active in the window. Pauses in between count as active.
     pub active_from_s: Option<f64>,
-    /// When the last flow of this name ceases to be active in the measured window: at its end, or
-    /// before it when the receiver has a sized transfer whole, or else at the flow's `stop` or when
-    /// its last byte comes after that. A live flow that the scenario does not name is active from
-    /// its first packet until its last payload comes.
+    /// Time at which the last flow of this name ceases to be active in the measured window: the end
+    /// of the window or, before it, the completion of a sized transfer at the receiver, or else the
+    /// flow's `stop` or the later arrival of its last byte. A live flow that the scenario does not
+    /// name is active from its first packet until its last payload arrives.
     pub active_to_s: Option<f64>,
-    /// UPF entry to the pull that took the last byte; upwards, entry into the UE's queue to the
-    /// transmission that took the last byte.
+    /// Time from UPF entry to the pull that took the last byte; upwards, from entry into the UE's
+    /// queue to the transmission that took the last byte.
     pub delay: Distribution,
-    /// From that pull until the UE had the packet whole and in order: the air's own delay, HARQ
-    /// rounds, and the waits of RLC for reassembly and of PDCP for reordering. Empty unless the
-    /// MAC allocates resource blocks.
+    /// Time from that pull until the UE had the packet whole and in order: the air delay, HARQ
+    /// rounds, and the waits for RLC reassembly and PDCP reordering. Empty unless the MAC allocates
+    /// resource blocks.
     pub to_ue: Distribution,
-    /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of those delivered; zeros
-    /// without any.
+    /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of the delivered ones;
+    /// zeros without any.
     pub within_percent: [f64; WITHIN_MS.len()],
-    /// A lower bound of the delay that any policy could have given the same packets (tracked flows
-    /// to UEs only). In slots of bytes or of packets that all UEs share it is the delay of each
-    /// packet through empty queues, its own transmission included; with resource blocks, PDUs of
-    /// one size or UEs' own channels it ends with the first slot after the polls, which may be too
-    /// short for the packet.
+    /// A lower bound of the delay that any policy could have given the same packets (only for
+    /// tracked flows to UEs). In slots of bytes, or of packets that all UEs share, it is the delay
+    /// of each packet through empty queues, including its own transmission. With resource blocks,
+    /// fixed PDU sizes or separate channels of UEs it ends with the first slot after the polls,
+    /// which may be too short for the packet.
     pub bound: Distribution,
-    /// Mean difference, without its sign, between the delays up to the UE of packets delivered one
-    /// after the other within a flow (IPDV, RFC 5481 section 4.1; packets lost between two are
-    /// passed over), in ms; none without such a pair.
+    /// Mean absolute difference between the delays, up to the UE, of consecutive delivered packets
+    /// of a flow (IPDV, RFC 5481 section 4.1; lost packets in between are skipped), in ms; none
+    /// without such a pair.
     pub ipdv_mean_ms: Option<f64>,
-    /// Interarrival jitter of a flow (RFC 3550 section 6.4.1, as iperf prints it) after each of
-    /// these packets, mean, in ms: the same differences, smoothed by a sixteenth from 0 on.
+    /// Mean interarrival jitter of a flow (RFC 3550 section 6.4.1, as printed by iperf) after each
+    /// of these packets, in ms: the same differences, smoothed by a sixteenth from 0 on.
     pub jitter_mean_ms: Option<f64>,
     /// Jain's index over the goodputs of the flows of this name, each over its own active time;
     /// flows that are never active do not count. None for a single flow or without any goodput.
     pub jain_index: Option<f64>,
-    /// Packet delay budget of the flow's 5QI in ms; none when the scenario names none.
+    /// Packet delay budget of the flow's 5QI in ms; none if the scenario names no 5QI.
     pub delay_budget_ms: Option<f64>,
-    /// Packets that were delivered after their budget, counted up to the UE; 0 without a budget.
+    /// Packets delivered after their budget, measured up to the UE; 0 without a budget.
     pub late_packets: u64,
-    /// Round-trip time samples of a ping, or those from which a TCP sender computes its timeout
-    /// ([`on_ack`](justfull_tcp::Sender::on_ack)). Of a flow that a proxy splits, each sample of
-    /// the radio leg and the last one of the server leg before it, together: the wait in the proxy
-    /// is left out.
+    /// Round-trip time samples of a ping, or the samples from which a TCP sender computes its
+    /// timeout ([`on_ack`](justfull_tcp::Sender::on_ack)). For a flow that a proxy splits, each is
+    /// the sum of a sample of the radio leg and the previous sample of the server leg, without the
+    /// wait in the proxy.
     pub rtt: Distribution,
     /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20
     /// Fig. 5).
@@ -172,24 +172,25 @@ pub struct FlowResult {
     /// Retransmission timeouts of a TCP flow.
     pub timeouts: u64,
     /// Payload bytes that the senders of a TCP flow have in flight at the end of the run (the pipe
-    /// of RFC 6675); of a flow that a proxy splits, those of both legs.
+    /// of RFC 6675); for a flow that a proxy splits, the sum of both legs.
     pub in_flight_end_bytes: u64,
-    /// When the first transfer of this name was to start, in seconds since the start of the run;
-    /// told of live runs alone.
+    /// Scheduled start of the first transfer of this name, in seconds since the start of the run;
+    /// only for live runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
-    /// When a sized transfer was acknowledged whole, in seconds since the start of the run.
+    /// Time at which a sized transfer was completely acknowledged, in seconds since the start of
+    /// the run.
     pub completed_s: Option<f64>,
-    /// Transfers of this name that have a size.
+    /// Number of transfers of this name with a size.
     pub sized: u32,
-    /// When the receivers of all sized transfers of this name had them whole, in seconds since the
-    /// start of the run; none before.
+    /// Time at which all sized transfers of this name were complete at their receivers, in seconds
+    /// since the start of the run; none before that.
     pub received_s: Option<f64>,
-    /// When the first receiver of a sized transfer of this name had it whole.
+    /// Time at which the first sized transfer of this name was complete at its receiver.
     pub first_received_s: Option<f64>,
-    /// Goodput within [`TogetherResult::until_s`], over the active time in it, in Mbit/s.
+    /// Goodput until [`TogetherResult::until_s`], over the active time until then, in Mbit/s.
     pub together_mbit_s: f64,
-    /// What a proxy does to the flow, if it splits it.
+    /// The proxy's statistics of the flow, if it splits it.
     pub proxy: Option<ProxyResult>,
     /// Requests and replies of a ping.
     pub ping: Option<PingResult>,
@@ -202,22 +203,22 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// Sets its goodput: `bytes` of new payload in its active time `active`, in seconds.
+    /// Sets the goodput: `bytes` of new payload in the active time `active`, in seconds.
     pub fn set_goodput(&mut self, bytes: f64, active: Option<[f64; 2]>) {
         let active = active.filter(|[from, to]| from < to);
         self.goodput_mbit_s = active.map_or(0.0, |[from, to]| bytes * 8e-6 / (to - from));
         (self.active_from_s, self.active_to_s) = (active.map(|at| at[0]), active.map(|at| at[1]));
     }
 
-    /// Its last flow is over at `end`, in seconds since the start of the run: it was active until
-    /// then at most.
+    /// The last flow has ended at `end`, in seconds since the start of the run, which bounds the
+    /// active time.
     pub fn ends(&mut self, end: f64) {
         if let Some((from, to)) = self.active_from_s.zip(self.active_to_s) {
             self.set_goodput(self.goodput_bytes(), Some([from, to.min(end)]));
         }
     }
 
-    /// Bytes of new payload in its active time.
+    /// Bytes of new payload in the active time.
     #[must_use]
     pub fn goodput_bytes(&self) -> f64 {
         let time = self.active_from_s.zip(self.active_to_s).map_or(0.0, |(from, to)| to - from);
@@ -225,57 +226,57 @@ impl FlowResult {
     }
 }
 
-/// From the start of the measured window until the first sized transfer that ends in it is whole at
-/// its receiver, or to the end of the window: all transfers still compete, so that their goodputs
-/// are shares.
+/// The time from the start of the measured window until the first sized transfer in it is complete
+/// at its receiver, or to the end of the window. All transfers compete until then, so their
+/// goodputs are shares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TogetherResult {
-    /// Its end, in seconds since the start of the run.
+    /// End of this time, in seconds since the start of the run.
     pub until_s: f64,
-    /// Jain's index over the goodputs of all transfers, of whatever name, each over its active time
-    /// until then; none for a single one or without any goodput.
+    /// Jain's index over the goodputs of all transfers of any name, each over its active time until
+    /// then; none for a single transfer or without any goodput.
     pub jain_index: Option<f64>,
 }
 
-/// A flow that a proxy splits in two connections, in the measured window.
+/// A flow that a proxy splits into two connections, in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProxyResult {
-    /// From a segment's last byte being in order at the proxy until it left towards the UE for the
-    /// first time; of segments that came to the UE at their first sending.
+    /// Time from the in-order arrival of a segment's last byte at the proxy to its first departure
+    /// towards the UE; only for segments that arrived at the UE without retransmission.
     pub residence: Distribution,
-    /// Round-trip time samples of the server: of the leg from it to the proxy.
+    /// Round-trip time samples of the server, on the leg from it to the proxy.
     pub server_rtt: Distribution,
-    /// Round-trip time samples of the proxy's sender: of the leg from it to the UE.
+    /// Round-trip time samples of the proxy's sender, on the leg from it to the UE.
     pub radio_rtt: Distribution,
-    /// From a server's sending of a segment's last byte until the UE has it, in order or not.
+    /// Time from a server's sending of a segment's last byte until the UE has it, in order or not.
     pub server_to_ue: Distribution,
 }
 
 /// Reports of the radio over the whole run; all 0 if nobody requested any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReportsResult {
-    /// UEs that were reported on.
+    /// Number of UEs with reports.
     pub ues: u32,
-    /// Reports about them that were sent, with those that got lost.
+    /// Number of reports sent, including lost ones.
     pub sent: u64,
 }
 
-/// A call, over packets that were sent in the measured window.
+/// A call, over packets sent in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct VoipResult {
-    /// Packets dropped on their way.
+    /// Packets dropped on the way.
     pub lost: u64,
-    /// Packets that came after their playout.
+    /// Packets that arrived after their playout.
     pub late: u64,
-    /// Both, in percent of the packets sent.
+    /// Both counts, in percent of the packets sent.
     pub loss_percent: f64,
-    /// A packet's 20 ms, the delay of the fastest packet and the de-jitter buffer.
+    /// The sum of a packet's 20 ms, the delay of the fastest packet and the de-jitter buffer.
     pub mouth_to_ear_ms: f64,
     /// R of the E-model (ITU-T G.107), 0 to 100.
     pub rating: f64,
-    /// Mean opinion score that follows from it, 1 to 4.5.
+    /// Mean opinion score from R, 1 to 4.5.
     pub mos: f64,
-    /// From the server to the UE.
+    /// Delay from the server to the UE.
     pub one_way: Distribution,
 }
 
@@ -290,7 +291,8 @@ pub struct FrameResult {
     pub broken: u64,
     /// Complete frames that took longer than their budget.
     pub late: u64,
-    /// From a frame's first datagram leaving its server to its last reaching the UE.
+    /// Time from the departure of a frame's first datagram from its server to the arrival of its
+    /// last at the UE.
     pub completion: Distribution,
 }
 
@@ -301,33 +303,34 @@ pub struct PageResult {
     pub begun: u64,
     /// Pages whose objects all arrived.
     pub loaded: u64,
-    /// From the first request leaving the UE to the last object's last byte.
+    /// Time from the departure of the first request from the UE to the arrival of the last object's
+    /// last byte.
     pub load: Distribution,
-    /// From an object's request leaving the UE to its last byte.
+    /// Time from the departure of an object's request from the UE to the arrival of its last byte.
     pub object: Distribution,
-    /// From the server to the UE, of every packet of the page's connections that arrived; a
-    /// retransmission by TCP is a packet of its own.
+    /// Delay from the server to the UE of every arrived packet of the page's connections; a TCP
+    /// retransmission is a packet of its own.
     pub end_to_end: Distribution,
-    /// Bytes of all objects of a page over its load time: the mean over pages, in kbit/s; none
-    /// without a loaded page.
+    /// Bytes of all objects of a page divided by its load time: the mean over pages, in kbit/s;
+    /// none without a loaded page.
     pub transfer_goodput_kbit_s: Option<f64>,
 }
 
-/// The fate of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops
-/// + queued`, checked when the run ends.
+/// The fate of the packets that UEs sent over the whole run, checked at its end:
+/// `entered = delivered + overflow_drops + queued`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UplinkResult {
     /// Packets that UEs sent.
     pub entered: u64,
     /// Packets that reached their servers.
     pub delivered: u64,
-    /// Packets that found a UE's queue full, or in a live run no packet buffer.
+    /// Packets that found a UE's queue full or, in a live run, no free packet buffer.
     pub overflow_drops: u64,
-    /// Bytes of those.
+    /// Bytes of these packets.
     pub overflow_bytes: u64,
-    /// Packets that waited or were on the wire at the end.
+    /// Packets waiting or on the wire at the end.
     pub queued: u64,
-    /// From entry into the UE's queue to the PUSCH that took the last byte, for packets that
+    /// Time from entry into the UE's queue to the PUSCH that took the last byte, for packets that
     /// entered in the measured window; empty if the uplink is no bottleneck.
     pub wait: Distribution,
 }
@@ -337,7 +340,7 @@ pub struct UplinkResult {
 pub struct PingResult {
     /// Requests sent.
     pub requests: u64,
-    /// Replies that came back.
+    /// Replies that arrived.
     pub replies: u64,
     /// Requests and replies that were dropped.
     pub lost: u64,
@@ -354,7 +357,7 @@ pub struct EntityResult {
     pub packets_mean: f64,
     /// Standard deviation of the number of packets.
     pub packets_sd: f64,
-    /// Mean number of bytes; the packet that the RLC is sending counts whole.
+    /// Mean number of bytes; the packet that the RLC is sending counts in full.
     pub bytes_mean: f64,
     /// Standard deviation of the number of bytes.
     pub bytes_sd: f64,
@@ -377,13 +380,13 @@ pub struct LayerResult {
     pub backlog_packets_mean: f64,
 }
 
-/// Stalls of the RLC in acknowledged mode over the whole run, warm-up included, of all bearers: its
-/// window was closed and SDUs waited.
+/// Stalls of the RLC in acknowledged mode over the whole run, including the warm-up, of all
+/// bearers: the window was closed and SDUs waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RlcResult {
-    /// Stalls that began.
+    /// Number of stalls.
     pub stalls: u64,
-    /// How long they lasted together, in seconds.
+    /// Total length of the stalls, in seconds.
     pub stalled_s: f64,
 }
 
@@ -396,30 +399,30 @@ impl From<Stalls> for RlcResult {
 /// Results of the radio in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CellResult {
-    /// `packets` or `bytes`: the unit of the next two.
+    /// `packets` or `bytes`: the unit of `offered` and `used`.
     pub unit: String,
-    /// What the slots could have carried.
+    /// Capacity of the slots.
     pub offered: u64,
-    /// What they carried.
+    /// Part of the capacity that was used.
     pub used: u64,
-    /// `used / offered`; 0 when nothing was offered.
+    /// `used / offered`; 0 if nothing was offered.
     pub utilisation: f64,
-    /// Slots.
+    /// Number of slots.
     pub slots: u64,
-    /// Slots that could have carried more than was there.
+    /// Number of slots that could have carried more than was there.
     pub starved_slots: u64,
 }
 
-/// What a slice had lent to others after each slot of the measured window (A21 section IV-B, its
-/// quantum), in resource blocks; below 0 when it had borrowed. Percentiles are accurate to a
-/// hundredth of a block.
+/// The blocks that a slice had lent to others after each slot of the measured window (A21 section
+/// IV-B, its quantum), in resource blocks; below 0 if it had borrowed. Percentiles are accurate to
+/// a hundredth of a block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SliceResult {
     /// Index in the scenario.
     pub slice: u32,
     /// Its share of the cell's resource blocks.
     pub share: f64,
-    /// Slots.
+    /// Number of slots.
     pub slots: u64,
     /// Arithmetic mean.
     pub quantum_mean: f64,
@@ -467,15 +470,15 @@ pub struct Series {
 pub struct FlowSeries {
     /// Name of the flows.
     pub name: String,
-    /// Per bin: 10th, 50th and 90th percentile in ms of the delays of the packets that were
-    /// delivered in it, those of the warm-up too; none without a packet.
+    /// Per bin: 10th, 50th and 90th percentile in ms of the delays of the packets delivered in it,
+    /// including the warm-up; none without a packet.
     pub delay_ms: Vec<Option<[f64; 3]>>,
     /// Per bin: goodput in Mbit/s.
     pub goodput_mbit_s: Vec<f64>,
 }
 
-/// Fate of every packet of a run: `entered = delivered + dropped + queued`, checked when the run
-/// ends.
+/// Fate of every packet of a run: `entered = delivered + dropped + queued`, checked at the end of
+/// the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Conservation {
     /// Packets handed to the UPF.

@@ -1,45 +1,45 @@
-//! Where a flow's packets go.
+//! The path of a flow's packets.
 
 use justfull_base::Instant;
 use justfull_base::packet::Protocol;
 
-/// What the way of a flow's packets through the world depends on.
+/// The properties of a flow that determine the path of its packets through the world.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// Number of the flow.
     pub flow: u32,
-    /// UE at one end; at the other is a server.
+    /// UE at one end; the other end is a server.
     pub ue: u32,
-    /// Number of its wire in the core and of the one back.
+    /// Number of its wire in the core and of its wire back.
     pub wire: u32,
-    /// What its packets say they are.
+    /// Protocol of its packets.
     pub protocol: Protocol,
     /// Bytes of headers of its segments, at most 120.
     pub header: u8,
     /// Bytes of its acknowledgements, at most 120.
     pub ack: u8,
-    /// What is true of the flow.
+    /// Flags of the flow.
     pub marks: Marks,
-    /// It sends no new data from here on.
+    /// From this instant on it sends no new data.
     pub stop: Instant,
 }
 
-/// What is true of a flow, a bit each, so that a source of datagrams is a line of the cache.
+/// Flags of a flow, one bit each, so that a source of datagrams fits a cache line.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks(u8);
 
 impl Marks {
-    /// None is true.
+    /// No flag is set.
     pub const NONE: Self = Self(0);
     const TRACKED: u8 = 1;
     const UP: u8 = 2;
 
-    /// The delays of its packets are compared with the bound.
+    /// Sets whether the delays of its packets are compared with the bound.
     pub const fn tracked(self, yes: bool) -> Self {
         self.with(Self::TRACKED, yes)
     }
 
-    /// Data goes from the UE to the server.
+    /// Sets whether data goes from the UE to the server.
     pub const fn up(self, yes: bool) -> Self {
         self.with(Self::UP, yes)
     }
@@ -50,13 +50,13 @@ impl Marks {
 }
 
 impl Route {
-    /// The delays of its packets are compared with the bound.
+    /// True if the delays of its packets are compared with the bound.
     #[inline(always)]
     pub const fn tracked(&self) -> bool {
         self.marks.0 & Marks::TRACKED != 0
     }
 
-    /// Data goes from the UE to the server.
+    /// True if data goes from the UE to the server.
     #[inline(always)]
     pub const fn up(&self) -> bool {
         self.marks.0 & Marks::UP != 0

@@ -1,14 +1,14 @@
-//! How much a slice had lent, slot by slot, as a distribution: A21 Fig. 21 shows its quartiles.
+//! The distribution over slots of the blocks that a slice had lent: A21 Fig. 21 shows its
+//! quartiles.
 
 use crate::results::SliceResult;
 use std::collections::BTreeMap;
 
-/// Cells per block: percentiles are accurate to a hundredth of one.
+/// Cells per block: percentiles are accurate to a hundredth of a block.
 const CELLS: f64 = 100.0;
 
 /// The quantum of one slice over slots. Memory: one cell for each hundredth of a block that
-/// occurred, so at most 200 times the limit of the quantum; none under a scheduler that lends
-/// nothing.
+/// occurred, so at most 200 times the limit of the quantum; none under a scheduler without loans.
 pub(crate) struct SliceQuantum {
     cells: BTreeMap<i64, u64>,
     slots: u64,

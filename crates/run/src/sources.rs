@@ -1,4 +1,4 @@
-//! Sources of datagrams: when each sends, and what happens to a datagram at its UE.
+//! Sources of datagrams: the times of sending, and the handling of a datagram at its UE.
 
 use crate::route::{Marks, Route};
 use crate::traffic::{
@@ -11,11 +11,11 @@ use justfull_base::{Bytes, Duration, Instant, Rng};
 /// The kind of a source's datagrams.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// They are consumed.
+    /// The UE consumes them.
     Plain,
     /// Echo requests, which the UE sends back.
     Echo,
-    /// Echo requests of the UE, which the server sends back.
+    /// Echo requests from the UE, which the server sends back.
     Asked(Box<Turn>),
     /// Voice.
     Call,
@@ -23,7 +23,7 @@ pub enum Kind {
     Frames(Box<Frames>),
 }
 
-/// When replies to what a UE asks reach the cell.
+/// The arrival times of replies to a UE's requests at the cell.
 #[derive(Clone, Debug)]
 pub struct Turn {
     config: TurnConfig,
@@ -31,14 +31,14 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// When a reply reaches the cell, in the slot that begins at `slot`.
+    /// The arrival time of a reply at the cell, in the slot that begins at `slot`.
     #[inline]
     pub fn after(&mut self, slot: Instant) -> Instant {
         slot + self.config.phase + self.config.jitter.scaled(self.rng.unit())
     }
 }
 
-/// A video, its clock's skew and its chance.
+/// A video with its clock's skew and its random numbers.
 #[derive(Clone, Debug)]
 pub struct Frames {
     /// The video.
@@ -50,9 +50,9 @@ pub struct Frames {
 /// Time from a datagram to the next.
 #[derive(Clone, Debug)]
 enum Pace {
-    /// Always the same, by the source's clock.
+    /// Constant, by the source's clock.
     Constant(Duration),
-    /// Drawn, or broken by pauses.
+    /// Random, or interrupted by pauses.
     Drawn(Box<Drawn>),
 }
 
@@ -78,13 +78,13 @@ impl Drawn {
 /// Minimum time between two datagrams of a source.
 const LEAST_GAP: Duration = Duration::from_nanos(1);
 
-/// A source of datagrams at a server: a line of the cache, since a large cell has one for each UE.
+/// A source of datagrams at a server. It fits a cache line, since a large cell has one for each UE.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Source {
-    /// Where its packets go.
+    /// The path of its packets.
     pub route: Route,
-    /// What it sends.
+    /// The kind of its datagrams.
     pub kind: Kind,
     pace: Pace,
     payload: u32,
@@ -107,10 +107,9 @@ fn law(traffic: &Traffic) -> Option<Law> {
 
 impl Source {
     /// The source of `traffic` and the instant of its first datagram: a random time within one mean
-    /// interval after `start`, for a Poisson process an interval after it or, for a source with
-    /// pauses, when it is first on. Its clock is
-    /// skewed by up to 50 ppm, so that no source locks to a poll. None when `traffic` has no
-    /// datagrams.
+    /// interval after `start`; for a Poisson process an interval after it; for a source with
+    /// pauses, the time at which it is first on. Its clock is skewed by up to 50 ppm, so that no
+    /// source locks to a poll. None if `traffic` has no datagrams.
     pub fn new(
         route: Route,
         traffic: &Traffic,
@@ -161,15 +160,15 @@ impl Source {
         u64::from(size - self.header())
     }
 
-    /// The datagram that is due, of a source that sends one at a time: its size on the IP layer and
-    /// its payload handle, which is the time of sending.
+    /// The datagram that is due, for a source that sends one at a time: its size on the IP layer
+    /// and its payload handle, which is the time of sending.
     #[inline]
     pub fn datagram(&self, now: Instant) -> Option<(u32, u64)> {
         let single = !matches!(self.kind, Kind::Frames(_));
         single.then(|| (self.payload + self.header(), now.as_nanos()))
     }
 
-    /// Sends the frame that is due, of a source of frames: calls `push` with each datagram's size
+    /// Sends the frame that is due, for a source of frames: calls `push` with each datagram's size
     /// on the IP layer and its payload handle, which is the number of the frame.
     #[inline(never)]
     pub fn send_frame(&mut self, now: Instant, push: &mut dyn FnMut(u32, u64)) {
@@ -178,7 +177,7 @@ impl Source {
         }
     }
 
-    /// Sends what is due: calls `push` as [`Self::send_frame`] does.
+    /// Sends the datagrams that are due: calls `push` like [`Self::send_frame`].
     fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
         match self.datagram(now) {
             Some((size, payload)) => push(size, payload),
@@ -186,7 +185,7 @@ impl Source {
         }
     }
 
-    /// When it sends again after `now`; none when it has stopped by then.
+    /// The next time of sending after `now`; none if it has stopped by then.
     #[inline(always)]
     pub fn after(&mut self, now: Instant) -> Option<Instant> {
         let at = match (&mut self.kind, &mut self.pace) {
@@ -198,8 +197,8 @@ impl Source {
     }
 }
 
-/// When a flow's datagrams leave and what they carry, one after another: for a second driver that
-/// sends the same ones.
+/// The departures and payloads of a flow's datagrams in order, for a second driver that sends the
+/// same ones.
 #[derive(Clone, Debug)]
 pub struct Departures {
     source: Source,
@@ -207,8 +206,8 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// The departures of `flow`, number `number` among the packet flows of its world, as that world
-    /// draws them with `seed`. None for flows without datagrams.
+    /// The departures of `flow`, number `number` among the packet flows of its world, with the
+    /// random numbers that this world draws with `seed`. None for flows without datagrams.
     #[must_use]
     pub fn new(flow: &FlowConfig, number: u32, seed: u64) -> Option<Self> {
         let stop = flow.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
@@ -226,14 +225,14 @@ impl Departures {
         Some(Self { source, next: Some(first) })
     }
 
-    /// When the next departure is; none after the last.
+    /// Time of the next departure; none after the last.
     #[must_use]
     pub const fn next(&self) -> Option<Instant> {
         self.next
     }
 
-    /// The next departure: calls `push` with the payload bytes of each of its datagrams, and
-    /// returns when they leave.
+    /// Makes the next departure: calls `push` with the payload bytes of each of its datagrams, and
+    /// returns the time.
     pub fn depart(&mut self, mut push: impl FnMut(u32)) -> Option<Instant> {
         let now = self.next?;
         let header = self.source.header();
@@ -322,8 +321,8 @@ mod tests {
         (0..n).map(|_| gap()).collect()
     }
 
-    /// `n` values with this mean and standard deviation have a mean within four standard errors of
-    /// it, and up to 50 ppm of a source's clock.
+    /// Asserts that `n` values with this mean and standard deviation have a mean within four
+    /// standard errors of it, plus up to 50 ppm of a source's clock.
     fn has_mean(values: impl Iterator<Item = f64>, mean: f64, sd: f64, what: &str) {
         let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
         let most = 4.0 * sd / f64::sqrt(n) + 1e-4 * mean;
@@ -336,9 +335,9 @@ mod tests {
             let gaps = poisson_gaps(200_000, seed);
             let each = || gaps.iter().copied();
             has_mean(each(), 1.0, 1.0, "mean");
-            // The fourth central moment of the law is 9.
+            // The fourth central moment of the distribution is 9.
             has_mean(each().map(|gap| (gap - 1.0).powi(2)), 1.0, f64::sqrt(8.0), "variance");
-            // Who has waited for a time waits for as long again as at the start.
+            // The distribution has no memory: the rest of a wait is distributed like a whole wait.
             for waited in [0.5, 1.0, 2.0, 4.0] {
                 let rest = each().filter(|gap| *gap > waited).map(|gap| gap - waited);
                 has_mean(rest, 1.0, 1.0, "what is left of a gap");
@@ -346,7 +345,7 @@ mod tests {
                 let longer = each().map(|gap| f64::from(u8::from(gap > waited)));
                 has_mean(longer, share, f64::sqrt(share * (1.0 - share)), "longer gaps");
             }
-            // Nor does a gap know of the one before it.
+            // A gap does not depend on the previous one.
             let pairs = gaps.windows(2).map(|pair| (pair[0] - 1.0) * (pair[1] - 1.0));
             has_mean(pairs, 0.0, 1.0, "covariance of neighbours");
         }

@@ -1,41 +1,40 @@
 //! Additional listeners to a run, besides the recorder: writers of packet records, of captures, of
 //! measurements over time.
 //!
-//! The simulator's world is compiled twice: for `()`, where every call to a tap
-//! disappears at compile time, and for any [`Tap`] behind a reference, whose calls cost little
-//! beside the tap's own work. If it were generic over taps, every crate that runs one would
-//! recompile the stack.
+//! The simulator's world is compiled twice: for `()`, where every call to a tap disappears at
+//! compile time, and for any [`Tap`] behind a reference, whose calls are cheap beside the tap's own
+//! work. A world generic over taps would make every crate that runs one recompile the stack.
 
 use justfull_base::{Duration, Event, Instant, Packet};
 use justfull_tcp::{Ack, Segment};
 
-/// A listener to one run. All methods default to doing nothing.
+/// A listener to one run. All methods do nothing by default.
 pub trait Tap {
-    /// `event` happened in the stack. `segment` is the content of its packet if that is TCP; the
+    /// `event` happened in the stack. `segment` is the content of its packet if it is TCP; the
     /// payload handle of any other packet is its time of sending, in ns.
     fn on_event(&mut self, _now: Instant, _event: &Event, _segment: Option<&Segment>) {}
 
-    /// The UE has `packet` whole and in order at the slot of `now`; its last byte left the RLC at
-    /// `left`. Called only when the MAC allocates resource blocks; otherwise a packet that leaves
-    /// the RLC is delivered. The delay of the air comes on top.
+    /// The UE receives `packet` whole and in order in the slot at `now`; its last byte left the RLC
+    /// at `left`. Called only if the MAC allocates resource blocks; otherwise a packet is delivered
+    /// when it leaves the RLC. The air delay is not included.
     fn delivered(&mut self, _now: Instant, _left: Instant, _packet: &Packet) {}
 
-    /// `bytes` of new payload reached the receiver of `flow`.
+    /// `bytes` of new payload reach the receiver of `flow`.
     fn received(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
 
-    /// `ack` reached the sender of `flow`, which took this `sample` of the round-trip time.
+    /// `ack` reaches the sender of `flow`, which takes this `sample` of the round-trip time.
     fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack, _sample: Option<Duration>) {}
 
-    /// What the UE of `flow` asked at `sent` reached the server.
+    /// The request that the UE of `flow` sent at `sent` reaches the server.
     fn asked(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
 
-    /// The reply to what the server of `flow`, or its UE, asked at `sent` came back to it.
+    /// The reply to the request that the server of `flow`, or its UE, sent at `sent` arrives.
     fn replied(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
 }
 
-/// What a world is compiled for.
+/// A type of listener for which a world is compiled.
 pub trait Listener: Tap {
-    /// False if the listener ignores everything; the calls are then left out.
+    /// False if the listener ignores everything; the calls are then compiled out.
     const ACTIVE: bool;
 }
 
@@ -75,7 +74,7 @@ impl Listener for &mut (dyn Tap + '_) {
     const ACTIVE: bool = true;
 }
 
-/// The packet that `event` is about; none for slots and slices.
+/// The packet of `event`; none for slots and slices.
 #[must_use]
 pub fn packet_of(event: &Event) -> Option<&Packet> {
     match event {

@@ -4,10 +4,11 @@ use justfull_base::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Lazy timers of many members: at most a few entries each; an entry that fires early is put back.
+/// Lazy timers of many members: at most a few entries each; an entry that expires early is put
+/// back.
 #[derive(Clone, Debug)]
 pub struct Timers {
-    /// Instants and members, in one number, which is quicker to compare.
+    /// Instant and member in one number, which is quick to compare.
     heap: BinaryHeap<Reverse<u128>>,
     armed: Vec<Instant>,
     /// The earliest entry; the event loop reads it before each step.
@@ -15,14 +16,14 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// Timers of `members`, none of which is set.
+    /// Timers of `members`, none of them set.
     #[must_use]
     pub fn new(members: usize) -> Self {
         let heap = BinaryHeap::with_capacity(2 * members);
         Self { heap, armed: vec![Instant::NEVER; members], next: Instant::NEVER }
     }
 
-    /// Member `i` wants to be called at `at` or earlier.
+    /// Member `i` asks for a call at `at` or earlier.
     #[inline]
     pub fn arm(&mut self, i: u32, at: Instant) {
         let armed = &mut self.armed[i as usize];
@@ -40,7 +41,7 @@ impl Timers {
         self.next
     }
 
-    /// The member whose entry is due. Its entry is removed: arm it again.
+    /// The member whose entry is due. The entry is removed: the caller must arm it again.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<u32> {
         if self.next > now {

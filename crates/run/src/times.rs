@@ -1,15 +1,15 @@
-//! Distributions of times, for their percentiles.
+//! Distributions of times, with percentiles.
 
 use crate::results::Distribution;
 use justfull_base::Duration;
 
-/// Largest time that a histogram distinguishes, in microseconds: an hour.
+/// Largest time that a histogram resolves, in microseconds: an hour.
 const HIGHEST_US: u64 = 3_600_000_000;
-/// Points of a CDF that are evenly spaced.
+/// Number of evenly spaced points of a CDF.
 const CDF_POINTS: usize = 200;
-/// Points of its upper tail beside them: 9 in each decade from 99 % to 99.999 %.
+/// Number of further points in its upper tail: 9 in each decade from 99 % to 99.999 %.
 const TAIL_POINTS: usize = 27;
-/// Parts of the times by which those are placed.
+/// Denominator of the shares of the tail's points.
 const PARTS: u64 = 100_000;
 
 /// Cells of one microsecond at the start; each octave after that has half as many.
@@ -28,13 +28,13 @@ impl Distribution {
     }
 }
 
-/// The cell for times of `us` microseconds: that of an HdrHistogram of three digits.
+/// The cell for times of `us` microseconds, the same as in an HdrHistogram of three digits.
 #[inline]
 fn cell_of(us: u64) -> usize {
     cell_or_beyond(us.min(HIGHEST_US))
 }
 
-/// [`cell_of`], and for longer times than the highest its cell or one beyond it.
+/// [`cell_of`]; a time beyond the highest gets the last cell or one beyond it.
 #[inline]
 fn cell_or_beyond(us: u64) -> usize {
     let octave = (us | (FIRST_CELLS - 1)).ilog2() - (FIRST_CELLS - 1).ilog2();
@@ -56,16 +56,16 @@ fn longest_of(cell: usize) -> u64 {
 /// Cells allocated at a time, so that memory follows the octave of the greatest time.
 const CELLS_AT_A_TIME: usize = FIRST_CELLS as usize / 2;
 
-/// Times listed one by one before they are counted in cells.
+/// Maximum number of times listed one by one before they are counted in cells.
 const MOST_LISTED: usize = 1_024;
 
 /// Times with exact moments and extremes, and percentiles accurate to 0.1 %. Memory: 2 B each for
 /// the first 1024 times; then 4 to 8 kB for times up to 1 ms and for each doubling of the greatest
 /// beyond, at most 90 kB.
 ///
-/// It counts in the cells of HdrHistogram and not by that library: five times are counted per
-/// packet, and the library updates totals and extremes each time; at the end one pass over the
-/// cells finds what the library would search for each percentile. The tests compare the two.
+/// The cells are HdrHistogram's, but the code is not that library: five times are counted per
+/// packet, and the library updates totals and extremes each time. At the end one pass over the
+/// cells finds all percentiles, while the library searches for each. The tests compare both.
 pub(crate) struct Times {
     /// The cells of the first times; empty once `cells` is not.
     listed: Vec<u16>,
@@ -101,7 +101,7 @@ impl Times {
         // Signed, since that conversion is one instruction and times stay below 2^63 ns.
         let ms = ns.cast_signed() as f64 * 1e-6;
         self.squares_ms += ms * ms;
-        // Branches: an extreme is rarely new.
+        // Branches, because a new extreme is rare.
         if ns < self.min_ns {
             self.min_ns = ns;
         }
@@ -110,8 +110,8 @@ impl Times {
         }
     }
 
-    /// Lists one of the first times in `cell`, or counts the first one there. The latter allocates,
-    /// up to the end of its octave and perhaps beyond.
+    /// Lists one of the first times in `cell`, or counts the first time there. The latter
+    /// allocates, at least to the end of its octave.
     #[cold]
     fn count_beyond(&mut self, cell: usize) {
         self.listed.push(cell as u16);
@@ -130,7 +130,7 @@ impl Times {
         }
     }
 
-    /// Number of values certainly above `ms`, by more than a cell of the histogram.
+    /// Number of values above `ms` by more than a cell of the histogram.
     pub(crate) fn above(&self, ms: f64) -> u64 {
         self.count() - self.count_to(cell_of((ms * 1e3) as u64))
     }
@@ -183,22 +183,24 @@ impl Times {
         }
     }
 
-    /// Of `count` times, for each of [`SHARES`] the end of the first cell that reaches it; and the
-    /// points of the CDF, the end of a cell and the share up to there: at most [`CDF_POINTS`]
-    /// evenly spaced over the shares, and at most [`TAIL_POINTS`] more where the shares 99.1 % to
-    /// 99.9 %, 99.91 % to 99.99 % and 99.991 % to 99.999 % are first reached. In microseconds.
+    /// For each of [`SHARES`] of `count` times the end of the first cell that reaches it, and the
+    /// points of the CDF, each the end of a cell and the share up to it: at most [`CDF_POINTS`]
+    /// evenly spaced over the shares, and at most [`TAIL_POINTS`] more at the cells that first
+    /// reach the shares 99.1 % to 99.9 %, 99.91 % to 99.99 % and 99.991 % to 99.999 %. In
+    /// microseconds.
     fn percentiles_and_cdf(&self, count: u64) -> ([u64; SHARES.len()], Vec<(u64, f64)>) {
         let wanted = SHARES.map(|share| ((share * count as f64).ceil() as u64).max(1));
         let (mut percentiles, mut found) = ([0; SHARES.len()], 0);
         let mut points = Vec::with_capacity(CDF_POINTS + TAIL_POINTS);
         let (mut below, mut last) = (0, 0.0);
-        // Of PARTS, what may lie above the next point of the tail; 0 after the last one.
+        // The part, in units of 1 / PARTS, that may lie above the next point of the tail; 0 after
+        // the last point.
         let mut above = 900;
         let mut listed = self.listed.clone();
         listed.sort_unstable();
         let counted = self.cells.iter().enumerate().filter(|(_, count)| **count > 0);
         let counted = counted.map(|(cell, &count)| (cell, u64::from(count)));
-        // One of the two is empty.
+        // One of the two lists is empty.
         let listed = listed.chunk_by(|one, other| one == other);
         for (cell, in_cell) in
             counted.chain(listed.map(|same| (usize::from(same[0]), same.len() as u64)))
@@ -302,7 +304,7 @@ mod tests {
         let mut library = Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("sound");
         let n = 300_000;
         for _ in 0..n {
-            // Pareto's law: a tenth of the times is ten times as long.
+            // Pareto distribution: a tenth of the times is ten times as long.
             let us = (1_000.0 / (1.0 - rng.unit())) as u64;
             times.record(Duration::from_micros(us));
             library.record(us.min(HIGHEST_US)).expect("within the bounds");

@@ -49,7 +49,7 @@ pub const ICMP_HEADER_BYTES: u32 = 28;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Interval {
-    /// Always the same.
+    /// Constant.
     Constant(Duration),
     /// Normal; a draw below 0 counts as 0.
     Normal {
@@ -76,8 +76,8 @@ impl Interval {
         }
     }
 
-    /// Time from a source's start to its first datagram: uniform within a mean interval, but for a
-    /// Poisson process, which is one from its start on.
+    /// Time from a source's start to its first datagram: uniform within a mean interval; for a
+    /// Poisson process an exponential interval.
     pub fn first(&self, rng: &mut Rng) -> Duration {
         match *self {
             Self::Exponential { .. } => self.draw(rng),
@@ -140,7 +140,7 @@ struct Law {
     exponential: Option<Duration>,
 }
 
-/// Reads a time, or the table of a law.
+/// Reads a time, or the table of a distribution.
 struct IntervalVisitor;
 
 impl<'de> Visitor<'de> for IntervalVisitor {
@@ -200,7 +200,7 @@ choice! {
     }
 }
 
-/// What a flow sends. The large settings are boxed: most flows of a large cell are calls.
+/// The traffic of a flow. The large settings are boxed, since most flows of a large cell are calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// A TCP transfer.
@@ -211,9 +211,10 @@ pub enum Traffic {
         receiver: Box<ReceiverConfig>,
         /// Bytes to transfer; none for a greedy flow.
         size: Option<Bytes>,
-        /// Payload that the application writes per second from the start on; none: all at once.
+        /// Payload that the application writes per second from the start on; if none, it writes
+        /// everything at once.
         rate: Option<BitRate>,
-        /// What its packets say they are.
+        /// The protocol in its packets.
         transport: Transport,
     },
     /// Datagrams at intervals.
@@ -231,14 +232,15 @@ pub enum Traffic {
         receiver: Box<ReceiverConfig>,
         /// Bytes to transfer; none for a greedy flow.
         size: Option<Bytes>,
-        /// Payload that the application writes per second from the start on; none: all at once.
+        /// Payload that the application writes per second from the start on; if none, it writes
+        /// everything at once.
         rate: Option<BitRate>,
-        /// What its packets say they are.
+        /// The protocol in its packets.
         transport: Transport,
     },
     /// Datagrams at a constant rate.
     Cbr(CbrConfig),
-    /// Datagrams at a constant rate by times.
+    /// Datagrams at a constant rate, with pauses.
     OnOff(OnOffConfig),
     /// Echo requests to which the UE, or the server, replies.
     Ping(PingConfig),
@@ -282,7 +284,7 @@ impl Traffic {
     }
 
     /// Payload and mean interval of its datagrams, if their payload handle is the time of sending;
-    /// none for TCP, and for frames, which are many datagrams at a time.
+    /// none for TCP, and for frames, which are bursts of datagrams.
     #[must_use]
     pub fn datagrams(&self) -> Option<(Bytes, Duration)> {
         let (payload, interval) = match self {
@@ -306,7 +308,7 @@ impl Traffic {
         }
     }
 
-    /// The settings of its TCP senders, to be changed.
+    /// The mutable settings of its TCP senders.
     pub fn sender_mut(&mut self) -> Option<&mut SenderConfig> {
         match self {
             Self::Tcp { sender, .. } | Self::Upload { sender, .. } => Some(sender),
@@ -315,7 +317,7 @@ impl Traffic {
         }
     }
 
-    /// Number of flows of packets that it has: connections of a page, otherwise one.
+    /// Number of its flows of packets: the connections of a page, otherwise one.
     #[must_use]
     pub const fn connections(&self) -> u32 {
         match self {
@@ -343,7 +345,7 @@ pub fn check_mss(sender: &SenderConfig, mtu: u32) -> Result<(), ConfigError> {
     ensure_mss(sender, mtu, "sender.mss")
 }
 
-/// Checks that segments of `sender` fit into `mtu`; `field` is where their size stands.
+/// Checks that segments of `sender` fit into `mtu`; `field` names their size in errors.
 pub fn ensure_mss(sender: &SenderConfig, mtu: u32, field: &str) -> Result<(), ConfigError> {
     let most = mtu.saturating_sub(sender.header);
     let bound = format!("1 to the MTU less {}B of headers", sender.header);
@@ -368,19 +370,19 @@ pub struct FlowConfig {
     pub tuple: FiveTuple,
     /// Codepoint of its packets towards the UE.
     pub dscp: Dscp,
-    /// What it sends; flows that send the same may share it.
+    /// The traffic; equal flows may share it.
     pub traffic: Arc<Traffic>,
-    /// True when the scenario asks for its delay.
+    /// True if the scenario marks it `low_latency`.
     pub low_latency: bool,
-    /// When it starts. A source of datagrams starts within one mean interval after it, at random;
-    /// a Poisson process is one from then on.
+    /// Start. A source of datagrams starts at a random time within one mean interval after it; a
+    /// Poisson process starts at once.
     pub start: Duration,
-    /// When it stops sending new data; none for the end of the run.
+    /// Time after which it sends no new data; none for the end of the run.
     pub stop: Option<Duration>,
     /// One-way delay between server and UPF on top of the core's.
     pub extra_delay: Duration,
-    /// Packet delay budget of its QoS flow (TS 23.501 section 5.7.3.4), between UPF and UE; none
-    /// when none is asked for.
+    /// Packet delay budget of its QoS flow (TS 23.501 section 5.7.3.4), between UPF and UE; none if
+    /// the scenario requests none.
     pub delay_budget: Option<Duration>,
     /// Whether a proxy, if there is one, splits it; none to split it if possible.
     pub proxied: Option<bool>,
@@ -390,7 +392,7 @@ impl FlowConfig {
     /// Checks every bound.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
         if let Some(stop) = self.stop {
             ensure(stop > self.start, "stop", &stop, "after start", "a flow lasts some time")?;
@@ -432,26 +434,26 @@ impl FlowConfig {
         }
     }
 
-    /// True for what a proxy can split.
+    /// True for traffic that a proxy can split.
     fn can_be_proxied(&self) -> bool {
         matches!(&*self.traffic, Traffic::Tcp { .. }) && self.traffic.protocol() == Protocol::Tcp
     }
 
-    /// True when a proxy, if there is one, splits it: a TCP transfer to the UE, unless configured
+    /// True if a proxy, if there is one, splits it: a TCP transfer to the UE, unless configured
     /// otherwise.
     #[must_use]
     pub fn goes_by_proxy(&self) -> bool {
         self.proxied.unwrap_or(true) && self.can_be_proxied()
     }
 
-    /// Its data goes from the UE to a server.
+    /// True if its data goes from the UE to a server.
     #[must_use]
     pub fn is_upload(&self) -> bool {
         matches!(&*self.traffic, Traffic::Upload { .. })
     }
 
-    /// Addresses and ports of its packets on `connection`: each connection of a page has a server
-    /// of its own.
+    /// Addresses and ports of its packets on `connection`: each connection of a page has its own
+    /// server.
     #[must_use]
     pub fn tuple_of(&self, connection: u32) -> FiveTuple {
         let mut tuple = self.tuple;
@@ -459,7 +461,7 @@ impl FlowConfig {
         tuple
     }
 
-    /// When the flow stops sending new data.
+    /// The instant after which the flow sends no new data.
     #[must_use]
     pub fn stop_instant(&self) -> Instant {
         self.stop.map_or(Instant::NEVER, |s| Instant::ZERO + s)

@@ -1,13 +1,13 @@
 //! The path from the UEs back to the servers: each UE's queue and its access to the uplink, then a
 //! wire of fixed delay.
 //!
-//! Acknowledgements, replies, requests and uploads of a UE, and the STATUS PDUs of the RLC of UMTS,
-//! share one queue, in order and bounded in bytes; what does not fit is dropped. There are three
-//! modes of access, in the terms of TS 38.321:
+//! Acknowledgements, replies, requests and uploads of a UE, and the STATUS PDUs of UMTS's RLC,
+//! share one queue, in order and bounded in bytes; a packet that does not fit is dropped. There are
+//! three modes of access, in the terms of TS 38.321:
 //!
 //! - *none* (default): the uplink is no bottleneck; a packet is on the wire at once.
 //! - *rate*: each UE sends at a constant rate.
-//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant. New data
+//! - *grants*: a UE sends only within its grants. With an empty buffer it has no grant. New data
 //!   triggers a scheduling request (clause 5.4.4), sent at the UE's next occasion (`sr_period`,
 //!   `sr_offset`). After `grant_delay`, the base station's response time plus k2 (TS 38.214 clause
 //!   6.1.2.1), the PUSCH carries `grant` bytes and, if something is left, a buffer status report
@@ -36,25 +36,25 @@ use justfull_tcp::Ack;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What a UE sends.
+/// An item that a UE sends.
 #[derive(Clone, Copy, Debug)]
 pub enum Up {
-    /// An acknowledgement for the sender of this number.
+    /// An acknowledgement for the sender with this number.
     Ack(u32, Ack),
-    /// The reply to an echo request that the source of this number sent at this instant.
+    /// The reply to an echo request that the source with this number sent at this instant.
     Reply(u32, Instant),
-    /// An echo request that the UE of the source of this number sent at this instant.
+    /// An echo request that the UE of the source with this number sent at this instant.
     Asked(u32, Instant),
-    /// A segment for the receiver of this number, by its handle in the world's arena.
+    /// A segment for the receiver with this number, by its handle in the world's arena.
     Segment(u32, u64),
-    /// A request for this many bytes on the connection of this number.
+    /// A request for this many bytes on the connection with this number.
     Request(u32, u64),
     /// The STATUS PDU of the RLC with this handle, for the cell.
     Status(u32),
 }
 
 impl Up {
-    /// What a place for an item holds before the first. No constant, all of which would be copied.
+    /// Placeholder for an empty slot. A fn, not a const: a const would be copied in full.
     #[inline(always)]
     pub const fn nothing() -> Self {
         Self::Status(u32::MAX)
@@ -94,7 +94,7 @@ table! {
 /// Access to the uplink.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UplinkConfig {
-    /// Rate of each UE; 0 for no serialisation.
+    /// Rate of each UE; 0 for no transmission time.
     pub rate: BitRate,
     /// One-way delay from UE to server.
     pub delay: Duration,
@@ -108,10 +108,10 @@ impl UplinkConfig {
     /// Default maximum bytes in a UE's queue.
     pub const LIMIT: Bytes = Bytes(4_000_000);
 
-    /// Checks every bound; `mtu` is that of the cell.
+    /// Checks every bound; `mtu` is the cell's.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
         let least = u64::from(mtu);
         ensure(
@@ -144,7 +144,7 @@ struct Buffer<T> {
     bytes: u64,
     /// Bytes already sent of the first packet.
     head_sent: u32,
-    /// An instant at which it may send is armed.
+    /// True if an opportunity to send is scheduled.
     armed: bool,
     /// The next PUSCH is the first after a scheduling request.
     requested: bool,
@@ -171,7 +171,7 @@ pub struct Uplink<T> {
     opportunities: Timers,
     /// One wire per distinct delay.
     wires: Wires<T>,
-    /// The wire of the STATUS PDUs of the RLC; none where they do not share the uplink.
+    /// The wire of the RLC's STATUS PDUs; none unless they share the uplink.
     statuses: Option<u32>,
     counts: Counts,
     waits: Times,
@@ -214,7 +214,8 @@ impl<T: Copy> Uplink<T> {
         }
     }
 
-    /// Takes STATUS PDUs of UEs to the cell in `delay` after their wait at the UE, if there is one.
+    /// Lets UEs' STATUS PDUs share the uplink and reach the cell `delay` after their wait at the
+    /// UE; none to keep them separate.
     #[must_use]
     pub fn with_statuses(mut self, delay: Option<Duration>) -> Self {
         if let Some(delay) = delay.filter(|_| !self.buffers.is_empty()) {
@@ -224,7 +225,7 @@ impl<T: Copy> Uplink<T> {
         self
     }
 
-    /// True where STATUS PDUs share the uplink.
+    /// True if STATUS PDUs share the uplink.
     #[must_use]
     pub fn carries_statuses(&self) -> bool {
         self.statuses.is_some()
@@ -236,15 +237,15 @@ impl<T: Copy> Uplink<T> {
         if self.push(now, ue, wire, size, item) { StatusWay::Carried } else { StatusWay::Lost }
     }
 
-    /// When something happens next: a UE may send, or a packet reaches its server.
+    /// The next event: a UE may send, or a packet reaches its server.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Instant {
         self.wires.next().min(self.opportunities.next())
     }
 
-    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False when its queue
-    /// is full and drops it.
+    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False if its queue
+    /// is full and drops the item.
     #[inline(always)]
     pub fn push(&mut self, now: Instant, ue: u32, wire: u32, size: u32, item: T) -> bool {
         self.counts.entered += 1;
@@ -255,8 +256,7 @@ impl<T: Copy> Uplink<T> {
         self.enqueue(now, ue, Waiting { entered: now, size, wire, item })
     }
 
-    /// A packet of `size` bytes is dropped before it reaches its UE's queue: the driver has no room
-    /// for it.
+    /// A packet of `size` bytes is dropped before its UE's queue: the driver has no room for it.
     pub fn turn_away(&mut self, size: u32) {
         self.counts.entered += 1;
         self.count_drop(size);
@@ -291,15 +291,15 @@ impl<T: Copy> Uplink<T> {
         true
     }
 
-    /// True where the uplink is no bottleneck: what a UE sends is on the wire at once.
+    /// True if the uplink is no bottleneck: a UE's packets are on the wire at once.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.buffers.is_empty()
     }
 
-    /// An item that has reached its server by `now`. `sent` hears of each that a UE has sent whole
-    /// by then, with the instant at which it entered the UE's queue, unless the uplink
-    /// [is free](Self::is_free).
+    /// An item that has reached its server by `now`. Calls `sent` for each item that a UE has sent
+    /// whole by then, with the instant at which it entered the UE's queue, unless the uplink [is
+    /// free](Self::is_free).
     pub fn pop(&mut self, now: Instant, mut sent: impl FnMut(Instant, &T)) -> Option<T> {
         self.take_opportunities(now, &mut sent);
         let item = self.wires.pop(now);
@@ -307,7 +307,7 @@ impl<T: Copy> Uplink<T> {
         item
     }
 
-    /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
+    /// Like [`Self::pop`], but copies the item once, to `place`. Returns false if there is none.
     #[inline(always)]
     pub fn pop_into(
         &mut self,
@@ -330,8 +330,8 @@ impl<T: Copy> Uplink<T> {
         }
     }
 
-    /// A UE's opportunity: puts what it carries on the wire, and finds the next if something is
-    /// left.
+    /// A UE's opportunity: puts the data that it carries on the wire, and schedules the next if
+    /// data is left.
     fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T)) {
         let buffer = &mut self.buffers[ue as usize];
         let mut room = match &self.grants {

@@ -1,22 +1,22 @@
-//! Wires, which keep the packets on them in order.
+//! Wires, which keep their packets in order.
 
 use justfull_base::{BitRate, Duration, Instant};
 use std::collections::VecDeque;
 
-/// Items that a wire makes room for at its start: a ring much longer than what is on its way costs
-/// each packet a line that has left the cache.
+/// Room for items at the start of a wire. In a ring much longer than the items in transit each
+/// packet would cost a cache miss.
 const FIRST_IN_FLIGHT: usize = 1024;
 
-/// A wire: serialises at a rate, then delays. Unbounded, in order.
+/// A wire with a rate and then a delay. Unbounded, in order.
 #[derive(Clone, Debug)]
 pub struct Wire<T> {
     rate: BitRate,
     delay: Duration,
     free_at: Instant,
-    /// Size of the last item and the time that it took: most are of one size, and the division is
-    /// the dearest step.
+    /// Size and transmission time of the last item: most items have one size, and the division is
+    /// the most expensive step.
     last: (u32, Duration),
-    /// When the first item arrives: what the event loop asks before each step.
+    /// Arrival of the first item, which the event loop reads before each step.
     next: Instant,
     flight: VecDeque<(Instant, T)>,
 }
@@ -43,7 +43,7 @@ impl<T> Wire<T> {
         self.flight.push_back((arrives, item));
     }
 
-    /// Something of `bytes` enters at `now`; returns when it arrives.
+    /// An item of `bytes` enters at `now`; returns its arrival time.
     #[inline(always)]
     fn carry(&mut self, now: Instant, bytes: u32) -> Instant {
         let mut leaves = now;
@@ -64,33 +64,33 @@ impl<T> Wire<T> {
         self.next = self.next.min(at);
     }
 
-    /// When the first item arrives; never when there is none.
+    /// Arrival of the first item; never if there is none.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Instant {
         self.next
     }
 
-    /// Items on their way.
+    /// Number of items in transit.
     #[must_use]
     pub fn len(&self) -> usize {
         self.flight.len()
     }
 
-    /// True when nothing is on its way.
+    /// True if no item is in transit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.flight.is_empty()
     }
 
-    /// Items on their way, in order.
+    /// Items in transit, in order.
     pub fn items(&self) -> impl Iterator<Item = &T> {
         self.flight.iter().map(|(_, item)| item)
     }
 }
 
 impl<T: Copy> Wire<T> {
-    /// The item that has arrived by `now`.
+    /// The first item, if it has arrived by `now`.
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
         if self.next > now {
@@ -101,7 +101,7 @@ impl<T: Copy> Wire<T> {
         Some(item)
     }
 
-    /// Copies the first item to `place`. False when there is none.
+    /// Copies the first item to `place`. Returns false if there is none.
     #[inline(always)]
     fn take_first(&mut self, place: &mut T) -> bool {
         let Some((_, item)) = self.flight.front() else { return false };
@@ -117,7 +117,7 @@ impl<T: Copy> Wire<T> {
     }
 }
 
-/// Wires side by side, as from servers at several distances.
+/// Parallel wires, e.g. from servers at several distances.
 #[derive(Clone, Debug)]
 pub struct Wires<T> {
     wires: Vec<Wire<T>>,
@@ -134,7 +134,7 @@ impl<T> Wires<T> {
     /// `item` of `bytes` enters wire `number` at `now`.
     ///
     /// # Panics
-    /// When there is no such wire.
+    /// If there is no such wire.
     #[inline]
     pub fn push(&mut self, now: Instant, number: u32, bytes: u32, item: T) {
         let wire = &mut self.wires[number as usize];
@@ -142,8 +142,8 @@ impl<T> Wires<T> {
         self.next = self.next.min(wire.next());
     }
 
-    /// Something of `bytes` enters wire `number` at `now` and waits at its end; returns when it is
-    /// there.
+    /// An item of `bytes` enters wire `number` at `now` and will wait at its end; returns its
+    /// arrival time there.
     pub fn carry(&mut self, now: Instant, number: u32, bytes: u32) -> Instant {
         self.wires[number as usize].carry(now, bytes)
     }
@@ -156,35 +156,35 @@ impl<T> Wires<T> {
         }
     }
 
-    /// Adds a wire beside the others, whose number is theirs plus one.
+    /// Adds a wire with the next number.
     pub fn add(&mut self, wire: Wire<T>) {
         self.wires.push(wire);
     }
 
-    /// How many wires there are.
+    /// Number of wires.
     pub fn count(&self) -> u32 {
         self.wires.len() as u32
     }
 
-    /// Items on their way.
+    /// Items in transit.
     pub fn items(&self) -> impl Iterator<Item = &T> {
         self.wires.iter().flat_map(Wire::items)
     }
 
-    /// When the first item arrives; never when there is none.
+    /// Arrival of the first item; never if there is none.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Instant {
         self.next
     }
 
-    /// Items on their way.
+    /// Number of items in transit.
     #[must_use]
     pub fn len(&self) -> usize {
         self.wires.iter().map(Wire::len).sum()
     }
 
-    /// True when nothing is on its way.
+    /// True if no item is in transit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -192,7 +192,7 @@ impl<T> Wires<T> {
 }
 
 impl<T: Copy> Wires<T> {
-    /// An item that has arrived by `now`: wire by wire, and of each in order.
+    /// An item that has arrived by `now`: wire by wire, and in order on each.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
         let item = self.first_due(now)?.pop(now);
@@ -200,20 +200,20 @@ impl<T: Copy> Wires<T> {
         item
     }
 
-    /// Like [`Self::pop`], but copies the item once, to `place`. False when there is none.
+    /// Like [`Self::pop`], but copies the item once, to `place`. Returns false if there is none.
     #[inline(always)]
     pub fn pop_into(&mut self, now: Instant, place: &mut T) -> bool {
         if self.next > now {
             return false;
         }
-        // Most worlds have one, which needs no search.
+        // Most worlds have one wire, which needs no search.
         let [wire] = self.wires.as_mut_slice() else { return self.pop_first_due(now, place) };
         let taken = wire.take_first(place);
         self.next = wire.next;
         taken
     }
 
-    /// The same of several wires.
+    /// [`Self::pop_into`] for several wires.
     #[inline(never)]
     fn pop_first_due(&mut self, now: Instant, place: &mut T) -> bool {
         let popped = self.first_due(now).is_some_and(|wire| wire.take_first(place));
@@ -228,7 +228,7 @@ impl<T: Copy> Wires<T> {
             return None;
         }
         match self.wires.as_mut_slice() {
-            // Most worlds have one, which needs no search.
+            // Most worlds have one wire, which needs no search.
             [wire] => Some(wire),
             wires => wires.iter_mut().find(|wire| wire.next <= now),
         }

@@ -1,7 +1,7 @@
 //! The round trip of a packet through empty queues, measured in runs of a lone ping.
 //!
-//! No formula covers all ways of a scenario: polls, slots of every kind, HARQ, requests for grants
-//! and their segments. So the scenario's own cell carries echoes, one at a time.
+//! No formula covers all parts of a scenario's path: polls, slots of every kind, HARQ, requests for
+//! grants and their segments. So the scenario's own cell carries echoes, one at a time.
 
 use justfull_base::{Bytes, Duration};
 use justfull_ran::PollConfig;
@@ -11,30 +11,31 @@ use justfull_run::{FlowConfig, Interval, PingConfig, Traffic, WorldConfig};
 use justfull_sim::World;
 use std::sync::Arc;
 
-/// Payload of an echo: what `ping` sends unless it is told otherwise.
+/// Payload of an echo: the default of `ping`.
 pub(crate) const PAYLOAD: Bytes = Bytes(56);
-/// Runs, each with other phases of polls, slots and requests for grants against each other.
+/// Number of runs; each has other relative phases of polls, slots and requests for grants.
 const RUNS: u32 = 16;
 /// Echoes of a run.
 const ECHOES: u64 = 40;
 /// Least time from an echo to the next.
 const APART: Duration = Duration::from_millis(40);
-/// Most time that is tried.
+/// Longest interval that is tried.
 const FARTHEST: Duration = Duration::from_secs(40);
-/// The part of a period by which echoes follow each other, so that they meet it evenly.
+/// Spacing of echoes as a fraction of a period, so that they cover its phases evenly.
 const GOLDEN: f64 = 0.618_033_988_75;
-/// By how many of [`RUNS`] parts of their period polls of SDAP, slots and occasions to ask for
-/// grants go on from run to run; the UPF's polls stay. All are odd, so each has every part once.
+/// Phase steps from run to run, in parts of [`RUNS`] of a period: of SDAP's polls, of slots, and of
+/// occasions to request grants. The UPF's polls stay. All steps are odd, so each visits every part
+/// once.
 const STEPS: [u32; 3] = [1, 3, 5];
 
 /// The round trip of an echo of 56 B of payload, 84 B with its headers, through empty queues.
 ///
-/// It is what a ping of the same flow measures in a run when nobody else sends: the core's wire and
+/// A ping of the same flow measures this time in a run without other traffic: the core's wire and
 /// delay, the flow's extra delay both ways, polls, the slots that the packet takes, the air, the
-/// wait for the uplink and its transmission, with requests and grants where there are some. The
-/// mean is over instants that meet polls, slots and occasions to ask for grants evenly; least and
-/// greatest are those that were met. With a channel that varies they are those of its beginning. A
-/// proxy is left out, and so are random losses of the core.
+/// wait for the uplink and its transmission, with requests and grants if there are any. The mean is
+/// over instants that are spread evenly over the phases of polls, slots and occasions to request
+/// grants; minimum and maximum are the values found. With a varying channel they apply to its
+/// start. Proxies and random losses in the core are excluded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BaseRtt {
     /// Mean in ms.
@@ -45,7 +46,7 @@ pub(crate) struct BaseRtt {
     pub(crate) max_ms: f64,
 }
 
-/// The base round trips of `flows`, in their order; none for one whose echoes do not come back.
+/// The base round trips of `flows`, in their order; none for a flow whose echoes do not return.
 pub(crate) fn of_flows(world: &WorldConfig, flows: &[&FlowConfig]) -> Vec<Option<BaseRtt>> {
     // UEs of one kind and flows of one QFI differ only in the extra delay.
     let qfi = |flow: &FlowConfig| {
@@ -85,7 +86,7 @@ fn measured(world: &WorldConfig, flow: &FlowConfig) -> Option<BaseRtt> {
     while apart <= FARTHEST {
         let found = (0..RUNS).map(|run| of_run(&lone(world, flow, apart, run), apart));
         match found.collect::<Option<Vec<_>>>() {
-            // Echoes may have met each other.
+            // Echoes may have overlapped.
             None => apart = apart.times(4),
             Some(found) => return together(&found),
         }
@@ -93,7 +94,7 @@ fn measured(world: &WorldConfig, flow: &FlowConfig) -> Option<BaseRtt> {
     None
 }
 
-/// All runs together.
+/// The result of all runs together.
 fn together(found: &[(u64, BaseRtt)]) -> Option<BaseRtt> {
     let count: u64 = found.iter().map(|(count, _)| count).sum();
     let sum: f64 = found.iter().map(|(count, of)| *count as f64 * of.mean_ms).sum();
@@ -106,7 +107,7 @@ fn together(found: &[(u64, BaseRtt)]) -> Option<BaseRtt> {
 }
 
 /// Replies and round trips of a run of `config`, whose echoes are `apart`; none if one takes longer
-/// than that, beside the ways.
+/// than `apart`, not counting the fixed delays.
 fn of_run(config: &WorldConfig, apart: Duration) -> Option<(u64, BaseRtt)> {
     let ways = config.core_delay + config.air_delay + config.uplink.delay;
     let result = World::new(config).ok()?.run(&mut ())?;
@@ -126,7 +127,7 @@ fn longest_period(world: &WorldConfig) -> Duration {
     polls.into_iter().fold(occasions, Duration::max)
 }
 
-/// `world` with nothing but echoes of `flow`, one each `apart`, and the phases of `run`.
+/// `world` with only echoes of `flow`, one each `apart`, and the phases of `run`.
 fn lone(world: &WorldConfig, flow: &FlowConfig, apart: Duration, run: u32) -> WorldConfig {
     let period = longest_period(world);
     let interval = Interval::Constant(apart + period.scaled(GOLDEN));
@@ -177,7 +178,7 @@ mod tests {
     use crate::{Job, Overrides, Scenario};
     use std::path::Path;
 
-    /// A cell of 10 Mbit/s in slots of `slot`, with `more` and an echo that is asked for all along.
+    /// A cell of 10 Mbit/s in slots of `slot`, with `more` and a periodic echo.
     fn scenario(slot: &str, per_slot: u64, more: &str, flow: &str) -> String {
         format!(
             "title = \"A lone flow\"\nduration = \"60s\"\nwarmup = \"0s\"\nruns = 1\n\
@@ -193,8 +194,8 @@ mod tests {
         scenario.world(&Job { method: "Vanilla".into(), point: 0, seed }).expect("it is sound")
     }
 
-    /// The base round trip of the only flow of `text`, and the mean, least and greatest of `seeds`
-    /// runs of it.
+    /// The base round trip of the only flow of `text`, and the mean, minimum and maximum over
+    /// `seeds` runs of it.
     fn both(text: &str, seeds: u64) -> (BaseRtt, BaseRtt) {
         let config = world(text, 1);
         let base = of_flows(&config, &[&config.flows[0]]).remove(0).expect("echoes come back");
@@ -211,7 +212,7 @@ mod tests {
     const PING: &str = "ping = { payload = \"56B\", interval = { mean = \"97ms\", sd = \"9ms\" } }";
     const WAYS: &str = "core = { rate = \"0bit/s\", delay = \"10ms\" }\n";
 
-    /// Runs of pings measure the base round trip, which is `by_hand` in ms.
+    /// Asserts that pings measure the base round trip, and that it is `by_hand` in ms.
     fn measures(slot: &str, per_slot: u64, more: &str, flow: &str, by_hand: f64) {
         let text = scenario(slot, per_slot, &format!("{WAYS}{more}"), &format!("{PING}\n{flow}"));
         let (base, run) = both(&text, 12);

@@ -1,4 +1,4 @@
-//! From a checked file to a world.
+//! Builds a world from a checked file.
 
 use super::Job;
 use super::error::ScenarioError;
@@ -16,16 +16,16 @@ use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
 use justfull_trace::{Format, TracePaths, Values};
 use std::sync::Arc;
 
-/// Most UEs and most flows of a world.
+/// Maximum number of UEs and of flows in a world.
 const MOST: usize = super::file::MOST as usize;
 
 /// First port of the flows at the UE; each flow of a scenario has its own.
 const FIRST_PORT: u32 = 10_000;
 
-/// Number of ports; the one after the last is the first.
+/// Number of ports; after the last comes the first.
 const PORTS: u32 = 1 << 16;
 
-/// Ports set aside for each entry, if it needs no more.
+/// Ports reserved for each entry, if it does not need more.
 const PORTS_APART: u32 = 997;
 
 pub(super) fn world(
@@ -100,7 +100,7 @@ pub(super) fn world(
     })
 }
 
-/// Index of the slice that entry `i` of the UEs names.
+/// Index of the slice named by entry `i` of the UEs.
 fn slice(
     file: &ScenarioFile,
     i: usize,
@@ -190,7 +190,7 @@ fn flows(
     Ok(flows)
 }
 
-/// Packet delay budget of the 5QI that `flow` names.
+/// Packet delay budget of the flow's 5QI.
 fn delay_budget(
     flow: &FlowFile,
     at: &dyn Fn(&str) -> String,
@@ -207,8 +207,8 @@ fn delay_budget(
     }
 }
 
-/// What no rule names goes to the UE's last QoS flow, as the default rule of a PDU session does (TS
-/// 23.501 section 5.7.1.1).
+/// Packets without a matching rule go to the UE's last QoS flow, like the default rule of a PDU
+/// session (TS 23.501 section 5.7.1.1).
 fn default_rules(ues: &mut [UeConfig]) {
     for ue in ues {
         if let Some(last) = ue.qos_flows.last() {
@@ -217,7 +217,7 @@ fn default_rules(ues: &mut [UeConfig]) {
     }
 }
 
-/// One allocation for neighbours that are the same: a large cell has thousands of them.
+/// Shares one allocation between equal neighbours: a large cell has thousands of them.
 fn shared(ues: Vec<UeConfig>) -> Vec<Arc<UeConfig>> {
     let mut all: Vec<Arc<UeConfig>> = Vec::with_capacity(ues.len());
     for ue in ues {
@@ -264,9 +264,9 @@ fn traffic(
     }
 }
 
-/// Where the ports of each entry begin, counted from [`FIRST_PORT`], so that no two entries share
-/// one; none when there are not enough. There is space between entries: a flow that is added to one
-/// changes no port of the entries after it, and so no hash.
+/// First port of each entry, counted from [`FIRST_PORT`], such that no two entries share a port;
+/// none if there are not enough. Entries have space between them, so that a flow added to one
+/// changes no port, and so no hash, of the later entries.
 fn ports(file: &ScenarioFile) -> Option<Vec<u32>> {
     let with = |apart: u32| -> Option<Vec<u32>> {
         let mut free = 0_u32;
@@ -298,8 +298,8 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
             Protocol::Udp => 2112,
             Protocol::Icmp | Protocol::Other => 0,
         },
-        // ICMP has no ports: there it is the identifier of the echo requests, by which rules tell
-        // pings apart.
+        // ICMP has no ports. This field holds the identifier of the echo requests, by which rules
+        // distinguish pings.
         destination_port: ((FIRST_PORT + flow) % PORTS) as u16,
         protocol,
     }
@@ -338,7 +338,7 @@ fn channel(
     })
 }
 
-/// What was repaired in the traces of `file`.
+/// The repairs made in the traces of `file`.
 pub(super) fn trace_warnings(
     file: &ScenarioFile,
     traces: &TracePaths,

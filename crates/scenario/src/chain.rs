@@ -1,5 +1,5 @@
-//! The chain of a scenario as a picture in text: layers, polls, limits, rates, and what its methods
-//! change.
+//! The chain of a scenario as a text picture: layers, polls, limits, rates, and the changes by its
+//! methods.
 
 use crate::base_rtt::{self, PAYLOAD};
 use crate::settings::{self, PLAIN};
@@ -15,18 +15,18 @@ use justfull_run::{FlowConfig, WorldConfig};
 use std::fmt::Write;
 use toml::{Table, Value};
 
-/// Slots over which a channel's mean is taken.
+/// Number of slots for a channel's mean.
 const SLOTS: u64 = 20_000;
 /// Width of the column of layers.
 const WIDTH: usize = 9;
-/// Methods' settings that a line shows at most; `explain` shows all.
+/// Maximum number of a method's settings in a line; `explain` shows all.
 const SHOWN: usize = 8;
 
 impl Scenario {
-    /// The chain under the first method at the first point, and what the other methods change.
+    /// The chain under the first method at the first point, and the changes by the other methods.
     ///
     /// # Errors
-    /// What is wrong with the scenario, or its trace cannot be read.
+    /// The fault of the scenario or of its trace.
     pub fn chain(&self) -> Result<String, ScenarioError> {
         let job =
             |method: &String| Job { method: method.clone(), point: 0, seed: self.first_seed() };
@@ -116,7 +116,8 @@ fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
     out
 }
 
-/// The base round trips of the flows ([`base_rtt::BaseRtt`]), a line for those that have the same.
+/// The base round trips of the flows ([`base_rtt::BaseRtt`]), one line for all flows with the same
+/// value.
 fn round_trips(file: &ScenarioFile, world: &WorldConfig) -> String {
     let first = |name: &str| world.flows.iter().find(|flow| &*flow.name == name);
     let flows: Vec<&FlowConfig> = file.flow.iter().filter_map(|flow| first(&flow.name)).collect();
@@ -149,7 +150,7 @@ fn poll(poll: &PollConfig) -> String {
     if poll.period.is_zero() { "at once".into() } else { format!("polled every {}", poll.period) }
 }
 
-/// A queue: its limit, and AQM and discipline where they are not the plain ones.
+/// A queue: its limit, and its AQM and discipline unless they are the defaults.
 fn queue(tree: &Value, path: &str) -> String {
     let Some(queue) = get(tree, path) else { return "no queue".into() };
     let mut parts = vec![get(queue, "limit").map_or_else(|| "unlimited".into(), in_words)];
@@ -188,7 +189,7 @@ fn mac(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> Vec<String> {
     parts
 }
 
-/// The cell's channel, as the stack builds it.
+/// The cell's channel, built like the stack's.
 fn channel(stack: &StackConfig) -> Option<Channel> {
     let key = stream_key(stack.seed, "channel");
     let (slot, unit) = (stack.mac.slot().period, stack.unit());
@@ -196,19 +197,19 @@ fn channel(stack: &StackConfig) -> Option<Channel> {
     Channel::new(&stack.channel, &ChannelContext { key, slot, unit, bandwidth }).ok()
 }
 
-/// When slot `index` begins.
+/// Start of slot `index`.
 fn start(stack: &StackConfig, index: u64) -> Instant {
     Instant::ZERO + Duration::from_nanos(stack.mac.slot().period.as_nanos() * index)
 }
 
-/// The time over which a mean is taken.
+/// The averaging time of a mean, in seconds.
 fn seconds(stack: &StackConfig) -> f64 {
     stack.mac.slot().period.as_secs_f64() * SLOTS as f64
 }
 
-/// With resource blocks, the rate in bit/s of transport blocks of all of them: at the MCS that
-/// carries most, and the mean at the MCS of the cell's channel, if it has one. Repeats and headers
-/// are part of it.
+/// Rates of the transport blocks of all resource blocks in bit/s, with repeats and headers
+/// included: at the MCS that carries most, and the mean at the MCS of the cell's channel, if it has
+/// one.
 fn carrier_rates(stack: &StackConfig) -> Option<(f64, Option<f64>)> {
     let slot = stack.mac.slot().period;
     let carrier = Carrier::new(stack.mac.carrier()?, slot).ok()?;
@@ -225,7 +226,7 @@ fn carrier_rates(stack: &StackConfig) -> Option<(f64, Option<f64>)> {
     Some((per_second(peak), (carried > 0).then(|| per_second(carried))))
 }
 
-/// The mean of what the cell's channel can carry; none with resource blocks.
+/// The mean capacity of the cell's channel; none with resource blocks.
 fn mean_rate(stack: &StackConfig) -> Option<String> {
     if stack.mac.carrier().is_some() || stack.channel.needs_carrier() {
         return None;
@@ -253,7 +254,7 @@ fn ues(file: &ScenarioFile) -> String {
     format!("{count} UE{}, QFI {}", if count == 1 { "" } else { "s" }, qfis.join(", "))
 }
 
-/// A kind by its name, a plain value as it is written.
+/// The name of a kind, or the text of a plain value.
 fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -266,7 +267,7 @@ fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, key| value.get(key))
 }
 
-/// What `other` has in place of `one`, as settings; names of methods do not count.
+/// Collects the settings of `other` that differ from `one`; names of methods do not count.
 fn differences(one: &Value, other: &Value, path: &str, found: &mut Vec<String>) {
     let below = |key: &str| if path.is_empty() { key.into() } else { format!("{path}.{key}") };
     match (one, other) {

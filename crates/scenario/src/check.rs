@@ -1,4 +1,4 @@
-//! Finds everything that can be wrong with a scenario before its first run.
+//! Finds all faults of a scenario before its first run.
 
 use super::error::ScenarioError;
 use super::file::MOST_RUNS;
@@ -15,14 +15,14 @@ use justfull_sim::World;
 use std::path::{Path as FilePath, PathBuf};
 use toml::Value;
 
-/// Mistakes after which the search ends.
+/// Number of mistakes after which the search ends.
 const MOST_MISTAKES: usize = 100;
-/// Methods that a message about a setting lists.
+/// Maximum number of methods listed in a message about a setting.
 const SHOWN: usize = 3;
 
 impl Scenario {
-    /// Finds everything that is wrong with `text`, the content of `file`: under each method, under
-    /// each variant unless one is given, and with each switch.
+    /// Finds all mistakes in `text`, the content of `file`: under each method, under each variant
+    /// unless one is given, and with each switch.
     ///
     /// # Errors
     /// Each mistake once, in the order of the file, at most a hundred. The search ends earlier if a
@@ -35,7 +35,7 @@ impl Scenario {
     ) -> Result<Self, Vec<ScenarioError>> {
         let mut found = Findings::new(MOST_MISTAKES);
         let scenario = Self::found_in_all(text, file, data_dir, overrides, &mut found);
-        // In the order of the file; mistakes without a place in it come last.
+        // In the order of the file; mistakes without a place in the file come last.
         found.errors.sort_by_key(|error| (error.at.is_none(), error.at));
         match scenario.filter(|_| found.errors.is_empty()) {
             Some(scenario) => Ok(scenario),
@@ -43,7 +43,7 @@ impl Scenario {
         }
     }
 
-    /// Reads `text` and adds to `found` what is wrong with it in any case.
+    /// Reads `text` and adds mistakes that do not depend on the case to `found`.
     pub(super) fn found_in_all(
         text: &str,
         file: &FilePath,
@@ -57,7 +57,7 @@ impl Scenario {
         Some(scenario)
     }
 
-    /// Finds what is wrong with the request. Every method must be known and give a world, so that a
+    /// Finds mistakes in the request. Every method must be known and give a world, so that a
     /// mistake is found before the first run.
     pub(super) fn find(&mut self, found: &mut Findings) -> Result<(), Full> {
         self.find_in_numbers(found)?;
@@ -104,8 +104,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Finds what is wrong with the methods at all points under `variant`. Returns what a user
-    /// should know of a sound scenario.
+    /// Finds mistakes in the methods at all points under `variant`. Returns notes for the user of a
+    /// valid scenario.
     fn find_under(&self, variant: &str, found: &mut Findings) -> Result<Vec<String>, Full> {
         let before = found.errors.len();
         let (mut seen, mut sweep) = (Seen::default(), SweepEffect::default());
@@ -144,7 +144,7 @@ impl Scenario {
         Ok(self.notes_on(seen))
     }
 
-    /// Finds what is wrong with `case`; returns its world if nothing is. None for an unknown name.
+    /// Finds mistakes in `case`; returns its world if there are none. None for an unknown name.
     fn find_in_case(
         &self,
         case: Case<'_>,
@@ -165,12 +165,12 @@ impl Scenario {
             Err(error) => Err(error.clone()),
         };
         let world = match built {
-            // A missing trace that only another variant reads is not the scenario's fault.
+            // A trace missing only under another variant is not the scenario's fault.
             Err(error) if error.needs_data && case.variant != self.variant() => None,
             Ok(world) => Some(world).filter(|_| !wrong),
             Err(error) => {
                 let locator = &resolved.locator;
-                // Finding it again would take as long as the first time.
+                // A second search would take as long as the first.
                 let mut known = Some(error);
                 let attempt = |tree: &toml::Table| match known.take() {
                     Some(error) => Err(error),
@@ -189,7 +189,7 @@ impl Scenario {
         Job { method: case.method.unwrap_or_default().into(), point: 0, seed: self.first_seed() }
     }
 
-    /// The world of `file`, which has been built before and found sound.
+    /// The world of `file`, which has been built and checked before.
     pub(super) fn world_of(
         &self,
         file: &ScenarioFile,
@@ -202,7 +202,8 @@ impl Scenario {
         Ok(world)
     }
 
-    /// The user's setting `i` does not exist under any method; `under` says why under each.
+    /// The error for the user's setting `i`, which does not exist under any method; `under` has the
+    /// reason under each.
     fn no_such_setting(&self, i: usize, under: &[(&str, ScenarioError)]) -> ScenarioError {
         let (_, error) = &under[0];
         let path = &self.overrides.set[i].path;
@@ -231,7 +232,7 @@ impl Scenario {
         }
     }
 
-    /// Which later setting overrides the swept path.
+    /// The later setting that overrides the swept path.
     fn sweep_hidden_by(&self, locator: &Locator) -> Option<String> {
         let swept = self.base.sweep.as_ref()?.path.paths();
         let mut paths = swept.into_iter().map(|path| path.trim_start_matches('?').parse::<Path>());
@@ -241,7 +242,7 @@ impl Scenario {
         })
     }
 
-    /// Finds what is wrong under the variants, unless one is given, and with the switches.
+    /// Finds mistakes under the variants, unless one is given, and with the switches.
     fn find_alternatives(&self, found: &mut Findings) -> Result<(), Full> {
         let all = || [file::SOUND].into_iter().chain(self.variants.keys().map(String::as_str));
         let variants: Vec<&str> = match &self.overrides.variant {
@@ -254,11 +255,11 @@ impl Scenario {
         self.find_in_switches(&variants, found)
     }
 
-    /// Finds what is wrong with each switch: it must work with some variant and method. What is
-    /// wrong without it as well is not its fault.
+    /// Finds mistakes in each switch: it must work with some variant and method. A mistake that
+    /// exists without the switch is not counted.
     fn find_in_switches(&self, variants: &[&str], found: &mut Findings) -> Result<(), Full> {
         let sound = found.errors.is_empty();
-        // What the sweep sets may be needed: its points, and not the scenario without any.
+        // A switch may need a value from the sweep, so it is tried at the sweep's points only.
         let all = self.points();
         let points: Vec<Option<&Value>> = match (&self.base.sweep, &all[..]) {
             (Some(SweepFile { path: SweepPath::Points(_), .. }), points) => points.to_vec(),
@@ -312,13 +313,12 @@ impl Scenario {
     }
 }
 
-/// Whether the values of a sweep make a difference.
+/// Whether the values of a sweep have an effect.
 #[derive(Default)]
 struct SweepEffect {
     /// The world at the first point of the current method.
     first: Option<WorldConfig>,
-    /// Some world differs from its method's first, or cannot because a later setting hides the
-    /// sweep.
+    /// A world differs from its method's first, or cannot because a later setting hides the sweep.
     some: bool,
 }
 
@@ -334,14 +334,14 @@ impl SweepEffect {
         }
     }
 
-    /// True when several values made no difference.
+    /// True if several values had no effect.
     fn is_none(&self, points: &[Option<&Value>]) -> bool {
         !self.some && points.iter().any(|point| *point != points[0])
     }
 }
 
-/// The deepest existing table along `path` below the root, and what can be set in it; none if there
-/// is no table.
+/// The deepest existing table along `path` below the root, and the keys that it may have; none if
+/// there is no table.
 fn deepest(file: &ScenarioFile, path: &Path) -> Option<String> {
     let tree = toml::Table::try_from(file).ok()?;
     let keys = path.keys();

@@ -1,11 +1,11 @@
-//! Mistakes in a scenario, and their places.
+//! Mistakes in a scenario, with their places.
 
 use justfull_trace::input::InputError;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path as FilePath, PathBuf};
 
-/// Most characters of a found value that a message repeats.
+/// Maximum number of characters of a found value in a message.
 const MOST_REPEATED: usize = 200;
 
 /// One mistake in a scenario.
@@ -17,19 +17,19 @@ pub struct ScenarioError {
     pub at: Option<(usize, usize)>,
     /// Dotted path of the field; empty when no field is at fault.
     pub field: String,
-    /// Who set the field, e.g. `method DRQL` or `--set`; empty for the file itself.
+    /// Origin of the field, e.g. `method DRQL` or `--set`; empty for the file itself.
     pub set_by: String,
-    /// What was found.
+    /// The value found.
     pub found: String,
-    /// What is allowed, and according to whom.
+    /// The values allowed, and their source.
     pub allowed: String,
     /// The method under which the bound was broken, if no setting names it; may be empty.
     pub method: String,
-    /// The trace is missing because no folder of data was named: the scenario cannot be run here.
+    /// The trace is missing because no data folder was named: the scenario cannot run here.
     pub needs_data: bool,
     /// Keys of the field; elements of arrays by index.
     pub(super) keys: Vec<String>,
-    /// True when the scenario has no such field there.
+    /// True if the scenario has no such field.
     pub(super) nowhere: bool,
 }
 
@@ -49,13 +49,13 @@ impl ScenarioError {
         }
     }
 
-    /// True when `other` is the same mistake, perhaps under another method.
+    /// True if `other` is the same mistake, perhaps under another method.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         (&self.at, &self.field, &self.set_by, &self.found)
             == (&other.at, &other.field, &other.set_by, &other.found)
     }
 
-    /// The file was not read.
+    /// The error for a file that could not be read.
     pub(super) fn no_input(file: &FilePath, error: &InputError) -> Self {
         let base = Self::unreadable(file, &error.found);
         match error.kind {

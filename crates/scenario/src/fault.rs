@@ -1,5 +1,5 @@
-//! Finds the field at fault when a scenario does not parse: the first value that its place, a
-//! [`Form`], does not allow.
+//! Finds the wrong field if a scenario does not parse: the first value that its place's [`Form`]
+//! does not allow.
 
 use super::error::ScenarioError;
 use super::locator::Locator;
@@ -8,9 +8,9 @@ use justfull_base::doc::ParamDoc;
 use justfull_base::param::Form;
 use toml::{Table, Value};
 
-/// Lists of up to this many names are shown whole, even if some are similar to what was found.
+/// Lists of up to this many names are shown whole, even if some names are similar to the found one.
 const LISTED: usize = 12;
-/// Settings that have moved: the end of the path, and the setting in their place.
+/// Settings that have moved: the end of the old path, and the new setting.
 const MOVED: [(&[&str], &str); 4] = [
     (&["channel", "unit"], "mac.kind"),
     (&["quality", "unit"], "mac.kind"),
@@ -24,16 +24,16 @@ struct Mistake {
     keys: Vec<String>,
     found: String,
     allowed: String,
-    /// There is no such place.
+    /// The place does not exist.
     nowhere: bool,
 }
 
-/// What the reader said, where that is a sentence of the value's own type.
+/// The reader's message, if it is a sentence of the value's own type.
 struct Said<'a> {
     message: &'a str,
     found: &'a str,
     allowed: &'a str,
-    /// Where, without indices.
+    /// The path of the value, without indices.
     way: Vec<&'a str>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// It speaks of the value at `keys`.
+    /// True if the message is about the value at `keys`.
     fn is_at(&self, keys: &[String]) -> bool {
         let mut named = keys.iter().filter(|key| key.parse::<usize>().is_err());
         self.allowed.contains(' ')
@@ -58,7 +58,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The way through a scenario.
+/// A walk through the tree of a scenario.
 struct Walk<'a> {
     keys: Vec<String>,
     said: Said<'a>,
@@ -70,7 +70,7 @@ impl Walk<'_> {
         Mistake { keys, found, allowed, nowhere: false }
     }
 
-    /// What `check` finds one level down, at `key`.
+    /// The result of `check` one level down, at `key`.
     fn at<T>(&mut self, key: &str, check: impl FnOnce(&mut Self) -> T) -> T {
         self.keys.push(key.into());
         let found = check(self);
@@ -118,7 +118,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `value` is of another type than this `form`, or out of its range.
+    /// The mistake of a `value` with another type than this `form`, or out of its range.
     fn wrong(&self, form: &Form, value: &Value) -> Mistake {
         let found = described(value);
         let own = matches!(form, Form::Integer(..) | Form::OneOf(_));
@@ -126,7 +126,7 @@ impl Walk<'_> {
             return self.mistake(&found, self.said.allowed);
         }
         if let (Form::Text(own), Value::String(text)) = (form, value) {
-            // The type says why.
+            // The type gives the reason.
             let why = self.said.message.strip_prefix(&format!("{text:?} is not {}: ", own.words));
             let found = why.map_or_else(|| found.clone(), |why| format!("{found}, {why}"));
             return self.mistake(&found, own.words);
@@ -138,7 +138,7 @@ impl Walk<'_> {
         self.mistake(&found, &allowed)
     }
 
-    /// A `name` where one of `names` is expected.
+    /// Checks that `name` is one of `names`.
     fn name(&self, name: &str, names: &[&str]) -> Result<(), Mistake> {
         if names.contains(&name) {
             return Ok(());
@@ -195,7 +195,7 @@ impl Walk<'_> {
             }
         }
         self.table(best.1, table, "").map_err(|mistake| {
-            // A key of another form: the reader says which two do not go together.
+            // A key of another form: the reader's message names the conflicting keys.
             if mistake.nowhere && self.said.is_at(&mistake.keys) {
                 let (found, allowed) = (self.said.found.into(), self.said.allowed.into());
                 return Mistake { found, allowed, nowhere: false, ..mistake };
@@ -204,7 +204,7 @@ impl Walk<'_> {
         })
     }
 
-    /// A mistake that `table` has by all of `tables`: an unknown key, or an unknown name.
+    /// A mistake of `table` under all of `tables`: an unknown key or an unknown name.
     fn of_all(&mut self, tables: &[&[ParamDoc]], table: &Table) -> Result<(), Mistake> {
         for (key, value) in table {
             let of_key = tables.iter().flat_map(|params| params.iter()).filter(|p| p.name == key);
@@ -247,7 +247,7 @@ impl Walk<'_> {
 }
 
 impl Locator {
-    /// The mistake in `tree`, a table of `params`, in plain words; `error` is what its reader said.
+    /// The mistake in `tree`, a table of `params`, in plain words; `error` is the reader's error.
     pub(super) fn fault(
         &self,
         tree: &Table,
@@ -258,7 +258,7 @@ impl Locator {
         let said = Said::of(&text, &message);
         let mut walk = Walk { keys: Vec::new(), said };
         let mistake = walk.table(params, tree, "").err().unwrap_or_else(|| {
-            // Only the reader knows what is wrong here.
+            // Only the reader's message describes this mistake.
             walk.keys = walk.said.way.iter().map(ToString::to_string).collect();
             let other = Some(walk.said.allowed).filter(|allowed| !allowed.is_empty());
             walk.mistake(walk.said.found, other.unwrap_or("another value"))
@@ -281,7 +281,7 @@ fn described(value: &Value) -> String {
     }
 }
 
-/// What a place of this form may hold.
+/// The values that a place of this form may hold, in words.
 fn in_words(form: &Form) -> String {
     match form {
         Form::Bool => "true or false".into(),
@@ -318,7 +318,7 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// The `known` names; if some are similar to `name`, a long list is replaced by those.
+/// The `known` names; if some are similar to `name`, only these in place of a long list.
 fn suggesting(name: &str, known: &[&str]) -> String {
     let near: Vec<String> =
         near::near(name, known).iter().map(|name| format!("`{name}`")).collect();

@@ -1,4 +1,4 @@
-//! What a scenario file may say.
+//! The content of a scenario file.
 
 pub mod docs;
 
@@ -27,9 +27,9 @@ use justfull_trace::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most runs of a method at a point; a bound on memory.
+/// Maximum number of runs of a method at a point, which bounds memory.
 pub(super) const MOST_RUNS: u32 = 100_000;
-/// Most UEs, and most flows: memory is bounded.
+/// Maximum number of UEs, and of flows, which bounds memory.
 pub(super) const MOST: u32 = 1_000_000;
 
 /// The variant without settings of its own: sound defaults.
@@ -166,7 +166,7 @@ table! {
     }
 }
 
-/// A channel of a scenario: the kinds of the stack, and those that a file fills.
+/// A channel of a scenario: the kinds of the stack, and the kinds that read a file.
 macro_rules! channels {
     ($($name:literal $Variant:ident = $Settings:ty;)+) => {
         kinds_config! {
@@ -181,7 +181,7 @@ macro_rules! channels {
         }
 
         impl ChannelFile {
-            /// Where the channel of the stack comes from.
+            /// The source of the stack's channel.
             pub(crate) fn source(&self) -> ChannelSource<'_> {
                 match self {
                     $(Self::$Variant(config) => {
@@ -196,15 +196,15 @@ macro_rules! channels {
     };
 }
 
-/// Where a channel of the stack comes from.
+/// The source of the stack's channel.
 pub(crate) enum ChannelSource<'a> {
-    /// It stands in the scenario.
+    /// The scenario itself.
     Here(ChannelConfig),
-    /// Its rows come from a file of capacities.
+    /// A file of capacities, which gives its rows.
     Trace(&'a TraceFile),
-    /// From one of channel qualities.
+    /// A file of channel qualities.
     CqiTrace(&'a CqiTraceFile),
-    /// From one of packets, as MCSs.
+    /// A file of packet counts, read as MCSs.
     McsTrace(&'a McsTraceFile),
 }
 
@@ -540,7 +540,7 @@ table! {
 }
 
 impl ScenarioFile {
-    /// Reads a tree strictly, with what its presets set.
+    /// Reads a tree strictly, with the values of its presets.
     pub(super) fn of(tree: toml::Table) -> Result<Self, toml::de::Error> {
         preset::filled(tree).try_into()
     }

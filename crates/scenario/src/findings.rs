@@ -1,18 +1,19 @@
-//! Collects mistakes: each one found is removed from the tree, so that the next appears.
+//! Collects mistakes: each one found is removed from the tree, which reveals the next.
 
 use super::error::ScenarioError;
 use super::tree::{get, get_mut, remove, size};
 use toml::{Table, Value};
 
-/// Attempts on one tree; each finds one mistake or makes room for the next. An attempt takes time
-/// in proportion to the tree, so a tree of more than [`LARGE`] values gets fewer.
+/// Maximum number of attempts on one tree; each finds one mistake or removes one. The time of an
+/// attempt is proportional to the tree, so a tree of more than [`LARGE`] values gets fewer.
 const MOST_ATTEMPTS: usize = 200;
 /// Maximum values of a tree that gets all attempts.
 const LARGE: usize = 1000;
-/// Values that attempts on all trees may read: once more have been read and a mistake is known, the
-/// search ends. A large list that is wrong in each of many cases would be searched in each.
+/// Maximum number of values read by the attempts on all trees: once more have been read and a
+/// mistake is known, the search ends. Otherwise a large list that is wrong in many cases would be
+/// searched in each.
 const MOST_READ: usize = 500_000;
-/// Tables of a flow that say what it sends.
+/// Tables of a flow that specify its traffic.
 const TRAFFIC: [&str; 8] = ["tcp", "udp", "ping", "cbr", "on_off", "voip", "video", "page"];
 /// Parts of a scenario that others refer to: without them, the references would seem wrong.
 const REFERRED_TO: [&str; 4] = ["ue", "slice", "mac", "pdcp"];
@@ -28,36 +29,36 @@ pub(super) struct Findings {
     pub errors: Vec<ScenarioError>,
     /// Values in the trees of all attempts.
     pub read: usize,
-    /// Whether missing traces are mistakes.
+    /// True if missing traces are mistakes.
     with_data: bool,
-    /// Who sets what counts; empty for everybody.
+    /// The origin of the settings that count; empty for all.
     by: String,
 }
 
 impl Findings {
-    /// Room for `most` mistakes.
+    /// Findings with room for `most` mistakes.
     pub(super) fn new(most: usize) -> Self {
         Self { most, errors: Vec::new(), read: 0, with_data: true, by: String::new() }
     }
 
-    /// Room for `most` mistakes, without missing traces, and unless `by` is empty without what
-    /// others set.
+    /// Findings with room for `most` mistakes. Missing traces do not count, and settings of another
+    /// origin do not count unless `by` is empty.
     pub(super) fn set_by(most: usize, by: &str) -> Self {
         Self { with_data: false, by: by.into(), ..Self::new(most) }
     }
 
-    /// Whether the search goes on.
+    /// Checks whether the search continues.
     ///
     /// # Errors
-    /// When mistakes are known and enough has been read to find them.
+    /// If mistakes are known and enough values have been read.
     pub(super) fn go_on(&self) -> Result<(), Full> {
         if !self.errors.is_empty() && self.read > MOST_READ { Err(Full) } else { Ok(()) }
     }
 
-    /// Adds `error` if it counts, unless it is there already.
+    /// Adds `error` if it counts and is new.
     ///
     /// # Errors
-    /// When there is no room for another one.
+    /// If there is no room for another one.
     pub(super) fn add(&mut self, error: ScenarioError) -> Result<(), Full> {
         let counts = (self.with_data || !error.needs_data)
             && (self.by.is_empty() || error.set_by == self.by);
@@ -67,8 +68,8 @@ impl Findings {
         if self.errors.len() >= self.most { Err(Full) } else { Ok(()) }
     }
 
-    /// Adds what `attempt` finds wrong with `tree`, one mistake after another. Returns the result
-    /// for the tree without them; none when a mistake cannot be removed alone.
+    /// Adds the mistakes that `attempt` finds in `tree`, one after another. Returns the result for
+    /// the tree without them; none if a mistake cannot be removed alone.
     pub(super) fn of<T>(
         &mut self,
         tree: &mut Table,
@@ -127,7 +128,7 @@ fn removed(tree: &mut Table, keys: &[String]) -> bool {
     of_table && remove(tree, keys)
 }
 
-/// Replaces something that a scenario needs by a valid value. False for everything else.
+/// Replaces a required part of a scenario by a valid value. Returns false for any other part.
 fn replace(tree: &mut Table, keys: &[String]) -> bool {
     let sound = |pairs: &[(&str, Value)]| {
         Value::Table(pairs.iter().map(|(key, value)| ((*key).to_string(), value.clone())).collect())
@@ -168,7 +169,7 @@ mod tests {
     use crate::locator::Locator;
     use std::path::Path;
 
-    /// A list counts with all that it holds: a case that carries a large one takes long to try.
+    /// A list counts with all its values: a case with a large list takes long to try.
     #[test]
     fn a_large_list_that_is_wrong_in_each_case_ends_the_search_after_few_cases() {
         let list = Value::Array(vec![Value::Array(vec![Value::Integer(1); 4]); 50_000]);

@@ -1,4 +1,4 @@
-//! A grid: several settings, each with values of its own, in all combinations.
+//! A grid: several settings, each with its own values, in all combinations.
 
 use crate::error::ScenarioError;
 use crate::keys;
@@ -10,26 +10,26 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use toml::Value;
 
-/// Most points of a grid, and most runs of a scenario.
+/// Maximum number of points of a grid, and of runs of a scenario.
 pub(super) const MOST_RUNS: usize = 1_000_000;
 
-/// A setting and the values that it takes.
+/// A setting and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     path: Path,
     values: Vec<Value>,
-    /// The path with the unit of the values, where they have one.
+    /// The path, with the unit of the values if they have one.
     label: String,
-    /// All values are numbers in that unit.
+    /// All values are numbers in this unit.
     is_numeric: bool,
 }
 
 impl FromStr for Axis {
     type Err = String;
 
-    /// Parses `path=[value, value]`; values that are not TOML are strings, so
-    /// `rlc.queue.limit=[1MB, 2MB]` needs no quotes; nor do numbers where the setting takes only
-    /// text.
+    /// Parses `path=[value, value]`. Values that are not TOML are strings, so
+    /// `rlc.queue.limit=[1MB, 2MB]` needs no quotes. A number for a setting that takes only text
+    /// needs none either.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("found `{text}`, allowed is path=[value, value]");
         let (path, list) = text.split_once('=').ok_or_else(wrong)?;
@@ -48,7 +48,7 @@ impl FromStr for Axis {
         let values = match toml {
             _ if is_text => each(&path.to_string())?,
             Some(Value::Array(values)) => values,
-            // A key that no scenario has: a bare name stays one, which labels show.
+            // A dummy key: a bare name stays a bare name, for the labels.
             _ => each("v")?,
         };
         if values.is_empty() {
@@ -84,7 +84,7 @@ fn parts(list: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// `path` with the unit of `values`, where they have one.
+/// `path`, with the unit of `values` if they have one.
 fn label(path: &Path, values: &[Value]) -> String {
     let all =
         |reads: fn(&str) -> bool| values.iter().all(|value| value.as_str().is_some_and(reads));
@@ -107,7 +107,7 @@ impl Axis {
         &self.path
     }
 
-    /// Its values, in their order.
+    /// The values in their order.
     #[must_use]
     pub fn values(&self) -> &[Value] {
         &self.values
@@ -117,7 +117,7 @@ impl Axis {
         Some(sweep_number(value, &self.label)).filter(|number| number.is_finite())
     }
 
-    /// The value as figures and tables show it.
+    /// The value in figures and tables.
     fn shown(&self, value: &Value) -> String {
         match self.number(value).filter(|_| self.is_numeric) {
             Some(number) => number.to_string(),
@@ -131,7 +131,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-/// The sweep that stands for the grid of `axes`; the last axis changes fastest. None without axes.
+/// The sweep that represents the grid of `axes`; the last axis changes fastest. None without axes.
 pub(super) fn sweep(axes: &[Axis], locator: &Locator) -> Result<Option<SweepFile>, ScenarioError> {
     if axes.is_empty() {
         return Ok(None);
@@ -174,7 +174,7 @@ fn at(axes: &[Axis], mut point: usize) -> Vec<(&Axis, &Value)> {
     found
 }
 
-/// The axis that figures show: the first whose values are numbers.
+/// The axis for the horizontal axis of figures: the first whose values are numbers.
 fn across(axes: &[Axis]) -> Option<usize> {
     axes.iter().position(|axis| axis.is_numeric)
 }
@@ -187,7 +187,7 @@ impl Scenario {
         Some((axis.label.clone(), axis.number(value)?))
     }
 
-    /// The title, and the values at `point` of what a grid varies besides [`Scenario::x`].
+    /// The title, with the values at `point` of the grid's settings other than [`Scenario::x`].
     #[must_use]
     pub fn label(&self, point: usize) -> String {
         let axes = &self.overrides.grid;
@@ -202,8 +202,8 @@ impl Scenario {
         if others.is_empty() { title.clone() } else { format!("{title}: {}", others.join(", ")) }
     }
 
-    /// What a grid of several settings varies and the values at `point`, as
-    /// `rlc.queue.limit_kB=100; core.delay_ms=5`; empty without one.
+    /// The settings of a grid with their values at `point`, e.g. `rlc.queue.limit_kB=100;
+    /// core.delay_ms=5`; empty without a grid.
     #[must_use]
     pub fn grid(&self, point: usize) -> String {
         let axes = &self.overrides.grid;
@@ -216,7 +216,7 @@ impl Scenario {
         all.iter().map(text).collect::<Vec<_>>().join("; ")
     }
 
-    /// What is swept and its value at `point`, as `interval_ms=20`; empty without a sweep.
+    /// The swept setting and its value at `point`, e.g. `interval_ms=20`; empty without a sweep.
     #[must_use]
     pub fn point(&self, point: usize) -> String {
         match (self.grid(point), self.x(point)) {

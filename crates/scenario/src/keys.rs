@@ -1,4 +1,4 @@
-//! What a key of a scenario is, from the parameters' own data, by its full path.
+//! The description of a scenario's key, by its full path, from the parameters' own data.
 
 use crate::schema::root;
 use justfull_base::doc::{MethodDoc, ParamDoc};
@@ -7,15 +7,14 @@ use justfull_base::param::Form;
 /// A key at a place of a scenario.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Kinds on the way that have it, such as `codel`; empty when all do.
+    /// Kinds on the path that have it, such as `codel`; empty if all do.
     pub kinds: Vec<&'static str>,
-    /// What it is.
+    /// Its description.
     pub param: ParamDoc,
 }
 
-/// The keys at `path`, one for each kind that has another there; none if there is no such key.
-/// Elements of lists may be named or left out: `flow.bulk.tcp`, `flow.0.tcp` and `flow.tcp` are one
-/// key.
+/// The keys at `path`, one for each kind with its own key there; none if there is no such key.
+/// Names of list elements are optional: `flow.bulk.tcp`, `flow.0.tcp` and `flow.tcp` are one key.
 #[must_use]
 pub fn keys(path: &str) -> Vec<Key> {
     let parts: Vec<&str> = path.split('.').collect();
@@ -36,8 +35,8 @@ pub fn paths() -> Vec<String> {
     paths
 }
 
-/// True when `path` is that of a key that takes text and nothing else under each kind that has it:
-/// a name of several, or free text. Times, sizes and rates are text with a unit, and not meant.
+/// True if the key at `path` takes only text under each kind that has it: one of several names, or
+/// free text. Times, sizes and rates do not count, although they are text with a unit.
 pub(crate) fn is_text(path: &str) -> bool {
     let found = keys(path);
     let text = |key: &Key| match key.param.form {
@@ -48,7 +47,7 @@ pub(crate) fn is_text(path: &str) -> bool {
     !found.is_empty() && found.iter().all(text)
 }
 
-/// What stands directly below `form`: its keys, and its kinds with a word about each.
+/// The keys directly below `form`, and its kinds with a description of each.
 #[must_use]
 pub fn below(form: &Form) -> (Vec<ParamDoc>, Vec<&'static MethodDoc>) {
     match form {
@@ -93,7 +92,7 @@ fn in_form(form: &Form, parts: &[&str], kinds: &[&'static str], found: &mut Vec<
         Form::List(item, _) => {
             let before = found.len();
             in_form(item, parts, kinds, found);
-            // The first part may name the element.
+            // The first part may be the name of the element.
             if found.len() == before && parts.len() > 1 {
                 in_form(item, &parts[1..], kinds, found);
             }

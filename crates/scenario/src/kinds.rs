@@ -1,5 +1,5 @@
-//! A bare name stands for a table of that kind: `scheduler = "proportional_fair"` is `{ kind =
-//! "proportional_fair" }`.
+//! Expands bare names, which stand for a table of that kind: `scheduler = "proportional_fair"` is
+//! `{ kind = "proportional_fair" }`.
 
 use toml::{Table, Value};
 
@@ -18,7 +18,7 @@ const HOLDERS: [&str; 11] = [
     "scheduler",
 ];
 
-/// True when the table `key` has a `kind`.
+/// True if the table `key` has a `kind`.
 pub(super) fn holds(key: &str) -> bool {
     HOLDERS.contains(&key)
 }
@@ -30,7 +30,7 @@ pub(super) fn expand(tree: &mut Table) {
     }
 }
 
-/// Replaces `value`, found at `key`, by a table if it is a bare name; does the same for everything
+/// Replaces `value`, found at `key`, by a table if it is a bare name; does the same for all values
 /// below it.
 pub(super) fn expand_value(key: &str, value: &mut Value) {
     match value {

@@ -1,13 +1,13 @@
 //! Scenario files: read, checked against every bound, and built into worlds.
 //!
-//! A scenario is one TOML file. What differs between methods, variants and points of a sweep are
-//! *settings*: a dotted path and the value it gets, applied to the file's tree in this order: the
-//! variant's, the method's, the method's for the variant, the sweep's, the switches', the user's
-//! (`--set`, under each method that has a place for it). The result is then read strictly: an
-//! unknown key, a bare number where a unit is needed or a value out of bounds is one error that
-//! names file, line, field, what was found and what is allowed.
+//! A scenario is one TOML file. Methods, variants and points of a sweep differ in *settings*: a
+//! dotted path and its value, applied to the file's tree in this order: the variant's, the
+//! method's, the method's for the variant, the sweep's, the switches', the user's (`--set`, under
+//! each method that has a place for it). The result is then read strictly: an unknown key, a bare
+//! number in place of a unit or a value out of bounds is one error that names file, line, field,
+//! the value found and the values allowed.
 //!
-//! A door: it parses, checks and builds. No algorithm lives here.
+//! This crate parses, checks and builds. It has no algorithm of its own.
 #![forbid(unsafe_code)]
 
 mod base_rtt;
@@ -62,33 +62,33 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path as FilePath, PathBuf};
 
-/// What to make of a scenario besides what its file says.
+/// Changes to a scenario from outside its file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// Settings that come before the variant's, as if the file said so.
+    /// Settings applied before the variant's, as if the file had them.
     pub base: Vec<Setting>,
-    /// Variant instead of the file's, e.g. `as-released`.
+    /// Variant in place of the file's, e.g. `as-released`.
     pub variant: Option<String>,
-    /// Methods instead of the file's.
+    /// Methods in place of the file's.
     pub methods: Option<Vec<String>>,
     /// Switches of the file to turn on.
     pub switches: Vec<String>,
     /// Settings of the user.
     pub set: Vec<Setting>,
-    /// Seed instead of the file's.
+    /// Seed in place of the file's.
     pub seed: Option<u64>,
-    /// Number of runs instead of the file's.
+    /// Number of runs in place of the file's.
     pub runs: Option<u32>,
-    /// Points of the sweep instead of the file's.
+    /// Points of the sweep in place of the file's.
     pub sweep_values: Option<Vec<Value>>,
-    /// A grid instead of the file's sweep.
+    /// A grid in place of the file's sweep.
     pub grid: Vec<Axis>,
-    /// Methods besides the shipped ones and the file's.
+    /// Methods in addition to the shipped ones and the file's.
     pub derived: Vec<Derived>,
-    /// The methods are only some of those that are to be compared: a setting of the user that none
-    /// of them has or reads, or a sweep that changes none of them, is no mistake.
+    /// The methods are only a part of a comparison: a user's setting that none of them has or
+    /// reads, or a sweep that changes none of them, is no mistake.
     pub some_methods: bool,
-    /// Traces are read from the folder of the scenario and of the data alone
+    /// Traces are read only from the folders of the scenario and of the data
     /// ([`TracePaths::confined`]).
     pub confined: bool,
 }
@@ -96,7 +96,7 @@ pub struct Overrides {
 /// A scenario file that has been read.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Short name: the file's without its ending.
+    /// Short name: the file's name without its extension.
     pub name: String,
     locator: Locator,
     tree: Table,
@@ -107,16 +107,16 @@ pub struct Scenario {
     /// Settings by the name of the switch.
     switches: BTreeMap<String, Settings>,
     overrides: Overrides,
-    /// What a user should know of the settings.
+    /// Notes for the user about the settings.
     notes: Vec<String>,
-    /// The file as it reads without a method: title, seeds, sweep, method names.
+    /// The file without a method: title, seeds, sweep, method names.
     pub base: ScenarioFile,
 }
 
-/// One run to be made.
+/// One run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Method's name.
+    /// The method's name.
     pub method: String,
     /// Index of the point of the sweep; 0 without a sweep.
     pub point: usize,
@@ -125,10 +125,10 @@ pub struct Job {
 }
 
 impl Scenario {
-    /// Reads `text`, which stands in `file`.
+    /// Reads `text`, the content of `file`.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first mistake in it.
     pub fn parse(
         text: &str,
         file: &FilePath,
@@ -144,7 +144,7 @@ impl Scenario {
         }
     }
 
-    /// Reads `text` and adds what is wrong with it; none when too much is to go on.
+    /// Reads `text` and adds its mistakes; none if there are too many to continue.
     fn found(
         text: &str,
         file: &FilePath,
@@ -154,12 +154,12 @@ impl Scenario {
     ) -> Option<Self> {
         let mut scenario =
             Self::read_text(text, file, data_dir, overrides, found).ok().flatten()?;
-        // When there is no room for more, what was found is told.
+        // If there is no room for more mistakes, the known ones are reported.
         let _ = scenario.find(found);
         Some(scenario)
     }
 
-    /// Reads `text` without the mistakes in it, which are added to `found`.
+    /// Reads `text` without its mistakes, which are added to `found`.
     fn read_text(
         text: &str,
         file: &FilePath,
@@ -203,7 +203,7 @@ impl Scenario {
         let Some(mut base) = found.of(&mut tree, |tree| ScenarioFile::read(tree, &locator))? else {
             return Ok(None);
         };
-        // They are applied to the tree, again and again: what they say must not be read each time.
+        // They are applied to the tree many times, so they are parsed once here.
         let (variants, switches) =
             (std::mem::take(&mut base.variants), std::mem::take(&mut base.switches));
         tree.remove("variants");
@@ -224,7 +224,7 @@ impl Scenario {
             Ok((base, _)) => scenario.base = base,
             Err(error) => found.add(error)?,
         }
-        // A grid may have a million points: it is in no tree, so that no case reads them.
+        // A grid may have a million points. It is kept out of the tree, so that no case reads them.
         if grid.is_some() {
             scenario.base.sweep = grid;
         }
@@ -234,7 +234,7 @@ impl Scenario {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or the first thing that is wrong with it.
+    /// If it cannot be read, or the first mistake in it.
     pub fn load(
         path: &FilePath,
         data_dir: Option<PathBuf>,
@@ -246,17 +246,17 @@ impl Scenario {
     /// The text of the file at `path`, without a byte order mark.
     ///
     /// # Errors
-    /// When it cannot be read, is longer than [`SCENARIO_LIMIT`], or is no text.
+    /// If it cannot be read, is longer than [`SCENARIO_LIMIT`], or is not text.
     pub fn text_of(path: &FilePath) -> Result<String, ScenarioError> {
         let bytes =
             read_capped(path, SCENARIO_LIMIT).map_err(|e| ScenarioError::no_input(path, &e))?;
         Self::decoded(bytes, path)
     }
 
-    /// The text that `reader` holds, without a byte order mark; messages call it `path`.
+    /// The text from `reader`, without a byte order mark; `path` is its name in messages.
     ///
     /// # Errors
-    /// When it cannot be read, is longer than [`SCENARIO_LIMIT`], or is no text.
+    /// If it cannot be read, is longer than [`SCENARIO_LIMIT`], or is not text.
     pub fn text_from(reader: impl Read, path: &FilePath) -> Result<String, ScenarioError> {
         let mut bytes = Vec::new();
         reader
@@ -310,7 +310,7 @@ impl Scenario {
         self.swept()?.get(point)
     }
 
-    /// Name of the swept quantity and its value at `point`, as figures show them.
+    /// Name of the swept quantity and its value at `point`, for figures.
     #[must_use]
     pub fn x(&self, point: usize) -> Option<(String, f64)> {
         if !self.overrides.grid.is_empty() {
@@ -337,7 +337,7 @@ impl Scenario {
     /// The world of `job`.
     ///
     /// # Errors
-    /// What is wrong with the scenario under that method, or its trace cannot be read.
+    /// The fault of the scenario under that method, or of its trace.
     pub fn world(&self, job: &Job) -> Result<WorldConfig, ScenarioError> {
         self.prepared(job).map(|(world, _, _)| world)
     }
@@ -345,15 +345,15 @@ impl Scenario {
     /// The world of `job`, ready to run.
     ///
     /// # Errors
-    /// As [`Scenario::world`], or a bound that only the whole world can check.
+    /// The errors of [`Scenario::world`], or a bound that only the whole world can check.
     pub fn built(&self, job: &Job) -> Result<World, ScenarioError> {
         self.built_by(job, |_| (), World::new)
     }
 
-    /// The world of `job`, ready to run, with `tap` listening.
+    /// The world of `job`, ready to run, with `tap` as its listener.
     ///
     /// # Errors
-    /// As [`Scenario::built`].
+    /// The errors of [`Scenario::built`].
     pub fn tapped<'a>(
         &self,
         job: &Job,
@@ -362,11 +362,11 @@ impl Scenario {
         self.built_by(job, |_| (), |world| World::tapped(world, tap))
     }
 
-    /// What `build` makes of the world of `job`, after `change` has put in what no file can say:
-    /// algorithms of the caller's own.
+    /// The result of `build` for the world of `job`, after `change` has installed parts that no
+    /// file can describe, such as user-defined algorithms.
     ///
     /// # Errors
-    /// As [`Scenario::built`].
+    /// The errors of [`Scenario::built`].
     pub fn built_by<W>(
         &self,
         job: &Job,
@@ -381,12 +381,12 @@ impl Scenario {
     /// The scenario of `job` alone, every setting applied and every default filled in, as TOML.
     ///
     /// # Errors
-    /// What is wrong with the scenario under that method.
+    /// The fault of the scenario under that method.
     pub fn job_toml(&self, job: &Job) -> Result<String, ScenarioError> {
         let (mut file, _) = self.of_job(job)?;
         file.methods = vec![job.method.clone()];
         (file.seed, file.runs, file.sweep) = (job.seed, 1, None);
-        // The variant's settings are in the file already.
+        // The file already contains the variant's settings.
         file.variant = file::SOUND.into();
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
@@ -399,23 +399,23 @@ impl Scenario {
     /// The scenario under `method` without a sweep, with every default filled in, as TOML.
     ///
     /// # Errors
-    /// What is wrong with the scenario under that method.
+    /// The fault of the scenario under that method.
     pub fn resolved_toml(&self, method: Option<&str>) -> Result<String, ScenarioError> {
         let (mut file, _) = self.read(self.case(method, None))?;
         file.methods = method.map_or_else(|| self.methods().to_vec(), |m| vec![m.to_string()]);
         if !self.overrides.grid.is_empty() {
             file.sweep.clone_from(&self.base.sweep);
         }
-        // Its settings are in the file already, and the file names no variants.
+        // The file already contains the variant's settings, and names no variants.
         file.variant = file::SOUND.into();
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
 
-    /// What a user should know before the first run: settings that do not apply to each method or
-    /// have no effect under some, and repairs of the traces.
+    /// Notes for the user before the first run: settings that do not apply to every method or have
+    /// no effect under some, and repairs of the traces.
     ///
     /// # Errors
-    /// When a trace cannot be read.
+    /// If a trace cannot be read.
     pub fn warnings(&self) -> Result<Vec<String>, ScenarioError> {
         let of_traces = build::trace_warnings(&self.base, &self.traces, &self.locator)?;
         Ok(self.notes.iter().cloned().chain(of_traces).collect())
@@ -426,15 +426,16 @@ impl Scenario {
     }
 }
 
-/// A swept value as a number in the unit that `label` ends in (`_s`, `_ms`, `_us`, `_ns`, `_B`,
-/// `_kB`, `_MB`, `_kbit`, and Mbit/s for any other rate); plain numbers as they are.
+/// A swept value as a number in the unit at the end of `label` (`_s`, `_ms`, `_us`, `_ns`, `_B`,
+/// `_kB`, `_MB`, `_kbit`; Mbit/s for any other rate); plain numbers are unchanged.
 fn sweep_number(value: &Value, label: &str) -> f64 {
     match value {
         Value::Integer(n) => *n as f64,
         Value::Float(x) => *x,
         Value::String(text) => {
             let unit = label.rsplit_once('_').map_or("", |(_, unit)| unit);
-            // Nanoseconds, bytes or bit/s over a power of ten: one rounding, so 100 kB is 0.1 MB.
+            // Nanoseconds, bytes or bit/s divided by a power of ten, with one rounding, so 100 kB
+            // is 0.1 MB.
             let over = |amount: u64, whole: f64| {
                 let parts = match unit {
                     "ms" | "MB" => 1e6,

@@ -1,8 +1,8 @@
-//! What ships inside the program: scenarios, and the descriptions of every algorithm.
+//! The content shipped inside the program: scenarios, and the descriptions of every algorithm.
 
 use justfull_base::doc::MethodDoc;
 
-/// A scenario that ships: name, and the text of its file.
+/// The shipped scenarios: name and text of the file.
 pub const SCENARIOS: &[(&str, &str)] = &[
     ("demo", include_str!("../../../scenarios/demo.toml")),
     ("t20-individual", include_str!("../../../scenarios/t20-individual.toml")),
@@ -59,8 +59,8 @@ pub fn scenario(name: &str) -> Option<&'static str> {
     SCENARIOS.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
 }
 
-/// Points of the sweep of the shipped scenario called `name`, as text; one without a name where it
-/// sweeps nothing.
+/// Points of the sweep of the shipped scenario called `name`, as text; one empty text without a
+/// sweep.
 #[must_use]
 pub fn sweep_points(name: &str) -> Vec<String> {
     let tree = scenario(name).and_then(|text| text.parse::<toml::Table>().ok());

@@ -1,4 +1,4 @@
-//! Where in a file each key is, and who has set what on top of it.
+//! Finds the position of each key in a file, and the origin of each setting applied to it.
 
 use super::error::ScenarioError;
 use super::kinds;
@@ -12,23 +12,23 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, OnceLock};
 use toml_edit::{Item, TableLike, Value};
 
-/// Most lines and commas of a file: parsing takes some 500 bytes per value.
+/// Maximum number of lines and commas in a file: parsing takes about 500 bytes per value.
 const MOST_VALUES: usize = 500_000;
-/// Most elements of a list.
+/// Maximum number of elements in a list.
 const MOST_ELEMENTS: usize = 100_000;
 
 /// A setting applied on top of the file.
 #[derive(Clone, Debug)]
 struct Applied {
-    /// Where it went; elements of arrays by index.
+    /// Keys of the changed place; elements of arrays by index.
     keys: Vec<String>,
     set_by: String,
-    /// Keys of the place in the file that contains it; leads nowhere for settings outside the
-    /// file.
+    /// Keys of the place in the file where the setting is written; a nonexistent path for settings
+    /// outside the file.
     written_at: Vec<String>,
 }
 
-/// Who sets something.
+/// The origin of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     /// The command, on behalf of the file.
@@ -41,15 +41,16 @@ pub(super) enum By {
     User,
 }
 
-/// Keys that choose settings, or hold those to choose from: no setting changes them.
+/// Keys that choose settings, or hold the choices: no setting changes them.
 const CHOICE: [&str; 4] = ["variant", "variants", "switches", "method"];
-/// Keys that define what is compared and how it is presented; no world reads them.
+/// Keys that define the content and the presentation of a comparison; no world reads them.
 const COMPARISON: [&str; 6] = ["title", "description", "methods", "seed", "runs", "sweep"];
 /// Keys that all runs of a comparison share.
 const WINDOW: [&str; 3] = ["duration", "warmup", "series_bins"];
 
 impl By {
-    /// Why `key`, the first of a path, may not be set: what was found, and what is allowed.
+    /// The reason why `key`, the first of a path, may not be set: the key found and the keys
+    /// allowed.
     fn refusal(self, key: &str) -> Option<(&'static str, &'static str)> {
         if self != Self::Command && CHOICE.contains(&key) {
             return Some(("what chooses settings", "a setting of the scenario itself"));
@@ -69,9 +70,9 @@ impl By {
 
 /// The origin of settings, for messages.
 pub(super) struct Origin<'a> {
-    /// Who sets them.
+    /// The kind of the origin.
     pub by: By,
-    /// In words, e.g. `method DRQL`.
+    /// The origin in words, e.g. `method DRQL`.
     pub set_by: &'a str,
     /// Keys of the table in the file that holds them; empty for settings outside the file.
     pub table: &'a [&'a str],
@@ -87,7 +88,7 @@ impl Origin<'_> {
     }
 }
 
-/// Knows the position of each key in a file, and the settings applied on top of it.
+/// The position of each key in a file, and the settings applied to the file's tree.
 #[derive(Clone, Debug)]
 pub(super) struct Locator {
     source: Arc<Source>,
@@ -98,7 +99,7 @@ pub(super) struct Locator {
 struct Source {
     file: PathBuf,
     text: String,
-    /// The text with the position of each key; only messages need it.
+    /// The text with the position of each key, parsed only for messages.
     document: OnceLock<Option<toml_edit::Document<String>>>,
 }
 
@@ -190,7 +191,7 @@ impl Locator {
         })
     }
 
-    /// Who set the field at `keys`; none for the file.
+    /// The origin of the field at `keys`; none for the file.
     pub(super) fn set_by(&self, keys: &[String]) -> Option<&str> {
         self.setter(keys).map(|applied| applied.set_by.as_str())
     }
@@ -268,7 +269,7 @@ impl Locator {
         ScenarioError { field: option.into(), allowed: allowed.into(), ..base }
     }
 
-    /// A trace cannot be read.
+    /// The error for a trace that cannot be read.
     pub(super) fn trace(&self, field: &str, error: &TraceError) -> ScenarioError {
         if let TraceError::Useless { option, format, .. } = error {
             let key = match *option {
@@ -286,7 +287,7 @@ impl Locator {
         ScenarioError { needs_data, ..self.plain(field, &error.to_string(), "") }
     }
 
-    /// A bound was broken while building the world of a method; `field` is the file's.
+    /// The error for a bound broken while building the world of a method; `field` is the file's.
     pub(super) fn config(&self, field: &str, error: &ConfigError, method: &str) -> ScenarioError {
         let mut found =
             self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
@@ -297,7 +298,7 @@ impl Locator {
     }
 }
 
-/// The position of `keys`, and how many of them exist.
+/// The position of `keys`, and the number of them that exist.
 fn span_in_table(table: &dyn TableLike, keys: &[String]) -> Option<(Range<usize>, usize)> {
     let (first, rest) = keys.split_first()?;
     let (key, value) = table.get_key_value(first)?;
@@ -325,7 +326,7 @@ fn span_in_item(item: &Item, keys: &[String]) -> Option<(Range<usize>, usize)> {
     inner(found, Value::span(value))
 }
 
-/// Keys as `ue[0].drbs`.
+/// Keys in the form `ue[0].drbs`.
 fn in_words(keys: &[String]) -> String {
     let mut words = String::new();
     for key in keys {
@@ -339,7 +340,7 @@ fn in_words(keys: &[String]) -> String {
     words
 }
 
-/// `ue[0].drbs` as keys.
+/// The keys of a `field` in the form `ue[0].drbs`.
 fn field_keys(field: &str) -> Vec<String> {
     field
         .replace('[', ".")

@@ -10,7 +10,7 @@ use justfull_base::table;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The methods that ship, by T20's names.
+/// The shipped methods, by T20's names.
 const SHIPPED: &str = include_str!("methods.toml");
 
 /// Settings in the order of their paths.
@@ -38,14 +38,14 @@ impl From<BTreeMap<String, toml::Value>> for Settings {
 }
 
 impl Settings {
-    /// One setting.
+    /// A list of one setting.
     #[must_use]
     pub fn one(path: &str, value: toml::Value) -> Self {
         Self(BTreeMap::from([(path.to_string(), value)]))
     }
 
-    /// Applies all to `tree`; `locator` remembers their origin. Returns an error for each path that
-    /// leads nowhere.
+    /// Applies all settings to `tree`; `locator` records their origin. Returns an error for each
+    /// path that does not exist.
     pub(super) fn apply(
         &self,
         tree: &mut toml::Table,
@@ -60,7 +60,7 @@ impl Settings {
         self.0.iter().map(one).filter_map(Result::err).collect()
     }
 
-    /// Paths and values, for people.
+    /// Paths and values, for display.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &toml::Value)> {
         self.0.iter().map(|(path, value)| (path.as_str(), value))
     }
@@ -85,21 +85,21 @@ table! {
     }
 }
 
-/// A method that begins with another's settings.
+/// A method derived from another's settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derived {
-    /// Its name; no other method's.
+    /// Its name, different from any other method's.
     pub name: String,
-    /// One line.
+    /// A one-line description.
     pub title: String,
-    /// Name of the method whose settings it begins with.
+    /// Name of the method that gives the first settings.
     pub base: String,
     /// Its own settings, by path.
     pub set: BTreeMap<String, toml::Value>,
 }
 
 impl Method {
-    /// True when it is called `name`, ignoring case.
+    /// True if its name is `name`, ignoring case.
     fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
@@ -116,7 +116,7 @@ struct File {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodLibrary {
     methods: Vec<Method>,
-    /// How many of them, at the end, are the scenario's own.
+    /// The last `own` methods are the scenario's own.
     own: usize,
 }
 
@@ -139,7 +139,8 @@ impl MethodLibrary {
         own.try_into::<File>().map(|file| file.method).unwrap_or_default()
     }
 
-    /// Adds the `[[method]]` tables in `own`; one with the name of a shipped method replaces it.
+    /// Adds the `[[method]]` tables in `own`; a table with the name of a shipped method replaces
+    /// it.
     pub(super) fn with_own(
         mut self,
         own: &toml::Table,
@@ -195,7 +196,7 @@ impl MethodLibrary {
         self.methods.iter().find(|m| m.is(name))
     }
 
-    /// Index of the scenario's `[[method]]` called `name`; none for a shipped one.
+    /// Index of the scenario's `[[method]]` called `name`; none for a shipped method.
     pub(super) fn index_in_file(&self, name: &str) -> Option<usize> {
         let own = &self.methods[self.methods.len() - self.own..];
         own.iter().position(|m| m.is(name))

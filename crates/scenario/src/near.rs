@@ -1,8 +1,8 @@
 //! Finds known names similar to an unknown one.
 
-/// Most names that a message suggests.
+/// Maximum number of suggested names in a message.
 const MOST: usize = 3;
-/// Lists up to this length are shown whole; a longer one is less helpful than similar names.
+/// Lists up to this length are shown whole; similar names help more than a longer list.
 const LISTED: usize = 12;
 /// Minimum similarity of a suggested name.
 const LIKE: f64 = 0.8;
@@ -14,7 +14,7 @@ pub fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let wanted = plain(name);
     let like = |known: &str| {
         let known = plain(known);
-        // Often one remembers only a part of a name.
+        // Users often remember only a part of a name.
         let part = wanted.len() >= 3 && (known.contains(&wanted) || wanted.contains(&known));
         let likeness = strsim::jaro_winkler(&wanted, &known);
         if part && known.len() >= 3 { likeness.max(LIKE) } else { likeness }
@@ -26,7 +26,7 @@ pub fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     found.into_iter().take(MOST).map(|(_, known)| known).collect()
 }
 
-/// What is allowed in place of `name`: the list of `known`, or `otherwise` in words if it is long,
+/// The allowed names in place of `name`: the list of `known`, or `otherwise` if the list is long,
 /// plus similar names.
 #[must_use]
 pub fn allowed(name: &str, known: &[&str], otherwise: &str) -> String {

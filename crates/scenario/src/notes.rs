@@ -1,4 +1,4 @@
-//! What can be said of a scenario before a run: settings that are sound and have no effect.
+//! Notes on a scenario before a run: valid settings without effect.
 
 use super::file::{ScenarioFile, TcpFile};
 use super::locator::Locator;
@@ -12,21 +12,21 @@ use justfull_run::Transport;
 use std::collections::BTreeMap;
 use toml::Table;
 
-/// What the search for mistakes has seen of the methods at all points.
+/// Facts about the methods at all points, from the search for mistakes.
 #[derive(Default)]
 pub(super) struct Seen<'a> {
-    /// By the index of a setting of the user: the methods in which it has no place, and why.
+    /// By the index of a user's setting: the methods that lack it, each with the reason.
     pub homeless: BTreeMap<usize, Vec<(&'a str, ScenarioError)>>,
-    /// The tree of each method at the first point, and what in it is not read.
+    /// The tree of each method at the first point, and its unread settings.
     pub unread: Vec<(Table, Vec<Unread>)>,
-    /// Who sets the swept path after the sweep.
+    /// The origin of a later setting that hides the sweep.
     hidden_by: Option<String>,
-    /// What has no effect, and the methods under which it has none.
+    /// Settings without effect, each with the methods under which it has none.
     without_effect: Vec<(String, Vec<&'a str>)>,
 }
 
 impl<'a> Seen<'a> {
-    /// Notes what can be said of `method` at the point with index `at`.
+    /// Records the notes for `method` at the point with index `at`.
     pub(super) fn case(
         &mut self,
         method: &'a str,
@@ -56,7 +56,7 @@ impl<'a> Seen<'a> {
 }
 
 impl Scenario {
-    /// What a user should know of the settings: where one does not apply, hides the sweep, is not
+    /// Notes on the settings for the user: a setting that does not apply, hides the sweep, is not
     /// read or has no effect.
     pub(super) fn notes_on(&self, seen: Seen<'_>) -> Vec<String> {
         let mut notes = Vec::new();
@@ -91,8 +91,8 @@ fn limiter(file: &ScenarioFile) -> Option<String> {
     };
     let mtu = u64::from(file.mtu);
     let queue = file.rlc.queue.limit;
-    // The most that the queue ever holds, in the limiter's unit; unknown where packets of any size
-    // fill bytes.
+    // The greatest content of the queue, in the limiter's unit; unknown if packets of any size fill
+    // a limit in bytes.
     let most = match (limit, queue) {
         (Limit::Packets(_), Limit::Packets(n)) => u64::from(n),
         (Limit::Bytes(_), Limit::Packets(n)) => u64::from(n) * mtu,
@@ -101,7 +101,7 @@ fn limiter(file: &ScenarioFile) -> Option<String> {
     };
     let least = match limit {
         Limit::Packets(n) => u64::from(*n),
-        // Without overdraw it refuses what would take the queue beyond the limit.
+        // Without overdraw the limiter refuses a packet that would exceed the limit.
         Limit::Bytes(n) if *overdraw => *n,
         Limit::Bytes(n) => n.saturating_sub(mtu),
         Limit::Unlimited => return None,
@@ -114,7 +114,7 @@ fn limiter(file: &ScenarioFile) -> Option<String> {
     })
 }
 
-/// A UPF that is neither polled nor paced is passed through.
+/// A UPF that is neither polled nor paced is transparent.
 fn upf_aqm(file: &ScenarioFile) -> Option<String> {
     let passed =
         file.upf.poll.period.is_zero() && matches!(file.sdap.pacer, PacerConfig::Unpaced(_));
@@ -136,7 +136,7 @@ fn ssh(file: &ScenarioFile) -> Option<String> {
     ))
 }
 
-/// An SDAP that is not polled, above a bearer that takes everything, holds nothing.
+/// An SDAP that is not polled, above a bearer that takes every packet, holds nothing.
 fn sdap_aqm(file: &ScenarioFile) -> Option<String> {
     let passed =
         file.sdap.poll.period.is_zero() && matches!(file.rlc.limiter, LimiterConfig::Unlimited(_));

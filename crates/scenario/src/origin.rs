@@ -1,9 +1,9 @@
-//! From a field of a world back to the field of the file that it came from: a file's UEs and flows
-//! stand for several each.
+//! Maps a field of a world back to its field in the file, where one UE or flow may stand for
+//! several.
 
 use super::file::{ChannelFile, ScenarioFile};
 
-/// The file's name for the world's `field`.
+/// The file's name of the world's `field`.
 pub(super) fn field(file: &ScenarioFile, field: &str) -> String {
     if let Some((ue, rest)) = element(field, "ue") {
         return of_ue(file, ue, rest).unwrap_or_else(|| field.into());
@@ -17,7 +17,8 @@ pub(super) fn field(file: &ScenarioFile, field: &str) -> String {
     }
 }
 
-/// The file's name for the field `rest` of a channel: what a trace is read into is not in the file.
+/// The file's name of the field `rest` of a channel. The rows read from a trace are not in the
+/// file.
 fn of_channel(channel: &ChannelFile, rest: &str) -> String {
     match channel {
         ChannelFile::Trace(_) if rest == "amounts" => "file".into(),
@@ -68,7 +69,7 @@ fn of_flow(file: &ScenarioFile, flow: usize, rest: &str) -> Option<String> {
         end += span * f.count as usize;
         flow < end
     })?;
-    // The other kinds name their table themselves.
+    // The fields of the other kinds name their table themselves.
     let below = match rest {
         "payload" | "interval" => "udp.",
         "size" | "rate" => "tcp.",

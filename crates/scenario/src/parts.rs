@@ -1,4 +1,4 @@
-//! Which parts of its trace a scenario's runs play, in words.
+//! The parts of its trace that a scenario's runs play, in words.
 
 use super::file::{ChannelFile, TraceFile};
 use super::trace_channel::{self, Run};
@@ -7,8 +7,8 @@ use super::{Scenario, ScenarioError};
 use justfull_base::Duration;
 
 impl Scenario {
-    /// Which parts of the cell's trace the runs play, in words; none where they begin at its
-    /// beginning, or no trace says what the cell can carry.
+    /// The parts of the cell's trace that the runs play, in words. None if they begin at its start,
+    /// or if no trace gives the cell's capacity.
     ///
     /// # Errors
     /// The trace cannot be read.
@@ -52,7 +52,7 @@ impl Scenario {
     }
 }
 
-/// A time in seconds to a tenth.
+/// A time in seconds with one decimal.
 fn in_words(time: Duration) -> String {
     let tenths = (time.as_secs_f64() * 10.0).round() / 10.0;
     format!("{tenths} s")
@@ -65,7 +65,7 @@ mod tests {
     use justfull_ran::channel::ChannelConfig;
     use std::path::Path;
 
-    /// A folder with a trace whose row k, of a second, carries k packets in 10 ms.
+    /// A scenario with a trace whose row k, of one second, carries k packets in 10 ms.
     fn scenario(channel: &str, runs: u32) -> Result<Scenario, ScenarioError> {
         let folder = tempfile::tempdir().expect("a folder");
         let rows: String = (0..100).map(|k| format!("{k}\n")).collect();
@@ -78,7 +78,7 @@ mod tests {
         );
         let file = folder.path().join("s.toml");
         let read = Scenario::parse(&text, &file, None, Overrides::default())?;
-        // What is read of the trace is read here.
+        // The trace is read here.
         let jobs = read.jobs();
         assert!(jobs.iter().all(|job| read.world(job).is_ok()));
         let first: Vec<u64> = jobs.iter().map(|job| first_row(&read, job)).collect();

@@ -1,9 +1,9 @@
-//! Presets of TCP senders: what is left out beside `preset` takes the preset's value.
+//! Presets of TCP senders: settings left out beside `preset` take the preset's values.
 
 use justfull_tcp::{Preset, SenderConfig};
 use toml::{Table, Value};
 
-/// The tree with what the presets of its senders set.
+/// The tree with the values of its senders' presets.
 pub(super) fn filled(mut tree: Table) -> Table {
     let flows = tree.get_mut("flow").and_then(Value::as_array_mut);
     for flow in flows.into_iter().flatten().filter_map(Value::as_table_mut) {

@@ -1,5 +1,5 @@
-//! A scenario under a method, a variant, a point of the sweep and switches: applies all settings in
-//! order.
+//! Resolves a scenario under a method, a variant, a point of the sweep and switches: applies all
+//! settings in order.
 
 use super::error::ScenarioError;
 use super::file::{self, ScenarioFile};
@@ -11,7 +11,7 @@ use super::{Job, Scenario};
 use crate::near;
 use toml::{Table, Value};
 
-/// Which of the scenario's alternatives.
+/// A choice of the scenario's alternatives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case<'a> {
     pub variant: &'a str,
@@ -23,9 +23,9 @@ pub(super) struct Case<'a> {
 /// The scenario's tree under a case.
 pub(super) struct Resolved {
     pub tree: Table,
-    /// Knows the origin of each setting.
+    /// The origin of each setting.
     pub locator: Locator,
-    /// The user's settings that do not exist here: index and reason.
+    /// The user's settings that do not exist in this case: index and reason.
     pub homeless: Vec<(usize, ScenarioError)>,
     /// The parsed tree.
     pub file: Result<ScenarioFile, ScenarioError>,
@@ -46,7 +46,7 @@ impl Scenario {
         Case { variant: self.variant(), method, point, switches: &self.overrides.switches }
     }
 
-    /// Reads the scenario of `job`; the locator knows the origin of each setting.
+    /// Reads the scenario of `job`; the locator has the origin of each setting.
     pub(super) fn of_job(&self, job: &Job) -> Result<(ScenarioFile, Locator), ScenarioError> {
         self.read(self.case(Some(&job.method), self.value_at(job.point)))
     }
@@ -60,7 +60,7 @@ impl Scenario {
         }
     }
 
-    /// Applies all settings of `case`; also returns what is wrong with their paths.
+    /// Applies all settings of `case`; also returns the mistakes in their paths.
     ///
     /// # Errors
     /// An unknown name.
@@ -72,8 +72,8 @@ impl Scenario {
         Ok((self.with_user(tree, locator), errors))
     }
 
-    /// True when nothing is wrong with `case`; none when a missing trace leaves it open. Faster
-    /// than finding out what is wrong.
+    /// True if `case` has no mistake; none if a missing trace leaves this open. Faster than the
+    /// search for mistakes.
     pub(super) fn is_sound(&self, case: Case<'_>) -> Option<bool> {
         let Ok((tree, locator, errors)) = self.applied(case) else { return Some(false) };
         let file = match &self.overrides.set[..] {
@@ -87,8 +87,8 @@ impl Scenario {
         }
     }
 
-    /// The scenario's tree under `case` without the user's settings, who set what, and what is
-    /// wrong with the paths of its settings.
+    /// The scenario's tree under `case` without the user's settings, the origin of each setting,
+    /// and the mistakes in the settings' paths.
     fn applied(
         &self,
         case: Case<'_>,
@@ -160,7 +160,7 @@ impl Scenario {
         }
     }
 
-    /// Applies the user's settings, last of all, except those that do not exist in `tree`.
+    /// Applies the user's settings, last of all, except settings that do not exist in `tree`.
     fn with_user(&self, tree: Table, locator: Locator) -> Resolved {
         let mut left: Vec<usize> = (0..self.overrides.set.len()).collect();
         let mut homeless = Vec::new();
@@ -194,7 +194,7 @@ impl Scenario {
         }
     }
 
-    /// Which of the user's settings `left` does not exist, according to `error`.
+    /// The user's setting in `left` that does not exist, according to `error`.
     fn without_place(&self, error: &ScenarioError, tree: &Table, left: &[usize]) -> Option<usize> {
         let missing =
             error.keys.last().is_some_and(|key| key == "kind") && error.found == "nothing";
@@ -235,8 +235,8 @@ impl Scenario {
     }
 }
 
-/// Inserts the default kind of each table along `path` that is missing in `tree`, so that a setting
-/// there joins the scenario's defaults instead of a table without a kind.
+/// Inserts the default kind of each table along `path` that is missing in `tree`, so that the
+/// setting applies to the scenario's default and not to a table without a kind.
 fn name_kinds(tree: &mut Table, path: &Path) {
     let keys = path.keys();
     for n in 1..keys.len() {
@@ -248,7 +248,7 @@ fn name_kinds(tree: &mut Table, path: &Path) {
         let kind = whole.as_ref().and_then(|whole| tree::get(whole, way)?.get("kind").cloned());
         let keys = way.iter().cloned().chain(["kind".to_string()]).collect();
         if let Some(value) = kind {
-            // A path that leads nowhere is reported when it is applied itself.
+            // A path that does not exist is reported when the setting itself is applied.
             let _ = Setting { path: Path::of(keys), if_present: false, value }.apply(tree);
         }
     }

@@ -8,7 +8,7 @@ use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::param::{Form, TextForm};
 use serde_json::{Map, Value, json};
 
-/// The schema. Rules between keys, and sizes against the MTU, appear only in descriptions;
+/// The schema. Rules between keys, and sizes relative to the MTU, appear only in descriptions;
 /// `justfull check` checks them.
 #[must_use]
 pub fn schema() -> Value {
@@ -75,17 +75,17 @@ fn property(param: &ParamDoc) -> Value {
     value
 }
 
-/// A whole number without a fraction.
+/// A whole number as an integer of JSON.
 fn number(at: f64) -> Value {
     if at.fract() == 0.0 && at.abs() < 9e15 { json!(at as i64) } else { json!(at) }
 }
 
-/// A default as data: numbers, lists and booleans as such, anything else as text.
+/// A default as data: numbers, lists and booleans as such, any other value as text.
 fn written(default: &str) -> Value {
     serde_json::from_str(default).unwrap_or_else(|_| default.into())
 }
 
-/// `name` stands for `{ kind = "name" }`.
+/// Also allows `name` for `{ kind = "name" }`.
 fn with_bare_names(table: Value, form: &Form) -> Value {
     let names = match form {
         Form::Kinds(docs) => docs.iter().map(|doc| doc.name).collect(),

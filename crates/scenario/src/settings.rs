@@ -1,5 +1,4 @@
-//! The settings by which methods differ, in words: what tables, reports and `check` say of a
-//! method.
+//! The settings in which methods differ, in words, for tables, reports and `check`.
 
 use super::{Job, Scenario, ScenarioError, Table, Value};
 use crate::keys;
@@ -13,28 +12,28 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct MethodSettings {
     /// Name of the method.
     pub method: String,
-    /// Such as `rlc.queue.aqm = codel (target 15ms, interval 300ms)`.
+    /// The settings, e.g. `rlc.queue.aqm = codel (target 15ms, interval 300ms)`.
     pub settings: String,
 }
 
-/// Parameters that are told even where they have their defaults: what an algorithm aims at.
+/// Parameters shown even with their default values: the aims of an algorithm.
 const AIMS: [&str; 3] = ["target", "interval", "limit"];
-/// Parameters that are told of an algorithm without an aim.
+/// Number of parameters shown for an algorithm without an aim.
 const FIRST: usize = 2;
-/// Paths with the same value that are named one by one.
+/// Maximum number of paths with the same value that are named one by one.
 const NAMED: usize = 3;
-/// What a layer has without an algorithm of its own.
+/// Values of a layer without an algorithm of its own.
 pub(super) const PLAIN: [&str; 6] = ["", "none", "fifo", "drop_tail", "unlimited", "unpaced"];
-/// Keys of a scenario that say nothing of its world.
+/// Keys of a scenario that do not affect its world.
 const ABOUT: [&str; 8] =
     ["title", "description", "methods", "seed", "runs", "sweep", "variant", "duration"];
 
 impl Scenario {
-    /// What each method has where methods differ, or where one sets anything, at all points of the
-    /// sweep.
+    /// The settings of each method that differ between methods, or that a method sets, over all
+    /// points of the sweep.
     ///
     /// # Errors
-    /// What is wrong with the scenario under a method.
+    /// The fault of the scenario under a method.
     pub fn method_settings(&self) -> Result<Vec<MethodSettings>, ScenarioError> {
         let mut all: Vec<BTreeMap<String, Value>> = Vec::new();
         for method in self.methods() {
@@ -69,7 +68,7 @@ impl Scenario {
     }
 }
 
-/// What `path` has below `above`, empty for `above` itself; none if it is elsewhere.
+/// The part of `path` below `above`, empty for `above` itself; none for other paths.
 fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(above)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
@@ -93,7 +92,7 @@ fn leaves(value: Value, path: String, found: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// The values at `paths` that are not plain, each once with the paths that have it.
+/// The values at `paths` that are not plain, each once with its paths.
 fn in_line(paths: &[&String], values: &BTreeMap<String, Value>, swept: &[&str]) -> String {
     let mut told: Vec<(String, Vec<&str>)> = Vec::new();
     for path in paths {
@@ -121,8 +120,8 @@ fn in_line(paths: &[&String], values: &BTreeMap<String, Value>, swept: &[&str]) 
     told.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// `value`, which stands at `path`: an algorithm by its name with the settings that matter, what
-/// `swept` names as swept.
+/// `value`, found at `path`, in words: an algorithm by its name with the settings that matter; a
+/// path in `swept` as swept.
 pub(super) fn in_words(path: &str, value: &Value, swept: &[&str]) -> String {
     if swept.contains(&path) {
         return "swept".into();
@@ -145,7 +144,7 @@ fn doc(path: &str, kind: &str) -> Option<&'static MethodDoc> {
     kinds.into_iter().find(|doc| doc.name == kind)
 }
 
-/// The settings of an algorithm that are told: what it aims at, and what is not its default.
+/// The shown settings of an algorithm: its aims, and values other than the defaults.
 fn of_kind(params: &[ParamDoc], table: &Table, swept: &[&str]) -> Vec<String> {
     let aims = params.iter().any(|param| AIMS.contains(&param.name));
     let is_amount = |param: &&ParamDoc| !matches!(param.form, Form::Bool | Form::Choice(_));
@@ -163,7 +162,7 @@ fn of_kind(params: &[ParamDoc], table: &Table, swept: &[&str]) -> Vec<String> {
     params.iter().filter_map(one).collect()
 }
 
-/// A value as parameters write their defaults.
+/// A value in the form of parameters' defaults.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -225,8 +224,8 @@ mod tests {
         assert_eq!(settings[0].settings, expected);
     }
 
-    /// Every shipped method says by which settings it differs from Vanilla, and no two say the
-    /// same.
+    /// Every shipped method states the settings in which it differs from Vanilla, and no two
+    /// methods state the same.
     #[test]
     fn every_shipped_method_says_what_no_other_says() {
         let library = MethodLibrary::shipped();

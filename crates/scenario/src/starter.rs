@@ -1,5 +1,5 @@
-//! A scenario to start from: `justfull new`. Its text is commented, passes every check, and uses
-//! the words of the shipped scenarios.
+//! A new scenario for `justfull new`. Its text is commented, passes every check, and uses the words
+//! of the shipped scenarios.
 
 use std::fmt::Write;
 
@@ -31,30 +31,30 @@ pub enum Traffic {
     Ping,
 }
 
-/// What a new scenario has.
+/// The content of a new scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Starter {
     /// Cell.
     pub cell: Cell,
     /// Number of UEs, all alike.
     pub ues: u32,
-    /// What each UE sends and receives, each kind once.
+    /// Traffic of each UE, each kind once.
     pub traffic: Vec<Traffic>,
-    /// Methods to compare; of none the cell's usual ones.
+    /// Methods to compare; the cell's usual ones if empty.
     pub methods: Vec<String>,
     /// Number of seeds.
     pub runs: u32,
-    /// File of a trace that says what the cell can carry, instead of resource blocks.
+    /// File of a trace of the cell's capacity, in place of resource blocks.
     pub trace: Option<String>,
 }
 
 /// Ends a part of a file of fragments.
 const END: &str = "#--\n";
-/// What [`Traffic`] is, in its order.
+/// The fragments for [`Traffic`], in its order.
 const TRAFFIC: &str = include_str!("starter/traffic.toml");
 
 impl Cell {
-    /// In titles.
+    /// The name in titles.
     fn name(self) -> &'static str {
         match self {
             Self::Nr => "NR, 100 MHz",
@@ -63,7 +63,7 @@ impl Cell {
         }
     }
 
-    /// Methods that are worth a comparison in it: with UMTS, packets wait in one layer alone.
+    /// Methods worth comparing in this cell: with UMTS, packets wait in only one layer.
     #[must_use]
     pub fn methods(self) -> &'static [&'static str] {
         match self {
@@ -72,7 +72,7 @@ impl Cell {
         }
     }
 
-    /// Its links; its channel and MAC; its layers; the mode of its RLC.
+    /// Fragments of its links; its channel and MAC; its layers; the mode of its RLC.
     fn fragments(self) -> impl Iterator<Item = &'static str> {
         let all = match self {
             Self::Nr => include_str!("starter/nr.toml"),
@@ -82,7 +82,7 @@ impl Cell {
         all.split(END)
     }
 
-    /// Rate of a rendered game.
+    /// Rate of a rendered game in this cell.
     fn game(self) -> &'static str {
         match self {
             Self::Nr => "15Mbit/s",
@@ -97,7 +97,7 @@ impl Traffic {
         TRAFFIC.split(END).nth(self as usize).unwrap_or_default()
     }
 
-    /// What stands at `key` in its table.
+    /// The value at `key` in its table.
     fn value(self, key: &str) -> Option<&'static str> {
         let mut lines = self.fragment().lines();
         lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
@@ -108,15 +108,15 @@ impl Traffic {
         self.value("name").unwrap_or_default().trim_matches('"')
     }
 
-    /// QFI and 5QI of what needs low delay: conversational voice, real-time gaming (TS 23.501
-    /// Table 5.7.4-1).
+    /// QFI and 5QI of low-latency traffic: conversational voice, real-time gaming (TS 23.501 Table
+    /// 5.7.4-1).
     fn five_qi(self) -> Option<u8> {
         self.value("five_qi")?.parse().ok()
     }
 }
 
 impl Starter {
-    /// The text of the scenario, whose file is called `file`.
+    /// The text of the scenario in the file called `file`.
     #[must_use]
     pub fn text(&self, file: &str) -> String {
         let mut out = self.heading(file);
@@ -190,7 +190,7 @@ methods = {methods:?}
         }
     }
 
-    /// The table of `kind`, with `first` after the number of its UEs.
+    /// Writes the table of `kind`, with `first` after the number of its UEs.
     fn flow(&self, kind: Traffic, separate: bool, first: &str, out: &mut String) {
         let (head, settings) = kind.fragment().split_at(name_end(kind.fragment()));
         let _ = write!(out, "\n{head}");
@@ -204,7 +204,7 @@ methods = {methods:?}
     }
 }
 
-/// Where the line of the name ends in the `fragment` of a flow.
+/// End of the line with the name in the `fragment` of a flow.
 fn name_end(fragment: &str) -> usize {
     let name = fragment.find("name = ").unwrap_or_default();
     fragment[name..].find('\n').map_or(fragment.len(), |end| name + end + 1)

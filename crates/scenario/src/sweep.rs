@@ -1,4 +1,4 @@
-//! A setting, or several at once, that take one value after the other.
+//! A setting, or several at once, with consecutive values.
 
 use super::method::Settings;
 use crate::near;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use toml::Value;
 
-/// A setting that takes several values, one after the other.
+/// A setting with consecutive values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepFile {
-    /// Where the values go.
+    /// The settings that take the values.
     pub path: SweepPath,
     /// Its values.
     pub values: Vec<Value>,
@@ -22,24 +22,25 @@ pub struct SweepFile {
     pub label: String,
 }
 
-/// Where the values of a sweep go.
+/// The settings that take the values of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum SweepPath {
-    /// The dotted path of one setting, which gets the values as they stand.
+    /// The dotted path of one setting, which takes the values unchanged.
     One(String),
-    /// Several, each with the part of the value that it gets: a round trip of `"4ms"` is half on
-    /// the way there and half on the way back.
+    /// Several paths, each with its share of the value: half of a round trip of `"4ms"` for each
+    /// direction.
     Parts(BTreeMap<String, f64>),
-    /// What each value, by its text, sets: a bearer's rate and all that goes with it.
+    /// The settings for each value, by its text: for example a bearer's rate and all related
+    /// settings.
     Points(BTreeMap<String, Settings>),
 }
 
-/// What a path may be, in words.
+/// The allowed paths, in words.
 const ALLOWED: &str = "a dotted path, a table of dotted paths and the part of the value, above 0, that each gets, or \
      a table of the values and what each sets";
 
-/// What a value must be of which several paths get parts.
+/// The values allowed if several paths take shares.
 const ALLOWED_PARTS: &str =
     "a number or a quantity such as \"4ms\", of which each path gets a part";
 
@@ -96,10 +97,10 @@ impl SweepPath {
         }
     }
 
-    /// What is set where the sweep has `value`.
+    /// The settings for the value `value` of the sweep.
     ///
     /// # Errors
-    /// The value, which has no parts or no settings, and what is allowed.
+    /// The value, which has no shares or no settings, and the values allowed.
     pub(super) fn settings(&self, value: &Value) -> Result<Settings, (String, String)> {
         match self {
             Self::One(path) => Ok(Settings::one(path, value.clone())),
@@ -135,7 +136,7 @@ fn part(value: &Value, share: f64) -> Result<Value, String> {
             let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
             let (number, unit) = text.split_at(end);
             let number: f64 = number.parse().map_err(|_| value.to_string())?;
-            // Of rounding in the last digits no unit has a use.
+            // Rounding in the last digits is below the resolution of every unit.
             let share = (number * share * 1e9).round() * 1e-9;
             Ok(Value::String(format!("{}{unit}", (share * 1e9).round() / 1e9)))
         }

@@ -1,10 +1,11 @@
-//! Tests of scenario files: which setting wins, which is left out, and whose a mistake is.
+//! Tests of scenario files: the precedence of settings, omitted settings, and the origin of
+//! mistakes.
 
 use super::*;
 
 mod proxy;
 
-/// Every kind of setting has a say about `mtu`.
+/// A scenario in which every kind of setting changes `mtu`.
 const LAYERS: &str = r#"
 title = "layers"
 duration = "1s"
@@ -128,7 +129,7 @@ fn a_number_is_the_text_as_it_is_written_where_a_setting_takes_only_text() {
     }
     assert_eq!(value("title=2024-01-02"), Ok(Value::String("2024-01-02".into())));
     assert_eq!(value("title=\"5\""), Ok(Value::String("5".into())));
-    // What takes numbers, too, and what must have a unit.
+    // A setting that also takes numbers, and a setting that needs a unit.
     assert_eq!(value("mtu=1500"), Ok(Value::Integer(1500)));
     assert_eq!(value("duration=5"), Ok(Value::Integer(5)));
 
@@ -244,7 +245,7 @@ fn a_resolved_scenario_reads_back_to_the_same_world() {
         let scenario = parse(text, Overrides::default()).expect("a shipped scenario is sound");
         for method in scenario.methods() {
             let resolved = scenario.resolved_toml(Some(method)).expect("it can be written");
-            // What the method set is in the text already; under Vanilla nothing more is.
+            // The text already contains the method's settings; under Vanilla there are no others.
             let text =
                 resolved.replace(&format!("methods = [\"{method}\"]"), "methods = [\"Vanilla\"]");
             let again = parse(&text, Overrides::default())
@@ -299,7 +300,7 @@ fn a_scenario_that_lacks_only_its_data_says_so() {
     assert!(elsewhere.is_err_and(|e| !e.needs_data));
 }
 
-/// Every path that `leaves` names can be read, set, and taken out, and nothing else changes.
+/// Every path from `leaves` can be read, set, and removed, and nothing else changes.
 #[test]
 fn every_leaf_of_a_tree_can_be_got_set_and_removed() {
     for (name, text) in library::SCENARIOS {
@@ -329,7 +330,7 @@ fn every_leaf_of_a_tree_can_be_got_set_and_removed() {
                 leaves(&changed).iter().filter(|k| before.contains(k)).count(),
                 before.len() - 1
             );
-            // What follows an element of a list takes its place.
+            // The element after a removed element takes its index.
             let element = keys.last().is_some_and(|key| key.parse::<usize>().is_ok());
             assert!(element || !tree::remove(&mut changed, keys), "{name}: {keys:?} twice");
         }
@@ -501,7 +502,7 @@ fn a_setting_that_has_a_place_under_no_method_is_refused_with_what_is_there() {
     assert!(wrong.contains("rlc.limiter.keep") && wrong.contains("-1"), "{wrong}");
 }
 
-/// The setting belongs to the kind that is the default there.
+/// The setting belongs to the default kind.
 #[test]
 fn a_setting_within_a_default_kind_applies() {
     let scenario = parse(&two(), set(&["flow.bulk.tcp.sender.cc.beta=0.6"])).expect("CUBIC has it");
@@ -530,7 +531,7 @@ fn a_sweep_that_changes_no_world_is_refused_and_a_present_value_is_not() {
         let error = swept(path, values).expect_err(path);
         assert!(error.contains("sweep") && error.contains(path), "{path}: {error}");
     }
-    // Known to the file, read by no world: found by comparing worlds, not by its name.
+    // Known to the file but read by no world: found by comparing worlds, not by its name.
     let unread = swept("flow.bulk.qfi", "[9, 9]");
     assert!(unread.is_ok(), "equal values: {unread:?}");
     let same = swept("mtu", "[1500, \"1500\"]");
@@ -678,7 +679,7 @@ fn examining_takes_settings_methods_and_a_variant() {
     assert_eq!(with(Overrides { variant: variant("w"), methods, ..Overrides::default() }), Err(1));
 }
 
-/// If the tree for a switch had all others, 2000 switches would take quadratic time. The test
+/// If the tree for a switch contained all others, 2000 switches would take quadratic time. The test
 /// counts bytes of the tree, not time.
 #[test]
 fn the_tree_that_is_read_for_a_switch_has_no_other_switches() {
@@ -695,8 +696,8 @@ fn the_tree_that_is_read_for_a_switch_has_no_other_switches() {
     assert!(error.contains("; did you mean s199") && error.matches("s1").count() <= 5, "{error}");
 }
 
-/// Seconds of work for each case in which a large list is wrong, once. Counted in values of the
-/// trees, not in time.
+/// Each case with a large wrong list takes seconds of work, which may be spent once only. The test
+/// counts values of the trees, not time.
 #[test]
 fn a_large_list_that_is_wrong_in_many_cases_is_not_searched_in_all_of_them() {
     let wrong = "{ name = \"x\", tcp = { a = 1 } }, ".repeat(3000);
@@ -793,7 +794,7 @@ fn each_key_whose_table_has_a_kind_is_known() {
     for (_, text) in library::SCENARIOS {
         let tree: Table = text.parse().expect("a shipped scenario is TOML");
         for keys in leaves(&tree).iter().filter(|keys| keys.last().is_some_and(|k| k == "kind")) {
-            // A setting's path is one key.
+            // The path of a setting is one key.
             let holder = keys[keys.len() - 2].rsplit('.').next().unwrap_or_default();
             assert!(kinds::holds(holder), "{keys:?}");
         }

@@ -14,9 +14,9 @@ use justfull_trace::{
 };
 use std::path::Path;
 
-/// T20's packets, and the time in which a row of its traces counts them.
+/// Size of T20's packets, and the time over which a row of its traces counts them.
 const T20: (Bytes, Duration) = (Bytes(1460), Duration::from_millis(10));
-/// Size of a packet when a trace in bytes is counted in packets and no size is given: a full IP
+/// Packet size for a trace in bytes that is counted in packets without a given size: a full IP
 /// packet.
 const FULL_PACKET: u64 = 1500;
 /// Maximum extra rows for the first row of MCSs.
@@ -28,12 +28,12 @@ pub(super) struct Run {
     pub(super) seed: u64,
     /// Nominal length of its slots.
     pub(super) slot: Duration,
-    /// What its MAC grants.
+    /// The unit of its MAC's grants.
     pub(super) unit: CapacityUnit,
     pub(super) length: Duration,
 }
 
-/// The rows of `file` from where `run` begins; `field` names the file in messages.
+/// The rows of `file` from the start of `run`; `field` names the file in messages.
 pub(super) fn rows(
     file: &TraceFile,
     run: Run,
@@ -69,7 +69,7 @@ pub(super) fn rows(
     })
 }
 
-/// How long a row is in force in slots of length `slot`.
+/// Duration of a row in slots of length `slot`.
 pub(super) fn length(row: RowLength, slot: Duration) -> Duration {
     match row {
         RowLength::Time(time) => time,
@@ -77,7 +77,7 @@ pub(super) fn length(row: RowLength, slot: Duration) -> Duration {
     }
 }
 
-/// The row of `count` of length `row` with which the run with `seed` begins.
+/// The first row of the run with `seed`, in a trace of `count` rows of length `row`.
 fn first(
     file: &TraceFile,
     seed: u64,
@@ -100,8 +100,8 @@ fn first(
 }
 
 /// The MCSs of `file`: for each row the lowest MCS of T20's map whose blocks of 25 PRBs hold as
-/// many packets as the row states, the inverse of the rule that made the rows. If several CQIs give
-/// the same number, the lowest is taken.
+/// many packets as the row states. This is the inverse of the rule that made the rows. If several
+/// CQIs give the same number, the lowest is taken.
 pub(super) fn mcs(
     file: &McsTraceFile,
     traces: &TracePaths,
@@ -142,7 +142,7 @@ pub(super) fn mcs(
     Ok(McsConfig { mcs, row: file.row, at_end: file.at_end })
 }
 
-/// Packets per 10 ms that T20's rule gives for `cqi`, and the MCS on the way.
+/// Packets per 10 ms by T20's rule for `cqi`, and the MCS of that rule.
 fn t20_packets(cqi: u8) -> Option<(u64, u8)> {
     let mcs = cqi::to_mcs(CqiToMcs::Tmc, cqi)?;
     let bits = lte::tbs_bits(lte::mcs(lte::McsTable::Qam64, mcs)?.i_tbs, 25)?;
@@ -150,7 +150,7 @@ fn t20_packets(cqi: u8) -> Option<(u64, u8)> {
     Some((packets.clamp(1, 15), mcs))
 }
 
-/// Reads a file of one column; only its first `rows` rows if given.
+/// Reads a file of one column; at most its first `rows` rows if given.
 pub(super) fn read(
     name: &Path,
     traces: &TracePaths,
@@ -184,7 +184,7 @@ fn ensure_rows(
     ))
 }
 
-/// What was repaired in `file`, one warning each.
+/// The repairs made in `file`, one warning each.
 pub(super) fn notes(
     file: &TraceFile,
     unit: CapacityUnit,
@@ -203,12 +203,12 @@ pub(super) fn notes(
         .collect())
 }
 
-/// True where columns of a table are named.
+/// True if columns of a table are named.
 const fn is_table(file: &TraceFile) -> bool {
     file.rate_column.is_some() || file.amount_column.is_some()
 }
 
-/// How `file` is read.
+/// The options for reading `file`.
 fn options(file: &TraceFile, field: &str, locator: &Locator) -> Result<ReadOptions, ScenarioError> {
     let format = match file.format {
         AmountFormat::Mahimahi => Some(FileFormat::Mahimahi),
@@ -220,7 +220,7 @@ fn options(file: &TraceFile, field: &str, locator: &Locator) -> Result<ReadOptio
         AmountFormat::Rates => Some(FileFormat::Rates),
         AmountFormat::Amounts => Some(FileFormat::Amounts),
         AmountFormat::Auto => None,
-        // The default where nothing is said.
+        // The default if the file's table names no format.
         AmountFormat::Packets if is_table(file) => None,
         AmountFormat::Packets => Some(FileFormat::T20),
         AmountFormat::Bytes => Some(FileFormat::Bytes),
@@ -244,7 +244,7 @@ fn options(file: &TraceFile, field: &str, locator: &Locator) -> Result<ReadOptio
     })
 }
 
-/// The value that `text` is.
+/// The value of `text`.
 fn told<T: std::str::FromStr<Err = String>>(
     text: Option<&String>,
     field: &str,
@@ -268,7 +268,7 @@ fn load(
 ) -> Result<Loaded, ScenarioError> {
     let mut options = options(file, field, locator)?;
     if unit == CapacityUnit::Packets {
-        // The MAC counts its packets by it.
+        // The MAC counts its packets in this size.
         options = options.used_elsewhere(&["packet"]);
     }
     if file.row.is_some() {
@@ -317,7 +317,7 @@ fn of_timeline(
         }
         CapacityUnit::Packets => (timeline.packets(packet.0.max(1)).collect(), packet),
     };
-    // A rate that is held goes on for whole intervals.
+    // A held rate continues for whole intervals.
     if let (AtEnd::Hold, Some(last)) = (file.at_end, amounts.last_mut()) {
         *last = *last * interval.as_nanos() / timeline.last().as_nanos();
     }
@@ -325,9 +325,9 @@ fn of_timeline(
     Ok(RowsConfig { amounts, row, interval, at_end: file.at_end, packet_bytes })
 }
 
-/// A channel looks up one row per slot. Intervals shorter than a slot, or not a multiple of it, are
-/// first gathered into slots, so that no opportunity is skipped. A trace that begins again is laid
-/// out until it ends with a slot, or until the run does, so that it keeps its length.
+/// Gathers intervals into slots, because a channel looks up one row per slot. Without this,
+/// intervals shorter than a slot, or not a multiple of it, would skip opportunities. A repeating
+/// trace is extended until it ends with a slot, or until the run ends, so that it keeps its length.
 fn in_slots(timeline: Timeline, run: Run, at_end: AtEnd) -> Result<Timeline, ConfigError> {
     let (length, step) = (timeline.interval().as_nanos(), run.slot.as_nanos());
     if step == 0 || (length.is_multiple_of(step) && timeline.last() == timeline.interval()) {
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn a_trace_that_begins_again_keeps_its_length_and_bytes_whatever_the_slot() {
         let folder = tempfile::tempdir().expect("a folder");
-        // 7003 ms, which no slot but 1 ms and its parts divides, with silence near the end.
+        // 7003 ms, a multiple of no slot except 1 ms and its fractions, with silence near the end.
         let text: String = (0..4001_u64).map(|k| format!("{}\n", 1 + k * 6900 / 4000)).collect();
         std::fs::write(folder.path().join("m.trace"), format!("{text}7003\n")).expect("a file");
         // 1.7 s in rows of 0.5 and 0.2 s.

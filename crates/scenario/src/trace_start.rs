@@ -1,16 +1,16 @@
-//! Where in a trace a run begins.
+//! The start of a run in its trace.
 
 use justfull_base::Duration;
 use justfull_base::param::{Form, Param};
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Where a run begins.
+/// The start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceStart {
-    /// So long after the trace's beginning.
+    /// This long after the trace's start.
     At(Duration),
-    /// By the run's seed, such that any number of seeds in a row is spread over the whole trace.
+    /// By the run's seed, such that consecutive seeds are spread over the whole trace.
     Spread,
 }
 
@@ -54,13 +54,12 @@ impl<'de> Deserialize<'de> for TraceStart {
     }
 }
 
-/// The fraction of 2^64 by which the golden ratio is above one: multiples of it, taken modulo one,
-/// are spread evenly however many there are (Weyl, 1916).
+/// The fractional part of the golden ratio times 2^64: its multiples modulo one are spread evenly
+/// for any number of them (Weyl, 1916).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl TraceStart {
-    /// The first of `rows` rows of length `row`, each as long, of the run with `seed`; none behind
-    /// the last.
+    /// The first row of the run with `seed`, of `rows` rows of length `row`; none beyond the last.
     pub(super) fn row(self, seed: u64, rows: usize, row: Duration) -> Option<usize> {
         let first = match self {
             Self::At(time) => time.as_nanos() / row.as_nanos().max(1),
@@ -91,7 +90,7 @@ mod tests {
             let around = begins[0] + 1000 - begins[begins.len() - 1];
             let gaps = begins.windows(2).map(|pair| pair[1] - pair[0]).chain([around]);
             let (least, most) = gaps.fold((1000, 0), |(a, b), gap| (a.min(gap), b.max(gap)));
-            // The gaps of a golden section differ by at most its square (three gap theorem).
+            // The gaps of a golden section differ at most by its square (three gap theorem).
             assert!(most <= 3 * least && most <= 3000 / seeds as usize, "{begins:?}");
         }
     }

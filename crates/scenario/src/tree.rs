@@ -4,8 +4,8 @@ use super::kinds;
 use std::fmt;
 use std::str::FromStr;
 
-/// Most parts of a path, and most levels of a file: trees are walked recursively, and no scenario
-/// needs a quarter of this.
+/// Maximum number of parts of a path, and of levels of a file: trees are walked recursively, and no
+/// scenario needs a quarter of this.
 pub(super) const MOST_PARTS: usize = 64;
 
 /// A dotted path such as `flow.bulk.tcp.cc.kind`: tables by key, elements of an array of tables by
@@ -37,7 +37,7 @@ impl FromStr for Path {
                 "found {parts} parts, allowed is a dotted path of at most {MOST_PARTS} parts"
             ));
         }
-        // `ue[0].drbs`, as errors write it, is `ue.0.drbs`.
+        // `ue[0].drbs`, the form in errors, is `ue.0.drbs`.
         let plain = text.trim().replace('[', ".").replace(']', "");
         let keys: Vec<String> = plain.split('.').map(str::to_string).collect();
         if keys.iter().any(String::is_empty) {
@@ -68,7 +68,7 @@ impl Setting {
     /// A setting from a path, perhaps with `?` before it, and a value.
     ///
     /// # Errors
-    /// When the path is invalid.
+    /// If the path is invalid.
     pub fn new(path: &str, mut value: toml::Value) -> Result<Self, String> {
         let (if_present, path) = path.strip_prefix('?').map_or((false, path), |rest| (true, rest));
         let path: Path = path.parse()?;
@@ -79,8 +79,8 @@ impl Setting {
     /// Puts the value into `tree`; missing tables are created, array elements are not.
     ///
     /// # Errors
-    /// When the path leads through something that is not a table, or to an array element that does
-    /// not exist.
+    /// If the path passes through a value that is not a table, or through an array element that
+    /// does not exist.
     pub fn apply(self, tree: &mut toml::Table) -> Result<(), String> {
         if self.if_present && get(tree, self.path.keys()).is_none() {
             return Ok(());
@@ -151,7 +151,7 @@ pub(super) fn get<'a>(tree: &'a toml::Table, keys: &[String]) -> Option<&'a toml
     })
 }
 
-/// The first of `keys` that no element of its array has as a name, and the names that exist.
+/// The first of `keys` that is not the name of an element of its array, and the existing names.
 pub(super) fn names_on<'a>(
     tree: &'a toml::Table,
     keys: &'a [String],
@@ -175,7 +175,7 @@ pub(super) fn get_mut<'a>(
     })
 }
 
-/// Removes the value at `keys` from `tree`; true when there was one.
+/// Removes the value at `keys` from `tree`; true if there was one.
 pub(super) fn remove(tree: &mut toml::Table, keys: &[String]) -> bool {
     let Some((last, above)) = keys.split_last() else { return false };
     if above.is_empty() {
@@ -236,7 +236,7 @@ pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String
     within(tree, &mut Vec::new(), most)
 }
 
-/// True when values of `tree` are more than `most` levels deep.
+/// True if values of `tree` are more than `most` levels deep.
 pub(super) fn deeper_than(tree: &toml::Table, most: usize) -> bool {
     fn walk(value: &toml::Value, left: usize) -> bool {
         match value {
@@ -252,7 +252,7 @@ pub(super) fn deeper_than(tree: &toml::Table, most: usize) -> bool {
     tree.iter().any(|(_, value)| walk(value, most.saturating_sub(1)))
 }
 
-/// Number of values in `tree`: what it takes to copy or read it.
+/// Number of values in `tree`, a measure of the time to copy or read it.
 pub(super) fn size(tree: &toml::Table) -> usize {
     fn of(value: &toml::Value) -> usize {
         match value {

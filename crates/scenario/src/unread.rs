@@ -1,4 +1,4 @@
-//! Settings that a scenario has a place for and its world does not read.
+//! Settings that a scenario allows but its world does not read.
 
 use super::Scenario;
 use super::error::ScenarioError;
@@ -43,8 +43,8 @@ fn hears_sinr(tree: &Table) -> bool {
     umi(tree.get("channel")) && own.map(Some).all(umi)
 }
 
-/// Why no method's world reads what stands at `path`; none when one does. `unread` has each
-/// method's tree and what in it is not read.
+/// The reason why no method's world reads the value at `path`; none if one does. `unread` has each
+/// method's tree and its unread settings.
 fn unread_by_all(unread: &[(Table, Vec<Unread>)], path: &Path) -> Option<&'static str> {
     let reasons = unread.iter().map(|(tree, unread)| {
         let keys = indexed(tree, path.keys());
@@ -53,8 +53,8 @@ fn unread_by_all(unread: &[(Table, Vec<Unread>)], path: &Path) -> Option<&'stati
     reasons.collect::<Option<Vec<_>>>()?.first().copied()
 }
 
-/// What stands in the scenario under every method and has no effect. `unread` is what each method
-/// does not read.
+/// Notes on settings of the scenario that have no effect under any method. `unread` has each
+/// method's unread settings.
 pub(super) fn notes(mut unread: impl Iterator<Item = Vec<Unread>>) -> Vec<String> {
     let Some(mut all) = unread.next() else { return Vec::new() };
     unread.for_each(|unread| all.retain(|one| unread.contains(one)));
@@ -62,7 +62,7 @@ pub(super) fn notes(mut unread: impl Iterator<Item = Vec<Unread>>) -> Vec<String
 }
 
 impl Scenario {
-    /// A sweep, or a setting of the user that changes something, which no method's world reads.
+    /// Errors for a sweep, or for a user's setting with a new value, that no method's world reads.
     pub(super) fn unread_settings(&self, unread: &[(Table, Vec<Unread>)]) -> Vec<ScenarioError> {
         let mut errors = Vec::new();
         let swept = self.base.sweep.iter().flat_map(|sweep| sweep.path.paths());

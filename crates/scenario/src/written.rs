@@ -1,4 +1,4 @@
-//! A setting as a command line writes it.
+//! A setting in the form of the command line.
 
 use crate::keys;
 use crate::tree::Setting;
@@ -8,9 +8,9 @@ use toml::Value;
 impl FromStr for Setting {
     type Err = String;
 
-    /// Parses `path=value`; a value that is not TOML is a string, so `rlc.queue.limit=31 packets`
-    /// needs no quotes. Nor does a number for a setting that takes only text: it is the text as it
-    /// is written, so `kernel=4.15` is `kernel="4.15"`.
+    /// Parses `path=value`. A value that is not TOML is a string, so `rlc.queue.limit=31 packets`
+    /// needs no quotes. A number for a setting that takes only text needs none either: it is the
+    /// text as written, so `kernel=4.15` is `kernel="4.15"`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, value) =
             text.split_once('=').ok_or_else(|| format!("found `{text}`, allowed is path=value"))?;

@@ -1,5 +1,5 @@
-//! Every kind of every interface is read by its name, with the defaults that its page states, and
-//! refuses what it does not know.
+//! Every kind of every interface can be read by its name, with the defaults of its page, and
+//! refuses unknown keys.
 
 use justfull_base::doc::ParamDoc;
 use justfull_base::param::{Form, Param};
@@ -20,13 +20,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// A value as its page writes it: a kind, a number, a list, a table, a bool, or else text.
+/// A value from its text on a page: a kind, a number, a list, a table, a bool, or else text.
 fn value(param: &ParamDoc) -> Value {
     let written = &param.default;
     if let Form::Kinds(_) = param.form {
         return Value::Table(Table::from_iter([("kind".into(), Value::String(written.clone()))]));
     }
-    // A choice may look like a number, as a kernel's version does.
+    // A choice may look like a number, e.g. a kernel's version.
     if let Form::Choice(_) = param.form {
         return Value::String(written.clone());
     }
@@ -41,7 +41,7 @@ fn read<C: DeserializeOwned>(table: &Table) -> Result<C, toml::de::Error> {
     C::deserialize(table.clone())
 }
 
-/// Fails unless `base` is a configuration with these parameters and the defaults that they state.
+/// Fails unless `base` is a configuration with these parameters and their stated defaults.
 fn assert_table<C: Param + DeserializeOwned + Serialize>(
     name: &str,
     base: &Table,
@@ -60,7 +60,7 @@ fn assert_table<C: Param + DeserializeOwned + Serialize>(
             !param.unit.is_empty() && !param.bounds.is_empty() && !param.text.is_empty(),
             "{key}"
         );
-        // What is left out has no value, and a table's own parameters have tests of their own.
+        // An omitted setting has no value; the parameters of a table have tests of their own.
         if param.default != "none" && !matches!(param.form, Form::Table(_)) {
             table.insert(param.name.into(), value(param));
         }

@@ -1,12 +1,12 @@
-//! No text whatever makes reading a scenario panic: what the fuzz target tries for hours, tried for
-//! seconds in every test run.
+//! No text makes the scenario reader panic: the fuzz target's hours of tries, for seconds in every
+//! test run.
 
 use justfull_scenario::library;
 use justfull_scenario::{Overrides, Scenario, Setting};
 use proptest::prelude::*;
 use std::path::Path;
 
-/// Values that a person or a broken tool may write, in place of others.
+/// Values that a person or a broken tool may write in place of others.
 const ODD: [&str; 24] = [
     "0",
     "-1",
@@ -71,8 +71,8 @@ fn apply(text: &str, change: &Change) -> String {
         Change::Value(at, odd) => {
             let line = &mut lines[at % count];
             if let Some((key, _)) = line.rsplit_once(" = ") {
-                // The value of a key deep in an inline table takes the closing braces of that table
-                // with it.
+                // The value of a key deep in an inline table includes the closing braces of that
+                // table.
                 let open = key.matches('{').count()
                     - key.matches('}').count().min(key.matches('{').count());
                 *line = format!("{key} = {}{}", ODD[odd], " }".repeat(open));
@@ -92,7 +92,7 @@ fn apply(text: &str, change: &Change) -> String {
     lines.join("\n")
 }
 
-/// Reads `text`; an error must name its file and something found.
+/// Reads `text`; an error must name its file and a found value.
 fn read(text: &str, overrides: Overrides) -> Result<(), TestCaseError> {
     if let Err(error) = Scenario::parse(text, Path::new("odd.toml"), None, overrides) {
         let words = error.to_string();
@@ -110,7 +110,7 @@ fn shipped() -> impl Strategy<Value = &'static str> {
     (0..library::SCENARIOS.len()).prop_map(|i| library::SCENARIOS[i].1)
 }
 
-/// A line that a scenario could have: a table, an array of tables, or a key with a value.
+/// A possible line of a scenario: a table, an array of tables, or a key with a value.
 const SCENARIO_LINE: &str = concat!(
     r"(\[\[?(flow|ue|rlc|channel|sweep|method)\]?\]",
     r"|(title|duration|kind|path|values|name|tcp|udp|qfi|set)",

@@ -1,14 +1,14 @@
-//! The JSON Schema describes every scenario that ships, and refuses wrong types and unknown keys.
+//! The JSON Schema describes every shipped scenario, and refuses wrong types and unknown keys.
 //!
-//! The validator below knows the keywords that the schema uses and fails at any other. Crates that
-//! validate bring licences that `deny.toml` does not allow.
+//! The validator below knows the schema's keywords and fails at any other. Validator crates have
+//! dependencies with licences that `deny.toml` does not allow.
 
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_scenario::{library, schema};
 use serde_json::Value;
 
-/// What a text that matches `pattern` can be read as.
+/// The values that a text matching `pattern` can be read as.
 fn is_read(pattern: &str, text: &str) -> bool {
     match pattern {
         p if p.contains("ns|us|ms") => text.parse::<Duration>().is_ok(),

@@ -1,12 +1,12 @@
-//! taplo, as editors run it, with the schema: every shipped scenario is valid, and what is wrong is
-//! marked in the line that is wrong.
+//! Runs taplo with the schema, like an editor: every shipped scenario is valid, and a mistake is
+//! marked in its own line.
 
 use justfull_scenario::starter::{Cell, Starter, Traffic};
 use justfull_scenario::{library, schema};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program; none where it is not installed, which continuous integration takes for a failure.
+/// The program; none if it is not installed, which continuous integration counts as a failure.
 fn taplo() -> Option<PathBuf> {
     let venv = std::env::var("JUSTFULL_VENV").unwrap_or_else(|_| "/var/tmp/justfull-venv".into());
     let program = Path::new(&venv).join("bin/taplo");
@@ -18,7 +18,7 @@ fn taplo() -> Option<PathBuf> {
     None
 }
 
-/// Files in a folder of their own, and the schema beside them, which each names as an editor's
+/// Checks files in a folder with the schema beside them; each file names the schema, as an editor's
 /// user would.
 fn checked(taplo: &Path, files: &[(String, String)]) -> (bool, String) {
     let folder = tempfile::tempdir().expect("a folder can be made");

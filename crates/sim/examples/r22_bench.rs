@@ -2,8 +2,8 @@
 //! 28 GHz, over resource blocks and RLC AM, at a round trip of 1 ms.
 //!
 //! `cargo run --release -p justfull-sim --example r22_bench -- [--json] [r22_vanilla | r22_rapid]`
-//! prints the wall time and the counters that must come out equal, whatever the speed.
-//! `r22_vanilla` has no proxy, `r22_rapid` one with RAPID and a report each millisecond.
+//! prints the wall time and the counters, which must not depend on speed. `r22_vanilla` has no
+//! proxy, `r22_rapid` has one with RAPID and a report each millisecond.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 mod support;
 use support::{AfterWarmup, Line};
 
-/// Tells the counter how far the run is.
+/// Reports the progress of the run to the counter.
 struct Warm(AfterWarmup);
 
 impl Progress for Warm {

@@ -2,12 +2,12 @@
 //! seconds.
 //!
 //! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb |
-//! s1_blocks | s1_linux]` prints, for each case, the wall time and the counters that must come out
-//! equal, whatever the speed. `s1_blocks` is the first case with the slots in resource blocks: RLC
-//! UM segments, and the UE puts together. TCP is that of the RFCs, as when the floors were set;
-//! `s1_linux` is the second case with that of Linux. `cargo xtask bench` runs it many times.
-//! `growth_N`, which is run by its name alone, is the cell with 1 MB of RLC for each of N UEs, each
-//! with a download; `cargo xtask bench growth` runs it.
+//! s1_blocks | s1_linux]` prints, for each case, the wall time and the counters, which must not
+//! depend on speed. `s1_blocks` is the first case with slots in resource blocks: RLC UM segments,
+//! and the UE reassembles. TCP follows the RFCs, as for the floors; `s1_linux` is the second case
+//! with Linux's TCP. `cargo xtask bench` runs it many times. `growth_N`, which runs only by name,
+//! is the cell with 1 MB of RLC for each of N UEs, each with a download; `cargo xtask bench growth`
+//! runs it.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
@@ -26,7 +26,7 @@ mod support;
 use std::sync::Arc;
 use support::{AfterWarmup, Line};
 
-/// Tells the counter how far the run is.
+/// Reports the progress of the run to the counter.
 struct Warm(AfterWarmup);
 
 impl Progress for Warm {
@@ -129,7 +129,7 @@ fn in_blocks(mut config: WorldConfig) -> WorldConfig {
     config
 }
 
-/// The cell of the second case with `ues` UEs, each with a download from the beginning.
+/// The cell of the second case with `ues` UEs, each with a download from the start.
 fn growth(ues: u32) -> WorldConfig {
     let mut config = s1(1_000_000, Kernel::Rfc);
     config.stack.ues = vec![Arc::clone(&config.stack.ues[0]); ues as usize];

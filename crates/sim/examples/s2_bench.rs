@@ -2,8 +2,7 @@
 //! a FIFO of 10 MB.
 //!
 //! `cargo run --release -p justfull-sim --example s2_bench -- [--json] [s2]` prints the wall time
-//! and the counters that must come out equal, whatever the speed. `cargo xtask bench` runs it many
-//! times.
+//! and the counters, which must not depend on speed. `cargo xtask bench` runs it many times.
 
 use justfull_base::{BitRate, Bytes, Duration, Instant};
 use justfull_queue::Limit;
@@ -15,7 +14,7 @@ use justfull_tcp::{ReceiverConfig, Sender, SenderConfig, Window};
 mod support;
 use support::{AfterWarmup, Line};
 
-/// Tells the counter how far the run is.
+/// Reports the progress of the run to the counter.
 struct Warm(AfterWarmup);
 
 impl Observer for Warm {

@@ -2,9 +2,9 @@
 //! 60 simulated seconds.
 //!
 //! `cargo run --release -p justfull-sim --example s3_bench -- [--json] [s3 | s3_one_ue | s3_short]`
-//! prints the wall time, the counters that must come out equal, whatever the speed, and the memory.
-//! `s3_one_ue` is the same cell with one UE: the difference of the two in memory is what the UEs
-//! cost. `s3_short` has 2 000 UEs for 4 seconds: what `cargo xtask bench` runs.
+//! prints the wall time, the counters, which must not depend on speed, and the memory. `s3_one_ue`
+//! is the same cell with one UE: the difference in memory is the cost of the UEs. `s3_short` has
+//! 2 000 UEs for 4 seconds, for `cargo xtask bench`.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 mod support;
 use support::{AfterWarmup, Line, rss_kib};
 
-/// Tells the counter how far the run is.
+/// Reports the progress of the run to the counter.
 struct Warm(AfterWarmup);
 
 impl Progress for Warm {
@@ -34,9 +34,9 @@ impl Progress for Warm {
     }
 }
 
-/// The cell with `ues` UEs: 273 blocks at 30 kHz in every slot, 256QAM at MCS 27, four layers: a
-/// packet takes one block, and a slot has 250 packets in the mean. RLC UM with segmentation and its
-/// receiving side.
+/// The cell with `ues` UEs: 273 blocks at 30 kHz in every slot, 256QAM at MCS 27, four layers. A
+/// packet takes one block, and a slot has 250 packets on average. RLC UM with segmentation and its
+/// receiver.
 #[expect(clippy::too_many_lines, reason = "the settings of one world")]
 fn s3(ues: u32, duration: Duration) -> WorldConfig {
     let qfi = Qfi::new(1).expect("below 64");

@@ -48,7 +48,7 @@ impl Applications {
         }
     }
 
-    /// When one of them acts next; never while all wait.
+    /// The next instant at which one of them acts; never while all wait.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.timers.next()
@@ -169,8 +169,8 @@ impl Applications {
         }
     }
 
-    /// What the UE of source `i` asked at `sent` reaches its server. The reply waits for the slot
-    /// that `slot_from` finds from an instant on.
+    /// The request that the UE of source `i` sent at `sent` reaches its server. The reply waits for
+    /// the slot, which `slot_from` finds from a given instant on.
     #[cold]
     pub(crate) fn answer<T: Listener>(
         &mut self,
@@ -192,8 +192,8 @@ impl Applications {
         }
     }
 
-    /// TCP flow `i`, a connection of `page`, has received a packet that its server had sent at
-    /// `sent`: it has `delivered` bytes in order.
+    /// TCP flow `i`, a connection of `page`, has received a packet that its server sent at `sent`:
+    /// it has `delivered` bytes in order.
     pub(crate) fn page_received<T: Listener>(
         &mut self,
         now: Instant,

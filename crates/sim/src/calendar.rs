@@ -3,9 +3,9 @@
 //!
 //! Time is divided into days of a fixed length. An entry for a later day goes into that day's chain
 //! in constant time; a day is sorted when it begins. One heap holds entries armed for the current
-//! day itself, another those beyond the last day. Members fire in the order of (instant, number),
-//! as with one heap for all. Deviations from the source: the length of a day does not follow the
-//! number of entries.
+//! day itself, another holds entries beyond the last day. Members fire in the order of (instant,
+//! number), as with one heap for all. Deviation from the source: the length of a day does not
+//! depend on the number of entries.
 
 use justfull_base::Instant;
 use std::cmp::Reverse;
@@ -23,11 +23,11 @@ const NIL: u32 = u32::MAX;
 struct Entry {
     at: Instant,
     member: u32,
-    /// The next entry of the same day, or the next free one.
+    /// The next entry of the same day, or the next free entry.
     next: u32,
 }
 
-/// Lazy timers of many members, like [`Timers`](justfull_run::timers::Timers). Memory: 24 B a
+/// Lazy timers of many members, like [`Timers`](justfull_run::timers::Timers). Memory: 24 B per
 /// member, 4 KiB for the days.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
@@ -37,7 +37,7 @@ pub(crate) struct Calendar {
     today: Vec<(Instant, u32)>,
     /// Entries armed during the current day for this day or an earlier one.
     near: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// First entry of each of the days after it.
+    /// First entry of each of the following days.
     days: Box<[u32; DAYS]>,
     /// One bit for each day that has an entry.
     busy: [u64; WORDS],
@@ -68,7 +68,7 @@ impl Calendar {
         }
     }
 
-    /// Member `i` wants to be called at `at` or earlier.
+    /// Member `i` asks for a call at `at` or earlier.
     #[inline]
     pub(crate) fn arm(&mut self, i: u32, at: Instant) {
         let armed = &mut self.armed[i as usize];
@@ -84,7 +84,7 @@ impl Calendar {
         self.next
     }
 
-    /// The member whose entry is due. Its entry is removed: arm it again.
+    /// The member whose entry is due. The entry is removed: the caller must arm it again.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
         if self.next > now {
             return None;
@@ -106,7 +106,7 @@ impl Calendar {
         Some(i)
     }
 
-    /// True when nothing is left of the current day.
+    /// True if the current day has no entry left.
     fn is_over(&self) -> bool {
         self.today.is_empty() && self.near.is_empty()
     }
@@ -162,7 +162,7 @@ impl Calendar {
             let next = std::mem::replace(&mut entry.next, self.free);
             self.free = std::mem::replace(&mut link, next);
         }
-        // Of periodic members the one armed last, the first of the chain, mostly fires last.
+        // Among periodic members, the one armed last, the first of the chain, usually fires last.
         if !self.today.is_sorted_by(|a, b| a >= b) {
             self.today.sort_unstable_by(|a, b| b.cmp(a));
         }
@@ -178,7 +178,8 @@ impl Calendar {
     fn first_busy(&self) -> Option<u64> {
         let start = (self.day + 1) as usize % DAYS;
         let from_start = u64::MAX << (start % 64);
-        // The word of the first day comes twice: its later days first, its earlier ones last.
+        // The word of the first day comes twice: first for its later days, at the end for its
+        // earlier days.
         let place = (0..=WORDS).find_map(|n| {
             let word = (start / 64 + n) % WORDS;
             let mask = if n == 0 { from_start } else { u64::MAX };
@@ -196,7 +197,7 @@ mod tests {
     use justfull_run::timers::Timers;
 
     /// Runs `members` members on a calendar and on a heap. Each is called again after a random time
-    /// up to `most`, and now and then one wants to be called earlier than it said.
+    /// up to `most`, and sometimes one moves its call forward.
     fn assert_as_a_heap(members: u32, most: Duration, calls: u32) {
         let mut rng = Rng::stream(1, "calendar");
         let (mut calendar, mut heap) =

@@ -1,11 +1,11 @@
-//! The cell: UPF, SDAP, RLC and MAC, and the backlogs of its queues if the scenario asks for them.
+//! The cell: UPF, SDAP, RLC and MAC, and the backlogs of its queues if the scenario requests them.
 
 use justfull_base::{Instant, Packet, Probe};
 use justfull_ran::{Egress, Stack};
 use justfull_run::CoreLoss;
 use justfull_run::backlog::{Backlogs, Measured};
 
-/// A call of the stack with `$links` as its driver. The driver updates the backlogs if there are
+/// A call of the stack with `$links` as its driver; the driver updates the backlogs if there are
 /// any.
 macro_rules! measured {
     ($cell:ident, $links:ident, |$driver:ident| $call:expr) => {
@@ -27,12 +27,12 @@ pub(crate) struct Cell {
     pub(crate) stack: Stack,
     /// Backlog of each queue.
     pub(crate) backlogs: Option<Box<Backlogs>>,
-    /// What the way to the UPF loses, if the scenario asks for any.
+    /// Random loss on the way to the UPF, if the scenario has any.
     pub(crate) loss: Option<Box<CoreLoss>>,
 }
 
 impl Cell {
-    /// The packet in `place` reaches the UPF, if the way there does not lose it.
+    /// The packet in `place` reaches the UPF unless it is lost on the way.
     #[inline]
     pub(crate) fn input_from<L: Probe + Egress>(
         &mut self,
@@ -61,13 +61,13 @@ impl Cell {
         measured!(self, links, |driver| self.stack.hear_status(now, handle, driver));
     }
 
-    /// When it acts next.
+    /// The next instant at which it acts.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.stack.next_wake()
     }
 
-    /// Acts at `now`, its next instant, and continues until it delivers something or reaches
+    /// Acts at `now`, its next instant, and continues until it delivers a packet or reaches
     /// `until`. Returns the last instant at which it acted, and the number of instants.
     #[inline]
     pub(crate) fn wake_before<L: Probe + Egress>(

@@ -7,9 +7,9 @@
 //!      ^                                                                        |
 //!      +------------------ acknowledgements, delayed by the flow's RTT ---------+
 //! ```
-//! All propagation delay is on the return path. A sender learns of its packets only through
-//! acknowledgements, so where on the loop the delay lies makes no difference to it; the receiver's
-//! clock is merely earlier by the forward delay.
+//! All propagation delay is on the return path. A sender learns about its packets only through
+//! acknowledgements, so the place of the delay in the loop does not matter to it; only the
+//! receiver's clock is earlier by the forward delay.
 //!
 //! At one instant components act in the order acknowledgements, senders, access links, bottleneck,
 //! receivers, samples.
@@ -32,15 +32,14 @@ use justfull_tcp::{Ack, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;
 
-/// Observes a dumbbell. All methods default to doing nothing. It is called through a reference, so
+/// Observes a dumbbell. All methods do nothing by default. It is called through a reference, so
 /// that the dumbbell is compiled only once, here.
 pub trait Observer {
     /// `flow` sends `segment`.
     #[inline]
     fn sent(&mut self, _now: Instant, _flow: u32, _segment: &Segment) {}
 
-    /// `ack` has reached the sender of `flow`, which has processed it and not yet sent anything in
-    /// response.
+    /// `ack` has reached the sender of `flow`, which has processed it but not yet responded.
     #[inline]
     fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack, _sender: &Sender) {}
 
@@ -75,8 +74,7 @@ pub struct FlowOutcome {
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// When it ended: at the configured duration, or when all flows, each of limited size, were
-    /// complete.
+    /// End of the run: the configured duration, or the completion of all flows if each has a size.
     pub ended: Instant,
     /// The flows, in the order of the configuration.
     pub flows: Vec<FlowOutcome>,
@@ -109,7 +107,7 @@ struct Bottleneck {
     segments: VecDeque<Segment>,
     /// The flow whose packet is in transmission.
     sending: u32,
-    /// When the packet in transmission has left; never while idle.
+    /// The end of the current transmission; never while idle.
     done: Instant,
     /// Size and transmission time of the last packet, as in [`Wire`].
     last: (u32, Duration),
@@ -125,7 +123,7 @@ pub struct Dumbbell {
     sender_timers: Timers,
     receiver_timers: Timers,
     sample_at: Instant,
-    /// Flows that are not complete; a flow without a size never is.
+    /// Number of flows that are not complete; a flow without a size is never complete.
     open: usize,
     carried: u64,
     calls: u64,
@@ -189,7 +187,7 @@ impl Dumbbell {
     /// Runs to the end.
     ///
     /// # Panics
-    /// When packets are not conserved: a bug, not an outcome.
+    /// If packets are not conserved, which is a bug.
     pub fn run(mut self, observer: &mut dyn Observer) -> Outcome {
         let end = Instant::ZERO + self.config.duration;
         let mut now = Instant::ZERO;
@@ -204,8 +202,8 @@ impl Dumbbell {
         self.finish(now)
     }
 
-    /// Lets the component that is due first act. Returns the instant, which is beyond `end` when
-    /// the run is over.
+    /// Lets the component that is due first act. Returns the instant, which is beyond `end` after
+    /// the end of the run.
     #[inline]
     fn step(&mut self, end: Instant, observer: &mut dyn Observer) -> Instant {
         let acks = self.back.iter().map(Wire::next).min().unwrap_or(Instant::NEVER);
@@ -263,7 +261,7 @@ impl Dumbbell {
         self.transmit(now, i, observer);
     }
 
-    /// Sends what sender `i` may send now.
+    /// Sends the segments that sender `i` may send now.
     #[inline]
     fn transmit(&mut self, now: Instant, i: u32, observer: &mut dyn Observer) {
         let flow = &mut self.flows[i as usize];
@@ -281,7 +279,7 @@ impl Dumbbell {
         }
     }
 
-    /// Segments come from their access links to the queue.
+    /// Segments arrive at the queue from their access links.
     fn arrive(&mut self, now: Instant, observer: &mut dyn Observer) {
         for (i, flow) in self.flows.iter_mut().enumerate() {
             let Some(access) = &mut flow.access else { continue };
@@ -352,7 +350,7 @@ impl Dumbbell {
 }
 
 impl Bottleneck {
-    /// True when the queue admits `segment` of `flow`.
+    /// Offers `segment` of `flow` to the queue; true if the queue admits it.
     #[inline]
     fn offer(&mut self, now: Instant, flow: u32, header: u32, segment: &Segment) -> bool {
         let size = segment.len + header;

@@ -1,4 +1,4 @@
-//! Servers and UEs: whom a packet is for when it leaves a link.
+//! Servers and UEs: deliver packets that leave a link to their end.
 
 use crate::applications::Applications;
 use crate::links::{Arrival, Links};
@@ -13,7 +13,7 @@ use justfull_run::tap::Listener;
 use justfull_run::uplink::Up;
 use justfull_tcp::{Ack, Receiver, ReceiverConfig, Sender, SenderConfig};
 
-/// What a flow's packets are for.
+/// The end to which a flow's packets go.
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     /// Number of the TCP flow to a UE.
@@ -30,12 +30,12 @@ pub(crate) enum End {
 
 /// The nodes at both ends of the network.
 pub(crate) struct Hosts {
-    /// By flow.
+    /// Ends by flow.
     pub(crate) ends: Vec<End>,
     pub(crate) senders: Senders,
     pub(crate) receivers: Receivers,
     pub(crate) applications: Applications,
-    /// By the number of the flow at the proxy.
+    /// Ledgers by the number of the flow at the proxy.
     pub(crate) ledgers: Vec<Ledger>,
 }
 
@@ -56,7 +56,7 @@ impl Hosts {
                 self.take_segment(now, i, payload, false, links);
             }
             Up::Request(i, bytes) => self.senders.write(now, i, bytes, links),
-            // For the cell, and in step with it (`World::reach_servers`).
+            // These go to the cell, in step with it (`World::reach_servers`).
             Up::Status(_) | Up::Asked(..) => {}
         }
     }
@@ -78,7 +78,7 @@ impl Hosts {
         }
     }
 
-    /// A packet for `end` reaches its UE, neither of a source nor of a download.
+    /// A packet for `end`, which is neither a source nor a download, reaches its UE.
     #[inline(never)]
     fn reach_other<T: Listener>(
         &mut self,
@@ -131,7 +131,7 @@ impl Hosts {
         ledger.forget(self.receivers.delivered_bytes(i));
     }
 
-    /// The segment of `handle` reaches receiver `i`. Returns the bytes that had not been there.
+    /// The segment of `handle` reaches receiver `i`. Returns the number of new bytes.
     #[inline(always)]
     fn take_segment<T: Listener>(
         &mut self,
@@ -158,7 +158,7 @@ pub(crate) fn tcp(
     Ok((Sender::with_key(sender, key(route, seed))?, Receiver::new(receiver)?))
 }
 
-/// The key of the sender of the flow of `route` in the run with `seed`.
+/// The sender's key for the flow of `route` in the run with `seed`.
 pub(crate) fn key(route: Route, seed: u64) -> u64 {
     stream_key(seed, &format!("tcp.{}", route.flow))
 }

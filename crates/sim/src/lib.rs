@@ -1,9 +1,9 @@
-//! Deterministic driver of the stack: servers, the core network, the chain of `justfull-ran`, user
-//! equipments and the return path, in one discrete-event loop.
+//! Deterministic simulator of the stack: servers, the core network, the chain of `justfull-ran`,
+//! user equipments and the return path, in one discrete-event loop.
 //!
-//! The same world and seed give the same results to the last bit, on every machine. Packets are
-//! never queued in the event loop: a link of fixed delay is already in order, so it keeps its own
-//! queue and gives the loop one instant.
+//! The same world and seed give bit-identical results on every machine. Packets are never queued in
+//! the event loop: a link of fixed delay is already in order, so it keeps its own queue and gives
+//! the loop one instant.
 #![forbid(unsafe_code)]
 
 mod applications;

@@ -11,7 +11,7 @@ use justfull_run::uplink::{Up, Uplink};
 use justfull_run::wire::{Wire, Wires};
 use justfull_tcp::{Ack, Segment};
 
-/// What a UE sees of a packet.
+/// A packet at its UE.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) payload: u64,
@@ -32,10 +32,10 @@ impl Arrival {
 pub(crate) struct Links<T> {
     /// From servers to the UPF, one wire per distinct delay.
     pub(crate) core: Wires<Packet>,
-    /// From the radio to the UEs. Without a delay it is passed by.
+    /// From the radio to the UEs; bypassed if its delay is 0.
     pub(crate) air: Wire<Arrival>,
     pub(crate) air_delay: Duration,
-    /// From UEs to servers, with a wire per wire of the core.
+    /// From UEs to servers, with a wire for each wire of the core.
     pub(crate) uplink: Uplink<Up>,
     pub(crate) monitor: Monitor<T>,
 }
@@ -72,8 +72,8 @@ impl<T: Listener> AckLink for Links<T> {
 }
 
 impl<T: Listener> Links<T> {
-    /// The segment of `payload`, of sender `i`, goes to a server. One that finds the UE's queue
-    /// full is lost.
+    /// The segment of `payload`, of sender `i`, goes to a server. It is lost if the UE's queue is
+    /// full.
     fn send_up(&mut self, now: Instant, i: u32, route: &Route, size: u32, payload: u64) {
         let recorder = &mut self.monitor.recorder;
         recorder.upload_entered(now, route.flow);
@@ -85,7 +85,8 @@ impl<T: Listener> Links<T> {
         }
     }
 
-    /// Copies to `place` what has come up by `now`. False when there is nothing.
+    /// Copies the next item that has arrived from the uplink by `now` to `place`. Returns false if
+    /// there is none.
     #[inline(always)]
     pub(crate) fn pop_up(&mut self, now: Instant, place: &mut Up) -> bool {
         let Self { uplink, monitor, .. } = self;
@@ -97,7 +98,7 @@ impl<T: Listener> Links<T> {
         })
     }
 
-    /// An upload's acknowledgement goes down the chain as a packet. Most worlds have no uploads.
+    /// Sends an upload's acknowledgement down the chain as a packet. Most worlds have no uploads.
     #[cold]
     fn send_ack_down(&mut self, now: Instant, route: &Route, ack: Ack) {
         let packet = Packet {

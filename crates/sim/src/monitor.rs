@@ -1,4 +1,4 @@
-//! Follows packets at every step, and stores what they refer to while in transit.
+//! Follows packets at every step, and stores their segments and acknowledgements while in transit.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{Duration, Event, Instant, Packet, Probe};
@@ -14,30 +14,30 @@ pub(crate) struct Monitor<T> {
     pub(crate) segments: Arena<Sent>,
     /// Acknowledgements of uploads, in transit to the UEs.
     acks: Arena<Ack>,
-    /// True of a flow whose packets stand for segments and acknowledgements, whatever protocol they
-    /// say.
+    /// True for a flow whose packets stand for segments and acknowledgements, under any protocol
+    /// number.
     streams: Vec<bool>,
     /// Payload bytes of dropped segments, by flow.
     pub(crate) lost: Vec<u64>,
-    /// Times that a node or a link was called.
+    /// Number of calls of nodes and links.
     pub(crate) calls: u64,
 }
 
-/// A segment that its sender has given to the network.
+/// A segment in the network.
 #[derive(Clone, Copy)]
 pub(crate) struct Sent {
     pub(crate) segment: Segment,
     pub(crate) flow: u32,
 }
 
-/// Segments that a world makes room for at its start: more than 10 MB of them.
+/// Room for segments at the start of a world; they have more than 10 MB.
 const FIRST_SEGMENTS: usize = 16_384;
 
 /// Flag in a payload handle: it refers to an acknowledgement, not a segment.
 const ACK_HANDLE: u64 = 1 << 63;
 
 impl<T: Listener> Monitor<T> {
-    /// A monitor of as many flows as `streams` tells of: which are TCP's, with UDP's header or not.
+    /// A monitor of the flows in `streams`, each true for a TCP flow, also behind UDP's header.
     pub(crate) fn new(recorder: Recorder, tap: T, streams: Vec<bool>) -> Self {
         Self {
             recorder,
@@ -50,13 +50,13 @@ impl<T: Listener> Monitor<T> {
         }
     }
 
-    /// The payload of `packet` is the handle of a segment or an acknowledgement.
+    /// True if the payload of `packet` is the handle of a segment or an acknowledgement.
     #[inline]
     fn is_of_stream(&self, packet: &Packet) -> bool {
         packet.protocol == Protocol::Tcp || self.streams[packet.flow as usize]
     }
 
-    /// The handle of an acknowledgement that travels as a packet.
+    /// Stores an acknowledgement that travels as a packet; returns its handle.
     pub(crate) fn put_ack(&mut self, ack: Ack) -> u64 {
         self.acks.put(ack) | ACK_HANDLE
     }
@@ -66,14 +66,14 @@ impl<T: Listener> Monitor<T> {
         self.acks.take(handle & !ACK_HANDLE)
     }
 
-    /// The segment of `handle` goes no further.
+    /// The segment of `handle` is lost.
     #[cold]
     pub(crate) fn lose(&mut self, handle: u64) {
         let Sent { segment, flow } = self.segments.take(handle);
         self.lost[flow as usize] += u64::from(segment.len);
     }
 
-    /// `ack` reached the sender of `flow`, which took this `sample` of the round-trip time.
+    /// `ack` reaches the sender of `flow`, which takes this `sample` of the round-trip time.
     #[inline]
     pub(crate) fn acknowledged(
         &mut self,
@@ -90,7 +90,7 @@ impl<T: Listener> Monitor<T> {
         }
     }
 
-    /// The request that the UE of `flow` sent at `sent` reached its server.
+    /// The request that the UE of `flow` sent at `sent` reaches its server.
     #[cold]
     pub(crate) fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
         if T::ACTIVE {
@@ -98,7 +98,7 @@ impl<T: Listener> Monitor<T> {
         }
     }
 
-    /// The reply to the request that `flow` sent at `sent` came back.
+    /// The reply to the request that `flow` sent at `sent` arrives.
     pub(crate) fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
         self.recorder.replied(now, flow, sent);
         if T::ACTIVE {
@@ -106,7 +106,7 @@ impl<T: Listener> Monitor<T> {
         }
     }
 
-    /// `bytes` of new payload reached the receiver of `flow`.
+    /// `bytes` of new payload reach the receiver of `flow`.
     #[inline]
     pub(crate) fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.recorder.goodput(now, flow, bytes);
@@ -115,7 +115,7 @@ impl<T: Listener> Monitor<T> {
         }
     }
 
-    /// `packet`, which left the RLC whole at `left`, came off the air.
+    /// `packet`, which left the RLC whole at `left`, arrives over the air.
     #[inline]
     pub(crate) fn delivered_from_air(
         &mut self,

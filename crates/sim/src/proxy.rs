@@ -5,13 +5,13 @@
 //!        ^                       |                  ^               |
 //!        +-------- wires --------+                  +--- uplink ----+
 //! ```
-//! The server leg is a TCP connection between the server and the proxy, over wires of its own that
-//! lose nothing; the radio leg is one between the proxy and the UE, and to the rest of the world
-//! the flow itself. What is in order on the server leg is written to the radio leg at once, and
-//! leaves the buffer when the UE acknowledges it. Under a control a flow fills no more of it than
-//! twice its two windows: what came faster than the radio takes it would wait here for good.
-//! [`wan`] keeps the window that the server is offered, [`steering`] asks the control for it and
-//! for the window of the radio leg.
+//! The server leg is a TCP connection between the server and the proxy, over its own wires without
+//! loss. The radio leg is a TCP connection between the proxy and the UE; the rest of the world sees
+//! it as the flow itself. Data that is in order on the server leg is written to the radio leg at
+//! once, and leaves the buffer when the UE acknowledges it. Under a control a flow fills at most
+//! twice its two windows of the buffer: data that arrives faster than the radio takes it would
+//! otherwise stay here. [`wan`] keeps the window offered to the server; [`steering`] asks the
+//! control for it and for the window of the radio leg.
 
 mod steering;
 mod wan;
@@ -44,46 +44,47 @@ struct Flow {
     /// Number of the sender of its radio leg.
     radio: u32,
     mss: u32,
-    /// What the server sends in all; none without end.
+    /// Total bytes of the server; none for an endless flow.
     size: Option<u64>,
 }
 
-/// See the module's page.
+/// The proxy; the module's page describes it.
 pub(crate) struct Proxy {
-    /// The ends of server legs: at the servers and here. They have the numbers of the flows.
+    /// The senders of the server legs, at the servers; `receivers` are their ends at the proxy.
+    /// Both are numbered like `flows`.
     servers: Senders,
     receivers: Receivers,
     wan: Wan,
     flows: Vec<Flow>,
-    /// Number of the flow by that of the sender of its radio leg.
+    /// Number of the flow at the proxy, by the number of its radio leg's sender.
     by_radio: Vec<Option<u32>>,
     /// None without a control.
     steering: Option<Steering>,
     radio: SenderConfig,
-    /// Number of the wire from here to the UPF, and from UEs to here.
+    /// Number of the wire from the proxy to the UPF, and of the wire from UEs to the proxy.
     wire: u32,
     core_delay: Duration,
     wan_delay: Duration,
 }
 
-/// Where a proxy stands.
+/// The place of a proxy in the network.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
-    /// Of the servers' links.
+    /// Rate of the servers' links.
     pub(crate) rate: BitRate,
     pub(crate) core_delay: Duration,
-    /// Distances of servers beyond it.
+    /// Extra delays of servers beyond the proxy.
     pub(crate) delays: &'a [Duration],
     pub(crate) ues: usize,
     pub(crate) seed: u64,
 }
 
 impl Proxy {
-    /// The proxy of `config` at `place`, for `flows` that come to it; none without any, or without
-    /// a control.
+    /// The proxy of `config` at `place`, for the `flows` that it splits; none if there are none, or
+    /// without a control.
     ///
     /// # Errors
-    /// A setting of the control that is out of bounds.
+    /// A setting of the control outside its bounds.
     pub(crate) fn new(
         config: &ProxyConfig,
         place: &Place<'_>,
@@ -118,21 +119,21 @@ impl Proxy {
         })))
     }
 
-    /// From the proxy to a server at no extra distance.
+    /// Delay from the proxy to a server without extra delay.
     pub(crate) const fn wan_delay(&self) -> Duration {
         self.wan_delay
     }
 
-    /// Whether it steers windows: then the cell must report.
+    /// True if it steers windows and so needs the cell's reports.
     pub(crate) fn wants_reports(&self) -> bool {
         self.steering.is_some()
     }
 
-    /// Adds `flow`, whose packets go by `route` where nothing splits it, with its radio leg and its
+    /// Adds `flow`, whose packets would take `route` without the proxy, with its radio leg and its
     /// UE in `hosts`. Returns its round trip through an empty wired network.
     ///
     /// # Errors
-    /// A setting that is out of bounds.
+    /// A setting outside its bounds.
     pub(crate) fn add(
         &mut self,
         hosts: &mut Hosts,
@@ -154,8 +155,8 @@ impl Proxy {
                 u64::from(leg.initial_window) * u64::from(mss)
             }
         };
-        // The wires say what the server is offered. A held acknowledgement holds a part of the
-        // window: a control that counts in segments has each of them acknowledged.
+        // The wires carry the offered window to the server. A delayed acknowledgement holds back a
+        // part of the window, so a control that counts in segments has every segment acknowledged.
         let own = ReceiverConfig {
             window: Window::Fixed(Bytes(1 << 30)),
             delayed_ack: receiver.delayed_ack && self.steering.is_none(),
@@ -181,14 +182,14 @@ impl Proxy {
         Ok(self.core_delay + extra + self.wan_delay + extra)
     }
 
-    /// When it acts next.
+    /// The next instant at which it acts.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         let steering = self.steering.as_ref().map_or(Instant::NEVER, Steering::next);
         self.wan.next().min(self.servers.next()).min(self.receivers.next()).min(steering)
     }
 
-    /// Does what is due at `now`, its own next instant.
+    /// Acts at `now`, its own next instant.
     pub(crate) fn act<T: Listener>(
         &mut self,
         now: Instant,
@@ -224,7 +225,7 @@ impl Proxy {
         self.servers.transmit(now, i, &mut self.wan);
     }
 
-    /// A segment comes from its server.
+    /// A segment arrives from its server.
     fn arrive<T: Listener>(
         &mut self,
         now: Instant,
@@ -261,7 +262,7 @@ impl Proxy {
         links: &mut Links<T>,
     ) {
         let Some(i) = self.by_radio.get(radio as usize).copied().flatten() else { return };
-        // Before it frees room.
+        // Before the acknowledgement frees room.
         let held = self.wan.is_held(i, self.receivers.delivered_bytes(i));
         let (flow, offer) = (&self.flows[i as usize], &mut self.wan.offers[i as usize]);
         let acked = hosts.senders.all()[radio as usize].sender.acked_bytes();
@@ -284,7 +285,7 @@ impl Proxy {
         self.tell_server(now, i);
     }
 
-    /// Puts new windows of the control in force.
+    /// Applies new windows from the control.
     fn follow<T: Listener>(&mut self, now: Instant, hosts: &mut Hosts, links: &mut Links<T>) {
         let Some(steering) = &mut self.steering else { return };
         let mut changed = false;
@@ -302,12 +303,12 @@ impl Proxy {
         }
     }
 
-    /// Tells the server of flow `i` of its window, where that is news.
+    /// Tells the server of flow `i` its window, if it has changed.
     fn tell_server(&mut self, now: Instant, i: u32) {
         tell(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
     }
 
-    /// What the cell has reported; nothing where no control asks.
+    /// The statistics of the cell's reports; empty without a control that requests them.
     pub(crate) fn reports(&self) -> ReportsResult {
         self.steering.as_ref().map(Steering::reports).unwrap_or_default()
     }
@@ -317,7 +318,7 @@ impl Proxy {
         self.servers.all()
     }
 
-    /// The fate of what servers gave to the network.
+    /// The fate of the bytes that servers gave to the network.
     pub(crate) fn tcp_bytes(&self, name: impl Fn(u32) -> String) -> Vec<TcpBytes> {
         let mut under_way = vec![0; self.flows.len()];
         for down in self.wan.down.items() {
@@ -337,9 +338,9 @@ impl Proxy {
         ends.map(fate).collect()
     }
 
-    /// What contradicts itself in the proxy, in words: each byte is on the server leg, here, on the
-    /// radio leg or at the UE, in this order, and no more are here than the buffer holds; or the
-    /// control's allocation exceeded the cell.
+    /// A contradiction in the proxy, in words. Each byte must be on the server leg, here, on the
+    /// radio leg or at the UE, in this order; the buffer must not exceed its size; and the
+    /// control's allocation must not exceed the cell.
     pub(crate) fn broken(&self, hosts: &Hosts) -> Option<String> {
         let broken = |(i, flow): (usize, &Flow)| {
             let first = |stats: &justfull_tcp::sender::SenderStats| {
@@ -373,7 +374,7 @@ fn tell(now: Instant, i: u32, mss: u32, receivers: &mut Receivers, wan: &mut Wan
     }
 }
 
-/// Bytes that wait for the window of a radio leg: not for lack of room at the UE.
+/// Bytes that wait for the window of a radio leg, not for room at the UE.
 fn waiting(radio: &Sender) -> u64 {
     let full = radio.in_flight() + u64::from(radio.mss()) > radio.cwnd();
     if full { radio.unsent_bytes() } else { 0 }

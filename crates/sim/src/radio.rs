@@ -1,4 +1,4 @@
-//! What follows the radio: the air, or, if that has no delay, the UEs themselves.
+//! The receiver of the radio: the air or, if that has no delay, the UEs themselves.
 
 use crate::hosts::Hosts;
 use crate::links::{Arrival, Links};
@@ -7,7 +7,7 @@ use justfull_ran::{Egress, StatusWay};
 use justfull_run::tap::Listener;
 use justfull_run::uplink::Up;
 
-/// Takes what the radio delivers and receives the cell's events.
+/// Takes the radio's deliveries and receives the cell's events.
 pub(crate) struct Radio<'a, T> {
     pub(crate) hosts: &'a mut Hosts,
     pub(crate) links: &'a mut Links<T>,
@@ -56,7 +56,7 @@ impl<T: Listener> Egress for Radio<'_, T> {
 
     fn send_status(&mut self, now: Instant, ue: u32, handle: u32, bytes: u32) -> StatusWay {
         let way = self.links.uplink.push_status(now, ue, bytes, Up::Status(handle));
-        // The cell must not run past what the uplink does next.
+        // The cell must not run past the uplink's next event.
         self.delivered |= way == StatusWay::Carried;
         way
     }

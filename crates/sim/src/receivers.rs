@@ -25,12 +25,12 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    /// None yet, of `members` to come.
+    /// An empty set with room for `members`.
     pub(crate) fn new(members: usize) -> Self {
         Self { members: Vec::with_capacity(members), timers: Timers::new(members) }
     }
 
-    /// When one of them acts next; never while all wait.
+    /// The next instant at which one of them acts; never while all wait.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.timers.next()
@@ -51,8 +51,8 @@ impl Receivers {
         self.members[i as usize].receiver.delivered_bytes()
     }
 
-    /// `segment` reaches receiver `i`, with congestion experienced if `ce`. Returns the bytes that
-    /// had not been there before.
+    /// `segment` reaches receiver `i`, with congestion experienced if `ce`. Returns the number of
+    /// new bytes.
     #[inline(always)]
     pub(crate) fn receive<L: AckLink>(
         &mut self,

@@ -13,7 +13,7 @@ pub(crate) trait SegmentLink {
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment);
 }
 
-/// The way of the segments that sender `i` sends at `now`.
+/// The link of the segments that sender `i` sends at `now`.
 struct Way<'a, L> {
     now: Instant,
     i: u32,
@@ -28,23 +28,23 @@ impl<L: SegmentLink> Outlet for Way<'_, L> {
     }
 }
 
-/// What the application of a sender writes, and when.
+/// The writes of a sender's application.
 struct Writer {
-    /// When it writes next; never once it has written all.
+    /// Time of the next write; never after the last.
     next: Instant,
     start: Instant,
-    /// None: all at the start.
+    /// None: writes everything at the start.
     rate: Option<BitRate>,
     written: u64,
 }
 
-/// How a sender opens a new connection.
+/// The new connections that a sender opens.
 pub(crate) struct Reconnects {
-    /// Its settings.
+    /// Settings of a connection.
     pub(crate) config: SenderConfig,
-    /// Key of its control's chance.
+    /// Key of the random numbers of its control.
     pub(crate) key: u64,
-    /// The 5-tuple of the last one.
+    /// The 5-tuple of the last connection.
     pub(crate) tuple: FiveTuple,
 }
 
@@ -68,13 +68,13 @@ pub(crate) struct Senders {
 }
 
 impl Writer {
-    /// Writes `size` bytes, or without end, from `start` on.
+    /// Writes `size` bytes, or endlessly, from `start` on.
     const fn new(start: Instant, rate: Option<BitRate>) -> Self {
         Self { next: start, start, rate, written: 0 }
     }
 
-    /// Bytes that it writes now. At a rate, a segment of `mss` at a time, the k-th of them k
-    /// segments' time after the start, so that no rounding adds up.
+    /// Bytes to write now. At a rate, it writes a segment of `mss` at a time, the k-th at k segment
+    /// times after the start, so that rounding errors do not add up.
     fn write(&mut self, mss: u32, size: Option<u64>) -> u64 {
         let Some(rate) = self.rate else {
             self.next = Instant::NEVER;
@@ -91,19 +91,19 @@ impl Writer {
 }
 
 impl Senders {
-    /// None yet, of `members` to come.
+    /// An empty set with room for `members`.
     pub(crate) fn new(members: usize) -> Self {
         Self { members: Vec::with_capacity(members), timers: Timers::new(members) }
     }
 
-    /// When one of them acts next; never while all wait.
+    /// The next instant at which one of them acts; never while all wait.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.timers.next()
     }
 
-    /// Adds a sender that has `size` bytes to send from `start` on, or data without end; with a
-    /// `rate` its application writes at that rate, otherwise all at once.
+    /// Adds a sender of `size` bytes, or endless data, from `start` on. With a `rate` its
+    /// application writes at that rate, otherwise all at once.
     pub(crate) fn add(
         &mut self,
         route: Route,
@@ -122,8 +122,8 @@ impl Senders {
         self.members.push(TcpSender { route, sender, size, writer, reconnects, completed });
     }
 
-    /// Adds a sender that sends what is requested from it, over a new connection for each request
-    /// if it `reconnects`.
+    /// Adds a sender that sends requested data, over a new connection for each request if it
+    /// `reconnects`.
     pub(crate) fn add_server(
         &mut self,
         route: Route,
@@ -134,7 +134,7 @@ impl Senders {
         self.members.push(TcpSender { route, sender, size, writer, reconnects, completed });
     }
 
-    /// Adds a sender that sends what it is given over time, `size` bytes in all or without end.
+    /// Adds a sender that sends data given to it over time, `size` bytes in all or endlessly.
     pub(crate) fn add_relay(&mut self, route: Route, sender: Sender, size: Option<u64>) {
         self.push(route, sender, size, Writer::new(Instant::NEVER, None));
     }
@@ -144,8 +144,8 @@ impl Senders {
         &self.members
     }
 
-    /// `ack` reaches sender `i`, which then may [`transmit`](Senders::transmit). Returns the sample
-    /// of the round-trip time that it takes.
+    /// `ack` reaches sender `i`, which may [`transmit`](Senders::transmit) afterwards. Returns its
+    /// sample of the round-trip time.
     #[inline]
     pub(crate) fn acknowledge(&mut self, now: Instant, i: u32, ack: &Ack) -> Option<Duration> {
         let flow = &mut self.members[i as usize];
@@ -156,8 +156,9 @@ impl Senders {
         sample
     }
 
-    /// The number of the flow of sender `i` and the 5-tuple of the connection that it opens for the
-    /// request that reaches it, if it opens one: each comes from another port of the UE.
+    /// The number of the flow of sender `i` and the 5-tuple of the new connection for the request
+    /// that reaches it; none if it opens no connection. Each connection comes from another port of
+    /// the UE.
     pub(crate) fn reconnects(&mut self, i: u32) -> Option<(u32, FiveTuple)> {
         let TcpSender { route, reconnects, .. } = &mut self.members[i as usize];
         let tuple = &mut reconnects.as_mut()?.tuple;
@@ -165,7 +166,7 @@ impl Senders {
         Some((route.flow, *tuple))
     }
 
-    /// Sender `i` is asked for `bytes` more.
+    /// Sender `i` gets `bytes` more to send.
     pub(crate) fn write<L: SegmentLink>(
         &mut self,
         now: Instant,
@@ -182,7 +183,7 @@ impl Senders {
         self.transmit(now, i, links);
     }
 
-    /// Sets the window of sender `i`, whose control leaves that to its owner.
+    /// Sets the window of sender `i`, whose control leaves the window to its owner.
     pub(crate) fn set_window<L: SegmentLink>(
         &mut self,
         now: Instant,
@@ -195,7 +196,7 @@ impl Senders {
         self.transmit(now, i, links);
     }
 
-    /// Sends what sender `i` may send now.
+    /// Sends the segments that sender `i` may send now.
     #[inline]
     pub(crate) fn transmit<L: SegmentLink>(&mut self, now: Instant, i: u32, links: &mut L) {
         let TcpSender { route, sender, writer, .. } = &mut self.members[i as usize];

@@ -6,8 +6,8 @@
 //!      ^                                                                     TCP receivers
 //!      +------------------------------ uplink --------------------------------------+
 //! ```
-//! With a proxy, the TCP senders of the flows that it splits are inside it, and their servers
-//! behind it (`proxy`).
+//! With a proxy, the TCP senders of split flows are inside it, and their servers behind it
+//! (`proxy`).
 //!
 //! Each node and link has one instant at which it acts next (`Node`); this file defines how they
 //! are connected and in which order they act.
@@ -45,7 +45,8 @@ pub struct World<T = ()> {
     plan: Plan,
     /// Number of UEs.
     ues: usize,
-    /// The most bytes that the uplink can bring from a UE in the measured window, if it has a rate.
+    /// Upper bound of the bytes that the uplink can carry from a UE in the measured window; none
+    /// without a rate.
     uplink_most: Option<u64>,
     cell: Cell,
     hosts: Hosts,
@@ -67,15 +68,15 @@ impl World {
     /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
     ///
     /// # Panics
-    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats
-    /// the bound.
+    /// On a bug of the simulator that leaves no result; with `assert_bound`, if a packet beats the
+    /// bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }
 }
 
 impl<'a> World<&'a mut (dyn Tap + 'a)> {
-    /// Builds the world of `config`, to which `tap` listens.
+    /// Builds the world of `config`, with `tap` as its listener.
     ///
     /// # Errors
     /// The first field that is out of bounds.
@@ -88,8 +89,8 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
     /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
     ///
     /// # Panics
-    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats
-    /// the bound.
+    /// On a bug of the simulator that leaves no result; with `assert_bound`, if a packet beats the
+    /// bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }
@@ -114,8 +115,8 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// Lets the node or link that is due first act. Returns the last instant at which it did, or
-    /// one beyond `end` when the run is over. At one instant they act in the order of
+    /// Lets the node or link that is due first act. Returns the last instant at which it acted, or
+    /// an instant beyond `end` after the end of the run. At one instant the order is
     /// [`World::act_before_cell`], the core's wires, the cell behind them, and
     /// [`World::act_after_cell`].
     #[inline(always)]
@@ -142,7 +143,7 @@ impl<T: Listener> World<T> {
         others
     }
 
-    /// The first of uplink, senders, applications and proxy that is due at `now` acts.
+    /// Lets the first of uplink, senders, applications and proxy that is due at `now` act.
     #[inline]
     fn act_before_cell(&mut self, now: Instant) {
         let Self { cell, hosts, links, proxy, .. } = self;
@@ -157,7 +158,7 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// The first of air and receivers that is due at `now` acts.
+    /// Lets the first of air and receivers that is due at `now` act.
     #[inline]
     fn act_after_cell(&mut self, now: Instant) {
         let Self { hosts, links, .. } = self;
@@ -168,7 +169,7 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// What UEs have sent reaches the servers.
+    /// Data from UEs reaches the servers.
     #[inline]
     fn reach_servers(&mut self, now: Instant) {
         if self.proxy.is_some() {
@@ -195,7 +196,7 @@ impl<T: Listener> World<T> {
         cell.hear_status(now, handle, &mut Radio { hosts, links, delivered: false });
     }
 
-    /// What the UE of source `i` asked at `sent` reaches its server.
+    /// The request that the UE of source `i` sent at `sent` reaches its server.
     #[cold]
     fn answer(&mut self, now: Instant, i: u32, sent: Instant) {
         let Self { cell, hosts, links, .. } = self;
@@ -203,7 +204,7 @@ impl<T: Listener> World<T> {
         hosts.applications.answer(now, i, sent, slot_from, links);
     }
 
-    /// A request that opens a connection of its own gives its flow that connection's 5-tuple.
+    /// A request that opens its own connection gives its flow that connection's 5-tuple.
     #[inline]
     fn renew_flow(&mut self, item: &Up) {
         if let Up::Request(i, _) = item
@@ -213,7 +214,7 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// Likewise, where some of it is for the proxy.
+    /// Data from UEs reaches the servers or the proxy.
     #[inline(never)]
     fn reach_servers_or_proxy(&mut self, now: Instant) {
         let mut item = Up::nothing();
@@ -239,8 +240,8 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// Packets reach the UPF and the cell acts, instant by instant, until something is delivered
-    /// or, at `until`, another node or link is due. Returns the last instant.
+    /// Packets reach the UPF and the cell acts, instant by instant, until a packet is delivered or,
+    /// at `until`, another node or link is due. Returns the last instant.
     #[inline]
     fn reach_cell(&mut self, until: Instant) -> Instant {
         let Self { cell, hosts, links, .. } = self;
@@ -267,7 +268,7 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// What the radio has sent reaches the UEs.
+    /// Packets from the radio reach the UEs.
     fn reach_ues(&mut self, now: Instant) {
         while let Some(arrival) = self.links.air.pop(now) {
             self.hosts.reach_ue(now, &arrival, &mut self.links);

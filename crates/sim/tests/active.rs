@@ -1,4 +1,4 @@
-//! Goodputs count over the time in which flows are active, and uploads as what their data meets.
+//! Goodputs count over the time in which flows are active, and uploads by the path of their data.
 
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
@@ -15,7 +15,7 @@ fn megabit(name: &str, start: u64, stop: Option<u64>) -> FlowConfig {
     FlowConfig { start: ms(start), stop: stop.map(ms), ..flow }
 }
 
-/// 10 s of `flows`, of which the first 2 s are not measured, over 24 Mbit/s.
+/// 10 s of `flows` over 24 Mbit/s; the first 2 s are not measured.
 fn over(flows: Vec<FlowConfig>) -> WorldConfig {
     world(cell(2, CapacityUnit::Packets, Limit::Packets(200)), flows, ms(10_000))
 }
@@ -24,7 +24,7 @@ fn results(flows: Vec<FlowConfig>) -> Vec<FlowResult> {
     run(&over(flows)).flows
 }
 
-/// `flow` gets `mbit_s`, to `share`.
+/// Asserts that `flow` gets `mbit_s` to within `share`.
 fn gets(flow: &FlowResult, mbit_s: f64, share: f64) {
     let found = flow.goodput_mbit_s;
     assert!((found / mbit_s - 1.0).abs() < share, "{}: {found}, wanted {mbit_s}", flow.name);
@@ -40,7 +40,7 @@ fn the_goodput_of_a_flow_is_that_of_the_time_in_which_it_is_active() {
     ];
     let spans = [(2.0, 10.0), (7.0, 10.0), (2.0, 4.02), (5.0, 6.02)];
     for (flow, (from, to)) in results(flows).iter().zip(spans) {
-        // A datagram more or less at both ends, and the way of the last.
+        // One datagram more or less at both ends, and the transit time of the last.
         gets(flow, 1.0, 0.02);
         assert_eq!(flow.active_from_s, Some(from), "{}", flow.name);
         let found = flow.active_to_s.expect("it is active");
@@ -84,7 +84,7 @@ fn a_transfer_is_active_until_its_receiver_has_it_whole() {
 
 #[test]
 fn what_a_flow_that_stops_has_in_the_queue_counts_with_the_time_it_takes() {
-    // Ten thousand datagrams in 2 s, of which the cell carries two a millisecond.
+    // Ten thousand datagrams in 2 s; the cell carries two per millisecond.
     let flow = udp("flood", 1_250, Interval::Constant(Duration::from_micros(200)));
     let mut config = over(vec![FlowConfig { start: ms(3_000), stop: Some(ms(5_000)), ..flow }]);
     config.stack.rlc.queue.limit = Limit::Packets(20_000);
@@ -129,7 +129,7 @@ fn transfers_that_begin_late_share_as_they_do_while_all_run() {
     assert!(result.together.jain_index.is_some_and(|jain| jain > 0.999), "of two");
 }
 
-/// A greedy upload over an uplink of 10 Mbit/s with 100 kB, or of grants of as much.
+/// A greedy upload over an uplink of 10 Mbit/s with 100 kB, or over grants at the same rate.
 fn uploads(uplink: UplinkConfig) -> WorldConfig {
     let mut config = over(vec![upload("up", CcConfig::default(), None)]);
     config.uplink = UplinkConfig { delay: ms(10), limit: Bytes(100_000), ..uplink };

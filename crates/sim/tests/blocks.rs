@@ -1,4 +1,4 @@
-//! What a cell that deals in resource blocks tells beyond delays: what slices lend, and the way to
+//! The results of a cell with resource blocks besides delays: loans between slices, and the way to
 //! the UE.
 
 use justfull_base::{Duration, Ratio};
@@ -71,7 +71,7 @@ fn a_block_sent_again_delays_the_way_to_the_ue_by_whole_round_trips_and_not_the_
     let result = run(&config);
     let (alone, voice) = (&clean.flows[0], &result.flows[0]);
     assert_eq!(voice.dropped_packets, 0, "four transmissions are enough here");
-    // A lone call waits for the next slot in both; 3 of 10 of its blocks are sent again 8 slots
+    // A lone call waits for the next slot in both; 3 of 10 of its blocks are retransmitted 8 slots
     // later.
     assert!(
         (voice.delay.mean_ms - alone.delay.mean_ms).abs() < 0.05,

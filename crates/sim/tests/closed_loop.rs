@@ -1,4 +1,4 @@
-//! The loops that RAPID closes over the radio's reports, on radios whose round trip varies.
+//! RAPID's control loops over radio reports, on radios whose round trip varies.
 
 use justfull_base::{Bytes, Duration, Ratio};
 use justfull_queue::Limit;
@@ -15,12 +15,12 @@ const SECONDS: u64 = 12;
 /// A radio whose round trip varies.
 #[derive(Clone, Copy, Debug)]
 struct Radio {
-    /// Of the wires, in milliseconds.
+    /// Round trip of the wires, in milliseconds.
     rtt_ms: u64,
     bler: f64,
-    /// Between scheduling requests; none where the uplink is always there.
+    /// Time between scheduling requests; none if the uplink needs no grants.
     sr_ms: Option<u64>,
-    /// It sleeps for 20 ms of 40.
+    /// The UE sleeps for 20 ms of 40.
     sleeps: bool,
 }
 
@@ -62,7 +62,7 @@ fn worst_p99(result: &RunResult) -> f64 {
     result.flows.iter().map(|flow| flow.delay.p99_ms).fold(0.0, f64::max)
 }
 
-/// The least goodput of a second of the second half over the mean of that half.
+/// The least goodput in a second of the second half, divided by the mean of that half.
 fn steadiness(result: &RunResult) -> f64 {
     let bins = &result.series.delivered_mbit_s;
     let half = &bins[bins.len() / 2..];
@@ -93,9 +93,10 @@ fn the_loop_fills_every_radio_steadily_with_a_short_queue() {
                 println!(
                     "{radio:?}, reports each {report_ms} ms: {share:.3} {delay:.2} {steady:.2}"
                 );
-                // At 1 ms a window is two segments or less: whole ones, so that much is left over.
+                // At 1 ms a window is two segments or less, and rounding to whole segments leaves
+                // much unused.
                 let least = if rtt_ms == 1 { 0.85 } else { 0.93 };
-                // A UE that sleeps is taken for one that could have the free blocks.
+                // A sleeping UE counts as one that could use the free blocks.
                 let most = if sleeps { 1.5 } else { 0.3 };
                 if !(share >= least && delay < most && steady > 0.8) {
                     short.push((radio, report_ms, share, delay, steady));

@@ -40,7 +40,7 @@ fn it_depends_on_the_seed_alone_and_changes_no_other_chance() {
     let mut other = config.clone();
     other.stack.seed = 2;
     assert_ne!(run(&other).flows[0].dropped_packets, result.flows[0].dropped_packets);
-    // What arrives is delayed as it would be without loss: same polls, slots and departures.
+    // Arrived packets have the same delay as without loss: same polls, slots and departures.
     let all = run(&datagrams(0.0));
     assert_eq!(all.flows[0].entered_packets, result.flows[0].entered_packets);
     let shift = (all.flows[0].delay.mean_ms - result.flows[0].delay.mean_ms).abs();
@@ -72,7 +72,7 @@ fn whatever_is_lost_is_accounted_for() {
     config.entity_backlog = true;
     (config.uplink.rate, config.uplink.limit) = (BitRate(5_000_000), justfull_base::Bytes(20_000));
     let result = run(&config);
-    // The data of the upload goes by the uplink, which loses nothing at random.
+    // The upload's data takes the uplink, which has no random loss.
     for flow in result.flows.iter().filter(|flow| flow.direction == "down") {
         let lost = flow.dropped_packets as f64 / flow.entered_packets as f64;
         assert!((0.06..0.25).contains(&lost), "{}: {lost}", flow.name);

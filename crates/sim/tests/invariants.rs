@@ -1,4 +1,4 @@
-//! What holds of every run, on worlds that broke it once.
+//! Invariants of every run, on worlds that once broke them.
 
 use justfull_base::{BitRate, Duration};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
@@ -11,8 +11,8 @@ use justfull_sim::World;
 use justfull_tcp::CcConfig;
 use justfull_testkit::{cell, ms, on_time, run, tcp, udp, upload, world};
 
-/// Bytes behind a gap at the receiver count when they arrive, not when the gap closes. Otherwise
-/// a window that begins just before would have more goodput than the link carries.
+/// Bytes behind a gap at the receiver count at their arrival, not when the gap closes. Otherwise a
+/// window that begins just before that would have more goodput than the link carries.
 #[test]
 fn goodput_is_never_above_what_the_link_can_carry() {
     let mut bulk = tcp("bulk", CcConfig::Cubic(Default::default()), None);
@@ -80,7 +80,7 @@ fn what_never_held_paced_dropped_or_marked_is_named_and_what_acted_is_not() {
         .is_empty()
     );
     assert!(idle(|s| s.rlc.queue = codel()).is_empty());
-    // In SDAP a packet waits for a poll alone where the bearer takes everything.
+    // In SDAP a packet waits only for a poll if the bearer takes every packet.
     assert_eq!(idle(|s| s.sdap.queue = codel()), ["sdap.aqm"]);
     assert_eq!(idle(|s| s.upf.queue = codel()), ["upf.aqm"]);
     let passed = |s: &mut StackConfig| {

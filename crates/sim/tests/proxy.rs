@@ -28,7 +28,8 @@ fn cubic() -> CcConfig {
     CcConfig::Cubic(Default::default())
 }
 
-/// 16 Mbit/s in slots of 1 ms with an RLC queue of 4 MB, and `flows` over a proxy with `control`.
+/// 16 Mbit/s in slots of 1 ms with an RLC queue of 4 MB, and `flows` through a proxy with
+/// `control`.
 fn proxied(control: ControlConfig, flows: usize, seconds: u64) -> WorldConfig {
     let names = ["one", "two", "three", "four"];
     let flows = names[..flows].iter().map(|name| tcp(name, cubic(), None)).collect();
@@ -58,7 +59,7 @@ fn the_round_trip_of_an_empty_network_is_what_it_is_without_a_proxy() {
         )];
         config.flows[0].extra_delay = ms(3);
         config.proxy = ProxyConfig { control, wan_delay: wan_ms.map(ms), ..ProxyConfig::default() };
-        // One segment, and every acknowledgement, leaves at once; slots are all that is random.
+        // Every segment and every acknowledgement leaves at once; only the slots are random.
         let justfull_run::Traffic::Tcp { sender, receiver, .. } =
             (*config.flows[0].traffic).clone()
         else {
@@ -90,7 +91,7 @@ fn split_alone_keeps_the_link_full_and_tells_both_legs() {
     let sum = proxy.radio_rtt.mean_ms + proxy.server_rtt.mean_ms;
     assert!(close(one.rtt.mean_ms, sum, 0.02), "{} {sum}", one.rtt.mean_ms);
     assert_eq!(one.rtt.count, proxy.radio_rtt.count);
-    // What waits in the proxy is in no round trip.
+    // The wait in the proxy is part of no round trip.
     assert!(proxy.residence.mean_ms > 10.0, "{:?}", proxy.residence.mean_ms);
     let whole = proxy.server_to_ue.mean_ms;
     let parts = 10.0 + proxy.residence.mean_ms + one.delay.mean_ms;
@@ -160,7 +161,7 @@ fn rapid_keeps_the_queue_short_and_the_link_full() {
 }
 
 /// R22 section 3.5: beside a sender of two segments per round trip, on 15 Mbit/s of IP. The round
-/// trip of 20 ms is half wired, half radio, so that the sender has 2.4 Mbit/s.
+/// trip of 20 ms is half wired, half radio, so the sender has 2.4 Mbit/s.
 #[test]
 fn what_a_slow_flow_leaves_goes_to_the_other_under_rapid_and_to_nobody_under_equal_share() {
     let demand = |control| {
@@ -214,8 +215,8 @@ fn lossy_late_and_silent_reports_overflow_nothing_and_the_link_is_full_again() {
     }
 }
 
-/// With reports of twice the truth the buffer fills, and whenever the channel falls it is too full
-/// for the servers to send: taken for slow, they would have to grow from nothing.
+/// With doubled reports the buffer fills, and at a fall of the channel it is too full for the
+/// servers to send. If they were taken for slow, they would have to grow from nothing.
 #[test]
 fn a_server_that_waits_for_room_in_the_proxy_is_not_taken_for_a_slow_one() {
     let mut config = proxied(rapid(), 2, 12);
@@ -244,7 +245,7 @@ fn two_ues_on_a_lossy_carrier_share_it_and_the_allocation_never_exceeds_it() {
         stack.ue_mut(1).rules = vec![PacketDetectionRule::any(qfi(9))];
         config.flows[1].ue = 1;
         let result = run(&config);
-        // The radio leg's window is made of its least round trip, which blocks that are sent again
+        // The radio leg's window follows from its least round trip, which retransmitted blocks
         // triple.
         assert!(result.cell.utilisation > 0.8, "{}", result.cell.utilisation);
         let [a, b] = &result.flows[..] else { panic!("two flows") };
@@ -282,7 +283,7 @@ fn a_proxy_beyond_its_servers_or_without_room_for_a_segment_is_refused() {
     let mut config = proxied(ControlConfig::Rapid(wrong), 1, 1);
     let field = World::new(&config).err().map(|e| e.field);
     assert_eq!(field.as_deref(), Some("proxy.control.slow_threshold"));
-    // Nothing is proxied: there is no proxy, and nothing to fit.
+    // No flow is proxied: there is no proxy, and no setting to check.
     config.flows[0].proxied = Some(false);
     config.proxy =
         ProxyConfig { control: Some(SPLIT), wan_delay: Some(ms(11)), ..ProxyConfig::default() };

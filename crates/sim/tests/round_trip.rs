@@ -49,12 +49,12 @@ fn what_a_ue_asks_comes_back_in_step_with_the_slots() {
     config.uplink.delay = Duration::from_micros(7_300);
     let result = run(&config);
     let (delay, rtt) = (&result.flows[0].delay, &result.flows[0].rtt);
-    // In the cell: what is left of a slot of 1 ms after 20 us and up to 100 us more.
+    // In the cell: the rest of a slot of 1 ms after 20 us and up to 100 us more.
     assert!(delay.min_ms >= 0.88 && delay.max_ms <= 0.98, "{} to {}", delay.min_ms, delay.max_ms);
     assert!((delay.mean_ms - 0.93).abs() < 0.003, "{}", delay.mean_ms);
     assert!((delay.sd_ms - 0.1 / 12f64.sqrt()).abs() < 0.002, "{}", delay.sd_ms);
-    // The ways (17.3 ms and 100 B at 1 Gbit/s), the wait for a slot, uniform over 1 ms, and the
-    // next slot.
+    // The fixed delays (17.3 ms and 100 B at 1 Gbit/s), the wait for a slot, uniform over 1 ms, and
+    // the next slot.
     let ways = 17.3 + 100.0 * 8.0 / 1e6;
     assert!(rtt.min_ms >= ways + 1.0 && rtt.max_ms <= ways + 2.0, "{}, {}", rtt.min_ms, rtt.max_ms);
     assert!((rtt.mean_ms - (ways + 1.5)).abs() < 0.02, "{}", rtt.mean_ms);
@@ -124,7 +124,7 @@ fn a_ping_behind_a_greedy_flow_sees_its_queue() {
     );
 }
 
-/// 10 Mbit/s, 20 ms of ways and a queue of 100 kB, which is 80 ms; `flow` is alone there.
+/// 10 Mbit/s, 20 ms of fixed delay and a queue of 100 kB, which is 80 ms; `flow` is alone there.
 fn short_queue(flow: FlowConfig) -> WorldConfig {
     let stack = cell(1_250, CapacityUnit::Bytes, Limit::Bytes(100_000));
     world(stack, vec![flow], ms(40_000))
@@ -147,8 +147,8 @@ fn without_timestamps(flow: FlowConfig) -> FlowConfig {
     })
 }
 
-/// Senders that find and repair losses in all the ways that there are, and that time what they
-/// send with and without timestamps.
+/// Senders with all methods of loss detection and recovery, with and without timestamps for their
+/// round trips.
 fn senders(flow: impl Fn(CcConfig) -> FlowConfig) -> Vec<FlowConfig> {
     let cubic = || flow(CcConfig::Cubic(Default::default()));
     let by_reno = |timestamps: bool| {
@@ -164,9 +164,9 @@ fn senders(flow: impl Fn(CcConfig) -> FlowConfig) -> Vec<FlowConfig> {
     vec![cubic(), by_count, untimed, by_reno(true), by_reno(false), fixed]
 }
 
-/// No round trip is longer than the ways of 20 ms, the longest `delay` in the queue, and what a
-/// delayed acknowledgement adds: the time of one more segment and of a slot, and now and then its
-/// timer of 40 ms where a burst is over.
+/// Asserts that no round trip exceeds the fixed delay of 20 ms plus the longest `delay` in the
+/// queue plus the time that a delayed acknowledgement adds: the time of one more segment and of a
+/// slot, and sometimes its timer of 40 ms at the end of a burst.
 fn assert_no_longer(rtt: &Distribution, delay: &Distribution, what: &str) {
     let most = 20.0 + delay.max_ms;
     assert!(rtt.count > 100, "{what}: {rtt:?}");
@@ -200,7 +200,7 @@ fn without_timestamps_a_sender_times_one_segment_in_a_round_trip() {
     assert!((untimed.mean_ms - 60.0).abs() < 1.5, "{untimed:?}");
     let rounds = 32_000.0 / 60.0;
     assert!((untimed.count as f64 - rounds).abs() < 0.05 * rounds, "{untimed:?}");
-    // With them, each acknowledgement, of two segments or one, brings a sample.
+    // With timestamps, each acknowledgement, of two segments or one, gives a sample.
     assert!((24.0..50.0).contains(&(timed.count as f64 / rounds)), "{timed:?}");
 }
 
@@ -226,13 +226,13 @@ fn both_legs_of_a_proxied_flow_have_the_round_trips_of_their_senders() {
         let mut config = short_queue(tcp("down", cc.clone(), None));
         config.proxy.control = Some(ControlConfig::None(NoneConfig {}));
         config.proxy.radio.cc = cc;
-        // Half of the way to the server is the proxy's.
+        // Half of the delay to the server is the proxy's.
         config.proxy.wan_delay = Some(ms(5));
         let result = run(&config);
         let down = &result.flows[0];
         let legs = down.proxy.as_ref().expect("it is split");
         assert!(down.retransmitted_segments > 0, "control {i}");
-        // From the UE to the proxy it is 5 ms, from the server to the proxy and back 15.
+        // The delay from the UE to the proxy is 5 ms, from the server to the proxy and back 15 ms.
         let most = down.delay.max_ms + 5.0;
         assert!(legs.radio_rtt.p99_ms <= most + 2.3, "control {i}: {:?}", legs.radio_rtt);
         assert_eq!(legs.radio_rtt.count, down.rtt.count);
@@ -255,8 +255,8 @@ fn the_mean_backlog_is_arrivals_times_sojourn() {
     let result = run(&config);
     let rlc = &result.layers[2];
     let (low, other) = (&rlc.low_latency_sojourn, &rlc.other_sojourn);
-    // Little: the integral of the backlog is the sum of the sojourn times, but for what is queued
-    // at the end.
+    // Little: the integral of the backlog is the sum of the sojourn times, except for packets
+    // queued at the end.
     let sum_s = (low.mean_ms * low.count as f64 + other.mean_ms * other.count as f64) * 1e-3;
     let drb = result.entities.iter().find(|e| e.name == "rlc.ue0.drb0").expect("the bearer");
     let little = sum_s / 30.0;

@@ -1,4 +1,4 @@
-//! Whole runs against what arithmetic says of them.
+//! Whole runs against arithmetic.
 
 use justfull_base::{BitRate, Duration};
 use justfull_queue::Limit;
@@ -69,8 +69,8 @@ fn containment_moves_the_queue_and_leaves_the_goodput() {
 
 #[test]
 fn an_overloaded_queue_of_k_packets_delays_each_by_its_length_and_drops_the_excess() {
-    // D/D/1/K with arrivals every 0.8 ms, service every 1 ms and K = 100: who is admitted finds 99
-    // before him, so he leaves with the hundredth slot; one in five is dropped.
+    // D/D/1/K with arrivals every 0.8 ms, service every 1 ms and K = 100: an admitted packet finds
+    // 99 before it, so it leaves with the hundredth slot; one in five is dropped.
     let stack = cell(1, CapacityUnit::Packets, Limit::Packets(100));
     let result = run(&world(stack, vec![udp("load", 1_000, every(800))], ms(20_000)));
     let flow = &result.flows[0];
@@ -86,8 +86,8 @@ fn an_overloaded_queue_of_k_packets_delays_each_by_its_length_and_drops_the_exce
 
 #[test]
 fn an_idle_cell_delays_by_the_time_to_the_next_slot_which_is_uniform() {
-    // Arrivals every 2.718281 ms meet every phase of a slot of 1 ms alike: mean 1/2 slot, sd
-    // 1/sqrt(12).
+    // Arrivals every 2.718281 ms are spread evenly over the phases of a slot of 1 ms: mean 1/2
+    // slot, sd 1/sqrt(12).
     let stack = cell(1, CapacityUnit::Packets, Limit::Packets(100));
     let interval = Interval::Constant(Duration::from_nanos(2_718_281));
     let result = run(&world(stack, vec![udp("voice", 172, interval)], ms(60_000)));
@@ -104,7 +104,7 @@ fn an_idle_cell_delays_by_the_time_to_the_next_slot_which_is_uniform() {
 
 #[test]
 fn polls_add_half_of_their_period_each_and_the_slot_its_half() {
-    // A wait for the next of a train of polls of another phase is uniform over its period; UPF,
+    // The wait for the next poll, in a series of another phase, is uniform over its period; UPF,
     // SDAP and MAC in turn.
     let mut stack = cell(4, CapacityUnit::Packets, Limit::Packets(100));
     stack.upf.poll.period = Duration::from_micros(997);

@@ -31,19 +31,20 @@ fn over(per_slot: u64, flows: Vec<FlowConfig>, seconds: u64) -> WorldConfig {
 
 #[test]
 fn a_reply_waits_for_its_scheduling_request_and_its_grant() {
-    // No request so soon after another that its reply shares the other's grant.
+    // Requests are far enough apart that no two replies share a grant.
     let apart = Interval::Normal { mean: ms(40), sd: ms(3) };
     let mut config = over(10, vec![ping("ping", 72, apart)], 200);
     config.uplink.grants = Some(GrantConfig {
         sr_period: ms(10),
-        // Replies come at whole milliseconds, as slots do: the mean wait is that of a uniform law.
+        // Replies come at whole milliseconds, like slots: the mean wait is the mean of a uniform
+        // distribution.
         sr_offset: Some(Duration::from_micros(3_500)),
         grant_delay: ms(8),
         ..GrantConfig::default()
     });
     let result = run(&config);
     let rtt = &result.flows[0].rtt;
-    // 20 ms of ways, half a slot down, 8 ms of grant, half a period for the request.
+    // 20 ms of fixed delay, half a slot down, 8 ms of grant, half a period for the request.
     close(rtt.mean_ms, 20.0008 + 0.5 + 8.0 + 5.0, 0.01, "mean round trip");
     assert!(rtt.min_ms >= 28.0 && rtt.max_ms <= 39.1, "{} to {}", rtt.min_ms, rtt.max_ms);
     close(result.uplink.wait.mean_ms, 13.0, 0.02, "wait at the UE");
@@ -71,7 +72,8 @@ fn an_upload_fills_its_grants() {
 fn a_sized_upload_completes_and_its_acknowledgements_are_packets_of_the_cell() {
     let mut config = over(10, vec![upload("up", cubic(), Some(300_000))], 5);
     config.warmup = Duration::ZERO;
-    // At a rate segments arrive one by one: what arrives together is acknowledged together.
+    // With a rate, segments arrive one by one; segments that arrive together are acknowledged
+    // together.
     config.uplink.rate = BitRate(50_000_000);
     let RunResult { mut flows, conservation, .. } = run(&config);
     let flow = flows.remove(0);
@@ -106,7 +108,7 @@ fn shares_are_those_of_the_time_in_which_all_transfers_ran() {
     close(all, 1448.0 * 0.08, 0.03, "the cell's rate, shared while all ran");
     let least = 20_000_000.0 * 8e-6 / first;
     assert!(pair.together_mbit_s > least, "{} beside {least}", pair.together_mbit_s);
-    // The index over three: it tells more than the one of the name.
+    // The index over three, which says more than the index over one name.
     let jain = result.together.jain_index.expect("three shares");
     assert!((1.0 / 3.0..=1.0).contains(&jain), "{jain}");
     config.flows.remove(0);
@@ -249,7 +251,7 @@ fn a_page_over_http_1_has_a_handshake_for_each_object_or_one_connection_for_all(
         close(flow.goodput_mbit_s * 24e6 / 8.0, bytes, 0.03, "13 objects a page");
         let goodput = pages.transfer_goodput_kbit_s.expect("pages were loaded");
         close(goodput, 104_000.0 / pages.load.mean_ms, 0.01, "13 kB in the time of a page");
-        // Half of the way, the slot, and what waits before it.
+        // Half of the fixed delay, the slot, and the wait before it.
         let ways = &pages.end_to_end;
         assert!(ways.min_ms >= 10.0 && ways.max_ms <= 14.0, "{ways:?}");
         assert_eq!((flow.retransmitted_segments, flow.timeouts), (0, 0));
@@ -260,7 +262,7 @@ fn a_page_over_http_1_has_a_handshake_for_each_object_or_one_connection_for_all(
     assert!(page.min_ms >= 90.0 && page.max_ms <= 99.0, "{page:?}");
     assert!(object.min_ms >= 20.0 && object.max_ms <= 29.0, "{object:?}");
     assert!((12..=13).contains(&packets), "{packets}");
-    // Two for each object, one after the other in each of four places, and a SYN each.
+    // Two round trips for each object, consecutive in each of four connections, and a SYN each.
     let (page, object, packets) = load(Http::Http10, 4);
     assert!(page.min_ms >= 210.0 && page.max_ms <= 226.0, "{page:?}");
     assert!(object.min_ms >= 40.0 && object.max_ms <= 45.0, "{object:?}");
@@ -295,7 +297,7 @@ fn paced(mut flow: FlowConfig, mbit_s: u64) -> FlowConfig {
     flow
 }
 
-/// `flow`, whose packets say UDP.
+/// `flow` with UDP's protocol number in its packets.
 fn over_udp(mut flow: FlowConfig) -> FlowConfig {
     let traffic = Arc::make_mut(&mut flow.traffic);
     if let Traffic::Tcp { transport, .. } | Traffic::Upload { transport, .. } = traffic {
@@ -359,7 +361,7 @@ fn a_transfer_over_udp_does_as_tcp_does_and_says_udp() {
     assert!(udp.flows.iter().all(|flow| flow.protocol == "udp" && flow.rtt.count > 0));
     assert!(udp.flows[0].dropped_packets > 0 && udp.uplink.overflow_drops > 0);
     for (flow, as_tcp) in udp.flows.iter_mut().zip(&plain.flows) {
-        // A rule of the UE is for UDP; both QFIs are served alike.
+        // One of the UE's rules matches UDP; both QFIs are served alike.
         assert_eq!((flow.qfi, as_tcp.qfi), (1, 9));
         (flow.qfi, flow.protocol) = (9, "tcp".into());
     }

@@ -1,4 +1,4 @@
-//! Arguments of what runs, and of where its results go.
+//! Arguments of commands that make runs, and arguments for the place of results.
 
 use clap::{Args, ValueEnum};
 use justfull_report::export::LongTable;

@@ -1,4 +1,4 @@
-//! Arguments that say which scenario is run, and how.
+//! Arguments that select a scenario and the way it runs.
 
 use crate::complete;
 use clap::Args;

@@ -1,5 +1,5 @@
-//! What a live run is doing, on the terminal: four lines twice a second, or with `--tui` a whole
-//! page. A thread of its own writes: a terminal that takes no more holds up neither the run nor its
+//! The progress of a live run on the terminal: four lines twice a second, or a whole page with
+//! `--tui`. A separate thread writes, so that a blocked terminal holds up neither the run nor its
 //! results.
 
 use super::change::{Before, drops};
@@ -14,17 +14,17 @@ use std::fmt::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 
-/// Time between two looks of the four lines.
+/// Time between two updates of the four lines.
 const SHOW: std::time::Duration = std::time::Duration::from_millis(500);
-/// Between two pages.
+/// Time between two pages.
 const PAGE: std::time::Duration = std::time::Duration::from_millis(250);
-/// Between two lines where there is no terminal.
+/// Time between two lines without a terminal.
 const LINE: std::time::Duration = std::time::Duration::from_secs(1);
-/// Lines of a look.
+/// Lines of an update.
 const LINES: usize = 4;
-/// Longest wait for the terminal when the run is over.
+/// Longest wait for the terminal at the end of the run.
 const END: std::time::Duration = std::time::Duration::from_secs(1);
-/// Columns where the terminal does not tell.
+/// Columns if the terminal does not report them.
 const WIDTH: usize = 80;
 
 /// Shows a run until it is dropped.
@@ -34,7 +34,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// Shows `last`, as a page if `tui`; none when there can be no thread for it.
+    /// Shows `last`, as a page if `tui`; none if no thread can be started.
     pub(super) fn start(last: Last, tui: bool) -> Option<Self> {
         let ((stop, stopped), (alive, ended)) = (channel::<()>(), channel());
         let work = move || {
@@ -53,7 +53,7 @@ impl Terminal {
     }
 }
 
-/// Has `show` see the run every so often until `stopped`.
+/// Calls `show` with the run at each period until `stopped`.
 fn each(
     every: std::time::Duration,
     stopped: &Receiver<()>,
@@ -65,8 +65,8 @@ fn each(
     }
 }
 
-/// Paints pages until the run is over or a signal asks it to end, which may take its time: the
-/// terminal is given back at once.
+/// Paints pages until the run ends or a signal asks it to end. The run's end may take time, but the
+/// terminal is released at once.
 fn page(to: To, stopped: &Receiver<()>, last: &Last) {
     let (Ok(signals), Ok(screen)) = (Stop::listen(), Screen::open(to, Keys::Others)) else {
         return lines(stopped, last);
@@ -85,7 +85,7 @@ fn page(to: To, stopped: &Receiver<()>, last: &Last) {
     });
 }
 
-/// Writes a line for each second.
+/// Writes one line per second.
 fn lines(stopped: &Receiver<()>, last: &Last) {
     let mut dials = Dials::default();
     each(LINE, stopped, last, |seen| {
@@ -98,13 +98,13 @@ fn lines(stopped: &Receiver<()>, last: &Last) {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.stop = None;
-        // The channel closes when the thread has ended. A thread that does not end by then ends
+        // The channel closes when the thread has ended. A thread that has not ended by then ends
         // with the process.
         let _ended = self.ended.recv_timeout(END);
     }
 }
 
-/// The lines on the terminal, and what was counted when they were written.
+/// The lines on the terminal, and the counts at the time of writing.
 struct Board {
     before: Before,
 }
@@ -114,7 +114,7 @@ impl Board {
         Self { before: Before::new() }
     }
 
-    /// Writes the lines anew when there is something new.
+    /// Rewrites the lines if there is news.
     fn saw(&mut self, seen: &Seen) {
         let first = self.before.at == Instant::ZERO;
         if let Some(text) = self.look(seen) {
@@ -123,7 +123,7 @@ impl Board {
         }
     }
 
-    /// The lines for what happened since the last look, each of which clears the rest of its line.
+    /// The lines for the events since the last update; each clears the rest of its line.
     fn look(&mut self, seen: &Seen) -> Option<String> {
         let change = self.before.change(seen)?;
         let Seen { now, view, .. } = seen;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Time between two looks at the ring.
+/// Time between two reads of the ring.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The interface of [`Place::Uplink`].
@@ -22,7 +22,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Opens `path` and begins to write what the driver's end of the ring is told.
+    /// Opens `path` and begins to write the frames that the driver puts into the ring.
     pub(super) fn start(path: &Path, provenance: &Provenance) -> Result<(Recorder, Self), Failure> {
         let mut interfaces = INTERFACES;
         interfaces[UPLINK].1 = "datagrams of UEs as they reach the server, or as the queue of a \
@@ -36,7 +36,7 @@ impl Writer {
         Ok((recorder, Self { thread }))
     }
 
-    /// Waits for the last frame, when the run is over, and puts the file in its place if it is
+    /// Waits for the last frame at the end of the run, and moves the file into place if it is
     /// `wanted`.
     pub(super) fn finish(self, wanted: bool) -> Result<(), Failure> {
         let written = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -75,7 +75,7 @@ fn put(file: &mut PacketFile, frame: &Frame) -> io::Result<()> {
     )
 }
 
-/// Whose it is and what happened to it, in the words of a simulated run's capture.
+/// The flow of a frame and the event, in the words of a simulated run's capture.
 fn comment(frame: &Frame) -> String {
     let mut words = Vec::new();
     if let Some(identity) = frame.identity {

@@ -1,11 +1,11 @@
-//! What happened in a run between two looks.
+//! The events of a run between two updates.
 
 use super::last::Seen;
 use justfull_base::{DropReason, Instant, Layer};
 use justfull_live::driver::{Counts, Sojourns};
 use std::fmt::Write;
 
-/// What was counted at the last look.
+/// The counts at the last update.
 pub(super) struct Before {
     pub(super) at: Instant,
     bytes: u64,
@@ -14,17 +14,17 @@ pub(super) struct Before {
     delays: [Sojourns; 2],
 }
 
-/// What came since.
+/// The changes since the last update.
 pub(super) struct Change {
-    /// Delivered to the UEs, in Mbit/s.
+    /// Rate of delivery to the UEs, in Mbit/s.
     pub(super) rate: f64,
-    /// Share of the cell that was used.
+    /// Used share of the cell's capacity.
     pub(super) used: f64,
-    /// Slots that were late.
+    /// Number of late slots.
     pub(super) missed: u64,
     /// Drops and marks.
     pub(super) counts: Counts,
-    /// Times in the stack of flows that need low latency, and of the others.
+    /// Sojourn times in the stack of low-latency flows, and of the others.
     pub(super) delays: [Sojourns; 2],
 }
 
@@ -40,7 +40,7 @@ impl Before {
         }
     }
 
-    /// What came since the last look, of which `seen` is the next; none where nothing is new.
+    /// The changes from the last update to `seen`; none if nothing is new.
     pub(super) fn change(&mut self, seen: &Seen) -> Option<Change> {
         let Seen { now, view, .. } = seen;
         if *now <= self.at {

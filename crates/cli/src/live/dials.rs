@@ -1,4 +1,4 @@
-//! `--tui`: a run as figures and sparklines, or as a line a second where there is no terminal.
+//! `--tui`: a run as figures and sparklines, or as one line per second without a terminal.
 
 use super::change::{Before, Change, drops};
 use super::last::Seen;
@@ -6,17 +6,17 @@ use justfull_base::{DropReason, Duration, Layer};
 use justfull_live::driver::Sojourns;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Values that are kept: as many as the widest terminal shows.
+/// Number of values kept: as many as the widest terminal shows.
 const KEPT: usize = 240;
-/// Columns before a sparkline: what it is of, and the present figure.
+/// Columns before a sparkline, for its name and the present figure.
 const NAME: usize = 20;
 const FIGURE: usize = 34;
-/// From the least to the most.
+/// Bars from the lowest to the highest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Whose delay it is, by the index of [`Change::delays`].
+/// Names of the delays, by the index of [`Change::delays`].
 const WHOSE: [&str; 2] = ["low latency", "other"];
 
-/// Values over time, the newest last; none where there was nothing to measure.
+/// Values over time, the newest last; none for a period without a measurement.
 #[derive(Default)]
 struct Series(VecDeque<Option<f64>>);
 
@@ -28,7 +28,7 @@ impl Series {
         self.0.push_back(value);
     }
 
-    /// The newest `width` values, from 0 to the greatest of them.
+    /// The newest `width` values, on a scale from 0 to their maximum.
     fn sparkline(&self, width: usize) -> String {
         let shown = self.0.iter().skip(self.0.len().saturating_sub(width));
         let most = shown.clone().flatten().copied().fold(0.0, f64::max);
@@ -40,7 +40,7 @@ impl Series {
     }
 }
 
-/// What is shown, over time.
+/// The displayed quantities over time.
 #[derive(Default)]
 pub(super) struct Dials {
     before: Option<Before>,
@@ -50,10 +50,10 @@ pub(super) struct Dials {
     missed: Series,
     backlog: [Series; 3],
     delay: [Series; 2],
-    /// By layer and reason, from the first of them on.
+    /// Drops by layer and reason, from the first such drop on.
     dropped: BTreeMap<(usize, usize), Series>,
     marked: BTreeMap<usize, Series>,
-    /// Looks so far: what appears later has nothing before.
+    /// Updates so far; a series that starts later is empty before.
     looks: usize,
 }
 
@@ -64,7 +64,7 @@ fn percentiles(times: &Sojourns) -> Option<[f64; 3]> {
 }
 
 impl Dials {
-    /// Takes in what is new; false where nothing is.
+    /// Adds the news; false if there is none.
     pub(super) fn look(&mut self, seen: Seen) -> bool {
         let before = self.before.get_or_insert_with(Before::new);
         let Some(change) = before.change(&seen) else { return false };
@@ -146,7 +146,7 @@ impl Dials {
         lines
     }
 
-    /// The present figures in a line.
+    /// The present figures in one line.
     pub(super) fn line(&self) -> Option<String> {
         let (Seen { now, view, .. }, change) = self.now.as_ref()?;
         let backlog = Layer::ALL.into_iter().zip(view.backlog_packets);

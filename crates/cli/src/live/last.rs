@@ -1,10 +1,11 @@
-//! The last view of a run, where the driver leaves it and others look: it never waits for them.
+//! The last view of a run. The driver stores it and others read it; the driver never waits for
+//! them.
 
 use justfull_base::{Duration, Instant};
 use justfull_live::driver::{View, Watch};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Which run it is.
+/// The identity of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct About {
     pub(super) scenario: String,
@@ -29,18 +30,18 @@ struct State {
     seen: Option<(Instant, View)>,
 }
 
-/// The run when it was last seen; none before that.
+/// The last view of the run; none before the first.
 #[derive(Clone, Default)]
 pub(super) struct Last(Arc<Mutex<State>>);
 
 impl Last {
-    /// Another run begins, of which nothing has been seen.
+    /// Another run begins; it has no view yet.
     pub(super) fn begin(&self, about: About) {
         let state = State { about: Arc::new(about), seen: None };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    /// A copy of it.
+    /// A copy of the view.
     pub(super) fn get(&self) -> Option<Seen> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, view) = state.seen.clone()?;
@@ -49,7 +50,7 @@ impl Last {
 }
 
 impl Watch for Last {
-    /// A view is left out when somebody is just looking.
+    /// The view is skipped while another thread reads.
     fn saw(&mut self, now: Instant, view: &View) {
         if let Ok(mut last) = self.0.try_lock() {
             last.seen = Some((now, view.clone()));

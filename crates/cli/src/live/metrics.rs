@@ -1,7 +1,7 @@
 //! `--metrics`: the live view for Prometheus, in its text format 0.0.4, at `/metrics`.
 //!
-//! The driver leaves its view where a thread finds it, ten times a second, unless that thread is
-//! just looking: it never waits. Counters count from the start of the run, the warm-up included.
+//! The driver stores its view for a thread ten times a second, and skips it while that thread
+//! reads: it never waits. Counters count from the start of the run, including the warm-up.
 
 use super::last::{About, Last, Seen};
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use justfull_net::http;
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// What Prometheus asks for (exposition formats, "Text-based format").
+/// The content type that Prometheus expects (exposition formats, "Text-based format").
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 const LAYERS: [&str; 3] = ["upf", "sdap", "rlc"];
@@ -22,7 +22,7 @@ const LAYERS: [&str; 3] = ["upf", "sdap", "rlc"];
 pub(super) struct Server(http::Server);
 
 impl Server {
-    /// Shows `last` at `address`: a port of 127.0.0.1, or an address with a port.
+    /// Serves `last` at `address`: a port of 127.0.0.1, or an address with a port.
     pub(super) fn start(address: &str, last: Last) -> Result<Self, Failure> {
         let usage = |why: &dyn std::fmt::Display| {
             let allowed = "a port of 127.0.0.1, or an address with a port such as [::1]:9090";
@@ -36,41 +36,42 @@ impl Server {
         http::Server::start(parsed, page).map(Self).map_err(|e| usage(&e))
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub(super) fn address(&self) -> SocketAddr {
         self.0.address()
     }
 }
 
-/// The last view in words; empty before the first.
+/// The last view as text; empty before the first.
 fn current(last: &Last) -> String {
     last.get().map(|seen| Page::of(&seen)).unwrap_or_default()
 }
 
-/// Where the buckets of delays end, in us: two for each octave from a quarter of a millisecond to
-/// 17 s. Each is where a cell of [`Sojourns`](justfull_live::driver::Sojourns) begins.
+/// Upper bounds of the buckets of delays, in us: two for each octave from a quarter of a
+/// millisecond to 17 s. Each is the start of a cell of
+/// [`Sojourns`](justfull_live::driver::Sojourns).
 fn bucket_ends() -> impl Iterator<Item = u64> {
     (8..=24).flat_map(|octave| [1 << octave, 3 << (octave - 1)])
 }
 
-/// `value` as it stands between quotation marks (exposition formats, "Comments, help text, and type
-/// information").
+/// `value` escaped for use between quotation marks (exposition formats, "Comments, help text, and
+/// type information").
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// What Prometheus reads. Every sample has the label `method`, since a command may make runs of
-/// several.
+/// The text for Prometheus. Every sample has the label `method`, since a command may run several
+/// methods.
 struct Page {
     text: String,
     method: String,
 }
 
-/// Name, kind and what is said of metrics.
+/// Name, kind and help text of metrics.
 type Head<'a> = (&'a str, &'a str, &'a str);
 
 impl Page {
-    /// The run as it was seen.
+    /// The text for one view.
     fn of(seen: &Seen) -> String {
         let Seen { about, now, view } = seen;
         let mut page = Self { text: String::new(), method: escaped(&about.method) };
@@ -95,7 +96,7 @@ impl Page {
         let _ok = writeln!(self.text, "{name}{{{labels}method=\"{}\"}} {value}", self.method);
     }
 
-    /// Metrics of one name, with what is said of them first.
+    /// Metrics of one name, after their help text.
     fn family(&mut self, head: Head<'_>, samples: impl IntoIterator<Item = (String, f64)>) {
         self.head(head);
         for (labels, value) in samples {
@@ -150,7 +151,7 @@ impl Page {
         self.family(head, by_layer(counts.marks.map(|n| n as f64)));
     }
 
-    /// How long packets were in each layer.
+    /// Sojourn times of packets in each layer.
     fn sojourn(&mut self, view: &View) {
         const NAME: &str = "justfull_sojourn_seconds";
         let help = "Time of packets in a layer; quantiles since the start of the run, to an \
@@ -167,7 +168,7 @@ impl Page {
         }
     }
 
-    /// What the flows of each name have got. The names are bounded by the driver.
+    /// Results of the flows of each name. The driver bounds the number of names.
     fn flows(&mut self, names: &[NamedFlows]) {
         let label = |of: &NamedFlows| {
             let (ue, qfi) = of.place.map(|(ue, qfi)| (ue.to_string(), qfi.to_string())).unzip();
@@ -200,7 +201,7 @@ impl Page {
         }
     }
 
-    /// What became of datagrams, by direction.
+    /// Outcomes of datagrams, by direction.
     fn datagrams(&mut self, view: &View) {
         let ways = [("down", &view.down), ("up", &view.up)];
         let outcomes = |account: &Account| {
@@ -250,7 +251,7 @@ impl Page {
         }
     }
 
-    /// How late the loop is.
+    /// Lateness of the loop.
     fn lateness(&mut self, view: &View) {
         let late = &view.lateness;
         let shares = [

@@ -20,13 +20,13 @@ use serde_json::Value;
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let (grid, pace) = (&GridArgs::default(), &args.pace);
     let plan = Plan::of(&args.file, &args.scenario, grid, pace, &args.method, 1)?.at_first_point();
-    // The live run of a method with a proxy is behind one.
+    // A method with a proxy has one in its live run too.
     for chosen in plan.firsts() {
         proxy_of_method(&chosen?).map_err(Failure::Usage)?;
     }
     privilege().map_err(|e| Failure::usage(&e))?;
-    // Over all runs and what lies between them: what listened to a signal once is not ended by it
-    // afterwards.
+    // Covers all runs and the time between them: a process that has listened to a signal once is
+    // not ended by it afterwards.
     let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
     let (mut missed, mut rows, mut too_short) = (0, 0, 0);
     let mut failed = None;
@@ -44,7 +44,7 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
                 rows += parity.rows.len();
                 too_short += parity.too_short();
             }
-            // Such a run is not judged: what it misses is not the method's.
+            // Such a run is not judged, since its misses are not the method's.
             Err(why) => failed = failed.or(Some(why)),
         }
     }
@@ -66,7 +66,7 @@ struct Made {
     proxy: Option<(String, Value)>,
 }
 
-/// Whether the live run may be compared.
+/// Checks that the live run may be compared.
 fn judged(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
     if is_judged(outcome, allow_late) {
         return verdict(outcome, allow_late);
@@ -87,7 +87,7 @@ fn comparable(outcome: &Outcome) -> bool {
     !outcome.report.given_up && outcome.report.lateness.is_within(Limit::COMPARABLE)
 }
 
-/// Before a live run is repeated: a machine that was late is so for a while.
+/// Time before a live run is repeated: a late machine stays late for a while.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Waits for [`PAUSE`], or for `stop`.
@@ -101,7 +101,7 @@ fn pause(stop: &Stop) {
     }
 }
 
-/// A simulated run goes on until it is asked to end.
+/// Lets a simulated run continue until a stop is requested.
 struct Until<'a>(&'a Stop);
 
 impl Progress for Until<'_> {
@@ -114,7 +114,7 @@ fn ended() -> Failure {
     Failure::Failed("ended by a signal".into())
 }
 
-/// The simulated run of one method and its live ones.
+/// The comparison of one method's simulated run with its live runs.
 fn compared(
     chosen: &Chosen<'_>,
     args: &ParityArgs,
@@ -141,8 +141,8 @@ fn compared(
     Ok((parity, made))
 }
 
-/// A live run, which is repeated while it cannot be compared. But for the last, a try is given up
-/// once that is settled: all together take no longer than as many whole ones as there may be tries.
+/// A live run, repeated while it cannot be compared. Every try but the last ends as soon as this is
+/// certain: all tries together take no longer than the same number of whole runs.
 fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made, Failure> {
     let receive_buffer = chosen.config.proxy.control.is_some().then_some(RECEIVE_BUFFER);
     let session =

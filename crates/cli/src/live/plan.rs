@@ -1,4 +1,4 @@
-//! Which runs a command asks for.
+//! The runs that a command requests.
 
 use crate::args::{GridArgs, PaceArgs, ScenarioArgs};
 use crate::failure::Failure;
@@ -14,8 +14,8 @@ pub(super) struct Chosen<'a> {
     pub(super) config: WorldConfig,
 }
 
-/// Where a run stands among the others: the number of its point, method and repeat, from 1, and how
-/// many there are.
+/// The position of a run among the others: the number of its point, method and repeat, from 1, and
+/// the totals.
 pub(super) struct Place {
     point: [usize; 2],
     method: [usize; 2],
@@ -23,7 +23,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What is said when it begins.
+    /// The text printed at its start.
     pub(super) fn in_words(&self) -> String {
         let of = |what: &str, [n, all]: [usize; 2]| format!("{what} {n} of {all}");
         let mut parts = vec![of("method", self.method), of("repeat", self.repeat)];
@@ -43,7 +43,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// `methods`, the file's first if there are none, at each point of a sweep, with as many seeds.
+    /// `methods`, or the file's first if empty, at each point of a sweep, with as many seeds.
     pub(super) fn of(
         file: &Path,
         args: &ScenarioArgs,
@@ -70,12 +70,12 @@ impl Plan {
         Ok(Self { file: file.into(), scenario, jobs })
     }
 
-    /// More than one run.
+    /// True for more than one run.
     pub(super) fn is_of_several(&self) -> bool {
         self.jobs.len() > 1
     }
 
-    /// Without the runs at other points of a sweep than the first.
+    /// Removes the runs at all points of a sweep but the first.
     pub(super) fn at_first_point(mut self) -> Self {
         self.jobs.retain(|job| job.point == 0);
         self
@@ -87,7 +87,7 @@ impl Plan {
         self.jobs.iter().filter(move |job| job.seed == first).map(|job| self.chosen(job))
     }
 
-    /// Refuses what is wrong under any method, before the first run: without a proxy, a method that
+    /// Refuses faults under any method before the first run; without a proxy, refuses a method that
     /// needs one.
     pub(super) fn check(&self, proxied: bool) -> Result<(), Failure> {
         for chosen in self.firsts() {
@@ -112,9 +112,9 @@ impl Plan {
         Ok(Chosen { scenario: &self.scenario, job: job.clone(), config })
     }
 
-    /// The runs in the order in which they are made: each method at each point once, then each once
-    /// more, so that an interruption leaves as many of all, and a machine that changes meanwhile
-    /// changes for all. With each: where it stands among the others.
+    /// The runs in the order of execution, each with its position: each method at each point once,
+    /// then each once more. So an interruption leaves equally many runs of all, and a change of the
+    /// machine affects all.
     pub(super) fn order(&self) -> Vec<(usize, Place)> {
         let count = |is: &dyn Fn(&Job, &Job) -> bool| {
             let first = self.jobs.first();

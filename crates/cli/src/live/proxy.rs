@@ -18,41 +18,41 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time;
 
-/// How long the proxy may take to stand.
+/// Longest time until the proxy accepts connections.
 const PATIENCE: time::Duration = time::Duration::from_secs(10);
-/// Time between two looks whether it does.
+/// Time between two checks for this.
 const LOOK: time::Duration = time::Duration::from_millis(10);
 
 /// The proxy of a run.
 pub(super) struct Proxy {
-    /// The file, which leaves out what the run knows.
+    /// The configuration file; it leaves out settings that the run determines.
     text: String,
     control: Option<ControlConfig>,
     config: ProxyConfig,
-    /// What it hears of the radio, before it runs.
+    /// The radio reports for it, before it runs.
     reports: Option<Reports>,
     /// Writes reports to its pipe.
     writer: Option<JoinHandle<std::io::Result<u64>>>,
     running: Option<Running>,
-    /// Its standard error.
+    /// File of its standard error.
     said: PathBuf,
     legs: Vec<LegSample>,
-    /// Acknowledgements of the UE on each connection, by its ends.
+    /// Acknowledged bytes from the UE on each connection, by the connection's ends.
     heard: BTreeMap<[SocketAddr; 2], u32>,
-    /// What it said of itself last.
+    /// Its last status.
     status: Value,
 }
 
 impl Proxy {
-    /// That of `file`, with `control` where it names none.
+    /// The proxy of `file`, with `control` if the file names none.
     pub(super) fn of(file: &Path, control: Option<&ControlConfig>) -> Result<Self, Failure> {
         let wrong = |what: String| Failure::Usage(format!("{}: {what}", file.display()));
         let text = read_text(file, SETTINGS_LIMIT).map_err(|e| wrong(e.to_string()))?;
         Self::of_text(text, control).map_err(wrong)
     }
 
-    /// That of a file's `text`. It is checked before anything is built: its pipe and its socket are
-    /// not there yet.
+    /// The proxy of a file's `text`. The text is checked before anything is built, so its pipe and
+    /// its socket do not exist yet.
     pub(super) fn of_text(text: String, control: Option<&ControlConfig>) -> Result<Self, String> {
         let place = Place { interface: RAN, reports: "/", socket: "/", control };
         let config = ProxyConfig::parse(&ProxyConfig::complete(&text, &place)?)?;
@@ -70,17 +70,17 @@ impl Proxy {
         })
     }
 
-    /// It hears of the radio from this run: the file names no other source.
+    /// True if the proxy takes radio reports from this run: the file names no other source.
     pub(super) fn wants_reports(&self) -> bool {
         matches!(&self.config.radio, RadioConfig::JsonLines(source) if source.path == "/")
     }
 
-    /// It hears `reports`.
+    /// Sets the source of its radio reports.
     pub(super) fn hear(&mut self, reports: Reports) {
         self.reports = Some(reports);
     }
 
-    /// The run's proxy in a line.
+    /// A line about the run's proxy.
     pub(super) fn note(&self) -> String {
         let status = &self.status;
         let ended = status["ended"].as_object().into_iter().flatten();
@@ -103,14 +103,14 @@ impl Proxy {
         json!({ "config": self.config, "status": self.status })
     }
 
-    /// Its failure, with what it said last.
+    /// The error for its failure, with its last output.
     fn failed(&self, how: &str) -> SystemError {
         let said = fs::read_to_string(&self.said).unwrap_or_default();
         let last = said.lines().last().unwrap_or("it said nothing");
         SystemError::new("run the proxy", format!("{how}: {last}"))
     }
 
-    /// An error if it has ended.
+    /// Returns an error if it has ended.
     fn lives(&mut self) -> Result<(), SystemError> {
         let ended = self.running.as_mut().map(Running::try_wait).transpose()?.flatten();
         let Some(status) = ended else { return Ok(()) };
@@ -118,13 +118,13 @@ impl Proxy {
         Err(self.failed(&format!("it ended with status {code}")))
     }
 
-    /// Asks it; none when it has no answer.
+    /// Asks it a question; none without an answer.
     fn ask(&self, question: &str) -> Option<Value> {
         let text = ask(Path::new(&self.config.operation.socket), question).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// Writes what it hears of the radio to `pipe`, until the run is over.
+    /// Writes its radio reports to `pipe` until the end of the run.
     fn write_reports(&mut self, pipe: &Path) -> Result<(), SystemError> {
         let Some(reports) = self.reports.take() else { return Ok(()) };
         let failed = |e| SystemError::new(format!("write reports to {}", pipe.display()), e);
@@ -137,8 +137,8 @@ impl Proxy {
     }
 }
 
-/// What the proxy says `at` this time of one of its connections; none without acknowledgements
-/// since those that were `heard`, by the connection's ends.
+/// A sample of the connection `flow` at the time `at`; none without new acknowledgements since
+/// the previous call, whose count is in `heard` by the connection's ends.
 fn leg_sample(
     flow: &Value,
     at: Duration,

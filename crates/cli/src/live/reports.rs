@@ -1,4 +1,4 @@
-//! `--reports`: what the cell reports of its UEs, in a file or a named pipe.
+//! `--reports`: the cell's reports about its UEs, in a file or a named pipe.
 
 use crate::failure::Failure;
 use crate::terminal::say;
@@ -8,14 +8,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-/// Writes on a thread of its own until the run is over.
+/// Writes on a separate thread until the end of the run.
 pub(super) struct Writer {
     path: PathBuf,
     thread: JoinHandle<io::Result<u64>>,
 }
 
 impl Writer {
-    /// Begins to write what `reports` hears to `path`.
+    /// Begins to write `reports` to `path`.
     pub(super) fn start(path: &Path, reports: Reports) -> Result<Self, Failure> {
         let failed = |e: io::Error| Failure::Usage(format!("--reports {}: {e}", path.display()));
         let to = open(path).map_err(failed)?;
@@ -25,7 +25,7 @@ impl Writer {
         Ok(Self { path: path.to_owned(), thread: thread.map_err(failed)? })
     }
 
-    /// Waits for the last line, when the run is over.
+    /// Waits for the last line at the end of the run.
     pub(super) fn finish(self) -> Result<(), Failure> {
         let path = self.path.display();
         let written = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -13,34 +13,35 @@ use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Times that a run is made until this machine was not late in it; the last one counts.
+/// Maximum number of tries of a run until this machine is not late; the last try counts.
 const TRIES: u32 = 2;
 
-/// Time between readings of the interfaces, of a path of 50 ms. Shorter ones of several runs at
-/// once leave the proxies too little of two cores.
+/// Time between reads of the interfaces, for a path of 50 ms. A shorter time in several parallel
+/// runs leaves the proxies too little of two cores.
 const READ: Duration = Duration::from_millis(1);
 
-/// Most bytes of a receive buffer: the kernels' default when the paper was written, and until
-/// Linux 6.16, which has 32 MiB. With those, downloads of several runs through proxies without
-/// windows take more memory than `net.ipv4.tcp_mem` allows all TCP of a machine.
+/// Maximum size of a receive buffer: the kernels' default when the paper was written, and until
+/// Linux 6.16, which has 32 MiB. With 32 MiB, downloads of several runs through proxies without
+/// windows take more memory than `net.ipv4.tcp_mem` allows for all TCP of a machine.
 pub(super) const RECEIVE_BUFFER: u32 = 6 << 20;
 
-/// Flows of all runs at the same time: through a proxy without windows each holds up to some 20 MB
-/// of the kernel's memory of TCP, which a machine with 4 GiB of memory has for no more.
+/// Maximum number of flows of all parallel runs: through a proxy without windows each holds up to
+/// about 20 MB of the kernel's TCP memory, and a machine with 4 GiB of memory has room for this
+/// number only.
 const FLOWS_AT_ONCE: usize = 16;
 
-/// Flows of the runs that are under way.
+/// Number of flows of the runs in progress.
 static FLOWS: Mutex<usize> = Mutex::new(0);
-/// A run has ended.
+/// Notified at the end of a run.
 static ENDED: Condvar = Condvar::new();
 
-/// The place of a run among others; it goes with its owner.
+/// The place of a run among others; released when dropped.
 struct Place {
     flows: usize,
 }
 
 impl Place {
-    /// Waits until there is one for a run of `flows`, of which more than all count as all.
+    /// Waits for a place for a run of `flows`; more flows than the maximum count as the maximum.
     fn take(flows: usize) -> Self {
         let flows = flows.min(FLOWS_AT_ONCE);
         let taken = FLOWS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,12 +59,12 @@ impl Drop for Place {
     }
 }
 
-/// Takes the right to build networks, before there is a thread.
+/// Takes the right to build networks, before any thread starts.
 pub(crate) fn prepare() -> Result<(), Failure> {
     privilege().map(drop).map_err(|e| Failure::usage(&e))
 }
 
-/// Runs `job` live: with the proxy where its method names a control. None when it was interrupted.
+/// Runs `job` live, with the proxy if its method names a control. None if it was interrupted.
 pub(crate) fn one(scenario: &Scenario, job: &Job) -> Result<Option<RunResult>, ClaimsError> {
     let failed = |what: String| {
         ClaimsError::Run(format!("{}, {}, seed {}: {what}", scenario.name, job.method, job.seed))

@@ -1,4 +1,4 @@
-//! `--rnis`: what the cell reports of its UEs, as a radio network information service.
+//! `--rnis`: the cell's reports about its UEs, as a radio network information service.
 
 use crate::failure::Failure;
 use crate::rnis::{callbacks, epoch, listen, reported};
@@ -7,14 +7,14 @@ use justfull_rnis::{CellIdentity, Listening, Service, Tokens};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// A service that lasts until it is dropped.
+/// A service that runs until it is dropped.
 pub(super) struct Rnis {
     service: Arc<Service>,
     server: Listening,
 }
 
 impl Rnis {
-    /// Listens at `address`: a port of 127.0.0.1, or an address with a port. Notifications go to
+    /// Listens at `address`: a port of 127.0.0.1, or an address with a port. Sends notifications to
     /// other hosts and to the networks that are `allowed`.
     pub(super) fn start(address: &str, allowed: &[String]) -> Result<Self, Failure> {
         let callbacks = callbacks(allowed)?;
@@ -24,16 +24,16 @@ impl Rnis {
         Ok(Self { service, server })
     }
 
-    /// Where it listens.
+    /// The listening address.
     pub(super) fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Serves what `reports` hears, on a thread that ends with the run.
+    /// Serves `reports` on a thread that ends with the run.
     pub(super) fn hear(&self, reports: Reports) -> Result<(), Failure> {
         let (service, start) = (Arc::clone(&self.service), epoch());
         let work = move || {
-            // A second is as good as any other time: only the end matters.
+            // Any timeout would do: only the end matters.
             while let Ok(heard) = reports.next(std::time::Duration::from_secs(1)) {
                 if let Some(heard) = heard {
                     service.report(&reported(heard.ue, &heard.ran, start));

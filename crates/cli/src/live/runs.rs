@@ -1,4 +1,4 @@
-//! The runs of a `live` command, one after the other, and what came of them together.
+//! The runs of a `live` command, one after the other, and their combined results.
 
 use super::last::About;
 use super::words::{brief, notes, notes_of_several, verdict, warm_up};
@@ -22,25 +22,25 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A run that has reached its end.
+/// A finished run.
 pub(super) struct Done {
-    /// Its number among the plan's.
+    /// Its index in the plan.
     at: usize,
     /// The point of the sweep for people, after a comma; empty without a sweep.
     point: String,
     outcome: Outcome,
-    /// What its proxy says of itself: a note, its configuration and its status.
+    /// The texts of its proxy: a note, its configuration and its status.
     proxy: Option<(String, Value)>,
 }
 
-/// What came of all runs.
+/// The outcome of all runs.
 #[derive(Default)]
 pub(super) struct Runs {
-    /// In the order of the plan.
+    /// The finished runs in the order of the plan.
     pub(super) done: Vec<Done>,
-    /// Their files, of which a part may still have to be written.
+    /// Their files, whose last part may still be unwritten.
     pub(super) files: Vec<Files>,
-    /// Why others are missing, if by more than a signal.
+    /// The reason why other runs are missing, if it is more than a signal.
     ended: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Runs {
 #[derive(Serialize)]
 struct Told<'a, T> {
     method: &'a str,
-    /// Only of a sweep.
+    /// Only for a sweep.
     #[serde(skip_serializing_if = "Option::is_none")]
     point: Option<&'a str>,
     seed: u64,
@@ -57,11 +57,11 @@ struct Told<'a, T> {
 }
 
 impl Runs {
-    /// Makes the runs of `plan` until a signal comes or one of several breaks off, which is left
-    /// out.
+    /// Makes the runs of `plan` until a signal comes or one of several aborts. The aborted run is
+    /// left out.
     ///
     /// # Errors
-    /// What the first one fails with.
+    /// The error of the first run.
     pub(super) fn make(
         &mut self,
         plan: &Plan,
@@ -72,7 +72,8 @@ impl Runs {
     ) -> Result<(), Failure> {
         let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
         for (at, place) in plan.order() {
-            // A sole run has results however early the signal comes: it ends as soon as it begins.
+            // A single run has results even if the signal comes early: it ends as soon as it
+            // begins.
             if plan.is_of_several() && stop.requested() {
                 break;
             }
@@ -110,7 +111,7 @@ impl Runs {
                         continue;
                     }
                     self.ended = fault;
-                    // Of a run that is left out; an error of the disk would be of no use.
+                    // The files of a dropped run; an error of the disk does not matter.
                     let _unwanted = files.finish(false);
                 }
             }
@@ -120,7 +121,7 @@ impl Runs {
         Ok(())
     }
 
-    /// The results as the simulator's are shown, with what only live runs have as notes.
+    /// The results in the form of the simulator's, with notes for the facts of live runs.
     pub(super) fn comparison(&self, plan: &Plan, allow_late: bool) -> Result<Comparison, Failure> {
         let scenario = &plan.scenario;
         let mut whole = Comparison {
@@ -177,14 +178,14 @@ impl Runs {
         notes_of_several(&all)
     }
 
-    /// Writes `live.json`, what the notes say and more, for programs; and `proxy.json` where there
-    /// was one.
+    /// Writes `live.json` for programs, which has the notes and more, and `proxy.json` if there was
+    /// a proxy.
     pub(super) fn write(
         &self,
         folder: &mut ResultsFolder,
         allow_late: bool,
     ) -> Result<(), Failure> {
-        /// Whether lateness was to matter, and each run.
+        /// Whether lateness is judged, and each run.
         #[derive(Serialize)]
         struct Reports<'a> {
             allow_late: bool,
@@ -202,8 +203,8 @@ impl Runs {
         if runs.is_empty() { Ok(()) } else { put(folder, "proxy.json", &Proxies { runs }) }
     }
 
-    /// What the ends of the runs mean for the exit status. `awaited`: there was something to wait
-    /// for, so that a signal is no end that was meant.
+    /// The exit status for the ends of the runs. `awaited`: there was something to wait for, so a
+    /// signal is not the intended end.
     pub(super) fn verdict(
         &self,
         missing: &[String],
@@ -244,7 +245,7 @@ impl Done {
     }
 }
 
-/// `told` of the run `done`.
+/// `told` with the name of the run `done`.
 fn named<'a, T>(done: &'a Done, told: &'a T) -> Told<'a, T> {
     let result = &done.outcome.result;
     let point = done.point.strip_prefix(", ");

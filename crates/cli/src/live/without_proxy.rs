@@ -1,4 +1,4 @@
-//! `--proxy` and `--rnis` in a build without the proxy: they are refused, so that nothing here is
+//! `--proxy` and `--rnis` in a build without the proxy: both are refused, so no function here is
 //! ever called.
 
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use justfull_net::{Network, SystemError};
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// There is none.
+/// The absent proxy.
 pub(super) enum Proxy {}
 
 impl Proxy {
@@ -56,7 +56,7 @@ impl Middle for Proxy {
     }
 }
 
-/// There is no service either.
+/// The absent service.
 pub(super) enum Rnis {}
 
 impl Rnis {

@@ -1,4 +1,4 @@
-//! What a live run says of itself, in notes and in its exit status.
+//! The texts of a live run about itself, in notes and for its exit status.
 
 use crate::failure::Failure;
 use justfull_live::report::{Account, LiveReport};
@@ -7,7 +7,7 @@ use justfull_net::Running;
 use justfull_net::clock::Priority;
 use justfull_run::results::RunResult;
 
-/// What the tables leave out of the run's beginning.
+/// A note on the start of the run, which the tables leave out.
 pub(super) fn warm_up(result: &RunResult) -> Option<String> {
     let (warmup, duration) = (result.warmup_s, result.duration_s);
     let change = "`--set warmup=0s`, or another time, changes that";
@@ -24,7 +24,7 @@ pub(super) fn warm_up(result: &RunResult) -> Option<String> {
     }
 }
 
-/// Why a run that was on time says nothing.
+/// The note for a run whose TCP was limited by the kernel's memory.
 const SHORT_OF_MEMORY: &str = "the kernel's TCP was short of memory (net.ipv4.tcp_mem), so that \
                                every receiver of this machine offered four segments at most";
 
@@ -45,7 +45,7 @@ pub(super) fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
     notes
 }
 
-/// How late the run was, and what came between.
+/// Lateness of the run, and interruptions.
 fn timing(report: &LiveReport, allow_late: bool) -> Vec<String> {
     let late = &report.lateness;
     let mut notes = vec![format!(
@@ -114,8 +114,8 @@ fn settings(report: &LiveReport) -> Vec<String> {
     notes
 }
 
-/// Of several runs: notes that all share are said once; the others name their run. The accounts are
-/// in `live.json`.
+/// The notes of several runs: a note that all runs share appears once; the others name their run.
+/// The accounts are in `live.json`.
 pub(super) fn notes_of_several(runs: &[(String, Vec<String>)]) -> Vec<String> {
     let Some((_, first)) = runs.first() else { return Vec::new() };
     let shared = |note: &String| runs.iter().all(|(_, notes)| notes.contains(note));
@@ -125,14 +125,14 @@ pub(super) fn notes_of_several(runs: &[(String, Vec<String>)]) -> Vec<String> {
     own.chain(first.iter().filter(|note| shared(note)).cloned()).collect()
 }
 
-/// What is said of one of several runs.
+/// The notes for one of several runs.
 pub(super) fn brief(report: &LiveReport, allow_late: bool) -> Vec<String> {
     let mut notes = timing(report, allow_late);
     notes.extend(settings(report));
     notes
 }
 
-/// The flows that appeared, and what became of them in the table of flows.
+/// The flows that appeared, and the changes in the table of flows.
 fn flows_in_words(report: &LiveReport) -> String {
     let mut flows = format!("{} flows", report.flows);
     if report.aged_flows > 0 {
@@ -148,7 +148,7 @@ fn flows_in_words(report: &LiveReport) -> String {
     flows
 }
 
-/// The account of one way.
+/// The account of one direction.
 fn in_words(account: &Account) -> String {
     let lost = [
         (account.malformed_total(), "malformed"),
@@ -163,7 +163,7 @@ fn in_words(account: &Account) -> String {
     format!("{} packets came, {} delivered{lost}", account.received, account.delivered)
 }
 
-/// What the run's end means for the exit status.
+/// The exit status for the run's end.
 pub(super) fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
     if let Some(fault) = &outcome.report.fault {
         return Err(Failure::Failed(fault.clone()));

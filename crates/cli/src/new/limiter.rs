@@ -1,4 +1,4 @@
-//! `new --limiter`: a Rust crate with a limiter of one's own, which builds, tests and runs.
+//! `new --limiter`: a Rust crate with a user-defined limiter, which builds, tests and runs.
 
 use crate::failure::Failure;
 use crate::terminal::say;
@@ -6,7 +6,8 @@ use justfull_report::export;
 use std::fs;
 use std::path::Path;
 
-/// The crate's files, with `{name}`, `{crate}`, `{Name}` and what the manifest depends on.
+/// The crate's files, with `{name}`, `{crate}`, `{Name}` and the manifest's dependencies as
+/// placeholders.
 const FILES: [(&str, &str); 5] = [
     ("Cargo.toml", include_str!("../../template/limiter/Cargo.toml.in")),
     (".gitignore", "/target\n"),
@@ -14,7 +15,7 @@ const FILES: [(&str, &str); 5] = [
     ("src/main.rs", include_str!("../../template/limiter/main.rs.in")),
     ("tests/rules.rs", include_str!("../../template/limiter/rules.rs.in")),
 ];
-/// The crates that it builds on, and what stands in their lines besides where they are.
+/// The crates of its dependencies, each with the rest of its manifest line after the source.
 const CRATES: [(&str, &str); 4] =
     [("base", ""), ("lab", ""), ("ran", ""), ("report", ", default-features = false")];
 const ALLOWED: &str = "a folder whose name is of lower-case letters, digits, - and _, begins with \
@@ -56,7 +57,7 @@ pub(super) fn new(folder: &Path, justfull: Option<&Path>) -> Result<(), Failure>
     Ok(())
 }
 
-/// A name that a crate and, capitalised, a type can have.
+/// True for a name that a crate and, capitalised, a type can have.
 fn is_name(name: &str) -> bool {
     let written = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
@@ -64,7 +65,7 @@ fn is_name(name: &str) -> bool {
     written && !is_rust(name) && !ships(name)
 }
 
-/// Words of Rust, and names of cargo's folders, that no crate can be named by.
+/// True for a Rust keyword or the name of a cargo folder: no crate can have this name.
 fn is_rust(name: &str) -> bool {
     "abstract as async await become box break const continue crate do dyn else enum extern false \
      final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
@@ -74,7 +75,7 @@ fn is_rust(name: &str) -> bool {
         .any(|word| word == name)
 }
 
-/// A shipped method has the name that its type would have.
+/// True if a shipped method has the name of the type.
 fn ships(name: &str) -> bool {
     justfull_scenario::MethodLibrary::shipped().find(&type_name(name)).is_some()
 }
@@ -89,7 +90,7 @@ fn type_name(name: &str) -> String {
     name.split(['-', '_']).map(capital).collect()
 }
 
-/// The lines of the manifest: on the tree `justfull`, or on the repository.
+/// The dependency lines of the manifest, from the tree `justfull` or from the repository.
 fn dependencies(justfull: Option<&Path>) -> Result<String, Failure> {
     let Some(tree) = justfull else {
         let at = env!("CARGO_PKG_REPOSITORY");
@@ -108,14 +109,14 @@ fn dependencies(justfull: Option<&Path>) -> Result<String, Failure> {
             return Err(wrong(&format!(" (without crates/{of})")));
         }
         let path = path.to_str().ok_or_else(|| wrong(" (a name that is not UTF-8)"))?;
-        // Quoted as TOML quotes.
+        // Quoted by the rules of TOML.
         let path = toml_text(path);
         lines.push(format!("justfull-{of} = {{ path = {path}{rest} }}"));
     }
     Ok(lines.join("\n"))
 }
 
-/// `text` as TOML writes it.
+/// `text` as a TOML string.
 fn toml_text(text: &str) -> String {
     justfull_scenario::Value::String(text.into()).to_string()
 }

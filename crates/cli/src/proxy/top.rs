@@ -1,5 +1,5 @@
-//! `proxy top`: UEs and connections of a running proxy, painted again and again, or as plain lines
-//! where there is no terminal.
+//! `proxy top`: UEs and connections of a running proxy, repainted periodically, or as plain lines
+//! without a terminal.
 
 use super::{parsed, plain, question};
 use crate::args::ProxyTopArgs;
@@ -12,18 +12,18 @@ use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// What ends it: `q`, Escape, Ctrl-C, Ctrl-D.
+/// Keys that end it: `q`, Escape, Ctrl-C, Ctrl-D.
 const END: [u8; 4] = [b'q', 27, 3, 4];
-/// Bits per second in a Mbit/s, and bytes.
+/// Bytes per second in one Mbit/s.
 const BYTES_OF_MBIT: f64 = 125_000.0;
 
-/// What a proxy said at one moment.
+/// The answer of a proxy at one moment.
 struct Picture {
     status: Value,
     flows: Vec<Value>,
 }
 
-/// Bytes per second to the client and to the server, since the picture before.
+/// Bytes per second to the client and to the server, since the previous picture.
 type Rates = Option<[f64; 2]>;
 
 impl Picture {
@@ -33,7 +33,8 @@ impl Picture {
         Ok(Self { status, flows: flows.as_array().cloned().unwrap_or_default() })
     }
 
-    /// The rates of each connection, in the order of the proxy; none where `before` has it not.
+    /// The rates of each connection, in the order of the proxy; none for a connection that `before`
+    /// lacks.
     fn rates(&self, before: Option<&Self>) -> Vec<Rates> {
         let key = |flow: &Value| (plain(&flow["client"]), plain(&flow["server"]));
         let bytes = |flow: &Value| {
@@ -46,13 +47,13 @@ impl Picture {
             let old = known.get(&key(flow))?;
             let passed = age(flow) - age(old);
             let (new, old) = (bytes(flow), bytes(old));
-            // A younger one has the same ports as one that ended.
+            // A younger connection may have the ports of an ended one.
             (passed > 0.0).then(|| [0, 1].map(|way| (new[way] - old[way]) / passed))
         };
         self.flows.iter().map(rate).collect()
     }
 
-    /// For programs: one line.
+    /// The picture for programs, one line.
     fn json(&self, rates: &[Rates]) -> String {
         let rate = |rate: &Rates| {
             json!({
@@ -64,7 +65,7 @@ impl Picture {
         format!("{}\n", json!({ "status": self.status, "flows": self.flows, "rates": rates }))
     }
 
-    /// For people.
+    /// The picture for people.
     fn lines(&self, rates: &[Rates]) -> Vec<String> {
         let mut lines = self.head(rates);
         lines.push(String::new());
@@ -124,7 +125,7 @@ impl Picture {
         rows
     }
 
-    /// The busiest first.
+    /// The connections, the busiest first.
     fn connections(&self, rates: &[Rates]) -> Vec<Vec<String>> {
         let titles = [
             "client",
@@ -168,7 +169,7 @@ fn mbit(bytes_per_s: Option<f64>) -> String {
     bytes_per_s.map_or("-".into(), |rate| format!("{:.2}", rate / BYTES_OF_MBIT))
 }
 
-/// Rows of columns as wide as their widest cell; numbers stand to the right.
+/// Rows with columns as wide as their widest cell; numbers are aligned to the right.
 pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or_default();
@@ -184,7 +185,7 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
-/// Paints until it is told to end, or prints as often as asked.
+/// Paints until told to end, or prints the requested number of times.
 pub(crate) fn run(args: &ProxyTopArgs) -> Result<(), Failure> {
     let every = Duration::from_nanos(args.every.as_nanos());
     if args.ask.json || !To::Stdout.can_be_painted_on() || !io::stdin().is_terminal() {
@@ -192,7 +193,7 @@ pub(crate) fn run(args: &ProxyTopArgs) -> Result<(), Failure> {
     }
     let (key, keys) = channel();
     let ended = key.clone();
-    // Another handler is set by no other command that runs.
+    // No other running command sets a handler.
     let _set = ctrlc::set_handler(move || _ = ended.send(3));
     let screen = Screen::open(To::Stdout, Keys::Ours)
         .map_err(|e| Failure::Failed(format!("the terminal: {e}")))?;
@@ -219,7 +220,7 @@ fn paint(
     let mut before = None;
     for number in 1_u64.. {
         let picture = Picture::take(args);
-        // The first must be there; later the proxy may have been replaced.
+        // The first answer is required; later the proxy may be restarting.
         let lines = match &picture {
             Ok(picture) => picture.lines(&picture.rates(before.as_ref())),
             Err(_) if number == 1 => return picture.map(drop),
@@ -239,7 +240,7 @@ fn paint(
     Ok(())
 }
 
-/// One page, or as many as asked, each after the time between two; with rates.
+/// Prints one page, or the requested number, each after the period; with rates.
 fn lines(args: &ProxyTopArgs, every: Duration) -> Result<(), Failure> {
     let mut before = Picture::take(args)?;
     for number in 0..args.count.unwrap_or(1) {
@@ -291,7 +292,7 @@ mod tests {
         for part in ["5.50 Mbit/s down, 0.00 up", "16.00", "coming", "0.004", "10.5", "slow"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        // An older connection had the same ports; of the first picture nothing is known.
+        // An older connection had the same ports; the first picture has no predecessor.
         assert_eq!(old.rates(Some(&new)), [None, None]);
         assert!(new.lines(&new.rates(None)).join("\n").contains("- Mbit/s down, - up"));
         assert!(new.json(&rates).contains("\"down_bytes_per_s\":62500.0"));

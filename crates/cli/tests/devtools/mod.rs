@@ -1,4 +1,4 @@
-//! Chromium without a window, steered over its DevTools protocol.
+//! Headless Chromium, controlled over its DevTools protocol.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use tungstenite::{Message, WebSocket};
 
 /// Longest time to wait for the browser or for a condition.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Between two looks at a condition.
+/// Time between two checks of a condition.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A browser with one page.
@@ -26,7 +26,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts Chromium; none where it is missing, which is a failure in CI.
+    /// Starts Chromium; none if it is missing, which is a failure in CI.
     pub(crate) fn new() -> Option<Self> {
         let program = chromium()?;
         let profile = TempDir::new().expect("a folder");
@@ -65,7 +65,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Calls `method` of the protocol; its result.
+    /// Calls `method` of the protocol; returns its result.
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.next += 1;
         let call = json!({ "id": self.next, "method": method, "params": parameters });
@@ -82,7 +82,7 @@ impl Browser {
         }
     }
 
-    /// Keeps the addresses of requests, and faults of the page.
+    /// Records the addresses of requests, and faults of the page.
     fn note(&mut self, message: &Value) {
         let parameters = &message["params"];
         match message["method"].as_str() {
@@ -107,7 +107,7 @@ impl Browser {
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'");
     }
 
-    /// The value of `expression`, a promise's once it is kept.
+    /// The value of `expression`; for a promise, its resolved value.
     pub(crate) fn eval(&mut self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
@@ -133,7 +133,7 @@ impl Browser {
         }
     }
 
-    /// A window of `width` x `height` pixels under a system of `theme`.
+    /// Makes a window of `width` x `height` pixels under a system of `theme`.
     pub(crate) fn resize(&mut self, width: u32, height: u32, theme: &str) {
         let metrics = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500,
@@ -194,7 +194,7 @@ fn decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// What `look` finds, once it finds something.
+/// The first value that `look` returns.
 fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let start = clock();
     loop {
@@ -214,7 +214,7 @@ fn target(port: u16) -> Option<String> {
         format!("GET /json/list HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = Vec::new();
-    // Chromium may keep the connection open; the answer is there all the same.
+    // Chromium may keep the connection open; the answer is complete all the same.
     let _ = stream.read_to_end(&mut answer);
     let answer = String::from_utf8_lossy(&answer);
     let list: Value =

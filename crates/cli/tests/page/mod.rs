@@ -1,4 +1,4 @@
-//! Pages of the guide, whose commands run as they stand.
+//! Runs the commands in pages of the guide unchanged.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ pub(crate) fn lines_in(page: &str, language: &str) -> Vec<String> {
     blocks_in(page, language).concat()
 }
 
-/// The same, block by block.
+/// The lines of each block.
 pub(crate) fn blocks_in(page: &str, language: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page is there");
     let mut inside = false;
@@ -28,8 +28,8 @@ pub(crate) fn blocks_in(page: &str, language: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Runs the commands of `page` in a folder of their own; those of a program that is not installed
-/// are skipped aloud, which continuous integration takes for a failure.
+/// Runs the commands of `page` in a folder of their own. Commands of programs that are not
+/// installed are skipped with a note, which continuous integration counts as a failure.
 pub(crate) fn run_all(page: &str, least: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let program = Path::new(env!("CARGO_BIN_EXE_justfull"));
@@ -55,8 +55,8 @@ pub(crate) fn run_all(page: &str, least: usize) -> tempfile::TempDir {
         shell.args(["-ec", &command]).current_dir(&folder).env("PATH", &path);
         let done = shell.output().expect("a shell runs");
         let said = String::from_utf8_lossy(&done.stderr);
-        // That a live run was late is about this machine; all else that the command does must have
-        // been done.
+        // Lateness of a live run is a property of this machine; all other work of the command must
+        // have been done.
         let well = done.status.success() || said.contains("justfull: the run is late");
         assert!(well, "{command}\n{said}");
     }

@@ -1,6 +1,6 @@
-//! A room for a test of live runs: this program again as process 1 of process, mount and network
-//! namespaces of its own, with an empty `/run`. What a test leaves is what is left in its room;
-//! tests in other rooms see nothing of it, and all that is in a room ends with it.
+//! A room for a test of live runs: this program again as process 1 of its own process, mount and
+//! network namespaces, with an empty `/run`. The remains of a test stay in its room and end with
+//! it; tests in other rooms do not see them.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,15 +16,16 @@ use std::time::{Duration, Instant};
 const INSIDE: &str = "JUSTFULL_TEST_ROOM";
 /// Longest life of a room.
 const LIFE: Duration = Duration::from_secs(240);
-/// What a late run says of itself: that is about this machine, which these tests do not judge.
+/// The message of a late run: lateness is a property of this machine, which these tests do not
+/// judge.
 const LATE: &str = "justfull: the run is late";
 /// Longest time that a run may take to end.
 pub(crate) const END: Duration = Duration::from_secs(30);
 
 static ROOM: Mutex<()> = Mutex::new(());
 
-/// Runs the test of this name in a room and looks that nothing is left. Only root can: others are
-/// told, and `CI` fails.
+/// Runs the test of this name in a room and asserts that nothing is left. Only root can; other
+/// users get a note, and `CI` fails.
 pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     if std::env::var_os(INSIDE).is_some() {
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -43,7 +44,7 @@ pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     // `mount` keeps notes in /run/mount.
     let set_up = "mount -t tmpfs -o mode=755 room /run && mkdir -p /run/mount && ip link set lo \
                   up && exec \"$@\"";
-    // A shell that runs the tests in the background has them ignore SIGINT; a run that is to be
+    // A shell that runs the tests in the background makes them ignore SIGINT; a run to be
     // interrupted must not inherit that.
     unshare
         .args(["env", "--default-signal", "sh", "-c", set_up, "room"])
@@ -59,7 +60,7 @@ pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     assert!(status.success(), "{test} in its room: {status}\n{said}");
 }
 
-/// Waits for a process; kills one that takes longer.
+/// Waits for a process; kills it after `limit`.
 pub(crate) fn within(limit: Duration, child: &mut Child) -> ExitStatus {
     let begin = now();
     loop {
@@ -89,25 +90,24 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A run of `justfull` whose output goes to files: what a process holds open that outlives the run
-/// holds up nobody.
+/// A run of `justfull` whose output goes to files, so that a surviving process with open files
+/// blocks nobody.
 pub(crate) struct Run {
     child: Child,
     folder: PathBuf,
 }
 
-/// What came of it.
+/// The outcome of a run.
 pub(crate) struct Ended {
-    /// Exit status, or 128 + the signal that ended it; 0 of a run that would have ended well but
-    /// for being late.
+    /// Exit status, or 128 + the signal that ended it; 0 for a run whose only fault is lateness.
     pub(crate) code: i32,
     pub(crate) stdout: String,
-    /// Without what a late run says of itself.
+    /// Standard error without the messages about lateness.
     pub(crate) stderr: String,
 }
 
 impl Ended {
-    /// Reads the status and what was said.
+    /// Reads the status and the output.
     pub(crate) fn of(status: ExitStatus, stdout: String, mut stderr: String) -> Self {
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).expect("it ended");
         let late = stderr.find(LATE);
@@ -149,7 +149,7 @@ impl Run {
         assert!(self.try_signal(signal), "it ended before {signal}");
     }
 
-    /// False when it has ended before.
+    /// Sends a signal; false if it has ended before.
     pub(crate) fn try_signal(&self, signal: &str) -> bool {
         let sent = Command::new("kill")
             .args([signal, &self.child.id().to_string()])
@@ -158,7 +158,7 @@ impl Run {
         sent.expect("`kill` is there").success()
     }
 
-    /// Waits until it ends, [`END`] at most.
+    /// Waits for its end, at most [`END`].
     pub(crate) fn end(mut self) -> Ended {
         let status = within(END, &mut self.child);
         let text = |name: &str| fs::read_to_string(self.folder.join(name)).expect("its output");
@@ -166,7 +166,7 @@ impl Run {
     }
 }
 
-/// Runs `line` by a shell; panics when it fails.
+/// Runs `line` in a shell; panics if it fails.
 pub(crate) fn sh(line: &str) -> String {
     let done = Command::new("sh").args(["-c", line]).output().expect("`sh` is there");
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -174,7 +174,7 @@ pub(crate) fn sh(line: &str) -> String {
     text
 }
 
-/// What is in the room beside this process, in words: other processes with their network
+/// The contents of the room beside this process, in words: other processes with their network
 /// namespaces, interfaces, files in `/run`, mounted namespaces.
 pub(crate) fn left() -> Vec<String> {
     let mut found = Vec::new();
@@ -183,8 +183,8 @@ pub(crate) fn left() -> Vec<String> {
             continue;
         };
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // Orphans that have ended stay in the table: process 1 is this program, which asks for its
-        // own children only.
+        // Ended orphans stay in the table: process 1 is this program, which reaps only its own
+        // children.
         let ended = stat
             .rsplit_once(')')
             .is_none_or(|(_, rest)| rest.starts_with(" Z") || rest.starts_with(" X"));
@@ -214,7 +214,7 @@ pub(crate) fn left() -> Vec<String> {
     found
 }
 
-/// Control groups that runs in the process namespace of this number made.
+/// Control groups made by runs in the process namespace of this number.
 fn groups(namespace: &str) -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     let line = mounts.lines().find(|line| line.contains(" - cgroup2 "));
@@ -226,7 +226,7 @@ fn groups(namespace: &str) -> Vec<String> {
     String::from_utf8_lossy(&listed.stdout).lines().map(|line| format!("cgroup {line}")).collect()
 }
 
-/// Everything in a folder, folders too.
+/// All files and folders in a folder.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder is there") {
@@ -239,8 +239,8 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is in `after` and was not in `before`. What has gone is not looked at: a namespace of
-/// another program that this one's room has inherited as a mount goes with its owner.
+/// The entries of `after` that `before` lacks. Disappeared entries do not count: another program's
+/// namespace, inherited as a mount in this room, ends with its owner.
 pub(crate) fn new_in<'a>(after: &'a [String], before: &[String]) -> Vec<&'a String> {
     let mut known = before.to_vec();
     let is_new = |one: &&String| match known.iter().position(|other| other == *one) {
@@ -253,7 +253,7 @@ pub(crate) fn new_in<'a>(after: &'a [String], before: &[String]) -> Vec<&'a Stri
     after.iter().filter(is_new).collect()
 }
 
-/// A process that was killed takes a moment to go.
+/// A killed process takes a moment to end.
 pub(crate) fn nothing_is_left_but(before: &[String]) {
     let begin = now();
     loop {

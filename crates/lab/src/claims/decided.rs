@@ -1,17 +1,18 @@
-//! Whether the seeds decide a verdict: they do unless a 95 % interval crosses an edge of the band.
+//! Decides whether the seeds leave a verdict open: they do if a 95 % interval crosses an edge of
+//! the band.
 
 use super::{Claim, Kind};
 use crate::model::summary::Metric;
 use crate::stats::Summary;
 
-/// True when the intervals of `ours` leave both verdicts of `claim` possible: none lies outside of
-/// the band as a whole, and at least one crosses an edge. A value without an interval decides
+/// True if the intervals of `ours` leave both verdicts of `claim` possible: no interval lies
+/// entirely outside the band, and at least one crosses an edge. A value without an interval decides
 /// nothing.
 pub(super) fn is_open(claim: &Claim, ours: &[Summary]) -> bool {
     let Some([low, high]) = claim.band else { return false };
     let (least, greatest) = bounds(claim);
     let outside = |s: &Summary| s.ci95.is_some() && (s.high() < low || s.low() > high);
-    // No value lies beyond a bound, so an interval that does crosses nothing there.
+    // No value lies beyond a bound of the quantity, so an interval beyond it crosses no edge.
     let crosses = |s: &Summary| {
         let crosses_low = low > least && s.low() < low && s.high() > low;
         let crosses_high = high < greatest && s.low() < high && s.high() > high;
@@ -20,7 +21,7 @@ pub(super) fn is_open(claim: &Claim, ours: &[Summary]) -> bool {
     !ours.iter().any(outside) && ours.iter().any(crosses)
 }
 
-/// True when differences that must all be below 0 are not, and none of them is at least 0 with its
+/// True if not all of the differences are below 0, as they must be, and none is at least 0 with its
 /// whole interval.
 pub(super) fn is_open_sign(differences: &[Summary]) -> bool {
     let below = differences.iter().all(|s| s.is_below(0.0));
@@ -28,7 +29,7 @@ pub(super) fn is_open_sign(differences: &[Summary]) -> bool {
     !below && !differences.iter().any(refuted)
 }
 
-/// What the values of `claim` can be at least and at most.
+/// The least and the greatest possible value of `claim`.
 fn bounds(claim: &Claim) -> (f64, f64) {
     use Metric::{
         Drops, DropsOfAll, Jain, JainInFlight, JainTogether, Late, QuantumMedian, Unused,

@@ -8,18 +8,18 @@ use crate::model::{ClaimRow, Expected, SwitchValue, Verdict, WorldRow, WorldValu
 use crate::stats::{Summary, mean, paired_difference};
 use justfull_run::results::RunResult;
 
-/// A verdict against the one that the file records.
+/// A verdict compared with the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Against {
     /// No worse.
     AsRecorded,
     /// Worse.
     Worse,
-    /// Worse, but the seeds do not decide it, and the file says that they may not.
+    /// Worse, but the seeds leave it open, and the file permits this.
     Undecided,
 }
 
-/// `row` against what the file records of `claim`. A claim that was not run has no verdict.
+/// Compares `row` with the record of `claim` in the file. A claim that was not run has no verdict.
 pub(super) fn against_record(claim: &Claim, row: &ClaimRow) -> Against {
     let as_recorded = match row.verdict {
         Verdict::Met | Verdict::NotRun => true,
@@ -33,10 +33,10 @@ pub(super) fn against_record(claim: &Claim, row: &ClaimRow) -> Against {
     }
 }
 
-/// What a run gave: its point of the sweep, its seed, and the value.
+/// The result of a run: its point of the sweep, its seed, and the value.
 type Value = (usize, u64, f64);
 
-/// What a claim came to with one switch or none.
+/// The result of a claim with one switch or none.
 pub(super) struct Finding {
     pub(super) ours: Vec<Summary>,
     /// Within the band.
@@ -50,14 +50,14 @@ impl Finding {
         Self { open: is_open(claim, &ours), ours, meets }
     }
 
-    /// Of differences that must all be below 0.
+    /// A finding on differences that must all be below 0.
     fn of_sign(ours: Vec<Summary>) -> Self {
         Self { meets: ours.iter().all(|s| s.is_below(0.0)), open: is_open_sign(&ours), ours }
     }
 }
 
 impl Runs {
-    /// True when the claim was run and is outside its band.
+    /// True if the claim was run and is outside its band.
     pub(super) fn needs_switches(
         &self,
         file: &ClaimsFile,
@@ -68,7 +68,8 @@ impl Runs {
         self.find(file, claim, under, options).is_some_and(|found| !found.meets)
     }
 
-    /// True when the claim meets its band, or its anchor, under one of its switches that explain.
+    /// True if the claim meets its band or its anchor under one of the switches that may explain
+    /// it.
     pub(super) fn is_explained(
         &self,
         file: &ClaimsFile,
@@ -80,7 +81,7 @@ impl Runs {
         values.iter().any(|value| value.meets && value.explains)
     }
 
-    /// The claim with each of its switches that was run.
+    /// The result of the claim with each of its switches that was run.
     fn with_switches(
         &self,
         file: &ClaimsFile,
@@ -91,7 +92,7 @@ impl Runs {
         let with = |name: &String| {
             let under = Under { world: file.world_of(claim), switch: name };
             let Finding { ours, meets, open } = self.find(file, claim, under, options)?;
-            // A short run leaves some out.
+            // A short run omits some switches.
             (!ours.is_empty()).then(|| SwitchValue {
                 name: name.clone(),
                 meets: meets || claim.at_anchor(&ours),
@@ -151,7 +152,7 @@ impl Runs {
         }
     }
 
-    /// What the claim comes to; none when its runs are not there.
+    /// The result of the claim; none if its runs are absent.
     pub(super) fn find(
         &self,
         file: &ClaimsFile,
@@ -225,7 +226,7 @@ impl Runs {
 }
 
 impl Claim {
-    /// Indices of the points of the sweep that it is about.
+    /// Indices of the claim's points of the sweep.
     fn points(&self, file: &ClaimsFile, options: &Options) -> Vec<usize> {
         let all = file.points(&self.scenario, options.short);
         let wanted = self.intervals.as_deref().unwrap_or(&all);
@@ -233,7 +234,7 @@ impl Claim {
     }
 }
 
-/// The verdict on what a claim came to, given what its switches do, and whether the seeds leave it
+/// The verdict on `found`, given the results with switches, and whether the seeds leave it
 /// undecided.
 fn verdict(found: Option<&Finding>, switches: &[SwitchValue]) -> (Verdict, bool) {
     let Some(found) = found else { return (Verdict::NotRun, false) };
@@ -248,10 +249,11 @@ fn verdict(found: Option<&Finding>, switches: &[SwitchValue]) -> (Verdict, bool)
     (Verdict::Missed, found.open || explaining().any(|value| value.undecided))
 }
 
-/// Whether `ours` are in the band of `claim`.
+/// True if `ours` are in the band of `claim`.
 fn is_in_band(claim: &Claim, ours: &[Summary]) -> bool {
     claim.band.is_some_and(|[low, high]| {
-        // A sign without an interval is none: it takes three values. Nor is a ratio of exactly 1.
+        // A sign needs an interval, which takes three values. A ratio of exactly 1 has no sign
+        // either.
         let half = |s: &Summary| if claim.strictly { s.ci95 } else { Some(0.0) };
         let equal = |s: &Summary, half: f64| {
             let one = 1.0 <= s.mean - half && s.mean + half <= 1.0;
@@ -264,7 +266,8 @@ fn is_in_band(claim: &Claim, ours: &[Summary]) -> bool {
     })
 }
 
-/// Values of a range: their means at each of `points`; live, two seeds of three are in the band.
+/// The values of a range: their means at each of `points`, and whether they are in the band. Live,
+/// two seeds of three must be in the band.
 fn range(
     live: bool,
     values: &[Value],
@@ -280,7 +283,7 @@ fn range(
     (ours, meets)
 }
 
-/// A ratio of each seed, likewise.
+/// The ratios, one for each seed, and whether they are in the band; live, two of three must be.
 fn ratio(
     live: bool,
     ratios: &[f64],
@@ -296,12 +299,12 @@ fn ratio(
     Some((ours, meets))
 }
 
-/// Two of three.
+/// True if `of` is at least two thirds of `all`.
 const fn is_most(of: usize, all: usize) -> bool {
     all > 0 && 3 * of >= 2 * all
 }
 
-/// Whether `meets` holds of the values of two seeds of three.
+/// True if `meets` holds for two seeds of three.
 fn most_seeds(values: &[Value], meets: impl Fn(&[Value]) -> bool) -> bool {
     let mut seeds: Vec<u64> = values.iter().map(|v| v.1).collect();
     seeds.sort_unstable();
@@ -310,7 +313,7 @@ fn most_seeds(values: &[Value], meets: impl Fn(&[Value]) -> bool) -> bool {
     is_most(seeds.iter().filter(|seed| meets(&of(**seed))).count(), seeds.len())
 }
 
-/// The mean of `values` at each of `points` where there are some.
+/// The mean of `values` at each of `points` that has values.
 fn by_point(values: &[Value], points: &[usize]) -> Vec<Summary> {
     let at = |point: &usize| {
         let here: Vec<f64> = values.iter().filter(|v| v.0 == *point).map(|v| v.2).collect();
@@ -319,7 +322,7 @@ fn by_point(values: &[Value], points: &[usize]) -> Vec<Summary> {
     points.iter().filter_map(at).collect()
 }
 
-/// By how much `values` are greater at the first of `points` than at the last, seed by seed.
+/// The fall of `values` from the first of `points` to the last, seed by seed.
 fn falls_by(values: &[Value], points: &[usize]) -> Option<Summary> {
     let at = |point: usize| -> Vec<(u64, f64)> {
         values.iter().filter(|v| v.0 == point).map(|v| (v.1, v.2)).collect()
@@ -327,13 +330,14 @@ fn falls_by(values: &[Value], points: &[usize]) -> Option<Summary> {
     paired_difference(&at(*points.first()?), &at(*points.last()?))
 }
 
-/// `values` over those of `base` at the same point with the same seed.
+/// `values` divided by the values of `base` at the same point with the same seed.
 fn over_base(values: &[Value], base: &[Value]) -> Vec<Value> {
     let of = |v: &Value| base.iter().find(|b| (b.0, b.1) == (v.0, v.1)).map(|b| v.2 / b.2);
     values.iter().filter_map(|v| Some((v.0, v.1, of(v)?))).collect()
 }
 
-/// Whether the first of two methods dominates; `values` are theirs in a metric.
+/// The finding on whether the first of two methods dominates; `values` returns the values of both
+/// in a metric.
 fn contest(values: impl Fn(Metric) -> Option<(Vec<Value>, Vec<Value>)>) -> Option<Finding> {
     let difference = |metric: Metric| {
         let (ours, rival) = values(metric)?;
@@ -353,7 +357,7 @@ fn contest(values: impl Fn(Metric) -> Option<(Vec<Value>, Vec<Value>)>) -> Optio
     Some(Finding { ours, meets, open })
 }
 
-/// Values of runs with one seed at one point, which make pairs, keyed by both as one number.
+/// Values of one seed at one point, which form pairs, keyed by both as one number.
 fn keyed(list: &[Value]) -> Vec<(u64, f64)> {
     list.iter().map(|(point, seed, value)| (*point as u64 * 1_000_003 + seed, *value)).collect()
 }
@@ -381,7 +385,7 @@ fn ratios(over: &[Value], base: &[Value], rule: Rule) -> Vec<f64> {
 }
 
 impl ClaimsFile {
-    /// What `rows` came to in the world of this index.
+    /// The result of `rows` in the world of this index.
     pub(super) fn world_row(&self, index: usize, rows: &[ClaimRow]) -> WorldRow {
         let (name, switches) = self.worlds()[index];
         let count = |verdict: Verdict| {
@@ -405,7 +409,7 @@ impl ClaimsFile {
 }
 
 impl Claim {
-    /// What a run says of it.
+    /// The value of `metric` in `run` for the claim.
     fn value(&self, metric: Metric, run: &RunResult, flow: Option<&str>) -> Option<f64> {
         if let Some(index) = self.slice {
             let slices = run.slices.iter().filter(|slice| slice.slice == index).cloned().collect();
@@ -416,8 +420,8 @@ impl Claim {
         metric.of(&RunResult { flows, cell: run.cell.clone(), ..RunResult::default() })
     }
 
-    /// Within the anchor's own band: 10 % of a delay or ratio, 0.003 of utilisation, a point of a
-    /// share.
+    /// True if `ours` are within the anchor's own band: 10 % of a delay or ratio, 0.003 of
+    /// utilisation, one point of a share.
     fn at_anchor(&self, ours: &[Summary]) -> bool {
         let (Some(low), Some(high)) = (
             self.anchor.iter().copied().reduce(f64::min),

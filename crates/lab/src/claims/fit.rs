@@ -1,9 +1,10 @@
-//! Fitting what a paper does not print to some of its values, and judging the others with it.
+//! Fits settings that a paper does not print to some of its values, and judges the other values
+//! with them.
 //!
 //! A coordinate search over the values that the file of claims lists: each parameter in turn takes
-//! the value with the least error while the others stay, until none moves. The error is the sum
-//! over the claims that may be fitted of the squared logarithm of ours / paper. Only the runs of
-//! these claims are looked at; all other values are held out.
+//! the value with the least error while the others stay, until none changes. The error is the sum,
+//! over the claims of the fit, of the squared logarithm of ours / paper. The search sees only the
+//! runs of these claims; all other values are held out.
 
 use super::{Claim, ClaimsError, ClaimsFile, Kind, OWN_CHANNEL, Options, Under, load};
 use crate::model::{FitRow, FitTable, SensitivityRow};
@@ -15,29 +16,29 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What may be fitted, and to what.
+/// The parameters of a fit and its targets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
-    /// Keys of the claims that it is fitted to: values of one method at one point.
+    /// Keys of the target claims: values of one method at one point.
     pub claims: Vec<String>,
     /// Seeds of the search.
     pub seeds: u32,
-    /// Most rounds over all parameters.
+    /// Maximum number of rounds over all parameters.
     pub rounds: u32,
-    /// What is varied.
+    /// The parameters.
     pub parameter: Vec<FitParameter>,
 }
 
-/// A parameter and the values that it may take.
+/// A parameter and its possible values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitParameter {
-    /// In words.
+    /// Its description.
     pub name: String,
-    /// The value of the scenarios, in words.
+    /// A description of the scenarios' own value.
     pub default: String,
-    /// The others.
+    /// The other values.
     pub values: Vec<FitValue>,
 }
 
@@ -45,7 +46,7 @@ pub struct FitParameter {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitValue {
-    /// In words.
+    /// Its description.
     pub name: String,
     /// Settings at every point.
     #[serde(default)]
@@ -58,7 +59,7 @@ pub struct FitValue {
 /// For each parameter the index of its value, 0 for the default.
 type Choice = Vec<usize>;
 
-/// What is run at one point of a scenario.
+/// The scenario and point of a run.
 type Place = (String, String);
 
 /// A task: the choice, the place, the methods, and the number of seeds.
@@ -99,10 +100,10 @@ struct Search<'a> {
     known: BTreeMap<Choice, Vec<f64>>,
 }
 
-/// Fits the scenarios of `paper` as its file of claims says.
+/// Fits the scenarios of `paper` as its file of claims specifies.
 ///
 /// # Errors
-/// A paper whose file says nothing of a fit, a wrong scenario, or an interruption.
+/// A paper whose file specifies no fit, a wrong scenario, or an interruption.
 pub fn fit(
     paper: &str,
     options: &Options,
@@ -132,7 +133,7 @@ pub fn fit(
     })
 }
 
-/// The only point of the sweep that `claim` is about.
+/// The only point of the sweep of `claim`.
 fn place(claim: &Claim) -> Option<Place> {
     match claim.intervals.as_deref() {
         Some([point]) => Some((claim.scenario.clone(), point.clone())),
@@ -177,7 +178,7 @@ impl Search<'_> {
         ours.zip(&self.targets).map(error).sum()
     }
 
-    /// Runs the targets under those of `choices` that are not known.
+    /// Runs the targets under each of `choices` whose values are unknown.
     fn evaluate(
         &mut self,
         choices: &[Choice],
@@ -211,7 +212,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Makes the runs of `tasks`, all at once.
+    /// Makes the runs of `tasks` in one batch.
     fn run(
         &self,
         tasks: &[Task],
@@ -260,7 +261,7 @@ impl Search<'_> {
         Ok(Scenario::parse(text, Path::new(&file), self.options.data_dir.clone(), overrides)?)
     }
 
-    /// What each value of each parameter does to the targets while the others stay at `best`.
+    /// The effect of each value of each parameter on the targets while the others stay at `best`.
     fn sensitivity(
         &mut self,
         best: &Choice,
@@ -287,7 +288,8 @@ impl Search<'_> {
         Ok(rows)
     }
 
-    /// All claims of one value of one method at one point, as in the scenarios and under `best`.
+    /// All claims of one value of one method at one point, with the scenarios' settings and with
+    /// `best`.
     fn columns(
         &self,
         best: &Choice,

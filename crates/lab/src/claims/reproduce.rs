@@ -1,4 +1,4 @@
-//! From a file of claims to its table: which runs are made, in which order.
+//! Makes the table of a file of claims: selects the runs, orders them and judges the claims.
 
 use super::evaluate;
 use super::runs::{Case, Runs, Wanted};
@@ -14,12 +14,12 @@ pub struct Reproduced {
     pub comparison: Comparison,
     /// The verdicts.
     pub table: ClaimTable,
-    /// Claims that came out worse than their file records, by key; not those that the seeds leave
-    /// undecided where the file records that they may.
+    /// Keys of claims whose verdict is worse than the recorded one, except claims that the seeds
+    /// leave undecided if the file permits this.
     pub worse: Vec<String>,
 }
 
-/// How runs are made, and whom they are announced to.
+/// The functions that make the runs and announce them.
 struct Maker<'a> {
     file: &'a ClaimsFile,
     options: &'a Options,
@@ -27,14 +27,14 @@ struct Maker<'a> {
     runs: Runs,
 }
 
-/// What of which cases is to be run.
+/// The cases and the wanted part of each.
 type Cases = BTreeMap<Case, Wanted>;
 
-/// Runs the claims of `file` by `means` and judges them; the comparison holds the runs of each case
+/// Runs the claims of `file` by `means` and judges them. The comparison holds the runs of each case
 /// without a switch.
 ///
 /// # Errors
-/// Unknown names, a wrong scenario, a run that failed, or an interruption.
+/// Unknown names, a wrong scenario, a failed run, or an interruption.
 pub fn reproduce(
     file: &ClaimsFile,
     options: &Options,
@@ -106,7 +106,7 @@ impl Maker<'_> {
             }
         }
         if options.figure.is_none() && !file.is_part(options) && !options.judged_alone {
-            // The whole reproduction shows every method of each scenario, claimed or not.
+            // The whole reproduction shows every method of each scenario, with or without a claim.
             first
                 .iter_mut()
                 .filter(|(case, _)| case.on.is_empty())
@@ -119,7 +119,7 @@ impl Maker<'_> {
         self.runs.make(file, first, options, self.means, announce)
     }
 
-    /// Runs the switches of those of `claims` that are missed.
+    /// Runs the switches of the missed ones among `claims`.
     fn run_switches(
         &mut self,
         claims: &[&Claim],
@@ -140,7 +140,7 @@ impl Maker<'_> {
             }
             return self.runs.make(file, cases, options, self.means, announce);
         }
-        // One explanation is enough: each claim's switches are tried one after the other.
+        // One explanation suffices, so each claim's switches are tried one after the other.
         let tried = |claim: &Claim| -> Vec<String> {
             claim.switches.iter().filter(|name| effects.explains(name)).cloned().collect()
         };
@@ -158,7 +158,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Runs the whole paper with `switch` on and counts what that changes.
+    /// Runs the whole paper with `switch` on and counts the changed verdicts.
     fn count(
         &mut self,
         switch: &str,
@@ -181,7 +181,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Adds to `cases` what `claim` needs.
+    /// Adds the runs for `claim` to `cases`.
     fn add(&self, cases: &mut Cases, claim: &Claim, under: Under<'_>) {
         for (case, method) in claim.needs(self.file, under) {
             let points = self.file.points(&claim.scenario, self.options.short);
@@ -192,7 +192,7 @@ impl Maker<'_> {
 }
 
 impl Claim {
-    /// Cases and methods whose runs it needs.
+    /// Cases and methods whose runs the claim needs.
     fn needs(&self, file: &ClaimsFile, under: Under<'_>) -> Vec<(Case, String)> {
         let own = self.under.as_deref().unwrap_or_default();
         let case = |scenario: &str, own: &str| file.case(scenario, &self.trace, own, under);
@@ -208,11 +208,11 @@ impl Claim {
     }
 }
 
-/// Judges the claims of `file` once in each of `groups` groups of seeds, which follow each other
-/// from `first` on.
+/// Judges the claims of `file` once in each of `groups` groups of consecutive seeds from `first`
+/// on.
 ///
 /// # Errors
-/// As of [`reproduce`].
+/// The errors of [`reproduce`].
 pub fn reproduce_groups(
     file: &ClaimsFile,
     options: &Options,

@@ -7,7 +7,7 @@ use justfull_run::results::RunResult;
 use justfull_scenario::{Job, Scenario, ScenarioError};
 use std::collections::BTreeMap;
 
-/// Which runs.
+/// A set of runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Case {
     pub(super) scenario: String,
@@ -16,7 +16,7 @@ pub(super) struct Case {
     pub(super) on: String,
 }
 
-/// What of a case is to be run.
+/// The wanted part of a case.
 #[derive(Default)]
 pub(super) struct Wanted {
     methods: Vec<String>,
@@ -29,7 +29,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// All methods at `points`, or at all points when there are none.
+    /// Adds all methods at `points`, or at all points if the list is empty.
     pub(super) fn add_all(&mut self, points: Vec<String>) {
         self.all_methods = true;
         self.all_points |= points.is_empty();
@@ -53,7 +53,8 @@ impl Wanted {
 }
 
 impl ClaimsFile {
-    /// The scenario of `case` with the methods that are `wanted`, after its own if it wants those.
+    /// The scenario of `case` with the `wanted` methods, after its own methods if these are wanted
+    /// too.
     fn scenario_with(
         &self,
         case: &Case,
@@ -78,7 +79,7 @@ impl ClaimsFile {
 #[derive(Default)]
 pub(super) struct Runs {
     pub(super) by_case: BTreeMap<Case, Vec<(Job, RunResult)>>,
-    /// Cases whose trace is not at hand.
+    /// Cases whose trace is absent, each with the reason.
     pub(super) not_run: BTreeMap<Case, String>,
     /// Runs that broke an invariant.
     broken: Vec<String>,

@@ -1,4 +1,4 @@
-//! Cases that the figures of a paper show without numbers: every method is run in each.
+//! Cases that a paper's figures show without numbers: every method runs in each.
 
 use super::runs::{Case, Runs};
 use super::{ClaimsFile, OWN_CHANNEL, Options, is_place};
@@ -16,12 +16,12 @@ pub struct ShownCases {
     pub scenario: String,
     /// Point of its sweep.
     pub point: String,
-    /// Switches of the scenario, one case each; an empty one is none.
+    /// Switches of the scenario, one case each; an empty name is the case without a switch.
     pub cases: Vec<String>,
 }
 
 impl ShownCases {
-    /// What is to be run, and where.
+    /// The cases to run, each with its point of the sweep.
     pub(super) fn cases(&self) -> impl Iterator<Item = (Case, String)> {
         self.cases.iter().map(|switch| (self.case(switch), self.point.clone()))
     }
@@ -45,7 +45,7 @@ impl ClaimsFile {
 }
 
 impl Runs {
-    /// What `shown` came to.
+    /// The results of `shown`.
     pub(super) fn shown(
         &self,
         file: &ClaimsFile,

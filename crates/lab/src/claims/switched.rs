@@ -1,17 +1,17 @@
-//! What a switch does to a whole paper: claims that it turns from missed to met, and from met to
-//! missed.
+//! The effect of a switch on a whole paper: the claims that it changes from missed to met, and from
+//! met to missed.
 
 use super::runs::Runs;
 use super::{ClaimsFile, Options, Under};
 use crate::model::SwitchRow;
 
-/// What the switches that the file's claims name do, as recorded or counted.
+/// The recorded or counted effects of the switches that claims name.
 pub(super) struct Effects {
     rows: Vec<SwitchRow>,
 }
 
 impl Effects {
-    /// What `file` records.
+    /// The effects that `file` records.
     pub(super) fn recorded(file: &ClaimsFile) -> Self {
         let row = |name: &str| {
             let record = file.switch.get(name);
@@ -31,12 +31,12 @@ impl Effects {
         self.rows.iter().map(|row| row.name.clone()).collect()
     }
 
-    /// True when a claim that is met with `switch` is explained by it.
+    /// True if `switch` explains a claim that is met with it.
     pub(super) fn explains(&self, switch: &str) -> bool {
         self.rows.iter().any(|row| row.name == switch && row.explains())
     }
 
-    /// Counts what `switch` does; its runs are there.
+    /// Counts the effect of `switch`, whose runs exist.
     pub(super) fn count(
         &mut self,
         file: &ClaimsFile,
@@ -60,7 +60,7 @@ impl Effects {
         (row.mends, row.breaks) = (Some(mends), Some(breaks));
     }
 
-    /// A sentence for each switch whose record differs from what was counted, or that has none.
+    /// A sentence for each switch whose record is absent or differs from the count.
     pub(super) fn differences(&self) -> Vec<String> {
         let told = |row: &SwitchRow| match (row.counted(), row.recorded) {
             (Some(found), Some(recorded)) if found != recorded => Some(format!(

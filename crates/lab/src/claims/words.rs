@@ -4,7 +4,7 @@ use super::{Claim, Kind};
 use crate::model::summary::Metric;
 
 impl Claim {
-    /// In words, with the points of the sweep that it is about.
+    /// The claim in words, with its points of the sweep.
     pub(super) fn words_at(&self) -> String {
         let points = self.intervals.as_deref().unwrap_or_default().join(", ");
         format!("{}, {points}", self.words())

@@ -1,13 +1,13 @@
 //! The worlds in which a paper's claims are judged: today's defaults, the TCP of the paper's time,
-//! and further sets of switches that belong together.
+//! and further coherent sets of switches.
 
 use super::runs::Case;
 use super::{Basis, Claim, ClaimsFile, Options};
 use justfull_scenario::library;
 use serde::Deserialize;
 
-/// The TCP of the paper's time: claims of the paper are judged with it, those of an anchor with
-/// today's.
+/// The TCP of the paper's time. Claims on the paper's values are judged with it, claims on an
+/// anchor's values with today's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Period {
@@ -17,7 +17,7 @@ pub struct Period {
     pub switches: Vec<String>,
 }
 
-/// A further world, which judges the whole paper.
+/// A further world in which the whole paper is judged.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct World {
@@ -25,22 +25,22 @@ pub struct World {
     pub name: String,
     /// Switches that are on in each scenario that has them.
     pub switches: Vec<String>,
-    /// Why this set, in one sentence, and whether it was found by search.
+    /// The reason for this set, in one sentence, and whether a search found it.
     pub why: String,
 }
 
-/// What a switch, or several joined by `+`, does to the verdicts of the whole paper.
+/// The effect of a switch, or of several joined by `+`, on the verdicts of the whole paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchRecord {
-    /// Claims that are met with it and missed without.
+    /// Claims that are met with it and missed without it.
     pub mends: usize,
-    /// Claims that are missed with it and met without.
+    /// Claims that are missed with it and met without it.
     pub breaks: usize,
-    /// False where the paper cannot mean it.
+    /// False if the paper cannot mean it.
     #[serde(default = "yes")]
     pub explains: bool,
-    /// Why it explains nothing, or what it stands for.
+    /// The reason why it explains nothing, or its meaning.
     #[serde(default)]
     pub why: String,
 }
@@ -55,7 +55,7 @@ pub(super) type WorldIndex = usize;
 /// Today's defaults of the scenarios.
 pub(super) const TODAY: WorldIndex = 0;
 
-/// Under what a claim is looked at.
+/// The conditions under which a claim is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Under<'a> {
     pub(super) world: WorldIndex,
@@ -64,7 +64,7 @@ pub(super) struct Under<'a> {
 }
 
 impl ClaimsFile {
-    /// Name and switches of each world: today's, that of the paper's time, and the others.
+    /// Name and switches of each world: today's, the world of the paper's time, and the others.
     pub(super) fn worlds(&self) -> Vec<(&str, &[String])> {
         let period = self.period.iter().map(|p| (p.name.as_str(), p.switches.as_slice()));
         let others = self.world.iter().map(|w| (w.name.as_str(), w.switches.as_slice()));
@@ -79,7 +79,7 @@ impl ClaimsFile {
         }
     }
 
-    /// How many worlds a table of a reproduction with `options` shows, from today's on.
+    /// Number of worlds, from today's on, in the table of a reproduction with `options`.
     pub(super) fn worlds_shown(&self, options: &Options) -> usize {
         if options.short || options.judged_alone {
             return 1 + usize::from(self.period.is_some());
@@ -87,7 +87,7 @@ impl ClaimsFile {
         self.worlds().len()
     }
 
-    /// The worlds in which a reproduction with `options` looks at `claim`.
+    /// The worlds in which a reproduction with `options` evaluates `claim`.
     pub(super) fn worlds_for(&self, claim: &Claim, options: &Options) -> Vec<WorldIndex> {
         if options.short || options.judged_alone {
             return vec![self.world_of(claim)];
@@ -95,8 +95,8 @@ impl ClaimsFile {
         (0..self.worlds().len()).collect()
     }
 
-    /// The case of `scenario` in a world with `own`, what the claim itself sets, and the switch on
-    /// top. A switch that the scenario does not have changes nothing there.
+    /// The case of `scenario` in a world with `own`, the claim's own switch, and the additional
+    /// switch. A switch that the scenario lacks has no effect.
     pub(super) fn case(&self, scenario: &str, trace: &str, own: &str, under: Under<'_>) -> Case {
         let worlds = self.worlds();
         let world = worlds.get(under.world).map_or([].as_slice(), |(_, switches)| switches);
@@ -122,12 +122,12 @@ impl ClaimsFile {
     }
 }
 
-/// The switches that `joined` stands for.
+/// The switches in `joined`.
 pub(super) fn parts(joined: &str) -> impl Iterator<Item = &str> {
     joined.split('+').filter(|name| !name.is_empty())
 }
 
-/// Whether the shipped `scenario` has the switch `name`: as a table, `[switches.NAME]`, or in
+/// True if the shipped `scenario` has the switch `name`: as a table, `[switches.NAME]`, or in
 /// tables and lists below it, `[[switches.NAME.ue]]`.
 pub(super) fn has_switch(scenario: &str, name: &str) -> bool {
     let text = library::scenario(scenario).unwrap_or_default();

@@ -7,23 +7,23 @@ use crate::stats::Summary;
 use justfull_run::results::{FlowResult, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What follows the name of a flow whose data goes up.
+/// Suffix for the name of an uplink flow.
 pub const UPLINK: &str = " (uplink)";
 
 /// Several flows pooled, or the flows of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name in rows: `all low-latency`, `call`, `call x4` if four flows have the name, and
-    /// `photos (uplink)` for uploads.
+    /// Name in rows: `all low-latency`, `call`, `call x4` for four flows of one name, and `photos
+    /// (uplink)` for uploads.
     pub label: String,
     /// Names of its flows.
     names: Vec<String>,
-    /// True for flows whose delay the scenario asks for.
+    /// True for the flows that the results are about.
     pub subject: bool,
 }
 
 impl Part {
-    /// True when it pools flows of several names.
+    /// True if it pools flows of several names.
     #[must_use]
     pub fn is_pool(&self) -> bool {
         self.names.len() > 1
@@ -44,7 +44,7 @@ impl MethodRuns<'_> {
         self.runs.len()
     }
 
-    /// `metric` of `part` over the runs that have it; none when no run has.
+    /// `metric` of `part` over the runs that have it; none if no run has it.
     #[must_use]
     pub fn get(&self, metric: Metric, part: &Part) -> Option<Summary> {
         let value = |(run, by_name): &(&RunResult, BTreeMap<&str, &FlowResult>)| {
@@ -63,8 +63,8 @@ impl MethodRuns<'_> {
         )
     }
 
-    /// What never acted, in words: `limiter, pacer`, with the number of runs unless it is all;
-    /// empty when everything acted.
+    /// The parts of the method that never acted, in words: `limiter, pacer`, with the number of
+    /// runs unless it is all of them; empty if everything acted.
     #[must_use]
     pub fn never_acted(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -85,19 +85,19 @@ impl MethodRuns<'_> {
 
 /// The parts shown for every method, and the runs by method.
 pub struct Breakdown<'a> {
-    /// Which flows the scenario asks about.
+    /// The flows that the results are about.
     pub subject: Subject,
-    /// The flows asked about, then the others; before each, all of them pooled if they have
-    /// several names.
+    /// The subject's flows, then the others; before each group its pool, if the group has several
+    /// names.
     pub parts: Vec<Part>,
     /// Names of flows that had no packet in any run.
     pub silent: Vec<String>,
-    /// In order of appearance, the clairvoyant policy last.
+    /// The methods in order of appearance, the clairvoyant policy last.
     pub methods: Vec<MethodRuns<'a>>,
 }
 
 impl<'a> Breakdown<'a> {
-    /// Of `runs`.
+    /// The breakdown of `runs`.
     #[must_use]
     pub fn of(runs: &'a [RunResult]) -> Self {
         let subject = Subject::of(runs);
@@ -172,7 +172,7 @@ mod tests {
         breakdown.parts.iter().map(|part| part.label.clone()).collect()
     }
 
-    /// In one row for a game and a call, the percentiles would be those of the worse flow.
+    /// One row for a game and a call would have the percentiles of the worse flow.
     #[test]
     fn flows_have_parts_of_their_own_and_pools_only_where_there_are_several() {
         let mut runs = example::comparison(2).groups.remove(0).runs;

@@ -1,4 +1,4 @@
-//! What a paper reports against the results here.
+//! A paper's values compared with the results here.
 
 use crate::model::metric::Metric;
 use crate::stats::Summary;
@@ -9,19 +9,19 @@ use serde::Serialize;
 pub struct ClaimTable {
     /// Short name of the paper, e.g. `T20`.
     pub paper: String,
-    /// How it was run, e.g. `short: 2 seeds of 5`.
+    /// Notes on the runs, e.g. `short: 2 seeds of 5`.
     pub notes: Vec<String>,
-    /// The worlds in which the claims were looked at, today's first.
+    /// The worlds in which the claims were evaluated, today's first.
     pub worlds: Vec<WorldRow>,
     /// One row for each claim.
     pub rows: Vec<ClaimRow>,
-    /// What the switches that claims name do to the whole paper.
+    /// The effect of the switches that claims name on the whole paper.
     pub switches: Vec<SwitchRow>,
     /// The cases of the paper's figures.
     pub shown: ShownTable,
 }
 
-/// One coherent set of switches, and what the whole paper came to with it.
+/// One coherent set of switches, and the paper's tally with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WorldRow {
     /// Heading, e.g. `Linux 4.15`.
@@ -32,37 +32,38 @@ pub struct WorldRow {
     pub met: usize,
     /// Claims that are missed.
     pub missed: usize,
-    /// Claims of both kinds that the seeds do not decide.
+    /// Claims, met or missed, that the seeds do not decide.
     pub undecided: usize,
-    /// What it is.
+    /// The reason for the set.
     pub why: String,
 }
 
-/// What a switch does to the whole paper, in the worlds in which its claims are judged.
+/// The effect of a switch on the whole paper, in the worlds in which its claims are judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SwitchRow {
     /// Its name; several joined by `+` are on together.
     pub name: String,
-    /// Claims that it turns from missed to met and from met to missed, as the file records them.
+    /// Numbers of claims that it changes from missed to met and from met to missed, as the file
+    /// records them.
     pub recorded: Option<[usize; 2]>,
-    /// Claims that it turns from missed to met, by key, where this was counted.
+    /// Claims that it changes from missed to met, by key; none if not counted.
     pub mends: Option<Vec<String>>,
-    /// Claims that it turns from met to missed, likewise.
+    /// Claims that it changes from met to missed, by key; none if not counted.
     pub breaks: Option<Vec<String>>,
-    /// False where the paper cannot mean it.
+    /// False if the paper cannot mean it.
     pub may_explain: bool,
-    /// Why, or what it stands for; may be empty.
+    /// The reason for that, or the meaning of the switch; may be empty.
     pub why: String,
 }
 
 impl SwitchRow {
-    /// Both numbers of claims as they were counted.
+    /// The counted numbers of claims that it mends and breaks.
     #[must_use]
     pub fn counted(&self) -> Option<[usize; 2]> {
         Some([self.mends.as_ref()?.len(), self.breaks.as_ref()?.len()])
     }
 
-    /// True when it mends more than it breaks, and the paper can mean it.
+    /// True if it mends more than it breaks, and the paper can mean it.
     #[must_use]
     pub fn explains(&self) -> bool {
         let counts = self.counted().or(self.recorded);
@@ -70,7 +71,7 @@ impl SwitchRow {
     }
 }
 
-/// Cases that figures of a paper show, claimed or not.
+/// Cases that figures of a paper show, with or without a claim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ShownTable {
     /// The columns.
@@ -90,7 +91,7 @@ pub struct ShownRow {
     pub case: String,
     /// Name of the method.
     pub method: String,
-    /// Results, one for each metric; none where no run has it.
+    /// Results, one for each metric; none if no run has it.
     pub values: Vec<Option<Summary>>,
 }
 
@@ -99,31 +100,31 @@ pub struct ShownRow {
 pub struct ClaimRow {
     /// Key in the file of claims.
     pub id: String,
-    /// Where the paper says it, e.g. `Fig. 7`.
+    /// Place in the paper, e.g. `Fig. 7`.
     pub place: String,
-    /// What is claimed, e.g. `CoDel: mean delay`.
+    /// The claim in words, e.g. `CoDel: mean delay`.
     pub what: String,
     /// Unit of all values of the row, empty for ratios.
     pub unit: String,
-    /// What the paper prints.
+    /// The values that the paper prints.
     pub paper: Expected,
-    /// What the authors' program gave when it was run again.
+    /// The results of the authors' program in a new run.
     pub anchor: Expected,
-    /// The results here in the world in which it is judged, one value for each point of the sweep;
-    /// empty when the claim was not run.
+    /// The results here in the world in which the claim is judged, one value for each point of the
+    /// sweep; empty if the claim was not run.
     pub ours: Vec<Summary>,
     /// The allowed range of `ours`.
     pub band: Expected,
-    /// True when the band was changed after the first run.
+    /// True if the band was changed after the first run.
     pub changed: bool,
-    /// True when the band is that of the anchor, which is judged with today's settings.
+    /// True if the band is the anchor's, which is judged with today's settings.
     pub of_anchor: bool,
     /// The outcome.
     pub verdict: Verdict,
-    /// True when the seeds leave another outcome possible: a 95 % interval crosses an edge of the
-    /// band, or a sign's 0.
+    /// True if the seeds leave another outcome possible: a 95 % interval crosses an edge of the
+    /// band, or 0 for a sign.
     pub undecided: bool,
-    /// What it came to in each world, in the order of [`ClaimTable::worlds`].
+    /// The result in each world, in the order of [`ClaimTable::worlds`].
     pub worlds: Vec<WorldValue>,
     /// The reason, if the numbers do not show it (e.g. `no trace`); may be empty.
     pub reason: String,
@@ -147,16 +148,17 @@ pub enum Expected {
 /// A claim in one world.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorldValue {
-    /// One value for each point of the sweep; empty when it was not run there.
+    /// One value for each point of the sweep; empty if it was not run there.
     pub ours: Vec<Summary>,
     /// [`Verdict::Met`], [`Verdict::Missed`] or [`Verdict::NotRun`].
     pub verdict: Verdict,
-    /// True when the seeds do not decide it.
+    /// True if the seeds do not decide the verdict.
     pub undecided: bool,
 }
 
 impl WorldValue {
-    /// Of the values, whether they are met and whether that is open, where it was run.
+    /// The values, whether they meet the claim and whether this is undecided; none if the claim was
+    /// not run.
     #[must_use]
     pub fn of(found: Option<(Vec<Summary>, bool, bool)>) -> Self {
         let (ours, verdict, undecided) = match found {
@@ -175,11 +177,11 @@ pub struct SwitchValue {
     pub name: String,
     /// One value for each point of the sweep.
     pub ours: Vec<Summary>,
-    /// True when the claim is met with it, or at its anchor.
+    /// True if the claim, or its anchor, is met with it.
     pub meets: bool,
-    /// True when the seeds do not decide that.
+    /// True if the seeds do not decide `meets`.
     pub undecided: bool,
-    /// True when the switch explains what is met with it (see [`SwitchRow::explains`]).
+    /// True if the switch may explain a claim that is met with it (see [`SwitchRow::explains`]).
     pub explains: bool,
 }
 
@@ -189,12 +191,12 @@ pub struct SwitchValue {
 pub enum Verdict {
     /// Within the band.
     Met,
-    /// Outside the band, but within it or at the anchor with a switch of the tree that mends more
-    /// of the paper than it breaks.
+    /// Outside the band, but in the band or at the anchor with a switch that mends more of the
+    /// paper than it breaks.
     Explained,
     /// Outside the band.
     Missed,
-    /// Could not be run.
+    /// The claim could not be run.
     NotRun,
 }
 

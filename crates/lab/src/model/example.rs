@@ -1,5 +1,5 @@
-//! A made-up comparison, the same each time, for the tests of tables, figures, files and pages:
-//! numbers near those of T20.
+//! A made-up, constant comparison for the tests of tables, figures, files and pages, with numbers
+//! near T20's.
 
 use super::{
     ClaimRow, ClaimTable, Comparison, Expected, Group, ShownTable, SwitchRow, SwitchValue, Verdict,
@@ -250,7 +250,7 @@ fn distribution(mean: f64, shape: f64, rng: &mut Rng) -> Distribution {
     }
 }
 
-/// A delay that follows the saw-tooth of a backlog, known from the 5th second on.
+/// A delay that follows the sawtooth of a backlog, known from the 5th second on.
 fn flow_series(name: &str, backlog: f64) -> FlowSeries {
     let delay = |bin: usize| {
         let tooth = backlog * (0.5 + (bin % 12) as f64 / 12.0) + 4.0;
@@ -260,7 +260,7 @@ fn flow_series(name: &str, backlog: f64) -> FlowSeries {
     FlowSeries { name: name.into(), goodput_mbit_s: vec![4.4; delay_ms.len()], delay_ms }
 }
 
-/// A channel that changes each second, and a saw-tooth of a backlog.
+/// A channel that changes each second, and a sawtooth backlog.
 fn series(backlog: f64, rng: &mut Rng) -> Series {
     let mut level = 18.0;
     let mut capacity = Vec::new();

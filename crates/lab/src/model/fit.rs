@@ -1,17 +1,17 @@
-//! Scenarios fitted to some values of a paper, and what the others come to.
+//! Scenarios fitted to some values of a paper, and the results for the other values.
 
 use crate::stats::Summary;
 
-/// A fit.
+/// The result of a fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FitTable {
     /// Short name of the paper.
     pub paper: String,
     /// Name, value of the scenarios and fitted value of each parameter.
     pub parameters: Vec<(String, String, String)>,
-    /// What it is fitted to: words and the paper's value.
+    /// The targets: words and the paper's value.
     pub targets: Vec<(String, f64)>,
-    /// What the parameters do to the targets.
+    /// The effect of the parameters on the targets.
     pub sensitivity: Vec<SensitivityRow>,
     /// All values of the paper.
     pub rows: Vec<FitRow>,
@@ -22,7 +22,7 @@ pub struct FitTable {
 pub struct SensitivityRow {
     /// The parameter.
     pub parameter: String,
-    /// Its value; the others are as fitted.
+    /// Its value; the other parameters have their fitted values.
     pub value: String,
     /// Means of the targets.
     pub values: Vec<f64>,
@@ -30,23 +30,23 @@ pub struct SensitivityRow {
     pub error: f64,
 }
 
-/// A value of the paper and ours, as in the scenarios and fitted.
+/// A value of the paper and ours, with the scenarios' settings and with the fitted ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitRow {
-    /// In words.
+    /// Its description.
     pub what: String,
     /// Point of the sweep.
     pub point: String,
     /// Unit.
     pub unit: String,
-    /// What the paper prints.
+    /// The value that the paper prints.
     pub paper: f64,
-    /// As in the scenarios.
+    /// Our value with the scenarios' settings.
     pub ours: Option<Summary>,
-    /// With the fitted values.
+    /// Our value with the fitted settings.
     pub fitted: Option<Summary>,
-    /// Whether each of the two is in its band.
+    /// Whether each of the two is in the claim's band.
     pub meets: [bool; 2],
-    /// It was fitted to; the others are held out.
+    /// True for a target of the fit; the other values are held out.
     pub is_target: bool,
 }

@@ -1,4 +1,4 @@
-//! A paper's claims judged again in groups of seeds: how often each verdict falls.
+//! A paper's claims judged again in groups of seeds: the frequency of each verdict.
 
 use super::claims::{ClaimTable, Verdict};
 use crate::stats::mean;
@@ -8,7 +8,7 @@ use crate::stats::mean;
 pub struct Grouped {
     /// Short name of the paper, e.g. `A21`.
     pub paper: String,
-    /// How it was run.
+    /// Notes on the runs.
     pub notes: Vec<String>,
     /// One row for each claim.
     pub rows: Vec<GroupedRow>,
@@ -23,13 +23,13 @@ pub struct Grouped {
 pub struct GroupedRow {
     /// Key in the file of claims.
     pub id: String,
-    /// Where the paper says it, e.g. `Fig. 7`.
+    /// Place in the paper, e.g. `Fig. 7`.
     pub place: String,
     /// The claim in words.
     pub what: String,
     /// Its verdict in each group, in the order of the groups.
     pub verdicts: Vec<Verdict>,
-    /// Groups in which each switch met it where it was missed without, by name.
+    /// By switch name, the number of groups in which a missed claim is met with the switch.
     pub switches: Vec<(String, usize)>,
 }
 
@@ -76,8 +76,8 @@ impl Grouped {
         (0..self.groups).map(of).collect()
     }
 
-    /// The outcome in one line: claims with each verdict in the mean of the groups, and the range
-    /// of those met or explained.
+    /// The outcome in one line: the mean number of claims with each verdict over the groups, and
+    /// the range of the number of claims met or explained.
     #[must_use]
     pub fn tally(&self) -> String {
         let in_mean = |verdicts: &[Verdict]| mean(&self.counts(verdicts)).unwrap_or_default();

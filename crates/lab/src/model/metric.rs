@@ -16,7 +16,7 @@ use super::subject::Subject;
 use justfull_run::results::{FlowResult, RunResult};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How a metric is read: over the flows of its scope, or in the run of a cell.
+/// The evaluation of a metric: over the flows of its scope, or in the run of a cell.
 enum Reading {
     Subject(fn(&[&FlowResult]) -> Option<f64>),
     Bulk(fn(&[&FlowResult]) -> Option<f64>),
@@ -24,7 +24,7 @@ enum Reading {
     Cell(fn(&RunResult) -> Option<f64>),
 }
 
-/// All that there is to say about a metric.
+/// The texts and the evaluation of a metric.
 struct Row {
     name: &'static str,
     words: &'static str,
@@ -34,8 +34,8 @@ struct Row {
     reading: Reading,
 }
 
-/// The metrics, each written once: its meaning; its key in claims and files, its words in claims,
-/// its unit and its decimals; its scope and how it is read.
+/// The table of metrics. A row has the meaning; the key in claims and files, the words in claims,
+/// the unit and the decimals; the scope and the evaluation.
 macro_rules! metrics {
     ($(
         $(#[$($doc:tt)*])*
@@ -53,7 +53,7 @@ macro_rules! metrics {
             $($(#[$($doc)*])* $id,)*
         }
 
-        /// In the order of [`Metric`].
+        /// The rows in the order of [`Metric`].
         static ROWS: [Row; Metric::ALL.len()] = [$(Row {
             name: $name,
             words: $words,
@@ -294,31 +294,31 @@ impl Metric {
         &ROWS[self as usize]
     }
 
-    /// True when more of it is better, for those of [`Metric::CONTENDED`].
+    /// True if a greater value is better, for members of [`Metric::CONTENDED`].
     #[must_use]
     pub const fn grows_better(self) -> bool {
         matches!(self, Self::Within1 | Self::Goodput)
     }
 
-    /// Key with its unit, as claims and files write it.
+    /// Key with its unit, in claims and files.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// What claims call it.
+    /// Its words in claims.
     #[must_use]
     pub fn words(self) -> &'static str {
         self.row().words
     }
 
-    /// Unit for people, empty for a ratio.
+    /// Unit for people; empty for a ratio.
     #[must_use]
     pub fn unit(self) -> &'static str {
         self.row().unit
     }
 
-    /// What it means, one sentence.
+    /// Meaning, one sentence.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         self.row().meaning.trim_ascii_start()
@@ -336,7 +336,7 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// Which flows it is about.
+    /// The flows of the metric.
     #[must_use]
     pub fn scope(self) -> Scope {
         match self.row().reading {
@@ -347,8 +347,8 @@ impl Metric {
         }
     }
 
-    /// The value in `run`; none when the run has no such flow or no such packet. The subject is
-    /// what the scenario asks about.
+    /// The value in `run`; none if the run has no such flow or no such packet. The subject follows
+    /// from the scenario.
     #[must_use]
     pub fn of(self, run: &RunResult) -> Option<f64> {
         self.about(Subject::asked(run), run)
@@ -366,10 +366,10 @@ impl Metric {
         self.among(&flows, run)
     }
 
-    /// The value over only `flows` of `run`, for metrics of flows; otherwise that of the cell.
+    /// The value over only `flows` of `run`, for metrics of flows; otherwise the cell's value.
     ///
     /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the
-    /// worst flow, and goodput is that of all from the first's beginning to the last's end.
+    /// worst flow, and goodput covers all flows from the first start to the last end.
     #[must_use]
     pub fn among(self, flows: &[&FlowResult], run: &RunResult) -> Option<f64> {
         let value = match self.row().reading {
@@ -380,10 +380,10 @@ impl Metric {
     }
 }
 
-/// What a metric is about.
+/// The scope of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The flows asked about.
+    /// The flows of the subject.
     Subject,
     /// The flows that are not low-latency.
     Bulk,

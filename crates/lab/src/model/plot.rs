@@ -3,11 +3,11 @@
 /// Frames of curves under one heading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// Unique on a page, fit for a file name.
+    /// Unique on a page, suitable for a file name.
     pub id: String,
     /// Heading.
     pub title: String,
-    /// What is shown and how to read it.
+    /// The caption: the content and how to read it.
     pub caption: String,
     /// The frames.
     pub frames: Vec<Frame>,
@@ -26,7 +26,7 @@ impl Plot {
     }
 }
 
-/// How the values of an axis are spread.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Linear, from 0 to above the greatest value.
@@ -37,7 +37,7 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// How a curve is drawn.
+/// The style of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stroke {
     /// A coloured line: a measurement over time.
@@ -53,7 +53,7 @@ pub enum Stroke {
 pub struct Curve {
     /// Its name in the legend; curves of one name look alike.
     pub name: String,
-    /// How it is drawn.
+    /// Its style.
     pub stroke: Stroke,
     /// Its points, in order.
     pub points: Vec<(f64, f64)>,
@@ -62,13 +62,13 @@ pub struct Curve {
 /// A frame with its axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// Above the frame.
+    /// Title above the frame.
     pub title: String,
-    /// Label and spread of the x axis.
+    /// Label and scale of the x axis.
     pub x: (String, Scale),
-    /// Label and spread of the y axis.
+    /// Label and scale of the y axis.
     pub y: (String, Scale),
-    /// What it shows.
+    /// The curves.
     pub curves: Vec<Curve>,
 }
 
@@ -87,7 +87,7 @@ impl Frame {
         Self { title: title.into(), x: (x.0.into(), x.1), y: (y.0.into(), y.1), curves: Vec::new() }
     }
 
-    /// The frame with one curve more.
+    /// The frame with `curve` added.
     #[must_use]
     pub fn with(mut self, curve: Curve) -> Self {
         self.curves.push(curve);

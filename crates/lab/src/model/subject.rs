@@ -1,11 +1,11 @@
-//! The flows that a result is about: those whose delay the scenario asks for, or all.
+//! The flows that a result is about: the low-latency flows of the scenario, or all flows.
 
 use justfull_run::results::{FlowResult, RunResult};
 
 /// The flows whose delay and drops are of interest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
-    /// Those that the scenario marks as low-latency.
+    /// The flows that the scenario marks as low-latency.
     LowLatency,
     /// All flows: none is marked, or the marked ones had no packets.
     #[default]
@@ -13,7 +13,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The flows that the scenario of `run` asks about, with or without packets.
+    /// The subject that the scenario of `run` asks for; its flows may be without packets.
     #[must_use]
     pub fn asked(run: &RunResult) -> Self {
         Self::when(run.flows.iter().any(|f| f.low_latency))
@@ -31,25 +31,25 @@ impl Subject {
         if low_latency { Self::LowLatency } else { Self::All }
     }
 
-    /// True for low-latency flows alone.
+    /// True if only low-latency flows belong to it.
     #[must_use]
     pub fn is_low_latency(self) -> bool {
         self == Self::LowLatency
     }
 
-    /// True when `flow` is one of them.
+    /// True if `flow` belongs to the subject.
     #[must_use]
     pub fn has(self, flow: &FlowResult) -> bool {
         flow.low_latency || self == Self::All
     }
 
-    /// Those of `run`.
+    /// The flows of `run` that belong to the subject.
     pub fn flows(self, run: &RunResult) -> impl Iterator<Item = &FlowResult> {
         run.flows.iter().filter(move |flow| self.has(flow))
     }
 }
 
-/// True when a packet of `flow` entered the chain or was delivered.
+/// True if a packet of `flow` entered the chain or was delivered.
 #[must_use]
 pub fn had_packets(flow: &FlowResult) -> bool {
     flow.entered_packets > 0 || flow.delivered_packets > 0

@@ -5,10 +5,10 @@ pub use super::subject::Subject;
 use crate::stats::Summary;
 use justfull_run::results::RunResult;
 
-/// Name of the policy that knows the grants ahead of time; tables and figures set it apart.
+/// Name of the policy that knows future grants; tables and figures set it apart.
 pub const CLAIRVOYANT: &str = "clairvoyant";
 
-/// True for the policy called [`CLAIRVOYANT`], in any case.
+/// True for the name [`CLAIRVOYANT`] in any letter case.
 #[must_use]
 pub fn is_clairvoyant(method: &str) -> bool {
     method.eq_ignore_ascii_case(CLAIRVOYANT)
@@ -21,12 +21,12 @@ pub struct MethodSummary {
     pub method: String,
     /// Number of runs.
     pub runs: usize,
-    /// In the order of [`Metric::ALL`].
+    /// Values in the order of [`Metric::ALL`].
     values: [Option<Summary>; Metric::ALL.len()],
 }
 
 impl MethodSummary {
-    /// `metric` over the runs that have it, none when no run has.
+    /// `metric` over the runs that have it; none if no run has it.
     #[must_use]
     pub fn get(&self, metric: Metric) -> Option<Summary> {
         self.values[metric as usize]
@@ -36,11 +36,11 @@ impl MethodSummary {
 /// All methods of a group of runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupSummary {
-    /// The flows that delays and drops are about.
+    /// The flows that delays and drops cover.
     pub subject: Subject,
-    /// In order of appearance, the clairvoyant policy last.
+    /// The methods in order of appearance, the clairvoyant policy last.
     pub methods: Vec<MethodSummary>,
-    /// Bound of the mean delay, that of [`bound_method`].
+    /// Bound of the mean delay, for the packets of [`bound_method`].
     pub bound: Option<Summary>,
 }
 
@@ -68,11 +68,11 @@ impl GroupSummary {
     }
 }
 
-/// The method whose packets the bound is shown for: the one with the most packets that have a
-/// bound; the first among equals.
+/// The method whose packets determine the displayed bound: the method with the most packets that
+/// have a bound, the first among equals.
 ///
-/// All methods meet the same arrivals. But a method that drops packets only has the bound of those
-/// it delivered, and drops are no random sample of the arrivals.
+/// All methods meet the same arrivals. But a method that drops packets has only the bound of the
+/// packets that it delivered, and drops are no random sample of the arrivals.
 #[must_use]
 pub fn bound_method(runs: &[RunResult]) -> Option<String> {
     let subject = Subject::of(runs);

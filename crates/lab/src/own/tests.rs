@@ -1,11 +1,12 @@
-//! Limiters of one's own: what works runs beside the shipped methods, what does not is refused.
+//! User-defined limiters: a correct one runs beside the shipped methods, an incorrect one is
+//! refused.
 
 use super::*;
 use justfull_base::{Duration, Instant, SlotReport};
 use justfull_ran::limiter::{AnyLimiter, CapacityUnit, Drql, DrqlConfig, RlcView};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Room for one packet more whenever `open` says so.
+/// Room for one packet more whenever `open` returns true.
 struct Few<F> {
     unit: CapacityUnit,
     room: u64,

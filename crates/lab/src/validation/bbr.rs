@@ -1,4 +1,4 @@
-//! How BBR's cases are measured.
+//! Measurements of BBR's cases.
 
 use super::scope::{Acks, MSS, PAYLOAD, delivered_between, flow, link, run};
 use super::shared::convergence;
@@ -14,7 +14,7 @@ use justfull_tcp::cc::{bbr, cubic};
 pub(super) const EXPERIMENTS: &[Experiment] =
     &[one_flow, two_flows, loss_bbr, loss_cubic, fairness];
 
-/// The path of all but the loss cases: 100 Mbit/s, 50 ms, a FIFO of four bandwidth-delay products.
+/// The path of all cases except loss: 100 Mbit/s, 50 ms, a FIFO of four bandwidth-delay products.
 const MBIT_S: u64 = 100;
 const RTT_MS: u64 = 50;
 const RTT_S: f64 = 0.05;
@@ -38,7 +38,7 @@ fn pacing(sample: &Sample) -> f64 {
     sample.pacing_rate.map_or(f64::NAN, BitRate::as_mbit_s)
 }
 
-/// Median of what has an order.
+/// Median of ordered values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.retain(|v| v.is_finite());
     values.sort_by(f64::total_cmp);
@@ -117,7 +117,7 @@ fn one_flow() -> Evidence {
     evidence
 }
 
-/// Two flows keep a queue, so that `ProbeRTT` comes.
+/// Two flows keep a queue, which makes `ProbeRTT` occur.
 fn two_flows() -> Evidence {
     let mut evidence = Evidence::default();
     let mut world = path(2, 60);
@@ -186,7 +186,7 @@ const LOSS_POINTS: [(&str, f64); 6] = [
     ("0.3", 0.3),
 ];
 
-/// The points of one control, the values of those with a case, and the curve for the figure.
+/// The points of one control, the values of the points with a case, and the curve for the figure.
 fn loss_curve(cc: &CcConfig, prefix: &str, cases: &[&str]) -> (Evidence, Vec<(f64, f64)>) {
     let mut evidence = Evidence::default();
     let mut curve = Vec::new();

@@ -1,5 +1,5 @@
-//! Figures that can be worked out by hand: a case names a scenario and a place in its results, and
-//! theory says what stands there.
+//! Figures worked out by hand: a case names a scenario and a place in its results, and theory gives
+//! the value there.
 
 mod laws;
 mod place;
@@ -13,7 +13,7 @@ use toml::Value;
 /// [`SCENARIOS`] with these names.
 macro_rules! scenarios {
     ($($name:literal)*) => {
-        /// The shipped scenarios by name, those that take longest first.
+        /// The shipped scenarios by name, the slowest first.
         pub const SCENARIOS: &[(&str, &str)] = &[$((
             $name,
             include_str!(concat!("../../../../claims/validation/by-hand/", $name, ".toml")),
@@ -50,7 +50,7 @@ scenarios! {
     "page"
 }
 
-/// One for each scenario.
+/// One task for each scenario.
 pub(super) fn tasks() -> Vec<Task> {
     SCENARIOS.iter().map(|(name, text)| Box::new(|| measured(name, text)) as Task).collect()
 }
@@ -68,7 +68,7 @@ fn measured(name: &str, text: &str) -> Evidence {
     Evidence { measured: measured.collect(), plots: Vec::new() }
 }
 
-/// The results of every run as a tree; nothing of a run that contradicts itself.
+/// The results of every run as a tree; empty for a run that contradicts itself.
 fn results(name: &str, text: &str) -> Vec<Value> {
     let file = format!("claims/validation/by-hand/{name}.toml");
     let scenario = Scenario::parse(text, file.as_ref(), None, Overrides::default());

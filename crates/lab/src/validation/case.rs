@@ -1,8 +1,8 @@
-//! What to measure, the published value, and how near ours must be.
+//! The cases: the quantity to measure, the published value, and the allowed band.
 
 use serde::Deserialize;
 
-/// The shipped files by control, and that of the figures worked out by hand.
+/// The shipped files by control, and the file of the figures worked out by hand.
 const FILES: [(&str, &str); 8] = [
     ("new_reno", include_str!("../../../../claims/validation/new_reno.toml")),
     ("cubic", include_str!("../../../../claims/validation/cubic.toml")),
@@ -20,14 +20,14 @@ const FILES: [(&str, &str); 8] = [
 pub struct CaseFile {
     /// Name of the control.
     pub control: String,
-    /// Title of the page, where no control has one.
+    /// Title of the page, if it is not of a control.
     #[serde(default)]
     pub title: Option<String>,
-    /// What is modelled.
+    /// The model.
     pub models: String,
-    /// Limits of the comparison with formulas, and what is not modelled.
+    /// Limits of the comparison with formulas, and parts that are not modelled.
     pub limits: String,
-    /// The kernel of the live runs, such as `Linux 6.18`; none without any.
+    /// The kernel of the live runs, such as `Linux 6.18`; none without live runs.
     #[serde(default)]
     pub kernel: Option<String>,
     /// The cases.
@@ -41,11 +41,11 @@ pub struct CaseFile {
 pub struct Case {
     /// Key, unique in the file.
     pub id: String,
-    /// What is measured.
+    /// The measured quantity.
     pub what: String,
-    /// Who states the expected value.
+    /// The source of the expected value.
     pub source: String,
-    /// The expected value, if no formula of the experiment gives it.
+    /// The expected value; none if a formula of the experiment gives it.
     #[serde(default)]
     pub published: Option<f64>,
     /// Its text in the table, if it is not a single number.
@@ -55,21 +55,20 @@ pub struct Case {
     pub unit: String,
     /// Digits after the point.
     pub digits: usize,
-    /// Least and greatest value that is met.
+    /// Least and greatest allowed value.
     #[serde(default)]
     pub band: Option<[f64; 2]>,
-    /// The same relative to what is published.
+    /// Least and greatest allowed value, relative to the published value.
     #[serde(default)]
     pub ratio: Option<[f64; 2]>,
-    /// Maximum possible value of the quantity, such as 1 for a share: an interval does not reach
-    /// beyond it.
+    /// Maximum possible value of the quantity, such as 1 for a share: an interval ends there.
     #[serde(default)]
     pub most: Option<f64>,
-    /// The shipped scenario that is run, where the case is one of whole scenarios.
+    /// The shipped scenario to run, for a case of whole scenarios.
     #[serde(default)]
     pub scenario: Option<String>,
-    /// Where the value stands in the results of a run of the scenario: a path such as
-    /// `flows.NAME.delay.mean_ms`, or two with ` - ` or ` / ` between them.
+    /// The place of the value in the results of a run of the scenario: a path such as
+    /// `flows.NAME.delay.mean_ms`, or two paths joined by ` - ` or ` / `.
     #[serde(default)]
     pub measure: Option<String>,
     /// The reason for the width of its band.
@@ -78,15 +77,15 @@ pub struct Case {
     /// The known verdict; a worse one fails.
     #[serde(default)]
     pub status: Status,
-    /// The reason for a known miss, or for what explains it.
+    /// The reason for a known miss, or for its explanation.
     #[serde(default)]
     pub why: Option<String>,
-    /// What the kernel's own control does on the same path.
+    /// The result of the kernel's own control on the same path.
     #[serde(default)]
     pub live: Option<Live>,
 }
 
-/// The same quantity of the kernel's own control, recorded from live runs: they cannot be repeated
+/// The same quantity of the kernel's own control, recorded from live runs. They cannot be repeated
 /// to the byte, so they are not part of a validation's run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,14 +103,14 @@ pub enum Status {
     /// In the band.
     #[default]
     Met,
-    /// Outside, and so is the kernel's own control.
+    /// Outside the band, like the kernel's own control.
     Explained,
     /// Outside.
     Missed,
 }
 
 impl CaseFile {
-    /// The cases of `control`; none for a name that has none.
+    /// The cases of `control`; none for an unknown name.
     ///
     /// # Panics
     /// Never: the files are part of the program and tested.

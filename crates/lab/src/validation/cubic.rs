@@ -1,4 +1,4 @@
-//! How CUBIC's cases are measured.
+//! Measurements of CUBIC's cases.
 
 use super::scope::{Acks, MSS, Scope, flow, link, periodic, run, slope, wire};
 use super::shared::{convergence, rtt_exponents};
@@ -12,11 +12,11 @@ use justfull_tcp::cc::cubic::{CubicConfig, HyStart};
 pub(super) const EXPERIMENTS: &[Experiment] =
     &[curve, reno_region, fast_convergence, response_long, response_short, hystart, fairness];
 
-/// C and beta of RFC 9438 sections 4.1 and 4.6: what the defaults are to be compared with.
+/// C and beta of RFC 9438 sections 4.1 and 4.6, for comparison with the defaults.
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-/// CUBIC whose slow start ends at the loss that an experiment makes.
+/// CUBIC without HyStart: slow start ends at the loss that an experiment makes.
 fn without_hystart() -> CubicConfig {
     CubicConfig { hystart: HyStart::Off, ..CubicConfig::default() }
 }
@@ -33,7 +33,7 @@ fn after_one_loss(rtt_ms: u64) -> Scope {
     run(&wire(&cc, Acks::Each, rtt_ms, Loss::Listed(vec![2000]), 25)).1
 }
 
-/// Seconds from the end of recovery until the window is `level` again.
+/// Seconds from the end of recovery until the window reaches `level` again.
 fn regained(scope: &Scope, start: f64, level: f64) -> f64 {
     let windows = scope.windows();
     let first = windows.iter().find(|(t, w)| *t > start && *w >= level);
@@ -92,7 +92,7 @@ fn curve() -> Evidence {
     evidence
 }
 
-/// A short RTT and a small window: a Reno flow would be faster than the cubic.
+/// A short RTT and a small window: a Reno flow grows faster than the cubic here.
 fn reno_region() -> Evidence {
     const RTT_S: f64 = 0.01;
     let mut evidence = Evidence::default();
@@ -107,8 +107,8 @@ fn reno_region() -> Evidence {
     evidence
 }
 
-/// A second loss five seconds after the first, below the first W_max: K and the plateau are those
-/// of the lowered W_max.
+/// A second loss five seconds after the first, below the first W_max: K and the plateau follow from
+/// the lowered W_max.
 fn fast_convergence() -> Evidence {
     let mut evidence = Evidence::default();
     let cc = CcConfig::Cubic(without_hystart());
@@ -124,20 +124,20 @@ fn fast_convergence() -> Evidence {
     evidence
 }
 
-/// Mean windows under periodic loss of one RTT, with what RFC 9438 says.
+/// Mean windows under periodic loss of one RTT, with the values of RFC 9438.
 fn response(rtt_ms: u64, losses: &[(&str, u64, f64)]) -> (Vec<(f64, f64)>, Evidence) {
     let rtt_s = rtt_ms as f64 / 1e3;
     let mut evidence = Evidence::default();
     let mut points = Vec::new();
     let cc = CcConfig::Cubic(CubicConfig { fast_convergence: false, ..without_hystart() });
     for (p, every, expected) in losses {
-        // Cycles until the curve has forgotten how slow start ended, and cycles that are measured.
+        // Cycles until the end of slow start has no more effect on the curve, and measured cycles.
         let (forget, cycles) = if *every > 100_000 { (5, 6) } else { (20, 30) };
         let count = forget + cycles + 1;
         let seconds = (1.5 * (count * every) as f64 / expected * rtt_s) as u64 + 10;
         let loss = periodic(*expected as u64, *every, count);
         let mut world = wire(&cc, Acks::Each, rtt_ms, loss, seconds);
-        // The flow ends with the losses: without them the window would grow with the cube of the
+        // The flow ends with the losses; without them the window would grow with the cube of the
         // time.
         world.flows[0].size = Some(Bytes(count * every * MSS as u64));
         let (_, scope) = run(&world);

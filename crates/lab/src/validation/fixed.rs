@@ -1,4 +1,4 @@
-//! How the cases of a fixed window are measured.
+//! Measurements of a fixed window's cases.
 
 use super::scope::{Acks, MSS, PAYLOAD, delivered_between, flow, link, run, wire};
 use super::shared::SEEDS;
@@ -16,10 +16,10 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[rates, losses, random_loss, set_
 /// The path of Diarra et al. 2022 section 3.5.
 const MBIT_S: u64 = 15;
 const RTT_MS: u64 = 20;
-/// Its RTT with the time that one packet takes on the link, seconds.
+/// Its RTT including the transmission time of one packet on the link, seconds.
 const LOOP_S: f64 = RTT_MS as f64 / 1e3 + packet_s();
 
-/// Seconds that a full packet takes on the link.
+/// Transmission time of a full packet on the link, seconds.
 const fn packet_s() -> f64 {
     MSS / PAYLOAD * 8.0 / (MBIT_S as f64 * 1e6)
 }
@@ -35,7 +35,7 @@ fn path(segments: u32) -> DumbbellConfig {
     config
 }
 
-/// Mbit/s of payload from the second second on, and the smoothed RTT at the end, seconds.
+/// Payload rate from the second second on, Mbit/s, and the smoothed RTT at the end, seconds.
 fn rate(config: &DumbbellConfig) -> (f64, f64) {
     let (_, scope) = run(config);
     let samples = scope.first();
@@ -44,7 +44,7 @@ fn rate(config: &DumbbellConfig) -> (f64, f64) {
     (delivered_between(samples, 1.0, end) * 8.0 / 1e6 / (end - 1.0), srtt)
 }
 
-/// What a window of `segments` gives on the path, Mbit/s.
+/// Payload rate of a window of `segments` on the path, Mbit/s.
 fn law(segments: u32) -> f64 {
     let window = f64::from(segments) * MSS * 8.0 / 1e6 / LOOP_S;
     window.min(MBIT_S as f64 * PAYLOAD)
@@ -104,8 +104,8 @@ fn random_loss() -> Evidence {
     evidence
 }
 
-/// Sends over a path of 20 ms that never waits, and halves the window in the middle: segments of
-/// ten round trips after over those of ten before.
+/// Sends over a path of 20 ms without a queue, and halves the window in the middle: the segments of
+/// ten round trips after, divided by the segments of ten before.
 fn set_window() -> Evidence {
     const ROUNDS: u32 = 10;
     let mut evidence = Evidence::default();

@@ -1,4 +1,4 @@
-//! How NewReno's cases are measured.
+//! Measurements of NewReno's cases.
 
 use super::scope::{Acks, flow, periodic, run, slope, wire};
 use super::shared::{SEEDS, convergence, rtt_exponents};
@@ -20,8 +20,7 @@ fn control() -> CcConfig {
     CcConfig::NewReno(NewRenoConfig::default())
 }
 
-/// Growth per round over seven rounds, read in the middle of each, when its acknowledgements are
-/// in.
+/// Growth per round over seven rounds, read in the middle of each, after its acknowledgements.
 fn slow_start() -> Evidence {
     let mut evidence = Evidence::default();
     let mut frame = Frame::new(
@@ -101,7 +100,7 @@ fn response() -> Evidence {
         ("response-0.01", 100),
     ] {
         let p = 1.0 / every as f64;
-        // Sixty cycles of W / 2 rounds after some ten that slow start's window takes to go.
+        // Sixty cycles of W / 2 rounds, after about ten in which slow start's window subsides.
         let seconds = (70.0 * law(p) * 0.67 * RTT_S) as u64 + 10;
         let (_, scope) = run(&wire(&control(), Acks::Each, RTT_MS, Loss::Every(every), seconds));
         let ours = scope.mean_window(12, RTT_S);
@@ -133,7 +132,7 @@ fn pftk(p: f64, rtt_s: f64, rto_s: f64, b: f64) -> f64 {
     1.0 / (fast + timeouts)
 }
 
-/// Segments sent per second under random loss. The timeout is the RTT and the floor of its
+/// Segments sent per second under random loss. The timeout is the RTT plus the floor of its
 /// variance, 200 ms.
 fn padhye() -> Evidence {
     const SECONDS: u64 = 300;
@@ -151,7 +150,7 @@ fn padhye() -> Evidence {
         let rate = |seed| {
             let mut config = wire(&control(), Acks::Each, RTT_MS, Loss::Random(p), SECONDS);
             config.seed = seed;
-            // The model knows losses by three duplicates and by timeout only.
+            // The model detects losses only by three duplicates and by timeout.
             config.flows[0].sender.recovery = Recovery::Dupack;
             config.flows[0].sender.tail_loss_probe = false;
             run(&config).0.flows[0].stats.segments_sent as f64 / SECONDS as f64
@@ -215,7 +214,7 @@ fn fairness() -> Evidence {
     evidence
 }
 
-/// Two flows that share nothing but their loss rate.
+/// Two flows that share only their loss rate.
 fn share_under_random_loss() -> Evidence {
     let mut evidence = Evidence::default();
     let ratio = |seed| {

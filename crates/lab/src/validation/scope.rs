@@ -24,7 +24,7 @@ pub(super) enum Acks {
 }
 
 /// A window that never limits; no quick acknowledgements at the start, so that a case has one kind
-/// from end to end.
+/// of acknowledgement throughout.
 fn receiver(kernel: Kernel, acks: Acks) -> ReceiverConfig {
     ReceiverConfig {
         kernel,
@@ -35,15 +35,15 @@ fn receiver(kernel: Kernel, acks: Acks) -> ReceiverConfig {
     }
 }
 
-/// A greedy flow under `cc`, by the RFCs, whose formulas it is held against; what is published of
-/// BBR are figures of Linux.
+/// A greedy flow under `cc`, by the RFCs, whose formulas are the reference; BBR runs as in Linux,
+/// the source of its published figures.
 pub(super) fn flow(cc: &CcConfig, acks: Acks, rtt_ms: u64) -> DumbbellFlow {
     let kernel = if matches!(cc, CcConfig::Bbr(_)) { Kernel::default() } else { Kernel::Rfc };
     let sender = SenderConfig { cc: cc.clone(), kernel, ..SenderConfig::default() };
     DumbbellFlow::greedy(sender, receiver(kernel, acks), Duration::from_millis(rtt_ms))
 }
 
-/// One flow over a path so fast that its RTT is the propagation and nothing waits: only `loss`
+/// One flow over a fast path whose RTT is the propagation delay, without a queue: only `loss`
 /// limits it. Sampled once per RTT.
 pub(super) fn wire(
     cc: &CcConfig,
@@ -88,7 +88,7 @@ pub(super) fn link(
 /// A loss recovery of the first flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Episode {
-    /// When the loss was found, seconds.
+    /// When the loss was detected, seconds.
     pub(super) found: f64,
     /// Window before, segments.
     pub(super) before: f64,
@@ -178,7 +178,7 @@ pub(super) fn run(config: &DumbbellConfig) -> (Outcome, Scope) {
 }
 
 impl Scope {
-    /// (seconds, segments) of the first flow's window.
+    /// The first flow's window over time: (seconds, segments).
     pub(super) fn windows(&self) -> Vec<(f64, f64)> {
         self.first().iter().map(|s| (s.at.as_secs_f64(), s.cwnd as f64 / MSS)).collect()
     }
@@ -225,15 +225,16 @@ pub(super) fn slope(points: &[(f64, f64)], from: f64, to: f64) -> f64 {
     covariance / variance
 }
 
-/// Jain's index of fairness: 1 when all are equal, 1 / n when one has all (Jain, Chiu and Hawe
-/// 1984).
+/// Jain's index of fairness: 1 if all shares are equal, 1 / n if one flow has everything (Jain,
+/// Chiu and Hawe 1984).
 pub(super) fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
     sum * sum / (shares.len() as f64 * squares)
 }
 
-/// Bytes that a flow delivered between two instants, both samples' times or rounded down to one.
+/// Bytes that a flow delivered between two instants, each the time of a sample or rounded down to
+/// one.
 pub(super) fn delivered_between(samples: &[Sample], from_s: f64, to_s: f64) -> f64 {
     let by = |seconds: f64| {
         let after = samples.partition_point(|s| s.at.as_secs_f64() <= seconds + 1e-9);
@@ -242,15 +243,14 @@ pub(super) fn delivered_between(samples: &[Sample], from_s: f64, to_s: f64) -> f
     (by(to_s) - by(from_s)) as f64
 }
 
-/// Payload that a flow delivered between two instants over that of all packets that a link of
-/// `mbit_s` can end in this time.
+/// Payload that a flow delivered between two instants, divided by the payload of all packets that a
+/// link of `mbit_s` can transmit in this time.
 pub(super) fn utilisation(samples: &[Sample], mbit_s: u64, from_s: f64, to_s: f64) -> f64 {
     let packets = (mbit_s as f64 * 1e6 / 8.0 * PAYLOAD / MSS * (to_s - from_s)).ceil();
     delivered_between(samples, from_s, to_s) / (packets * MSS)
 }
 
-/// Losses that leave slow start at packet `first` and come every `period` from there on, `count` of
-/// them.
+/// `count` losses: one ends slow start at packet `first`, the others follow every `period` packets.
 pub(super) fn periodic(first: u64, period: u64, count: u64) -> Loss {
     Loss::Listed((0..count).map(|i| first + i * period).collect())
 }

@@ -1,4 +1,4 @@
-//! Experiments shared by several controls: two flows that meet.
+//! Experiments shared by several controls: two competing flows.
 
 use super::scope::{Acks, delivered_between, flow, jain, link, run};
 use crate::model::plot::{Curve, Frame, Scale, Stroke};
@@ -11,8 +11,7 @@ use justfull_tcp::CcConfig;
 /// Seeds of experiments that depend on chance.
 pub(super) const SEEDS: u64 = 5;
 
-/// When the second flow starts, seconds: not at the same place of the first one's cycle in every
-/// run.
+/// Start of the second flow, seconds: at another phase of the first flow's cycle for each seed.
 fn second_start(seed: u64) -> f64 {
     10.0 + 0.137 * seed as f64
 }
@@ -37,8 +36,8 @@ fn meeting(
     config
 }
 
-/// Jain's index over what two flows of equal RTT deliver from 30 to 90 s after the second started,
-/// for each seed, and what both deliver over time under the first seed.
+/// Jain's index over the bytes that two flows of equal RTT deliver from 30 to 90 s after the second
+/// started, for each seed, and the goodput of both over time under the first seed.
 pub(super) fn convergence(cc: &CcConfig, mbit_s: u64, rtt_ms: u64) -> (Vec<f64>, Frame) {
     let mut indices = Vec::new();
     let mut frame = Frame::new(
@@ -67,7 +66,7 @@ pub(super) fn convergence(cc: &CcConfig, mbit_s: u64, rtt_ms: u64) -> (Vec<f64>,
     (indices, frame)
 }
 
-/// (seconds, Mbit/s) of each second.
+/// Goodput in each second: (seconds, Mbit/s).
 fn goodput(samples: &[Sample]) -> Vec<(f64, f64)> {
     let last = samples.last().map_or(0, |s| s.at.as_secs_f64() as u32);
     let each = |second: u32| {
@@ -78,7 +77,7 @@ fn goodput(samples: &[Sample]) -> Vec<(f64, f64)> {
 }
 
 /// The exponent a of share_1 / share_2 = (RTT_2 / RTT_1)^a of two flows of 40 and 160 ms at one
-/// FIFO of 100 ms, the RTTs with the queue, for each seed.
+/// FIFO of 100 ms, with RTTs that include the queue, for each seed.
 pub(super) fn rtt_exponents(cc: &CcConfig, mbit_s: u64) -> Vec<f64> {
     let exponent = |seed| {
         let (_, scope) = run(&meeting(cc, mbit_s, [40, 160], 100, seed));
@@ -94,9 +93,9 @@ pub(super) fn rtt_exponents(cc: &CcConfig, mbit_s: u64) -> Vec<f64> {
     (1..=SEEDS).map(exponent).collect()
 }
 
-/// What a flow under `cc` gets beside one under NewReno, which started some 10 s before, of what
-/// both deliver from 20 to 80 s after its start, for each seed: 20 Mbit/s, 40 ms, a FIFO of one
-/// bandwidth-delay product or of `limit`.
+/// The share of a flow under `cc` beside a flow under NewReno that started about 10 s earlier, of
+/// the bytes that both deliver from 20 to 80 s after its start, for each seed: 20 Mbit/s, 40 ms, a
+/// FIFO of one bandwidth-delay product or of `limit`.
 pub(super) fn share_beside_new_reno(cc: &CcConfig, limit: Option<Limit>) -> Vec<f64> {
     let share = |seed| {
         let mut config = meeting(cc, 20, [40, 40], 40, seed);

@@ -1,7 +1,6 @@
 use super::*;
 
-/// One slow or chance-ridden experiment in a thousand would make this test a nuisance: it runs each
-/// control once.
+/// Runs the experiments of each control once.
 #[test]
 fn every_case_is_measured_once_and_no_measurement_is_without_a_case() {
     for control in CONTROLS {
@@ -41,7 +40,7 @@ fn the_whole_interval_must_lie_in_the_band() {
     assert_eq!(row(&[0.99]).verdict, Verdict::Met);
     assert_eq!(row(&[0.94]).verdict, Verdict::Missed);
     assert_eq!(row(&[0.97, 0.98, 0.97, 0.98]).verdict, Verdict::Met);
-    // The mean is inside, but it is not known well enough.
+    // The mean is inside, but its interval is too wide.
     assert_eq!(row(&[0.91, 0.99, 0.99]).verdict, Verdict::Missed);
     assert_eq!(row(&[f64::NAN]).verdict, Verdict::Missed);
 }

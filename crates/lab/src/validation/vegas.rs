@@ -1,4 +1,4 @@
-//! How Vegas' cases are measured.
+//! Measurements of Vegas' cases.
 
 use super::scope::wire;
 use super::scope::{Acks, MSS, PAYLOAD, Scope, flow, link, periodic, run, slope, utilisation};
@@ -15,11 +15,11 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[sawtooth, queue, fairness, besid
 /// The path of the cases with a queue.
 const MBIT_S: u64 = 20;
 const RTT_MS: u64 = 40;
-/// Seconds that a full packet takes on it.
+/// Transmission time of a full packet on it, seconds.
 const PACKET_S: f64 = MSS / PAYLOAD * 8.0 / (MBIT_S as f64 * 1e6);
-/// Smallest RTT: a packet's own time and the propagation.
+/// Smallest RTT: transmission time of a packet plus propagation, seconds.
 const BASE_S: f64 = RTT_MS as f64 / 1e3 + PACKET_S;
-/// When slow start is long over, seconds, and the end.
+/// Start of the steady phase, long after slow start, and end, seconds.
 const STEADY: [f64; 2] = [10.0, 30.0];
 
 fn control() -> CcConfig {
@@ -42,7 +42,7 @@ fn sawtooth() -> Evidence {
     evidence
 }
 
-/// (seconds, packets before the link) by the smoothed RTT.
+/// Packets before the link by the smoothed RTT: (seconds, packets).
 fn queued(scope: &Scope) -> Vec<(f64, f64)> {
     let packets = |srtt: f64| (srtt - BASE_S) / PACKET_S;
     scope.first().iter().map(|s| (s.at.as_secs_f64(), packets(s.srtt.as_secs_f64()))).collect()

@@ -1,4 +1,4 @@
-//! How Westwood+'s cases are measured.
+//! Measurements of Westwood+'s cases.
 
 use super::scope::{Acks, MSS, PAYLOAD, delivered_between, flow, link, run, utilisation, wire};
 use super::shared::{SEEDS, convergence, rtt_exponents, share_beside_new_reno};
@@ -21,7 +21,7 @@ const MBIT_S: u64 = 20;
 const RTT_MS: u64 = 40;
 /// Payload of the link, bytes per second.
 const FULL: f64 = MBIT_S as f64 * 1e6 / 8.0 * PAYLOAD;
-/// Smallest RTT: a packet's own time and the propagation, seconds.
+/// Smallest RTT: transmission time of a packet plus propagation, seconds.
 const BASE_S: f64 = RTT_MS as f64 / 1e3 + MSS / FULL;
 
 fn control() -> CcConfig {
@@ -32,7 +32,7 @@ fn path(cc: &CcConfig, seconds: u64) -> DumbbellConfig {
     link(vec![flow(cc, Acks::Each, RTT_MS)], MBIT_S, RTT_MS, 1, seconds)
 }
 
-/// The last of the overflows of one flow, when the filters have settled.
+/// The last overflow of one flow, when the filters have settled.
 fn overflow() -> Evidence {
     let mut evidence = Evidence::default();
     let (_, scope) = run(&path(&control(), 60));
@@ -52,10 +52,10 @@ fn overflow() -> Evidence {
     evidence
 }
 
-/// A loss when nothing waits and the window has grown by a segment per round for long.
+/// A loss without a queue, after the window has grown by a segment per round for a long time.
 fn no_queue() -> Evidence {
     let mut evidence = Evidence::default();
-    // Slow start ends at the 100th packet; the second loss comes some 60 rounds after it.
+    // Slow start ends at the 100th packet; the second loss comes about 60 rounds later.
     let loss = Loss::Listed(vec![100, 6000]);
     let (_, scope) = run(&wire(&control(), Acks::Each, 100, loss, 20));
     let episode = scope.episodes[1];
@@ -73,22 +73,22 @@ fn small_buffer() -> Evidence {
     evidence
 }
 
-/// Grieco and Mascolo 2004: segments per second at loss rate `p`, an RTT and a queueing time in
-/// seconds.
+/// Grieco and Mascolo 2004: segments per second at loss rate `p`, with an RTT and a queueing time
+/// in seconds.
 fn law(p: f64, rtt: f64, queueing: f64) -> f64 {
     ((1.0 - p) / p).sqrt() / (rtt * queueing).sqrt()
 }
 
-/// Segments that the other flow keeps in flight: about twice what the path holds.
+/// Segments that the other flow keeps in flight: about twice the capacity of the path.
 const STANDING: u32 = 130;
 const RESPONSE_S: f64 = 200.0;
 
-/// Delivered segments per second, and what the formula gives for the RTT of the run.
+/// Delivered segments per second, and the formula's value for the RTT of the run.
 fn beside_a_queue(p: f64, seed: u64) -> (f64, f64) {
     let mut config = path(&control(), RESPONSE_S as u64);
     let standing = CcConfig::Fixed(FixedConfig { segments: STANDING, ..FixedConfig::default() });
     config.flows.push(flow(&standing, Acks::Each, RTT_MS));
-    // The first one has seen the empty path by then.
+    // By then the first flow has measured the empty path.
     config.flows[1].start = Duration::from_secs(1);
     config.limit = Limit::Unlimited;
     config.loss = Loss::Random(p);
@@ -126,7 +126,7 @@ fn response() -> Evidence {
     evidence
 }
 
-/// Beside NewReno's on the same path.
+/// The same beside NewReno on the same path.
 fn lossy() -> Evidence {
     let mut evidence = Evidence::default();
     let new_reno = CcConfig::by_name("new_reno").expect("it ships");

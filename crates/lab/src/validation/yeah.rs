@@ -1,4 +1,4 @@
-//! How YeAH's cases are measured.
+//! Measurements of YeAH's cases.
 
 use super::scope::{Acks, MSS, PAYLOAD, flow, link, run, slope, utilisation, wire};
 use super::shared::{convergence, share_beside_new_reno};
@@ -18,16 +18,16 @@ const MBIT_S: u64 = 100;
 const RTT_MS: u64 = 50;
 /// Payload of the link, bytes per second.
 const FULL: f64 = MBIT_S as f64 * 1e6 / 8.0 * PAYLOAD;
-/// Segments that the path holds without a queue, the one on the link among them.
+/// Segments that the path holds without a queue, including the segment on the link.
 const PATH: f64 = FULL * RTT_MS as f64 / 1e3 / MSS + 1.0;
-/// When slow start and its loss are long over, seconds, and the end.
+/// Start of the steady phase, long after slow start and its loss, and end, seconds.
 const STEADY: [f64; 2] = [20.0, 60.0];
 
 fn control() -> CcConfig {
     CcConfig::Yeah(YeahConfig::default())
 }
 
-/// A loss ends slow start; another comes when the window has grown for long.
+/// A loss ends slow start; another comes after the window has grown for a long time.
 fn growth() -> Evidence {
     const RTT_S: f64 = 0.1;
     let mut evidence = Evidence::default();

@@ -1,23 +1,23 @@
-//! Adaptive RED: RED that sets its own parameters and keeps the average length in the middle.
+//! Adaptive RED: RED that adapts its own parameters and keeps the average length in the middle.
 //!
 //! Source: Floyd, Gummadi and Shenker 2001, sections 4 (max_p) and 5 (thresholds and weight);
 //! ns-2.29, queue/red.cc, `updateMaxP` and `initialize_params`. (P06's ARED is `ared`.)
 //!
 //! Controls the average length: every `interval`, max_p rises by min(0.01, max_p / 4) if the
-//! average is above 60 % of the way from min to max and falls by a tenth if it is below 40 %, while
-//! it is above 0.01 and below 0.5. With the rate C of the queue, in packets of `mean_packet` a
-//! second: min is `target` x C / 2, at least `floor`; max is 3 x min; the weight is 1 - exp(-1 /
-//! C). The rest is gentle RED in bytes, spread as ns-2 does.
+//! average is above 60 % of the way from min to max, and falls by a tenth if it is below 40 %,
+//! while it is above 0.01 and below 0.5. With the rate C of the queue, in packets of `mean_packet`
+//! a second: min is `target` x C / 2, at least `floor`; max is 3 x min; the weight is 1 - exp(-1 /
+//! C). Otherwise it is gentle RED in bytes, spread like in ns-2.
 //!
 //! Defaults: 5 ms, 0.5 s and the constants are the paper's, 500 B is ns-2's; the paper's floor of
-//! five packets is one of 7500 B here.
+//! five packets is 7500 B here.
 //!
 //! Known weaknesses: max_p moves over seconds, too slowly for a radio whose rate changes within
-//! tenths of them; the target is an average of half the buffer that it allows; few flows swing
+//! tenths of a second; the target is an average of half the buffer that it allows; few flows swing
 //! around it.
 //!
-//! Deviations: the rate is what the layer below tells, taken anew every `interval`; where none
-//! does, min is `floor` and the weight `weight`. max_p begins at 0.1, as in ns-2. Marks end at max.
+//! Deviations: the rate is the layer below's, read every `interval`; without one, min is `floor`
+//! and the weight `weight`. max_p starts at 0.1, as in ns-2. Marks end at max.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
@@ -79,11 +79,11 @@ pub struct AdaptiveRed {
     config: AdaptiveRedConfig,
     curve: Curve,
     weight: f64,
-    /// The rate that they follow.
+    /// The rate of the thresholds and the weight.
     rate: Option<BitRate>,
     average: Average,
     spread: Spread,
-    /// When max_p may move next.
+    /// Time of the next possible change of max_p.
     next: Instant,
     rng: Rng,
 }
@@ -92,7 +92,7 @@ impl AdaptiveRed {
     /// Adaptive RED with the settings of `config` for the queue of `context`.
     ///
     /// # Errors
-    /// A setting out of its bounds.
+    /// A setting outside its bounds.
     pub fn new(config: &AdaptiveRedConfig, context: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let floor = config.floor.0 as f64;
@@ -108,7 +108,7 @@ impl AdaptiveRed {
         })
     }
 
-    /// Section 5: thresholds and weight by the rate. At rate 0 they are what they were.
+    /// Section 5: sets thresholds and weight from the rate. At rate 0 they stay.
     fn follow(&mut self, rate: Option<BitRate>) {
         self.rate = rate;
         let Some(rate) = rate.filter(|rate| rate.0 > 0) else { return };

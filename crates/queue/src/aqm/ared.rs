@@ -2,17 +2,17 @@
 //!
 //! Source: P06 section III-B, equations (1) and (2). (Not Floyd's Adaptive RED: `adaptive_red`.)
 //!
-//! Controls the length, as the delay that it means at the rate of the bearer: min = max(`floor`,
-//! `delay` x rate), max = `factor` x min. The rest is RED on the instantaneous length in bytes.
+//! Controls the length, as the corresponding delay at the rate of the bearer: min = max(`floor`,
+//! `delay` x rate), max = `factor` x min. Otherwise it is RED on the instantaneous length in bytes.
 //!
 //! Defaults: 0.5 s is P06's example, 7500 B and 3 its equations; `max_p` = 0.1 its section V-A; the
 //! spread ns-2's.
 //!
-//! Known weaknesses: it needs the rate, which few layers tell; where the MAC shares resource blocks
-//! the rate is an average of what was served, which lags behind the channel; `delay` below the
-//! sender's round trip time costs goodput.
+//! Known weaknesses: it needs the rate, which few layers report; if the MAC shares resource blocks
+//! the rate is an average of the service, which lags behind the channel; `delay` below the sender's
+//! round trip time costs goodput.
 //!
-//! Deviations: none where the MAC tells the rate. Before it is known, min is `floor`. Marks end at
+//! Deviations: none if the MAC reports the rate. Before it is known, min is `floor`. Marks end at
 //! `max`.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
@@ -83,7 +83,7 @@ impl ARed {
     /// ARED with the settings of `config` for the queue of `context`.
     ///
     /// # Errors
-    /// A setting out of its bounds.
+    /// A setting outside its bounds.
     pub fn new(config: &ARedConfig, context: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let ARedConfig { by_size, wait, mean_packet, .. } = *config;

@@ -1,10 +1,10 @@
 //! No active queue management: only the limit drops packets.
 //!
-//! Source: the "Vanilla" case of T20 (section 5) and of E19; RFC 7567 section 2 says why it is not
-//! enough.
+//! Source: the "Vanilla" case of T20 (section 5) and of E19; RFC 7567 section 2 explains why it is
+//! not enough.
 //!
-//! Controls nothing. It is the default because every comparison starts from it. Known weakness: a
-//! buffer too large for the rate stays full (bufferbloat). Deviations: none.
+//! It is the default because every comparison starts from it. Known weakness: a buffer too large
+//! for the rate stays full (bufferbloat). Deviations: none.
 
 use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict};
 use crate::lane::Lane;
@@ -39,7 +39,7 @@ params! {
 pub struct NoAqm;
 
 impl NoAqm {
-    /// There are no settings.
+    /// The absence of an AQM, without settings.
     ///
     /// # Errors
     /// None.

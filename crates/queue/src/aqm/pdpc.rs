@@ -2,14 +2,14 @@
 //!
 //! Source: Sagfors, Ludwig, Meyer and Peisa 2003, as P06 section III-C describes and uses it.
 //!
-//! Controls the length, as the delay that it means at the rate of the bearer: min = max(`floor`,
+//! Controls the length, as the corresponding delay at the rate of the bearer: min = max(`floor`,
 //! `delay` x rate), max = `factor` x min (P06 equations (1) and (2)). A packet that finds min or
 //! more is dropped, then the next `n` packets are accepted; above max every packet is dropped.
 //!
 //! Defaults: 20 packets are P06's, the thresholds those of `ared`.
 //!
-//! Known weaknesses: those of `ared`; all flows of the bearer share the counter, so that one pays
-//! for another.
+//! Known weaknesses: those of `ared`; all flows of the bearer share the counter, so that one flow
+//! pays for another.
 //!
 //! Deviations: it drops the arriving packet, as P06 does, not the one at the head as its authors
 //! advise. Before the rate is known, min is `floor`. Above max an ECN-capable packet is dropped
@@ -73,7 +73,7 @@ impl Pdpc {
     /// PDPC with the settings of `config`.
     ///
     /// # Errors
-    /// A setting out of its bounds.
+    /// A setting outside its bounds.
     pub fn new(config: &PdpcConfig, _: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let bytes_by_rate = config.delay.as_secs_f64() / 8.0;

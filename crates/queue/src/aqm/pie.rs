@@ -1,30 +1,30 @@
-//! PIE: drop arrivals with a probability that a controller moves by the queueing delay and its
+//! PIE: drops arrivals with a probability that a controller adapts to the queueing delay and its
 //! trend.
 //!
 //! Source: RFC 8033 sections 4 (basic PIE) and 5 (ECN, estimate of the rate, spread of drops, cap),
 //! pseudo-code in its appendices A and B.
 //!
-//! Controls the queueing delay. Every `t_update` the probability moves by `alpha` (delay -
+//! Controls the queueing delay. Every `t_update` the probability changes by `alpha` (delay -
 //! `target`) + `beta` (delay - last delay), scaled down while it is small (section 4.2), and decays
 //! by 2 % while both delays are 0. An arrival is dropped with the probability, but not while the
 //! last delay is below half of `target` and the probability below 0.2, while two packets or fewer
 //! are queued (section 4.1), or within the `burst` that an uncongested queue may take (section
 //! 4.4). With `derandomize` no drop comes before the probabilities of the packets since the last
 //! one add up to 0.85, and one comes at 8.5 (section 5.4). With `cap` a probability of 0.1 or more
-//! rises by 0.02 at most (section 5.5).
+//! rises by at most 0.02 (section 5.5).
 //!
 //! Defaults: the RFC's.
 //!
-//! Known weaknesses: the controller needs some tenths of a second, so that a rate that falls at
-//! once fills the queue first; a target below the time between pulls of the layer below is never
+//! Known weaknesses: the controller needs some tenths of a second, so that a sudden fall of the
+//! rate fills the queue first; a target below the time between pulls of the layer below is never
 //! met; flows share one probability.
 //!
-//! Deviations: the delay is by default the wait of the packet that left last (appendix A), and 0
-//! when nothing is queued; `rate` estimates it from the rate of departures (section 5.2), in cycles
-//! of 16 KiB, which take 2 s at 64 kbit/s. Updates are at multiples of `t_update` and are worked
-//! off at the next arrival or departure with what was queued before it, so an idle queue costs
-//! nothing; at one instant they come before the packet. PIE is always active: section 5.3's
-//! threshold for turning on is left out.
+//! Deviations: the delay is by default the wait of the last packet that left (appendix A), and 0 if
+//! nothing is queued; `rate` estimates it from the rate of departures (section 5.2), in cycles of
+//! 16 KiB, which take 2 s at 64 kbit/s. Updates are at multiples of `t_update` and are made up at
+//! the next arrival or departure with the backlog before it, so an idle queue costs nothing; at one
+//! instant they come before the packet. PIE is always active: section 5.3's threshold for turning
+//! on is left out.
 
 use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict};
 use crate::lane::Lane;
@@ -109,7 +109,7 @@ const CYCLE_WEIGHT: f64 = 0.25;
 /// The estimate of the time in which [`CYCLE`] bytes leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Departures {
-    /// When the cycle began, and what has left since; none between cycles.
+    /// Start of the cycle, and the bytes that have left since; none between cycles.
     cycle: Option<(Instant, u64)>,
     /// Average length of a cycle in s; 0 before the first.
     time: f64,
@@ -141,14 +141,14 @@ pub struct Pie {
     p: f64,
     /// The last two delays in s, the later first.
     delays: [f64; 2],
-    /// What is left of the burst allowance, in ns.
+    /// The rest of the burst allowance, in ns.
     burst: u64,
     /// Sum of the probabilities since the last signal.
     sum: f64,
-    /// Wait of the packet that left last, in s.
+    /// Wait of the last packet that left, in s.
     waited: f64,
     departures: Departures,
-    /// When the next update is due.
+    /// Time of the next update.
     next: Instant,
     rng: Rng,
 }
@@ -157,7 +157,7 @@ impl Pie {
     /// PIE with the settings of `config` for the queue of `context`.
     ///
     /// # Errors
-    /// A setting out of its bounds.
+    /// A setting outside its bounds.
     pub fn new(config: &PieConfig, context: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -173,8 +173,8 @@ impl Pie {
         })
     }
 
-    /// Works off the updates that are due, with the `bytes` that have been queued since the last
-    /// arrival or departure.
+    /// Makes up the updates that are due, with the `bytes` queued since the last arrival or
+    /// departure.
     #[inline]
     fn catch_up(&mut self, now: Instant, bytes: u64) {
         if now >= self.next {
@@ -189,7 +189,7 @@ impl Pie {
         for _ in 0..due {
             let before = (self.p, self.delays, self.burst);
             self.update(self.delay(bytes));
-            // Further updates would change nothing.
+            // Further updates would not change anything.
             if before == (self.p, self.delays, self.burst) {
                 break;
             }

@@ -1,7 +1,7 @@
-//! RED: drop arrivals with a probability that grows with the average length of the queue.
+//! RED: drops arrivals with a probability that grows with the average length of the queue.
 //!
-//! Source: Floyd and Jacobson 1993; the gentle variant, Floyd 2000; ns-2.29, queue/red.cc, where
-//! the papers leave something open; P06 section V-A for the thresholds.
+//! Source: Floyd and Jacobson 1993; the gentle variant, Floyd 2000; ns-2.29, queue/red.cc, for
+//! details that the papers leave open; P06 section V-A for the thresholds.
 //!
 //! Controls the average length. It moves at each arrival by `weight` towards the length that the
 //! arrival finds; w = 1 is the length itself. The probability p_b is 0 below `min`, rises to
@@ -12,13 +12,13 @@
 //!
 //! Defaults: 10 kB, 30 kB, 0.1 and w = 1 are P06's for a buffer of 30 kB; the others ns-2's.
 //!
-//! Known weaknesses: thresholds in bytes are a delay at one rate only, so that it is too long on a
-//! slow bearer and loses goodput on a fast one (P06 Fig. 12); with few flows the length swings
-//! between the thresholds.
+//! Known weaknesses: thresholds in bytes are a delay at only one rate, so that the delay is too
+//! long on a slow bearer and the queue loses goodput on a fast one (P06 Fig. 12); with few flows
+//! the length swings between the thresholds.
 //!
-//! Deviations from ns-2: an ECN-capable packet is marked up to `max`, which is where ns-2's
-//! `mark_p_` = 0.1 = `max_p` ends marking. A queue counts as idle from the moment its last packet
-//! is taken, also by a layer that has not finished with it.
+//! Deviations from ns-2: an ECN-capable packet is marked up to `max`, where ns-2's `mark_p_` = 0.1
+//! = `max_p` also ends marking. A queue counts as idle from the moment its last packet is taken,
+//! also by a layer that has not finished with it.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
@@ -89,7 +89,7 @@ impl Red {
     /// RED with the settings of `config` for the queue of `context`.
     ///
     /// # Errors
-    /// A setting out of its bounds.
+    /// A setting outside its bounds.
     pub fn new(config: &RedConfig, context: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let ((min, unit), (max, _)) = (threshold(config.min), threshold(config.max));

@@ -2,17 +2,17 @@
 //!
 //! Source: P06 section IV-A and Fig. 2.
 //!
-//! Controls the time in the queue. An arrival takes the age of the oldest packet, waiting or
-//! already with the layer below, as RED takes the average length: the probability is 0 below `low`,
+//! Controls the time in the queue. An arrival uses the age of the oldest packet, waiting or already
+//! with the layer below, in the way RED uses the average length: the probability is 0 below `low`,
 //! rises to `max_p` at half of `high` and to 1 at `high`. Only every `n`th packet may take a
 //! signal, also above `high`.
 //!
 //! Defaults: 0.25 s, 1.5 s and 0.1 are P06's (section V-A). It does not print N; 20 is PDPC's.
 //!
-//! Known weaknesses: the age says what arrived long ago, so a burst passes (P06 Fig. 5); one signal
-//! in n packets is little against several flows.
+//! Known weaknesses: the age depends on arrivals long ago, so a burst passes (P06 Fig. 5); one
+//! signal in n packets is too little against several flows.
 //!
-//! Deviations: signals are not spread as RED's are, since the counter does that.
+//! Deviations: signals are not spread like RED's, since the counter spreads them.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
@@ -59,7 +59,7 @@ params! {
 #[derive(Clone, Debug)]
 pub struct TtlRed1 {
     config: TtlRed1Config,
-    /// By age in ns.
+    /// Probability by age in ns.
     curve: Curve,
     gap: Gap,
     rng: Rng,
@@ -69,7 +69,7 @@ impl TtlRed1 {
     /// TTLRED1 with the settings of `config` for the queue of `context`.
     ///
     /// # Errors
-    /// A setting out of its bounds.
+    /// A setting outside its bounds.
     pub fn new(config: &TtlRed1Config, context: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let [low, high] = [config.low, config.high].map(|age| age.as_nanos() as f64);

@@ -2,24 +2,23 @@
 //!
 //! Source: P06 section IV-B and Fig. 3.
 //!
-//! Controls the time in the queue. The lifetime of an arrival is U(`low`, `high` / 2) with the
-//! chance `max_p`, else U(`high` / 2, `high`); it is `high` if the queue is empty or the packet is
-//! the first of its flow, which may be a SYN. At multiples of `period` the waiting packets whose
-//! lifetime has ended are dropped, or marked and kept. Packets that the layer below holds are not
-//! touched: RLC has numbered them.
+//! Controls the time in the queue. The lifetime of an arrival is U(`low`, `high` / 2) with
+//! probability `max_p`, else U(`high` / 2, `high`); it is `high` if the queue is empty or the
+//! packet is the first of its flow, which may be a SYN. At multiples of `period` the waiting
+//! packets whose lifetime has ended are dropped, or marked and kept. Packets that the layer below
+//! holds are left alone, since RLC has numbered them.
 //!
 //! Defaults: 0.5 s, 3 s, 0.1 and 10 ms are P06's (section V-A).
 //!
-//! Known weaknesses: a drop comes after the whole wait, so that the sender hears of it late; P06
+//! Known weaknesses: a drop comes after the whole wait, so that the sender learns of it late; P06
 //! finds less goodput with a fast bearer, several flows and large windows. It bounds the delay of
-//! what waits, not of what is sent on.
+//! waiting packets, not of packets that are sent.
 //!
 //! Deviations: P06 does not print the "higher lifetime"; here it is `high`. A marked packet is not
 //! marked or dropped again. The queue is called at the first multiple of `period` after the end of
-//! the shortest lifetime that it gave and that has not been looked at; a packet that has left by
-//! then makes that call useless. A packet that a layer below gave back keeps no lifetime. A flow is
-//! new while its 5-tuple is not among the last ones that the queue knows: see
-//! `QueueView::new_flow`.
+//! the shortest lifetime that has not been checked; if its packet has left by then, the call has no
+//! effect. A packet that a layer below gave back keeps no lifetime. A flow is new while its 5-tuple
+//! is not among the last ones that the queue knows: see `QueueView::new_flow`.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Scan, Tag, Verdict};
 use crate::lane::Lane;
@@ -71,9 +70,9 @@ params! {
 #[derive(Clone, Debug)]
 pub struct TtlRed2 {
     config: TtlRed2Config,
-    /// Lifetimes that end before this have been looked at.
+    /// Lifetimes that end before this have been checked.
     looked: u64,
-    /// No lifetime of a waiting packet that has not been looked at ends earlier.
+    /// No unchecked lifetime of a waiting packet ends earlier.
     earliest: u64,
     rng: Rng,
 }
@@ -82,7 +81,7 @@ impl TtlRed2 {
     /// TTLRED2 with the settings of `config` for the queue of `context`.
     ///
     /// # Errors
-    /// A setting out of its bounds.
+    /// A setting outside its bounds.
     pub fn new(config: &TtlRed2Config, context: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let rng = Rng::from_key(context.key);
@@ -143,7 +142,8 @@ impl Aqm for TtlRed2 {
                 earliest = earliest.min(end);
                 return Verdict::Pass;
             }
-            // What ended before the last look was marked then, or has no lifetime.
+            // A packet whose lifetime ended before the last check was marked then, or has no
+            // lifetime.
             if end >= looked && end > 0 { Verdict::Signal } else { Verdict::Pass }
         });
         self.earliest = earliest;

@@ -1,10 +1,9 @@
 //! First in, first out, in one lane.
 //!
-//! Source: RFC 7567 section 2. Controls nothing but the order. The victim of an overflow is the
-//! arriving packet (tail drop). The ring is allocated at the first packet and grows as needed; it
-//! does not shrink.
+//! Source: RFC 7567 section 2. The victim of an overflow is the arriving packet (tail drop). The
+//! ring is allocated at the first packet and grows as needed; it does not shrink.
 //!
-//! Known weakness: a flow that sends little waits behind the packets of one that sends much.
+//! Known weakness: a flow that sends little waits behind the packets of a flow that sends much.
 //! Deviations: none.
 
 use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
@@ -37,14 +36,14 @@ pub struct Fifo {
     ring: VecDeque<Place>,
 }
 
-/// A line of the cache.
+/// A packet in one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 struct Place(Queued);
 
 impl Fifo {
-    /// Room for one packet at first, then four, for flows that send little; then at least 64, so
-    /// that bursts do not grow it again.
+    /// Makes room for one packet at first, then for four, for flows that send little; then for at
+    /// least 64, so that bursts do not grow the ring again.
     #[cold]
     fn make_room(&mut self) {
         match self.ring.capacity() {
@@ -56,7 +55,7 @@ impl Fifo {
 }
 
 impl Fifo {
-    /// There are no settings.
+    /// A discipline without settings.
     ///
     /// # Errors
     /// None.

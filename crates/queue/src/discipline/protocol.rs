@@ -1,14 +1,14 @@
 //! Two lanes by transport protocol, datagrams before TCP.
 //!
 //! Source: T20's released program. It puts UDP and ICMP in its first flow queue and TCP in its
-//! second, and each opportunity serves the queues in the order of their index. Controls which flow
-//! waits: a sparse datagram flow never waits behind TCP's packets. The victim of an overflow is the
-//! last packet of the longer lane, so TCP cannot crowd datagrams out.
+//! second, and each opportunity serves the queues in the order of their index. A sparse datagram
+//! flow never waits behind TCP's packets. The victim of an overflow is the last packet of the
+//! longer lane, so TCP cannot displace datagrams.
 //!
 //! Known weakness: a datagram flow that fills the link starves TCP, and all datagram flows share a
-//! lane. To treat flows alike, use [`super::sfq`]. Deviations: the program goes round its queues
-//! packet by packet and starts again at the first at each opportunity. For a flow of less than one
-//! packet per opportunity the order is the same.
+//! lane. To treat flows alike, use [`super::sfq`]. Deviations: the program serves its queues in
+//! turn packet by packet and starts again at the first at each opportunity. For a flow of less than
+//! one packet per opportunity the order is the same.
 
 use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
@@ -51,7 +51,7 @@ impl ByProtocol {
 }
 
 impl ByProtocol {
-    /// There are no settings.
+    /// A discipline without settings.
     ///
     /// # Errors
     /// None.

@@ -5,12 +5,10 @@
 //! Shreedhar and G. Varghese, "Efficient Fair Queueing using Deficit Round Robin", SIGCOMM 1995
 //! (turns in bytes). T20 section 5 puts SFQ at the UPF.
 //!
-//! Controls who waits for whom: a flow alone in its lane waits for at most one turn of each other
-//! active lane.
+//! A flow alone in its lane waits for at most one turn of each other active lane.
 //!
 //! lane = hash(`flow_hash`, perturbation) mod `lanes`; the perturbation is a hash of the queue's
-//! key and of the number of the `perturb` period, so that it does not depend on what arrived
-//! before.
+//! key and of the number of the `perturb` period, so that it does not depend on earlier arrivals.
 //!
 //! Defaults: 1024 lanes (ten flows then collide with probability 4 %), perturbed every 10 s, one
 //! packet per turn (McKenney). Known weaknesses: turns of one packet favour large packets (set
@@ -63,7 +61,7 @@ pub const DOC: MethodDoc = MethodDoc {
     params: SfqConfig::params,
 };
 
-/// What a lane may send in one turn.
+/// The amount that a lane may send in one turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantum {
     /// One packet.
@@ -173,7 +171,7 @@ params! {
 #[derive(Clone, Copy, Debug)]
 struct LaneState {
     list: List,
-    /// Bytes it may still send in this turn; positive while it has the turn.
+    /// Bytes that it may still send in this turn; positive while it has the turn.
     deficit: i64,
     next: Lane,
     prev: Lane,
@@ -353,7 +351,7 @@ impl Discipline for Sfq {
         if self.state(lane).list.is_empty() {
             self.activate(lane);
         } else {
-            // What the delivery cost is paid back, but never more than one turn's worth.
+            // The credit of the delivery is paid back, up to one turn's quantum.
             let state = &mut self.lanes[usize::from(lane)];
             state.deficit = (state.deficit + i64::from(queued.packet.size)).min(self.quantum);
             self.move_before_current(lane);
@@ -383,7 +381,7 @@ impl Discipline for Sfq {
     }
 
     fn served(&mut self, lane: Lane, size: u32) {
-        // A lane that the pop left empty has passed its turn on already.
+        // A lane that the pop emptied has already passed on its turn.
         if self.current != lane {
             return;
         }

@@ -13,7 +13,7 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// The place of `packet`, which [departed but was held](Self::depart_held), is free.
+    /// The place of `packet`, which [departed but was held](Self::depart_held), becomes free.
     pub fn release(&mut self, packet: &Packet) {
         let held = &mut self.account.kept().held;
         debug_assert!(held.packets > 0, "packet {} is not held", packet.id);
@@ -24,7 +24,7 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// What has departed and still counts as backlog.
+    /// Packets that have departed and still count as backlog.
     #[must_use]
     pub fn held(&self) -> Count {
         self.account.held()

@@ -11,9 +11,9 @@ use crate::discipline::{Discipline, End};
 use crate::lane::{Lane, Queued, Tag};
 use justfull_base::{DropReason, Event, Instant, Packet, Probe};
 
-/// Whether an AQM of this type may need anything of its queue: decided when the code is compiled.
+/// Whether an AQM of this type may have needs, decided at compile time.
 pub(super) trait MayNeed {
-    /// False for one that never does.
+    /// False if it never has any.
     const ANYTHING: bool;
 }
 
@@ -52,8 +52,8 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         true
     }
 
-    /// See [`ManagedQueue::pass`](super::ManagedQueue::pass). The queue must be empty and drop
-    /// nothing at departure.
+    /// See [`ManagedQueue::pass`](super::ManagedQueue::pass). The queue must be empty and must not
+    /// drop packets at departure.
     #[inline(always)]
     pub(super) fn pass<P: Probe>(
         &mut self,
@@ -68,7 +68,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         admitted
     }
 
-    /// The lane for `packet` and the AQM's note on it; none when it is dropped.
+    /// The lane for `packet` and the AQM's note on it; none if it is dropped.
     #[inline(always)]
     fn admit<P: Probe>(
         &mut self,
@@ -107,7 +107,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         Some((lane, tag))
     }
 
-    /// True when the limits of the queue and of `lane` leave room for `size` bytes.
+    /// True if the limits of the queue and of `lane` leave room for `size` bytes.
     #[inline(always)]
     fn fits(&self, lane: Lane, size: u32) -> bool {
         let account = &*self.account;
@@ -115,11 +115,11 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
             && self.discipline.lane_admits(lane, size)
     }
 
-    /// Drops the discipline's victims until a packet of `size` bytes may enter `lane`; false when
+    /// Drops the discipline's victims until a packet of `size` bytes may enter `lane`; false if
     /// that packet is itself the victim.
     #[cold]
     fn make_room<P: Probe>(&mut self, now: Instant, lane: Lane, size: u32, probe: &mut P) -> bool {
-        // No number of victims helps a packet that an empty queue would not admit.
+        // Victims do not help a packet that an empty queue would not admit.
         let (packets, bytes) = (self.account.reserved_packets, self.account.reserved_bytes);
         if !self.account.limit.admits(packets, bytes, size) {
             return false;
@@ -208,7 +208,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         taken
     }
 
-    /// Puts the packet that is next and passes the AQM in `place`; false when there is none.
+    /// Puts the next packet that passes the AQM in `place`; false if there is none.
     #[inline(always)]
     fn take_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
         while let Some(lane) = self.discipline.advance() {
@@ -220,8 +220,8 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         false
     }
 
-    /// Puts the first packet of `lane` that the AQM passes or marks in `place`, and drops those
-    /// before it. False when the lane runs empty.
+    /// Puts the first packet of `lane` that the AQM passes or marks in `place`, and drops the
+    /// packets before it. False if the lane becomes empty.
     #[inline(always)]
     fn next_of_lane<P: Probe>(
         &mut self,
@@ -256,7 +256,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     }
 }
 
-/// What the AQM is told about lanes.
+/// The AQM's view of lanes.
 impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     #[inline(always)]
     fn view(&self, lane: Lane) -> QueueView {
@@ -283,7 +283,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         }
     }
 
-    /// What is kept for the AQM, if anything.
+    /// The data kept for the AQM, if any.
     #[inline(always)]
     fn memory(&mut self) -> Option<&mut Memory> {
         if A::ANYTHING { self.account.memory.as_deref_mut() } else { None }

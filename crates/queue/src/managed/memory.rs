@@ -1,5 +1,5 @@
-//! What only some queues keep: what an AQM asks for ([`Needs`]), the rate of a bearer, and what is
-//! held.
+//! Data that only some queues keep: an AQM's needs ([`Needs`]), the rate of a bearer, and held
+//! packets.
 
 use crate::aqm::Needs;
 use crate::counters::Count;
@@ -7,19 +7,19 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use justfull_base::{BitRate, Instant, Packet};
 
-/// Kept per queue, behind a pointer: most queues have none.
+/// Data of a queue, behind a pointer: most queues have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// When each packet of the queue was enqueued, waiting and reserved ones, in order of time.
+    /// Times at which the packets of the queue, waiting and reserved, were enqueued, in order.
     ages: Option<VecDeque<Instant>>,
     flows: Option<Box<Flows>>,
-    /// The AQM wants to see the heads of lanes.
+    /// True if the AQM needs the heads of lanes.
     pub(super) shows_heads: bool,
-    /// The timeout that was last given to the driver and has not come yet.
+    /// The last timeout given to the driver that has not come yet.
     pub(super) armed: Instant,
-    /// Rate at which the layer below serves the queue; none when nobody knows it.
+    /// Rate at which the layer below serves the queue; none if unknown.
     pub(super) service_rate: Option<BitRate>,
-    /// Departed, but still counted as reserved.
+    /// Departed packets that still count as reserved.
     pub(super) held: Count,
 }
 
@@ -37,7 +37,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// What `needs` ask for; none if that is nothing.
+    /// The data for `needs`; none if there are no needs.
     pub(super) fn of(needs: Needs) -> Option<Box<Self>> {
         let keeps = needs.oldest || needs.new_flows || needs.timeouts || needs.heads;
         keeps.then(|| {
@@ -50,12 +50,12 @@ impl Memory {
         })
     }
 
-    /// When the packet that has been in the queue longest was enqueued.
+    /// Time at which the oldest packet in the queue was enqueued.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.ages.as_ref()?.front().copied()
     }
 
-    /// `packet` belongs to no flow that is known.
+    /// True if `packet` belongs to no known flow.
     pub(super) fn is_new(&self, packet: &Packet) -> bool {
         self.flows.as_ref().is_some_and(|flows| !flows.knows(packet.flow_hash))
     }
@@ -92,13 +92,13 @@ const SETS: usize = 256;
 /// Flows in a set.
 const WAYS: usize = 4;
 
-/// The flows seen last: 256 sets of 4 hashes of 5-tuples, 4 KiB. In a set the one that was seen
-/// last comes first and the last one makes room.
+/// The last seen flows: 256 sets of 4 hashes of 5-tuples, 4 KiB. In a set the last seen flow comes
+/// first and the last one makes room.
 ///
-/// A flow that is forgotten counts as new once more: that takes packets of four others of its set
-/// since its last one. Among n active flows with random hashes a flow shares its set with four or
-/// more with the chance P(Poisson((n - 1) / 256) >= 4): 0.01 % of 64 flows, 1.9 % of 256. A flow
-/// whose 32-bit hash equals that of a known one (n / 2^32) is never new.
+/// A forgotten flow counts as new once more. A flow is forgotten after packets of four other flows
+/// of its set since its last one. Among n active flows with random hashes a flow shares its set
+/// with four or more with probability P(Poisson((n - 1) / 256) >= 4): 0.01 % of 64 flows, 1.9 % of
+/// 256. A flow whose 32-bit hash equals a known one's (n / 2^32) is never new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Flows {
     sets: [[u32; WAYS]; SETS],
@@ -109,7 +109,7 @@ impl Flows {
         Box::new(Self { sets: [[0; WAYS]; SETS] })
     }
 
-    /// The set of `hash`, and its mark there: 0 says that a place is free.
+    /// The set of `hash`, and its mark there: 0 means a free place.
     const fn place(hash: u32) -> (usize, u32) {
         (hash as usize % SETS, if hash == 0 { 1 << 31 } else { hash })
     }

@@ -1,8 +1,8 @@
-//! Many packets from one queue to the next at once, where both are of the commonest kind.
+//! Moves many packets from one queue to the next at once, if both are of the most common kind.
 //!
-//! As [`ManagedQueue::dequeue_into`] and [`ManagedQueue::enqueue`] in turn, but each packet is
-//! copied once, from place to place, and the queues are counted once. Debug builds go the general
-//! way too, on copies of queues that are not long, and compare events and counts.
+//! The effect equals [`ManagedQueue::dequeue_into`] and [`ManagedQueue::enqueue`] in turn, but each
+//! packet is copied once, from place to place, and the queues are counted once. Debug builds also
+//! take the general path, on copies of short queues, and compare events and counts.
 
 use super::{Known, ManagedQueue};
 use crate::aqm::none::NoAqm;
@@ -13,8 +13,8 @@ use crate::lane::Queued;
 use justfull_base::{Event, Instant, Probe};
 
 impl ManagedQueue {
-    /// Moves up to `most` packets into `below` at `now`, as far as that has room; returns how many.
-    /// None where a queue of the two has an AQM or another order than that of arrival.
+    /// Moves up to `most` packets into `below` at `now`, as far as that has room; returns their
+    /// number. None if one of the queues has an AQM or does not serve in order of arrival.
     #[inline(always)]
     pub fn pour<P: Probe>(
         &mut self,
@@ -58,7 +58,7 @@ impl Known<'_, Fifo, NoAqm> {
             let admits = |size| limit.admits(backlog_packets, backlog_bytes, size);
             let head = self.discipline.head(0).filter(|queued| admits(queued.packet.size));
             let Some(&Queued { mut packet, .. }) = head else { break };
-            // What it returns has been copied already.
+            // The returned packet has been copied already.
             let _ = self.discipline.pop(0);
             let sojourn = now.since(packet.enqueued);
             probe.on_event(now, &Event::Departed { layer: above, packet, sojourn });
@@ -78,7 +78,7 @@ impl Known<'_, Fifo, NoAqm> {
     }
 }
 
-/// The general way, on copies.
+/// The general path, on copies.
 #[cfg(debug_assertions)]
 mod twin {
     use super::{Count, Discipline, Event, Fifo, Instant, Known, NoAqm, Probe};
@@ -89,7 +89,7 @@ mod twin {
     /// Longest queue that is copied.
     const LONGEST: usize = 64;
 
-    /// Where the two queues end, and what is heard on the way.
+    /// The final state of the two queues, and the events on the way.
     pub(super) struct General {
         queues: [(Fifo, Account); 2],
         moved: Count,
@@ -146,7 +146,7 @@ mod twin {
         }
     }
 
-    /// Hears the short way and compares its events.
+    /// Gets the events of the short path and compares them.
     pub(super) struct Compared<'a, P> {
         expected: Vec<Event>,
         heard: usize,
@@ -208,7 +208,7 @@ mod tests {
         ManagedQueue::new(layer, &QueueConfig::tail_drop(limit), 7).expect("the limit is sound")
     }
 
-    /// Two queues, one above the other, and what is heard of them.
+    /// Two queues, one above the other, and their events.
     struct Chain {
         above: ManagedQueue,
         below: ManagedQueue,
@@ -221,7 +221,7 @@ mod tests {
             Self { above, below: queue(Layer::Rlc, limit), heard: Heard::default() }
         }
 
-        /// Up to `most` packets go down one by one; those for which there is no room are dropped.
+        /// Moves up to `most` packets down one by one; packets without room are dropped.
         fn move_each(&mut self, now: Instant, most: u64) {
             for _ in 0..most {
                 let Some(packet) = self.above.dequeue(now, &mut self.heard) else { return };

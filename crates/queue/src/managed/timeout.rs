@@ -1,4 +1,4 @@
-//! Calls of an AQM at the instants that it names.
+//! Calls of an AQM at the instants that it requests.
 
 use super::{Account, ManagedQueue, drop_one, mark_one};
 use crate::aqm::{Aqm, Scan, Verdict, becomes_mark};
@@ -7,7 +7,7 @@ use crate::lane::{Lane, Tag};
 use justfull_base::{DropReason, Instant, Packet, Probe};
 
 impl ManagedQueue {
-    /// When [`Self::on_timeout`] wants to be called next; none for never. Calls may be early or
+    /// The next time for a call of [`Self::on_timeout`]; none for never. Calls may be early or
     /// late.
     #[inline]
     #[must_use]
@@ -15,8 +15,8 @@ impl ManagedQueue {
         self.aqm.next_timeout()
     }
 
-    /// The next timeout if it is before the one that this returned last and that has not come, for
-    /// a driver that keeps a list of timeouts. To be asked after each arrival and each timeout.
+    /// Returns the next timeout only if it is earlier than the one already armed, for a driver that
+    /// keeps a list of timeouts. Call it after each arrival and each timeout.
     #[must_use]
     pub fn arm_timeout(&mut self) -> Option<Instant> {
         let memory = self.account.memory.as_deref_mut()?;
@@ -25,8 +25,8 @@ impl ManagedQueue {
         Some(next)
     }
 
-    /// Takes the timeout `at` that [`Self::arm_timeout`] returned; false when an earlier one has
-    /// taken its place.
+    /// Takes the timeout `at` that [`Self::arm_timeout`] returned; false if an earlier one has
+    /// replaced it.
     #[must_use]
     pub fn take_timeout(&mut self, at: Instant) -> bool {
         let Some(memory) = self.account.memory.as_deref_mut() else { return false };
@@ -51,7 +51,7 @@ impl ManagedQueue {
     }
 }
 
-/// The walk for an AQM's timeout: borrows all of the queue but the AQM.
+/// The walk for an AQM's timeout: borrows all of the queue except the AQM.
 struct Scanner<'a, P> {
     now: Instant,
     marks: bool,

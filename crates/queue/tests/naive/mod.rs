@@ -1,6 +1,6 @@
-//! The AQMs of P06, Floyd's Adaptive RED and PIE once more, written down plainly from their sources
-//! with all that a queue holds at hand, for comparison: the length is counted anew, an idle time is
-//! worked off packet by packet, PIE and TTLRED2 have a clock that ticks at each multiple.
+//! The AQMs of P06, Floyd's Adaptive RED and PIE again, implemented plainly from their sources with
+//! full access to the queue, for comparison: the length is recounted, an idle time is handled
+//! packet by packet, and PIE and TTLRED2 have a clock that ticks at each multiple.
 
 use justfull_base::{Ecn, Packet, Rng};
 use justfull_queue::aqm::pie::Estimate;
@@ -13,13 +13,13 @@ const SECOND: f64 = 1e9;
 pub(crate) struct Inside {
     pub(crate) packet: Packet,
     pub(crate) at: u64,
-    /// TTLRED2: when its lifetime ends.
+    /// TTLRED2: end of its lifetime.
     pub(crate) end: u64,
-    /// It has had its signal.
+    /// True if it has had its signal.
     done: bool,
 }
 
-/// What an arrival gets.
+/// The decision on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Enter,
@@ -32,7 +32,7 @@ pub(crate) struct Naive {
     config: AqmConfig,
     pub(crate) waiting: Vec<Inside>,
     pub(crate) held: Vec<Inside>,
-    /// Bytes a second, as told.
+    /// Bytes per second, as reported.
     pub(crate) rate: Option<f64>,
     pub(crate) limit: u64,
     pub(crate) dropped: Vec<u64>,
@@ -43,7 +43,7 @@ pub(crate) struct Naive {
     rng: Rng,
     empty_since: u64,
     average: f64,
-    /// Since the last signal: packets, bytes; none below the threshold.
+    /// Packets and bytes since the last signal; none below the threshold.
     since: Option<(u64, u64)>,
     accepted: u64,
     max_p: f64,
@@ -66,7 +66,7 @@ struct PieState {
     cycle_time: f64,
 }
 
-/// How drops are spread: by bytes of the mean size instead of packets, and with a wait after each.
+/// The spread of drops: by bytes of the mean size instead of packets, and with a wait after each.
 #[derive(Clone, Copy)]
 struct Spread {
     by_size: bool,

@@ -1,4 +1,4 @@
-//! What RFC 8289 prints, for tests to compare with.
+//! The pseudo-code of RFC 8289, for tests to compare with.
 
 use justfull_queue::aqm::codel::CoDelConfig;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Where packets leave the stack.
+//! The exit of packets from the stack.
 
 use super::InFlight;
 use super::in_flight::{Acknowledged, Landed};
@@ -10,12 +10,12 @@ use justfull_queue::ManagedQueue;
 /// Receives packets once the radio has taken their last byte.
 pub trait Egress {
     /// `packet` left the sender's RLC whole at `now`. `bound` is an instant before which no policy
-    /// could have delivered it; given for tracked packets only.
+    /// could have delivered it; given only for tracked packets.
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>);
 
-    /// The same when the MAC allocates resource blocks. `packet` left the sender's RLC whole at
-    /// `left`; at `now` the UE has it whole and in order, after HARQ and the waits of RLC and PDCP.
-    /// The driver adds the delay of the air itself.
+    /// [`Self::deliver`] if the MAC allocates resource blocks. `packet` left the sender's RLC whole
+    /// at `left`; at `now` the UE has it whole and in order, after HARQ and the waits of RLC and
+    /// PDCP. The driver adds the air delay.
     fn deliver_from_air(
         &mut self,
         now: Instant,
@@ -28,26 +28,26 @@ pub trait Egress {
     }
 
     /// The RLC of `ue` sends a STATUS PDU that takes `bytes` of its uplink. A driver that carries
-    /// it there hands `handle` to [`Stack::hear_status`](crate::Stack::hear_status) when it has
-    /// arrived, or to [`Stack::lose_status`](crate::Stack::lose_status) if it is lost on the way.
+    /// it passes `handle` to [`Stack::hear_status`](crate::Stack::hear_status) on arrival, or to
+    /// [`Stack::lose_status`](crate::Stack::lose_status) on loss.
     fn send_status(&mut self, now: Instant, ue: u32, handle: u32, bytes: u32) -> StatusWay {
         let _ = (now, ue, handle, bytes);
         StatusWay::Delayed
     }
 }
 
-/// How a STATUS PDU gets to the sender.
+/// The transport of a STATUS PDU to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusWay {
-    /// The uplink is no bottleneck: it takes `mac.status_delay`.
+    /// The uplink is no bottleneck: the PDU takes `mac.status_delay`.
     Delayed,
     /// The driver carries it.
     Carried,
-    /// The UE's queue of the uplink was full.
+    /// The UE's uplink queue was full.
     Lost,
 }
 
-/// The driver as the radio sees it: receives events, and each packet with its bound.
+/// The driver from the radio's view: receives events, and each packet with its bound.
 pub(crate) struct Exit<'a, D> {
     pub(crate) clocks: &'a Clocks,
     /// Assert the bound for every packet.
@@ -73,7 +73,7 @@ impl<D: Egress> Exit<'_, D> {
         self.driver.deliver(now, packet, bound);
     }
 
-    /// See [`Egress::send_status`].
+    /// Sends a STATUS PDU; see [`Egress::send_status`].
     pub(crate) fn send_status(
         &mut self,
         now: Instant,
@@ -86,14 +86,15 @@ impl<D: Egress> Exit<'_, D> {
         way
     }
 
-    /// The UE has `packet` whole and in order at `now`; its last byte left the RLC at `left`.
+    /// The UE has received `packet` whole and in order at `now`; its last byte left the RLC at
+    /// `left`.
     #[inline(always)]
     pub(crate) fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet) {
         let bound = self.bound(left, packet);
         self.driver.deliver_from_air(now, left, packet, bound);
     }
 
-    /// Counts `packet`, whose last byte leaves at `now`. Returns its bound if the driver wants it.
+    /// Counts `packet`, whose last byte leaves at `now`. Returns its bound if the driver needs it.
     #[inline]
     fn bound(&mut self, now: Instant, packet: &Packet) -> Option<Instant> {
         *self.delivered += 1;
@@ -116,23 +117,23 @@ fn beats(packet: &Packet, now: Instant, bound: Instant) -> ! {
     panic!("no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}");
 }
 
-/// The UE's upper side at `now`: what happens to SDUs that RLC and PDCP have reassembled.
+/// The UE's upper layers at `now`: handle SDUs that RLC and PDCP have reassembled.
 pub(crate) struct Upward<'a, 'b, D> {
     pub(crate) now: Instant,
     pub(crate) sdus: &'a mut InFlight,
     pub(crate) exit: &'a mut Exit<'b, D>,
-    /// The bearer's queue, where it holds SDUs until they are acknowledged.
+    /// The bearer's queue, if it holds SDUs until they are acknowledged.
     pub(crate) holds: Option<&'a mut ManagedQueue>,
 }
 
 impl<D: Probe + Egress> Upward<'_, '_, D> {
-    /// The PDCP SN of `sdu`; none when it is gone.
+    /// The PDCP SN of `sdu`; none if it has ended.
     pub(crate) fn pdcp_sn(&mut self, sdu: SduHandle) -> Option<u32> {
         self.sdus.pdcp_sn(sdu)
     }
 
-    /// PDCP delivers `sdu` to the layers above. One that is held departs from its queue now, for
-    /// all results, and keeps its place there until it is acknowledged.
+    /// PDCP delivers `sdu` to the layers above. A held SDU counts as departed from its queue now,
+    /// and keeps its place there until it is acknowledged.
     pub(crate) fn deliver(&mut self, sdu: SduHandle) {
         let Some(Landed { packet, left, held }) = self.sdus.close(sdu) else { return };
         if held && let Some(queue) = &mut self.holds {
@@ -151,7 +152,7 @@ impl<D: Probe + Egress> Upward<'_, '_, D> {
         self.exit.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
     }
 
-    /// The sender gives `sdu` up, which the UE may have.
+    /// The sender gives up `sdu`, which the UE may have received.
     pub(crate) fn give_up(&mut self, sdu: SduHandle) {
         self.lose(sdu, DropReason::MaxRetransmissions);
         self.acknowledge(sdu);

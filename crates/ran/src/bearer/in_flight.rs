@@ -1,12 +1,12 @@
 //! SDUs between the sender's RLC and the receiver's PDCP, referenced by the descriptors of
 //! segments.
 //!
-//! Segments, PDUs and transport blocks carry a handle, never the packet (there is only one copy of
-//! a packet). An entry is made when an SDU is first cut, is *flying* once its last byte is with the
-//! radio, and ends at its first complete delivery or when it is lost. The handle of an ended entry
-//! is recognised by its generation and refers to nothing.
+//! Segments, PDUs and transport blocks carry a handle, never the packet, so there is only one copy
+//! of a packet. An entry is made when an SDU is first cut, is *flying* once its last byte is with
+//! the radio, and ends at its first complete delivery or when it is lost. The handle of an ended
+//! entry is recognised by its generation and refers to nothing.
 //!
-//! Where an SDU is held until it is acknowledged ([`Hold`](crate::config::Hold)), its entry lasts
+//! If an SDU is held until it is acknowledged ([`Hold`](crate::config::Hold)), its entry lasts
 //! until both have happened; it is flying only if it is acknowledged before it is delivered.
 
 use crate::pdu::SduHandle;
@@ -19,7 +19,7 @@ struct Flight {
     /// Its PDCP SN.
     pdcp_sn: u32,
     generation: u32,
-    /// When its last byte went to the radio; [`Instant::NEVER`] before.
+    /// Time at which its last byte went to the radio; [`Instant::NEVER`] before.
     left: Instant,
     used: bool,
     /// A part of it is lost for good, but the rest has not left yet.
@@ -36,25 +36,25 @@ impl Flight {
     }
 }
 
-/// What is delivered, and whether its bearer's queue still holds it.
+/// A delivered or lost SDU, and whether its bearer's queue still holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Landed {
     pub(crate) packet: Packet,
-    /// When its last byte went to the radio.
+    /// Time at which its last byte went to the radio.
     pub(crate) left: Instant,
     pub(crate) held: bool,
 }
 
-/// What an acknowledgement means for the bearer's queue.
+/// The effect of an acknowledgement on the bearer's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acknowledged {
-    /// The SDU was delivered before: its place is free.
+    /// The SDU was delivered before: its place becomes free.
     Delivered(Packet),
-    /// The UE has all of it, but its PDCP delivers it later: it leaves the queue.
+    /// The UE has all of the SDU, but its PDCP delivers it later: it leaves the queue.
     Flying(Packet),
 }
 
-/// All SDUs of a cell in transit. Memory: 88 B for each, up to the most there ever were at once.
+/// All SDUs of a cell in transit. Memory: 88 B for each, up to the greatest number at one time.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     entries: Vec<Flight>,
@@ -86,7 +86,7 @@ impl InFlight {
         SduHandle(u64::from(generation) << 32 | u64::from(index))
     }
 
-    /// The entry of `handle`, also when it is delivered and only held.
+    /// The entry of `handle`, including delivered entries that are still held.
     #[inline(always)]
     fn any(&mut self, handle: SduHandle) -> Option<&mut Flight> {
         let entry = self.entries.get_mut(handle.0 as u32 as usize)?;
@@ -106,7 +106,7 @@ impl InFlight {
     }
 
     /// The last byte of `handle` went to the radio at `now`: its packet has left the RLC queue.
-    /// Returns the packet if a part of it was lost before, since it is now lost.
+    /// Returns the packet if a part of it was lost before, because it is lost now.
     #[inline(always)]
     pub(crate) fn launch(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
@@ -117,8 +117,8 @@ impl InFlight {
         if lost { self.lose(handle).map(|lost| lost.packet) } else { None }
     }
 
-    /// Likewise, but its bearer's queue holds it until it is acknowledged. One that was lost before
-    /// is returned, and leaves the queue.
+    /// Like [`Self::launch`], but its bearer's queue holds the packet until it is acknowledged. A
+    /// packet that was lost before is returned, and leaves the queue.
     pub(crate) fn launch_held(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
         debug_assert!(!entry.has_left(), "the last byte leaves once");
@@ -126,14 +126,14 @@ impl InFlight {
         if entry.lost { self.lose(handle).map(|lost| lost.packet) } else { None }
     }
 
-    /// The PDCP SN of `handle`; none when it is gone.
+    /// The PDCP SN of `handle`; none if the entry has ended.
     #[inline(always)]
     pub(crate) fn pdcp_sn(&mut self, handle: SduHandle) -> Option<u32> {
         self.entry(handle).map(|entry| entry.pdcp_sn)
     }
 
-    /// `handle` will never be complete. Returns what it was; none if it was delivered or lost
-    /// before, or if part of it has yet to leave ([`Self::launch`] then returns it).
+    /// `handle` will never be complete. Returns its SDU; none if it was delivered or lost before,
+    /// or if part of it has yet to leave ([`Self::launch`] then returns it).
     #[inline(never)]
     pub(crate) fn lose(&mut self, handle: SduHandle) -> Option<Landed> {
         let entry = self.entry(handle)?;
@@ -148,8 +148,8 @@ impl InFlight {
         Some(Landed { packet, left, held })
     }
 
-    /// `handle` is delivered. Returns what it was; none if it was delivered before or is lost. An
-    /// entry that is held stays for [`Self::acknowledge`].
+    /// `handle` is delivered. Returns its SDU; none if it was delivered before or is lost. A held
+    /// entry stays for [`Self::acknowledge`].
     #[inline(always)]
     pub(crate) fn close(&mut self, handle: SduHandle) -> Option<Landed> {
         let entry = self.entry(handle)?;
@@ -164,8 +164,8 @@ impl InFlight {
         Some(Landed { packet, left, held })
     }
 
-    /// The receiver has acknowledged `handle`, or the sender gives up a held one. None when it is
-    /// gone, or was not held.
+    /// The receiver has acknowledged `handle`, or the sender gives up a held one. None if the entry
+    /// has ended or was not held.
     pub(crate) fn acknowledge(&mut self, handle: SduHandle) -> Option<Acknowledged> {
         let entry = self.any(handle).filter(|entry| entry.held)?;
         let packet = entry.packet;
@@ -178,12 +178,12 @@ impl InFlight {
         Some(Acknowledged::Flying(packet))
     }
 
-    /// SDUs that have left their bearer's queue and are neither delivered nor lost.
+    /// Number of SDUs that have left their bearer's queue and are neither delivered nor lost.
     pub(crate) const fn flying(&self) -> u64 {
         self.flying
     }
 
-    /// SDUs lost after their last byte left the RLC.
+    /// Number of SDUs lost after their last byte left the RLC.
     pub(crate) const fn lost(&self) -> u64 {
         self.lost
     }

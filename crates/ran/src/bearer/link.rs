@@ -1,8 +1,8 @@
 //! PDCP and RLC of one data radio bearer, at the sender and at the UE, for a MAC that allocates
 //! resource blocks or sends PDUs of one size (UMTS).
 //!
-//! The MAC pulls from the sender's side; the UE's side gets what HARQ has decoded. Descriptors
-//! ([`TbContent`]) pass between the two, never packets.
+//! The MAC pulls from the sender's side; the UE's side receives blocks that HARQ has decoded.
+//! Descriptors ([`TbContent`]) pass between the two, never packets.
 
 use super::{Egress, Upward};
 use crate::pdcp::{PdcpConfig, PdcpOutcome, PdcpRx, PdcpTx};
@@ -10,12 +10,12 @@ use crate::pdu::{Part, SduHandle, StatusPdu, TbContent};
 use crate::rlc::{RlcModeConfig, RlcRx, RlcTx, SduSink, UMTS_HEADER};
 use justfull_base::{ConfigError, DropReason, Instant, Probe};
 
-/// Maximum bytes of a UE's STATUS PDU but in UMTS. Nothing else uses the uplink here, so it is
-/// never truncated.
+/// Maximum bytes of a UE's STATUS PDU except in UMTS. Other data does not compete for the uplink
+/// here, so the PDU is never truncated.
 const STATUS_GRANT: u32 = 9000;
 
-/// See the module's page. 168 B, of which a packet that goes through whole needs the first 64;
-/// windows are allocated at the first loss.
+/// PDCP and RLC of a bearer at both ends. 168 B; a packet that passes whole needs only the first
+/// 64. Windows are allocated at the first loss.
 #[repr(C)]
 pub(crate) struct Link {
     pub(crate) tx: RlcTx,
@@ -45,20 +45,19 @@ impl Link {
         })
     }
 
-    /// True when data lost on the air is sent again.
+    /// True if data lost on the air is retransmitted.
     pub(crate) const fn is_acknowledged(&self) -> bool {
         self.tx.is_acknowledged()
     }
 
-    /// Bytes that an SDU of `size`, as the sender's queue counts it, takes in a transport block of
-    /// its own.
+    /// Bytes of a transport block with only an SDU of `size`, as the sender's queue counts it.
     #[inline(always)]
     pub(crate) fn bytes_of(&self, size: u32) -> u32 {
         size + self.pdcp_tx.header_bytes() + self.tx.headers().whole
     }
 
-    /// True when a whole SDU would leave no state in RLC, and the UE's PDCP has everything that was
-    /// sent.
+    /// True if a whole SDU would leave no state in RLC, and the UE's PDCP has received all sent
+    /// data.
     #[inline(always)]
     pub(crate) fn is_level(&self) -> bool {
         self.tx.forgets_whole() && self.pdcp_rx.has_all_before(self.pdcp_tx.next())
@@ -70,7 +69,7 @@ impl Link {
         self.pdcp_rx.receive_next();
     }
 
-    /// IP bytes already sent of the head, which has `size`; headers go first.
+    /// IP bytes already sent of the head, which has `size`; headers are sent first.
     pub(crate) fn sent_of_head(&self, size: u32) -> u32 {
         self.tx.head_left().map_or(0, |left| size.saturating_sub(left))
     }
@@ -116,7 +115,7 @@ impl Link {
             tx.given_up(|sdu| up.give_up(sdu));
         }
         if rx.next_timeout().is_some_and(|at| at <= now) {
-            // In UMTS only a timer of reports, which delivers nothing.
+            // In UMTS only a report timer, which delivers nothing.
             rx.on_timeout_into(now, &mut Reordering { pdcp, acknowledged, up });
         }
         if pdcp.next_timeout().is_some_and(|at| at <= now) {
@@ -125,7 +124,7 @@ impl Link {
     }
 
     /// The UE's status report, if one is due at `now`. With UMTS one PDU of it: the next call
-    /// returns what did not fit.
+    /// returns the rest.
     pub(crate) fn status(&mut self, now: Instant) -> Option<&StatusPdu> {
         if !self.is_acknowledged() || self.rx.status_due().is_none_or(|at| at > now) {
             return None;
@@ -133,9 +132,8 @@ impl Link {
         self.rx.status(now, self.tx.pdu().unwrap_or(STATUS_GRANT))
     }
 
-    /// Bytes that a STATUS PDU takes of the UE's uplink; none where it does not share it. In UMTS
-    /// it is a PDU with padding, of which the uplink's rate counts the payload, as the downlink's
-    /// does.
+    /// Bytes that a STATUS PDU takes of the UE's uplink; none unless it shares the uplink. In UMTS
+    /// it is a padded PDU, of which the uplink's rate counts the payload, like the downlink's.
     pub(crate) fn uplink_bytes(&self) -> Option<u32> {
         self.tx.pdu().map(|pdu| pdu - UMTS_HEADER)
     }
@@ -150,7 +148,7 @@ impl Link {
         self.tx.given_up(|sdu| up.give_up(sdu));
     }
 
-    /// When a timer of either end expires, or a status report may be sent.
+    /// The next expiry of a timer of either end, or time for a status report.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
         let at = |timer: Option<Instant>| timer.unwrap_or(Instant::NEVER);
@@ -170,7 +168,7 @@ struct Reordering<'a, 'b, 'c, D> {
 }
 
 impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
-    /// An SDU that PDCP finds stale or duplicate is lost.
+    /// Delivers an SDU; a stale or duplicate SDU is lost.
     #[inline]
     fn deliver(&mut self, sdu: SduHandle) {
         let Self { pdcp, up, .. } = self;
@@ -184,7 +182,7 @@ impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
         self.up.lose(sdu, DropReason::Reassembly);
     }
 
-    /// In acknowledged mode discards duplicates; in other modes, what comes too late.
+    /// In acknowledged mode discards duplicates; in other modes, late segments.
     fn discard(&mut self, parts: &[Part]) {
         if !self.acknowledged {
             parts.iter().for_each(|part| self.abandon(part.sdu));
@@ -192,7 +190,7 @@ impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
     }
 }
 
-/// The UE's PDCP above an RLC that delivers in sequence (UMTS): it only takes the header off.
+/// The UE's PDCP above an RLC that delivers in sequence (UMTS): only removes the header.
 struct InSequence<'a, 'b, 'c, D> {
     up: &'a mut Upward<'b, 'c, D>,
 }

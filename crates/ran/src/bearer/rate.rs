@@ -1,9 +1,9 @@
-//! The rate at which the MAC serves a bearer, for an AQM that asks for it.
+//! The rate at which the MAC serves a bearer, for an AQM that needs it.
 //!
-//! The average of what was sent, over the slots that left something to send: in those the bearer
-//! sent all that it was granted. The weight of a slot falls with `exp(-t / 100 ms)`, t being the
-//! time in such slots since then. A slot that empties the queue says only what was there, and an
-//! idle one nothing: neither changes the rate.
+//! The rate is the average of the sent bytes over the slots that left data waiting; in those the
+//! bearer sent its whole grant. The weight of a slot falls with `exp(-t / 100 ms)`, t being the
+//! time in such slots since then. A slot that empties the queue, and an idle slot, do not change
+//! the rate: they show the backlog, not the service.
 
 use justfull_base::{BitRate, Duration};
 
@@ -11,46 +11,45 @@ use justfull_base::{BitRate, Duration};
 /// and not many round trips of a slow path.
 const TIME_CONSTANT: Duration = Duration::from_millis(100);
 
-/// What a bearer has sent of its SDUs, without headers.
+/// The sent bytes of a bearer's SDUs, without headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SentSoFar {
-    /// Since the start.
+    /// Bytes since the start.
     pub(crate) bytes: u64,
-    /// More waits to be sent.
+    /// More data waits.
     pub(crate) more: bool,
 }
 
-/// What the slots of a cell weigh.
+/// The weights of a cell's slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SlotWeight {
-    /// Weight of the last slot, of 1 for all.
+    /// Weight of the last slot, relative to 1 for all.
     share: f64,
     /// Length of a slot in seconds.
     seconds: f64,
 }
 
 impl SlotWeight {
-    /// In a cell with slots of length `slot`, above 0.
+    /// The weights in a cell with slots of length `slot`, above 0.
     pub(crate) fn of(slot: Duration) -> Self {
         let seconds = slot.as_secs_f64();
         Self { share: 1.0 - libm::exp(-seconds / TIME_CONSTANT.as_secs_f64()), seconds }
     }
 }
 
-/// See the module's page.
+/// The service rate of a bearer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ServiceRate {
     /// Bytes sent before this slot.
     sent: u64,
     /// Weighted sum of the bytes sent in the slots that count.
     bytes: f64,
-    /// Sum of their weights: 0 before the first one, then rising to 1.
+    /// Sum of their weights: 0 before the first slot, then rising to 1.
     weights: f64,
 }
 
 impl ServiceRate {
-    /// The rate after a slot in which the bearer came to have `sent`; none if the slot says
-    /// nothing about it.
+    /// The rate after a slot, given the bearer's `sent` bytes; none if the slot does not change it.
     pub(crate) fn after_slot(&mut self, sent: SentSoFar, slot: SlotWeight) -> Option<BitRate> {
         let now = (sent.bytes - self.sent) as f64;
         self.sent = sent.bytes;

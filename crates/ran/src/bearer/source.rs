@@ -1,4 +1,4 @@
-//! The queue of a bearer as its RLC pulls from it.
+//! The queue of a bearer, from which its RLC pulls.
 
 use super::{Above, InFlight};
 use crate::pdcp::PdcpTx;
@@ -6,11 +6,11 @@ use crate::pdu::{SduHandle, SduRef, SduSource};
 use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
 use justfull_queue::ManagedQueue;
 
-/// PDCP numbers an SDU here, when its first byte may leave. What the queue's AQM drops earlier has
-/// no number, so the receiver does not wait for it.
+/// The source of SDUs. PDCP numbers an SDU here, when its first byte may leave. SDUs that the
+/// queue's AQM drops earlier have no number, so the receiver does not wait for them.
 pub(super) struct Source<'a, P> {
     pub(super) queue: &'a mut ManagedQueue,
-    /// Its limiter; none where it need not be told.
+    /// Its limiter; none if the limiter needs no reports.
     pub(super) above: Option<Above<'a>>,
     pub(super) head: &'a mut Packet,
     pub(super) sending: &'a mut bool,
@@ -24,7 +24,7 @@ pub(super) struct Source<'a, P> {
 }
 
 impl<P: Probe> Source<'_, P> {
-    /// Begins the next SDU; false when there is none.
+    /// Begins the next SDU; false if there is none.
     #[inline(never)]
     fn start(&mut self) -> bool {
         while self.queue.reserve_into(self.now, self.head, self.probe) {

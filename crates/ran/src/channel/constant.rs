@@ -1,8 +1,8 @@
-//! A channel that offers the same in every slot.
+//! A channel with the same capacity in every slot.
 //!
-//! Source: none needed; the fixed-MCS experiments of A21 and E19 come close. Controls nothing else.
-//! Weakness: hides every effect of fading; a queue that is right here may starve or bloat on a real
-//! channel. Deviations: none.
+//! Source: none needed; the fixed-MCS experiments of A21 and E19 come close. Weakness: hides every
+//! effect of fading; a queue that is right here may starve or bloat on a real channel. Deviations:
+//! none.
 
 use super::{ChannelContext, ChannelModel, ChannelSettings, MAX_AMOUNT};
 use justfull_base::doc::MethodDoc;

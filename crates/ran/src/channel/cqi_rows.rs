@@ -1,4 +1,4 @@
-//! A CQI trace: channel quality row by row, turned into capacity by the tables of LTE or NR.
+//! A CQI trace: channel quality row by row, converted to capacity by the tables of LTE or NR.
 //!
 //! Source: T20 section V: the CQI column of a phone's log, one row per second, through a CQI-to-MCS
 //! list and the transport block sizes of 25 PRBs. TS 36.213 sections 7.1.7 and 7.2.3; TS 38.214
@@ -12,9 +12,9 @@
 //! Defaults: T20's.
 //!
 //! Weaknesses: a phone's CQI is a report, seconds old in such logs, for a block that fails one time
-//! in ten; no outer loop and no retransmission is modelled here.
-//! Deviations: CQI 0 (T20's script would turn it into the highest rate by a wrapped index). Slots
-//! of another length than the interval share its packets.
+//! in ten; outer loops and retransmissions are not modelled here. Deviations: CQI 0 (T20's script
+//! would turn it into the highest rate by a wrapped index). Slots of another length than the
+//! interval share its packets.
 
 use super::quality::{Levels, quality_params};
 use super::timeline::{AtEnd, RowLength, Timeline};

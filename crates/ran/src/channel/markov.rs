@@ -1,18 +1,18 @@
-//! Channel quality by chance: a Markov chain over CQI 1 to 15, or over listed states.
+//! Random channel quality: a Markov chain over CQI 1 to 15, or over listed states.
 //!
 //! Source: a first-order chain is the usual summary of a fading channel (Wang and Moayeri 1995,
 //! "Finite-state Markov channel"). The two shipped fits stand in for the traces of T20, which
 //! belong to others and are not part of this project.
 //!
-//! How they were fitted. T20's traces state packets of 1460 B per 10 ms, one row a second; ten
-//! values occur, each the image of one to three CQIs under T20's map. Transitions between those ten
-//! levels were counted over the rows T20 uses (the first 200) and pulled towards the smoothed
-//! frequencies of the whole trace, with the weight of six rows per level; the result was then
-//! tilted (by a factor exp(a x + b x^2) on the next level x, and one on staying) until the mean,
-//! standard deviation and lag-1 autocorrelation of the chain were those of the 200 rows, spread
-//! over the CQIs of a level, and rounded to thousandths. Nothing is known of CQIs within a level:
-//! while the level stays, a CQI stays with 3/4, else another of the level follows; a new level is
-//! entered at any of its CQIs alike.
+//! The fits. T20's traces state packets of 1460 B per 10 ms, one row a second; ten values occur,
+//! each the image of one to three CQIs under T20's map. Transitions between these ten levels were
+//! counted over the rows T20 uses (the first 200) and smoothed towards the frequencies of the whole
+//! trace, with the weight of six rows per level. The result was then tilted (by a factor exp(a x +
+//! b x^2) on the next level x, and a factor on staying) until the mean, standard deviation and
+//! lag-1 autocorrelation of the chain equalled those of the 200 rows, spread over the CQIs of a
+//! level, and rounded to thousandths. The traces say nothing about CQIs within a level: while the
+//! level stays, a CQI stays with probability 3/4, else another CQI of the level follows; a new
+//! level is entered at each of its CQIs with equal probability.
 //!
 //! Statistics in packets per 10 ms (stationary distribution of the matrix as shipped; in brackets
 //! the 200 rows):
@@ -23,12 +23,12 @@
 //! | `train-like` | 4.662 (4.650) | 2.607 (2.603) | 0.763 (0.764) |
 //!
 //! Each draw is a hash of the key and the step's number, so the same seed gives the same channel
-//! whatever is asked of it and when. The first state is where the chain is after 256 steps from CQI
-//! 8 (65 536 steps where the states are listed), hence nearly stationary.
+//! for any order of queries. The first state is the state of the chain 256 steps after CQI 8 (65
+//! 536 steps for listed states), hence nearly stationary.
 //!
 //! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes), unless
 //! several states of a CQI remember more; nothing changes within a step. Deviations from T20:
-//! chance in place of a trace.
+//! random numbers in place of a trace.
 
 use super::quality::{Levels, quality_params};
 use super::{ChannelContext, ChannelModel, ChannelSettings};
@@ -42,15 +42,15 @@ use justfull_base::{Bytes, ConfigError, Duration, Instant, choice};
 use justfull_phy::CqiToMcs;
 use justfull_phy::cqi::MAX_CQI;
 
-/// States of a chain whose states are not listed: CQI 1 to 15.
+/// Number of states of a chain without listed states: CQI 1 to 15.
 const STATES: usize = 15;
-/// Most states of a chain.
+/// Maximum number of states of a chain.
 const MAX_STATES: usize = 128;
-/// Weights of the step from each state to each, a row after another.
+/// Weights of the step from each state to each state, row by row.
 type Matrix = Vec<u32>;
 
-/// Steps before time zero, for the first state: of a chain over CQIs, and of one whose states are
-/// listed, since several states of one CQI are there to remember longer.
+/// Steps before time zero, for the first state: of a chain over CQIs, and of a chain with listed
+/// states, whose several states per CQI give it a longer memory.
 const WARM_UP: u64 = 256;
 const LONG_WARM_UP: u64 = 1 << 16;
 /// Largest weight of a custom matrix.
@@ -184,7 +184,7 @@ impl Markov {
             }
         }
         let levels = Levels::new(&config.quality(), context)?;
-        // The start is at CQI 8 or the next one above it.
+        // The start is CQI 8 or the next higher one.
         let above = states.iter().enumerate().filter(|(_, cqi)| **cqi >= 8);
         let state = above.min_by_key(|(_, cqi)| **cqi).map_or(states.len() - 1, |(state, _)| state);
         let mut markov = Self {

@@ -1,12 +1,12 @@
 //! Modulation and coding schemes, row by row: a channel for a MAC that allocates resource blocks.
 //!
 //! Source: A21 section V-C: an LTE cell whose MCS is fixed (28), or is set once a second from a
-//! phone's log. Controls the MCS of a UE's transport blocks; the carrier determines what n resource
-//! blocks then carry ([`carrier`](crate::carrier)). An index that the carrier's table does not
-//! define carries nothing.
+//! phone's log. Sets the MCS of a UE's transport blocks; the carrier determines the bytes of n
+//! resource blocks ([`carrier`](crate::carrier)). An index that the carrier's table does not define
+//! carries nothing.
 //!
 //! Default: MCS 28, the highest of LTE's first table. Weakness: no errors of its own; the block
-//! error rate is a setting of HARQ that does not follow the MCS. Deviations: none.
+//! error rate is a HARQ setting that does not depend on the MCS. Deviations: none.
 
 use super::timeline::{AtEnd, RowLength, Timeline};
 use super::{ChannelContext, ChannelModel, ChannelSettings};

@@ -1,14 +1,14 @@
-//! A few slots' bytes, repeated for ever.
+//! The bytes of a few slots, repeated for ever.
 //!
 //! Source: A21 section V: an LTE cell of 25 PRBs at MCS 28 whose subframes differ because two of
-//! ten carry system information. Controls the bytes of slot k: `bytes[k mod len]`.
+//! ten carry system information. The bytes of slot k are `bytes[k mod len]`.
 //!
 //! Default: ten subframes of A21, eight with 25 PRBs (TBS 18336 bit, 2292 B) and two with 17 of
 //! them (12576 bit, 1572 B). The paper prints 2289 and 1569 B, the rest after the MAC header of 3
-//! B; here the stack adds the overheads of MAC and RLC. That the two are subframes 0 and 5 follows
-//! from the places of the synchronisation signals (TS 36.211 section 6.11), not from the paper.
+//! B; here the stack adds the overheads of MAC and RLC. The two are subframes 0 and 5 because of
+//! the places of the synchronisation signals (TS 36.211 section 6.11); the paper does not say so.
 //!
-//! Weakness: the pattern fits one length of slot; with another it plays at another speed.
+//! Weakness: the pattern fits one length of slot; with another it runs at another speed.
 //! Deviations: none.
 
 use super::{
@@ -35,11 +35,11 @@ params! {
 
 impl ChannelSettings for PatternConfig {}
 
-/// A pattern at some slot.
+/// A pattern at one slot.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     bytes: Arc<[u32]>,
-    /// The last slot pulled and its index in the pattern, so that the next needs no division.
+    /// The last pulled slot and its index in the pattern, so that the next slot needs no division.
     slot: u64,
     place: usize,
 }

@@ -1,5 +1,5 @@
-//! From channel quality to capacity: CQI, then MCS, then transport block, then packets or bytes of
-//! a slot.
+//! Converts channel quality to capacity: CQI, then MCS, then transport block, then packets or bytes
+//! of a slot.
 
 use super::share::Share;
 use super::{CapacityUnit, ChannelContext};
@@ -8,13 +8,14 @@ use justfull_base::{Bytes, ConfigError, Duration};
 use justfull_phy::cqi::{self, CqiToMcs, McsTable};
 use justfull_phy::{lte, nr};
 
-/// Symbols of an NR slot that carry data: 14 less one of control.
+/// Symbols of an NR slot that carry data: 14 minus one control symbol.
 const NR_DATA_SYMBOLS: u8 = 13;
 /// Resource elements per block of one front-loaded type-1 reference symbol with both CDM groups (TS
 /// 38.211 section 7.4.1.1.2).
 const NR_DMRS_RES: u8 = 12;
 
-/// What two kinds of channel need to know of the radio; the fields are those of [`quality_params`].
+/// The radio parameters that two kinds of channel share; the fields are those of
+/// [`quality_params`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QualityConfig {
     pub(super) map: CqiToMcs,
@@ -100,14 +101,14 @@ impl QualityConfig {
         matches!(self.map.mcs_table(), McsTable::Lte(_))
     }
 
-    /// Most resource blocks with this map and these layers.
+    /// Maximum number of resource blocks with this map and these layers.
     pub(super) fn most_blocks(&self) -> u16 {
         let lte = if self.layers == 2 { lte::MAX_PRBS / 2 } else { lte::MAX_PRBS };
         if self.is_lte() { lte } else { nr::MAX_PRBS }
     }
 
-    /// Bits of the transport block of each CQI, and their period. CQI 0 carries nothing, whatever
-    /// the map gives for it (TS 36.213 Table 7.2.3-1: out of range).
+    /// Bits of the transport block of each CQI, and their period. CQI 0 carries nothing, regardless
+    /// of its MCS in the map (TS 36.213 Table 7.2.3-1: out of range).
     fn blocks(&self) -> Result<([u64; 16], Duration), ConfigError> {
         let mut bits = [0; 16];
         for (cqi, slot) in (0..).zip(&mut bits).skip(1) {
@@ -154,7 +155,7 @@ impl QualityConfig {
     }
 }
 
-/// What a slot offers at each CQI.
+/// The capacity of a slot at each CQI.
 #[derive(Clone, Debug)]
 pub(super) struct Levels {
     amounts: [u64; 16],
@@ -190,14 +191,14 @@ impl Levels {
         }
     }
 
-    /// What slot `slot_index` offers at `cqi` (0 to 15).
+    /// The capacity of slot `slot_index` at `cqi` (0 to 15).
     #[inline]
     pub(super) fn amount(&self, cqi: u8, slot_index: u64) -> u64 {
         self.share.of(self.amounts[usize::from(cqi & 15)], slot_index)
     }
 }
 
-/// Whole packets per interval at `bits` per `period`; none for no bits at all.
+/// Whole packets per interval at `bits` per `period`; 0 if `bits` is 0.
 fn packets(bits: u64, period: Duration, config: &QualityConfig) -> u64 {
     if bits == 0 {
         return 0;

@@ -5,16 +5,16 @@
 //! bytes per interval.
 //!
 //! Slot k of row r gets its share of `amounts[r]`, `slot / interval` of it. Remainders are carried
-//! from slot to slot, so the rate is kept whatever the length of a slot: over a row whose length is
-//! a multiple of both, the slots add up to the row exactly; otherwise to within one unit. With
-//! slots as long as the interval (T20: 10 ms), a slot gets the row's amount itself. The *nominal*
-//! length of a slot counts: a MAC with late ticks serves less per second, as T20's program does.
+//! from slot to slot, so the rate is the same for any length of slot: over a row whose length is a
+//! multiple of both, the slots add up to the row exactly; otherwise to within one unit. With slots
+//! as long as the interval (T20: 10 ms), a slot gets the row's amount itself. The *nominal* length
+//! of a slot counts: a MAC with late ticks serves less per second, like T20's program.
 //!
-//! Defaults: T20's interval, packet size and row. At the end a trace begins again, which keeps its
+//! Defaults: T20's interval, packet size and row. At the end a trace restarts, which keeps its
 //! statistics (the program reads on beyond its array).
 //!
-//! Weakness: nothing is known of the channel within a row. Deviations: slots of another length than
-//! the interval, which T20 does not have.
+//! Weakness: the channel is constant within a row. Deviations: slots of another length than the
+//! interval, which T20 does not have.
 
 use super::share::Share;
 use super::timeline::{AtEnd, RowLength, Timeline};
@@ -48,9 +48,9 @@ params! {
     }
 }
 
-/// Why intervals have bounds.
+/// The reason for the bounds of intervals.
 pub(super) const INTERVAL_SOURCE: &str = "T20's program counts packets per 10ms";
-/// Why sizes of packets have bounds.
+/// The reason for the bounds of packet sizes.
 pub(super) const PACKET_SOURCE: &str = "RFC 791 section 3.1: the total length has 16 bits";
 
 impl ChannelSettings for RowsConfig {}

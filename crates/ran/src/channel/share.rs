@@ -1,4 +1,4 @@
-//! Shares an amount per interval among the slots in it, without loss.
+//! Divides an amount per interval among its slots, without loss.
 
 use justfull_base::Duration;
 
@@ -6,8 +6,8 @@ use justfull_base::Duration;
 ///
 /// Slot k gets `floor((k + 1) x) - floor(k x)` with `x = amount * slot / interval * factor`: the
 /// remainder that one slot cannot use is carried to the next, and n slots at one amount together
-/// get n x to within one unit. It is a function of the slot's number, so it needs no state and
-/// later slots can be looked up. If a row's length is a multiple of the interval and of the slot,
+/// get n x to within one unit. It is a function of the slot's number, so it needs no state and can
+/// be evaluated for later slots. If a row's length is a multiple of the interval and of the slot,
 /// remainders are zero at its ends and nothing is lost from row to row either; otherwise a change
 /// of row shifts less than one unit.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +35,14 @@ impl Share {
     /// Every slot gets the whole amount.
     pub(super) const WHOLE: Self = Self { numerator: 1, denominator: 1 };
 
-    /// What slot `slot_index` gets of `amount` per interval.
+    /// The share of slot `slot_index` in `amount` per interval.
     #[inline]
     pub(super) fn of(self, amount: u64, slot_index: u64) -> u64 {
         if self.denominator == 1 {
             return amount * self.numerator;
         }
         let phase = slot_index % self.denominator;
-        // Nearly always everything fits 64 bits, which divide three times as fast.
+        // Nearly always all values fit 64 bits, which divide three times as fast.
         if let Some(per_slot) = amount.checked_mul(self.numerator)
             && per_slot.checked_mul(phase + 1).is_some()
         {

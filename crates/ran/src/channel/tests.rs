@@ -18,12 +18,12 @@ fn build(unit: CapacityUnit, config: &ChannelConfig, slot: Duration) -> Channel 
     Channel::new(config, &context(unit, slot)).expect("a valid channel")
 }
 
-/// With amounts in packets.
+/// A channel with amounts in packets.
 fn in_packets(config: ChannelConfig, slot: Duration) -> Channel {
     build(CapacityUnit::Packets, &config, slot)
 }
 
-/// With amounts in bytes.
+/// A channel with amounts in bytes.
 fn in_bytes(config: ChannelConfig, slot: Duration) -> Channel {
     build(CapacityUnit::Bytes, &config, slot)
 }

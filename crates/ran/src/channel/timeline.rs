@@ -1,4 +1,4 @@
-//! Which row of a trace is current, and what follows the last.
+//! The current row of a trace, and the behaviour after its last row.
 
 use alloc::string::String;
 use alloc::vec;
@@ -6,18 +6,18 @@ use justfull_base::error::ensure;
 use justfull_base::param::{Form, Param};
 use justfull_base::{ConfigError, Duration, Instant, choice};
 
-/// How long a row of a trace lasts.
+/// Duration of a row of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLength {
-    /// This long, by the time of the pull; written as a time ("1s").
+    /// This time, by the instant of the pull; written as a time ("1s").
     Time(Duration),
-    /// This many slots, however long they really take; written as a number (T20's program: 100 MAC
-    /// ticks).
+    /// This many slots, regardless of their real length; written as a number (T20's program: 100
+    /// MAC ticks).
     Slots(u32),
 }
 
 impl Default for RowLength {
-    /// 1 s, the step of the phone logs behind T20's traces.
+    /// 1 s, the step of the phone logs of T20's traces.
     fn default() -> Self {
         Self::Time(Duration::from_secs(1))
     }
@@ -37,7 +37,7 @@ choice! {
     }
 }
 
-/// Walks a trace.
+/// A walk through the rows of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timeline {
     row: RowLength,

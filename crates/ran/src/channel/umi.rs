@@ -1,38 +1,40 @@
-//! A street canyon at millimetre waves: what a UE hears of a gNB as it walks between buildings.
+//! A street canyon at millimetre waves: the quality of a gNB's signal for a UE that walks between
+//! buildings.
 //!
-//! Source: TR 38.901, UMi street canyon: path loss in and out of sight (Table 7.4.1-1), shadow
-//! fading (section 7.4.4, Tables 7.4.1-1 and 7.5-6), penetration into buildings (section 7.4.3).
-//! Whether the UE is in sight is no chance here: it follows from the line between the antennas and
-//! the buildings, as in R22's simulation, whose defaults the powers are.
+//! Source: TR 38.901, UMi street canyon: path loss with and without line of sight (Table 7.4.1-1),
+//! shadow fading (section 7.4.4, Tables 7.4.1-1 and 7.5-6), penetration into buildings (section
+//! 7.4.3). Line of sight is not random here: it follows from the line between the antennas and the
+//! buildings, as in R22's simulation, which also gives the default powers.
 //!
-//! Once per [`UmiConfig::step`] the position of the UE decides what is between it and the gNB. From
-//! that follow the losses, and from those the SINR, with the transmit power spread evenly over the
-//! carrier's resource blocks:
+//! Once per [`UmiConfig::step`] the position of the UE determines the obstacles between it and the
+//! gNB. These determine the losses, and the losses give the SINR, with the transmit power spread
+//! evenly over the carrier's resource blocks:
 //!
 //! ```text
 //! SINR = tx_power + gnb_gain + ue_gain - path loss - shadow - penetration - noise_figure - noise
 //! ```
 //!
 //! in dB, with thermal noise of -174 dBm/Hz over the carrier. The SINR gives the CQI that the UE
-//! reports and `map` the MCS that the MAC answers it with. How often the block then fails follows
-//! from the SINR of the slot in which it is sent, which a late report (`mac.cqi_delay`) does not
-//! know; [`justfull_phy::link`] has the curves. Transmissions of one block add their SINRs (Chase
-//! combining: 3 dB for the second at the same SINR), and a block is decoded once their sum is what
-//! it needs: that is drawn once, so that a block which failed at some sum fails at any lower one.
+//! reports, and `map` gives the MCS with which the MAC answers. The failure rate of the block then
+//! follows from the SINR of the slot in which it is sent, which a late report (`mac.cqi_delay`)
+//! does not know; [`justfull_phy::link`] has the curves. Transmissions of one block add their SINRs
+//! (Chase combining: 3 dB for the second at the same SINR), and a block is decoded once their sum
+//! reaches its required SINR. This requirement is drawn once, so that a block that fails at some
+//! sum fails at any lower one.
 //!
-//! A UE inside a building or on its walls loses power three times: on the way there, as if that
-//! building did not exist; in the wall; and on the way from the wall to the UE. The last loss and
-//! the wall's deviation are drawn once for each building.
+//! A UE inside a building or on its walls loses power three times: on the path to the building, as
+//! if the building did not exist; in the wall; and from the wall to the UE. The last loss and the
+//! wall's deviation are drawn once for each building.
 //!
-//! Defaults: 28 GHz, 35 dBm, a noise figure of 9 dB (R22's program), 64 and 16 antenna elements
-//! (18 and 12 dB), a UE that stands in sight.
+//! Defaults: 28 GHz, 35 dBm, a noise figure of 9 dB (R22's program), 64 and 16 antenna elements (18
+//! and 12 dB), a UE that stands in line of sight.
 //!
 //! Known weaknesses: no small-scale fading (the attenuation of the Shannon bound stands for it), no
-//! beam search and no interference: the arrays always point at each other, and SINR is SNR. Nothing
-//! reflects or bends round corners but for what the formulas say on average; a step into the shadow
-//! costs some 20 dB at once.
-//! Deviations from TR 38.901: sight by geometry and not by chance; nearer than 10 m the loss is
-//! that of 10 m. UEs with channels of their own have shadows of their own.
+//! beam search and no interference: the arrays always point at each other, and SINR is SNR. There
+//! are no reflections and no diffraction except in the formulas' averages; a step into the shadow
+//! costs about 20 dB at once. Deviations from TR 38.901: line of sight by geometry and not at
+//! random; below 10 m the loss is the loss at 10 m. UEs with their own channels have their own
+//! shadows.
 
 mod path_loss;
 mod scene;
@@ -61,9 +63,9 @@ use shadowing::Shadows;
 const GREATEST_DISTANCE: f64 = 5000.0;
 /// Least and greatest height of a UE (Table 7.4.1-1).
 const UE_HEIGHTS: [f64; 2] = [1.5, 22.5];
-/// Greatest height of gNB and buildings, above any that stands.
+/// Greatest height of gNB and buildings, above any existing building.
 const GREATEST_HEIGHT: f64 = 1000.0;
-/// Most corners of a walk, and most buildings: each is looked at for every step.
+/// Maximum number of corners of a walk, and of buildings: each is examined for every step.
 const MOST: usize = 1000;
 
 choice! {
@@ -153,7 +155,7 @@ params! {
 }
 
 impl UmiConfig {
-    /// Checks where things are.
+    /// Checks the positions.
     fn check_scene(&self) -> Result<(), ConfigError> {
         const TABLE: &str = "TR 38.901 Table 7.4.1-1";
         let [x, y, height] = self.gnb;
@@ -205,17 +207,17 @@ impl ChannelSettings for UmiConfig {
     }
 }
 
-/// What the radio is like: all that a place needs to become a SINR.
+/// The radio parameters that convert a position to a SINR.
 #[derive(Debug)]
 struct Street {
     scene: Scene,
     heights: Heights,
     frequency: f64,
-    /// Powers and gains less noise, in dB: the SINR without any loss.
+    /// Powers and gains minus noise, in dB: the SINR without any loss.
     budget: f64,
-    /// In sight, out of sight and inside; none without shadow fading.
+    /// With line of sight, without it and inside; none without shadow fading.
     shadows: Option<Box<[Shadows; 3]>>,
-    /// Loss in dB of each building's wall and of the way behind it.
+    /// Loss in dB of each building's wall and of the path behind it.
     buildings: Vec<f64>,
     curves: LinkCurves,
     step: u64,
@@ -261,7 +263,7 @@ impl Street {
         })
     }
 
-    /// What a UE at `position` hears, in dB.
+    /// The SINR of a UE at `position`, in dB.
     fn sinr_db(&self, position: Ground) -> f64 {
         let view = self.scene.view(position);
         let outside = if view.in_sight { path_loss::in_sight } else { path_loss::out_of_sight };
@@ -275,7 +277,7 @@ impl Street {
         self.budget - loss - shadow
     }
 
-    /// What the UE hears in the step that `at` is in.
+    /// The signal in the step that contains `at`.
     fn hear(&self, at: Instant) -> Heard {
         let step = at.min(self.arrival).as_nanos() / self.step;
         let since = Instant::from_nanos(step * self.step);
@@ -287,21 +289,21 @@ impl Street {
     }
 }
 
-/// What a UE hears for a while.
+/// The signal at a UE for some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Heard {
-    /// The first instant at which it may be something else.
+    /// The first instant at which the signal may differ.
     until: Instant,
-    /// As a ratio.
+    /// The SINR as a ratio.
     sinr: f64,
     cqi: u8,
 }
 
-/// A street canyon in being.
+/// A running street canyon.
 #[derive(Clone, Debug)]
 pub struct Umi {
     street: Arc<Street>,
-    /// What the UE hears at the last advance.
+    /// The signal at the last advance.
     now: Heard,
 }
 
@@ -318,7 +320,7 @@ impl Umi {
         Ok(Self { street: Arc::new(street), now })
     }
 
-    /// What the UE hears at `at`, not before the last advance.
+    /// The signal at `at`, not before the last advance.
     #[inline]
     fn heard(&self, at: Instant) -> Heard {
         if at < self.now.until { self.now } else { self.street.hear(at) }

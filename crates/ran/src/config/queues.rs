@@ -1,4 +1,4 @@
-//! What the settings of a queue need of what is around the queue.
+//! Requirements of a queue's settings on the surrounding layers.
 
 use super::{QosFlowConfig, SdapConfig};
 use alloc::format;
@@ -7,7 +7,7 @@ use justfull_base::error::ensure;
 use justfull_base::{Bytes, ConfigError, Layer};
 use justfull_queue::{Limit, QueueConfig};
 
-/// Where a queue's settings stand: its layer, and the UE and QoS flow that have their own.
+/// The place of a queue's settings: its layer, and the UE and QoS flow with their own settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
     layer: Layer,
@@ -32,8 +32,8 @@ impl Owner {
         }
     }
 
-    /// Checks that the AQM of `queue` has what it needs: a limit that admits a packet of up to
-    /// `mtu` bytes, and a layer below that tells its rate.
+    /// Checks that the AQM of `queue` has its requirements: a limit that admits a packet of up to
+    /// `mtu` bytes, and a layer below that reports its rate.
     pub(crate) fn check(self, queue: &QueueConfig, mtu: u32) -> Result<(), ConfigError> {
         let aqm = queue.aqm.name();
         if queue.aqm.needs_room()
@@ -57,7 +57,7 @@ impl Owner {
     }
 }
 
-/// Checks that the AQMs of SDAP's queues have what they need.
+/// Checks the requirements of the AQMs of SDAP's queues.
 pub(crate) fn check_sdap(
     sdap: &SdapConfig,
     flows: &[QosFlowConfig],

@@ -9,15 +9,15 @@ use core::fmt;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration};
 
-/// What a [`Gate`](super::Gate) is made of.
+/// The settings of a [`Gate`](super::Gate).
 #[derive(Clone, Copy, Debug)]
 pub struct GateConfig<'a> {
-    /// The queues, the scheduler, the pacers, and the packets per poll. Its clock is the caller's:
+    /// The queues, the scheduler, the pacers, and the packets per poll. The caller keeps the time:
     /// `sdap.poll` is not read.
     pub sdap: &'a SdapConfig,
     /// The limiter of each bearer.
     pub limiter: &'a LimiterConfig,
-    /// How old the reports of slots are that limiters get; 0 s to 1 s.
+    /// Age of the slot reports that limiters get; 0 s to 1 s.
     pub report_delay: Duration,
     /// QoS flows, at least one.
     pub qos_flows: &'a [QosFlowConfig],
@@ -25,28 +25,28 @@ pub struct GateConfig<'a> {
     pub drbs: u8,
 }
 
-/// A call that a [`Gate`](super::Gate) refuses. It has changed nothing.
+/// A call that a [`Gate`](super::Gate) refuses without any change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateError {
     /// There is no such QoS flow.
     Flow {
-        /// The number of the call.
+        /// The number in the call.
         flow: usize,
-        /// How many flows there are.
+        /// Number of flows.
         flows: usize,
     },
     /// There is no such bearer.
     Bearer {
-        /// The number of the call.
+        /// The number in the call.
         drb: u8,
-        /// How many bearers there are.
+        /// Number of bearers.
         drbs: usize,
     },
     /// No packet has this size.
     Size {
         /// The size in bytes.
         size: u32,
-        /// The largest in bytes.
+        /// The largest size in bytes.
         mtu: u32,
     },
 }
@@ -68,7 +68,7 @@ impl fmt::Display for GateError {
 impl core::error::Error for GateError {}
 
 impl GateConfig<'_> {
-    /// Checks all that a gate without a stack needs.
+    /// Checks everything that a gate without a stack needs.
     pub(super) fn validate(&self, context: &GrantContext) -> Result<(), ConfigError> {
         let GrantContext { slot, mtu, .. } = *context;
         ensure((68..=65_535).contains(&mtu), "mtu", &mtu, "68 to 65535", "RFC 791 section 3.2")?;

@@ -1,24 +1,25 @@
-//! 5G-BDP: let the RLC hold what the next slot can carry, spread evenly over the slot.
+//! 5G-BDP: the RLC holds the data that the next slot can carry, spread evenly over the slot.
 //!
 //! Source: T20 section 4.1, Algorithm 2. At each pull (SET_VALUES): `to_send = max(0, capacity -
-//! remaining)`. The paper's capacity is "the last number of used RBs" in bytes; here it is what the
-//! bearer was granted: what it used plus its share of the unused rest (for a bearer alone in its
-//! cell, the whole slot). At each query (GET_OPTIMAL_VALUE): `room = (elapsed / slot + offset) x
-//! to_send - sent`. Packets of the bulk flow trickle down through the slot instead of filling the
-//! RLC just after the pull, so an urgent packet that arrives meanwhile still makes the next pull.
+//! remaining)`. The paper's capacity is "the last number of used RBs" in bytes; here it is the
+//! bearer's grant: its used part plus its share of the unused rest (for a bearer alone in its cell,
+//! the whole slot). At each query (GET_OPTIMAL_VALUE):
+//! `room = (elapsed / slot + offset) x to_send - sent`. Packets of the bulk flow enter gradually
+//! during the slot instead of filling the RLC just after the pull, so an urgent packet that arrives
+//! meanwhile still makes the next pull.
 //!
 //! Defaults: offset 0.33 (T20 section 5), no floor, elapsed share clamped to 1. T20's program
 //! differs: at least 1 packet per slot even when the RLC is full (`floor = 1`), elapsed not clamped
 //! (`clamp = false`), start 5.
 //!
-//! Known weaknesses: capacity is that of the slot just served, so a falling channel leaves a
-//! remainder (subtracted in the next slot) and a rising one starves for a slot. In packets,
-//! truncation to whole ones starves at low capacity unless the offset makes up for it: count in
-//! bytes. Without `overdraw` an SDU waits until the allowance covers it: one larger than 1 + offset
-//! slots can carry waits until the channel improves, and so does everything behind it.
+//! Known weaknesses: the capacity is the last slot's, so a falling channel leaves a remainder
+//! (subtracted in the next slot) and a rising one starves for a slot. In packets, truncation to
+//! whole ones starves at low capacity unless the offset compensates: count in bytes. Without
+//! `overdraw` an SDU waits until the allowance covers it: an SDU larger than 1 + offset slots can
+//! carry waits until the channel improves, and so do all SDUs behind it.
 //!
 //! Deviations from the source: the three switches; with `overdraw` an SDU may exceed the room if
-//! there is any; the unused share counts as granted, since a bearer that only learns what it used
+//! there is any; the unused share counts as granted, since a bearer that knew only its used amount
 //! could never send more.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
@@ -60,7 +61,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: Bdp5gConfig::params,
 };
 
-/// See the module's page.
+/// The 5G-BDP limiter of a bearer.
 #[derive(Clone, Debug)]
 pub struct Bdp5g {
     unit: CapacityUnit,
@@ -78,7 +79,7 @@ impl Bdp5g {
     /// A 5G-BDP limiter for the bearer in `context`.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &Bdp5gConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;

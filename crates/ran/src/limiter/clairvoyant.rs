@@ -1,17 +1,16 @@
-//! The clairvoyant policy: knows when the next pull comes and what it will take, but not what will
-//! arrive.
+//! The clairvoyant policy: knows the time and the capacity of the next pull, but not the coming
+//! arrivals.
 //!
-//! Source: this project; a yardstick beside the bound, not a method for deployment. At each SDAP
-//! poll it admits only what the remaining polls could no longer bring in time: `capacity -
-//! polls_left x packets_per_poll - backlog`, with the capacity of the next pull, and of those after
-//! it that come before the next poll. So bulk packets enter at the last moment, an urgent packet
-//! that arrives before the last poll overtakes them, and the radio never starves while SDAP has
-//! enough.
+//! Source: this project; a reference beside the bound, not a method for deployment. At each SDAP
+//! poll it admits only the amount that the remaining polls could no longer bring in time:
+//! `capacity - polls_left x packets_per_poll - backlog`, with the capacity of the next pull and of
+//! all pulls after it before the next poll. So bulk packets enter at the last moment, an urgent
+//! packet that arrives before the last poll overtakes them, and the radio never starves while SDAP
+//! has enough.
 //!
 //! Known weaknesses: it needs a fixed grant schedule (one bearer in the cell). With grants in bytes
-//! it counts each packet of a poll at the largest size. Pulls after the next poll are not its
-//! concern, so a poll that moves few packets does not prepare for large ones. Deviations from the
-//! source: none.
+//! it counts each packet of a poll at the largest size. It ignores pulls after the next poll, so a
+//! poll that moves few packets does not prepare for large ones. Deviations from the source: none.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -28,7 +27,7 @@ impl LimiterSettings for ClairvoyantConfig {
         true
     }
 
-    /// It must know of each pull at once.
+    /// True because it must know of each pull at once.
     fn learns(&self) -> bool {
         false
     }
@@ -47,7 +46,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: ClairvoyantConfig::params,
 };
 
-/// See the module's page.
+/// The clairvoyant limiter of a bearer.
 #[derive(Clone, Debug)]
 pub struct Clairvoyant {
     context: GrantContext,
@@ -64,7 +63,8 @@ impl Clairvoyant {
     }
 }
 
-/// What must be below this layer after this poll so that the remaining polls can bring the rest.
+/// The amount that must be below this layer after this poll so that the remaining polls can bring
+/// the rest.
 pub(crate) fn wanted(context: &GrantContext, forecast: &SlotForecast) -> u64 {
     let later =
         context.amount(u64::from(forecast.polls_left) * u64::from(forecast.packets_per_poll));

@@ -1,7 +1,7 @@
-//! The rules that every limiter keeps, whatever its method: the shipped ones, and a user's own.
+//! The rules of every limiter, shipped or user-defined.
 //!
-//! Each rule puts a limiter over the queue of one bearer, which is served by a MAC that grants in
-//! packets or in bytes, and looks at its answers alone.
+//! Each rule puts a limiter over the queue of one bearer, served by a MAC that grants in packets or
+//! in bytes, and examines only its answers.
 
 use super::{AnyLimiter, CapacityUnit, GrantContext, Limiter, LimiterConfig, RlcView};
 use alloc::collections::VecDeque;
@@ -16,11 +16,11 @@ const MTU: u32 = 1500;
 const POLLS_PER_SLOT: u64 = 10;
 const UNITS: [CapacityUnit; 2] = [CapacityUnit::Packets, CapacityUnit::Bytes];
 
-/// What a rule finds: nothing, or the values that break it.
+/// The result of a rule: nothing, or the values that break it.
 type Found = Result<(), String>;
 type Rule = fn(&LimiterConfig, CapacityUnit) -> Found;
 
-/// A rule of [`check`], and what it says.
+/// A rule of [`check`], and its text.
 const RULES: [(&str, Rule); 6] = [
     ("a full limiter refuses until the radio has taken something or time has passed", refuses),
     ("a greedy flow never starves for good", never_starves),
@@ -37,7 +37,7 @@ pub struct Broken {
     pub rule: &'static str,
     /// Unit in which the MAC granted.
     pub unit: CapacityUnit,
-    /// What was found.
+    /// The values that break the rule.
     pub found: String,
 }
 
@@ -49,11 +49,11 @@ impl fmt::Display for Broken {
 
 impl core::error::Error for Broken {}
 
-/// Holds the limiter that `config` makes to every rule, with grants in packets and in bytes.
-/// Returns the rules.
+/// Checks the limiter of `config` against every rule, with grants in packets and in bytes. Returns
+/// the rules.
 ///
 /// # Errors
-/// The first rule that it breaks.
+/// The first broken rule.
 pub fn check(config: &LimiterConfig) -> Result<Vec<&'static str>, Broken> {
     for (rule, holds) in RULES {
         for unit in UNITS {
@@ -92,14 +92,14 @@ impl Bearer {
         }
     }
 
-    /// Drops everything without telling the limiter.
+    /// Drops everything without notice to the limiter.
     fn clear(&mut self) {
         self.queue.clear();
         (self.bytes, self.sent_of_head) = (0, 0);
     }
 
-    /// One SDAP poll with an endless supply of packets of `size`. Returns how many entered, at most
-    /// `most`.
+    /// One SDAP poll with an endless supply of packets of `size`. Returns the number that entered,
+    /// at most `most`.
     fn fill(&mut self, now: Instant, size: u32, capacity: u64, most: u64) -> u64 {
         if self.limiter.wants_forecast() {
             let next_pull = now + SLOT;
@@ -208,7 +208,7 @@ fn refuses(config: &LimiterConfig, unit: CapacityUnit) -> Found {
 }
 
 fn never_starves(config: &LimiterConfig, unit: CapacityUnit) -> Found {
-    // In each hundred slots something leaves, whatever the capacity, slots without any among them.
+    // In every hundred slots an SDU leaves, for any capacity, including slots with none.
     let mut bearer = made(config, unit)?;
     let mut rng = Rng::stream(11, config.name());
     for epoch in 0..30 {
@@ -256,8 +256,7 @@ fn gives_room(config: &LimiterConfig, unit: CapacityUnit) -> Found {
 }
 
 fn forgets_drops(config: &LimiterConfig, unit: CapacityUnit) -> Found {
-    // Fill, drop everything behind the limiter's back (as an AQM would), and go on: nothing is
-    // owed.
+    // Fill, drop everything without notice (like an AQM), and continue: the limiter must recover.
     let mut bearer = made(config, unit)?;
     if bearer.limiter.is_unlimited() {
         return Ok(());
@@ -279,8 +278,9 @@ fn forgets_drops(config: &LimiterConfig, unit: CapacityUnit) -> Found {
     })
 }
 
-/// Lets a bearer of random past be idle for some slots, told of each or of the last alone, and then
-/// shows what it answers in the slots that follow; first how many SDUs left before it was idle.
+/// Makes a bearer with a random past idle for some slots, with a report of each or only of the
+/// last, and returns the answers in the following slots; first the number of SDUs that left before
+/// the idle time.
 fn answers_after_idling(
     config: &LimiterConfig,
     unit: CapacityUnit,
@@ -293,7 +293,7 @@ fn answers_after_idling(
     let mut left = 0;
     for slot in 0..busy {
         let capacity = carries(unit, rng.below(8));
-        // In either half of the slot: some open late.
+        // In either half of the slot, since some limiters open late.
         for poll in [3, 8] {
             bearer.fill(poll_instant(slot, poll), MTU, capacity, rng.below(12));
         }

@@ -3,30 +3,30 @@
 //!
 //! Source: T. Herbert, "bql: Byte Queue Limits", Linux 3.3 (2011), and the description of the
 //! algorithm in the kernel's library of dynamic queue limits. T20's DRQL (section 4.1) is modelled
-//! on it. Here the card is the radio, and its completion is a slot. At each completion of `n` bytes
-//! that leaves `left` bytes:
+//! on it. Here the radio is the network card, and a slot is its completion. At each completion of
+//! `n` bytes that leaves `left` bytes:
 //! - *Starved*: the queue held more than the limit and nothing is left; or it held more than the
-//!   limit at the previous completion and all that was left then is gone, so it may have run dry
-//!   meanwhile. The limit grows by what both entered and left since the last completion, plus what
-//!   was over the limit then.
-//! - *Busy all the time* (something was left both times, and not all of the former is gone): the
-//!   slack is `limit + over - 2 n`, or the part of the last SDU within the limit if that is more.
-//!   The smallest slack of a `hold` is taken off the limit.
+//!   limit at the previous completion and all data left then is gone, so it may have run dry
+//!   meanwhile. The limit grows by the bytes that both entered and left since the last completion,
+//!   plus the bytes that were over the limit then.
+//! - *Busy all the time* (data was left both times, and not all of the former is gone): the slack
+//!   is `limit + over - 2 n`, or the part of the last SDU within the limit if that is more. The
+//!   smallest slack of a `hold` is subtracted from the limit.
 //! - Otherwise there was too little traffic to judge.
 //!
 //! A packet may enter while the queue holds no more than the limit, so one SDU may exceed it. The
-//! room returned is therefore one byte more than what is missing to the limit.
+//! returned room is therefore one byte more than the space up to the limit.
 //!
-//! Defaults are Linux's: hold 1 s, limit from 0 to 1792 MiB, start at the minimum. Controls the RLC
-//! backlog: it settles between one slot's worth and two.
+//! Defaults are Linux's: hold 1 s, limit from 0 to 1792 MiB, start at the minimum. The RLC backlog
+//! settles between one and two slots' capacity.
 //!
-//! Known weaknesses: when the channel falls it follows by one step per `hold`, a second by default;
-//! up to two slots' worth wait below SDAP, where nothing can overtake.
+//! Known weaknesses: after a fall of the channel it follows by one step per `hold`, a second by
+//! default; up to two slots' capacity waits below SDAP, where no packet can overtake.
 //!
 //! Deviations from the source: a dropped packet counts as completed, since the queue itself is
-//! inspected and not counted along; a slot in which nothing left is no completion; with grants in
-//! packets, one MTU of the limits is one packet; the stall detector of later kernels is left out,
-//! since it controls nothing.
+//! inspected; a slot in which nothing left is no completion; with grants in packets, one MTU of the
+//! limits is one packet; the stall detector of later kernels is left out, since it controls
+//! nothing.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -65,7 +65,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
 /// Greatest `max`, 1 TiB: sums of limits stay far from overflow.
 const GREATEST: Bytes = Bytes(1 << 40);
 
-/// See the module's page.
+/// Dynamic queue limits of a bearer.
 #[derive(Clone, Debug)]
 pub struct Dql {
     unit: CapacityUnit,
@@ -73,21 +73,21 @@ pub struct Dql {
     min: u64,
     max: u64,
     limit: u64,
-    /// What entered since the last completion, and the last SDU among it.
+    /// Amount that entered since the last completion, and the last SDU in it.
     entered: u64,
     last_sdu: u64,
     before: Completion,
-    /// Smallest slack seen since then; none yet.
+    /// Smallest slack since then; none yet.
     least_slack: Option<u64>,
     slack_since: Instant,
 }
 
-/// What a completion leaves for the next.
+/// The state that a completion keeps for the next.
 #[derive(Clone, Copy, Debug, Default)]
 struct Completion {
-    /// What was left in the queue after it.
+    /// Amount left in the queue after it.
     left: u64,
-    /// By how much the queue had been over the limit; 0 if the limit was changed.
+    /// Amount by which the queue had exceeded the limit; 0 if the limit was changed.
     over: u64,
     /// The last SDU that had entered.
     last_sdu: u64,
@@ -97,7 +97,7 @@ impl Dql {
     /// Dynamic queue limits for the bearer in `context`.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &DqlConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let DqlConfig { hold, min, max } = config.clone();
@@ -142,7 +142,7 @@ impl Dql {
             self.restart_hold(now);
             return self.limit + completed.saturating_sub(left_before) + over_before;
         }
-        // What was left before is gone also where nothing is left.
+        // The data left before is also gone if nothing is left now.
         if all_gone {
             return self.limit;
         }
@@ -265,10 +265,10 @@ mod tests {
             l.on_slot(&SlotReport { remaining, ..SlotReport::default() });
             l.limit()
         };
-        // 4000 are outstanding, 1000 over the limit; 2500 of them go.
+        // 4000 are outstanding, 1000 over the limit; 2500 of them leave.
         assert_eq!(slot(&[1_500, 1_500, 1_000], 1_500), 3_000);
-        // The 1500 that were left and 500 more go: 500 both entered and left, and 1000 were over
-        // before.
+        // The 1500 left before and 500 more leave: 500 both entered and left, and 1000 were over
+        // the limit before.
         assert_eq!(slot(&[1_000], 500), 4_500);
     }
 
@@ -287,16 +287,16 @@ mod tests {
             l.on_slot(&SlotReport { pulled_at, remaining: left_before, ..SlotReport::default() });
             l.limit()
         };
-        // Never over the limit, always 12 000 or more left: slack is 20 000 less twice what was
-        // sent.
+        // Never over the limit, always 12 000 or more left: the slack is 20 000 minus twice the
+        // sent amount.
         assert_eq!(slot(10, 0, 16_000), 20_000);
         assert_eq!(slot(20, 3_000, 16_000), 20_000);
         assert_eq!(slot(30, 4_000, 16_000), 20_000);
         assert_eq!(slot(40, 2_000, 16_000), 20_000 - (20_000 - 2 * 4_000));
     }
 
-    /// A limiter that holds for 5 ms at a limit of 10 000, and its limit after slots of 10 ms that
-    /// each brought some SDUs and left some bytes.
+    /// The limit of a limiter that holds for 5 ms, starting at 10 000, after slots of 10 ms, each
+    /// with its new SDUs and the bytes left.
     fn after(slots: &[(&[u64], u64)]) -> u64 {
         let mut l = dql(&DqlConfig { hold: Duration::from_millis(5), ..DqlConfig::default() });
         l.limit = 10_000;
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_part_of_the_last_sdu_below_the_limit_is_slack_where_the_limit_was_passed() {
-        // 10 500, then 6000 of the 9500 that were left go: twice that is more than the limit.
+        // 10 500, then 6000 of the 9500 left before leave: twice that is more than the limit.
         assert_eq!(after(&[(&[9_000, 1_500], 9_500), (&[], 3_500)]), 10_000 - 1_000);
         assert_eq!(after(&[(&[8_500, 1_500], 9_000), (&[], 3_000)]), 10_000, "it was not passed");
     }
@@ -321,7 +321,7 @@ mod tests {
     fn a_queue_that_ran_empty_or_may_have_done_so_tells_nothing_unless_it_had_passed_the_limit() {
         assert_eq!(after(&[(&[10_000], 0)]), 10_000, "emptied from the limit itself");
         assert_eq!(after(&[(&[1_500], 500), (&[1_500], 1_000)]), 10_000, "and the 500 are gone");
-        // 4000 of 10 001, with all that was left before.
+        // 4000 of 10 001, including all data left before.
         assert_eq!(after(&[(&[4_000], 3_000), (&[7_001], 6_001)]), 10_000);
     }
 

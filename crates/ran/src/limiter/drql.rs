@@ -1,5 +1,5 @@
-//! DRQL, the dynamic RLC queue limit: grow when the radio starved although the limit was reached,
-//! shrink by what always remained.
+//! DRQL, the dynamic RLC queue limit: grows when the radio starved although the limit was reached,
+//! shrinks by the amount that always remained.
 //!
 //! Source: T20 section 4.1, Algorithm 1, after Linux's dynamic queue limits (BQL). At each pull:
 //! - nothing remains and the limit had been reached: the radio could have had more, `limit =
@@ -9,15 +9,15 @@
 //! - nothing remains and the limit was not reached: there was too little traffic to judge, start
 //!   the hold anew.
 //!
-//! Defaults: hold = one slot and start at the maximum, as the paper; growth 1.2 as the program (the
-//! paper says only "increase"). T20's program holds 100 ms, starts at 25 packets, and allows 1 to
-//! 512. A21 runs it with one packet kept (it "tries to maintain the equivalent of one MTU") and
-//! forwards in a burst just after the pull, so that what arrives later waits for the next: `keep`
-//! and `first_poll_only`. Known weaknesses: reacts to a rise of the channel by a fifth per slot;
-//! the queue stays just full at the pull, so a packet that arrives between pulls waits for the next
-//! but one. Deviations from the source: Algorithm 1 prints the same comparison in lines 13 and 17,
-//! the wrong way round; what its text says is built. The program's count of queued packets goes
-//! wrong after a drop; here the queue itself is asked.
+//! Defaults: hold = one slot and start at the maximum, like the paper; growth 1.2 like the program
+//! (the paper says only "increase"). T20's program holds 100 ms, starts at 25 packets, and allows 1
+//! to 512. A21 runs it with one packet kept (it "tries to maintain the equivalent of one MTU") and
+//! forwards in a burst just after the pull, so that later arrivals wait for the next: `keep` and
+//! `first_poll_only`. Known weaknesses: reacts to a rise of the channel by a fifth per slot; the
+//! queue is just full at the pull, so a packet that arrives between pulls waits for the next but
+//! one. Deviations from the source: Algorithm 1 prints the same comparison in lines 13 and 17, the
+//! wrong way round; this code follows the text. The program's count of queued packets is wrong
+//! after a drop; here the queue itself is inspected.
 
 use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -63,7 +63,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: DrqlConfig::params,
 };
 
-/// See the module's page.
+/// The DRQL limiter of a bearer.
 #[derive(Clone, Debug)]
 pub struct Drql {
     unit: CapacityUnit,
@@ -84,7 +84,7 @@ impl Drql {
     /// A DRQL limiter for the bearer in `context`.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &DrqlConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
@@ -156,7 +156,7 @@ impl Limiter for Drql {
         } else {
             self.restart_hold(now);
         }
-        // If the limit shrank to what remains, the queue is still at its limit.
+        // If the limit shrank to the remaining amount, the queue is still at its limit.
         self.limit_reached = report.remaining >= self.limit;
     }
 

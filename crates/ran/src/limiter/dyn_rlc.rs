@@ -9,9 +9,9 @@
 //! 0.1, 2 to 20 packets, start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst
 //! just after the pull (`first_poll_only`). With such small ranges alpha's step is nearly always 1.
 //!
-//! Known weaknesses: slow (one packet per interval), knows nothing of the channel, has four
-//! settings that depend on the slot. Deviations from the source: the maximum is enforced; T20's
-//! program keeps adding 1 past it (`clamp_max = false`).
+//! Known weaknesses: slow (one packet per interval), does not know the channel, has four settings
+//! that depend on the slot. Deviations from the source: the maximum is enforced; T20's program
+//! keeps adding 1 past it (`clamp_max = false`).
 
 use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -42,7 +42,7 @@ params! {
 }
 
 impl LimiterSettings for DynRlcConfig {
-    /// It must know of each departure at once.
+    /// True because it must know of each departure at once.
     fn learns(&self) -> bool {
         false
     }
@@ -60,7 +60,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: DynRlcConfig::params,
 };
 
-/// See the module's page.
+/// The DynRLC limiter of a bearer.
 #[derive(Clone, Debug)]
 pub struct DynRlc {
     config: DynRlcConfig,
@@ -75,7 +75,7 @@ impl DynRlc {
     /// A DynRLC limiter.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &DynRlcConfig, _: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;

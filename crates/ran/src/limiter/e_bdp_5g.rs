@@ -1,12 +1,12 @@
-//! e5G-BDP: pace into the RLC at the average of the last pulls, small SDUs before large ones.
+//! e5G-BDP: paces data into the RLC at the average of the last pulls, small SDUs before large ones.
 //!
 //! Source: A21 section IV-A, Algorithms 1 to 3. Per bearer, let `srs` be the bytes submitted since
-//! the pull, `acc` the bytes that the pull left, and `bw` the average of what pulls took. An SDU of
-//! `size` may enter at `elapsed` slots after the pull unless `srs + acc > max_bytes` (the
-//! most that a slot carries at the current MCS, also after a slot that is short of blocks), if
+//! the pull, `acc` the bytes left by the pull, and `bw` the average of the pulled bytes. An SDU of
+//! `size` may enter at `elapsed` slots after the pull unless `srs + acc > max_bytes` (the capacity
+//! of a slot at the current MCS, also after a slot with fewer blocks), if
 //!
-//! - `paced x reduce > size + srs` (this ignores what is left over, so that a bearer left out once
-//!   does not starve), or
+//! - `paced x reduce > size + srs` (this ignores the left-over bytes, so that a bearer left out
+//!   once does not starve), or
 //! - `srs + acc + size / k <= paced`, k = 5, but 3 when `srs` and `acc` are both above 0 (small
 //!   SDUs first),
 //!
@@ -24,19 +24,19 @@
 //! the two divisors.
 //!
 //! Algorithm 2 line 6 sets the time of the pull inside SDAP's first call after it, so that elapsed
-//! time would run late by up to a poll; the prose and the worked example fit either. `clock`
-//! chooses (default: the pull itself). A poll that comes a slot or more after the one before counts
-//! from the pull in either: where polls are rarer than pulls each would be the first after its
+//! time is late by up to a poll; the prose and the worked example fit both readings. `clock`
+//! chooses (default: the pull itself). A poll that comes a slot or more after the previous one
+//! counts from the pull in both: if polls are rarer than pulls, each would be the first after its
 //! pull, and no time would ever pass.
 //!
 //! Known weaknesses: bulk SDUs that could have waited take the room at the start of a slot; the
 //! second half paces a third more than the average; an SDU with room for a fifth of it enters
-//! whole, is then cut and waits for the next slot, and so does everything behind it.
+//! whole, is then cut and waits for the next slot, and so do all SDUs behind it.
 //!
-//! Deviations from the source: bytes pulled are what the MAC reports, not what a count of
-//! submissions leaves (that count goes wrong after a drop in the RLC); an average below one byte
-//! counts as none, as with integers; pulls while the bearer was idle count as 0 bytes all at once,
-//! at the next query.
+//! Deviations from the source: the pulled bytes come from the MAC's reports, not from a count of
+//! submissions (which is wrong after a drop in the RLC); an average below one byte counts as none,
+//! as with integers; pulls while the bearer was idle count as 0 bytes all at once, at the next
+//! query.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -105,7 +105,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: EBdp5gConfig::params,
 };
 
-/// See the module's page. Amounts are in the unit of grants, as floats: all of them are whole and
+/// The e5G-BDP limiter of a bearer. Amounts are in the unit of grants, as floats: all are whole and
 /// far below 2^53.
 #[derive(Clone, Debug)]
 pub struct EBdp5g {
@@ -120,17 +120,17 @@ pub struct EBdp5g {
     least: f64,
     /// Submitted since the last pull (srs_bytes).
     submitted: f64,
-    /// Left over by the last pull (last_acc_bytes).
+    /// Left by the last pull (last_acc_bytes).
     left_over: f64,
-    /// What a slot can carry at the current MCS (max_bytes).
+    /// Capacity of a slot at the current MCS (max_bytes).
     most: f64,
     /// The average's last values, latest first.
     average: [f64; 3],
-    /// What the average allows per nanosecond, early and late; its product with the pace, computed
-    /// once per pull.
+    /// Amounts that the average allows per nanosecond, early and late: its products with the pace,
+    /// computed once per pull.
     opens: [f64; 2],
     pulled_at: Instant,
-    /// Since when the slot lasts, by `clock`; none until the first poll after a pull.
+    /// Start of the slot by `clock`; none until the first poll after a pull.
     began: Option<Instant>,
     /// The last poll.
     polled_at: Instant,
@@ -140,7 +140,7 @@ impl EBdp5g {
     /// An e5G-BDP limiter for the bearer in `context`.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &EBdp5gConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
@@ -203,8 +203,8 @@ impl Limiter for EBdp5g {
         if self.submitted + self.left_over > self.most {
             return 0;
         }
-        // Line 9 is strict: the largest whole size below the bound, which is a whole number itself
-        // now and then.
+        // Line 9 is strict: the largest whole size below the bound, which may itself be a whole
+        // number.
         let below = paced * self.config.reduce.0 - self.submitted;
         let whole = below as i64;
         let whatever_is_left = whole - i64::from(whole as f64 >= below);
@@ -227,7 +227,7 @@ impl Limiter for EBdp5g {
     fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
 
     fn on_slot(&mut self, report: &SlotReport) {
-        // One report stands for all the slots in which the bearer was idle.
+        // One report stands for all idle slots.
         let passed = report.pulled_at.since(self.pulled_at).as_nanos() as f64 / self.slot_ns;
         let mut idle = (passed + 0.5) as u64;
         while idle > 1 && self.average.iter().any(|value| *value > 0.0) {

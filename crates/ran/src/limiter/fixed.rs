@@ -1,8 +1,8 @@
-//! A fixed limit on the RLC queue, in packets or bytes, by backpressure: it drops nothing.
+//! A fixed limit on the RLC queue, in packets or bytes, by backpressure, without drops.
 //!
 //! Source: E19 section IV (DRB limits of 10, 20, 30 packets) and T20 section 4.1, "a naive
-//! solution". `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for one
-//! rate only; too small starves the radio, too large delays. Deviations from the source: none.
+//! solution". `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for only
+//! one rate; a small limit starves the radio, a large one delays. Deviations from the source: none.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -36,7 +36,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: FixedConfig::params,
 };
 
-/// See the module's page.
+/// The fixed limiter of a bearer.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     unit: CapacityUnit,
@@ -48,7 +48,7 @@ impl Fixed {
     /// A fixed limit for the bearer in `context`.
     ///
     /// # Errors
-    /// `limit` is 0 or unlimited, or a full SDU would never fit.
+    /// `limit` is 0 or unlimited, or too small for a full SDU.
     pub fn new(config: &FixedConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let (unit, limit) = match config.limit {

@@ -1,36 +1,37 @@
-//! Hedge: the RLC holds the most that the pulls before the next chance to fill it took of late.
+//! Hedge: the RLC holds the greatest amount that recent pulls took before the next chance to fill
+//! it.
 //!
-//! Source: this project, for an RLC that cannot be reordered and whose backlog is known late, as
-//! where CU and DU are apart (TS 38.401 section 6.1; TS 38.425 section 5.4.2 has the reports). On a
-//! radio that comes in bursts an average starves it: the burst takes what the RLC holds, and the
-//! next poll comes after it. A packet that waits in the RLC for a burst that takes it whole waits
-//! no longer there than above.
+//! Source: this project, for an RLC that cannot be reordered and whose backlog is known late, as in
+//! a split of CU and DU (TS 38.401 section 6.1; TS 38.425 section 5.4.2 has the reports). On a
+//! bursty radio a limit at the average starves the radio: the burst takes the whole content of the
+//! RLC, and the next poll comes after it. A packet that waits in the RLC for a burst that takes it
+//! whole waits no longer there than above.
 //!
-//! - **Until when.** A poll must provide for all pulls up to the next poll. How far apart polls are
-//!   is learnt from those that refused something: their longest distance, which falls by a 256th
-//!   with each shorter one.
-//! - **Since when.** What the limiter sees is as old as the last report. The pulls since then have
-//!   taken something that it still counts as backlog, so they are provided for again.
-//! - **How much.** For each number of pulls that this can be, the most that so many slots in a row
-//!   offered; it falls by the share `fall` with each slot towards what they offer now.
+//! - **Until when.** A poll must provide for all pulls up to the next poll. The distance of polls
+//!   is learnt from polls that refused an SDU: their longest distance, which falls by a 256th with
+//!   each shorter one.
+//! - **Since when.** The limiter's view is as old as the last report. The pulls since then have
+//!   taken data that still counts as backlog, so they are provided for again.
+//! - **How much.** For each possible number of pulls, the greatest sum of offers of as many
+//!   consecutive slots; it falls by the share `fall` with each slot towards the present offers.
 //!
-//! So without a delay of reports and with several polls in a slot, bulk enters at the last poll
-//! before the pull, and not more than a pull took of late. Each slot of delay adds the greatest
-//! offer of a slot.
+//! So without a report delay and with several polls per slot, bulk enters at the last poll before
+//! the pull, and no more than recent pulls took. Each slot of delay adds the greatest offer of a
+//! slot.
 //!
-//! Defaults: `fall` of 1/64 remembers a burst in 64 slots, LTE's frame and a 100 ms of NR's TDD
-//! patterns among them; `start` until the first report.
+//! Defaults: `fall` of 1/64 remembers a burst for 64 slots, longer than LTE's frame and NR's TDD
+//! patterns; `start` applies until the first report.
 //!
-//! Known weaknesses: after one that was missed, polls count as far apart for hundreds of them; the
-//! RLC holds too much where other bearers' traffic decides what is offered. Deviations from the
-//! source: none.
+//! Known weaknesses: after one missed poll, polls count as far apart for hundreds of polls; the RLC
+//! holds too much if other bearers' traffic determines the offers. Deviations from the source:
+//! none.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
-/// Most pulls that are provided for.
+/// Maximum number of pulls that are provided for.
 const MOST_PULLS: usize = 256;
 /// Part by which the longest distance between polls falls with each shorter one.
 const GAP_FALL: u64 = 256;
@@ -61,7 +62,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: HedgeConfig::params,
 };
 
-/// See the module's page.
+/// The hedging limiter of a bearer.
 #[derive(Clone, Debug)]
 pub struct Hedge {
     unit: CapacityUnit,
@@ -69,19 +70,19 @@ pub struct Hedge {
     mtu: u64,
     fall: f64,
     start: u64,
-    /// What all slots up to the last ones offered together, the latest at `next` - 1.
+    /// Cumulative offers of the last slots, the latest at `next` - 1.
     offered: [u64; MOST_PULLS + 1],
     next: usize,
-    /// The most that 1, 2, ... slots in a row offered of late.
+    /// The greatest sum of recent offers of 1, 2, ... consecutive slots.
     most: Vec<f64>,
-    /// Some slot in use offered something.
+    /// True once a slot in use had an offer.
     learnt: bool,
-    /// What the last idle slot offered, until then.
+    /// The offer of the last idle slot, until then.
     idle: u64,
-    /// The pull of the last report, and whether it was asked since.
+    /// The pull of the last report, and whether a query came since.
     pulled: Instant,
     heard: bool,
-    /// Longest time from a pull to the first poll that knew of it.
+    /// Longest time from a pull to the first poll that knew it.
     lag: Duration,
     /// Longest time between polls.
     gap: Duration,
@@ -89,7 +90,7 @@ pub struct Hedge {
     refused: bool,
 }
 
-/// The longest of `longest`, which falls, and `now`.
+/// The maximum of `longest`, after its fall, and `now`.
 fn falling(longest: Duration, now: Duration) -> Duration {
     let fallen = longest.as_nanos() - longest.as_nanos().div_ceil(GAP_FALL);
     now.max(Duration::from_nanos(fallen))
@@ -99,7 +100,7 @@ impl Hedge {
     /// A hedging limiter for the bearer in `context`.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &HedgeConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -122,14 +123,14 @@ impl Hedge {
         })
     }
 
-    /// What the last `pulls` slots offered together.
+    /// The total offer of the last `pulls` slots.
     fn last(&self, pulls: usize) -> u64 {
         let places = self.offered.len();
         let upto = self.offered[(self.next + places - 1) % places];
         upto - self.offered[(self.next + places - 1 - pulls) % places].min(upto)
     }
 
-    /// A poll at `now`: what it learns.
+    /// Learns from a poll at `now`.
     fn learn_polls(&mut self, now: Instant) {
         if !self.heard {
             self.heard = true;
@@ -143,7 +144,7 @@ impl Hedge {
         }
     }
 
-    /// The most that `pulls` slots in a row offered of late.
+    /// The greatest recent offer of `pulls` consecutive slots.
     fn most(&mut self, pulls: usize) -> u64 {
         if !self.learnt {
             return self.idle.saturating_mul(pulls as u64);
@@ -169,9 +170,9 @@ impl Limiter for Hedge {
             return self.start.saturating_sub(backlog);
         }
         self.learn_polls(now);
-        // An idle bearer's last report may be old; nothing was taken since.
+        // An idle bearer's last report may be old; no data was taken since.
         let age = now.since(self.pulled).min(self.lag + self.slot);
-        // A pull may come a little early.
+        // A pull may come slightly early.
         let until = age + self.gap + Duration::from_nanos(self.slot.as_nanos() / 8);
         let pulls = (until.as_nanos() / self.slot.as_nanos()) as usize;
         let room = self.most(pulls.min(MOST_PULLS)).saturating_sub(backlog);
@@ -193,7 +194,7 @@ impl Limiter for Hedge {
     fn on_slot(&mut self, report: &SlotReport) {
         (self.pulled, self.heard) = (report.pulled_at, false);
         if report.used == 0 && report.remaining == 0 {
-            // One of these stands for many.
+            // One such report stands for many idle slots.
             self.idle = report.granted;
             return;
         }
@@ -235,7 +236,7 @@ mod tests {
         l.on_slot(&SlotReport { pulled_at, granted, remaining: 1, ..SlotReport::default() });
     }
 
-    /// The rooms at polls of 200 us after the pull of `ms`, with `bytes` in the RLC.
+    /// The rooms at polls every 200 us after the pull at `ms`, with `bytes` in the RLC.
     fn rooms(l: &mut Hedge, ms: u64, bytes: u64) -> [u64; 5] {
         [1, 3, 5, 7, 9].map(|n| l.room(at(ms * 1000 + n * 100), &RlcView { packets: 0, bytes }))
     }
@@ -285,7 +286,7 @@ mod tests {
     #[test]
     fn what_left_since_an_old_report_is_provided_for_again() {
         let mut l = hedge();
-        // Each pull is known 3 ms later: the polls after pull n know of n - 3.
+        // Each pull is known 3 ms later: the polls after pull n know pull n - 3.
         for ms in 4..400 {
             slot(&mut l, ms - 3, 1000);
             rooms(&mut l, ms, 0);

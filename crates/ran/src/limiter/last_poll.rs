@@ -1,41 +1,42 @@
 //! LastPoll: bulk enters the RLC at the last SDAP poll that is safely before the pull, and no more
 //! than the pull takes.
 //!
-//! Source: this project. A more urgent packet can still overtake what waits in SDAP, but not what
-//! is in the RLC (A21 section III-A). So at each pull the RLC should hold just what the pull takes,
-//! and get it as late as the polls allow:
+//! Source: this project. A more urgent packet can still overtake packets that wait in SDAP, but not
+//! packets in the RLC (A21 section III-A). So at each pull the RLC should hold just the amount that
+//! the pull takes, and get it as late as the polls allow:
 //!
-//! - **When the next poll comes** is learnt from the polls: how many of the last gaps between polls
-//!   were longer than each 64th of a slot. A clock on time, a late one and one that misses polls
-//!   each give their own distribution. A gap counts only if SDAP was refused at its start;
-//!   otherwise SDAP may have been idle in between.
-//! - **What the next pull takes** is learnt from the slots' reports: what was offered 1, 2, 4, 5,
-//!   8, 10, 20 or 40 slots ago, whichever has predicted best of late (subframes with system
-//!   information, TDD patterns), less its average shortfall. In idle slots, which tell nothing of
-//!   that, it takes at least the average of what slots offered that offered something: the last
-//!   forecast may be of one that offered nothing, as where retransmissions take all.
-//! - **Due.** With `short` the share of the pull that the queue cannot fill, waiting for the next
-//!   poll leaves P(gap > time to the pull) x `short` of it unused on average. If that is more than
-//!   `risk`, an SDU enters even if it will be cut. If polls are rarer than pulls, the same holds
-//!   for each pull before the next poll. A poll at the instant of a pull is too late for it once
-//!   one has come after it.
+//! - **The time of the next poll** is learnt from the polls: the number of recent gaps between
+//!   polls that were longer than each 64th of a slot. A clock on time, a late one and one that
+//!   misses polls each give their own distribution. A gap counts only if SDAP was refused at its
+//!   start; otherwise SDAP may have been idle in between.
+//! - **The amount of the next pull** is learnt from the slots' reports: the offer 1, 2, 4, 5, 8,
+//!   10, 20 or 40 slots ago, whichever has recently predicted best (subframes with system
+//!   information, TDD patterns), minus its average shortfall. Idle slots say nothing about this; in
+//!   them the forecast is at least the average of the offers above 0, since the last forecast may
+//!   be of a slot without an offer, for example when retransmissions take everything.
+//! - **Due.** With `short` as the share of the pull that the queue cannot fill, waiting for the
+//!   next poll leaves P(gap > time to the pull) x `short` of it unused on average. If that is more
+//!   than `risk`, an SDU enters even if it will be cut. If polls are rarer than pulls, the same
+//!   holds for each pull before the next poll. A poll at the instant of a pull counts as too late
+//!   for it once a poll has come after its pull.
 //! - **Early.** Until then an SDU enters if the next pull takes it whole and leaves `reserve` bytes
 //!   for urgent packets still to come, at no cost to those. An SDU of at most a `small` share of
 //!   the MTU may use the reserve too. The reserve follows the greatest amount of small SDUs in a
-//!   slot and fades. With grants in packets, small and large are alike, and nothing enters early.
+//!   slot and decays. With grants in packets, small and large SDUs are alike, and nothing enters
+//!   early.
 //! - **Patience.** On a slow channel an SDU of the MTU occupies `serial` = MTU / pull slots, and
-//!   everything behind it waits. The next one then waits until what was left unused since the last
+//!   all SDUs behind it wait. The next one then waits until the capacity left unused since the last
 //!   one reaches `patience x serial x (serial - 1.5)` slots: none up to 1.5 slots per SDU, 0.14 at
-//!   3, 0.4 at 4.6, 8.5 at 18. This gives up little capacity, since it does so only on a slow
+//!   3, 0.4 at 4.6, 8.5 at 18. This gives up little capacity, since it happens only on a slow
 //!   channel.
 //!
-//! Defaults: `risk` and `patience` are chosen on A21's cell so that no more is left unused than
-//! e5G-BDP leaves.
+//! Defaults: `risk` and `patience` are chosen on A21's cell so that no more capacity is left unused
+//! than with e5G-BDP.
 //!
 //! Known weaknesses: with gaps near a slot it fills right after each pull and is no better than a
 //! queue limit (with a fifth of the polls missed it expects two or three misses in a row). An
-//! urgent packet larger than `small` counts as bulk. Prediction fails when other bearers' traffic
-//! decides the grants (the average shortfall then keeps more in the RLC). Deviations from the
+//! urgent packet larger than `small` counts as bulk. Prediction fails if other bearers' traffic
+//! determines the grants (the average shortfall then keeps more in the RLC). Deviations from the
 //! source: none.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
@@ -50,12 +51,13 @@ const MEMORY: usize = 40;
 /// Steps per slot in which gaps between polls are counted, and the longest gap, in steps.
 const STEPS_PER_SLOT: u64 = 64;
 const GAP_STEPS: usize = 256;
-/// Gaps counted before half of them are forgotten, and the minimum before they are used.
+/// Number of counted gaps at which half of them are forgotten, and the minimum before they are
+/// used.
 const GAPS_COUNTED: u16 = 2048;
 const GAPS_NEEDED: u16 = 16;
 /// Slots that an SDU of the MTU may occupy before patience begins.
 const SWIFT: f32 = 1.5;
-/// Most pulls before the next poll that it fills for.
+/// Maximum number of pulls before the next poll for which it fills.
 const MOST_PULLS: u32 = 8;
 /// Weight of the latest slot in the average errors.
 const NEWS: f32 = 1.0 / 16.0;
@@ -90,7 +92,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: LastPollConfig::params,
 };
 
-/// Predicts what a bearer will be offered from what it was offered.
+/// Predicts a bearer's next offer from its earlier offers.
 #[derive(Clone, Debug)]
 struct Foreteller {
     offered: [u32; MEMORY],
@@ -118,7 +120,7 @@ impl Foreteller {
         self.offered[(self.next + MEMORY - slots) % MEMORY]
     }
 
-    /// The slot after `passed` slots offered `amount`.
+    /// The slot after `passed` slots had the offer `amount`.
     fn learn(&mut self, passed: u64, amount: u64) {
         self.next = (self.next + (passed.saturating_sub(1) % MEMORY as u64) as usize) % MEMORY;
         let amount = u32::try_from(amount).unwrap_or(u32::MAX);
@@ -138,16 +140,16 @@ impl Foreteller {
         self.foretold = self.ago(PERIODS[best]);
     }
 
-    /// What the next slot will offer.
+    /// The predicted offer of the next slot.
     fn amount(&self) -> u64 {
         u64::from(self.foretold) + self.shortfall as u64
     }
 }
 
-/// How long after a poll the next one comes.
+/// The distribution of the gaps between polls.
 #[derive(Clone, Debug)]
 struct Gaps {
-    /// How many of the counted gaps were longer than each number of steps.
+    /// Number of counted gaps longer than each number of steps.
     longer: [u16; GAP_STEPS],
     counted: u16,
     step_ns: u64,
@@ -175,34 +177,33 @@ impl Gaps {
     }
 }
 
-/// See the module's page. Amounts are in the unit of grants.
+/// The LastPoll limiter of a bearer. Amounts are in the unit of grants.
 #[derive(Clone, Debug)]
 pub struct LastPoll {
     unit: CapacityUnit,
     slot_ns: u64,
     risk: f32,
     patience: f32,
-    /// Slots' worth left unused since the last large SDU entered.
+    /// Unused capacity since the last large SDU entered, in slots.
     idle: f32,
     small: u64,
     mtu: u64,
     foreteller: Foreteller,
-    /// What the next pull will take, at least 1.
+    /// The predicted amount of the next pull, at least 1.
     takes: u64,
-    /// Average of what slots offered that offered something; 0 before the first.
+    /// Average of the offers above 0; 0 before the first.
     usual: f32,
     reserve: u64,
     /// Small SDUs that entered since the pull.
     small_entered: u64,
     gaps: Gaps,
     polled_at: Instant,
-    /// The last query was not followed by an admission: SDAP has more and will be back at its next
-    /// poll.
+    /// No admission followed the last query: SDAP has more and will query again at its next poll.
     refused: bool,
     pulled_at: Instant,
     has_pulled: bool,
-    /// 1 once a poll came after the pull of its own instant: one at the next pull's instant comes
-    /// too late, so the time until then is taken as a nanosecond less. Else 0.
+    /// 1 once a poll came after the pull of its own instant, else 0. A poll at the next pull's
+    /// instant then comes too late, so the time until the pull is reduced by a nanosecond.
     tie_ns: u64,
 }
 
@@ -210,7 +211,7 @@ impl LastPoll {
     /// A LastPoll limiter for the bearer in `context`.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &LastPollConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
@@ -242,18 +243,17 @@ impl LastPoll {
         })
     }
 
-    /// Slots that must go unused after the last bulk SDU before the next one enters; below 0 on a
-    /// fast channel.
+    /// Unused slots required between two bulk SDUs; below 0 on a fast channel.
     fn distance(&self) -> f32 {
         let serial = self.mtu as f32 / self.takes as f32;
         self.patience * serial * (serial - SWIFT)
     }
 
-    /// What the queue must hold now, because waiting for the next poll would leave too much unused
-    /// on average.
+    /// The amount that the queue must hold now, because waiting for the next poll would leave too
+    /// much unused on average.
     fn due(&self, now: Instant, backlog: u64) -> u64 {
         let since = now.since(self.pulled_at).as_nanos();
-        // Where a pull is late, it is due now.
+        // If a pull is late, it is due now.
         let mut to_pull = self.slot_ns.saturating_sub(since);
         let short_at =
             |due: u64| due.saturating_sub(backlog).min(self.takes) as f32 / self.takes as f32;
@@ -326,12 +326,13 @@ impl Limiter for LastPoll {
         let since = report.pulled_at.since(self.pulled_at).as_nanos();
         (self.pulled_at, self.has_pulled) = (report.pulled_at, true);
         let passed = (since + self.slot_ns / 2) / self.slot_ns;
-        // An idle slot says what the cell could carry, not what the bearer would have got, and one
-        // report stands for many.
+        // An idle slot gives the cell's capacity, not the bearer's share, and one report stands for
+        // many slots.
         if report.used == 0 && report.remaining == 0 {
             self.idle += passed as f32;
-            // The forecast was of a slot that is over. It may have been of none at all, as where
-            // retransmissions took all: no bulk would enter, and nothing be learnt.
+            // The forecast was for a past slot. It may have been 0, for example when
+            // retransmissions took everything; then no bulk would enter, and nothing would be
+            // learnt.
             self.takes = self.takes.max(self.usual as u64);
             return;
         }
@@ -383,7 +384,7 @@ mod tests {
 
     /// Runs slots of `capacity(k)` bytes from `slots.start` to `slots.end`, with polls at
     /// `polls(k)` us after each pull and endless bulk. Returns the bytes of the last slot's polls
-    /// and what was left unused in all slots.
+    /// and the unused capacity of all slots.
     fn run(
         l: &mut LastPoll,
         slots: core::ops::Range<u64>,
@@ -442,7 +443,7 @@ mod tests {
 
     #[test]
     fn the_room_is_what_the_pull_takes_less_the_reserve_and_all_that_is_due_at_the_last_poll() {
-        // Without gaps, half a slot is the gap; a pull takes an SDU, and a quarter is reserved.
+        // Without gaps, the gap is half a slot; a pull takes an SDU, and a quarter is reserved.
         let mut l = limiter();
         assert_eq!(l.room(after_us(1), &RlcView::default()), 1_125);
         assert_eq!(l.room(after_us(1), &holding(1_000)), 375, "a small one may use the reserve");
@@ -456,7 +457,7 @@ mod tests {
 
     #[test]
     fn what_is_left_unused_on_average_must_be_more_than_the_risk() {
-        // One gap of 16 is longer than what is left of the slot.
+        // One gap of 16 is longer than the rest of the slot.
         for (risk, due) in [(0.031_25, 0), (0.031, 1_500)] {
             let mut l = with(&LastPollConfig { risk: Ratio(risk), ..LastPollConfig::default() });
             (0..15).for_each(|_| l.gaps.count(100_000));
@@ -470,7 +471,7 @@ mod tests {
     fn without_patience_a_queue_that_holds_a_pull_gets_the_next_pulls_too() {
         let mut l = with(&LastPollConfig { patience: Ratio(0.0), ..LastPollConfig::default() });
         (0..16).for_each(|_| l.gaps.count(2_500_000));
-        // The gaps reach to the second pull and not to the third.
+        // The gaps reach the second pull but not the third.
         assert_eq!(l.due(after_us(0), 1_500), 3_000);
     }
 
@@ -484,7 +485,7 @@ mod tests {
         assert_eq!(l.due(after_us(900), 490), 0, "0.12 are not enough");
     }
 
-    /// Retransmissions of UMTS may take whole slots while SDUs wait, of which nothing is granted.
+    /// UMTS's retransmissions may take whole slots while SDUs wait, and these slots grant nothing.
     #[test]
     fn after_slots_that_granted_nothing_an_idle_cell_takes_bulk_again() {
         let mut l = limiter();
@@ -501,8 +502,8 @@ mod tests {
         assert_eq!(l.due(l.pulled_at + Duration::from_micros(600), 0), 500);
     }
 
-    /// Polls at a quarter of the slot each, of which the last is at the instant of the pull, after
-    /// it: an SDU larger than a pull must enter at the one before.
+    /// Polls at each quarter of the slot, the last at the instant of the pull but after it: an SDU
+    /// larger than a pull must enter at the poll before.
     #[test]
     fn a_poll_that_comes_after_the_pull_of_its_instant_is_none_before_it() {
         let mut l = limiter();

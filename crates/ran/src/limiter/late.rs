@@ -1,33 +1,33 @@
-//! A limiter whose RLC is elsewhere, so that reports reach it late.
+//! A limiter that gets the reports of a remote RLC late.
 //!
 //! Source: TS 38.401 section 6.1 (CU and DU), TS 38.425 section 5.4.2 (downlink data delivery
-//! status): the DU tells the CU what has left, and the CU knows itself what it sent. So what the
-//! limiter takes for the RLC's backlog is what entered, less what had left by the last slot that
-//! it was told of.
+//! status): the DU reports the departed data to the CU, and the CU itself knows the data that it
+//! sent. So the limiter's RLC backlog is all data that entered minus the data that had left by the
+//! last reported slot.
 
 use super::{AnyLimiter, CapacityUnit, Limiter, RlcView};
 use alloc::collections::VecDeque;
 use justfull_base::{Duration, Instant, SlotReport};
 
-/// See the module's page. It keeps a report for each slot in the delay.
+/// A limiter with delayed reports. It keeps a report for each slot of the delay.
 pub(crate) struct Late {
     limiter: AnyLimiter,
     delay: Duration,
-    /// All that entered.
+    /// Total amount that entered.
     entered: u64,
-    /// What had left, as far as the limiter knows.
+    /// Amount that had left, by the limiter's knowledge.
     left: u64,
-    /// Reports on their way, with what had left by then.
+    /// Reports in transit, each with the amount that had left by then.
     coming: VecDeque<(u64, SlotReport)>,
 }
 
 impl Late {
-    /// `limiter`, with reports that come `delay` later.
+    /// `limiter` with reports that arrive `delay` later.
     pub(crate) fn new(limiter: AnyLimiter, delay: Duration) -> Self {
         Self { limiter, delay, entered: 0, left: 0, coming: VecDeque::new() }
     }
 
-    /// Gives the limiter the reports that have arrived, and returns what it takes for `queue`.
+    /// Gives the limiter the reports that have arrived, and returns its view of `queue`.
     fn known(&mut self, now: Instant, queue: &RlcView) -> RlcView {
         while let Some((left, report)) = self.coming.front()
             && report.pulled_at + self.delay <= now
@@ -70,7 +70,7 @@ impl Limiter for Late {
         self.coming.push_back((self.entered - report.remaining.min(self.entered), *report));
     }
 
-    /// Reports arrive with time.
+    /// True because reports arrive with time.
     fn paces(&self) -> bool {
         true
     }
@@ -95,7 +95,7 @@ mod tests {
             late.on_admitted(at(0), 1, &queue(n));
         }
         assert_eq!(late.room(at(0), &queue(4)), 6);
-        // Three leave at 1 ms; that is known at 6 ms.
+        // Three leave at 1 ms; the limiter knows this at 6 ms.
         late.on_slot(&SlotReport { pulled_at: at(1), remaining: 1, ..SlotReport::default() });
         late.on_admitted(at(2), 1, &queue(2));
         assert_eq!([1, 2, 5].map(|ms| late.room(at(ms), &queue(2))), [5, 5, 5]);

@@ -1,8 +1,7 @@
 //! No limit: everything in SDAP goes down at once (the *Vanilla* case of T20, E19 and A21).
 //!
 //! Source: TS 37.324, which has neither queue nor scheduler in SDAP. The bottleneck queue, and so
-//! all of the delay, is in the RLC. Weakness: that is bufferbloat. Deviations from the source:
-//! none.
+//! all of the delay, is in the RLC. Weakness: bufferbloat. Deviations from the source: none.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -28,7 +27,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: UnlimitedConfig::params,
 };
 
-/// See the module's page.
+/// The absence of a limiter.
 #[derive(Clone, Debug)]
 pub struct Unlimited {
     unit: CapacityUnit,

@@ -1,9 +1,9 @@
-//! Slots of bytes: each bearer gets an equal part of what is left of the slot; what it does not
-//! need goes to the next.
+//! Slots of bytes: each bearer gets an equal part of the rest of the slot; its unused bytes go to
+//! the next bearer.
 //!
 //! If more than [`FEW`] bearers share a slot and their parts would be below [`LEAST_PART`], only as
-//! many as get that much are served, and the next slot goes on with the others. Over a round all
-//! get the same, and a bearer that gets nothing costs nothing.
+//! many as can get that much are served, and the next slot continues with the others. Over a round
+//! all get the same, and an unserved bearer costs no time.
 
 use super::turns::Turns;
 use super::{Cell, MacSettings, SlotService, SlotUse, Turn};
@@ -55,13 +55,13 @@ impl MacSettings for BytesConfig {
 /// LTE's resource blocks carries 88 B).
 const LEAST_PART: u64 = 128;
 
-/// This many bearers share a slot, however small their parts are.
+/// This many bearers share a slot with parts of any size.
 const FEW: u64 = 16;
 
-/// See the module's page.
+/// The service of slots of bytes.
 pub struct Bytes {
     turns: Turns,
-    /// Header bytes that each bearer with data costs per slot.
+    /// Header bytes of each bearer with data, per slot.
     overhead: u64,
 }
 
@@ -70,8 +70,8 @@ impl Bytes {
         Ok(Self { turns: Turns::default(), overhead: config.overhead.0 })
     }
 
-    /// The turn of bearer `id`, which may take up to `grant` bytes. Returns how many it took, and
-    /// what it held.
+    /// The turn of bearer `id`, which may take up to `grant` bytes. Returns the number of bytes
+    /// taken, and the bearer's backlogs.
     #[inline(always)]
     fn turn<D: Probe + Egress>(
         &self,
@@ -82,7 +82,7 @@ impl Bytes {
         exit: &mut Exit<'_, D>,
     ) -> (u64, Turn) {
         let (bearer, above) = cell.bearer_below(id);
-        // What a bearer has used tells whether it has paid for its header in this slot.
+        // The used amount shows whether the bearer has paid for its header in this slot.
         let overhead = if bearer.used_in(slot.k) == 0 { self.overhead.min(grant) } else { 0 };
         let before = bearer.view();
         let sent = bearer.pull_bytes(slot.now, grant - overhead, above, exit);
@@ -96,8 +96,8 @@ impl Bytes {
         (took, Turn { before, after })
     }
 
-    /// A slot for the only bearer, `id`, of which no limiter wants a report: one turn, after which
-    /// the slot is spent or nothing waits.
+    /// A slot for the only bearer, `id`, if no limiter needs a report: one turn, after which the
+    /// slot is used up or no data waits.
     ///
     /// `s1_bench s1_1mb` takes 7 million instructions (3 %) more without it.
     #[inline(always)]
@@ -153,7 +153,7 @@ impl Bytes {
                     if capacity == 0 {
                         continue;
                     }
-                    // The last bearer, often the only one, gets the rest without the division.
+                    // The last bearer, often the only one, gets the rest without a division.
                     let left = budget.left(capacity);
                     let grant = if to_serve == 1 { left } else { left / to_serve };
                     to_serve -= 1;
@@ -225,7 +225,7 @@ impl SlotService for Bytes {
     }
 }
 
-/// Bearers in the round whose UE can receive anything in `slot`; the others get no part.
+/// Number of bearers in the round whose UE can receive data in `slot`; the others get no part.
 #[inline]
 fn able_bearers(turns: &Turns, cell: &mut Cell, slot: Slot, shared: u64) -> u64 {
     if !cell.per_ue_channels {

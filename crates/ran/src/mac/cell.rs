@@ -1,4 +1,4 @@
-//! What every service of a slot works on: the radio side of a cell's UEs.
+//! The radio side of a cell's UEs, on which every service of a slot works.
 
 use super::{Meter, SlotUse};
 use crate::bearer::{Above, Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
@@ -16,29 +16,29 @@ pub(crate) struct UeRadio {
     pub(crate) own: Option<Box<OwnChannel>>,
 }
 
-/// The channel that a UE has for itself.
+/// A UE's own channel.
 pub(crate) struct OwnChannel {
     pub(crate) channel: Channel,
-    /// As the MAC knows it, where that is older than the slot.
+    /// The channel in the MAC's view, if that is older than the slot.
     pub(crate) reported: Option<Channel>,
 }
 
 impl UeRadio {
-    /// One of its bearers has something to send.
+    /// True if one of its bearers has data to send.
     #[inline(always)]
     pub(crate) fn wants_to_send(&self) -> bool {
         self.bearers.iter().any(Bearer::wants_to_send)
     }
 }
 
-/// What a bearer held before and after its turn.
+/// The backlog of a bearer before and after its turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn {
     pub(crate) before: RlcView,
     pub(crate) after: RlcView,
 }
 
-/// See the module's page.
+/// The radio side of a cell.
 pub(crate) struct Cell {
     pub(crate) ues: Vec<UeRadio>,
     /// SDAP and the limiters of each UE.
@@ -46,26 +46,25 @@ pub(crate) struct Cell {
     /// Slice of each UE.
     pub(crate) slices: Vec<u16>,
     pub(crate) channel: Channel,
-    /// The cell's channel as the MAC knows it, where that is older than the slot.
+    /// The cell's channel in the MAC's view, if that is older than the slot.
     pub(crate) reported: Option<Channel>,
-    /// UEs have channels of their own.
+    /// True if UEs have their own channels.
     pub(crate) per_ue_channels: bool,
-    /// A channel tells the share of blocks that fail.
+    /// True if a channel gives the share of blocks that fail.
     pub(crate) errors_follow_sinr: bool,
     /// Unit of grants.
     pub(crate) unit: CapacityUnit,
     /// RLC backlog of all bearers.
     pub(crate) backlog: RlcView,
-    /// Limiters want to be told of slots.
+    /// True if limiters need reports of slots.
     pub(crate) wants_reports: bool,
-    /// What the slot that is served has offered.
+    /// The offers of the current slot.
     pub(crate) offers: Vec<(BearerId, Offer)>,
-    /// Bearers whose AQM wants to know the rate at which they are served, where the MAC does not
-    /// tell it itself.
+    /// Bearers whose AQM needs its service rate, if the MAC does not report it itself.
     pub(crate) rated: Vec<(BearerId, ServiceRate)>,
     /// Weight of a slot in these rates.
     pub(crate) slot_weight: SlotWeight,
-    /// What is counted for reports; none where nobody asks for them.
+    /// Counts for reports; none unless reports are requested.
     pub(crate) meter: Option<Box<Meter>>,
 }
 
@@ -75,7 +74,7 @@ impl Cell {
         self.ues[id.ue as usize].bearers.at(id.drb.into())
     }
 
-    /// A bearer, and its limiter.
+    /// A bearer and its limiter.
     #[inline(always)]
     pub(crate) fn bearer_below(&mut self, id: BearerId) -> (&mut Bearer, Above<'_>) {
         let Self { ues, gates, .. } = self;
@@ -83,8 +82,8 @@ impl Cell {
         (ues[id.ue as usize].bearers.at(id.drb.into()), above)
     }
 
-    /// What `ue` could carry in `slot` if it had all of it, where the cell's channel carries
-    /// `shared`.
+    /// The capacity of `ue` in `slot` if it had all of it; `shared` is the capacity of the cell's
+    /// channel.
     #[inline]
     pub(super) fn capacity(&mut self, ue: u32, slot: Slot, shared: u64) -> u64 {
         if !self.per_ue_channels {
@@ -101,7 +100,7 @@ impl Cell {
         own.unwrap_or(&mut self.channel)
     }
 
-    /// `bearer` is told of `offer` when the slot is over.
+    /// Stores `offer` for the report to `bearer` after the slot.
     #[inline]
     pub(super) fn offer(&mut self, bearer: BearerId, offer: Offer) {
         if self.wants_reports {
@@ -109,8 +108,8 @@ impl Cell {
         }
     }
 
-    /// After the turn of `bearer`, which `held` so much, in a slot of `sharers`; returns whether it
-    /// has more to send.
+    /// Settles the turn of `bearer`, which `held` this much before, in a slot of `sharers`; returns
+    /// true if it has more to send.
     #[inline]
     pub(super) fn settle(
         &mut self,
@@ -128,7 +127,7 @@ impl Cell {
         more
     }
 
-    /// Tells the limiters what `slot` has offered.
+    /// Reports the offers of `slot` to the limiters.
     pub(crate) fn report(&mut self, slot: Slot) {
         let Self { ues, gates, offers, unit, .. } = self;
         for (id, offer) in offers.drain(..) {
@@ -137,7 +136,7 @@ impl Cell {
         }
     }
 
-    /// After a slot: tells the AQMs that want it at which rate their bearers are served.
+    /// Reports service rates to the AQMs that need them, after a slot.
     pub(crate) fn tell_rates(&mut self) {
         let Self { ues, rated, slot_weight, .. } = self;
         for (id, rate) in rated {
@@ -148,13 +147,13 @@ impl Cell {
         }
     }
 
-    /// Counts `slot`, which was used so, where somebody asks for reports.
+    /// Counts `slot` and its use, if reports are requested.
     pub(crate) fn count_slot(&mut self, slot: Slot, slot_use: SlotUse, in_rbs: bool) {
         let Some(mut meter) = self.meter.take() else { return };
         meter.end_slot(slot_use, !in_rbs || slot_use.capacity > 0);
         if self.per_ue_channels && !in_rbs {
             let shared = self.channel.peek(slot.k, slot.now);
-            // So that a channel nobody is sent over does not fall behind.
+            // Keeps unused channels up to date.
             for own in self.ues.iter_mut().filter_map(|ue| ue.own.as_mut()) {
                 own.channel.capacity(slot.k, slot.now);
             }
@@ -170,8 +169,8 @@ impl Cell {
 mod tests {
     use super::*;
 
-    /// Seven lines of the cache. With 512 B, two thousand UEs use half of its sets, and a packet of
-    /// a call misses twice as often (`docs/performance.md`).
+    /// Seven cache lines. With 512 B, two thousand UEs use half of the cache's sets, and a packet
+    /// of a call misses twice as often (`docs/performance.md`).
     #[test]
     fn the_radio_side_of_a_ue_is_seven_lines_of_the_cache() {
         assert_eq!(size_of::<UeRadio>(), 448);

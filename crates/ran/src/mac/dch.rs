@@ -1,16 +1,17 @@
-//! Dedicated channels (R99 of UMTS): in each TTI a bearer may send some PDUs, whatever others do.
+//! Dedicated channels (R99 of UMTS): in each TTI a bearer may send some PDUs, independent of
+//! others.
 //!
 //! Sources: TS 25.301 section 5.2.1 (DCH), TS 25.302 section 7.1.2 (TTI); P06 section V-A (Gilbert
 //! loss). The slot of the MAC is the TTI.
 //!
-//! Formula: PDUs of a bearer in a TTI = min(`pdus`, what the UE's channel carries of payload). A
-//! TTI of a bearer is lost whole while its loss process is bad. Good and bad states last a
-//! geometric number of TTIs, bad ones `burst` on average and good ones `burst` (1 - `loss`) /
-//! `loss`, so that the share `loss` of all TTIs is lost.
+//! Formula: PDUs of a bearer in a TTI = min(`pdus`, payload capacity of the UE's channel). The loss
+//! process of a bearer loses whole TTIs while it is bad. Good and bad states last a geometric
+//! number of TTIs, bad ones `burst` on average and good ones `burst` (1 - `loss`) / `loss`, so that
+//! the share `loss` of all TTIs is lost.
 //!
 //! Defaults: 4 PDUs, which in TTIs of 20 ms are 64 kbit/s, and no loss. Weaknesses: the loss
-//! process knows neither power control nor fading. Deviations: no transport format selection (a
-//! TTI carries any number of PDUs up to `pdus`); the UE has a TTI when it begins.
+//! process has neither power control nor fading. Deviations: no transport format selection (a TTI
+//! carries any number of PDUs up to `pdus`); the UE receives a TTI at its start.
 
 use super::fixed::{self, FixedPdus};
 use super::{Cell, MacSettings, SlotService, SlotUse};
@@ -80,13 +81,13 @@ impl MacSettings for DchConfig {
     }
 }
 
-/// See the module's page.
+/// The service of dedicated channels.
 pub struct Dch {
     fixed: FixedPdus,
     most: u32,
-    /// PDUs in a TTI that the bearers' AQMs were told last, where UEs share a channel.
+    /// PDUs per TTI last reported to the bearers' AQMs, if UEs share a channel.
     told: Option<u32>,
-    /// Of each bearer; none where no TTI is lost.
+    /// Loss process of each bearer; empty if no TTI is lost.
     losses: Vec<Gilbert>,
     content: TbContent,
 }
@@ -107,7 +108,7 @@ impl Dch {
         self.fixed.pdus(capacity).min(self.most)
     }
 
-    /// Tells AQMs at which rate their bearers are served.
+    /// Reports the service rates of bearers to their AQMs.
     fn tell_rates(&mut self, slot: Slot, cell: &mut Cell, shared: u64) {
         let pdus = self.of(shared);
         if !cell.per_ue_channels && self.told.replace(pdus) == Some(pdus) {
@@ -120,7 +121,7 @@ impl Dch {
         }
     }
 
-    /// What the TTI could carry to all bearers.
+    /// The capacity of the TTI for all bearers.
     fn capacity(&self, slot: Slot, cell: &mut Cell, shared: u64) -> u64 {
         if !cell.per_ue_channels {
             return self.fixed.bytes(self.of(shared)) * self.fixed.bearers() as u64;
@@ -156,7 +157,7 @@ impl SlotService for Dch {
         true
     }
 
-    /// Nobody else: a channel is dedicated.
+    /// 1: a channel is dedicated.
     fn sharers(&self) -> usize {
         0
     }
@@ -182,7 +183,7 @@ impl SlotService for Dch {
             let pdus = self.fixed.pull(slot, id, most, &mut content, cell, exit);
             let (capacity, sent) = (self.fixed.bytes(most), self.fixed.bytes(pdus));
             used += sent;
-            // A TTI that carries nothing is nothing that a limiter could judge.
+            // A limiter cannot judge a TTI without capacity.
             if capacity > 0 {
                 cell.offer(id, Offer { capacity, full: capacity, left: capacity - sent });
             }
@@ -215,24 +216,24 @@ impl SlotService for Dch {
     }
 }
 
-/// Which TTIs are lost: two states, of which one loses all. A state is drawn with its length, so
-/// that TTIs without a transmission cost nothing.
+/// The loss process of TTIs: two states, one of which loses all. A state is drawn with its length,
+/// so that TTIs without a transmission cost no time.
 #[derive(Clone, Debug)]
 struct Gilbert {
     rng: Rng,
     /// The first TTI of the next state.
     until: u64,
     bad: bool,
-    /// Natural logarithm of the chance that a state goes on, good and bad.
+    /// Natural logarithm of the probability that a state continues, good and bad.
     goes_on: [f64; 2],
 }
 
 impl Gilbert {
-    /// The process of `dch` with the key `key`, from its stationary distribution on.
+    /// The process of `dch` with the key `key`, started in its stationary distribution.
     fn new(dch: &DchConfig, key: u64) -> Self {
         let mut rng = Rng::from_key(key);
         let goes_on = |mean: f64| libm::log1p(-1.0 / mean);
-        // Not below 1 but for rounding.
+        // At least 1, except for rounding.
         let good = (dch.burst * (1.0 - dch.loss.0) / dch.loss.0).max(1.0);
         let bad = rng.chance(dch.loss.0);
         let mut process = Self { rng, until: 0, bad, goes_on: [goes_on(good), goes_on(dch.burst)] };
@@ -240,15 +241,16 @@ impl Gilbert {
         process
     }
 
-    /// TTIs that a state lasts: geometric, so also what is left of one that has begun.
+    /// Number of TTIs of a state: geometric, and so is the rest of a state that has begun.
     fn length(&mut self) -> u64 {
         let goes_on = self.goes_on[usize::from(self.bad)];
-        // From 0 (exclusive) to 1: the logarithm is finite. A state that never goes on has -inf.
+        // From 0 (exclusive) to 1, so the logarithm is finite. A state that never continues has
+        // -inf.
         let luck = libm::log(1.0 - self.rng.unit());
         ((luck / goes_on) as u64).saturating_add(1)
     }
 
-    /// TTI `k` is lost; `k` never decreases.
+    /// True if TTI `k` is lost; `k` never decreases.
     fn loses(&mut self, k: u64) -> bool {
         while k >= self.until {
             self.bad = !self.bad;

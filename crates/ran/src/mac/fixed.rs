@@ -1,8 +1,8 @@
-//! Bearers of fixed PDUs (TS 25.322): what DCH and HSDPA have in common.
+//! Bearers of fixed PDUs (TS 25.322): the common parts of DCH and HSDPA.
 //!
-//! A bearer takes part while its RLC may send something; otherwise it costs nothing. What it sends
-//! in a slot is one batch of PDUs. Amounts are bytes of payload: a PDU of 42 B has two of header
-//! and counts 40, as the rate of a bearer of UMTS counts it (4 x 40 B in 20 ms are 64 kbit/s).
+//! A bearer takes part while its RLC may send data; otherwise it costs no time. Its data in a slot
+//! is one batch of PDUs. Amounts are bytes of payload: a PDU of 42 B has a header of two and counts
+//! 40, as in the nominal rate of a UMTS bearer (4 x 40 B in 20 ms are 64 kbit/s).
 
 use super::Cell;
 use super::links::Links;
@@ -13,13 +13,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Probe};
 
-/// On a DTCH of its own MAC adds nothing to a PDU; on HS-DSCH not to the PDU (TS 25.321 sections
-/// 9.1.2 and 9.2.1).
+/// On a separate DTCH the MAC adds no header to a PDU; on HS-DSCH it adds none to the PDU itself
+/// (TS 25.321 sections 9.1.2 and 9.2.1).
 pub(super) const PDU_HEADER: Option<u8> = Some(0);
 
 const IN_SEQUENCE: &str = "the RLC of UMTS delivers in sequence, and its PDUs count their headers";
 
-/// What PDCP has no use for.
+/// PDCP's settings that are not read.
 pub(super) const UNREAD: &[(&str, &str)] = &[
     ("pdcp.sn_bits", IN_SEQUENCE),
     ("pdcp.t_reordering", IN_SEQUENCE),
@@ -29,7 +29,7 @@ pub(super) const UNREAD: &[(&str, &str)] = &[
 /// Bytes of a PDU of the RLC of `cell`.
 ///
 /// # Errors
-/// Its mode has PDUs of many sizes.
+/// Its mode has PDUs of different sizes.
 pub(super) fn pdu(cell: &CellContext<'_>) -> Result<u32, ConfigError> {
     let mode = &cell.rlc.mode;
     let allowed = "am with generation umts, with mac.kind dch or hsdpa";
@@ -37,26 +37,26 @@ pub(super) fn pdu(cell: &CellContext<'_>) -> Result<u32, ConfigError> {
     mode.pdu().ok_or_else(|| ConfigError::new("rlc.mode", &mode.name(), allowed, why))
 }
 
-/// See the module's page.
+/// The bearers and links of a service with fixed PDUs.
 pub(super) struct FixedPdus {
     links: Links,
-    /// Bearers whose RLC may send something, in the order in which they began to.
+    /// Bearers whose RLC may send data, in the order in which they became active.
     pub(super) active: Vec<BearerId>,
-    /// Which bearers of a UE these are: bit n for bearer n.
+    /// The active bearers of each UE: bit n for bearer n.
     listed: Vec<u32>,
     /// Bytes of a PDU.
     pdu: u32,
     /// Payload of a full PDU.
     pub(super) payload: u32,
-    /// Number of a UE's first bearer among all, and, at last, the number of bearers.
+    /// Number of each UE's first bearer among all bearers and, last, the total number of bearers.
     first: Vec<u32>,
 }
 
 impl FixedPdus {
-    /// Of `cell`, where a STATUS PDU takes `status_delay`.
+    /// The bearers of `cell`; a STATUS PDU takes `status_delay`.
     ///
     /// # Errors
-    /// See [`pdu`].
+    /// The error of [`pdu`].
     pub(super) fn new(cell: &CellContext<'_>, status_delay: Duration) -> Result<Self, ConfigError> {
         let pdu = pdu(cell)?;
         let mut first = vec![0];
@@ -73,7 +73,7 @@ impl FixedPdus {
         })
     }
 
-    /// Bearers of the cell.
+    /// Number of bearers of the cell.
     pub(super) fn bearers(&self) -> usize {
         self.first[self.first.len() - 1] as usize
     }
@@ -83,7 +83,7 @@ impl FixedPdus {
         self.first[id.ue as usize] as usize + usize::from(id.drb)
     }
 
-    /// PDUs that `bytes` of payload fill.
+    /// Number of PDUs that `bytes` of payload fill.
     pub(super) fn pdus(&self, bytes: u64) -> u32 {
         u32::try_from(bytes / u64::from(self.payload)).unwrap_or(u32::MAX)
     }
@@ -98,7 +98,7 @@ impl FixedPdus {
         self.links.in_the_air()
     }
 
-    /// `bearer` has something to send.
+    /// `bearer` has data to send.
     #[inline]
     pub(super) fn join(&mut self, bearer: BearerId) {
         list(bearer, &mut self.active, &mut self.listed);
@@ -117,7 +117,8 @@ impl FixedPdus {
         BitRate((bytes as f64 * 8.0 / slot.length.as_secs_f64()) as u64)
     }
 
-    /// What ends or arrives at the sender before `slot`; the bearers that may send nothing leave.
+    /// Handles expired timers and arrived reports at the sender before `slot`; bearers without data
+    /// leave.
     pub(super) fn begin<D: Probe + Egress>(
         &mut self,
         slot: Slot,
@@ -139,7 +140,7 @@ impl FixedPdus {
         });
     }
 
-    /// Lets `id` send up to `most` PDUs into `content`; returns how many it sent.
+    /// Lets `id` send up to `most` PDUs into `content`; returns the number sent.
     pub(super) fn pull<D: Probe + Egress>(
         &mut self,
         slot: Slot,

@@ -3,20 +3,20 @@
 //! Sources: P06 sections II-C and V-A; TS 25.435 section 5.9 (credits: PDUs that a bearer may send
 //! in an interval); TS 25.308. The slot of the MAC is the interval, 10 ms.
 //!
-//! Formula: at the beginning of a period each active bearer, one whose RLC may send something, gets
-//! floor(`share` x capacity / active bearers) bytes of payload and what was left over from its last
-//! credit; the whole PDUs in it are its credits, and less than a PDU is left over. Credits not used
-//! in the period expire.
+//! Formula: at the start of a period each active bearer, whose RLC may send data, gets
+//! floor(`share` x capacity / active bearers) bytes of payload plus the rest of its last credit.
+//! The whole PDUs in this sum are its credits; less than a PDU is left as the rest. Credits not
+//! used in the period expire.
 //!
-//! Retransmissions of hybrid ARQ are delays, as P06 models them: with the chance `wait` the UE has
-//! a bearer's PDUs of a period only at the beginning of the next; no capacity is lost. With
-//! `wait_wastes` a bearer that waits sends nothing in the period instead, and its credits expire.
+//! Hybrid ARQ retransmissions are delays, as in P06's model: with probability `wait` the UE
+//! receives a bearer's PDUs of a period only at the start of the next; no capacity is lost. With
+//! `wait_wastes` a waiting bearer sends nothing in the period instead, and its credits expire.
 //!
-//! Defaults: those that P06 prints. Weaknesses: every bearer gets the same share of time whatever
-//! its channel. Deviations: there are no TTIs of 2 ms within a period: the UE has what a period
-//! carries when the period begins. With periods of 2 ms instead, P06's rows keep their verdicts
-//! (docs/reproduction/P06.md has the figures). The chance is that of a bearer and period, which P06
-//! leaves open ("a packet").
+//! Defaults: the values that P06 prints. Weaknesses: every bearer gets the same share of time with
+//! any channel. Deviations: there are no TTIs of 2 ms within a period: the UE receives the data of
+//! a period at its start. With periods of 2 ms instead, P06's rows keep their verdicts
+//! (docs/reproduction/P06.md has the figures). The probability applies to a bearer and period,
+//! which P06 leaves open ("a packet").
 
 use super::fixed::{self, FixedPdus};
 use super::{Cell, MacSettings, SlotService, SlotUse};
@@ -89,21 +89,21 @@ impl MacSettings for HsdpaConfig {
     }
 }
 
-/// A bearer's credits, and its PDUs that the UE does not have yet.
+/// A bearer's credits, and its PDUs that the UE has not received yet.
 #[derive(Default)]
 struct Account {
-    /// Bytes left over from the last credit, less than a PDU.
+    /// Bytes left from the last credit, less than a PDU.
     rest: u64,
     waiting: TbContent,
 }
 
-/// See the module's page.
+/// The service of HSDPA.
 pub struct Hsdpa {
     fixed: FixedPdus,
     config: HsdpaConfig,
     key: u64,
     accounts: Vec<Account>,
-    /// Bearers whose PDUs of the last period the UE has at the beginning of this one.
+    /// Bearers whose PDUs of the last period reach the UE at the start of this one.
     waiting: Vec<BearerId>,
     content: TbContent,
 }
@@ -122,19 +122,19 @@ impl Hsdpa {
         })
     }
 
-    /// Bytes of the credit of each of `active` bearers where the channel carries `capacity`.
+    /// Bytes of the credit of each of `active` bearers, if the channel carries `capacity`.
     fn credit(&self, capacity: u64, active: u64) -> u64 {
         (self.config.share.0 * capacity as f64 / active.max(1) as f64) as u64
     }
 
-    /// The PDUs of bearer `number` wait in period `k`: a hash, so that every method meets the same
-    /// periods.
+    /// True if the PDUs of bearer `number` wait in period `k`: a hash, so that every method meets
+    /// the same periods.
     fn waits(&self, number: usize, k: u64) -> bool {
         let hash = mix(mix(self.key ^ number as u64) ^ k);
         (hash >> 11) as f64 * (1.0 / (1_u64 << 53) as f64) < self.config.wait.0
     }
 
-    /// The UE has what waited since the last period.
+    /// The UE receives the PDUs that waited since the last period.
     fn land<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) {
         let Self { fixed, accounts, waiting, .. } = self;
         for id in waiting.drain(..) {
@@ -203,7 +203,7 @@ impl SlotService for Hsdpa {
             let sent = self.fixed.bytes(pdus);
             used += sent;
             let left = self.fixed.bytes(most) - sent;
-            // A period without credits is nothing that a limiter could judge.
+            // A limiter cannot judge a period without credits.
             if capacity > 0 {
                 let capacity = self.credit(own, 1).max(capacity);
                 cell.offer(id, Offer { capacity, full: capacity, left });
@@ -216,8 +216,8 @@ impl SlotService for Hsdpa {
             }
         }
         self.content = content;
-        // What was granted, and what the channel carries beyond that: `rest` moves some of it from
-        // one period to the next.
+        // The granted amount, and the channel's capacity beyond it: `rest` moves a part of this
+        // from one period to the next.
         let ungranted = shared - (self.credit(shared, active) * active).min(shared);
         SlotUse { capacity: granted + ungranted, used }
     }

@@ -1,9 +1,9 @@
-//! What is under way between the two ends of a cell's links: SDUs, STATUS PDUs, and the timers of
-//! RLC and PDCP, for the services that have them (resource blocks, DCH, HSDPA).
+//! Data in transit between the two ends of a cell's links: SDUs, STATUS PDUs, and the timers of RLC
+//! and PDCP, for the services that have them (resource blocks, DCH, HSDPA).
 //!
-//! Everything at the UE happens at the slot of the transmission it follows from. A timer ends at
-//! the first slot not before it. A STATUS PDU takes `mac.status_delay`; or, where the driver
-//! carries it ([`Egress::send_status`]), as long as the UE's uplink does, and is heard at once.
+//! Every event at the UE happens at the slot of its transmission. A timer expires at the first slot
+//! at or after its time. A STATUS PDU takes `mac.status_delay`; if the driver carries it
+//! ([`Egress::send_status`]), it takes the time of the UE's uplink, and is handled on arrival.
 
 use super::Cell;
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Link, Slot, StatusWay, Upward};
@@ -13,18 +13,18 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use justfull_base::{DropReason, Duration, Instant, Probe};
 
-/// See the module's page.
+/// SDUs, STATUS PDUs and timers of a cell's links.
 pub(super) struct Links {
     sdus: InFlight,
     status_delay: Duration,
     /// STATUS PDUs on their way to the sender, in order of arrival.
     statuses: VecDeque<(Instant, BearerId, StatusPdu)>,
-    /// Those that the driver carries.
+    /// STATUS PDUs that the driver carries.
     carried: Carried,
     timers: BinaryHeap<Reverse<(Instant, u32, u8)>>,
 }
 
-/// STATUS PDUs with the driver, by handle. Memory is kept and used again.
+/// STATUS PDUs with the driver, by handle. Their memory is reused.
 #[derive(Default)]
 struct Carried {
     places: Vec<(BearerId, StatusPdu)>,
@@ -32,7 +32,7 @@ struct Carried {
 }
 
 impl Carried {
-    /// A copy of `status` of `id`.
+    /// Stores a copy of `status` of `id`; returns its handle.
     fn put(&mut self, id: BearerId, status: &StatusPdu) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
             self.places.push((id, StatusPdu::default()));
@@ -66,7 +66,8 @@ impl Links {
         (self.sdus.flying(), self.sdus.lost())
     }
 
-    /// Fills `content` with up to `grant` bytes of `id`; returns how many, headers included.
+    /// Fills `content` with up to `grant` bytes of `id`; returns the number of bytes, including
+    /// headers.
     #[inline]
     pub(super) fn pull<D: Probe + Egress>(
         &mut self,
@@ -85,7 +86,7 @@ impl Links {
         let took = bearer.pull_block(slot.now, grant, above, &mut self.sdus, content, exit);
         let after = bearer.view();
         bearer.add_used(slot.k, before.bytes - after.bytes);
-        // Of the sender's timers only acknowledged mode has one.
+        // Only acknowledged mode has a timer at the sender.
         if let Some(link) = bearer.link.as_mut().filter(|link| link.is_acknowledged()) {
             self.arm_timer(id, link);
         }
@@ -109,8 +110,8 @@ impl Links {
         self.answer(now, id, cell, exit);
     }
 
-    /// `content` is lost for good. RLC AM sends it again when a status report says so; in other
-    /// modes its SDUs are lost.
+    /// `content` is lost for good. RLC AM retransmits it after a status report; in other modes its
+    /// SDUs are lost.
     pub(super) fn lose<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -128,7 +129,8 @@ impl Links {
         }
     }
 
-    /// Status reports that have reached the sender by `now`; `woken` gets each bearer that had one.
+    /// Handles status reports that have reached the sender by `now`; `woken` gets the bearer of
+    /// each.
     pub(super) fn hear_statuses<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -167,7 +169,7 @@ impl Links {
         self.carried.free.push(handle);
     }
 
-    /// Timers of RLC and PDCP that have ended by `now`; `woken` gets each bearer that had one.
+    /// Handles timers of RLC and PDCP that have expired by `now`; `woken` gets the bearer of each.
     pub(super) fn end_timers<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -181,7 +183,7 @@ impl Links {
             self.timers.pop();
             let id = BearerId { ue, drb };
             let link = link(cell, id);
-            // An earlier one came after it, and has armed the timer anew.
+            // An earlier timer was set after it, and has armed the link anew.
             if link.armed != at {
                 continue;
             }
@@ -192,7 +194,7 @@ impl Links {
         }
     }
 
-    /// Sends the UE's status reports of `id` that are due, and arms its timer.
+    /// Sends the UE's due status reports of `id`, and arms its timer.
     #[inline]
     fn answer<D: Probe + Egress>(
         &mut self,
@@ -221,7 +223,7 @@ impl Links {
         self.arm_timer(id, link);
     }
 
-    /// Puts the next end of a timer of `link` in the queue, if it is before what is there.
+    /// Queues the next expiry of a timer of `link` if it is earlier than the queued one.
     #[inline(always)]
     fn arm_timer(&mut self, id: BearerId, link: &mut Link) {
         let next = link.next_timeout();

@@ -1,30 +1,31 @@
-//! What the MAC counts of each UE for those who ask for reports: nobody asks, nothing is counted.
+//! Counts of the MAC for each UE, kept only if reports are requested.
 //!
 //! Blocks are the cell's own unit: resource blocks, bytes, or whole packets. In a special slot,
-//! whose symbols are fewer, each resource block counts as the part of a full one that its symbols
-//! are, so that blocks times what a full slot carries is what the slots could carry.
+//! which has fewer symbols, each resource block counts as a fraction of a full block, in proportion
+//! to its symbols. So the number of blocks times the capacity of a full slot is the capacity of the
+//! slots.
 
 use super::SlotUse;
 use alloc::vec::Vec;
 
-/// What was counted of one UE since it was last told.
+/// Counts of one UE since its last report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UeMeter {
-    /// Blocks given to it.
+    /// Blocks allocated to it.
     pub(crate) blocks: u64,
-    /// Of these, the ones of retransmissions.
+    /// Blocks of retransmissions among them.
     pub(crate) repeats: u64,
     /// Bytes sent to it for the first time.
     pub(crate) bytes: u64,
-    /// Where UEs have channels of their own and blocks are not resource blocks: what the slots
-    /// could have carried to it, and what of this all UEs took.
+    /// If UEs have their own channels and blocks are not resource blocks: the capacity of the slots
+    /// for this UE, and the part of it that all UEs took.
     pub(crate) offered: u64,
     pub(crate) used: u64,
-    /// Blocks of the slot that is served.
+    /// Blocks in the current slot.
     in_slot: u64,
 }
 
-/// The part of a full block that a block of a slot is.
+/// A block of a slot as a part of a full block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Weight {
     pub(crate) part: u64,
@@ -39,16 +40,16 @@ impl Weight {
     }
 }
 
-/// Counts since reports were last made.
+/// Counts since the last reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
-    /// Slots, and those that could carry something by their pattern.
+    /// Number of slots, and of slots that could carry data by their pattern.
     pub(crate) slots: u64,
     pub(crate) downlink_slots: u32,
     pub(crate) offered: u64,
     pub(crate) used: u64,
     pub(crate) ues: Vec<UeMeter>,
-    /// Of the slot that is served.
+    /// Weight of the current slot.
     weight: Weight,
 }
 
@@ -64,12 +65,12 @@ impl Meter {
         }
     }
 
-    /// A slot whose blocks weigh `weight` begins.
+    /// Begins a slot whose blocks weigh `weight`.
     pub(crate) fn begin_slot(&mut self, weight: Weight) {
         self.weight = weight;
     }
 
-    /// `ue` was given `blocks`; `again` for a retransmission.
+    /// Allocates `blocks` to `ue`; `again` for a retransmission.
     pub(crate) fn give(&mut self, ue: u32, blocks: u64, again: bool) {
         let blocks = self.weight.of(blocks);
         let ue = &mut self.ues[ue as usize];
@@ -78,12 +79,12 @@ impl Meter {
         ue.repeats += if again { blocks } else { 0 };
     }
 
-    /// `ue` was sent `bytes` for the first time.
+    /// Sends `bytes` to `ue` for the first time.
     pub(crate) fn send(&mut self, ue: u32, bytes: u64) {
         self.ues[ue as usize].bytes += bytes;
     }
 
-    /// The slot is over, which was used so; `downlink` when its pattern leaves it to data.
+    /// Ends the slot with its use; `downlink` if its pattern leaves it to data.
     pub(super) fn end_slot(&mut self, slot_use: SlotUse, downlink: bool) {
         self.slots += 1;
         self.downlink_slots += u32::from(downlink);
@@ -91,8 +92,8 @@ impl Meter {
         self.used += self.weight.of(slot_use.used);
     }
 
-    /// Likewise of each UE, where what a slot carries differs: what a UE took of its own capacity
-    /// is the share of the slot that it took from everybody.
+    /// Ends the slot if UEs have different capacities: the amount that a UE took, divided by its
+    /// own capacity, is the share of the slot that it took from all.
     pub(super) fn end_slot_of_each(&mut self, capacity: impl Fn(u32) -> u64) {
         let mut share = 0.0;
         for (ue, meter) in (0..).zip(&mut self.ues) {
@@ -110,13 +111,13 @@ impl Meter {
         }
     }
 
-    /// Begins anew.
+    /// Resets the counts.
     pub(crate) fn reset(&mut self) {
         (self.slots, self.downlink_slots, self.offered, self.used) = (0, 0, 0, 0);
         self.ues.fill(UeMeter::default());
     }
 
-    /// UEs that were given blocks.
+    /// Number of UEs with allocated blocks.
     pub(crate) fn active_ues(&self) -> u32 {
         self.ues.iter().filter(|ue| ue.blocks > 0).count() as u32
     }

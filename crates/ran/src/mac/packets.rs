@@ -48,7 +48,7 @@ impl MacSettings for PacketsConfig {
     }
 }
 
-/// See the module's page.
+/// The service of slots of whole packets.
 pub struct Packets {
     turns: Turns,
     /// Largest packet in bytes.
@@ -101,8 +101,8 @@ impl SlotService for Packets {
                 let capacity = cell.capacity(id.ue, slot, shared);
                 if budget.left(capacity) == 0 {
                     if !cell.per_ue_channels {
-                        // Nobody can send more: the bearer that has the turn is first in the next
-                        // slot.
+                        // No bearer can send more: the bearer whose turn it is comes first in the
+                        // next slot.
                         turns.keep_turn(id);
                         break;
                     }

@@ -1,8 +1,7 @@
-//! Slots of resource blocks: retransmissions first, then new data as the scheduler says; what is
-//! decoded goes through the receiver's RLC and PDCP to the driver.
+//! Slots of resource blocks: retransmissions first, then new data in the scheduler's order; decoded
+//! blocks pass through the receiver's RLC and PDCP to the driver.
 //!
-//! Everything at the UE happens at the slot of the transmission it follows from; the driver adds
-//! the way through the air.
+//! Every event at the UE happens at the slot of its transmission; the driver adds the air delay.
 
 mod active;
 mod light;
@@ -28,7 +27,7 @@ use justfull_base::feedback::CellKind;
 use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, Event, Instant, Probe, Ratio};
 
-/// See the module's page.
+/// The service of slots of resource blocks.
 pub struct Rb {
     carrier: Carrier,
     scheduler: CheckedRbScheduler,
@@ -40,22 +39,23 @@ pub struct Rb {
     served: Vec<UeServed>,
 }
 
-/// What the MAC knows of the channels.
+/// The MAC's knowledge of the channels.
 #[derive(Clone, Copy)]
 struct Knowledge {
-    /// Slots by which it is old.
+    /// Age of the knowledge, in slots.
     lag: u64,
 }
 
-/// What is under way, and who has something to send.
+/// The data in transit, and the UEs with data to send.
 struct Air {
     harq: Harq,
     links: Links,
-    /// UEs with something to send, sorted at each slot.
+    /// UEs with data to send, sorted at each slot.
     active: Active,
 }
 
-/// What waits for a slot; the UEs' part borrows from the carrier and is kept empty in between.
+/// The data waiting for a slot. The UEs' part borrows from the carrier and is kept empty between
+/// slots.
 #[derive(Default)]
 struct Demand {
     ues: Vec<UeDemand<'static>>,
@@ -65,15 +65,15 @@ struct Demand {
     mcs: Vec<u8>,
 }
 
-/// What of a slot is free for new data.
+/// The part of a slot that is free for new data.
 #[derive(Clone, Copy)]
 struct Free {
     shape: SlotShape,
     units: RbUnits,
 }
 
-/// An empty vector in the memory of `vec`, for elements that borrow something else: collecting in
-/// place keeps the allocation.
+/// An empty vector in the memory of `vec`, for elements that borrow other data: collecting in place
+/// keeps the allocation.
 fn recycle<'b>(mut vec: Vec<UeDemand<'_>>) -> Vec<UeDemand<'b>> {
     vec.clear();
     vec.into_iter().map(|_| UeDemand { ue: 0, slice: 0, tbs: &[], drbs: 0..0 }).collect()
@@ -83,7 +83,7 @@ impl Rb {
     /// The service of `cell`.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub(super) fn new(config: &RbConfig, cell: &CellContext<'_>) -> Result<Self, ConfigError> {
         let carrier = Carrier::new(&config.carrier, config.slot.period)
             .map_err(|e| e.within("mac.carrier"))?;
@@ -106,7 +106,7 @@ impl Rb {
         })
     }
 
-    /// New data in the blocks that are `free`; returns how many of them were used.
+    /// Sends new data in the blocks that are `free`; returns the number of blocks used.
     fn serve_new<D: Probe + Egress>(
         &mut self,
         slot: Slot,
@@ -171,8 +171,8 @@ impl Rb {
 
 #[cfg(debug_assertions)]
 impl Rb {
-    /// The demand of the slot, listed for `twin`, a scheduler in the state before it, gets each UE
-    /// what a short way has given it: `given`, units and bytes of the UE at an index.
+    /// Asserts that the demand of the slot, listed for `twin`, a scheduler in the state before it,
+    /// gives each UE the same as the short path: `given`, units and bytes of the UE at an index.
     fn assert_as_listed(
         &mut self,
         twin: Option<AnyRbScheduler>,
@@ -297,34 +297,34 @@ impl Knowledge {
         own.or(reported.as_mut()).and_then(|c| c.next_mcs(slot.k.saturating_sub(self.lag), then))
     }
 
-    /// `mcs` is above what the channel of `ue` bears in `slot`.
+    /// True if `mcs` is above the channel of `ue` in `slot`.
     fn is_stale(self, cell: &mut Cell, ue: u32, mcs: u8, slot: Slot) -> bool {
         self.lag > 0 && channel_mcs(cell, ue, slot).is_none_or(|bears| bears < mcs)
     }
 }
 
-/// The MCS that the channel of `ue` bears in `slot`.
+/// The MCS that the channel of `ue` supports in `slot`.
 #[inline(always)]
 fn channel_mcs(cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
     cell.channel_of(ue).next_mcs(slot.k, slot.now)
 }
 
-/// What a transmission of `block` in `slot` meets, where the UE's channel has a SINR.
+/// The reception of a transmission of `block` in `slot`, if the UE's channel has a SINR.
 fn heard(cell: &mut Cell, slot: Slot, block: &mut Block) -> Option<Reception> {
     let channel = cell.channel_of(block.ue);
     channel.block_error(slot.k, slot.now, block.mcs, &mut block.sinr).map(Reception::Error)
 }
 
-/// How [`gather`] lists what waits.
+/// The options of [`gather`].
 struct Gathering<'a> {
     carrier: &'a Carrier,
     knowledge: Knowledge,
-    /// The first SDUs of each bearer too.
+    /// Lists the first SDUs of each bearer too.
     lists_sdus: bool,
 }
 
-/// Lists what waits: the UEs that the slot can carry anything to, their bearers, and the first SDUs
-/// of these where `how` says so.
+/// Lists the waiting data: the UEs to which the slot can carry data, their bearers, and the
+/// bearers' first SDUs if `how` requires it.
 fn gather<'a>(
     slot: Slot,
     free: Free,
@@ -371,8 +371,8 @@ fn gather<'a>(
     }
 }
 
-/// Offers the bearers of `ues` what they were allocated and their part of the blocks that nobody
-/// used, `left`; a full slot carries `full` for the UE at an index.
+/// Offers the bearers of `ues` their allocation and their part of the unused blocks, `left`; a full
+/// slot carries `full` for the UE at an index.
 fn offer_blocks(
     cell: &mut Cell,
     ues: &[UeDemand],
@@ -395,7 +395,8 @@ fn offer_blocks(
 }
 
 impl Air {
-    /// Fills `block` with up to `grant` bytes of `id`; returns how many, headers included.
+    /// Fills `block` with up to `grant` bytes of `id`; returns the number of bytes, including
+    /// headers.
     #[inline(always)]
     fn pull_block<D: Probe + Egress>(
         &mut self,
@@ -412,7 +413,7 @@ impl Air {
         self.links.pull(slot, id, grant, block.add(id.drb), cell, exit)
     }
 
-    /// `block` goes on the air in `slot`; `stale` when its MCS is above what the channel bears.
+    /// Sends `block` in `slot`; `stale` if its MCS is above the channel's.
     fn transmit<D: Probe + Egress>(
         &mut self,
         slot: Slot,
@@ -441,7 +442,7 @@ impl Air {
         self.harq.close(block);
     }
 
-    /// What ends or arrives at the sender before the slot at `now`.
+    /// Handles expired timers and arrived reports at the sender before the slot at `now`.
     fn catch_up<D: Probe + Egress>(
         &mut self,
         now: Instant,

@@ -1,17 +1,17 @@
-//! The turns of bearers for grants in packets or bytes, and what is left of a slot that they share.
+//! The turns of bearers for grants in packets or bytes, and the rest of a slot that they share.
 
 use super::{Cell, SlotUse};
 use crate::bearer::{BearerId, Offer, Slot};
 use alloc::collections::VecDeque;
 
-/// The bearers with something to send, in the order of their turns.
+/// The bearers with data to send, in the order of their turns.
 #[derive(Default)]
 pub(crate) struct Turns {
     ring: VecDeque<BearerId>,
 }
 
 impl Turns {
-    /// `bearer` has something to send for the first time since it ran empty.
+    /// `bearer` has data to send for the first time since it was empty.
     #[inline]
     pub(super) fn join(&mut self, bearer: BearerId) {
         debug_assert!(
@@ -21,7 +21,7 @@ impl Turns {
         self.ring.push_back(bearer);
     }
 
-    /// `bearer` has nothing to send any more, though it had no turn.
+    /// `bearer` has no more data to send, although it had no turn.
     pub(super) fn leave(&mut self, bearer: BearerId) {
         self.ring.retain(|other| *other != bearer);
     }
@@ -56,7 +56,7 @@ impl Turns {
         }
     }
 
-    /// The only bearer with something to send, if there is just one.
+    /// The only bearer with data to send; none if there are several or none.
     #[inline]
     pub(super) fn sole(&self) -> Option<BearerId> {
         if self.ring.len() == 1 { self.ring.front().copied() } else { None }
@@ -72,7 +72,7 @@ impl Turns {
         self.ring.is_empty()
     }
 
-    /// Serves `slot` by `serve`, which returns what it used, and offers what is left to the bearers
+    /// Serves `slot` by `serve`, which returns the used amount, and offers the rest to the bearers
     /// that still wait.
     #[inline]
     pub(super) fn serve(
@@ -97,19 +97,19 @@ impl Turns {
         }
         let capacity = match budget {
             SlotBudget::Shared(_) => shared,
-            // If UEs differ, what was left is counted at the cell's own capacity.
+            // If UEs differ, the rest counts at the cell's own capacity.
             SlotBudget::PerUe(left) => used + (left * shared as f64) as u64,
         };
         SlotUse { capacity, used }
     }
 
-    /// The bearer after `i` others.
+    /// The bearer after the first `i`.
     #[inline]
     pub(super) fn at(&self, i: usize) -> BearerId {
         self.ring[i]
     }
 
-    /// The first `count` have had their turn; those with more to send go to the end.
+    /// The first `count` have had their turn; bearers with more data go to the end.
     pub(super) fn pass(&mut self, count: usize, cell: &mut Cell) {
         for _ in 0..count {
             let Some(bearer) = self.ring.pop_front() else { return };
@@ -120,20 +120,20 @@ impl Turns {
     }
 }
 
-/// What is left of a slot while several UEs, each with its own capacity, share it.
+/// The rest of a slot that several UEs share, each with its own capacity.
 ///
 /// With one capacity for the cell the amounts are exact integers. With different capacities, a UE
 /// that takes `n` of its `c` takes the share n/c of the slot from all.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SlotBudget {
-    /// One capacity for all: what is left of it.
+    /// One capacity for all: the amount left.
     Shared(u64),
-    /// A capacity per UE: the share of the slot that is left, 0 to 1.
+    /// A capacity per UE: the share of the slot left, 0 to 1.
     PerUe(f64),
 }
 
 impl SlotBudget {
-    /// What is left for a UE that could carry `capacity` in a whole slot.
+    /// The rest for a UE with `capacity` in a whole slot.
     #[inline]
     pub(super) fn left(self, capacity: u64) -> u64 {
         match self {
@@ -143,13 +143,13 @@ impl SlotBudget {
         }
     }
 
-    /// True when no UE can get any more.
+    /// True if no UE can get any more.
     #[inline]
     pub(super) fn is_spent(self) -> bool {
         matches!(self, Self::Shared(0))
     }
 
-    /// A UE that could carry `capacity` took `used`.
+    /// A UE with `capacity` took `used`.
     #[inline]
     pub(super) fn take(&mut self, used: u64, capacity: u64) {
         match self {

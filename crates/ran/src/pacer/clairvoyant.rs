@@ -1,5 +1,5 @@
-//! The clairvoyant policy one level up: the UPF sends what SDAP will need before the UPF's next
-//! opportunity.
+//! The clairvoyant policy one level up: the UPF sends the amount that SDAP will need before the
+//! UPF's next opportunity.
 //!
 //! Source: this project; see the limiter of the same name. The stack computes the need from the
 //! schedules of both polls and of the pulls. Deviations from the source: none.
@@ -32,14 +32,14 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: ClairvoyantPacerConfig::params,
 };
 
-/// See the module's page.
+/// The clairvoyant pacer of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct ClairvoyantPacer {
     need: u64,
 }
 
 impl ClairvoyantPacer {
-    /// There are no settings.
+    /// A clairvoyant pacer, which has no settings.
     ///
     /// # Errors
     /// None.

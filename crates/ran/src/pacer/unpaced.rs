@@ -1,6 +1,6 @@
 //! No pacing: the UPF sends everything it has at each opportunity.
 //!
-//! Source: TS 23.501, which has no feedback between the two. Deviations from the source: none.
+//! Source: TS 23.501, which has no feedback between UPF and SDAP. Deviations from the source: none.
 
 use super::{GrantContext, Pacer, PacerSettings, SdapPoll};
 use justfull_base::doc::MethodDoc;
@@ -29,12 +29,12 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: UnpacedConfig::params,
 };
 
-/// See the module's page.
+/// The absence of a pacer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unpaced;
 
 impl Unpaced {
-    /// There are no settings.
+    /// An unpaced pacer, which has no settings.
     ///
     /// # Errors
     /// None.

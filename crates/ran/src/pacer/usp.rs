@@ -1,17 +1,17 @@
-//! USP, the UPF-SDAP pacer: keep in the SDAP queue what the UPF must send per opportunity to keep
-//! the RLC fed.
+//! USP, the UPF-SDAP pacer: keeps in the SDAP queue the amount that the UPF must send per
+//! opportunity to keep the RLC fed.
 //!
 //! Source: T20 section 4.2, Algorithm 3. When the RLC stops accepting data (*saturation*) and
-//! accepts again, the wanted occupancy becomes what SDAP took in since the last saturation divided
-//! by the number of the UPF's opportunities in that time. Once per T, after half of it, the wanted
-//! occupancy doubles, so that a missed opportunity or a faster channel is noticed. The paper
-//! measures the bytes that SDAP passed on; T20's program counts what entered SDAP, divides by the
-//! constant 10 and counts T in polls that moved something.
+//! accepts again, the wanted occupancy becomes the amount that SDAP took in since the last
+//! saturation divided by the number of the UPF's opportunities in that time. Once per T, after half
+//! of it, the wanted occupancy doubles, so that a missed opportunity or a faster channel is
+//! noticed. The paper measures the bytes that SDAP passed on; T20's program counts the data that
+//! entered SDAP, divides by the constant 10 and counts T in polls that moved data.
 //!
 //! Defaults are the paper's: T = one slot, opportunities counted, 1 to 1024 packets, start at the
 //! maximum. `variant = "released"` is the program: divisor 10, T of 10 moving polls, doubling on
 //! the 5th, and saturation also when SDAP holds more than the RLC's room plus `slack` packets.
-//! Known weakness: it knows nothing of the channel and follows a rise by one doubling per slot.
+//! Known weakness: it does not know the channel and follows a rise by one doubling per slot.
 //! Deviations from the source: a fractional occupancy is rounded up, never below `min`.
 
 use super::{GrantContext, Pacer, PacerSettings, SdapPoll};
@@ -61,7 +61,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: UspConfig::params,
 };
 
-/// See the module's page.
+/// The USP pacer of a queue.
 #[derive(Clone, Debug)]
 pub struct Usp {
     variant: UspVariant,
@@ -86,7 +86,7 @@ impl Usp {
     /// A USP pacer.
     ///
     /// # Errors
-    /// The field that is out of bounds.
+    /// The field outside its bounds.
     pub fn new(config: &UspConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;
@@ -261,13 +261,13 @@ mod tests {
         let mut p = usp(UspVariant::Published);
         p.occupancy = 3;
         p.on_poll(at(10), &poll(4, 50, 9));
-        // Exactly one slot after its start the period still runs; what was passed on in it counts.
+        // Exactly one slot after its start the period still runs; data passed on in it counts.
         assert_eq!((p.counted, p.period_start), (4, at(0)));
         p.occupancy(at(10));
         assert_eq!((p.ticks, p.doubled, p.occupancy), (1, true, 6));
         p.on_poll(at(11), &poll(5, 50, 9));
         assert_eq!((p.counted, p.period_start, p.ticks, p.doubled), (5, at(11), 0, false));
-        // So that it doubles again, more than half a slot later.
+        // Lets it double again, more than half a slot later.
         assert_eq!((p.occupancy(at(16)), p.occupancy(at(17))), (6, 12));
     }
 

@@ -1,4 +1,4 @@
-//! TS 38.323 sections 5.2 and 5.3, and a model that keeps every COUNT.
+//! Tests of TS 38.323 sections 5.2 and 5.3, and a model that keeps every COUNT.
 
 use super::*;
 use alloc::collections::BTreeMap;
@@ -17,7 +17,7 @@ fn rx(config: &PdcpConfig) -> PdcpRx {
     PdcpRx::new(config).expect("valid")
 }
 
-/// The packet with an SN has that SN as its handle.
+/// Receives the packet with an SN, whose handle is the SN.
 fn receive(rx: &mut PdcpRx, now: Instant, sn: u32) -> (PdcpOutcome, Vec<u64>) {
     let mut delivered = vec![];
     let outcome = rx.receive(now, sn, SduHandle(u64::from(sn)), |sdu| delivered.push(sdu.0));
@@ -187,7 +187,7 @@ proptest! {
     fn it_does_what_the_standard_says_step_by_step(
         sn_bits in prop_oneof![Just(12_u8), Just(18)],
         t in 0..30u64,
-        // How far behind the newest, and milliseconds to the next step; SNs of 12 bits wrap.
+        // Distance behind the newest, and milliseconds to the next step; SNs of 12 bits wrap.
         steps in prop::collection::vec((0..40u64, 0..4u64, 1..60u64), 1..600),
     ) {
         let config = PdcpConfig { sn_bits, t_reordering: Duration::from_millis(t),

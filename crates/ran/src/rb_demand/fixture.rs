@@ -77,7 +77,7 @@ impl Cell {
         })
     }
 
-    /// Sends what `out` grants and goes on to the next slot.
+    /// Sends the granted data and advances to the next slot.
     pub(crate) fn send(&mut self, out: &RbAllocation) -> Vec<Sent> {
         let mut bytes = out.bytes().iter();
         let mut sent = vec![];

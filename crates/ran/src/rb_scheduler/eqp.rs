@@ -4,17 +4,18 @@
 //! Source: A21 section IV-B, equations (1) to (4), Algorithms 4 and 5. A segmented SDU waits at the
 //! receiver for its rest, so each slot maximises the number of SDUs that leave whole; bearers are
 //! queues. For long-term fairness a slice has a *quantum*: each slot adds its share of the blocks,
-//! and each block it gets subtracts one. In debt (below 0) its SDUs seem larger, the more so the
-//! nearer the debt is to `quantum_limit` (L): with `x = debt / L` by the factor `1 + 5 x^5`.
+//! and each block that it gets subtracts one. In debt (below 0) its SDUs are treated as larger, the
+//! more so the nearer the debt is to `quantum_limit` (L): with `x = debt / L` by the factor `1 + 5
+//! x^5`.
 //!
 //! A slot (Algorithm 4): credit the shares. Choose the SDUs: as many as possible, then those whose
 //! slices have lent most (Algorithm 5). Give the remaining units to the slices with the highest
-//! quanta that still have something to send, while their debt is below 75 % of L. Charge what still
-//! remains to the slices that have lent most, even if they have nothing to send: it stays unused
-//! (`RbAllocation::withheld` if others would have sent). Defaults are A21's: L = 100 blocks, 75 %.
-//! So over any time a share is missed by at most 2 L blocks.
+//! quanta that still have data to send, while their debt is below 75 % of L. Charge the rest to the
+//! slices that have lent most, even without data to send: it stays unused (`RbAllocation::withheld`
+//! if others would have sent). Defaults are A21's: L = 100 blocks, 75 %. So over any time a slice
+//! misses its share by at most 2 L blocks.
 //!
-//! Deviations from the source, each with the printed form as an option where it can run at all:
+//! Deviations from the source; each keeps the printed form as an option if that can run at all:
 //! - The inflation is printed as the factor `5 x^5`. Under it SDUs of a slice without debt take no
 //!   room, and are smaller than they are below 72 % of L. Default `added` (1 + 5 x^5); `clamped` is
 //!   max(1, 5 x^5); with `as_printed` the chosen SDUs are granted in order of slices while they
@@ -34,17 +35,18 @@
 //!   size does); its real size is charged.
 //! - Shares that sum to less than 1 leave blocks that belong to nobody; they are credited in
 //!   proportion to the shares.
-//! - A slice that has lent L blocks lends no more: what it does not use then goes to those who owe
-//!   most. (With two slices this never happens: what one has lent the other owes.)
+//! - A slice that has lent L blocks lends no more: the slices with the greatest debt then get its
+//!   unused blocks. (With two slices this never happens: one owes the blocks that the other has
+//!   lent.)
 //! - L counts as at least one unit, or nobody could borrow a group of blocks; at a low MCS, as the
 //!   units that carry more than headers.
 //! - A UE whose units finish no SDU first gets as many as carry more than headers. If its slice may
 //!   not take that many, the slice waits for a later slot. Otherwise, one unit at a time, a slice
 //!   alone in its cell would spend its share of each slot on blocks that carry nothing.
 //!
-//! Weaknesses: inside a slice the most SDUs win, so large ones wait while small ones fill the
-//! slots; a slice alone in the cell ends at its share once it owes 75 % of L (with two slices); it
-//! ignores the priorities of bearers.
+//! Weaknesses: inside a slice the greatest number of SDUs wins, so large ones wait while small ones
+//! fill the slots; a slice alone in the cell is limited to its share once it owes 75 % of L (with
+//! two slices); it ignores the priorities of bearers.
 //!
 //! Cost: blocks x SDUs of all bearers, in vector operations; memory the same, kept from slot to
 //! slot.
@@ -145,13 +147,13 @@ pub(super) const DOC: MethodDoc = MethodDoc {
 pub struct EqpStats {
     /// SDUs chosen to leave whole.
     pub whole_sdus: u64,
-    /// Units given beyond those.
+    /// Units given in addition.
     pub leftover_units: u64,
-    /// Blocks left unused while something waited.
+    /// Blocks left unused while data waited.
     pub withheld_rbs: u64,
 }
 
-/// See the module's page.
+/// The EQP scheduler.
 #[derive(Clone, Debug)]
 pub struct Eqp {
     quanta: Quanta,
@@ -174,7 +176,7 @@ impl Eqp {
     /// A scheduler over slices with these shares; none has lent anything yet.
     ///
     /// # Errors
-    /// The field of `config` or the share that is out of bounds.
+    /// The field of `config` or the share outside its bounds.
     pub fn new(config: &EqpConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
         config.validate()?;
         let quanta = Quanta::new(&share_parts(shares)?, *config);
@@ -198,7 +200,7 @@ impl Eqp {
         self.stats
     }
 
-    /// Bytes of the tables, as the largest slot so far needed.
+    /// Bytes of the tables, at the size of the largest slot so far.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.chains.memory() + self.knapsack.memory() + size_of::<u32>() * self.members.capacity()
@@ -208,7 +210,7 @@ impl Eqp {
         self.starts[slice] as usize..self.starts[slice + 1] as usize
     }
 
-    /// Sorts the UEs by slice; in each slice the UE that has the turn comes first.
+    /// Sorts the UEs by slice; in each slice the UE whose turn it is comes first.
     fn gather(&mut self, demand: &RbDemand) {
         self.starts.fill(0);
         for ue in demand.ues {
@@ -273,7 +275,7 @@ impl Eqp {
     }
 
     /// Gives the UE at `index` the units of its picked SDUs, or of fewer if their real size exceeds
-    /// what is free or the limit. This can happen when they seem smaller than they are.
+    /// the free units or the limit. This can happen if they were treated as smaller than they are.
     fn grant_picked(
         &mut self,
         demand: &RbDemand,
@@ -306,8 +308,8 @@ impl Eqp {
         }
     }
 
-    /// Lines 9 to 17: units that finish no SDU go to the slices that have lent most, among those
-    /// with something to send. Returns whether anything still waits.
+    /// Lines 9 to 17: gives units that finish no SDU to the slices that have lent most, among those
+    /// with data to send. Returns true if data still waits.
     fn grant_left(
         &mut self,
         demand: &RbDemand,
@@ -351,7 +353,7 @@ impl Eqp {
         waits
     }
 
-    /// Moves the cursor of `slice` to the next UE that could use more blocks; false when there is
+    /// Moves the cursor of `slice` to the next UE that could use more blocks; false if there is
     /// none.
     fn find_unmet(&mut self, demand: &RbDemand, slice: usize, out: &RbAllocation) -> bool {
         while self.cursors[slice] < self.starts[slice + 1] {
@@ -364,8 +366,8 @@ impl Eqp {
         false
     }
 
-    /// Divides the transport block of the UE at `index`: first the most whole SDUs, then the rest
-    /// to one bearer after another.
+    /// Divides the transport block of the UE at `index`: first the greatest number of whole SDUs,
+    /// then the rest to one bearer after another.
     fn divide(&self, demand: &RbDemand, index: usize, out: &mut RbAllocation) {
         let ue = &demand.ues[index];
         let least = self.chains.least(ue);
@@ -411,7 +413,7 @@ impl RbScheduler for Eqp {
                 self.divide(demand, index, out);
             }
         }
-        // A UE that got nothing keeps the turn.
+        // A UE without a grant keeps its turn.
         for slice in 0..self.turns.len() {
             let first = self.members_of(slice).next().map(|at| self.members[at] as usize);
             if let Some(first) = first.filter(|&first| out.grant(first).units > 0) {
@@ -435,8 +437,8 @@ fn least_rbs(demand: &RbDemand) -> u16 {
 /// blocks of a long table.
 const AROUND: usize = 8;
 
-/// How many blocks carry a number of bytes, for one UE: a guess from the mean, then a branch-free
-/// search around it.
+/// Finds the number of blocks that carry a number of bytes, for one UE: a guess from the mean, then
+/// a branch-free search around it.
 struct Sizes<'a> {
     table: &'a [u32],
     /// Bytes of all blocks.
@@ -452,7 +454,7 @@ impl<'a> Sizes<'a> {
         Self { table, all, per_byte: (u64::from(most) << 32) / all.max(1) }
     }
 
-    /// Fewest blocks that carry `bytes`; none when all are not enough.
+    /// Least number of blocks that carry `bytes`; none if all blocks are not enough.
     #[inline]
     fn rbs(&self, bytes: u64) -> Option<u16> {
         if bytes > self.all {

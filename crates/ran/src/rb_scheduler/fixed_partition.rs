@@ -1,15 +1,15 @@
 //! A fixed part of the resource blocks for each slice, slot by slot (FP).
 //!
 //! Source: A21 section V-E, which gives this name to OpenAirInterface's default: a slice gets
-//! `floor(share x n)` of the `n` blocks that a slot offers, 18, 12 or 6 of 25 for shares of 75, 50
-//! and 25 %. What the floors leave over is lost, and so is what a slice does not need. Inside a
+//! `floor(share x n)` of the `n` blocks of a slot, 18, 12 or 6 of 25 for shares of 75, 50 and 25 %.
+//! The remainders of the floors are lost, and so are blocks that a slice does not need. Inside a
 //! slice UEs take turns, a unit at a time, and the bearers of a UE share its transport block.
 //!
 //! A slice gets the full units that its blocks cover. The rest of its blocks is lost, unless it
 //! covers the short last unit and no earlier slice took that: with groups of 2 a slice of 18 blocks
-//! gets 9 groups, one of 25 gets 12 groups and the last block.
+//! gets 9 groups, a slice of 25 gets 12 groups and the last block.
 //!
-//! Weaknesses: cuts many SDUs, since a slice's part of a slot seldom fits them, and leaves blocks
+//! Weaknesses: cuts many SDUs, since a slice's part of a slot rarely fits them, and leaves blocks
 //! free while others wait; a slice whose blocks cover no unit never sends. Deviations from the
 //! source: none; shares are counted in millionths.
 
@@ -38,7 +38,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: FixedPartitionConfig::params,
 };
 
-/// See the module's page.
+/// The fixed partition.
 #[derive(Clone, Debug)]
 pub struct FixedPartition {
     /// Shares in millionths.
@@ -50,7 +50,7 @@ impl FixedPartition {
     /// A partition of the cell into these shares.
     ///
     /// # Errors
-    /// The share that is out of bounds, see [`share_parts`].
+    /// The share outside its bounds, see [`share_parts`].
     pub fn new(_: &FixedPartitionConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
         let parts = share_parts(shares)?;
         Ok(Self { turns: vec![Turns::default(); parts.len()], parts })

@@ -7,13 +7,13 @@
 //! its mean rate, exponentially weighted over `window`.
 //!
 //! `T` decays with time, not with slots, so that a window means the same in every numerology: at a
-//! slot `d` after the last one, `T = T exp(-d / window) + bytes / window`. A UE that is not served
-//! costs nothing (its decay is applied when it is next considered). Default window 100 ms: short
-//! against seconds of traffic, long against fading. 16 bytes a UE.
+//! slot `d` after the last one, `T = T exp(-d / window) + bytes / window`. An unserved UE costs no
+//! time (its decay is applied when it is next considered). Default window 100 ms: short against
+//! seconds of traffic, long against fading. 16 bytes per UE.
 //!
 //! Weaknesses: no bound on delay; a UE that was idle comes first until its mean has grown.
-//! Deviations from the source: time instead of slots (above); the rate is that of a whole slot,
-//! since the channel here is flat over the carrier; slices are ignored.
+//! Deviations from the source: time instead of slots (above); the rate is the whole slot's, since
+//! the channel here is flat over the carrier; slices are ignored.
 
 use super::{RbScheduler, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
@@ -54,22 +54,22 @@ struct Mean {
     at: Instant,
 }
 
-/// See the module's page.
+/// The proportional fair scheduler.
 #[derive(Clone, Debug)]
 pub struct ProportionalFair {
     /// Seconds.
     window: f64,
-    /// By UE number; grows to the highest number served.
+    /// Means by UE number, up to the highest number served.
     means: Vec<Mean>,
     /// Bits of `r / T` and index of each UE; kept for its memory.
     order: Vec<(u64, Reverse<u32>)>,
 }
 
 impl ProportionalFair {
-    /// A scheduler that has served nobody.
+    /// A scheduler that has served no UE.
     ///
     /// # Errors
-    /// The window or the share that is out of bounds.
+    /// The window or the share outside its bounds.
     pub fn new(config: &ProportionalFairConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
         config.validate()?;
         share_parts(shares)?;
@@ -90,13 +90,13 @@ impl RbScheduler for ProportionalFair {
         let all = usize::from(units.rbs());
         self.order.clear();
         for (index, ue) in demand.ues.iter().enumerate() {
-            // A mean below one byte per second says nothing of the past: only the current rate
-            // counts for such UEs.
+            // A mean below one byte per second carries no information: only the current rate counts
+            // for such UEs.
             let metric = f64::from(ue.tbs[all]) / self.mean(ue.ue, demand.now).max(1.0);
             // Positive floats sort like their bits.
             self.order.push((metric.to_bits(), Reverse(index as u32)));
         }
-        // A heap is built in one pass, and only the UEs that are served are popped.
+        // A heap is built in one pass, and only the served UEs are popped.
         let mut heap = BinaryHeap::from(core::mem::take(&mut self.order));
         while units.count() > 0 {
             let Some((_, Reverse(index))) = heap.pop() else { break };

@@ -1,12 +1,12 @@
-//! Resource blocks in turn, the same number to everybody, whatever the slice.
+//! Resource blocks in turn, the same number to each UE, regardless of slices.
 //!
 //! Source: TS 36.213 and 38.214 leave scheduling open; the resource-fair reference of the
 //! literature (Capozzi et al., "Downlink packet scheduling in LTE cellular networks: key design
-//! issues and a survey", 2013, section IV-B). One unit to each UE in turn until nothing is free or
-//! nobody needs more; the next slot begins where the last one ended. The bearers of a UE share its
-//! transport block likewise, in bytes. Weaknesses: ignores the channel, so that a distant UE takes
-//! as many blocks as a near one; cuts many SDUs at the end of a slot. Deviations from the source:
-//! none.
+//! issues and a survey", 2013, section IV-B). One unit to each UE in turn until none is free or no
+//! UE needs more; the next slot begins where the last one ended. The bearers of a UE share its
+//! transport block in the same way, in bytes. Weaknesses: ignores the channel, so that a distant UE
+//! takes as many blocks as a near one; cuts many SDUs at the end of a slot. Deviations from the
+//! source: none.
 
 use super::{RbScheduler, Turns, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
@@ -32,17 +32,17 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: RbRoundRobinConfig::params,
 };
 
-/// See the module's page.
+/// The round-robin scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct RbRoundRobin {
     turns: Turns,
 }
 
 impl RbRoundRobin {
-    /// A scheduler that has served nobody; it ignores slices.
+    /// A scheduler that has served no UE; it ignores slices.
     ///
     /// # Errors
-    /// The share that is out of bounds, see [`share_parts`].
+    /// The share outside its bounds, see [`share_parts`].
     pub fn new(_: &RbRoundRobinConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
         share_parts(shares)?;
         Ok(Self::default())

@@ -1,4 +1,4 @@
-//! What every resource-block scheduler must do, and what each one does.
+//! Tests of the rules of every resource-block scheduler, and of each scheduler.
 
 use super::*;
 use crate::rb_demand::fixture::{Cell, Ue};
@@ -19,7 +19,7 @@ fn all() -> Vec<(&'static str, CheckedRbScheduler)> {
     RbSchedulerConfig::all().into_iter().map(of).collect()
 }
 
-/// True when no block stays free while something waits.
+/// True if the scheduler leaves no block free while data waits.
 fn is_work_conserving(name: &str) -> bool {
     matches!(name, "round_robin" | "proportional_fair")
 }
@@ -63,7 +63,7 @@ proptest! {
         let mut rng = Rng::stream(seed, "cells");
         for (name, mut scheduler) in all() {
             let mut cell = random_cell(&mut rng);
-            // A partition only serves a slice whose share is a unit.
+            // A partition serves only slices whose share covers a unit.
             let wide = Cell { units: RbUnits::new(64, 16).expect("sound"), ..cell.clone() };
             if !is_work_conserving(name) {
                 cell = wide;
@@ -98,7 +98,7 @@ proptest! {
 }
 
 /// Serves random cells with `scheduler` and with a clone that gets no list for a sole UE with much
-/// to send.
+/// data.
 fn assert_a_sole_ue_gets_what_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(6, "sole");
     let mut twin = scheduler.clone();
@@ -113,9 +113,9 @@ fn assert_a_sole_ue_gets_what_its_demand_would_get<S: RbScheduler + Clone>(mut s
         let grant = listed.grant(0);
         assert_eq!((grant.units, grant.rbs), (given.count(), given.rbs()), "slot {slot}");
         assert_eq!(listed.bytes()[0], 88 * u32::from(given.rbs()));
-        // Nothing is left that somebody could have used: what a limiter is told of such a slot.
+        // No usable block is left; a limiter gets this in the report of the slot.
         assert_eq!(u32::from(sole.units.rbs()), listed.rbs() + u32::from(listed.withheld()));
-        // Both have the same in mind for later.
+        // Both schedulers keep the same state.
         let mut same = cell.clone();
         step(&mut scheduler, &mut cell, &mut listed);
         step(&mut twin, &mut same, &mut unlisted);
@@ -159,7 +159,7 @@ fn assert_each_gets_the_unit_that_its_demand_would_get<S: RbScheduler + Clone>(m
         calls.demand(|demand| scheduler.schedule(demand, &mut listed));
         assert!(twin.schedule_one_each(&numbers, calls.units), "it has nothing to choose");
         assert!(listed.grants().iter().all(|grant| grant.units == 1), "slot {slot}");
-        // Both have the same in mind for later.
+        // Both schedulers keep the same state.
         let mut same = cell.clone();
         step(&mut scheduler, &mut cell, &mut listed);
         step(&mut twin, &mut same, &mut unlisted);
@@ -238,7 +238,7 @@ fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
     assert_eq!(given, [[2, 1, 1], [1, 2, 1], [1, 1, 2]]);
 }
 
-/// Blocks that each slice of `parts` gets when all have much to send.
+/// Blocks that each slice of `parts` gets if all have much data.
 fn partition(parts: &[f64], rbs: u16, size: u16) -> Vec<u16> {
     let ues =
         (0..parts.len()).map(|i| Ue::new(i as u32, i as u16, 88, vec![vec![100_000]])).collect();
@@ -287,7 +287,7 @@ fn a_fixed_partition_withholds_blocks_only_while_somebody_needs_more() {
 
 #[test]
 fn proportional_fair_serves_the_ue_that_has_had_least_of_what_it_could_have() {
-    // One UE carries ten times the bytes of the other in a block: both get half of the slots.
+    // One UE carries ten times the other's bytes per block: both get half of the slots.
     let ue = |i, per_rb| Ue::new(i, 0, per_rb, vec![vec![10_000_000]]);
     let mut cell = Cell::new(25, 1, vec![ue(0, 500), ue(1, 50)]);
     let mut scheduler =
@@ -354,9 +354,9 @@ fn a_scheduler_that_gives_bytes_without_blocks_is_stopped() {
     step(&mut scheduler, &mut cell, &mut RbAllocation::default());
 }
 
-/// What the check says about a scheduler that gives the two UEs of a cell these groups and bytes,
-/// and withholds so many blocks. The cell has 7 blocks in groups of 2, with 100 B a block and two
-/// bearers of 200 B each.
+/// The check's message about a scheduler that gives the two UEs of a cell these groups and bytes,
+/// and withholds this many blocks. The cell has 7 blocks in groups of 2, with 100 B per block and
+/// two bearers of 200 B each.
 fn verdict(grants: [&[u16]; 2], bytes: [u32; 4], withheld: u16) -> std::string::String {
     struct Fixed([Vec<u16>; 2], [u32; 4], u16);
     impl RbScheduler for Fixed {
@@ -411,7 +411,7 @@ fn ues_in_disorder_are_the_callers_fault() {
     step(&mut scheduler, &mut Cell::new(4, 1, vec![ue(1), ue(1)]), &mut RbAllocation::default());
 }
 
-/// A user's own scheduler that gives a sole UE a fixed grant, and records its calls.
+/// A user-defined scheduler that gives a sole UE a fixed grant, and records its calls.
 #[derive(Default)]
 struct Own {
     sole: Option<RbUnits>,
@@ -511,7 +511,7 @@ fn a_mean_rate_decays_with_time_and_gains_what_was_sent_over_the_window() {
     let mut scheduler = ProportionalFair::new(&config, &[Ratio(1.0)]).expect("sound");
     let at = |ms| Instant::ZERO + Duration::from_millis(ms);
     let first = |scheduler: &mut ProportionalFair, now, ratio: u32| {
-        // UE 0 carries 100 B in a block, UE 1 as many times more as `ratio` says: who comes first?
+        // UE 0 carries 100 B per block, UE 1 `ratio` times as many: which one comes first?
         let cell = Cell::new(
             1,
             1,
@@ -529,7 +529,8 @@ fn a_mean_rate_decays_with_time_and_gains_what_was_sent_over_the_window() {
     let serve = |scheduler: &mut ProportionalFair, ms, ue, bytes| {
         scheduler.on_served(at(ms), &[UeServed { ue, rbs: 1, bytes }]);
     };
-    // 1000 B in 100 ms are 10 kB/s; UE 1 has had 27.18 kB/s 100 ms earlier, which is as much.
+    // 1000 B in 100 ms are 10 kB/s; UE 1 had 27.18 kB/s 100 ms earlier, which has decayed to the
+    // same.
     serve(&mut scheduler, 0, 1, 2718);
     serve(&mut scheduler, 100, 0, 1000);
     assert_eq!([first(&mut scheduler, at(100), 99), first(&mut scheduler, at(100), 101)], [0, 1]);

@@ -1,9 +1,9 @@
 //! The bytes of RLC headers and STATUS PDUs, by the figures of TS 38.322 section 6.2.2, TS 36.322
 //! section 6.2.1 and TS 25.322 clause 9.2.
 //!
-//! Encoding what this crate made cannot fail. Decoding accepts any bytes: values that the standards
-//! call reserved or invalid are errors (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1: such a
-//! PDU is discarded), and reserved *bits* are ignored.
+//! Encoding of this crate's own PDUs cannot fail. Decoding accepts any bytes: values that the
+//! standards call reserved or invalid are errors (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1:
+//! such a PDU is discarded), and reserved *bits* are ignored.
 
 mod bits;
 mod lte;
@@ -62,11 +62,11 @@ impl Format {
     }
 }
 
-/// Why bytes are not a valid PDU.
+/// The reason why bytes are not a valid PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// It ends before a field does, or before the first byte of data.
+    /// The PDU ends inside a field, or before the first byte of data.
     Truncated {
         /// Minimum bytes needed.
         needed: usize,
@@ -107,7 +107,7 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// The result of [`decode`]; reused, so that nothing allocates per PDU.
+/// The result of [`decode`]; reused, so that decoding does not allocate per PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The header; `Status(0)` for a STATUS PDU.
@@ -134,7 +134,7 @@ impl Default for Decoded {
 /// Appends the header of `pdu`, one of `content`'s, or a whole STATUS PDU. Padding is not written.
 ///
 /// # Panics
-/// When `pdu` does not have this `format`, or is a STATUS PDU that `content` does not have.
+/// If `pdu` does not have this `format`, or is a STATUS PDU that `content` does not have.
 pub fn encode(format: Format, content: &TbContent, pdu: &Pdu, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     match (format, &pdu.header) {
@@ -176,10 +176,10 @@ pub fn encode(format: Format, content: &TbContent, pdu: &Pdu, out: &mut Vec<u8>)
     }
 }
 
-/// Decodes the header of a PDU, or all of a STATUS PDU, into `out`, replacing what it held.
+/// Decodes the header of a PDU, or all of a STATUS PDU, into `out`, replacing its content.
 ///
 /// # Errors
-/// Why `bytes` are not a PDU of `format`; `out` is then meaningless.
+/// The reason why `bytes` are not a PDU of `format`; `out` is then meaningless.
 pub fn decode(format: Format, bytes: &[u8], out: &mut Decoded) -> Result<(), DecodeError> {
     out.elements.clear();
     out.status.nacks.clear();
@@ -239,7 +239,7 @@ fn status_bits(format: Format) -> (u32, fn(Format, &Nack) -> u32) {
     }
 }
 
-/// Bytes of a STATUS PDU in `format`, one of acknowledged mode; of UMTS without its padding.
+/// Bytes of a STATUS PDU in `format`, a format of acknowledged mode; in UMTS without its padding.
 #[must_use]
 pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
     if matches!(format, Format::UmtsAm { .. }) {
@@ -251,9 +251,9 @@ pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
 
 /// Removes NACKs from the end of `status` until it fits `grant` bytes, and moves its ACK_SN back to
 /// the first missing SN that is no longer reported (TS 38.322 section 5.3.4, TS 36.322 section
-/// 5.2.3). Returns its bytes; 0 when nothing fits.
+/// 5.2.3). Returns its bytes; 0 if nothing fits.
 ///
-/// Of an SN with many gaps the first are reported. The others are not thereby acknowledged, since
+/// If an SN has many gaps, the first are reported. The others are not acknowledged by this, since
 /// the SN is reported as missing.
 pub fn fit_status(format: Format, status: &mut StatusPdu, grant: u32) -> u32 {
     if matches!(format, Format::UmtsAm { .. }) {

@@ -6,10 +6,10 @@
 //! section 9.2.1), if it has one; SNs have 12 bits, which every mode of NR allows. Settings of UMTS
 //! are in TS 25.331 section 10.3.4 (`RLC info`); no standard has defaults for them. PDU and window
 //! are P06's for user data. A poll and its report take two TTIs and some processing, 50 to 150 ms
-//! with TTIs of 20 ms: the prohibit timers let one report through in that time, and Timer_Poll ends
-//! when the answer is overdue. Polls are on where they cost least: at the end of a burst, of a
-//! round of retransmissions, and from half of the window on. MaxDAT is the greatest value, since
-//! P06 says of the number of transmissions only that it has a limit. Deviations from
+//! with TTIs of 20 ms: the prohibit timers let one report through in that time, and Timer_Poll
+//! expires when the answer is overdue. Polls are on where they cost least: at the end of a burst,
+//! at the end of a round of retransmissions, and from half of the window on. MaxDAT is the greatest
+//! value, since P06 says about the number of transmissions only that it is limited. Deviations from
 //! the source: infinity is written 0, which no list of pollPDU and pollByte contains; the key of
 //! NR's t-Reassembly also sets LTE's t-Reordering, its counterpart.
 
@@ -174,7 +174,7 @@ impl RlcModeConfig {
         }
     }
 
-    /// The size of its PDUs, if all have one: UMTS.
+    /// The size of its PDUs, if all have one size (UMTS).
     #[must_use]
     pub fn pdu(&self) -> Option<u32> {
         match self.format() {

@@ -1,4 +1,4 @@
-//! Receiving side of an RLC entity: reassembles SDUs, and gives up or reports what is missing.
+//! Receiving side of an RLC entity: reassembles SDUs, and gives up or reports missing data.
 //!
 //! TS 38.322 sections 5.2.1.2, 5.2.2.2, 5.2.3.2, 5.3.4; TS 36.322 sections 5.1.1.2, 5.1.2.2,
 //! 5.1.3.2, 5.2.3; TS 25.322 clauses 9.7.2 and 11.3. NR delivers an SDU as soon as it is complete
@@ -10,7 +10,7 @@
 //! Memory: at most 128 B while SDUs arrive in order, 160 B more for UM of LTE, 288 B more for AM.
 //! From the first gap on, 4 B for each SN of the window (16 to 131 072). For each SN that is partly
 //! received or (LTE) waits for an earlier one, 48 to 72 B, plus 8 B for each run of bytes and (LTE)
-//! 32 B for each piece of an SDU; in UMTS 120 B for each that waits, if at most four SDUs share its
+//! 32 B for each piece of an SDU. In UMTS 120 B for each waiting SN if at most four SDUs share its
 //! PDU, up to the window (4095). Memory that has grown is kept.
 
 mod am;
@@ -43,7 +43,7 @@ pub trait SduSink {
     fn discard(&mut self, _parts: &[Part]) {}
 }
 
-/// Two closures: one for complete SDUs, one for those given up.
+/// Two closures: one for complete SDUs, one for abandoned SDUs.
 impl<D: FnMut(SduHandle), A: FnMut(SduHandle)> SduSink for (D, A) {
     #[inline]
     fn deliver(&mut self, sdu: SduHandle) {
@@ -64,7 +64,7 @@ pub struct RlcRx {
     discarded: u64,
 }
 
-// A tag of one byte, so that a bearer without RLC is noted in the transmitter's.
+// A tag of one byte, so that a bearer without RLC is marked in the transmitter's tag.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 enum Kind {
@@ -77,10 +77,10 @@ enum Kind {
 }
 
 impl RlcRx {
-    /// An entity that has received nothing.
+    /// An entity that has received no PDU.
     ///
     /// # Errors
-    /// The first setting that is out of bounds.
+    /// The first setting outside its bounds.
     pub fn new(config: &RlcModeConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let kind = match config {
@@ -98,9 +98,9 @@ impl RlcRx {
         Ok(Self { kind, discarded: 0 })
     }
 
-    /// Receives the PDUs of a decoded block. `deliver` gets each complete SDU; `abandoned` each SDU
-    /// with held bytes that are given up (unacknowledged mode: the window moved on). STATUS PDUs
-    /// are left to [`super::RlcTx::on_status`].
+    /// Receives the PDUs of a decoded block. `deliver` gets each complete SDU; `abandoned` gets
+    /// each SDU with held bytes that is given up (unacknowledged mode: the window moved on). STATUS
+    /// PDUs are left to [`super::RlcTx::on_status`].
     #[inline]
     pub fn receive(
         &mut self,
@@ -112,7 +112,7 @@ impl RlcRx {
         self.receive_into(now, content, &mut (deliver, abandoned));
     }
 
-    /// Like [`Self::receive`], for a sink that also learns of discarded PDUs.
+    /// Like [`Self::receive`], for a sink that also gets discarded PDUs.
     #[inline]
     pub fn receive_into(&mut self, now: Instant, content: &TbContent, sink: &mut impl SduSink) {
         for pdu in &content.pdus {
@@ -159,8 +159,8 @@ impl RlcRx {
         self.discarded
     }
 
-    /// When [`Self::on_timeout`] has work: the expiry of t-Reassembly (LTE: t-Reordering; UMTS:
-    /// Timer_Status_Periodic).
+    /// The time at which [`Self::on_timeout`] has work: the expiry of t-Reassembly (LTE:
+    /// t-Reordering; UMTS: Timer_Status_Periodic).
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let at = match &self.kind {
@@ -174,8 +174,9 @@ impl RlcRx {
         Some(at).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-Reassembly may have expired: gives up (UM) or reports (AM) what is missing. `deliver` gets
-    /// what can now be delivered, `abandoned` each SDU with held bytes that are given up.
+    /// Handles an expiry of t-Reassembly: gives up (UM) or reports (AM) missing data. `deliver`
+    /// gets SDUs that can now be delivered, `abandoned` gets each SDU with held bytes that is given
+    /// up.
     pub fn on_timeout(
         &mut self,
         now: Instant,
@@ -197,8 +198,7 @@ impl RlcRx {
         }
     }
 
-    /// The earliest time for a status report; none when none was triggered (TS 38.322 section
-    /// 5.3.4).
+    /// The earliest time for a status report; none if none was triggered (TS 38.322 section 5.3.4).
     #[must_use]
     pub fn status_due(&self) -> Option<Instant> {
         match &self.kind {
@@ -209,9 +209,9 @@ impl RlcRx {
         }
     }
 
-    /// The status report if one is due, cut to `grant` bytes; starts t-StatusProhibit. None when
-    /// none is due or not even a report without NACKs fits. In UMTS, what is cut off is due at
-    /// once: the next call returns it (TS 25.322 clause 11.5).
+    /// The status report if one is due, cut to `grant` bytes; starts t-StatusProhibit. None if none
+    /// is due or not even a report without NACKs fits. In UMTS, the cut rest is due at once: the
+    /// next call returns it (TS 25.322 clause 11.5).
     pub fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         match &mut self.kind {
             Kind::NrAm(am) => am.status(now, grant),

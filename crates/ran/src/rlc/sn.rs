@@ -31,7 +31,7 @@ impl SnSpace {
         to.wrapping_sub(from) & self.mask
     }
 
-    /// True when `sn` fits the field.
+    /// True if `sn` fits the field.
     #[inline]
     pub(crate) const fn contains(self, sn: u32) -> bool {
         sn <= self.mask

@@ -1,4 +1,4 @@
-//! What the entities do, clause by clause, and what must hold whatever happens to their PDUs.
+//! Tests of the entities, clause by clause, and of their invariants under any fate of their PDUs.
 
 mod am;
 mod bad_input;
@@ -28,7 +28,7 @@ impl Queue {
         queue
     }
 
-    /// Handles count from 0 as long as nothing is taken.
+    /// Handles count from 0 as long as no SDU is taken.
     fn push(&mut self, size: u32) {
         let handle = SduHandle(self.0.back().map_or(0, |last| last.handle.0 + 1));
         self.0.push_back(SduRef { handle, size });
@@ -64,7 +64,7 @@ fn lte_am() -> AmConfig {
     AmConfig { generation: Generation::Lte, sn_bits: 10, ..AmConfig::default() }
 }
 
-/// What a pull of `grant` bytes at `now` returns.
+/// The result of a pull of `grant` bytes at `now`.
 fn pull(tx: &mut RlcTx, now: Instant, grant: u32, queue: &mut Queue) -> TbContent {
     let mut content = TbContent::default();
     let bytes = tx.pull(now, grant, queue, &mut content);
@@ -74,7 +74,7 @@ fn pull(tx: &mut RlcTx, now: Instant, grant: u32, queue: &mut Queue) -> TbConten
     content
 }
 
-/// The handles that `rx` delivers and gives up for `content`.
+/// The handles that `rx` delivers and abandons for `content`.
 fn receive(rx: &mut RlcRx, now: Instant, content: &TbContent) -> (Vec<u64>, Vec<u64>) {
     let (mut delivered, mut abandoned) = (Vec::new(), Vec::new());
     rx.receive(now, content, |sdu| delivered.push(sdu.0), |sdu| abandoned.push(sdu.0));

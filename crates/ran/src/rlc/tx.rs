@@ -1,15 +1,15 @@
 //! Transmitting side of an RLC entity: segments or concatenates SDUs to fit the grants of the MAC,
-//! and in acknowledged mode repeats what was lost.
+//! and retransmits lost data in acknowledged mode.
 //!
 //! TS 38.322 sections 5.2.1.1, 5.2.2.1, 5.2.3.1, 5.3; TS 36.322 sections 5.1.1.1, 5.1.2.1, 5.1.3.1,
 //! 5.2; TS 25.322 clauses 9 and 11. The entity has no queue of its own: it pulls from an
 //! [`SduSource`] at the moment of the grant. So the standards' transmission buffer is the source.
-//! The entity only keeps the partly sent SDU and, in acknowledged mode, what is not acknowledged.
+//! The entity keeps only the partly sent SDU and, in acknowledged mode, unacknowledged data.
 //!
-//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR), or 20 B for each PDU and 24 B for
-//! each piece of an SDU (LTE), that is not acknowledged, up to the window (2048 or 131 072 SDUs;
-//! 512 PDUs), and 12 B for each piece waiting for retransmission; UMTS 8 B for each PDU and 24 B
-//! for each piece that is not acknowledged, up to the window (4095 PDUs).
+//! Memory: up to 64 B for TM and UM. AM: 24 B for each unacknowledged SDU (NR), or 20 B for each
+//! unacknowledged PDU and 24 B for each piece of an SDU in it (LTE), up to the window (2048 or
+//! 131 072 SDUs; 512 PDUs), and 12 B for each piece that waits for retransmission. UMTS: 8 B for
+//! each unacknowledged PDU and 24 B for each piece in it, up to the window (4095 PDUs).
 
 mod am_lte;
 mod am_nr;
@@ -34,20 +34,19 @@ pub use stalls::Stalls;
 use stalls::Stopwatch;
 use umts::UmtsAm;
 
-/// What waits inside an entity, besides its source; in bytes with headers, as if in PDUs of its
-/// own.
+/// Pending data inside an entity, without its source, in bytes with headers, as in separate PDUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// STATUS PDUs.
     pub control: u32,
     /// Retransmissions.
     pub retransmission: u32,
-    /// The rest of a partly sent SDU at the head of the queue; 0 when there is none.
+    /// The rest of a partly sent SDU at the head of the queue; 0 if there is none.
     pub rest_of_head: u32,
 }
 
 impl Pending {
-    /// All of it.
+    /// Sum of the three amounts.
     #[must_use]
     pub const fn total(&self) -> u32 {
         self.control.saturating_add(self.retransmission).saturating_add(self.rest_of_head)
@@ -57,13 +56,13 @@ impl Pending {
 /// Header bytes of an entity's PDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderBytes {
-    /// Of a PDU with a whole SDU.
+    /// Header bytes of a PDU with a whole SDU.
     pub whole: u32,
-    /// Of a PDU with the first segment of an SDU.
+    /// Header bytes of a PDU with the first segment of an SDU.
     pub first: u32,
-    /// Of a PDU with another segment.
+    /// Header bytes of a PDU with another segment.
     pub later: u32,
-    /// Bits that each further SDU adds when SDUs are concatenated in one PDU (LTE); none when each
+    /// Bits that each further SDU adds if SDUs are concatenated in one PDU (LTE); none if each SDU
     /// has its own PDU.
     pub further_bits: Option<u32>,
 }
@@ -86,7 +85,7 @@ pub struct RlcTx {
     kind: Kind,
 }
 
-// With a tag of two bytes this is where the compiler notes that a bearer has no RLC: beside what
+// A tag of two bytes, so that the compiler marks a bearer without RLC here, beside the data that
 // every packet reads.
 #[derive(Clone, Debug)]
 #[repr(u16)]
@@ -100,19 +99,19 @@ enum Kind {
 }
 
 impl RlcTx {
-    /// An entity that has sent nothing.
+    /// An entity that has sent no PDU.
     ///
     /// # Errors
-    /// The first setting that is out of bounds.
+    /// The first setting outside its bounds.
     pub fn new(config: &RlcModeConfig) -> Result<Self, ConfigError> {
         Self::above(0, config)
     }
 
-    /// The same, above a layer that puts `below` bytes before each PDU (at most 8; MAC's
+    /// An entity above a layer that puts `below` bytes before each PDU (at most 8; MAC's
     /// subheader). These count as header bytes and against the grant.
     ///
     /// # Errors
-    /// The first setting that is out of bounds.
+    /// The first setting outside its bounds.
     pub fn above(below: u8, config: &RlcModeConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let kind = match config {
@@ -132,9 +131,8 @@ impl RlcTx {
 
     /// Appends PDUs of at most `grant` bytes to `out`: status reports first, then retransmissions,
     /// then SDUs of `source` (TS 38.322 section 5.2.3.1.1). In UMTS every PDU takes the configured
-    /// size, padding included. Returns their bytes with headers; 0
-    /// when not even a header and a byte fit, when there is nothing to send, or when the window of
-    /// acknowledged mode is full.
+    /// size, including padding. Returns their bytes with headers; 0 if a header and a byte do not
+    /// fit, if there is no data, or if the window of acknowledged mode is full.
     #[inline]
     pub fn pull(
         &mut self,
@@ -153,7 +151,7 @@ impl RlcTx {
         }
     }
 
-    /// True in acknowledged mode: what is lost on the air is sent again.
+    /// True in acknowledged mode, which retransmits data lost on the air.
     #[must_use]
     #[inline]
     pub const fn is_acknowledged(&self) -> bool {
@@ -176,8 +174,8 @@ impl RlcTx {
         }
     }
 
-    /// True when an SDU sent whole leaves no state here or at the receiver: its PDU has no SN (TM,
-    /// and UM of NR: TS 38.322 section 6.2.2.3) and no SDU is partly sent.
+    /// True if a whole SDU leaves no state here or at the receiver: its PDU has no SN (TM, and UM
+    /// of NR: TS 38.322 section 6.2.2.3) and no SDU is partly sent.
     #[must_use]
     #[inline]
     pub const fn forgets_whole(&self) -> bool {
@@ -188,7 +186,7 @@ impl RlcTx {
         }
     }
 
-    /// What waits inside it.
+    /// The pending data inside the entity.
     #[must_use]
     pub fn pending(&self) -> Pending {
         match &self.kind {
@@ -201,8 +199,8 @@ impl RlcTx {
         }
     }
 
-    /// Appends the sizes of the first `most` PDUs waiting inside it, headers included, in the order
-    /// in which [`Self::pull`] sends them; the rest of the SDU at the head is the last.
+    /// Appends the sizes of the first `most` pending PDUs, with headers, in the order in which
+    /// [`Self::pull`] sends them; the rest of the SDU at the head comes last.
     pub fn next_sizes(&self, most: usize, sizes: &mut Vec<u32>) {
         let end = sizes.len().saturating_add(most);
         match &self.kind {
@@ -216,7 +214,7 @@ impl RlcTx {
         sizes.truncate(end);
     }
 
-    /// Unsent bytes of the source's head; none when it has not been started.
+    /// Unsent bytes of the source's head; none if it has not been started.
     #[must_use]
     pub fn head_left(&self) -> Option<u32> {
         let left = match &self.kind {
@@ -230,7 +228,7 @@ impl RlcTx {
         Some(left).filter(|&left| left > 0)
     }
 
-    /// Bytes of each PDU in UMTS; none elsewhere.
+    /// Bytes of each PDU in UMTS; none in other systems.
     #[must_use]
     pub fn pdu(&self) -> Option<u32> {
         match &self.kind {
@@ -239,7 +237,7 @@ impl RlcTx {
         }
     }
 
-    /// True when the window of acknowledged mode allows no new SDU (TS 38.322 section 5.2.3.1.1).
+    /// True if the window of acknowledged mode allows no new SDU (TS 38.322 section 5.2.3.1.1).
     #[must_use]
     pub fn is_stalled(&self) -> bool {
         match &self.kind {
@@ -250,8 +248,8 @@ impl RlcTx {
         }
     }
 
-    /// After a pull that left SDUs or a part of one waiting if `waits`: a stall begins where the
-    /// window is why.
+    /// Called after a pull; `waits` if it left SDUs or a part of one. A stall begins if the window
+    /// is the cause.
     #[inline]
     pub(crate) fn pulled(&mut self, now: Instant, waits: bool) {
         if waits
@@ -271,7 +269,7 @@ impl RlcTx {
         }
     }
 
-    /// Its stalls up to `now`; none in other modes than acknowledged.
+    /// The stalls up to `now`; none outside acknowledged mode.
     #[must_use]
     pub fn stalls(&self, now: Instant) -> Stalls {
         match &self.kind {
@@ -284,9 +282,9 @@ impl RlcTx {
 
     /// A status report of the peer arrived. `acked` gets each SDU that arrived: in NR when it is
     /// acknowledged, in LTE in order, when all PDUs up to its last are. [`Self::given_up`] lists
-    /// what the report makes it give up; the entity goes on. A report that acknowledges what was
-    /// not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1), as is one
-    /// older than the window. In other modes nothing happens.
+    /// the SDUs that the report makes the entity give up; the entity continues. A report that
+    /// acknowledges unsent data, or whose SNs do not ascend, is discarded (TS 38.322 section
+    /// 5.6.1), and so is a report older than the window. In other modes this has no effect.
     pub fn on_status(&mut self, now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_status(status, acked),
@@ -301,11 +299,11 @@ impl RlcTx {
         }
     }
 
-    /// Calls `each` with the SDUs that the last report or timeout made it give up. In UMTS they are
-    /// discarded (TS 25.322 clause 9.7.3.3). In NR and LTE, whose maxRetxThreshold-th
-    /// retransmission became due by the last report or timeout; in LTE, of a PDU with a byte of
-    /// them (TS 38.322 section 5.3.2, TS 36.322 section 5.2.1). LTE may name an SDU more than once,
-    /// for several PDUs.
+    /// Calls `each` with the SDUs that the last report or timeout made the entity give up. In UMTS
+    /// they are discarded (TS 25.322 clause 9.7.3.3). In NR and LTE they are the SDUs whose
+    /// maxRetxThreshold-th retransmission became due; in LTE, the retransmission of a PDU with a
+    /// byte of them (TS 38.322 section 5.3.2, TS 36.322 section 5.2.1). LTE may name an SDU more
+    /// than once, for several PDUs.
     pub fn given_up(&self, each: impl FnMut(SduHandle)) {
         match &self.kind {
             Kind::NrAm(am) => am.given_up(each),
@@ -315,8 +313,8 @@ impl RlcTx {
         }
     }
 
-    /// Queues a status report of this entity's own receiving side, replacing one that still waits.
-    /// Acknowledged mode only; in other modes nothing happens.
+    /// Queues a status report of this entity's own receiving side, replacing a waiting one.
+    /// Acknowledged mode only; in other modes this has no effect.
     pub fn queue_status(&mut self, status: &StatusPdu) {
         match &mut self.kind {
             Kind::NrAm(am) => am.queue_status(status),
@@ -326,8 +324,8 @@ impl RlcTx {
         }
     }
 
-    /// When [`Self::on_timeout`] has work: the expiry of t-PollRetransmit; in UMTS of Timer_Poll,
-    /// of Timer_MRW, or of Timer_Poll_Prohibit if a poll waits for it.
+    /// The time at which [`Self::on_timeout`] has work: the expiry of t-PollRetransmit; in UMTS of
+    /// Timer_Poll, of Timer_MRW, or of Timer_Poll_Prohibit if a poll waits for it.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let at = match &self.kind {
@@ -339,10 +337,10 @@ impl RlcTx {
         Some(at).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-PollRetransmit may have expired (TS 38.322 section 5.3.3.4). `more_waits` says whether the
-    /// source has an SDU. If not, or if the window is full, the last SDU or PDU not acknowledged is
-    /// sent again to carry the poll bit. [`Self::given_up`] lists what that makes it give up. UMTS:
-    /// TS 25.322 clauses 9.5 and 9.7.1.
+    /// Handles an expiry of t-PollRetransmit (TS 38.322 section 5.3.3.4). `more_waits`: the source
+    /// has an SDU. If not, or if the window is full, the last unacknowledged SDU or PDU is sent
+    /// again to carry the poll bit. [`Self::given_up`] lists the SDUs given up because of this.
+    /// UMTS: TS 25.322 clauses 9.5 and 9.7.1.
     pub fn on_timeout(&mut self, now: Instant, more_waits: bool) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_timeout(now, more_waits),

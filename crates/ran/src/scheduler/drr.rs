@@ -2,9 +2,9 @@
 //!
 //! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", 1996. Each
 //! queue in turn gets a credit of `quantum x weight` bytes and sends while its first packet fits
-//! its credit; a queue with nothing to send loses its credit. Default quantum 1500 B, one full
-//! packet, so that each turn sends at least one. Deviations from the source: a queue whose bearer
-//! currently admits nothing keeps its credit and is skipped.
+//! its credit; an empty queue loses its credit. Default quantum 1500 B, one full packet, so that
+//! each turn sends at least one. Deviations from the source: a queue whose bearer currently admits
+//! nothing keeps its credit and is skipped.
 
 use super::{Candidate, SdapScheduler};
 use alloc::vec::Vec;
@@ -33,13 +33,13 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: DrrConfig::params,
 };
 
-/// See the module's page.
+/// The deficit round robin scheduler.
 #[derive(Clone, Debug)]
 pub struct Drr {
     quantum: u64,
     credit: Vec<u64>,
     turn: usize,
-    /// The queue that has the turn has had its credit for it.
+    /// True if the queue whose turn it is has had its credit for this turn.
     credited: bool,
 }
 
@@ -47,7 +47,7 @@ impl Drr {
     /// A scheduler over `queues` queues.
     ///
     /// # Errors
-    /// The quantum is out of bounds.
+    /// The quantum is outside its bounds.
     pub fn new(config: &DrrConfig, queues: usize) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -69,7 +69,7 @@ impl SdapScheduler for Drr {
         if !candidates.iter().any(|c| c.eligible) {
             return None;
         }
-        // Terminates: an eligible queue gains at least 64 bytes a round, and a packet has at most
+        // Terminates: an eligible queue gains at least 64 bytes per round, and a packet has at most
         // 65 535.
         loop {
             let c = &candidates[self.turn];

@@ -1,4 +1,4 @@
-//! Order of arrival over all queues, as a plain mapper forwards.
+//! Order of arrival over all queues, like a plain mapper.
 //!
 //! Source: TS 37.324 section 5.2.1. Deviations from the source: none.
 
@@ -23,12 +23,12 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: FifoConfig::params,
 };
 
-/// See the module's page.
+/// The first-in, first-out scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fifo;
 
 impl Fifo {
-    /// There are no settings.
+    /// A scheduler without settings.
     ///
     /// # Errors
     /// None.

@@ -23,14 +23,14 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: RoundRobinConfig::params,
 };
 
-/// See the module's page.
+/// The round-robin scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin {
     turn: usize,
 }
 
 impl RoundRobin {
-    /// There are no settings.
+    /// A scheduler without settings.
     ///
     /// # Errors
     /// None.

@@ -25,12 +25,12 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: StrictPriorityConfig::params,
 };
 
-/// See the module's page.
+/// The strict priority scheduler.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StrictPriority;
 
 impl StrictPriority {
-    /// There are no settings.
+    /// A scheduler without settings.
     ///
     /// # Errors
     /// None.

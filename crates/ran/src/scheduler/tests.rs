@@ -1,4 +1,4 @@
-//! What every SDAP scheduler must do, and what each one does.
+//! Tests of the rules of every SDAP scheduler, and of each scheduler.
 
 use super::*;
 use alloc::vec;

@@ -1,4 +1,4 @@
-//! Building a stack from its settings.
+//! Builds a stack from its settings.
 
 use super::core_network::Ue;
 use super::*;
@@ -14,12 +14,12 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use justfull_base::rng::{mix, stream_key};
 
-/// Key of the streams of chance of UE `index`.
+/// Key of the random streams of UE `index`.
 fn ue_key(config: &StackConfig, index: usize) -> u64 {
     mix(stream_key(config.seed, "ue") ^ index as u64)
 }
 
-/// What a channel with this `key` must know of `config`'s cell.
+/// The facts about the cell of `config` for a channel with this `key`.
 fn channel_context(config: &StackConfig, key: u64) -> ChannelContext {
     let mac = &config.mac;
     let (slot, unit, bandwidth) = (mac.slot().period, mac.unit(), mac.bandwidth());
@@ -35,7 +35,7 @@ fn build_upfs(config: &StackConfig) -> Result<Vec<UeUpf>, ConfigError> {
     collect_exactly(config.ues.iter().enumerate().map(upf))
 }
 
-/// The core without UEs; packets may pass straight through its UPF.
+/// The core without UEs; `passes` if packets pass straight through its UPF.
 fn build_core(config: &StackConfig, passes: bool) -> Result<Core, ConfigError> {
     Ok(Core {
         flows: Vec::new(),
@@ -79,17 +79,17 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     Ok((Clocks::new(Tickers { upf, sdap, mac }, top_down, carried(config)), slot))
 }
 
-/// What takes down how much a slot could carry, where that tells when one packet is through.
+/// The store of slot capacities, empty if they do not determine the service of one packet.
 fn carried(config: &StackConfig) -> Carried {
     let own = config.ues.iter().any(|ue| ue.channel.is_some());
     if own { Carried::default() } else { config.mac.carried() }
 }
 
 impl Stack {
-    /// A cell by `config`.
+    /// A cell with the settings `config`.
     ///
     /// # Errors
-    /// The first field that is out of bounds, or a combination that cannot work.
+    /// The first field outside its bounds, or a combination that cannot work.
     pub fn new(config: &StackConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let (seed, unit) = (config.seed, config.unit());
@@ -185,8 +185,8 @@ impl Stack {
         })
     }
 
-    /// The bearers of UE `index` whose AQMs want to know their rates get them from the stack where
-    /// the MAC does not tell them.
+    /// Registers the bearers of UE `index` whose AQMs need their rates, unless the MAC reports the
+    /// rates itself.
     fn rate_bearers(&mut self, index: usize) {
         let Self { cell, service, .. } = self;
         if service.tells_rates() {
@@ -207,7 +207,7 @@ impl Stack {
         }
     }
 
-    /// What `items` are, shared with the UE before where that one has the same.
+    /// Shares `items` with the previous UE if they are equal.
     fn shared<T: PartialEq>(
         &self,
         of: impl Fn(&Ue) -> &Arc<[T]>,
@@ -221,11 +221,11 @@ impl Stack {
         }
     }
 
-    /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them
-    /// again.
+    /// Checks that a limiter whose answer changes with time alone, and a pacer, have a poll that
+    /// asks them again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
         let paces = self.cell.gates.iter().any(Gate::paces);
-        // The clairvoyant pacer counts the polls of SDAP before the UPF's next opportunity.
+        // The clairvoyant pacer counts SDAP's polls before the UPF's next opportunity.
         let foresees = config.sdap.pacer.foresees();
         let why = "the method opens with time and must be asked several times a slot";
         justfull_base::error::ensure(

@@ -1,4 +1,4 @@
-//! Settings of the whole chain, and what they need of each other.
+//! Settings of the whole chain, and their dependencies.
 
 use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
 use crate::config::queues::Owner;
@@ -31,7 +31,7 @@ pub struct StackConfig {
     pub pdcp: PdcpConfig,
     /// User equipments; at least one. Identical ones may share their settings.
     pub ues: Vec<Arc<UeConfig>>,
-    /// Shares of the slices in the resource blocks, together at most 1; none for one slice with
+    /// Shares of the slices in the resource blocks, together at most 1; empty for one slice with
     /// all of them.
     pub slices: Vec<Ratio>,
     /// Order of events at one instant.
@@ -48,7 +48,7 @@ impl StackConfig {
     /// The settings of UE `index`, which are no longer shared from then on.
     ///
     /// # Panics
-    /// When there is no such UE.
+    /// If there is no such UE.
     pub fn ue_mut(&mut self, index: usize) -> &mut UeConfig {
         Arc::make_mut(&mut self.ues[index])
     }
@@ -59,16 +59,16 @@ impl StackConfig {
         self.mac.unit()
     }
 
-    /// What the MAC must know of the cell.
+    /// The facts about the cell for the MAC.
     pub(crate) fn cell(&self) -> CellContext<'_> {
         let Self { ues, channel, rlc, slices, .. } = self;
         CellContext { ues, channel, rlc, slices, mtu: self.mtu, seed: self.seed }
     }
 
-    /// Checks what a single layer cannot check.
+    /// Checks the bounds that a single layer cannot check.
     ///
     /// # Errors
-    /// The first field that is out of bounds.
+    /// The first field outside its bounds.
     pub fn validate(&self) -> Result<(), ConfigError> {
         ensure(
             !self.ues.is_empty(),
@@ -118,7 +118,7 @@ impl StackConfig {
 }
 
 impl StackConfig {
-    /// Checks that SDUs are held only where something is acknowledged.
+    /// Checks that SDUs are held only if something is acknowledged.
     fn validate_hold(&self) -> Result<(), ConfigError> {
         ensure(
             self.rlc.hold == Hold::Sent || matches!(self.rlc.mode, RlcModeConfig::Am(_)),
@@ -129,7 +129,7 @@ impl StackConfig {
         )
     }
 
-    /// Checks what stands beside `rlc.report_delay`.
+    /// Checks the settings related to `rlc.report_delay`.
     fn validate_report_delay(&self) -> Result<(), ConfigError> {
         let RlcConfig { report_delay, queue, limiter, .. } = &self.rlc;
         if report_delay.is_zero() {
@@ -146,12 +146,12 @@ impl StackConfig {
         )
     }
 
-    /// Its limiters or pacers know the coming slots.
+    /// True if its limiters or pacers know the coming slots.
     pub(crate) fn foresees(&self) -> bool {
         self.rlc.limiter.foresees() || self.sdap.pacer.foresees()
     }
 
-    /// The settings of all kinds of queues, and where they stand.
+    /// The settings of all kinds of queues, each with its place.
     pub(crate) fn queues(&self) -> impl Iterator<Item = (Owner, &QueueConfig)> {
         let of_layers = [
             (Layer::Upf, &self.upf.queue),
@@ -168,8 +168,8 @@ impl StackConfig {
         of_layers.chain(own)
     }
 
-    /// Checks that every AQM has what it needs: a limit that admits a packet, and a layer below
-    /// that tells its rate.
+    /// Checks the requirements of every AQM: a limit that admits a packet, and a layer below that
+    /// reports its rate.
     fn validate_aqms(&self) -> Result<(), ConfigError> {
         self.queues().try_for_each(|(owner, queue)| owner.check(queue, self.mtu))
     }

@@ -1,12 +1,12 @@
-//! UEs that leave a cell and enter one, while packets wait for them.
+//! UEs that leave a cell and enter one while packets wait for them.
 
 use super::*;
 use crate::bearer::{Bearer, ServiceRate};
 use alloc::boxed::Box;
 use core::fmt;
 
-/// A UE in no cell: its gate and its bearers, with the packets that wait in SDAP and RLC. What the
-/// next cell sends first is the first byte of an SDU, since RLC begins anew (TS 38.322 section
+/// A UE in no cell: its gate and its bearers, with the packets that wait in SDAP and RLC. The next
+/// cell first sends the first byte of an SDU, since RLC is re-established (TS 38.322 section
 /// 5.1.2).
 pub struct UeContext {
     ue: u32,
@@ -14,16 +14,16 @@ pub struct UeContext {
     bearers: Few<Bearer>,
 }
 
-/// Why a UE could not leave or enter a cell. Nothing has changed.
+/// The reason why a UE could not leave or enter a cell. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoamError {
     /// The UE is not in the cell, or there is no such UE.
     Absent,
-    /// The cell has a UE of this number.
+    /// The cell has a UE with this number.
     Present,
-    /// The MAC has RLC at both ends (resource blocks, DCH, HSDPA), where SDUs may be in the air.
+    /// The MAC has RLC at both ends (resource blocks, DCH, HSDPA), so SDUs may be in the air.
     InTheAir,
-    /// The cell grants in another unit, or knows the UE with other QoS flows.
+    /// The cell grants in another unit, or has other QoS flows for the UE.
     Different,
 }
 
@@ -47,7 +47,7 @@ impl UeContext {
         self.ue
     }
 
-    /// Packets that wait.
+    /// Number of waiting packets.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.queues().map(|queue| u64::from(queue.backlog_packets())).sum()
@@ -59,12 +59,12 @@ impl UeContext {
 }
 
 impl Stack {
-    /// UE `ue` leaves the cell at `now`, after what is due then. Until it is
+    /// UE `ue` leaves the cell at `now`, after all work due then. Until it is
     /// [admitted](Self::admit) again, arriving packets of its flows match no rule and are dropped,
-    /// and those in the UPF's queues wait there.
+    /// and packets in the UPF's queues wait there.
     ///
     /// # Errors
-    /// The UE is not here, or the MAC has RLC at both ends.
+    /// The UE is not in the cell, or the MAC has RLC at both ends.
     pub fn release<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -104,12 +104,12 @@ impl Stack {
         Ok(context)
     }
 
-    /// The UE of `context` enters the cell at `now`, after what is due then. Its flows, opened on
+    /// The UE of `context` enters the cell at `now`, after all work due then. Its flows, opened on
     /// this stack, have their QFIs again.
     ///
     /// # Errors
-    /// The context comes back with the reason: the cell has no vacant place of its number, another
-    /// unit of grants, other QoS flows of the UE, or RLC at both ends.
+    /// The context is returned with the reason: the cell has no vacant place with its number,
+    /// another unit of grants, other QoS flows of the UE, or RLC at both ends.
     pub fn admit<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -167,7 +167,7 @@ impl Stack {
         if same { Ok(()) } else { Err(RoamError::Different) }
     }
 
-    /// Takes up the timeouts of the AQMs of `ue`, which has just come.
+    /// Arms the timeouts of the AQMs of `ue`, which has just entered.
     fn arm_timeouts_of(&mut self, ue: u32) {
         let flows = (0..self.cell.gates[ue as usize].sdap.queues.len() as u32)
             .map(|qos| QueueId::Sdap { ue, qos });
@@ -176,7 +176,7 @@ impl Stack {
         for id in flows.chain(bearers).collect::<Vec<_>>() {
             let queue = self.queue_mut(id);
             let Some(due) = queue.next_timeout() else { continue };
-            // It may be armed for the cell that it has left.
+            // The timeout may be armed for the cell that the UE has left.
             let _ = queue.take_timeout(due);
             self.clocks.expect_timeouts();
             self.arm_timeout(id);

@@ -10,40 +10,40 @@ use justfull_base::{Dscp, Instant, Packet, Qfi};
 pub(super) struct Flow {
     pub(super) ue: u32,
     pub(super) hash: u32,
-    /// Index of the QoS flow among the UE's; none when no rule matched, or while the UE is away.
+    /// Index of the QoS flow among the UE's; none if no rule matched, or while the UE is away.
     pub(super) qos: Option<u8>,
-    /// The same, wherever the UE is.
+    /// Index of the QoS flow, also while the UE is away.
     detected: Option<u8>,
     /// Its QFI, if it has one.
     pub(super) qfi: Qfi,
 }
 
-/// The QFIs of the QoS flows of one UE, and the rules that detect them. UEs share equal ones.
+/// The QFIs of the QoS flows of one UE, and the rules that detect them. UEs share equal lists.
 pub(super) struct Ue {
     pub(super) qfis: Arc<[Qfi]>,
     pub(super) rules: Arc<[PacketDetectionRule]>,
-    /// It is in no cell of this stack.
+    /// True if it is in no cell of this stack.
     pub(super) away: bool,
 }
 
-/// See the module's page.
+/// The core network of a cell.
 pub(super) struct Core {
     pub(super) flows: Vec<Flow>,
     pub(super) ues: Vec<Ue>,
-    /// The UEs' queues in the UPF; empty when packets pass through it.
+    /// The UEs' queues in the UPF; empty if packets pass through it.
     pub(super) upfs: Vec<UeUpf>,
-    /// Most packets per UE and opportunity.
+    /// Maximum number of packets per UE and opportunity.
     pub(super) batch: u32,
     /// UEs with packets in the UPF.
     pub(super) busy: Vec<u32>,
     pub(super) hash_key: u64,
-    /// The UPF's queues have an AQM, but packets pass through the UPF.
+    /// True if the UPF's queues have an AQM, but packets pass through the UPF.
     pub(super) aqm_idles: bool,
-    /// Opportunities at which a pacer left packets waiting.
+    /// Number of opportunities at which a pacer left packets waiting.
     pub(super) paced: u64,
     pub(super) next_id: u64,
-    /// Packets dropped before they entered a queue: no rule matched them, the core lost them, or
-    /// the driver had no room for them.
+    /// Number of packets dropped before a queue: no rule matched them, the core lost them, or the
+    /// driver had no room for them.
     pub(super) refused: u64,
 }
 
@@ -63,7 +63,7 @@ impl Core {
         self.flows.iter_mut().filter(|flow| flow.ue == ue).for_each(|flow| flow.qos = None);
     }
 
-    /// `ue` has come.
+    /// `ue` has entered.
     pub(super) fn take_in(&mut self, ue: u32) {
         self.ues[ue as usize].away = false;
         for flow in self.flows.iter_mut().filter(|flow| flow.ue == ue) {

@@ -1,4 +1,5 @@
-//! What the stack reports about a run: the fate of its packets, and which mechanisms have acted.
+//! Statistics of the stack about a run: the fate of its packets, and the mechanisms that have
+//! acted.
 
 use super::*;
 use crate::bearer::Bearer;
@@ -9,17 +10,17 @@ use justfull_queue::ManagedQueue;
 /// Packets of a run so far: `entered + came = delivered + dropped + queued + gone`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conserved {
-    /// Handed to [`Stack::input`].
+    /// Packets passed to [`Stack::input`].
     pub entered: u64,
-    /// Handed to [`Egress::deliver`].
+    /// Packets passed to [`Egress::deliver`].
     pub delivered: u64,
-    /// Dropped in any layer.
+    /// Packets dropped in any layer.
     pub dropped: u64,
-    /// In a queue or on the air now.
+    /// Packets now in a queue or on the air.
     pub queued: u64,
-    /// Came with UEs that entered the cell ([`Stack::admit`]).
+    /// Packets that came with UEs that entered the cell ([`Stack::admit`]).
     pub came: u64,
-    /// Left with UEs ([`Stack::release`]).
+    /// Packets that left with UEs ([`Stack::release`]).
     pub gone: u64,
 }
 
@@ -56,9 +57,9 @@ impl Stack {
         counts
     }
 
-    /// The counts that contradict each other, in words; none when every packet is delivered,
-    /// dropped with a reason, or still queued, in each queue and overall. A contradiction is a bug
-    /// of this crate.
+    /// The counts that contradict each other, in words; none if every packet is delivered, dropped
+    /// with a reason, or still queued, in each queue and overall. A contradiction is a bug of this
+    /// crate.
     #[must_use]
     pub fn broken_conservation(&self) -> Option<String> {
         let c = self.conserved();
@@ -69,10 +70,10 @@ impl Stack {
         })
     }
 
-    /// Fails the run if [`Self::broken_conservation`] finds something.
+    /// Fails the run if [`Self::broken_conservation`] finds a contradiction.
     ///
     /// # Panics
-    /// When a packet is lost or duplicated: a bug of this crate.
+    /// If a packet is lost or duplicated, which is a bug of this crate.
     pub fn assert_conserved(&self) {
         let broken = self.broken_conservation();
         assert!(broken.is_none(), "packets are conserved: {}", broken.unwrap_or_default());
@@ -80,7 +81,7 @@ impl Stack {
 
     /// Configured mechanisms without any effect so far: `limiter` (held no packet back), `pacer`
     /// (left none in the UPF), and `upf.aqm`, `sdap.aqm`, `rlc.aqm` (dropped or marked none). The
-    /// run so far equals that of a cell without them.
+    /// run so far equals the run of a cell without them.
     #[must_use]
     pub fn never_acted(&self) -> Vec<&'static str> {
         let limits = self.cell.gates.iter().any(Gate::limits);
@@ -97,21 +98,21 @@ impl Stack {
         idle
     }
 
-    /// How often and how long the windows of the RLC in acknowledged mode kept SDUs waiting up to
-    /// `now`, over all bearers.
+    /// Number and total length of the waits of SDUs for the windows of the RLC in acknowledged mode
+    /// up to `now`, over all bearers.
     #[must_use]
     pub fn rlc_stalls(&self, now: Instant) -> Stalls {
         let links = self.all_bearers().filter_map(|bearer| bearer.link.as_ref());
         links.fold(Stalls::default(), |sum, link| sum + link.tx.stalls(now))
     }
 
-    /// Bearers of all UEs.
+    /// Number of bearers of all UEs.
     #[must_use]
     pub fn bearers(&self) -> u64 {
         self.all_bearers().count() as u64
     }
 
-    /// The most bytes that one unit of [`Event::Slot`]'s amounts can carry: a packet of the MTU, a
+    /// Maximum number of bytes in one unit of [`Event::Slot`]'s amounts: a packet of the MTU, a
     /// byte, or a resource block's share of the largest transport block.
     #[must_use]
     pub fn most_bytes_per_unit(&self) -> u64 {

@@ -1,14 +1,14 @@
-//! Forecasts of coming pulls for the clairvoyant yardsticks.
+//! Forecasts of coming pulls for the clairvoyant policies.
 
 use super::*;
 use justfull_base::SlotForecast;
 
-/// Most pulls that one poll is to feed: for a second at the shortest slots.
+/// Maximum number of pulls fed by one poll: a second of the shortest slots.
 const MOST_PULLS: usize = 16_000;
 
 impl Stack {
     /// The pull that a packet leaving SDAP at `now` meets, and the SDAP polls before it. If the
-    /// next poll comes later, the pulls that it is too late for are one with this pull.
+    /// next poll comes later, the pulls before it count together with this pull.
     pub(super) fn forecast(&self, now: Instant) -> SlotForecast {
         let Clocks { sdap, mac, top_down, .. } = &self.clocks;
         let (mut k, next_pull) = mac.first(now, !top_down);
@@ -31,15 +31,15 @@ impl Stack {
         SlotForecast { next_pull, capacity, polls_left, packets_per_poll: self.sdap_batch }
     }
 
-    /// What slot `k`, pulled at `now`, takes from the only bearer.
+    /// The amount that slot `k`, pulled at `now`, takes from the only bearer.
     fn takes(&self, k: u64, now: Instant) -> u64 {
         let own = self.cell.ues.first().and_then(|ue| ue.own.as_ref());
         let channel = own.map_or(&self.cell.channel, |own| &own.channel);
         self.service.whole_slot(channel, Slot { k, now, length: self.slot })
     }
 
-    /// What SDAP must hold now so that its polls before the UPF's next opportunity can feed the
-    /// pulls before it.
+    /// The amount that SDAP must hold now so that its polls before the UPF's next opportunity can
+    /// feed the pulls before it.
     pub(super) fn clairvoyant_need(&self, now: Instant) -> u64 {
         let Some(context) = &self.clairvoyant else { return 0 };
         let Clocks { upf, sdap, top_down, .. } = &self.clocks;
@@ -48,7 +48,8 @@ impl Stack {
         let mut poll = sdap.first(now, strictly).1;
         let mut need = 0;
         let mut counted_pull = None;
-        // At one instant SDAP comes before the UPF bottom-up, and after it top-down.
+        // At one instant SDAP comes before the UPF in bottom-up order, and after it in top-down
+        // order.
         while poll < next_upf || (strictly && poll == next_upf) {
             let forecast = self.forecast(poll);
             let wanted = crate::limiter::clairvoyant_wanted(context, &forecast);

@@ -1,5 +1,5 @@
-//! Where one QFI of a UE waits, and neither pacer nor limiter has to be asked: what waits goes down
-//! in one lot, at an opportunity of the UPF and at SDAP's poll.
+//! A short path for a UE of which only one QFI has waiting packets and no pacer or limiter must be
+//! asked: the packets move down in one batch, at an opportunity of the UPF and at SDAP's poll.
 //!
 //! A second of the scenario nr-100mhz (Vanilla, `justfull run`) takes 117.4 million instructions
 //! without this and 102.1 with it.
@@ -7,7 +7,8 @@
 use super::{Egress, Instant, Probe, Stack};
 
 impl Stack {
-    /// Packets that went down so at this opportunity of the UPF; the others take their turns.
+    /// Number of packets that moved by the short path at this opportunity of the UPF; the others
+    /// take their turns.
     #[inline(always)]
     pub(super) fn pour_upf<D: Probe + Egress>(
         &mut self,
@@ -34,7 +35,8 @@ impl Stack {
         sent as u32
     }
 
-    /// Packets that went down so in this poll of SDAP; the others take their turns.
+    /// Number of packets that moved by the short path in this poll of SDAP; the others take their
+    /// turns.
     #[inline(always)]
     pub(super) fn pour_sdap<D: Probe + Egress>(
         &mut self,

@@ -1,17 +1,17 @@
-//! Packets that are dropped before they enter any queue.
+//! Packets that are dropped before any queue.
 
 use super::*;
 
 impl Stack {
-    /// A packet that would have arrived from the data network at `now` was lost on its way. It
-    /// counts as one that entered and was dropped at once.
+    /// A packet that would have arrived from the data network at `now` was lost on the way. It
+    /// counts as entered and dropped.
     #[cold]
     pub fn lose<D: Probe + Egress>(&mut self, now: Instant, packet: Packet, driver: &mut D) {
         self.advance(now, !self.clocks.top_down, driver);
         self.turn_away(now, packet, DropReason::CoreLoss, driver);
     }
 
-    /// Drops a packet of `now` for `reason` before the stack sees it. It counts as entered and as
+    /// Drops a packet of `now` for `reason` before the stack sees it. It counts as entered and
     /// dropped. `now` may be earlier than the stack's last step.
     pub fn turn_away<D: Probe>(
         &mut self,

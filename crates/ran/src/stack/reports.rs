@@ -1,4 +1,4 @@
-//! What the cell reports of its UEs to RAPID (ETSI GS MEC 012; R22 section 3.1).
+//! The cell's reports about its UEs to RAPID (ETSI GS MEC 012; R22 section 3.1).
 
 use super::Stack;
 use crate::mac::{Meter, SlotService, UeMeter};
@@ -7,28 +7,29 @@ use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 
 impl Stack {
-    /// Begins to count what [`Stack::reports`] tells. Until then nothing of it is counted.
+    /// Starts the counts for [`Stack::reports`]. Before that nothing is counted.
     pub fn start_reports(&mut self) {
         self.cell.meter = Some(Box::new(Meter::new(self.cell.ues.len())));
     }
 
-    /// Tells, for each UE by its number, what happened since this was last asked for, or since
-    /// [`Stack::start_reports`]. Tells nothing, and goes on counting, before there was a downlink
-    /// slot; `now` must be after the last time.
+    /// Calls `tell` for each UE, by its number, with the events since the last call, or since
+    /// [`Stack::start_reports`]. Makes no report, and continues to count, before the first downlink
+    /// slot; `now` must be after the last call.
     ///
-    /// Blocks are resource blocks where the MAC allocates them. Where it grants bytes, a block is a
-    /// byte; where it grants packets, a packet is as many blocks as the MTU has bytes. There the
-    /// slots of a UE with a channel of its own offer what they could carry to it alone, and what
-    /// others took of it is their part of the slot.
+    /// Blocks are resource blocks if the MAC allocates them. If it grants bytes, a block is a byte;
+    /// if it grants packets, a packet counts as many blocks as the MTU has bytes. In these two
+    /// cases the slots of a UE with its own channel offer their capacity for this UE alone, and the
+    /// others' use counts as their share of the slot.
     ///
-    /// The MCS is the one that the MAC knows for the UE in the last slot, whether it sent or not.
+    /// The MCS is the one that the MAC knows for the UE in the last slot, even if the UE was not
+    /// served.
     pub fn reports(&mut self, now: Instant, mut tell: impl FnMut(u32, &RanReport)) {
         let Some(mut meter) = self.cell.meter.take() else { return };
         if let Some(slot) = self.last_slot.filter(|_| meter.downlink_slots > 0) {
             let kind = self.service.report_kind();
             let in_rbs = kind.is_some();
             let per_ue = self.cell.per_ue_channels && !in_rbs;
-            // Of a packet, the MTU.
+            // With packets, the MTU.
             let unit = if in_rbs { 1 } else { self.service.most_bytes_per_unit() };
             let slots = meter.downlink_slots;
             let between = self.slot.as_nanos() * meter.slots / u64::from(slots);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// See the module's page.
+/// The bearers of one UE, as the RLC of its gate.
 pub(super) struct Bearers<'a> {
     ue: u32,
     pub(super) radio: &'a mut UeRadio,
@@ -12,7 +12,7 @@ pub(super) struct Bearers<'a> {
 }
 
 impl Stack {
-    /// The gate of `ue`, and what is below it.
+    /// The gate of `ue`, and the bearers below it.
     #[inline(always)]
     pub(super) fn gate_and_bearers(&mut self, ue: u32) -> (&mut Gate, Bearers<'_>) {
         let Self { cell, service, clocks, .. } = self;
@@ -23,8 +23,8 @@ impl Stack {
 }
 
 impl Bearers<'_> {
-    /// After packets have entered bearer `drb`, which held `before`: updates the cell's backlog and
-    /// the bearer's turn.
+    /// Updates the cell's backlog and the bearer's turn after packets have entered bearer `drb`,
+    /// whose backlog was `before`.
     #[inline(always)]
     pub(super) fn settle_entry(&mut self, drb: u8, before: RlcView) {
         let after = self.radio.bearers.at(drb.into()).view();

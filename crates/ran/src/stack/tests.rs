@@ -1,4 +1,4 @@
-//! The chain at work: worked examples of time, order, mapping and backpressure.
+//! Worked examples of the chain: time, order, mapping and backpressure.
 
 use super::*;
 use crate::channel::{ChannelConfig, ConstantConfig, PatternConfig};
@@ -28,13 +28,13 @@ mod reports;
 
 const MS: u64 = 1_000_000;
 
-/// All that a stack said.
+/// All events and deliveries of a stack.
 #[derive(Default)]
 struct Log {
     /// Instant, flow and bound of each delivery.
     deliveries: Vec<(Instant, u32, Option<Instant>)>,
     drops: Vec<(Layer, DropReason)>,
-    /// Most packets that any RLC queue held.
+    /// Greatest number of packets in any RLC queue.
     rlc_peak: u32,
 }
 
@@ -92,7 +92,7 @@ fn constant(per_slot: u64) -> ChannelConfig {
     ChannelConfig::Constant(ConstantConfig { per_slot })
 }
 
-/// A UE with one QoS flow per entry of `drbs`, told apart by the port; the first is the most
+/// A UE with one QoS flow per entry of `drbs`, distinguished by the port; the first is the most
 /// urgent.
 fn ue(drbs: &[u8]) -> UeConfig {
     let numbered = || (0u8..).zip(drbs);
@@ -262,7 +262,7 @@ fn layers_without_a_poll_forward_at_once_and_refill_at_the_pull() {
 
 #[test]
 fn an_urgent_packet_overtakes_in_sdap_with_strict_priority_and_not_with_fifo() {
-    // Thirty packets of bulk, five a slot: five in the RLC, the rest waits where it can be
+    // Thirty packets of bulk, five per slot: five in the RLC, the rest waits where it can be
     // overtaken.
     let strict = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
     for (scheduler, leaves_us) in [(strict, 20_000), (SdapSchedulerConfig::default(), 70_000)] {
@@ -318,7 +318,7 @@ fn each_qfi_goes_to_its_own_bearer_up_to_the_most_a_ue_can_have() {
 
 #[test]
 fn qfis_of_one_bearer_share_its_limit_and_others_do_not() {
-    // QFIs 0 and 1 to bearer 0, QFI 2 to bearer 1; two packets may stand in each.
+    // QFIs 0 and 1 to bearer 0, QFI 2 to bearer 1; each may hold two packets.
     let mut config = packets(1, vec![ue(&[0, 0, 1])]);
     config.rlc.limiter =
         LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(2), overdraw: true });
@@ -420,8 +420,8 @@ fn bearers_under_5g_bdp_are_each_let_have_their_share_of_the_slot_and_waste_noth
                 most = most.max(bench.stack.backlog_packets()[2]);
             }
         }
-        // The allowances may overlap by their offsets and by an SDU each; told of all of the cell,
-        // each would bring 12 and more.
+        // The allowances may overlap by their offsets and by one SDU each; with reports of the
+        // whole cell, each would bring 12 and more.
         assert!(most <= 12 * 133 / 100 + 6, "{unit:?}: {most} packets before a pull");
         let delivered = bench.log.deliveries.len();
         assert!(delivered >= 280 * 12, "{unit:?}: {delivered} of 3588");
@@ -500,7 +500,7 @@ fn a_ue_out_of_range_leaves_the_slot_to_the_others() {
     for (own, unit, size) in [(4, CapacityUnit::Packets, 1_500), (1_500, CapacityUnit::Bytes, 375)]
     {
         let mut ues = vec![ue(&[0]), ue(&[0])];
-        // A channel that carries something in one slot of a thousand, and not in the first.
+        // A channel with capacity in one slot of a thousand, but not in the first.
         let rows = crate::channel::RowsConfig {
             amounts: (0..1_000).map(|i| u64::from(i == 999)).collect(),
             row: crate::channel::RowLength::Slots(1),
@@ -516,7 +516,7 @@ fn a_ue_out_of_range_leaves_the_slot_to_the_others() {
     }
 }
 
-/// Ten packets a slot of which the radio takes five, for two simulated seconds.
+/// Ten packets per slot, of which the radio takes five, for two simulated seconds.
 fn overloaded(pacer: PacerConfig, upf_limit: Limit) -> Bench {
     let mut config = packets(5, vec![ue(&[0])]);
     config.upf.poll = poll(1_000, 100);
@@ -565,7 +565,7 @@ fn backpressure_moves_every_drop_to_the_first_queue_that_is_limited() {
 
 #[test]
 fn a_bearer_that_is_full_does_not_keep_the_others_from_a_poll() {
-    // One packet per poll, the urgent bearer full: the other one's packets must still go down.
+    // One packet per poll, with the urgent bearer full: the other's packets must still move down.
     let mut config = packets(1, vec![ue(&[0, 1])]);
     config.sdap.poll = poll(1_000, 500);
     config.sdap.batch = 1;
@@ -580,7 +580,7 @@ fn a_bearer_that_is_full_does_not_keep_the_others_from_a_poll() {
     assert_eq!(bench.stack.backlog_packets(), [0, 8, 2]);
 }
 
-/// The clairvoyant policy in a cell with bulk that never ends and an urgent packet now and then.
+/// The clairvoyant policy in a cell with endless bulk and an occasional urgent packet.
 fn assert_clairvoyant_meets_the_bound(config: &StackConfig) {
     let mut bench = Bench::new(config);
     let mut rng = Rng::stream(5, "arrivals");
@@ -598,7 +598,7 @@ fn assert_clairvoyant_meets_the_bound(config: &StackConfig) {
     let late: Vec<_> = of_flow(0).filter(|(at, _, bound)| Some(*at) != *bound).collect();
     assert!(late.is_empty(), "{} of {urgent} late: {late:?}, {config:?}", late.len());
     assert_eq!(of_flow(0).count(), urgent);
-    // 300 slots of four packets, the first of which may come before anything is there to send.
+    // 300 slots of four packets; the first may come before there is data.
     let sent = bench.log.delivered_by(3_000_000, 1) + urgent;
     assert!(sent >= 1_190, "{sent} packets, {config:?}");
 }
@@ -628,8 +628,8 @@ fn the_clairvoyant_policy_meets_the_bound_for_urgent_packets_and_fills_every_slo
 
 #[test]
 fn polls_rarer_than_pulls_feed_all_pulls_until_the_next_poll() {
-    // A poll for every two patterns of three slots, always just before the slot that carries
-    // nothing, so that the next pull alone would tell nothing.
+    // A poll for every two patterns of three slots, always just before the slot without capacity,
+    // so that the next pull alone would say nothing.
     let pattern = || ChannelConfig::Pattern(PatternConfig { bytes: vec![0, 3_000, 1_500] });
     for tie_order in [TieOrder::TopDown, TieOrder::BottomUp] {
         for phase_us in [29_000, 30_000] {
@@ -645,7 +645,7 @@ fn polls_rarer_than_pulls_feed_all_pulls_until_the_next_poll() {
                 bench.run_to(600_000);
                 let mut slots: Vec<_> =
                     bench.log.times_us().iter().map(|us| us / 10_000 % 3).collect();
-                // Ten polls, of which the last is not over.
+                // Ten polls, the last of which is not over.
                 assert_eq!(slots.len(), 57, "{tie_order:?} {phase_us}: {slots:?}");
                 slots.sort_unstable();
                 assert_eq!(slots, [vec![1; 38], vec![2; 19]].concat(), "two in 1 for one in 2");

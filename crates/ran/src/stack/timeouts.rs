@@ -18,7 +18,7 @@ impl Stack {
     pub(super) fn timeout_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let now = self.clocks.next_wake();
         while let Some((at, id)) = self.clocks.take_timeout(now) {
-            // The queue of a UE that has left is not here.
+            // A UE that has left has no queue here.
             if self.is_here(id) && self.queue_mut(id).take_timeout(at) {
                 self.run_timeout(now, id, driver);
                 self.arm_timeout(id);

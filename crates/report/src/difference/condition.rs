@@ -1,11 +1,11 @@
-//! `delay.p99 > 5%`: a change that is not wanted.
+//! `delay.p99 > 5%`: a condition that reports an unwanted change.
 
 use super::{Difference, Other};
 use crate::ReportError;
 use crate::read::column_of;
 use std::fmt::{self, Display, Formatter};
 
-/// A bound of how much a column may change.
+/// A bound on the change of a column.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// Name of the column.
@@ -21,7 +21,7 @@ impl Condition {
     /// first folder's mean.
     ///
     /// # Errors
-    /// What is wrong, and what is allowed.
+    /// The text names the fault and the allowed forms.
     pub fn parse(text: &str) -> Result<Self, ReportError> {
         let allowed = "allowed: COLUMN > NUMBER or COLUMN < NUMBER, with % for parts of the first \
                        folder's mean, such as `delay.p99 > 5%`";
@@ -40,7 +40,7 @@ impl Condition {
         Ok(Self { column, text: text.trim().into(), above, bound, percent })
     }
 
-    /// Whether the change of `other` is beyond the bound, and with an interval surely not none.
+    /// True if the change of `other` is beyond the bound and its interval, if any, excludes 0.
     #[must_use]
     pub fn holds(&self, other: &Other) -> bool {
         let change = if self.percent { other.percent } else { Some(other.change.mean) };
@@ -55,7 +55,7 @@ impl Condition {
         beyond && sure
     }
 
-    /// The rows of `found` in which it holds, in words.
+    /// The rows of `found` in which the condition holds, in words.
     #[must_use]
     pub fn broken_by(&self, found: &[Difference], names: &[String]) -> Vec<String> {
         let of_column = found.iter().filter(|d| d.column == self.column);

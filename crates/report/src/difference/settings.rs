@@ -1,20 +1,20 @@
-//! What differs between resolved scenarios.
+//! Differences between resolved scenarios.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Value;
 
-/// A setting that is not the same in all folders.
+/// A setting that differs between folders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Its path, such as `rlc.queue.limit`.
     pub path: String,
-    /// Its value in each folder, as TOML writes it; none where it has none.
+    /// Its value in each folder, as TOML; none in a folder that lacks it.
     pub values: Vec<Option<String>>,
 }
 
-/// The settings in which `scenarios` differ, by path; none where one of them is not one scenario,
-/// as of a paper's claims.
+/// The settings in which `scenarios` differ, by path. Returns none if one text holds several
+/// scenarios, as the results of a paper's claims do.
 #[must_use]
 pub fn settings(scenarios: &[&str]) -> Option<Vec<Change>> {
     let flat: Option<Vec<BTreeMap<String, String>>> = scenarios

@@ -3,7 +3,7 @@ use crate::export::COLUMNS;
 use crate::read::{alias, column, testing};
 use std::path::Path;
 
-/// A folder of results in which a call has these delays.
+/// Writes a folder of results in which a call has these delays.
 fn write(path: &Path, toml: &str, rows: &[(&str, u64, f64)]) -> Folder {
     let row = |(method, seed, delay): &(&str, u64, f64)| {
         format!(
@@ -35,7 +35,7 @@ fn a_column_is_found_by_its_name_and_by_its_alias_and_no_alias_is_of_two() {
 fn equal_seeds_are_compared_in_pairs_and_others_by_their_means() {
     let room = tempfile::tempdir().expect("a folder");
     let of = |name: &str| room.path().join(name);
-    // Seeds differ widely, and each by 1 ms.
+    // Seeds differ widely, and each seed changes by 1 ms.
     let before = [("DRQL", 1, 10.0), ("DRQL", 2, 50.0), ("DRQL", 3, 90.0)];
     let after = [("DRQL", 1, 11.0), ("DRQL", 2, 51.0), ("DRQL", 3, 91.0), ("CoDel", 1, 5.0)];
     let apart = [("DRQL", 7, 11.0), ("DRQL", 8, 51.0), ("DRQL", 9, 91.0)];

@@ -1,4 +1,4 @@
-//! What `run` and `reproduce` found, as one document of JSON for programs.
+//! The results of `run` and `reproduce` as one JSON document for programs.
 
 use super::{COLUMNS, FlowRow, SCHEMA, rows};
 use justfull_lab::model::Comparison;
@@ -15,7 +15,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The document, in the order of its keys.
+/// The fields of the document, in the order of its keys.
 #[derive(Serialize)]
 struct Answer<'a> {
     schema: u32,
@@ -30,11 +30,11 @@ struct Answer<'a> {
     rows: Vec<Row<'a>>,
 }
 
-/// What `comparison` holds of each run and flow, its notes, and `folder`, where all of it stands;
-/// one line of JSON, with its end.
+/// The rows and notes of `comparison` and the path of the results `folder`, as one line of JSON
+/// with a line feed.
 ///
 /// # Panics
-/// Never: a path that is no text is written as far as it is.
+/// Never: a path that is not UTF-8 is written with replacement characters.
 #[must_use]
 pub fn answer(comparison: &Comparison, folder: Option<&Path>) -> String {
     let folder = folder.map(|folder| folder.to_string_lossy().into_owned());

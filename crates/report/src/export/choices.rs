@@ -1,4 +1,4 @@
-//! What `recommend` says, as JSON.
+//! The answer of `recommend` as JSON.
 
 use justfull_lab::recommend::Choice;
 use justfull_scenario::MethodSettings;
@@ -9,23 +9,23 @@ use serde::Serialize;
 pub struct Answer<'a> {
     /// The scenario and the point.
     pub scenario: String,
-    /// What was compared.
+    /// The methods that were compared.
     pub choices: Vec<Choice>,
-    /// Methods that were not run, and why.
+    /// Methods that were not run, each with a reason.
     pub not_run: &'a [(String, String)],
     /// The runs' seeds.
     pub seeds: Vec<u64>,
-    /// What tells the methods apart.
+    /// The settings in which the methods differ.
     pub settings: &'a [MethodSettings],
     /// Version of the program.
     pub version: &'a str,
 }
 
 impl Answer<'_> {
-    /// One line of JSON, with its end.
+    /// One line of JSON with a line feed.
     ///
     /// # Panics
-    /// Never: all of it can be written as JSON.
+    /// Never: every field can be written as JSON.
     #[must_use]
     pub fn json(&self) -> String {
         let text = serde_json::to_string(self).expect("names and numbers can be written as JSON");

@@ -1,10 +1,10 @@
-//! Names, meanings and content of all columns of the result files: the one source of headers,
+//! Names, meanings and content of all columns of the result files: the only source of headers,
 //! reference and values.
 //!
-//! A row of a table is `"NAME" "UNIT" "Meaning." |r| value;` for one column, or
-//! `"NAME" [mean p95 max] "Sentence" |r| distribution;` for those of a distribution of times.
+//! A row of a table is `"NAME" "UNIT" "Meaning." |r| value;` for one column, or `"NAME" [mean p95
+//! max] "Sentence" |r| distribution;` for the columns of a distribution of times.
 
-/// One row of a table: the columns that it stands for.
+/// One row of a table: expands to its columns.
 macro_rules! columns {
     ($name:literal [$($number:ident)*] $meaning:literal $r:ident $of:expr) => {
         &[$(columns!($number $name $meaning $r $of)),*]
@@ -34,7 +34,7 @@ macro_rules! columns {
     };
 }
 
-/// A table whose rows each belong to a run: its columns after those that identify the run.
+/// A table whose rows each belong to a run: the columns after the run's identity.
 macro_rules! in_runs {
     (
         $(#[$doc:meta])*

@@ -1,9 +1,9 @@
-//! The disk operations that write results, each relative to an open folder and none through a
+//! The disk operations that write results. Each is relative to an open folder and follows no
 //! symbolic link.
 //!
-//! The owner of a folder may plant links in it and exchange its parts at any moment. Nothing here
-//! follows a link, creates a file over another, or depends on a predictable name, so that a run as
-//! root does not write where its user did not say.
+//! The owner of a folder may plant links in it and exchange its parts at any moment. No operation
+//! here follows a link, overwrites a file on creation, or uses a predictable name, so a run as root
+//! writes only inside the folder that its user named.
 //!
 //! Each operation is a step that tests can make fail (`faults`).
 
@@ -76,7 +76,7 @@ impl Dir {
     /// Opens the lock file `name`, creating it if necessary. It is never written to.
     pub(crate) fn lock_file(&self, name: &OsStr) -> io::Result<File> {
         step!(Create);
-        // A FIFO of that name must not block the run.
+        // A FIFO of this name must not block the run.
         let flags =
             OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o666))?))
@@ -92,7 +92,7 @@ impl Dir {
         Ok(file)
     }
 
-    /// What is at `name` (a link itself, not its target); none if nothing is.
+    /// The status of `name` (of a link itself, not of its target); none if it does not exist.
     pub(crate) fn look(&self, name: &OsStr) -> io::Result<Option<rustix::fs::Stat>> {
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -101,7 +101,7 @@ impl Dir {
         }
     }
 
-    /// True when another file system, or another part of one, is mounted at `name`: such a folder
+    /// True if another file system, or another part of one, is mounted at `name`. Such a folder
     /// cannot be renamed.
     pub(crate) fn is_mounted(&self, name: &OsStr) -> bool {
         let found =
@@ -160,8 +160,8 @@ impl Dir {
         }
     }
 
-    /// Renames the file `from` to `to`, replacing what is there; a link at `to` is replaced, not
-    /// followed.
+    /// Renames the file `from` to `to` and replaces an existing file. A link at `to` is replaced,
+    /// not followed.
     pub(crate) fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         step!(Rename);
         Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
@@ -185,7 +185,7 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.fd, ".", flags, Mode::empty()) {
             Ok(fd) => synced(rustix::fs::fsync(fd)),
-            // A folder that is writable but not readable cannot be opened for this.
+            // A folder that is writable but not readable cannot be opened for a sync.
             Err(rustix::io::Errno::ACCESS) => Ok(()),
             Err(other) => Err(other.into()),
         }
@@ -198,7 +198,7 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
     synced(rustix::fs::fsync(file))
 }
 
-/// Accepts the answer of file systems that have nothing to sync.
+/// Accepts the errors of file systems that cannot sync.
 fn synced(outcome: rustix::io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(()),
@@ -213,24 +213,24 @@ pub(crate) fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     file.write(bytes)
 }
 
-/// Longest part of a name that [`beside`] keeps: most file systems allow names of 255 bytes.
+/// Longest part of a name that [`beside`] keeps; most file systems allow names of 255 bytes.
 pub(crate) const KEPT: usize = 200;
 
 /// Suffix added by [`set_aside`].
 const ASIDE: &str = ".old";
 
-/// `.NAME.RANDOM`: where `name` is written until it is complete. A name that would be too long is
+/// `.NAME.RANDOM`: the name under which `name` is written until it is complete. A long name is
 /// truncated.
 pub(crate) fn beside(name: &OsStr) -> OsString {
     let bytes = name.as_bytes();
     let mut made = OsString::from(".");
     made.push(OsStr::from_bytes(&bytes[..bytes.len().min(KEPT)]));
-    // A fresh key from the system for each name; creating the file detects clashes.
+    // Each name takes a fresh random key from the system; creating the file detects clashes.
     made.push(format!(".{:0DIGITS$x}", RandomState::new().build_hasher().finish()));
     made
 }
 
-/// `.NAME.RANDOM.old`: where the previous `name` is kept until its successor is in place.
+/// `.NAME.RANDOM.old`: the name of the previous `name` until its successor is in place.
 pub(crate) fn set_aside(name: &OsStr) -> OsString {
     let mut made = beside(name);
     made.push(ASIDE);
@@ -240,14 +240,14 @@ pub(crate) fn set_aside(name: &OsStr) -> OsString {
 /// A name made by [`beside`] or [`set_aside`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beside<'a> {
-    /// The name it was made from.
+    /// The original name.
     pub(crate) of: &'a OsStr,
     /// True for a previous version that was set aside.
     pub(crate) old: bool,
 }
 
 impl<'a> Beside<'a> {
-    /// Parses `found`, if it is such a name.
+    /// Parses `found`; none if it is no such name.
     pub(crate) fn parse(found: &'a OsStr) -> Option<Self> {
         let bytes = found.as_bytes();
         let fresh = bytes.strip_suffix(ASIDE.as_bytes());

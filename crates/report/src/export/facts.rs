@@ -1,4 +1,4 @@
-//! What every file of a run records about the run, and what its writers need to know of its flows.
+//! Facts about a run that every file records, and facts about its flows that the writers need.
 
 use super::SCHEMA;
 use justfull_base::packet::Protocol;
@@ -8,7 +8,7 @@ use justfull_ran::channel::CapacityUnit;
 use justfull_run::{PingConfig, Traffic, WorldConfig};
 use serde::Serialize;
 
-/// The origin of a file: enough to reproduce it.
+/// The origin of a file, enough to reproduce it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Provenance {
     /// Version of the layout, [`SCHEMA`].
@@ -53,7 +53,7 @@ pub enum Way {
     Up,
 }
 
-/// What the writers need to know of a flow.
+/// Facts about a flow for the writers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFacts {
     /// Index of its name in [`RunFacts::classes`].
@@ -65,21 +65,21 @@ pub struct FlowFacts {
     /// Data radio bearer of its QoS flow; 0 when no rule gives it one.
     pub drb: u8,
     /// Payload of a datagram in bytes and mean time between datagrams; none for TCP, and for
-    /// frames, whose datagrams differ.
+    /// frames, whose datagrams differ in size.
     pub datagrams: Option<(u32, Duration)>,
     /// Direction of its TCP payload; none for datagrams.
     pub stream: Option<Way>,
-    /// True when the UE, or the server, replies to each datagram.
+    /// True if the receiver, UE or server, replies to each datagram.
     pub answered: bool,
-    /// True when it is the UE that asks.
+    /// True if the UE sends the requests.
     pub asked_by_ue: bool,
-    /// The scenario asks for its delay.
+    /// The scenario marks it `low_latency`.
     pub low_latency: bool,
     /// One-way delay between server and UPF.
     pub core_delay: Duration,
 }
 
-/// What the capacity of a slot counts.
+/// The unit of a slot's capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlotUnit {
     /// Whole packets.
@@ -91,18 +91,18 @@ pub enum SlotUnit {
     ResourceBlocks,
 }
 
-/// What the writers need to know of a run.
+/// Facts about a run for the writers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFacts {
-    /// Where the files come from.
+    /// The origin of the files.
     pub provenance: Provenance,
     /// Names of flows in order of appearance; flows of one name form a class.
     pub classes: Vec<String>,
     /// The flows by number.
     pub flows: Vec<FlowFacts>,
-    /// What slots count.
+    /// The unit of slots.
     pub slots_in: SlotUnit,
-    /// From the pull to the UE.
+    /// Time from the pull to the arrival at the UE.
     pub air_delay: Duration,
     /// Simulated time.
     pub duration: Duration,

@@ -3,12 +3,12 @@
 //! The run appears as flent's test `tcp_download` (one TCP flow), `tcp_ndown` (several) or `ping`
 //! (none), so that flent's own plots for these tests work. Time 0 of the simulation is the epoch.
 //!
-//! | series | what it is here |
+//! | series | meaning here |
 //! |---|---|
 //! | `TCP download`, `TCP download::N` | goodput at the UE in a step, Mbit/s |
-//! | `TCP download sum`, `avg`, `fairness` | of these |
+//! | `TCP download sum`, `avg`, `fairness` | of the download series |
 //! | `TCP upload` and so on | the same of uploads, at the server |
-//! | `Ping (ms) ICMP` | mean round-trip time of the first flow of pings, by when they were sent |
+//! | `Ping (ms) ICMP` | mean round-trip time of the first flow of pings, by time of sending |
 //! | `VoIP::delay`, `jitter`, `loss` | of the first flow of datagrams without replies: see below |
 //!
 //! `VoIP::delay` is the mean one-way delay from server to UE, `jitter` the mean delay difference of
@@ -28,12 +28,12 @@ use justfull_lab::stats::jain;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Default length of flent's steps, as in flent itself.
+/// Default length of flent's steps, as in flent.
 pub const STEP: Duration = Duration::from_millis(200);
 
 /// Version of flent's data format.
 const FORMAT: u32 = 4;
-/// The version of flent that has this format.
+/// The version of flent that defines this format.
 const FLENT: &str = "2.3.0";
 /// Extension of flent's files.
 const SUFFIX: &str = ".flent.gz";
@@ -65,7 +65,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     justfull_lab::stats::mean(&values)
 }
 
-/// Middles of the steps in seconds, where values are plotted.
+/// Middles of the steps in seconds, the horizontal positions of values.
 fn middle(measured: &Measurements, step: usize) -> f64 {
     (step as f64 + 0.5) * measured.step().as_secs_f64()
 }
@@ -76,7 +76,7 @@ fn goodput(measured: &Measurements, flow: &FlowMeasure) -> Series {
     (0..measured.steps()).map(value).collect()
 }
 
-/// Goodput of the TCP flows whose payload goes `way`; flent calls them `title`.
+/// Goodput of the TCP flows whose payload goes `way`; flent names them `title`.
 fn streams(data: &mut Data, measured: &Measurements, facts: &RunFacts, way: Way, title: &str) {
     let flows: Vec<&FlowMeasure> = facts
         .flows
@@ -220,14 +220,14 @@ fn content(path: &Path, measured: &Measurements, facts: &RunFacts) -> Value {
     })
 }
 
-/// Writes the data file of a run; its name should end in `.flent.gz`, which flent expects.
+/// Writes the data file of a run; flent expects a name that ends in `.flent.gz`.
 ///
 /// # Errors
-/// Names the file when it cannot be written; nothing is left behind then.
+/// Names the file if it cannot be written; no file is left then.
 pub fn write(path: &Path, measured: &Measurements, facts: &RunFacts) -> Result<(), ExportError> {
     let content = content(path, measured, facts);
     write_whole(path, |out| {
-        // The header holds no time, so equal runs give equal files.
+        // The gzip header holds no time, so equal runs give equal files.
         let mut gz = GzEncoder::new(out, Compression::default());
         serde_json::to_writer(&mut gz, &content)?;
         gz.finish().map(drop)

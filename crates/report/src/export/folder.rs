@@ -1,11 +1,11 @@
 //! A results folder: every file of one run, or nothing.
 //!
 //! The files are written into `.NAME.RANDOM` beside the folder, the manifest last, and synced to
-//! the disk; then the two folders are exchanged atomically and the old one is removed. Anyone who
-//! opens the folder at any moment, or after a crash, finds the old results or the new ones. A lock
-//! beside the folder keeps a second writer out.
+//! the disk; then the two folders are exchanged atomically and the old one is removed. A reader of
+//! the folder finds the old results or the new ones at any moment, also after a crash. A lock
+//! beside the folder excludes a second writer.
 //!
-//! A live run cannot be reproduced: the files that fit the disk are kept, and the manifest names
+//! A live run cannot be reproduced: the files that fit on the disk are kept, and the manifest names
 //! the others.
 
 mod inspect;
@@ -31,19 +31,18 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-/// How long a run waits for another that is writing the same folder.
+/// Longest wait for another run that writes the same folder.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The kind of runs whose results cannot be reproduced.
 const LIVE: &str = "live";
 
-/// Space for the manifest of such a run: reserved before the run, released when the manifest is
-/// written.
+/// Reserved space for the manifest of a live run; released when the manifest is written.
 const SPARE: &str = ".spare";
-/// Bytes of it.
+/// Size of the reserved space, in bytes.
 const SPARE_BYTES: usize = 64 << 10;
 
-/// Why a folder cannot take results.
+/// The reason why a folder cannot take results.
 #[derive(Debug)]
 pub struct Refused {
     found: String,
@@ -60,41 +59,41 @@ impl std::error::Error for Refused {}
 
 const WRITABLE: &str = "a folder that can be written";
 
-/// What was done along the way, in words for people.
+/// Messages for the user about actions taken.
 pub type Said = Vec<String>;
 
-/// Results being written. Dropping this before [`ResultsFolder::publish`] leaves nothing behind.
+/// Results being written. A drop before [`ResultsFolder::publish`] removes them.
 pub struct ResultsFolder {
     /// The folder as the user named it.
     shown: PathBuf,
     parent: Dir,
     name: OsString,
-    /// Parent folders that were created for it, the uppermost first.
+    /// Parent folders that were created for it, the outermost first.
     made: Vec<PathBuf>,
     lock: Option<Lock>,
     subject: Subject,
-    /// Where the files are until they are moved into place, if there are any yet.
+    /// The folder of the files until they are moved into place; none before the first file.
     staging: Option<Staging>,
     files: Vec<Entry>,
-    /// Files that did not fit the disk, and why; live runs only.
+    /// Files that did not fit on the disk, each with its error; live runs only.
     lost: Vec<(String, io::Error)>,
 }
 
 struct Staging {
     name: OsString,
     dir: Dir,
-    /// Folders in it.
+    /// Subfolders.
     subs: BTreeMap<String, Dir>,
 }
 
 impl ResultsFolder {
-    /// Claims `path` for the results of `subject`: creates its parents, takes its lock, cleans up
-    /// after killed runs, and checks whether what is there may be replaced: nothing, an empty
-    /// folder, or results of the same subject alone. With `force`, anything may. `waits` is called
-    /// when another run is writing there.
+    /// Claims `path` for the results of `subject`: creates its parents, takes its lock and cleans
+    /// up after killed runs. The present content may be replaced if it is nothing, an empty folder,
+    /// or results of the same subject alone; `force` permits any content. `waits` is called if
+    /// another run is writing there.
     ///
     /// # Errors
-    /// Says what is there and what is allowed; nothing has been created then.
+    /// The content found and the content allowed; nothing has been created then.
     pub fn open(
         path: &Path,
         subject: Subject,
@@ -141,7 +140,7 @@ impl ResultsFolder {
         unreachable!("names do not end")
     }
 
-    /// Creates the parents of `path` and takes its lock; none when another run holds it for
+    /// Creates the parents of `path` and takes its lock; none if another run holds it for
     /// `patience`.
     fn take(
         path: &Path,
@@ -209,7 +208,7 @@ impl ResultsFolder {
         self.refused(taken).map(drop)
     }
 
-    /// Checks whether the present folder may be replaced.
+    /// Checks that the present folder may be replaced.
     fn admit(&mut self, force: bool) -> Result<(), Refused> {
         let found = |what: &str| format!("{}{what}", self.shown.display());
         let Some(there) = self.refused(self.parent.look(&self.name))? else { return Ok(()) };
@@ -238,7 +237,8 @@ impl ResultsFolder {
         }
     }
 
-    /// Why a new run of this subject may not replace results in `state`, in words; none if it may.
+    /// The reason, in words, why a new run of this subject may not replace results in `state`; none
+    /// if it may.
     fn why_not(&self, state: &State) -> Option<String> {
         let held = match state {
             State::Empty => return None,
@@ -269,10 +269,10 @@ impl ResultsFolder {
     }
 
     /// Writes the file `name`, a path in the folder with parts joined by `/`, using `fill`. A file
-    /// of a live run that does not fit the disk is left out.
+    /// of a live run is left out if it does not fit on the disk.
     ///
     /// # Errors
-    /// Names the file when it cannot be written; no results are left then.
+    /// Names the file if it cannot be written; no results are left then.
     pub fn write(
         &mut self,
         name: &str,
@@ -281,7 +281,7 @@ impl ResultsFolder {
         match self.write_hashed(name, fill) {
             Ok((bytes, sha256)) => self.files.push(Entry { path: name.into(), bytes, sha256 }),
             Err(what) if self.subject.kind == LIVE => {
-                // The partial file only takes space from other files.
+                // A partial file would only take space from other files.
                 let _ = self.remove(name);
                 self.lost.push((name.into(), what));
             }
@@ -322,7 +322,7 @@ impl ResultsFolder {
             let dir = match opened {
                 Ok(dir) => dir,
                 Err(what) => {
-                    // It is empty and belongs to nobody.
+                    // The folder is empty and has no owner.
                     let _ = self.parent.remove_tree(&name);
                     return Err(what);
                 }
@@ -332,12 +332,13 @@ impl ResultsFolder {
         Ok(self.staging.as_mut().expect("it was made"))
     }
 
-    /// Writes the manifest and moves the results into place. Says what happened to the previous
-    /// ones.
+    /// Writes the manifest and moves the results into place. Returns messages about the previous
+    /// results.
     ///
     /// # Errors
     /// Names the file or folder that could not be written. The folder then holds either the earlier
-    /// results or these, complete; for a live run also those files that fit, which the error says.
+    /// results or these, complete; for a live run it holds the files that fit, and the error says
+    /// so.
     pub fn publish(mut self, origin: Origin) -> Result<Said, ExportError> {
         if self.subject.kind == LIVE {
             self.remove(SPARE).map_err(|what| self.error("", what))?;
@@ -371,7 +372,7 @@ impl ResultsFolder {
             None => Old::None,
             Some(there) => {
                 let state = State::of(&self.parent, &self.name)?;
-                // What was private must stay private afterwards; we must be able to write.
+                // A private folder must stay private, and this process must be able to write.
                 self.stage()?.dir.set_mode(there.st_mode | 0o700)?;
                 Old::of(&state)
             }
@@ -397,16 +398,16 @@ impl ResultsFolder {
                 vec![format!("what was in {} is kept as {}", self.shown.display(), kept.display())]
             }
         };
-        // The results are in place: only what they replaced is still to be removed, and folders
-        // created for them stay.
+        // The results are in place. Only the replaced folder remains to be removed; created parents
+        // stay.
         self.made.clear();
         let placed = self.parent.sync();
         self.discard();
         placed.map(|()| said)
     }
 
-    /// Moves `staged` to the place of the old folder, which [`ResultsFolder::discard`] then
-    /// removes.
+    /// Moves `staged` to the place of the old folder; [`ResultsFolder::discard`] removes the old
+    /// one later.
     fn swap(&mut self, staged: &OsStr) -> io::Result<()> {
         match self.parent.exchange(staged, &self.name) {
             Err(what) if what.kind() == io::ErrorKind::Unsupported => {}
@@ -421,7 +422,7 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Moves `staged` to the place just left by what is now at `aside`; if that fails, moves
+    /// Moves `staged` to the place left by the folder that is now at `aside`; on failure moves
     /// `aside` back.
     fn put(&mut self, staged: &OsStr, aside: &OsStr) -> io::Result<()> {
         let put = self.parent.rename_new(staged, &self.name);
@@ -435,8 +436,8 @@ impl ResultsFolder {
         put
     }
 
-    /// Moves the previous folder to the next free of `NAME.old`, `NAME.old2` ..., and `staged` into
-    /// its place.
+    /// Moves the previous folder to the first free name of `NAME.old`, `NAME.old2` ..., and
+    /// `staged` into its place.
     fn keep(&mut self, staged: &OsStr) -> io::Result<PathBuf> {
         for n in 1.. {
             let mut kept = self.name.clone();
@@ -454,12 +455,12 @@ impl ResultsFolder {
         unreachable!("names do not end")
     }
 
-    /// Removes what is left beside the folder, if anything.
+    /// Removes folders left beside the results, if any.
     fn discard(&mut self) {
         if let Some(staging) = self.staging.take()
             && matches!(self.parent.look(&staging.name), Ok(Some(_)))
         {
-            // The next run for this folder removes what cannot be removed now.
+            // The next run for this folder removes the rest.
             let removed = self.parent.remove_tree(&staging.name);
             let _ = removed.or_else(|_| self.parent.remove_tree(&staging.name));
         }
@@ -476,14 +477,14 @@ impl Drop for ResultsFolder {
     }
 }
 
-/// What the results replace.
+/// The content that the results replace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Old {
     None,
     Empty,
     /// Reproducible results, and nothing else.
     Run,
-    /// Anything else: it is kept under another name.
+    /// Any other content, kept under another name.
     Kept,
 }
 
@@ -519,7 +520,7 @@ impl Staging {
     }
 }
 
-/// A file whose bytes are counted and hashed while being written.
+/// A file that counts and hashes its bytes while they are written.
 struct Hashed {
     file: File,
     hash: Sha256,
@@ -545,7 +546,7 @@ impl Write for Hashed {
     }
 }
 
-/// Creates `path` with all its parents; collects what was created.
+/// Creates `path` with all its parents; collects the created folders.
 fn make_all(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -555,17 +556,17 @@ fn make_all(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
     }
     match fs::create_dir(path) {
         Ok(()) => made.push(std::path::absolute(path)?),
-        // Another run has created it in the meantime.
+        // Another run has created the folder in the meantime.
         Err(what) if what.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         Err(what) => return Err(what),
     }
     Ok(())
 }
 
-/// Removes created folders, as far as they are empty.
+/// Removes created folders that are empty.
 fn unmake(made: &[PathBuf]) {
     for path in made.iter().rev() {
-        // One already used by another run is not empty, and stays.
+        // A folder that another run already uses is not empty, and stays.
         let _ = fs::remove_dir(path);
     }
 }

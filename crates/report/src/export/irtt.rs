@@ -2,9 +2,9 @@
 //!
 //! The simulator's server is irtt's client: it sends, and `send` is the direction down to the UE. A
 //! flow without replies (a call) has only one-way delays: its round trips have no `rtt`, and `lost`
-//! is about the way down. Time 0 of the simulation is the epoch, and both ends share its clock.
-//! What irtt measures of its own machine (timer error, time in the send call, time in the server)
-//! does not exist here: those statistics have n = 0. The file's origin is under `justfull`.
+//! covers the way down. Time 0 of the simulation is the epoch, and both ends share its clock.
+//! irtt's statistics of its own machine (timer error, time in the send call, time in the server) do
+//! not exist here: they have n = 0. The file's origin is under `justfull`.
 
 use super::facts::{FlowFacts, RunFacts};
 use super::measure::{Measurements, Trip};
@@ -15,9 +15,9 @@ use std::path::Path;
 
 /// Version of the layout.
 const JSON_FORMAT: u32 = 1;
-/// Version of the protocol between irtt's ends.
+/// Version of the protocol between irtt's client and server.
 const PROTOCOL_VERSION: u32 = 1;
-/// The version of irtt that has these names.
+/// The version of irtt that uses these names.
 const IRTT: &str = "0.9.1";
 
 /// Statistics of durations in irtt's form.
@@ -48,13 +48,13 @@ fn ns(time: Option<Duration>) -> Option<f64> {
     time.map(|t| t.as_nanos() as f64)
 }
 
-/// From the UE back to the server.
+/// Delay from the UE back to the server.
 fn way_back(trip: &Trip) -> Option<Duration> {
     Some(trip.replied?.since(trip.arrived?))
 }
 
-/// Signed difference of `of` between trip `i` and the previous one, in ns; none unless both have
-/// it.
+/// Signed difference of `of` between trip `i` and the previous trip, in ns; none unless both have a
+/// value.
 fn variation(trips: &[Trip], i: usize, of: fn(&Trip) -> Option<Duration>) -> Option<f64> {
     let before = of(trips.get(i.checked_sub(1)?)?)?;
     Some(of(&trips[i])?.as_nanos() as f64 - before.as_nanos() as f64)
@@ -116,7 +116,7 @@ fn stats(trips: &[Trip], payload: u32, one_way: bool, run: Duration) -> Value {
     let arrived = trips.iter().filter(|trip| trip.arrived.is_some()).count() as u64;
     let replied = trips.iter().filter(|trip| trip.replied.is_some()).count() as u64;
     let down = trips.iter().filter(|trip| trip.dropped).count() as u64;
-    // In a flow without replies, "received" is what arrived at the UE.
+    // In a flow without replies, "received" counts arrivals at the UE.
     let received = if one_way { arrived } else { replied };
     let end = |trip: &Trip| if one_way { trip.arrived } else { trip.replied };
     let none = || duration_stats(Vec::new());
@@ -204,7 +204,7 @@ fn content(flow: &FlowFacts, class: &str, trips: &[Trip], facts: &RunFacts) -> V
     })
 }
 
-/// The flow to write: the first datagram flow whose delay the scenario asks for, or else the first
+/// The flow to write: the first datagram flow that the scenario marks `low_latency`, else the first
 /// datagram flow.
 #[must_use]
 pub fn flow_of(facts: &RunFacts) -> Option<usize> {
@@ -213,7 +213,7 @@ pub fn flow_of(facts: &RunFacts) -> Option<usize> {
     flows().find(|(_, flow)| flow.low_latency).or_else(|| flows().next()).map(|(i, _)| i)
 }
 
-/// The error for a run that irtt could not have measured.
+/// The error for a run without a datagram flow.
 pub(super) fn without_flow(path: &Path) -> ExportError {
     let what =
         std::io::Error::other("the run has no flow of datagrams, which is what irtt measures");
@@ -223,8 +223,8 @@ pub(super) fn without_flow(path: &Path) -> ExportError {
 /// Writes the JSON of the flow returned by [`flow_of`].
 ///
 /// # Errors
-/// Names the file when it cannot be written; nothing is left behind then. A run without such a flow
-/// is an error too.
+/// Names the file if it cannot be written; no file is left then. A run without such a flow is an
+/// error too.
 pub fn write(path: &Path, measured: &Measurements, facts: &RunFacts) -> Result<(), ExportError> {
     let i = flow_of(facts).ok_or_else(|| without_flow(path))?;
     let content =

@@ -1,5 +1,5 @@
-//! What flent and irtt measure, collected during a run: goodput and round-trip times of each flow
-//! by time step, and every datagram of the datagram flows.
+//! The measurements of flent and irtt, collected during a run: goodput and round-trip times of each
+//! flow by time step, and every datagram of the datagram flows.
 //!
 //! Memory grows with the number of steps and of datagrams, not with TCP segments.
 
@@ -7,27 +7,27 @@ use super::facts::{RunFacts, SlotUnit};
 use justfull_base::{Duration, Event, Instant, Layer, Packet};
 use std::collections::BTreeMap;
 
-/// One datagram from the server to the UE; or, where the UE asks, from it to the server.
+/// One datagram from the server to the UE or, if the UE sends the requests, to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
-    /// When it was sent.
+    /// Time of sending.
     pub sent: Instant,
-    /// When it reached the other end; none when it was dropped or is still in transit.
+    /// Time of arrival at the other end; none if it was dropped or is still in transit.
     pub arrived: Option<Instant>,
-    /// When the reply to it was back.
+    /// Time of arrival of the reply.
     pub replied: Option<Instant>,
-    /// It, or the reply, was dropped on its way down.
+    /// The datagram or its reply was dropped on the way down.
     pub dropped: bool,
 }
 
 impl Trip {
-    /// To the other end.
+    /// Delay to the other end.
     #[must_use]
     pub fn one_way(&self) -> Option<Duration> {
         Some(self.arrived?.since(self.sent))
     }
 
-    /// To the other end and back.
+    /// Delay to the other end and back.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
         Some(self.replied?.since(self.sent))
@@ -39,7 +39,7 @@ impl Trip {
 pub struct StepRtt {
     /// Number of samples.
     pub count: u64,
-    /// Their sum in ns.
+    /// Sum of the samples in ns.
     pub sum: u64,
 }
 
@@ -62,16 +62,16 @@ pub struct Measurements {
     flows: Vec<FlowMeasure>,
     /// True for flows of datagrams, by number.
     datagrams: Vec<bool>,
-    /// True where the UE asks, by number.
+    /// True if the UE sends the requests, by flow.
     asked_by_ue: Vec<bool>,
-    /// What leaves the RLC may still be lost on the air.
+    /// Packets that have left the RLC may still be lost on the air.
     by_air: bool,
-    /// Datagrams in the chain: index of the trip by number of the packet.
+    /// Datagrams in the chain: index of the trip by packet number.
     waiting: BTreeMap<u64, usize>,
 }
 
 impl Measurements {
-    /// Measurements of the run of `facts`, in steps of `step`, which is above 0.
+    /// Empty measurements of the run of `facts`, in steps of `step`, which must be above 0.
     #[must_use]
     pub fn new(facts: &RunFacts, step: Duration) -> Self {
         let steps = facts.duration.as_nanos().div_ceil(step.as_nanos()) as usize;
@@ -111,7 +111,7 @@ impl Measurements {
         (step < self.steps).then_some(step)
     }
 
-    /// The trip of `packet`, which is new or in the chain.
+    /// The trip of `packet`, which is new or already in the chain.
     fn trip(&mut self, packet: &Packet) -> &mut Trip {
         let trips = &mut self.flows[packet.flow as usize].trips;
         let i = *self.waiting.entry(packet.id).or_insert_with(|| {
@@ -122,7 +122,7 @@ impl Measurements {
         &mut trips[i]
     }
 
-    /// Hears `event`.
+    /// Takes `event` into account.
     pub fn hear(&mut self, now: Instant, event: &Event) {
         let Some(packet) = justfull_run::tap::packet_of(event) else { return };
         if !self.datagrams[packet.flow as usize] {
@@ -150,8 +150,8 @@ impl Measurements {
         }
     }
 
-    /// The UE has `packet` at the slot of `now`; for runs in which packets may be lost after the
-    /// RLC.
+    /// The UE receives `packet` in the slot at `now`; for runs in which packets may be lost after
+    /// the RLC.
     pub fn delivered(&mut self, now: Instant, packet: &Packet) {
         let flow = packet.flow as usize;
         if self.datagrams[flow] && !self.asked_by_ue[flow] {
@@ -179,20 +179,20 @@ impl Measurements {
         }
     }
 
-    /// What the UE of `flow` asked at `sent` reached the server.
+    /// The request that the UE of `flow` sent at `sent` reaches the server.
     pub fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
         let trip = Trip { sent, arrived: Some(now), replied: None, dropped: false };
         self.flows[flow as usize].trips.push(trip);
     }
 
-    /// The reply to the datagram of `sent` was back.
+    /// The reply to the datagram sent at `sent` arrives.
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
         self.amend(flow, sent, |trip| trip.replied = Some(now));
     }
 
-    /// Amends what is known of the datagram of `sent`.
+    /// Changes the trip of the datagram sent at `sent`.
     fn amend(&mut self, flow: u32, sent: Instant, by: impl FnOnce(&mut Trip)) {
-        // Replies return in the order of requests, so the right one is among the last.
+        // Replies return in the order of requests, so the trip is among the last.
         let trips = &mut self.flows[flow as usize].trips;
         if let Some(trip) = trips.iter_mut().rev().find(|trip| trip.sent == sent) {
             by(trip);

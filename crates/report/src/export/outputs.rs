@@ -28,7 +28,7 @@ pub struct Outputs {
     pub pcapng: Option<PathBuf>,
     /// A data file of flent.
     pub flent: Option<PathBuf>,
-    /// Measurements as irtt writes them.
+    /// A file of measurements in irtt's format.
     pub irtt: Option<PathBuf>,
 }
 
@@ -67,7 +67,7 @@ impl Outputs {
     }
 }
 
-/// `run` without characters that a file name should not have.
+/// `run` without characters that are unsafe in a file name.
 #[must_use]
 pub fn as_file_name(run: &str) -> String {
     run.chars().map(|c| if c.is_alphanumeric() || "-_.@=".contains(c) { c } else { '_' }).collect()
@@ -93,13 +93,12 @@ pub struct OutputTap {
     measured: Option<Measurements>,
     /// The first failure.
     failed: Option<ExportError>,
-    /// Set to end the run when a file cannot be written.
+    /// Set to end the run if a file cannot be written.
     stop: Arc<AtomicBool>,
 }
 
 impl OutputTap {
-    /// Opens the files of `outputs` for the run of `facts`. If writing one fails later, `stop` is
-    /// set.
+    /// Opens the files of `outputs` for the run of `facts`. Sets `stop` if a later write fails.
     ///
     /// # Errors
     /// Names the first file that cannot be opened.
@@ -151,8 +150,8 @@ impl OutputTap {
         }
     }
 
-    /// Writes what is left and moves all files into place, if the run was `sound`; otherwise, and
-    /// where the tap is dropped instead, no files are left.
+    /// Writes the remaining data and moves all files into place if the run was `sound`. Otherwise,
+    /// and if the tap is dropped, no files are left.
     ///
     /// # Errors
     /// Names the first file that could not be written.

@@ -1,16 +1,15 @@
 //! Captures for Wireshark: pcapng (draft-ietf-opsawg-pcapng), one interface for each layer.
 //!
 //! A packet appears once on the interface of each layer, at the instant it left that layer,
-//! downwards or by a drop. `air` has it when it reaches the UE or, if the MAC allocates resource
-//! blocks, when it is lost on the way; `uplink` has acknowledgements and echo messages when they
-//! reach the server. The comment of a packet says what the layer did to it. Time 0 of the
-//! simulation is the epoch, so that equal runs give equal files.
+//! downwards or by a drop. `air` shows it when it reaches the UE or, if the MAC allocates resource
+//! blocks, when it is lost on the way; `uplink` shows acknowledgements and echo messages when they
+//! reach the server. The comment of a packet names the layer's action. Time 0 of the simulation is
+//! the epoch, so equal runs give equal files.
 //!
-//! The captured data are raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it. Addresses, ports,
-//! lengths, ECN bits, sequence and acknowledgement numbers, timestamps and SACK blocks are those of
-//! the flow; payloads are zeros cut at [`SNAPLEN`]; lengths and checksums are those of the whole
-//! packet. The simulator has no handshake, and neither has the file: sequence numbers start at 1,
-//! as after a SYN with 0.
+//! The captured data are raw IPv4 (LINKTYPE_RAW, 101). Addresses, ports, lengths, ECN bits,
+//! sequence and acknowledgement numbers, timestamps and SACK blocks are the flow's own. Payloads
+//! are zeros cut at [`SNAPLEN`]; lengths and checksums cover the whole packet. The simulator has no
+//! handshake, and neither has the file: sequence numbers start at 1, as after a SYN with 0.
 
 mod file;
 mod packet;
@@ -29,7 +28,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::Path;
 
-/// Interfaces by number, with descriptions of their packets.
+/// Interfaces by number, each with a description of its packets.
 pub const INTERFACES: [(&str, &str); 5] = [
     ("upf", "packets as they leave the UPF or are dropped there"),
     ("sdap", "packets as they leave SDAP or are dropped there"),
@@ -56,7 +55,7 @@ pub struct Capture {
     air_delay: Duration,
     airborne: VecDeque<Airborne>,
     /// For runs in which packets may be lost after the RLC: packets that have left it, by number,
-    /// until their fate is known.
+    /// until their delivery or loss.
     flying: Option<BTreeMap<u64, Built>>,
     /// The last packet that left a UPF queue; it enters SDAP next.
     from_upf: Option<u64>,
@@ -70,7 +69,7 @@ pub struct Capture {
     sizes: Vec<u32>,
     /// True for uploads, by flow.
     uploads: Vec<bool>,
-    /// True where the UE sends the echo requests, by flow.
+    /// True if the UE sends the echo requests, by flow.
     asked_by_ue: Vec<bool>,
 }
 
@@ -116,7 +115,7 @@ impl Capture {
         )
     }
 
-    /// Writes what has reached the UEs by `now`.
+    /// Writes the packets that have reached the UEs by `now`.
     fn land(&mut self, now: Instant) -> io::Result<()> {
         while self.airborne.front().is_some_and(|first| first.at <= now) {
             let Some(Airborne { at, built, comment }) = self.airborne.pop_front() else { break };
@@ -144,9 +143,9 @@ impl Capture {
         format!("flow={class} packet={} ue={} qfi={}", packet.id, packet.ue, packet.qfi.get())
     }
 
-    /// Handles `event`; `segment` is the content of its packet if that is TCP. Acknowledgements of
-    /// uploads, which have none, are not captured, and neither are upload segments, which do not
-    /// pass the stack.
+    /// Handles `event`; `segment` is the content of its packet if it is TCP. Acknowledgements of
+    /// uploads have no segment and are not captured. Upload segments do not pass the stack and are
+    /// not captured either.
     ///
     /// # Errors
     /// The error of the disk.
@@ -210,7 +209,7 @@ impl Capture {
         }
     }
 
-    /// `packet` leaves for the UE; it left the RLC at `left`, if that is not `now`.
+    /// `packet` leaves for the UE; it left the RLC at `left` if that differs from `now`.
     fn take_off(
         &mut self,
         now: Instant,
@@ -228,7 +227,7 @@ impl Capture {
         self.land(now)
     }
 
-    /// The UE has `packet` whole and in order; it left the RLC at `left`.
+    /// The UE receives `packet` whole and in order; it left the RLC at `left`.
     ///
     /// # Errors
     /// The error of the disk.
@@ -240,8 +239,8 @@ impl Capture {
         }
     }
 
-    /// A packet enters SDAP. A UPF that passes everything emits no event, so this records that the
-    /// packet left it at once.
+    /// A packet enters SDAP. A transparent UPF emits no event, so this records that the packet left
+    /// the UPF at once.
     fn passed_upf(
         &mut self,
         now: Instant,
@@ -256,7 +255,7 @@ impl Capture {
         self.put(Layer::Upf as usize, now, &built, &comment)
     }
 
-    /// `ack` reached the sender of `flow`, which took this `sample` of the round-trip time.
+    /// `ack` reaches the sender of `flow`, which takes this `sample` of the round-trip time.
     ///
     /// # Errors
     /// The error of the disk.
@@ -280,7 +279,7 @@ impl Capture {
         self.put(UPLINK, now, &built, &comment)
     }
 
-    /// Sequence number of the echo request that `flow` sent at `sent`, in ns.
+    /// Sequence number of the echo request that `flow` sent at `sent` ns.
     fn echo_of(&mut self, flow: u32, sent: u64) -> u16 {
         let next = &mut self.next_echo[flow as usize];
         *self.echoes.entry((flow, sent)).or_insert_with(|| {
@@ -290,7 +289,7 @@ impl Capture {
         })
     }
 
-    /// The echo request that the UE of `flow` sent at `sent` reached the server.
+    /// The echo request that the UE of `flow` sent at `sent` reaches the server.
     ///
     /// # Errors
     /// The error of the disk.
@@ -303,8 +302,8 @@ impl Capture {
         self.put(UPLINK, now, &built, &comment)
     }
 
-    /// The reply to the echo request that `flow` sent at `sent` reached the server, or the UE if it
-    /// had asked.
+    /// The reply to the echo request that `flow` sent at `sent` reaches the sender of the request:
+    /// the server or the UE.
     ///
     /// # Errors
     /// The error of the disk.
@@ -325,11 +324,11 @@ impl Capture {
         self.uplink_id
     }
 
-    /// Writes what is left, with the counts of each interface at `end`, and moves the file into
-    /// place.
+    /// Writes the remaining packets and the counts of each interface at `end`, and moves the file
+    /// into place.
     ///
     /// # Errors
-    /// Names the file when it cannot be written; nothing is left behind then.
+    /// Names the file if it cannot be written; no file is left then.
     pub fn commit(mut self, end: Instant) -> Result<(), ExportError> {
         match self.land(end) {
             Ok(()) => self.file.commit(end),
@@ -338,7 +337,7 @@ impl Capture {
     }
 }
 
-/// A time in ms, exact to the nanosecond, as in comments.
+/// A time in ms for comments, exact to the nanosecond.
 #[must_use]
 pub fn ms(time: Duration) -> String {
     let ns = time.as_nanos();

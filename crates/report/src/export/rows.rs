@@ -55,7 +55,7 @@ pub fn entities(comparison: &Comparison) -> impl Iterator<Item = EntityRow<'_>> 
     })
 }
 
-/// Every distribution of a run: its quantity, its flow or layer, the numbers.
+/// Every distribution of a run: its quantity, its flow or layer, and its numbers.
 fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
     let flows = run.flows.iter().flat_map(|f| {
         let of_all = [("delay", Some(&f.delay)), ("bound", Some(&f.bound)), ("rtt", Some(&f.rtt))];

@@ -1,4 +1,4 @@
-//! The files of each run of a scenario, written while it runs.
+//! The files of each run of a scenario, written during the run.
 
 use super::facts::RunFacts;
 use super::outputs::{OutputTap, Outputs};
@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Why runs failed.
+/// The reason why runs failed.
 #[derive(Debug)]
 pub enum RunError {
     /// The scenario is wrong.
@@ -42,7 +42,7 @@ impl From<ExportError> for RunError {
     }
 }
 
-/// The files of each run, in the order of [`Scenario::jobs`]; a run beyond them has none.
+/// The files of each run, in the order of [`Scenario::jobs`]; runs beyond the list have none.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFiles<'a>(pub &'a [Outputs]);
 
@@ -73,8 +73,8 @@ impl RunTap<RunError> for OutputTap {
     }
 }
 
-/// The files of each of `jobs`: as requested for a single job, otherwise with the run's name in
-/// each.
+/// The files of each of `jobs`: the requested names for a single job, otherwise with the run's name
+/// in each.
 #[must_use]
 pub fn outputs_of(
     outputs: &Outputs,
@@ -89,7 +89,7 @@ pub fn outputs_of(
     jobs.iter().map(|job| outputs.named(&run(job))).collect()
 }
 
-/// The name of a run in names of files: method, point of the sweep, seed.
+/// The name of a run in file names: method, point of the sweep, seed.
 #[must_use]
 pub fn run_name(scenario: &Scenario, job: &Job) -> String {
     let mut x = scenario.point(job.point).replace("; ", "-");

@@ -1,4 +1,4 @@
-//! Writes a file beside its final place until it is complete.
+//! Writes a file under a temporary name beside its final place until it is complete.
 
 use super::disk::{self, Beside, Dir};
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct ExportError {
     /// The file.
     pub path: PathBuf,
-    /// What went wrong.
+    /// The disk error.
     pub what: io::Error,
 }
 
@@ -29,25 +29,25 @@ impl std::error::Error for ExportError {
     }
 }
 
-/// A file being written. It is called `.NAME.RANDOM`, beside its final place, until
-/// [`Sink::commit`] renames it. If dropped before that it is removed, and the previous file at
-/// `path` stays. The next process that writes `path` removes what a killed one left. A link at
-/// `path` is replaced, not followed. A device or a pipe at `path` cannot be replaced by a rename:
-/// it is written to directly.
+/// A file being written. Its name is `.NAME.RANDOM`, beside its final place, until [`Sink::commit`]
+/// renames it. A drop before that removes it, and the previous file at `path` stays. The next
+/// process that writes `path` removes the remains of a killed process. A link at `path` is
+/// replaced, not followed. A device or a pipe at `path` cannot be replaced by a rename: it is
+/// written to directly.
 pub struct Sink {
     out: Option<BufWriter<Disk>>,
     path: PathBuf,
     part: Option<Part>,
 }
 
-/// Where a file is until it is complete.
+/// The temporary file.
 struct Part {
     folder: Dir,
     name: OsString,
     to: OsString,
 }
 
-/// A file written by steps of [`disk`].
+/// A file written through the steps of [`disk`].
 struct Disk(File);
 
 impl Write for Disk {
@@ -64,7 +64,7 @@ impl Sink {
     /// Opens a file for `path`.
     ///
     /// # Errors
-    /// Names the file when its folder is missing or not writable.
+    /// Names the file if its folder is missing or not writable.
     pub fn create(path: &Path) -> Result<Self, ExportError> {
         let opened = match special(path) {
             Ok(Some(file)) => Ok((file, None)),
@@ -79,10 +79,10 @@ impl Sink {
         })
     }
 
-    /// Writes what is left and moves the file into place.
+    /// Writes the remaining bytes and moves the file into place.
     ///
     /// # Errors
-    /// Names the file when it cannot be written; nothing is left behind then.
+    /// Names the file if it cannot be written; no file is left then.
     pub fn commit(mut self) -> Result<(), ExportError> {
         let out = self.out.take();
         let attempt = || {
@@ -99,11 +99,11 @@ impl Sink {
         Ok(())
     }
 
-    /// Moves what is on the disk into place, though it is incomplete. `whole` gets its length in
-    /// bytes and returns how many of them to keep.
+    /// Moves the incomplete file on the disk into place. `whole` gets its length in bytes and
+    /// returns the number of bytes to keep.
     ///
     /// # Errors
-    /// Names the file when that fails too, or when it is a device; nothing is left behind then.
+    /// Names the file if that fails too, or if it is a device; no file is left then.
     pub fn keep(mut self, whole: impl FnOnce(u64) -> u64) -> Result<(), ExportError> {
         let out = self.out.take();
         let attempt = || {
@@ -137,8 +137,8 @@ impl Part {
         loop {
             let part = disk::beside(name);
             let file = folder.create(&part)?;
-            // The lock shows that the part is being written, and ends with this process. Without
-            // locks, other processes remove no parts.
+            // The lock marks the part as being written and ends with this process. Without locks,
+            // other processes remove no parts.
             let swept = matches!(file.try_lock(), Err(TryLockError::WouldBlock))
                 || file.metadata()?.nlink() == 0;
             if !swept {
@@ -150,15 +150,15 @@ impl Part {
     fn commit(&self, file: &File) -> io::Result<()> {
         disk::sync(file)?;
         self.folder.rename_over(&self.name, &self.to)?;
-        // The file is complete and in place. Without this a power failure may lose its name: no
-        // reason to report it as lost.
+        // The file is complete and in place. Without the sync a power failure may lose its name,
+        // which is no reason to report it as lost.
         let _ = self.folder.sync();
         Ok(())
     }
 }
 
-/// Removes from `folder` what killed processes left of files whose names are `ours`, and nothing
-/// else.
+/// Removes from `folder` the partial files of killed processes whose final names satisfy `ours`;
+/// keeps everything else.
 ///
 /// # Errors
 /// The folder cannot be opened.
@@ -167,22 +167,22 @@ pub fn remove_left(folder: &Path, ours: impl Fn(&OsStr) -> bool) -> io::Result<(
     Ok(())
 }
 
-/// Removes the parts of names that are `ours` and that killed processes left in `folder`: nobody
-/// holds their locks.
+/// Removes the parts in `folder` whose names satisfy `ours` and whose locks nobody holds: their
+/// processes were killed.
 fn sweep(folder: &Dir, ours: impl Fn(&OsStr) -> bool) {
     let mut parts = folder.names().unwrap_or_default();
     parts.retain(|part| Beside::parse(part).is_some_and(|beside| !beside.old && ours(beside.of)));
     for part in parts {
         let Ok(file) = folder.read(&part) else { continue };
         if file.try_lock().is_ok() {
-            // One that cannot be removed takes space but does no other harm.
+            // A part that cannot be removed takes space but does no other harm.
             let _ = folder.remove_file(&part);
         }
     }
 }
 
-/// Opens what is at `path` if it must be written to directly: a device, a pipe, or one of this
-/// process's own files, as named by `/dev/stdout`. Follows links made by root or this user; others
+/// Opens the file at `path` if it must be written to directly: a device, a pipe, or an open file of
+/// this process, as named by `/dev/stdout`. Follows links made by root or this user; other links
 /// might lead anywhere.
 fn special(path: &Path) -> io::Result<Option<File>> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
@@ -219,11 +219,11 @@ impl Write for Sink {
 impl Drop for Sink {
     fn drop(&mut self) {
         if let Some(out) = self.out.take() {
-            // The rest of the buffer belongs to a file that is no longer wanted.
+            // The rest of the buffer belongs to a cancelled file.
             drop(out.into_parts());
         }
         if let Some(part) = self.part.take() {
-            // A part that cannot be removed is harmless, and nobody is left to be told.
+            // A part that cannot be removed is harmless, and there is no caller to inform.
             let _ = part
                 .folder
                 .remove_file(&part.name)
@@ -232,10 +232,10 @@ impl Drop for Sink {
     }
 }
 
-/// Writes `path` using `fill`; nothing is left behind on failure.
+/// Writes `path` using `fill`; no file is left on failure.
 ///
 /// # Errors
-/// Names the file when its folder is missing or it cannot be written.
+/// Names the file if its folder is missing or it cannot be written.
 pub fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// The writer follows no link, at its place or at predictable names beside it.
+    /// The writer follows no link, neither at its place nor at predictable names beside it.
     #[test]
     fn planted_links_are_replaced_and_not_followed() {
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -331,7 +331,7 @@ mod tests {
         write_whole(&path, |out| out.write_all(b"new")).expect("there is room");
         assert_eq!(fs::read_to_string(&victim).expect("it is there"), "precious");
         assert!(fs::symlink_metadata(&path).expect("it is there").is_file());
-        // Somebody else's link to a device; only root can make one.
+        // A link of another user to a device; only root can make one.
         let device = folder.path().join("b.csv");
         symlink("/dev/full", &device).expect("a link can be made");
         if std::os::unix::fs::lchown(&device, Some(65_534), Some(65_534)).is_ok() {

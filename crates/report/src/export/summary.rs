@@ -1,9 +1,10 @@
-//! The tables of a comparison as Parquet: columns and names of the CSV files; the file's metadata
-//! hold the meanings of columns, the resolved scenario, the command and the program's version.
+//! The tables of a comparison as Parquet, with the columns and names of the CSV files. The file's
+//! metadata hold the meanings of columns, the resolved scenario, the command and the program's
+//! version.
 //!
-//! Text is UTF-8, yes and no are booleans, a column of whole numbers is INT64 and any other DOUBLE;
-//! a missing value is a null. Rows of runs are few: they are one row group. The other tables may be
-//! long: only one of their row groups is in memory.
+//! Text is UTF-8, yes and no are booleans, a column of whole numbers is INT64, any other column of
+//! numbers is DOUBLE; a missing value is a null. The rows of runs form one row group. Only one row
+//! group of the longer tables is in memory.
 
 use super::columns::{Column, Table};
 use super::records::plain;
@@ -33,8 +34,8 @@ pub fn runs_parquet(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
 
 /// The rows of `runs.csv` as a part of a dataset: after them the text column `job` from `jobs`, the
 /// names of all runs in their order. The types of columns do not depend on the rows: numbers are
-/// DOUBLE, but for the seed. `facts` go into the file's metadata; meanings of columns do not, nor
-/// statistics, since there are many small parts.
+/// DOUBLE, except the seed. `facts` go into the file's metadata. Meanings of columns and statistics
+/// are left out, since there are many small parts.
 ///
 /// # Errors
 /// The errors of `out`.
@@ -67,11 +68,11 @@ pub fn part_parquet(
     out.write_all(&file(&columns, properties).map_err(plain)?)
 }
 
-/// Rows of a row group of a table that may be long; its cells are in memory until it is written.
+/// Rows of a row group of a long table; its cells are in memory until it is written.
 const GROUP: usize = 1 << 15;
 
-/// A table that may be long, as Parquet. Numbers are DOUBLE, but for the seed: whole numbers cannot
-/// be told before the last row.
+/// A long table as Parquet. Numbers are DOUBLE, except the seed: a column of whole numbers is not
+/// known as such before its last row.
 ///
 /// # Errors
 /// The errors of `out`.

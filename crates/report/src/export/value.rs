@@ -4,9 +4,8 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// `text` as the content of a CSV cell. Spreadsheets take a cell that begins with one of these
-/// characters for a formula, whoever chose the name in it; an apostrophe before such a text marks
-/// it as text. Numbers are unchanged.
+/// `text` as the content of a CSV cell. Spreadsheets evaluate a cell that begins with one of these
+/// characters as a formula; an apostrophe in front marks it as text. Numbers are unchanged.
 pub(super) fn csv_text(text: &str) -> Cow<'_, str> {
     let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
     if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && !is_number() {
@@ -25,7 +24,7 @@ pub enum Value {
     Text(String),
     /// A whole number.
     Whole(u64),
-    /// A measured number; one that is not finite is written as missing.
+    /// A measured number; a number that is not finite is written as missing.
     Real(f64),
     /// Yes or no.
     Flag(bool),
@@ -50,13 +49,13 @@ impl Value {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// Yes or no, if it is that.
+    /// The flag, if the value is one.
     #[must_use]
     pub fn flag(&self) -> Option<bool> {
         if let Self::Flag(flag) = self { Some(*flag) } else { None }
     }
 
-    /// The bits of a whole number, as readers of signed numbers take them.
+    /// The bits of a whole number as a signed number.
     #[must_use]
     pub fn whole(&self) -> Option<i64> {
         if let Self::Whole(n) = self { Some(n.cast_signed()) } else { None }
@@ -115,7 +114,7 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// What the cells of one column are, where a column has one type: in Parquet and Arrow.
+/// The type of the cells of a column, in Parquet and Arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8.
@@ -149,7 +148,7 @@ impl Kind {
 }
 
 impl Kind {
-    /// The type of a column of `unit` in files that are read together: it may be without cells in
+    /// The type of a column of `unit` in files that are read together. The column may be empty in
     /// one of them, so its numbers are floating point in all.
     #[must_use]
     pub fn lasting(unit: &str, cells: &[Value]) -> Self {

@@ -3,8 +3,8 @@
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops::Range;
 
-/// Least room beside the values of an axis, as a part of the greatest: values that differ by a
-/// thousandth do not span a figure.
+/// Least margin around the values of an axis, as a part of the greatest value: values that differ
+/// by a thousandth do not span a figure.
 const LEAST_PAD: f64 = 0.02;
 
 /// One axis: its range, linear or logarithmic, and the positions of its labels.
@@ -75,24 +75,24 @@ impl Axis {
         Self { label: label.into(), lo, hi, log: true, ticks, decimals: 0 }
     }
 
-    /// Omits labels above `most`, where the axis has room but the quantity has no values.
+    /// Omits labels above `most`, the greatest possible value of the quantity.
     pub(super) fn with_ticks_to(mut self, most: f64) -> Self {
         self.ticks.retain(|t| *t <= most + 1e-9);
         self
     }
 
-    /// True when equal distances are equal ratios.
+    /// True if equal distances are equal ratios.
     pub(super) fn is_logarithmic(&self) -> bool {
         self.log
     }
 
-    /// Without label text: for panels inside a grid whose neighbours carry it.
+    /// Omits the label text: for panels inside a grid whose neighbours carry it.
     pub(super) fn unlabelled(mut self) -> Self {
         self.label.clear();
         self
     }
 
-    /// The label, which says when the axis is logarithmic.
+    /// The label; it says whether the axis is logarithmic.
     pub(super) fn name(&self) -> String {
         let told = self.log && !self.label.is_empty();
         if told { format!("{} (log)", self.label) } else { self.label.clone() }

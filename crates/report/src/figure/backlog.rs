@@ -1,4 +1,4 @@
-//! RLC backlog over time beside the capacity that empties it (T20, Fig. 6).
+//! RLC backlog over time beside the capacity that serves it (T20, Fig. 6).
 
 use super::Figure;
 use super::axis::Axis;
@@ -31,10 +31,10 @@ fn track(run: &RunResult) -> Option<Track> {
             values.iter().enumerate().map(|(i, v)| ((i as f64 + at) * series.bin_s, v * scale));
         points.filter(|(t, v)| *t <= run.duration_s && v.is_finite()).collect()
     };
-    // A run that ended early has bins about which nothing is known.
+    // A run that ended early has bins without data.
     let end = (backlog.len() as f64 * series.bin_s).min(run.duration_s);
     let backlog = thin(&timed(backlog, 0.5), MOST_POINTS);
-    // Resource blocks do not belong on an axis of packets.
+    // Resource blocks do not fit an axis of packets.
     let blocks = run.cell.unit == "resource_blocks";
     let capacity = if blocks { Vec::new() } else { timed(&series.capacity_per_slot, 0.0) };
     let capacity = thin(&steps(&capacity, series.bin_s), MOST_POINTS);
@@ -74,8 +74,8 @@ fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     out
 }
 
-/// One panel for each method: its first run's RLC backlog and the capacity of a slot, in the MAC's
-/// unit.
+/// One panel for each method: the RLC backlog of its first run and the capacity of a slot, in the
+/// MAC's unit.
 pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     const HEIGHT: i32 = 330;
     let firsts: Vec<&RunResult> = method_names(&group.runs)

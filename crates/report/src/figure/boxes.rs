@@ -55,7 +55,7 @@ fn boxes(group: &Group) -> Vec<Summary5> {
 /// One box for each method, and one for the bound.
 pub(super) fn delay_boxes(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     const ROW: i32 = 62;
-    /// Space that a panel leaves for the labels of its vertical axis; this one has none.
+    /// Space that a panel leaves for the labels of its vertical axis; this panel has none.
     const AXIS: i32 = 112;
     let boxes = boxes(group);
     if boxes.is_empty() {

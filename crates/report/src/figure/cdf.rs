@@ -1,5 +1,5 @@
-//! Time that packets spend in each layer and in total, as cumulative distributions (A21, Figs. 7 to
-//! 10).
+//! Sojourn times of packets in each layer and in total, as cumulative distributions (A21, Figs. 7
+//! to 10).
 
 use super::Figure;
 use super::axis::Axis;
@@ -13,7 +13,7 @@ use justfull_run::results::{Distribution, RunResult};
 
 /// Most points of one line.
 const MOST_POINTS: usize = 110;
-/// A logarithmic axis starts here at the latest, in ms; shorter times are drawn there.
+/// Greatest start of a logarithmic axis, in ms; shorter times are drawn there.
 const FLOOR_MS: f64 = 0.1;
 
 /// A panel: its name and one distribution for each method.
@@ -73,7 +73,7 @@ fn time_axis(place: &Place) -> Axis {
     }
 }
 
-/// The share above each time of `cdf`, down to [`LEAST_SHARE`], at points that are as far apart on
+/// The share above each time of `cdf`, down to [`LEAST_SHARE`], at points that are evenly spaced on
 /// a logarithmic axis.
 pub(crate) fn tail(cdf: &[(f64, f64)]) -> Vec<(f64, f64)> {
     const STEP: f64 = 0.12;

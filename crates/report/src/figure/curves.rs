@@ -14,7 +14,7 @@ pub(crate) const LEAST_SHARE: f64 = 1e-4;
 pub(crate) struct Curve {
     pub(crate) name: String,
     pub(crate) method: String,
-    /// Across and up.
+    /// Points, each with its horizontal and its vertical value.
     pub(crate) points: Vec<[Span; 2]>,
 }
 
@@ -37,7 +37,7 @@ impl Span {
     }
 }
 
-/// How curves are drawn.
+/// The style of a curve.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stroke {
     /// Marks with intervals, joined.
@@ -53,9 +53,9 @@ pub(crate) enum Stroke {
 pub(crate) enum Range {
     /// Around the values.
     Around,
-    /// Around times, with those below 0.1 ms as 0.1 ms.
+    /// Around times; times below 0.1 ms count as 0.1 ms.
     Times,
-    /// From zero where the values are of one size, logarithmic where they are not.
+    /// From zero if the values are of one order of magnitude, else logarithmic.
     Amounts,
     /// 0 to 1.
     Shares,
@@ -84,7 +84,7 @@ impl Side<'_> {
     }
 }
 
-/// What a figure of curves shows, and how.
+/// The texts and axes of a figure of curves.
 pub(crate) struct Chart<'a> {
     pub(crate) title: String,
     pub(crate) caption: &'a str,
@@ -100,7 +100,7 @@ pub(crate) fn curves(chart: Chart<'_>, curves: &[Curve]) -> Figure {
     Figure::new("chosen".into(), chart.title, chart.caption.into(), &picture)
 }
 
-/// From zero where the values are of one size, logarithmic where they are not.
+/// From zero if the values are of one order of magnitude, else logarithmic.
 fn amounts(label: &str, values: Vec<f64>) -> Axis {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -143,7 +143,8 @@ fn draw(chart: &Chart<'_>, curves: &[Curve]) -> String {
     })
 }
 
-/// The look of each curve: its method's, where a method has several with other marks and dashes.
+/// The look of each curve: the look of its method, with other marks and dashes for a method's
+/// further curves.
 fn looks(curves: &[Curve], palette: &Palette) -> Vec<Look> {
     let before = |i: usize| curves[..i].iter().filter(|c| c.method == curves[i].method).count();
     let look = |(i, curve): (usize, &Curve)| palette.look(&curve.method).series(before(i));

@@ -1,4 +1,4 @@
-//! Packets that wait in each layer over time, one upon the other.
+//! Packets that wait in each layer over time, stacked.
 
 use super::Figure;
 use super::axis::Axis;
@@ -12,11 +12,11 @@ use plotters::style::RGBColor;
 /// Most points of one line.
 const MOST_POINTS: usize = 60;
 
-/// Names of the layers from the top of the stack, and how much of a method's colour each has.
+/// Names of the layers from the top of the stack, each with its share of a method's colour.
 const LAYERS: [(&str, f64); 3] = [("UPF", 0.2), ("SDAP", 0.5), ("RLC", 1.0)];
 
-/// What waits in one run: for each point of time the sums from the RLC upwards, as the layers of
-/// [`LAYERS`] end.
+/// The backlog of one run: the upper edge of the area of each of [`LAYERS`], which is the sum of
+/// this layer and those below it.
 struct Stack {
     method: String,
     /// Length in seconds.
@@ -28,7 +28,7 @@ fn stack(run: &RunResult) -> Option<Stack> {
     let series = &run.series;
     let layers = [&series.upf_packets, &series.sdap_packets, &series.rlc_packets];
     let bins = layers.iter().map(|values| values.len()).min().unwrap_or(0);
-    // A run that ended early has bins about which nothing is known.
+    // A run that ended early has bins without data.
     let end = (bins as f64 * series.bin_s).min(run.duration_s);
     let known: Vec<usize> =
         (0..bins).filter(|&i| layers.iter().all(|values| values[i].is_finite())).collect();
@@ -57,7 +57,7 @@ fn shade(colour: RGBColor, share: f64) -> RGBColor {
     RGBColor(mix(colour.0), mix(colour.1), mix(colour.2))
 }
 
-/// One panel for each method: what waits in the first run's UPF, SDAP and RLC.
+/// One panel for each method: the backlog of the first run's UPF, SDAP and RLC.
 pub(super) fn backlog_by_layer(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     const HEIGHT: i32 = 330;
     let first_of = |name: &String| group.runs.iter().find(|run| run.method == *name);

@@ -1,4 +1,4 @@
-//! Delay and goodput over the setting that a sweep varies: what a sweep asks.
+//! Delay and goodput over the swept setting.
 
 use super::Figure;
 use super::axis::Axis;
@@ -9,20 +9,20 @@ use justfull_lab::model::{Family, Group};
 use justfull_lab::stats::Summary;
 
 const HEIGHT: i32 = 420;
-/// Delays below this are drawn as this.
+/// Smaller delays are drawn as this one.
 const LEAST_MS: f64 = 0.1;
 
 /// A method and its values over the points of the sweep.
 type Line = (String, Vec<(f64, Summary)>);
 
-/// What a panel shows.
+/// The quantity of a panel.
 struct Quantity {
     metric: Metric,
     label: &'static str,
     axis: fn(&str, &[f64]) -> Axis,
 }
 
-/// The values of `metric` over the sweep, for each method that has one.
+/// The values of `metric` over the sweep, for each method that has the metric.
 fn lines(points: &[(f64, GroupSummary)], metric: Metric) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (x, group) in points {

@@ -9,9 +9,10 @@ use justfull_lab::model::summary::method_names;
 use justfull_run::results::{FlowSeries, RunResult, Series};
 
 const HEIGHT: i32 = 400;
-/// Flow names with a panel: those with `low_latency` first, then in the scenario's order.
+/// Maximum number of flow names with a panel: names with `low_latency` first, then in the
+/// scenario's order.
 const MOST_PANELS: usize = 4;
-/// Delays below this are drawn as this.
+/// Smaller delays are drawn as this one.
 const LEAST_MS: f64 = 0.1;
 
 /// A stretch of neighbouring bins that have a value: the middle of each, its value and its band.
@@ -40,7 +41,7 @@ fn shown<'a>(runs: &[&'a RunResult]) -> Vec<&'a str> {
     names.into_iter().map(|(_, name)| name).take(MOST_PANELS).collect()
 }
 
-/// The bins of `series` cut where one has no value.
+/// The bins of `series`, cut at bins without a value.
 fn stretches(
     series: &Series,
     values: impl Iterator<Item = Option<(f64, [f64; 2])>>,
@@ -68,7 +69,7 @@ fn goodputs(series: &Series, flow: &FlowSeries) -> Vec<Stretch> {
     stretches(series, flow.goodput_mbit_s.iter().map(|v| Some((*v, [*v; 2]))))
 }
 
-/// What a figure shows of a flow.
+/// The quantity of a figure.
 struct Quantity {
     id: &'static str,
     title: &'static str,

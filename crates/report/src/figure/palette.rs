@@ -1,12 +1,12 @@
-//! One colour and one shape for each method, the same in every figure; for a shipped method, the
-//! same in every report.
+//! One colour and one shape for each method, the same in every figure; the same in every report for
+//! a shipped method.
 
 use justfull_lab::model::Comparison;
 use justfull_lab::model::summary::{is_clairvoyant, method_names};
 use plotters::style::RGBColor;
 
-/// Okabe and Ito's colours for colour-blind readers. Black is kept for the clairvoyant policy; the
-/// yellow, which is weak on white, comes last.
+/// Okabe and Ito's colours for colour-blind readers. Black is reserved for the clairvoyant policy;
+/// yellow comes last because it is weak on white.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xe6, 0x9f, 0x00),
@@ -32,8 +32,8 @@ pub(super) enum Shape {
     Star,
 }
 
-/// Eight shapes for eight colours, so that 64 methods differ in at least one; the star is the
-/// clairvoyant policy's.
+/// Eight shapes for eight colours, so that 64 methods differ in colour or shape; the star is
+/// reserved for the clairvoyant policy.
 const SHAPES: [Shape; 8] = [
     Shape::Circle,
     Shape::Square,
@@ -45,12 +45,12 @@ const SHAPES: [Shape; 8] = [
     Shape::Cross,
 ];
 
-/// How a method looks.
+/// The look of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) colour: RGBColor,
     pub(super) shape: Shape,
-    /// Which of the patterns of dashes its lines have; 0 for none.
+    /// Index of the dash pattern of its lines; 0 for solid lines.
     pub(super) dash: usize,
 }
 
@@ -59,8 +59,8 @@ impl Look {
         Self { colour, shape, dash: 0 }
     }
 
-    /// The look of the `n`-th further series of what looks like this: its colour, with other dashes
-    /// and another mark.
+    /// The look of the `n`-th further series with this look: the same colour, other dashes and
+    /// another mark.
     pub(super) fn series(self, n: usize) -> Self {
         let own = SHAPES.iter().position(|shape| *shape == self.shape).unwrap_or(0);
         let shape = if n == 0 { self.shape } else { SHAPES[(own + n) % SHAPES.len()] };
@@ -68,8 +68,8 @@ impl Look {
     }
 }
 
-/// Colour and shape indexes of the shipped methods: those of one shipped scenario differ in colour
-/// as far as there are enough, and those that `recommend` compares in shape too.
+/// Colour and shape indexes of the shipped methods. Methods of one shipped scenario differ in
+/// colour as far as possible; methods that `recommend` compares differ in shape too.
 const SHIPPED: [(&str, usize, usize); 41] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 6),
@@ -127,8 +127,8 @@ impl Palette {
         Self::of_methods(comparison.groups.iter().flat_map(|group| method_names(&group.runs)))
     }
 
-    /// Shipped methods have their own look. Each other method takes, in order of appearance, the
-    /// first with a free colour, or else the first free one.
+    /// Assigns looks. Shipped methods have their own. Each other method takes, in order of
+    /// appearance, the first look with a free colour, else the first free look.
     #[must_use]
     pub fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
         let mut names: Vec<String> = Vec::new();
@@ -153,7 +153,7 @@ impl Palette {
         Self { looks }
     }
 
-    /// The palette of things called `names`, in this order.
+    /// The palette of `names`, in this order.
     pub(super) fn of_names(names: Vec<String>) -> Self {
         Self { looks: names.into_iter().enumerate().map(|(i, name)| (name, nth(i))).collect() }
     }

@@ -1,6 +1,6 @@
 //! The drawing tools of all figures: a canvas, axes, panels with a frame, marks and a legend.
 //!
-//! Pictures are 1280 units wide and shown at about half that or less, so whole coordinates look
+//! Pictures are 1280 units wide and shown at half that width or less, so whole coordinates look
 //! smooth.
 
 use super::axis::Axis;
@@ -64,7 +64,7 @@ pub(super) fn picture(height: i32, draw: impl FnOnce(&Sheet<'_>)) -> String {
     svg
 }
 
-/// Makes the picture scale with its container, gives its name to screen readers and drops needless
+/// Makes the picture scale with its container, adds its name for screen readers and drops needless
 /// attributes.
 pub(super) fn finish(svg: &str, title: &str) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
@@ -135,8 +135,8 @@ impl Sheet<'_> {
         self.root.draw(element).expect(WRITES);
     }
 
-    /// Text whose left end is at `at`, centred on its height. Control characters, which SVG does
-    /// not allow, are replaced.
+    /// Text whose left end is at `at`, centred on its height. Control characters, which are invalid
+    /// in SVG, are replaced.
     pub(super) fn text(&self, at: Pixel, text: &str) {
         let text = text.replace(char::is_control, "\u{fffd}");
         self.put(&Text::new(text, at, font(FONT, TEXT, HPos::Left, VPos::Center)));
@@ -240,7 +240,7 @@ impl Sheet<'_> {
         self.line(closed, WHITE, 2);
     }
 
-    /// A legend from `top` down, in as many rows as it needs.
+    /// A legend from `top` down, in as many rows as necessary.
     pub(super) fn legend(&self, top: i32, entries: &[(String, Glyph)]) {
         for ((text, glyph), (x, row)) in entries.iter().zip(legend_places(entries)) {
             let y = top + row * LINE + LINE / 2;
@@ -262,7 +262,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Lengths of dashes and gaps in turn; the first is a whole line.
+/// Lengths of dashes and gaps in turn; the first pattern is a solid line.
 const PATTERNS: [&[f64]; 5] =
     [&[], &[20.0, 11.0], &[6.0, 9.0], &[20.0, 8.0, 6.0, 8.0], &[34.0, 7.0]];
 
@@ -307,13 +307,13 @@ pub(super) enum Glyph {
     Stroke(Look),
     Dashes(RGBColor),
     Area(RGBColor),
-    /// An area that hides what is below it.
+    /// An area that covers the drawing below it.
     Block(RGBColor),
 }
 
 const GLYPH: i32 = 54;
 
-/// Width of `text`, an overestimate rather than an underestimate.
+/// Width of `text`, rather too large than too small.
 pub(super) fn text_width(text: &str) -> i32 {
     (text.chars().count() as f64 * CHARACTER) as i32
 }
@@ -334,7 +334,7 @@ fn legend_places(entries: &[(String, Glyph)]) -> Vec<(i32, i32)> {
     places
 }
 
-/// Height that a legend of `entries` takes.
+/// Height of a legend of `entries`.
 pub(super) fn legend_height(entries: &[(String, Glyph)]) -> i32 {
     legend_places(entries).last().map_or(0, |(_, row)| (row + 1) * LINE)
 }
@@ -359,7 +359,7 @@ impl<'a, 'b> Panel<'a, 'b> {
         y: Axis,
     ) -> Self {
         const LEFT: u32 = 112;
-        // Descenders of the axis's name, which stands upright.
+        // Space for the descenders of the axis's name, which stands upright.
         const EDGE: i32 = 8;
         let head = if title.is_empty() { 14 } else { LINE };
         let area =
@@ -422,7 +422,7 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.sheet.fill(pixels, colour.mix(0.35));
     }
 
-    /// The area between `points` and the bottom of the frame, which hides what is below it.
+    /// The area between `points` and the bottom of the frame; it covers the drawing below it.
     pub(super) fn block(&self, points: &[(f64, f64)], colour: RGBColor) {
         let mut pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
         pixels.dedup();
@@ -448,14 +448,14 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.sheet.mark(self.at(x, y), look, radius);
     }
 
-    /// A dashed line across at `y`.
+    /// A dashed horizontal line at `y`.
     pub(super) fn level(&self, y: f64) {
         let at = self.at(self.x.hi, y);
         self.sheet.dashes((self.across.start, at.1), (self.across.end - 1, at.1), BOUND);
     }
 
-    /// A box plot lying at height `y` (in whole rows): whiskers from `low` to `high`, a box over
-    /// the quartiles.
+    /// A horizontal box plot at height `y` (in whole rows): whiskers from `low` to `high`, a box
+    /// over the quartiles.
     pub(super) fn boxed(&self, low: f64, quartiles: [f64; 3], high: f64, y: f64, colour: RGBColor) {
         let [p25, p50, p75] = quartiles;
         self.line(&[(low, y), (p25, y)], colour, 4);
@@ -467,7 +467,7 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.line(&[(p50, y - 0.3), (p50, y + 0.3)], colour, 7);
     }
 
-    /// A dashed line down at `x`.
+    /// A dashed vertical line at `x`.
     pub(super) fn upright(&self, x: f64) {
         let at = self.at(x, self.y.hi);
         self.sheet.dashes((at.0, self.down.start), (at.0, self.down.end - 1), BOUND);

@@ -9,10 +9,10 @@ const UNITS_PER_INCH: f32 = 160.0;
 
 const FAMILY: &str = "DejaVu Sans";
 
-/// The picture `svg` as a PDF file of one page, which it fills.
+/// The picture `svg` as a PDF file of one page, which the picture fills.
 ///
 /// # Errors
-/// What is wrong with the SVG.
+/// The fault of the SVG.
 pub fn pdf(svg: &str) -> Result<Vec<u8>, ReportError> {
     let mut options = Options { font_family: FAMILY.into(), ..Options::default() };
     let fonts = options.fontdb_mut();

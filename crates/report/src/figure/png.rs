@@ -1,7 +1,6 @@
 //! Figures as PNG, for media without SVG.
 //!
-//! Text is drawn in DejaVu Sans, which is built in: a machine without fonts gives the same picture
-//! as any other.
+//! Text is drawn in DejaVu Sans, which is built in, so every machine gives the same picture.
 
 use crate::ReportError;
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -15,7 +14,7 @@ const FAMILY: &str = "DejaVu Sans";
 /// The picture `svg` as a PNG file.
 ///
 /// # Errors
-/// What is wrong with the SVG.
+/// The fault of the SVG.
 pub fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
     let mut options = Options { font_family: FAMILY.into(), ..Options::default() };
     let fonts = options.fontdb_mut();
@@ -34,7 +33,7 @@ mod tests {
     use crate::figure::Figures;
     use justfull_lab::model::example;
 
-    /// Share of the pixels within the lines `from` to `to` of 100 that are not white.
+    /// Share of non-white pixels in the band of lines from `from` to `to` percent of the height.
     fn ink(png: &[u8], from: u32, to: u32) -> f64 {
         let picture = Pixmap::decode_png(png).expect("a PNG");
         let (width, height) = (picture.width(), picture.height());

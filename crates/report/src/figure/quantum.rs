@@ -1,4 +1,4 @@
-//! Box plots of what slices had lent each other, by slot (A21, Fig. 21).
+//! Box plots of the amounts that slices had lent each other, by slot (A21, Fig. 21).
 
 use super::Figure;
 use super::axis::Axis;
@@ -29,7 +29,7 @@ fn five(parts: &[&SliceResult]) -> Option<[f64; 5]> {
     ])
 }
 
-/// The rows of one point: slice by slice, and in each method by method.
+/// The rows of one point, by slice and then by method.
 fn rows_of(group: &Group, rows: &mut Vec<Row>) {
     let methods = method_names(&group.runs);
     let lenders: Vec<&String> = methods
@@ -56,7 +56,7 @@ fn rows_of(group: &Group, rows: &mut Vec<Row>) {
 /// One box for each slice at each point of the sweep; none if slices do not lend.
 pub(super) fn quantum_boxes(family: &Family<'_>, number: usize) -> Option<Figure> {
     const ROW: i32 = 62;
-    /// Space that a panel leaves for the labels of its vertical axis; this one has none.
+    /// Space that a panel leaves for the labels of its vertical axis; this panel has none.
     const AXIS: i32 = 112;
     let mut rows = Vec::new();
     family.groups.iter().for_each(|(_, group)| rows_of(group, &mut rows));

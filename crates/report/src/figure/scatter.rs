@@ -1,5 +1,5 @@
-//! Mean delay against utilisation, and against the queue that packets met: one point for each
-//! method and point of the sweep (T20, Figs. 5, 7, 8, 10, 11).
+//! Mean delay against utilisation, and against the queue that packets found on arrival: one point
+//! for each method and point of the sweep (T20, Figs. 5, 7, 8, 10, 11).
 
 use super::axis::Axis;
 use super::palette::Palette;
@@ -33,7 +33,7 @@ fn points(groups: &[GroupSummary], x: Metric) -> Vec<Point> {
     groups.iter().enumerate().flat_map(of_group).collect()
 }
 
-/// Radius of a mark, growing along the sweep.
+/// Radius of a mark; it grows along the sweep.
 fn radius(step: usize, steps: usize) -> i32 {
     if steps < 2 { 13 } else { 9 + count(8 * step / (steps - 1)) }
 }
@@ -41,14 +41,14 @@ fn radius(step: usize, steps: usize) -> i32 {
 /// Start of a logarithmic axis of packets; shorter queues are drawn there.
 const FLOOR_PACKETS: f64 = 0.1;
 
-/// Maximum possible value of `metric`: intervals are not drawn beyond it.
+/// Maximum possible value of `metric`; intervals are not drawn beyond it.
 fn most(metric: Metric) -> f64 {
     if metric == Metric::Utilisation { 1.0 } else { f64::INFINITY }
 }
 
-/// What an axis must show of `values`: the means, the upper ends of their intervals up to `most`,
-/// and the lower ends down to half the mean, so that one wild interval does not squeeze everything
-/// else.
+/// The numbers that an axis must contain for `values`: the means, the upper ends of their intervals
+/// up to `most`, and the lower ends down to half the mean, so that one wide interval does not
+/// squeeze the rest.
 fn ends(values: impl Iterator<Item = Summary>, most: f64) -> Vec<f64> {
     values.flat_map(|s| [s.mean, s.low().max(s.mean * 0.5), s.high().min(most)]).collect()
 }
@@ -101,7 +101,7 @@ fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Fig
             panel.line(&[(shown(p.x.low()), p.y.mean), (shown(p.x.high()), p.y.mean)], colour, 3);
             panel.line(&[(shown(p.x.mean), p.y.low()), (shown(p.x.mean), p.y.high())], colour, 3);
         }
-        // Larger marks first: they must not hide the smaller ones.
+        // Larger marks first, so that they do not hide the smaller ones.
         for p in points.iter().rev() {
             panel.mark(
                 shown(p.x.mean),
@@ -152,7 +152,7 @@ fn reading(family: &Family<'_>, points: &[Point], bound: bool, logarithmic: bool
     text
 }
 
-/// What a point stands for, and its bars.
+/// The runs behind a point, and the meaning of its bars.
 fn seeds_behind(points: &[Point]) -> String {
     let counts = || points.iter().flat_map(|p| [p.x.n, p.y.n]);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
@@ -169,7 +169,7 @@ fn seeds_behind(points: &[Point]) -> String {
     format!("Each point is the mean over n = {seeds}{bars}")
 }
 
-/// Mean delay against utilisation, the two goals that policies trade.
+/// Mean delay against utilisation, the two goals of a trade-off.
 pub(super) fn delay_against_utilisation(
     family: &Family<'_>,
     number: usize,

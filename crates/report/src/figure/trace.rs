@@ -7,16 +7,16 @@ use super::panel::{Glyph, LINE, Panel, WIDTH, legend_height, picture};
 use justfull_base::{ConfigError, Duration};
 use justfull_trace::Timeline;
 
-/// Most points of a line: more than the page has columns.
+/// Most points of a line: more than the columns of the page.
 const MOST_POINTS: u64 = 1000;
 /// Most traces of a figure, each with a colour of its own.
 const MOST_TRACES: usize = 8;
 
-/// Rate over time and its cumulative distribution, one line for each of `traces`, in bins of length
-/// `bin`, or longer ones if a line would have more than a thousand points.
+/// Rate over time and its cumulative distribution, one line for each of `traces`, in bins of `bin`,
+/// or longer ones if a line would have more than a thousand points.
 ///
 /// # Errors
-/// When there is no trace, more than eight, or `bin` is zero or above 1 h.
+/// If there is no trace, there are more than eight, or `bin` is zero or above 1 h.
 pub fn rates(traces: &[(String, Timeline)], bin: Duration) -> Result<Figure, ConfigError> {
     const HEIGHTS: (i32, i32) = (460, 440);
     let source = "each line has its own colour";
@@ -63,7 +63,7 @@ pub fn rates(traces: &[(String, Timeline)], bin: Duration) -> Result<Figure, Con
     Ok(Figure::new("trace".into(), title, caption.into(), &picture))
 }
 
-/// A level for the length of each bin.
+/// A horizontal step for each bin.
 fn stairs(rates: &[f64], bin: Duration) -> Vec<(f64, f64)> {
     let width = bin.as_secs_f64();
     rates

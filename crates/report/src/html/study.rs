@@ -11,14 +11,14 @@ use crate::table::Grid;
 
 const PAGE: &str = include_str!("study.html");
 
-/// Most lines of a figure; more would hide each other.
+/// Most lines of a figure, so that they do not hide each other.
 const MOST_LINES: usize = 16;
 
-/// What a page says besides the rows.
+/// The content of a page besides the rows.
 pub struct Study<'a> {
     /// Its heading.
     pub title: &'a str,
-    /// What was run, as terms and texts.
+    /// The facts of the runs, as terms and texts.
     pub facts: &'a [(&'a str, String)],
     /// Jobs without rows, in words.
     pub failed: &'a [String],
@@ -26,7 +26,7 @@ pub struct Study<'a> {
     pub text: &'a str,
     /// The columns that tables and figures show.
     pub columns: &'a [&'static Column<Runs>],
-    /// The method that others are compared with.
+    /// The method with which others are compared.
     pub against: Option<&'a str>,
 }
 
@@ -83,7 +83,8 @@ impl Study<'_> {
         Ok(out + &folded("More figures", &figures_html(&others)))
     }
 
-    /// Each column over what is swept, and each over the last.
+    /// The figures of each column over the swept setting, and of each other column over the last
+    /// one.
     fn figures(&self, folder: &Folder, number: usize) -> Vec<Figure> {
         let lines = folder.lines();
         let swept = folder.swept().is_some() && (1..=MOST_LINES).contains(&lines);

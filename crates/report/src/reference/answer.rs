@@ -1,4 +1,4 @@
-//! `justfull explain --json`: what [`super::explain`] says, for programs.
+//! `justfull explain --json`: the answer of [`super::explain`] for programs.
 
 use super::{COLUMN_FILES, explained, redefined, told};
 use crate::read;
@@ -9,7 +9,7 @@ use justfull_scenario::{Method, MethodLibrary};
 use justfull_trace::FileFormat;
 use serde::Serialize;
 
-/// Something that has a name, by what it is.
+/// Something with a name, by its kind.
 #[derive(Serialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 enum Part {
@@ -31,7 +31,7 @@ enum Part {
     },
     Key {
         path: String,
-        /// Kinds that have it; none when all do.
+        /// Kinds that have it; none if all have it.
         of: Vec<&'static str>,
         #[serde(flatten)]
         parameter: Parameter,
@@ -53,7 +53,7 @@ enum Part {
     },
 }
 
-/// A setting of a method, of one variant or of all.
+/// A setting of a method, for one variant or for all.
 #[derive(Serialize)]
 struct Set {
     variant: Option<String>,
@@ -79,7 +79,7 @@ struct Parameter {
     name: &'static str,
     unit: &'static str,
     required: bool,
-    /// None where it is required.
+    /// None if it is required.
     default: Option<String>,
     allowed: String,
     text: &'static str,
@@ -98,12 +98,12 @@ impl From<&ParamDoc> for Parameter {
     }
 }
 
-/// What [`super::explain`] says of `name`, as one line of JSON with its end: a list, since a
-/// method, an algorithm, a key, a column and a format may have the same name. None if there is
-/// nothing of that name.
+/// The answer of [`super::explain`] for `name`, as one line of JSON with a line feed. The answer is
+/// a list, since a method, an algorithm, a key, a column and a format may have the same name. None
+/// if nothing has this name.
 ///
 /// # Panics
-/// Never: all of it can be written as JSON.
+/// Never: every field can be written as JSON.
 #[must_use]
 pub fn explain_json(name: &str) -> Option<String> {
     let method = MethodLibrary::shipped().find(name).map(method);

@@ -1,4 +1,4 @@
-//! `justfull explain` of what is neither a method nor an algorithm: keys of scenarios, columns of
+//! `justfull explain` for names other than methods and algorithms: keys of scenarios, columns of
 //! results, formats of traces.
 
 use super::{COLUMN_FILES, ColumnText};
@@ -9,8 +9,8 @@ use justfull_scenario::keys::{self, Key};
 use justfull_trace::FileFormat;
 use std::fmt::Write;
 
-/// What the key at the path `name` is, one text for each kind that has another; none if there is
-/// no such key.
+/// The meaning of the key at the path `name`, one text for each kind with its own meaning; none if
+/// there is no such key.
 pub(super) fn key(name: &str) -> Option<String> {
     let found = keys::keys(name);
     let texts: Vec<String> = found.iter().map(|key| key_text(name, key)).collect();
@@ -50,8 +50,8 @@ fn bounds(param: &ParamDoc) -> String {
     format!("[{}] {default}; allowed: {}", param.unit, param.bounds)
 }
 
-/// The column `name` in each file of results that has it, told once where several tell the same;
-/// `name` may be its short name.
+/// The column `name` in each file of results that has it, once if several files describe it alike.
+/// `name` may be the short name.
 pub(super) fn columns(name: &str) -> Vec<(&'static str, ColumnText)> {
     let long = read::column(name).map_or(name, |column| column.name);
     let mut found: Vec<(&'static str, ColumnText)> = Vec::new();
@@ -65,7 +65,8 @@ pub(super) fn columns(name: &str) -> Vec<(&'static str, ColumnText)> {
     found
 }
 
-/// What the column `name` is, in each file of results that has it; `name` may be its short name.
+/// The meaning of the column `name` in each file of results that has it; `name` may be the short
+/// name.
 pub(super) fn column(name: &str) -> Option<String> {
     let mut out = String::new();
     for (file, (long, unit, meaning)) in columns(name) {
@@ -83,7 +84,7 @@ pub(super) fn column(name: &str) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// What the format `name` of traces is.
+/// The meaning of the trace format `name`.
 pub(super) fn format(name: &str) -> Option<String> {
     let format: FileFormat = name.parse().ok()?;
     let written = FileFormat::WRITTEN.contains(&format);

@@ -1,4 +1,4 @@
-//! The methods that one may take, and the one to take.
+//! The candidate methods and the recommended one.
 
 use super::{Grid, Row, RowKind, with_interval};
 use justfull_lab::recommend::Choice;

@@ -1,4 +1,4 @@
-//! The table of claims, and what its worlds and switches do to the whole paper.
+//! The table of claims, and the effect of its worlds and switches on the whole paper.
 
 use super::{Grid, PLUS_MINUS, Row, RowKind, Style, digits_for, with_interval};
 use justfull_lab::model::claims::{ClaimRow, ClaimTable, Expected, SwitchRow, Verdict, WorldRow};
@@ -14,7 +14,7 @@ fn expected(value: &Expected) -> String {
     }
 }
 
-/// The values of the points of a sweep, with the number of values behind each.
+/// The values at the points of a sweep, with the number of values behind each.
 fn found(ours: &[Summary]) -> String {
     let Some(first) = ours.first() else { return "–".into() };
     let alike = ours.iter().all(|s| s.n == first.n);
@@ -27,7 +27,7 @@ fn found(ours: &[Summary]) -> String {
     if alike { format!("{text} (n = {})", first.n) } else { text }
 }
 
-/// A verdict in words, with what the seeds leave open.
+/// A verdict in words, with a note if the seeds leave it undecided.
 fn worded(verdict: Verdict, undecided: bool) -> String {
     let mark = if undecided { ", undecided" } else { "" };
     format!("{}{mark}", verdict.word())
@@ -50,7 +50,7 @@ fn with_switch(value: &SwitchValue) -> String {
     format!("{}: {}{mark}", value.name, found(&value.ours))
 }
 
-/// The cells of `claim`; with the worlds' own columns if there is more than one.
+/// The cells of `claim`, with a column for each world if there are several.
 fn claim_cells(claim: &ClaimRow, worlds: bool) -> Vec<String> {
     let unit = if claim.unit.is_empty() { String::new() } else { format!(", {}", claim.unit) };
     let anchor = if worlds && claim.of_anchor { " (anchor's)" } else { "" };
@@ -75,8 +75,8 @@ fn claim_cells(claim: &ClaimRow, worlds: bool) -> Vec<String> {
     cells
 }
 
-/// The table of claims, with a column for each world; the columns for anchors and switches are left
-/// out when no row has one.
+/// The table of claims, with a column for each world. The columns for anchors and switches are
+/// omitted if no row has one.
 #[must_use]
 pub fn claims(table: &ClaimTable) -> Grid {
     let worlds = table.worlds.len() > 1;
@@ -118,7 +118,7 @@ pub fn claims(table: &ClaimTable) -> Grid {
     Grid { numbers_from: header.len(), header, rows, notes }
 }
 
-/// What the whole paper comes to in each world; none where there is one world alone.
+/// The tally of the whole paper in each world; none if there is only one world.
 #[must_use]
 pub fn worlds(table: &ClaimTable) -> Option<Grid> {
     if table.worlds.len() < 2 {
@@ -142,7 +142,7 @@ pub fn worlds(table: &ClaimTable) -> Option<Grid> {
     })
 }
 
-/// What each switch does to the whole paper; none where claims name no switch.
+/// The effect of each switch on the whole paper; none if claims name no switch.
 #[must_use]
 pub fn switches(table: &ClaimTable) -> Option<Grid> {
     let header = ["switch", "over the whole paper", "explains", "why"];
@@ -190,8 +190,8 @@ fn explains(switch: &SwitchRow) -> String {
 /// Columns of a terminal below which a table of claims loses columns.
 const ALL_CLAIMS: u16 = 110;
 
-/// The table of claims for a terminal of `style`: a narrow one omits the place in the paper, the
-/// authors' own program and the switches, which the report and Markdown have.
+/// The table of claims for a terminal of `style`. A narrow terminal omits the place in the paper,
+/// the authors' own program and the switches; the report and Markdown have them.
 #[must_use]
 pub fn narrow(grid: &Grid, style: Style) -> Grid {
     if style.width.is_none_or(|width| width >= ALL_CLAIMS) {

@@ -4,7 +4,7 @@ use super::{Grid, PLUS_MINUS, Row, RowKind, digits_for, with_interval};
 use justfull_lab::model::fit::{FitTable, SensitivityRow};
 use justfull_lab::stats::Summary;
 
-/// What the parameters do to the values that were fitted, and all values of the paper with the
+/// The effect of the parameters on the fitted values, and all values of the paper with the
 /// scenarios' settings and with the fitted ones.
 #[must_use]
 pub fn fit(table: &FitTable) -> [Grid; 2] {

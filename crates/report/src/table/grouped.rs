@@ -4,7 +4,8 @@ use super::{Grid, Row, RowKind};
 use justfull_lab::model::claims::Verdict;
 use justfull_lab::model::grouped::{Grouped, GroupedRow};
 
-/// In how many groups each claim has which verdict; its kind of row is the most frequent one.
+/// The number of groups with each verdict, for each claim; the kind of a row is its most frequent
+/// verdict.
 #[must_use]
 pub fn grouped(table: &Grouped) -> Grid {
     let header = ["place", "claim", "met", "explained", "missed", "not run", "met by"];

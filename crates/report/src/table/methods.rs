@@ -15,7 +15,8 @@ struct Column {
     interval: bool,
 }
 
-/// Columns of the table of methods, the most wanted first, since a narrow terminal loses the last.
+/// Columns of the table of methods, the most important first: a narrow terminal loses the last
+/// ones.
 const COLUMNS: [Column; 15] = [
     Column { metric: Metric::DelayMean, name: "delay\nmean", interval: true },
     Column { metric: Metric::DelayP95, name: "delay\np95", interval: false },
@@ -50,7 +51,7 @@ const WIDE_COLUMNS: [Column; 12] = [
     Column { metric: Metric::Jain, name: "Jain\nindex", interval: false },
 ];
 
-/// Names of the columns before those of metrics: the method, the flow of the row, and the number of
+/// Names of the columns before the metrics: the method, the flow of the row, and the number of
 /// seeds.
 const LABELS: [&str; 3] = ["method", "flow", "n"];
 
@@ -106,10 +107,10 @@ fn value(
     }
 }
 
-/// A mean over seeds as displayed, with the number of seeds that have it if not all of `of` do.
+/// A mean over seeds for display, with the number of seeds if fewer than `of` have it.
 fn cell(summary: Option<Summary>, of: usize, column: &Column) -> String {
     let Some(summary) = summary else { return "–".into() };
-    // A ping's goodput is not nothing.
+    // The goodput of a ping is small but not zero.
     let small = column.metric == Metric::Goodput && summary.mean.abs() < 0.1;
     let digits = column.metric.decimals() + usize::from(small);
     let text = match column.interval || summary.n < LEAST_FOR_INTERVAL {
@@ -119,7 +120,7 @@ fn cell(summary: Option<Summary>, of: usize, column: &Column) -> String {
     if summary.n == of { text } else { format!("{text} ({} of {of})", summary.n) }
 }
 
-/// The rows of one method: one for each part, or a single one without parts.
+/// The rows of one method: one for each part, or a single row without parts.
 fn rows_of(method: &MethodRuns<'_>, parts: &[Part], columns: &[&Column]) -> Vec<Row> {
     let kind = if is_clairvoyant(&method.method) { RowKind::Reference } else { RowKind::Method };
     let all: Vec<Option<&Part>> =
@@ -194,7 +195,7 @@ fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> G
     Grid { header, rows, numbers_from: 2, notes }
 }
 
-/// How to read what is in `rows`.
+/// Notes on how to read `rows`.
 fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let any = |mark: &str| {

@@ -12,7 +12,7 @@ fn in_words(measure: Measure, value: f64) -> String {
     }
 }
 
-/// How to read the table.
+/// A note on how to read the table.
 const APART: &str = "apart: of utilisation the difference, of goodput and round trips (RTT) the \
                      difference in percent of the simulated ones, of delay KS, the distance of \
                      Kolmogorov and Smirnov between the two distributions, 0 to 1: the greatest \
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(verdicts(&few), ["MISSED", "MISSED", "too short"], "few delays in a long run");
     }
 
-    /// A reader could take "apart 0.330" for a time.
+    /// A reader could mistake "apart 0.330" for a time.
     #[test]
     fn the_table_says_how_each_figure_is_held_against_the_other() {
         let (one, other) =

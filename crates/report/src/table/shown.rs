@@ -1,9 +1,9 @@
-//! The cases that figures of a paper show.
+//! The cases that the figures of a paper show.
 
 use super::{Grid, PLUS_MINUS, Row, RowKind, with_interval};
 use justfull_lab::model::claims::ShownTable;
 
-/// One row for each case and method; none where nothing is shown.
+/// One row for each case and method; none if the paper shows no case.
 #[must_use]
 pub fn shown(table: &ShownTable) -> Option<Grid> {
     if table.rows.is_empty() {

@@ -7,16 +7,16 @@ use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-/// Whether `c` is a command to a terminal, or makes it show another order than is stored: control
-/// characters, separators of lines and paragraphs, and marks of direction (Unicode Standard Annex
-/// #9, sections 2.1 to 2.6).
+/// True if `c` controls a terminal or changes the order of the displayed text: control characters,
+/// separators of lines and paragraphs, and marks of direction (Unicode Standard Annex #9, sections
+/// 2.1 to 2.6).
 const fn commands(c: char) -> bool {
     matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` with what commands a terminal as escapes, but for line feeds: what names and files hold
-/// is shown as it is stored, and changes nothing else on the screen.
+/// `text` with escapes in place of characters that control a terminal, except line feeds, so that
+/// names and file contents cannot change the screen.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| commands(c) && c != '\n';
@@ -75,13 +75,13 @@ fn column_width(grid: &Grid, i: usize) -> usize {
 
 /// Blanks between two columns.
 const GAP: usize = 2;
-/// A column of names is made no narrower, in characters.
+/// Least width of a column of names, in characters.
 const NARROWEST: usize = 8;
-/// Columns of numbers that names leave room for: how many runs there are, and the first figure.
+/// Columns of numbers for which names leave room: the number of runs and the first figure.
 const NUMBERS: usize = 2;
 
 /// Width of each column of `grid`, such that the names and the first [`NUMBERS`] columns of numbers
-/// fit into `width` if they can: the widest names give way.
+/// fit into `width` if possible; the widest names shrink.
 fn widths(grid: &Grid, width: Option<usize>) -> Vec<usize> {
     let mut widths: Vec<usize> = (0..grid.header.len()).map(|i| column_width(grid, i)).collect();
     let names = grid.numbers_from.min(widths.len());
@@ -96,7 +96,7 @@ fn widths(grid: &Grid, width: Option<usize>) -> Vec<usize> {
     widths
 }
 
-/// Number of leading columns that fit into `width`: at least `least`.
+/// Number of leading columns that fit into `width`, at least `least`.
 fn fitting(widths: &[usize], width: usize, least: usize) -> usize {
     let ends = widths.iter().scan(0, |end, one| {
         *end += GAP + one;
@@ -105,7 +105,7 @@ fn fitting(widths: &[usize], width: usize, least: usize) -> usize {
     ends.take_while(|end| *end <= width).count().max(least).min(widths.len())
 }
 
-/// `text` in lines of at most `width` characters, which break at blanks where they can.
+/// `text` in lines of at most `width` characters, broken at blanks if possible.
 fn broken(text: &str, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut free = 0;
@@ -146,9 +146,9 @@ fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
 
 /// `grid` for a terminal, without its notes and without a line feed at the end.
 ///
-/// A table of numbers that is too wide loses its last columns and says which, and wraps its names
-/// where not even the first two columns of numbers fit beside them; a table of words is wrapped,
-/// at 120 columns by default. Reference rows follow an empty line; a row's note is below it.
+/// A table of numbers that is too wide loses its last columns and says which. It wraps its names if
+/// not even the first two columns of numbers fit beside them. A table of words is wrapped, at 120
+/// columns by default. Reference rows follow an empty line; a row's note is below it.
 #[must_use]
 pub fn terminal(grid: &Grid, style: Style) -> String {
     let words = grid.numbers_from >= grid.header.len();
@@ -184,13 +184,13 @@ pub fn notes<'a>(grids: impl IntoIterator<Item = &'a Grid>, style: Style) -> Str
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
-/// A line of text, in lines that fit a terminal.
+/// A line of text, wrapped for a terminal.
 #[must_use]
 pub fn line(text: &str, style: Style) -> String {
     wrapped(&printable(text), style.width, 2).join("\n")
 }
 
-/// The lines of the first columns of `grid`, as many as have a width; names are broken to fit
+/// The lines of the first columns of `grid`, one column for each width; names are broken to fit
 /// theirs.
 fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize]) -> Vec<String> {
     let columns = widths.len();
@@ -220,7 +220,7 @@ fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize]) -> Vec<String
         header.map(|(i, name)| Cell::new(fit(i, &printable(name))).set_alignment(align(i))),
     );
     let mut apart = false;
-    // How many lines a row of numbers takes is known, so that the position of a note is, too.
+    // The number of lines of a row of numbers is known, so the position of a note is known too.
     let mut notes: Vec<(usize, &str)> = Vec::new();
     let mut below = 0;
     for row in &grid.rows {
@@ -231,7 +231,8 @@ fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize]) -> Vec<String
         }
         let mut height = 1;
         table.add_row(row.cells.iter().take(columns).enumerate().map(|(i, text)| {
-            // A name may hold what would move the cursor; a character for each keeps the width.
+            // A name may contain characters that move the cursor; a replacement for each keeps the
+            // width.
             let text = fit(i, &text.replace(commands, "\u{fffd}"));
             height = height.max(text.lines().count());
             let cell = Cell::new(text).set_alignment(align(i));

@@ -9,7 +9,7 @@ use justfull_rapid::ControlConfig;
 use justfull_tcp::SenderConfig;
 use serde::{Deserialize, Serialize};
 
-/// An hour: longer than a run's reports can be of use.
+/// An hour: longer than any useful age of a report.
 const HOUR: Duration = Duration::from_secs(3_600);
 
 table! {
@@ -40,14 +40,14 @@ table! {
 }
 
 impl ProxyConfig {
-    /// There is a proxy.
+    /// True if there is a proxy.
     #[must_use]
     pub const fn is_there(&self) -> bool {
         self.control.is_some()
     }
 
-    /// Checks what only the whole world can tell: its ways, its MTU and the MSS of its proxied
-    /// flows.
+    /// Checks the bounds that depend on the whole world: its delays, its MTU and the MSS of its
+    /// proxied flows.
     pub fn fits(
         &self,
         core: Duration,
@@ -100,15 +100,15 @@ table! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// When it begins.
+    /// Start of this time.
     pub from: Duration,
-    /// How long it lasts.
+    /// Length of this time.
     #[serde(rename = "for")]
     pub lasts: Duration,
 }
 
 impl Stop {
-    /// True while it lasts.
+    /// True during this time.
     pub fn covers(&self, now: Instant) -> bool {
         let from = Instant::ZERO + self.from;
         now >= from && now.since(from) < self.lasts

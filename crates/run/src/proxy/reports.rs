@@ -1,5 +1,5 @@
-//! The way of reports from the cell to the proxy: a period, losses, a delay with jitter, stops, and
-//! an error in what they claim.
+//! The channel of reports from the cell to the proxy: a period, losses, a delay with jitter, stops,
+//! and an error in the reported amounts.
 
 use super::config::ReportConfig;
 use crate::arena::Arena;
@@ -8,17 +8,17 @@ use justfull_base::{Instant, Rng};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Reports of all UEs on their way. Memory: those that are made within the longest delay.
+/// Reports of all UEs in transit. Memory: the reports made within the longest delay.
 pub struct ReportChannel {
     config: ReportConfig,
     rng: Rng,
-    /// When the cell is asked next.
+    /// The next request to the cell.
     ask_at: Instant,
-    /// By arrival, then in the order in which they were made.
+    /// Reports by arrival, then in the order of their making.
     arrivals: BinaryHeap<Reverse<(Instant, u64, u64)>>,
     reports: Arena<(u32, RanReport)>,
     made: u64,
-    /// Those that were sent, whether or not they arrive.
+    /// Number of reports sent, whether or not they arrive.
     sent: u64,
 }
 
@@ -38,14 +38,14 @@ impl ReportChannel {
         }
     }
 
-    /// When the cell is to be asked, or a report arrives.
+    /// The next instant of a request to the cell or of an arrival.
     #[inline]
     pub fn next(&self) -> Instant {
         let arrival = self.arrivals.peek().map_or(Instant::NEVER, |Reverse((at, ..))| *at);
         self.ask_at.min(arrival)
     }
 
-    /// True when the cell is to be asked at `now`; the next time is a period later.
+    /// True if a request to the cell is due at `now`; the next one follows a period later.
     #[inline]
     pub fn asks(&mut self, now: Instant) -> bool {
         let due = self.ask_at <= now;
@@ -58,7 +58,8 @@ impl ReportChannel {
     /// The cell sends `report` about `ue`.
     #[inline]
     pub fn send(&mut self, now: Instant, ue: u32, report: &RanReport) {
-        // Each takes as many draws, so that a loss moves no later one's delay.
+        // Each report uses the same number of random values, so that a loss does not change later
+        // delays.
         let (lost, late) = (self.rng.chance(self.config.loss), self.rng.unit());
         if self.config.stops.iter().any(|stop| stop.covers(now)) {
             return;
@@ -73,7 +74,7 @@ impl ReportChannel {
         self.made += 1;
     }
 
-    /// Reports that were sent, those that got lost among them.
+    /// Number of reports sent, including lost ones.
     pub const fn sent(&self) -> u64 {
         self.sent
     }
@@ -88,7 +89,7 @@ impl ReportChannel {
     }
 }
 
-/// What `report` claims with `factor` on all amounts.
+/// `report` with all amounts multiplied by `factor`.
 fn claimed(report: &RanReport, factor: f64) -> RanReport {
     let times = |amount: u64| (amount as f64 * factor) as u64;
     RanReport {
@@ -128,7 +129,8 @@ mod tests {
         }
     }
 
-    /// Sends two reports a period for `seconds`; when each that arrived was made, and arrived.
+    /// Sends two reports per period for `seconds`; returns the times of making and of arrival of
+    /// each arrived report.
     fn run(config: &ReportConfig, seconds: u64) -> Vec<(Instant, Instant)> {
         let mut channel = ReportChannel::new(config, 1);
         let end = Instant::ZERO + Duration::from_secs(seconds);

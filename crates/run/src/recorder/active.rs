@@ -1,17 +1,17 @@
-//! When flows are active, and what they get in that time: goodputs, and how equal they are.
+//! Active times of flows, and their results in these times: goodputs, and the fairness among them.
 
 use super::Recorder;
 use crate::results::FlowResult;
 use justfull_base::Instant;
 
-/// A flow from outside, as the recorder counts it.
+/// A flow, as the recorder counts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// Number of its class.
     pub class: u32,
-    /// When it begins.
+    /// Start of the flow.
     pub start: Instant,
-    /// When it sends no new data any more; never without such a time.
+    /// Time after which it sends no new data; never if there is none.
     pub stop: Instant,
 }
 
@@ -20,9 +20,9 @@ pub struct Opening {
 pub(super) struct Active {
     start: Instant,
     stop: Instant,
-    /// When the last new byte of one that stops, or of a whole transfer, came.
+    /// Arrival of the last new byte of a flow that stops, or of a complete transfer.
     last: Instant,
-    /// Bytes that the receiver of one that stops still lacks of a transfer.
+    /// Bytes of a transfer that the receiver of a flow that stops still lacks.
     left: u64,
     whole: bool,
 }
@@ -33,14 +33,15 @@ impl Active {
         Self { start, stop, last: start, left: u64::MAX, whole: false }
     }
 
-    /// It stops, so its last byte is looked for: each is noted, and none of other flows.
+    /// True if it stops, so that its last byte matters: each byte is noted, which other flows do
+    /// not need.
     pub(super) fn stops(&self) -> bool {
         self.stop < Instant::NEVER
     }
 
-    /// The part of the time from `from` to `to` in which it is active, if there is any: from its
-    /// start until its transfer is whole or, with a time to stop, until then or until its last new
-    /// byte comes, whichever is later.
+    /// The part of the time from `from` to `to` in which the flow is active, if any. It is active
+    /// from its start until its transfer is complete; with a time to stop, until that time or until
+    /// its last new byte arrives, whichever is later.
     fn within(&self, from: Instant, to: Instant) -> Option<[Instant; 2]> {
         let end = match (self.whole, self.stops()) {
             (true, _) => self.last,
@@ -52,8 +53,8 @@ impl Active {
     }
 }
 
-/// What flows get: how many are active, from when to when, the sum of their goodputs in bytes per
-/// second, and the sum of the squares.
+/// The shares of flows: the number of active flows, their first start and last end, the sum of
+/// their goodputs in bytes per second, and the sum of the squares.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shares {
     flows: u32,
@@ -63,7 +64,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// A flow that is `active` in the time that is looked at gets `bytes` in it.
+    /// Adds a flow that is `active` in the considered time and receives `bytes` in it.
     fn add(&mut self, active: Option<[Instant; 2]>, bytes: u64) {
         let Some([from, to]) = active else { return };
         let goodput = bytes as f64 / to.since(from).as_secs_f64();
@@ -73,28 +74,28 @@ impl Shares {
         self.squares += goodput * goodput;
     }
 
-    /// From the first flow's beginning to the last one's end, before `end`.
+    /// The time from the first flow's start to the last flow's end, at most until `end`.
     fn span(&self, end: Instant) -> Option<[Instant; 2]> {
         self.span.map(|[from, to]| [from, to.min(end)]).filter(|[from, to]| from < to)
     }
 
-    /// Puts into `result` that they got `bytes`, up to `end`, and how equal they were.
+    /// Writes into `result` the goodput of `bytes`, up to `end`, and the fairness.
     pub(super) fn finish(&self, bytes: u64, end: Instant, result: &mut FlowResult) {
         let active = self.span(end).map(|at| at.map(Instant::as_secs_f64));
         result.set_goodput(bytes as f64, active);
-        // Without the rounding of both instants.
+        // Computed without the rounding of both instants.
         result.goodput_mbit_s = self.goodput(bytes, end);
         result.jain_index = self.jain();
     }
 
-    /// Their goodput in Mbit/s if they got `bytes` until `until`.
+    /// The flows' goodput in Mbit/s for `bytes` until `until`.
     pub(super) fn goodput(&self, bytes: u64, until: Instant) -> f64 {
         let goodput = |[from, to]: [Instant; 2]| bytes as f64 * 8e-6 / to.since(from).as_secs_f64();
         self.span(until).map_or(0.0, goodput)
     }
 
-    /// Jain's index (Jain, Chiu, Hawe 1984) over their goodputs; none for a single flow or without
-    /// any goodput.
+    /// Jain's index (Jain, Chiu, Hawe 1984) over the flows' goodputs; none for a single flow or
+    /// without any goodput.
     pub(super) fn jain(&self) -> Option<f64> {
         (self.flows > 1 && self.squares > 0.0)
             .then(|| self.sum * self.sum / (f64::from(self.flows) * self.squares))
@@ -102,8 +103,8 @@ impl Shares {
 }
 
 impl Recorder {
-    /// `bytes` of new payload came of `flow`, which may be the last of a transfer, or are of a flow
-    /// that stops.
+    /// `bytes` of new payload of `flow` arrive, which may be the last of a transfer, or which
+    /// belong to a flow that stops.
     #[cold]
     #[inline(never)]
     pub(super) fn note_last(&mut self, now: Instant, flow: u32, bytes: u64) {
@@ -128,14 +129,14 @@ impl Recorder {
         *if active.stops() { &mut active.left } else { &mut single.left } = size;
     }
 
-    /// Flow `flow` is over: its share goes to that of its class.
+    /// Flow `flow` has ended: adds its share to its class.
     pub(super) fn close(&mut self, flow: u32) {
         let (active, single) = (self.active[flow as usize], self.singles[flow as usize]);
         let active = active.within(self.warmup, self.end);
         self.classes[single.class as usize].closed.add(active, single.goodput_bytes);
     }
 
-    /// What the flows of each class get in the measured window.
+    /// The shares of the flows of each class in the measured window.
     pub(super) fn shares(&self) -> Vec<Shares> {
         let mut shares: Vec<Shares> = self.classes.iter().map(|class| class.closed).collect();
         for (single, active) in self.singles.iter().zip(&self.active) {
@@ -145,8 +146,8 @@ impl Recorder {
         shares
     }
 
-    /// What flows that are `counted` got from the start of the window until `until`; `bytes` says
-    /// how much each.
+    /// The shares of the flows that are `counted` from the start of the window until `until`;
+    /// `bytes` returns the bytes of each flow.
     pub(super) fn shares_until(
         &self,
         until: Instant,

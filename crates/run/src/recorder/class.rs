@@ -8,7 +8,7 @@ use crate::results::{FlowResult, ProxyResult};
 use crate::times::Times;
 use justfull_base::{Duration, Instant};
 
-/// Which flows there are and how they are named.
+/// The identity of a class of flows with one name.
 pub struct ClassInfo {
     /// Name of its flows.
     pub name: String,
@@ -36,39 +36,39 @@ pub struct ClassInfo {
 pub(super) struct Class {
     pub(super) result: FlowResult,
     pub(super) delay: Times,
-    /// Packets that enter the UPF from here on count: those of the measured window, and never those
-    /// of uploads, whose data goes by the uplink.
+    /// Packets that enter the UPF from this instant on count: the packets of the measured window,
+    /// and no packets of uploads, whose data takes the uplink.
     pub(super) from: Instant,
-    /// Of data to UEs; none for names beyond those that are followed.
+    /// For data to UEs; none for names beyond the followed ones.
     pub(super) over_time: Option<OverTime>,
-    /// The same of uploads.
+    /// For uploads.
     pub(super) over_time_up: Option<Box<OverTime>>,
-    /// From the pull of the last byte to the UE; none before the first packet with this time.
+    /// From the pull of the last byte to the UE; none before the first packet with such a time.
     pub(super) to_ue: Option<Times>,
     pub(super) bound: Option<Times>,
     pub(super) rtt: Option<Times>,
-    /// None without a flow that a proxy splits.
+    /// None unless a proxy splits a flow of the class.
     pub(super) proxy: Option<Box<ProxyTimes>>,
     pub(super) app: AppStats,
-    /// Sum in ns and number of the differences between delays of neighbours.
+    /// Sum in ns and number of the differences between consecutive delays.
     pub(super) variation: (u64, u64),
     /// Sum over these differences of the flow's jitter after each, in ns.
     pub(super) jitter_sum: f64,
-    /// Longest time in the chain that keeps the delay budget.
+    /// Longest time in the chain within the delay budget.
     pub(super) budget: Duration,
     pub(super) rlc_backlog_sum: u64,
     pub(super) sdap_entries: u64,
     pub(super) goodput_bytes: u64,
-    /// New payload at the receivers, before the window too.
+    /// New payload at the receivers, including the time before the window.
     pub(super) received_bytes: u64,
-    /// Of flows that are over.
+    /// Shares of flows that have ended.
     pub(super) closed: Shares,
-    /// Sized transfers that are whole at their receivers.
+    /// Sized transfers that are complete at their receivers.
     pub(super) whole: u32,
 }
 
 impl Class {
-    /// `followed` over time, or not.
+    /// The counts of a class, over time too if `followed`.
     pub(super) fn new(
         info: ClassInfo,
         followed: bool,
@@ -82,7 +82,7 @@ impl Class {
             over_time_up: (followed && info.up).then(Box::default),
             to_ue: None,
             bound: (info.low_latency && !info.up).then(Times::new),
-            // A transfer has one whatever its packets say they are.
+            // A transfer has round trips whatever its packets' protocol number.
             rtt: (matches!(info.protocol, "tcp" | "icmp") || !info.control.is_empty())
                 .then(Times::new),
             proxy: None,
@@ -113,18 +113,18 @@ impl Class {
         }
     }
 
-    /// What follows its data over time.
+    /// The statistics over time of its data.
     pub(super) fn followed(&self) -> Option<&OverTime> {
         self.over_time.as_ref().or(self.over_time_up.as_deref())
     }
 
-    /// The same, to be changed.
+    /// The mutable statistics over time of its data.
     pub(super) fn followed_mut(&mut self) -> Option<&mut OverTime> {
         self.over_time.as_mut().or(self.over_time_up.as_deref_mut())
     }
 
-    /// A packet of `single` that `entered` then left the queues at `left`, and was through at
-    /// `now`.
+    /// Counts a packet of `single` that entered at `entered`, left the queues at `left`, and
+    /// reached its end at `now`.
     #[inline(always)]
     pub(super) fn count(
         &mut self,
@@ -183,17 +183,17 @@ impl ProxyTimes {
     }
 }
 
-/// Counts for one flow: half a line of the cache, since each packet reads and writes it.
+/// Counts for one flow: half a cache line, since each packet reads and writes it.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Single {
     /// Number of its class.
     pub(super) class: u32,
     pub(super) goodput_bytes: u64,
-    /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
+    /// Delay in ns of the last delivered packet, plus one; 0 before the first.
     pub(super) last_delay: u64,
-    /// Bytes that its receiver still lacks of a transfer, out of reach if that has no size; 0 if
-    /// each packet is to be noted ([`Active::stops`](super::Active::stops)).
+    /// Bytes of a transfer that its receiver still lacks, the maximum value if the transfer has no
+    /// size; 0 if each packet must be noted ([`Active::stops`](super::Active::stops)).
     pub(super) left: u64,
     /// Interarrival jitter in ns (RFC 3550 section 6.4.1).
     jitter: f32,
@@ -207,8 +207,8 @@ impl Single {
         Self { class: opening.class, goodput_bytes: 0, last_delay: 0, left, jitter: 0.0 }
     }
 
-    /// Its jitter in ns once a packet's delay differs by `difference` ns from that of the packet
-    /// before.
+    /// The jitter in ns after a packet whose delay differs by `difference` ns from the previous
+    /// packet's.
     #[inline(always)]
     pub(super) fn jitter(&mut self, difference: u64) -> f64 {
         self.jitter += (difference as f32 - self.jitter) / 16.0;

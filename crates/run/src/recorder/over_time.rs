@@ -3,19 +3,19 @@
 use crate::results::FlowSeries;
 use justfull_base::{Duration, Instant};
 
-/// Bins of equal width, of which the last has no end.
+/// Bins of equal width; the last one has no end.
 #[derive(Clone, Copy)]
 pub(super) struct Bins {
     pub(super) width: Duration,
     last: usize,
-    /// The bin of the latest event, from its start to before its end.
+    /// The bin of the latest event.
     current: usize,
     from: Instant,
     to: Instant,
 }
 
 impl Bins {
-    /// `count` bins up to `end`, and one more for what comes after it.
+    /// `count` bins up to `end`, and one more for later times.
     pub(super) fn new(end: Instant, count: usize) -> Self {
         let width = Duration::from_nanos((end.as_nanos() / count as u64).max(1));
         Self { width, last: count, current: 0, from: Instant::ZERO, to: Instant::ZERO + width }
@@ -27,13 +27,13 @@ impl Bins {
         self.current
     }
 
-    /// True when `now` is in the bin of the latest event.
+    /// True if `now` is in the bin of the latest event.
     #[inline(always)]
     pub(super) fn are_at(&self, now: Instant) -> bool {
         now >= self.from && now < self.to
     }
 
-    /// Goes to the bin of `now`.
+    /// Advances to the bin of `now`.
     pub(super) fn turn(&mut self, now: Instant) {
         let number = now.as_nanos() / self.width.as_nanos();
         self.current = (number as usize).min(self.last);
@@ -41,36 +41,38 @@ impl Bins {
         self.to = self.from + self.width;
     }
 
-    /// How many bins begin before `end`.
+    /// Number of bins that begin before `end`.
     pub(super) fn until(&self, end: Instant) -> usize {
         self.last.min(end.as_nanos().div_ceil(self.width.as_nanos()) as usize)
     }
 
-    /// How many of them make one bin of flows over time.
+    /// Number of bins that make one bin of flows over time.
     pub(super) fn in_one_of_flows(&self) -> usize {
         self.last.div_ceil(MOST_BINS)
     }
 }
 
-/// Most bins of a run for flows over time.
+/// Maximum number of bins of a run for flows over time.
 const MOST_BINS: usize = 200;
-/// Names of flows that are followed over time: the first of a run, 9 kB each.
+/// Maximum number of flow names followed over time: the first names of a run, 9 kB each.
 pub(super) const MOST_NAMES: usize = 16;
-/// Delays of a bin that are kept, 4 B each; of more, every second, fourth, ... counts.
+/// Maximum number of delays kept per bin, 4 B each; beyond it, only every second, fourth, ... delay
+/// counts.
 const MOST_DELAYS: usize = 1 << 10;
-/// Delays of a bin that are enough: with more, the next bin begins with every second.
+/// Number of delays per bin above which the next bin starts with every second delay.
 const ENOUGH: usize = MOST_DELAYS / 4;
 
-/// See the module's page. Both of its lists are allocated once, at their greatest size.
+/// Delay and goodput over time of the flows of one name. Both lists are allocated once, at their
+/// greatest size.
 pub(super) struct OverTime {
     bins: Vec<Bin>,
     /// Delays in the last bin, in microseconds.
     delays: Vec<u32>,
-    /// One of so many packets is kept.
+    /// One of this many packets is kept.
     one_of: u32,
-    /// Packets until the next that is kept.
+    /// Packets until the next one to keep.
     skip: u32,
-    /// What the flows had received before the last bin.
+    /// Bytes that the flows had received before the last bin.
     received: u64,
 }
 
@@ -115,8 +117,8 @@ impl OverTime {
         self.skip = self.one_of - 1;
     }
 
-    /// What follows is in bin `number` or, if there is a later one, still in that. The flows have
-    /// `received` so many bytes of new payload so far.
+    /// Later events are in bin `number`, or still in a later one. The flows have `received` this
+    /// many bytes of new payload so far.
     pub(super) fn turn(&mut self, number: usize, received: u64) {
         if number < self.bins.len() {
             return;
@@ -139,7 +141,7 @@ impl OverTime {
         }
     }
 
-    /// The first `count` bins, each of `width`, of flows that have `received` so many bytes.
+    /// The first `count` bins, each of `width`, of flows that have `received` this many bytes.
     pub(super) fn finish(
         &self,
         name: &str,
@@ -167,7 +169,7 @@ fn percentiles(values: &mut [u32]) -> Option<[u32; 3]> {
     let count = values.len();
     let rank = |percent: usize| (count * percent).div_ceil(100).checked_sub(1);
     let (low, mid, high) = (rank(10)?, rank(50)?, rank(90)?);
-    // The others are on either side of the median, or are it.
+    // The other percentiles are on either side of the median, or equal it.
     let (below, &mut median, above) = values.select_nth_unstable(mid);
     let nth = |part: &mut [u32], n| *part.select_nth_unstable(n).1;
     Some([
@@ -202,7 +204,7 @@ mod tests {
     fn goodput_is_what_came_in_the_bin_over_its_width() {
         let mut over_time = OverTime::default();
         over_time.turn(2, 1000);
-        // An earlier time than the latest counts in the latest bin.
+        // A time before the latest counts in the latest bin.
         over_time.turn(1, 1200);
         let series = over_time.finish("bulk", 1500, ms(1), 3);
         assert_eq!(series.goodput_mbit_s, [8.0, 0.0, 4.0]);

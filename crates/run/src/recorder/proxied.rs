@@ -6,7 +6,7 @@ use crate::ledger::Trip;
 use justfull_base::{Duration, Instant};
 
 impl Recorder {
-    /// `flow` is split by a proxy; `wired` is the round trip to its server before the first sample.
+    /// A proxy splits `flow`; `wired` is the round trip to its server before the first sample.
     pub fn split(&mut self, flow: u32, wired: Duration) {
         let flows = self.wired.len().max(flow as usize + 1);
         self.wired.resize(flows, None);
@@ -30,8 +30,8 @@ impl Recorder {
         }
     }
 
-    /// The proxy that splits `flow` measured a round trip of the radio leg. Returns that of both
-    /// legs together.
+    /// The proxy that splits `flow` measured a round trip of the radio leg. Returns the sum of both
+    /// legs' round trips.
     #[inline]
     pub(super) fn radio_rtt(
         &mut self,
@@ -46,7 +46,7 @@ impl Recorder {
         rtt + wired
     }
 
-    /// A segment of `flow`, which a proxy splits, has come to the UE by `trip`.
+    /// A segment of `flow`, which a proxy splits, reaches the UE after `trip`.
     #[inline]
     pub fn proxied(&mut self, now: Instant, flow: u32, trip: &Trip) {
         if let Some(times) = self.proxy_times(now, flow) {

@@ -1,4 +1,5 @@
-//! Transfers: when each is whole at its receiver, and what they got while all of them ran.
+//! Transfers: the time at which each is complete at its receiver, and the goodputs while all of
+//! them ran.
 
 use super::Recorder;
 use crate::results::{FlowResult, TogetherResult};
@@ -7,23 +8,23 @@ use justfull_base::Instant;
 /// The end of the time in which all transfers ran.
 #[derive(Default)]
 pub(super) struct Together {
-    /// When the first sized transfer was whole, in the measured window; none yet.
+    /// Completion of the first sized transfer in the measured window; none yet.
     until: Option<Instant>,
-    /// What each flow had got in the window by then, in bytes.
+    /// Bytes that each flow had received in the window by then.
     bytes: Vec<u64>,
-    /// By flow, up to the last transfer: it is one of those that share the capacity.
+    /// By flow, up to the last transfer: true for a transfer, which shares the capacity.
     transfers: Vec<bool>,
 }
 
 impl Together {
-    /// Flow `flow` is a transfer.
+    /// Marks flow `flow` as a transfer.
     fn admit(&mut self, flow: u32) {
         let flow = flow as usize;
         self.transfers.resize(self.transfers.len().max(flow + 1), false);
         self.transfers[flow] = true;
     }
 
-    /// Flow `flow` is over.
+    /// Flow `flow` has ended.
     pub(super) fn end(&mut self, flow: u32) {
         if let Some(transfer) = self.transfers.get_mut(flow as usize) {
             *transfer = false;
@@ -32,7 +33,7 @@ impl Together {
 }
 
 impl Recorder {
-    /// Flow `flow` is a transfer of `size` bytes, or without end.
+    /// Flow `flow` is a transfer of `size` bytes, or endless.
     pub fn transfer(&mut self, flow: u32, size: Option<u64>) {
         self.together.admit(flow);
         if let Some(size) = size.filter(|size| *size > 0) {
@@ -41,7 +42,7 @@ impl Recorder {
         }
     }
 
-    /// The receiver of `flow` has its transfer whole: once for each transfer that has a size.
+    /// The receiver of `flow` has a complete transfer; called once for each sized transfer.
     pub(super) fn transfer_whole(&mut self, now: Instant, flow: u32) {
         let class = self.class_of(flow);
         class.whole += 1;
@@ -56,7 +57,7 @@ impl Recorder {
         }
     }
 
-    /// What the flows of class `i` got while all transfers ran.
+    /// Writes the goodput of the flows of class `i` while all transfers ran into `result`.
     pub(super) fn finish_transfers(&self, i: usize, result: &mut FlowResult) {
         result.together_mbit_s = match self.together.until {
             None => result.goodput_mbit_s,
@@ -70,7 +71,7 @@ impl Recorder {
         };
     }
 
-    /// The time in which all transfers ran, and how equal their shares were.
+    /// The time in which all transfers ran, and the fairness of their shares.
     pub fn together(&self) -> TogetherResult {
         let at_end = |i: usize| self.singles[i].goodput_bytes;
         let then = |i: usize| self.together.bytes.get(i).copied().unwrap_or_else(|| at_end(i));

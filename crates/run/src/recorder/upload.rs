@@ -1,10 +1,10 @@
-//! Data that goes from UEs to servers: what becomes of its packets on the uplink.
+//! Data from UEs to servers: the fate of its packets on the uplink.
 
 use super::Recorder;
 use justfull_base::Instant;
 
 impl Recorder {
-    /// The data of `flow` goes up.
+    /// True if the data of `flow` goes up.
     #[inline]
     pub fn is_upload(&self, flow: u32) -> bool {
         self.classes[self.singles[flow as usize].class as usize].from == Instant::NEVER
@@ -18,14 +18,14 @@ impl Recorder {
         }
     }
 
-    /// A packet of `flow` found that queue full.
+    /// A packet of `flow` finds this queue full.
     pub fn upload_dropped(&mut self, now: Instant, flow: u32) {
         if now >= self.warmup {
             self.class_of(flow).result.dropped_packets += 1;
         }
     }
 
-    /// A packet of `flow` that `entered` that queue then has been sent whole.
+    /// A packet of `flow` that entered this queue at `entered` has been sent whole.
     #[inline]
     pub fn upload_left(&mut self, now: Instant, flow: u32, entered: Instant) {
         let single = &mut self.singles[flow as usize];

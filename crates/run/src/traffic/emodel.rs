@@ -29,7 +29,7 @@ const P: f64 = 35.0;
 /// Quantisation distortion units.
 const QDU: f64 = 1.0;
 
-/// A codec as G.113 appendix I describes it.
+/// A codec, with the parameters of G.113 appendix I.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Codec {
     /// Equipment impairment without loss.

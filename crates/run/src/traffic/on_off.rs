@@ -17,7 +17,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", untagged)]
 pub enum Span {
-    /// Always the same.
+    /// Constant.
     Constant(Duration),
     /// Exponential.
     Exponential {
@@ -128,7 +128,7 @@ impl CbrConfig {
     /// Checks every bound in a cell with this largest packet.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         check_payload(self.payload, mtu)?;
         self.validate()?;
@@ -165,7 +165,7 @@ table! {
 }
 
 impl OnOffConfig {
-    /// What it sends while on.
+    /// The source while it is on.
     #[must_use]
     pub const fn cbr(&self) -> CbrConfig {
         CbrConfig { rate: self.rate, payload: self.payload }
@@ -174,14 +174,14 @@ impl OnOffConfig {
     /// Checks every bound in a cell with this largest packet.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         self.cbr().fits(mtu)?;
         self.validate()
     }
 }
 
-/// Opens and closes a source.
+/// Switches a source on and off.
 #[derive(Clone, Debug)]
 pub struct Gate {
     on: Span,
@@ -190,11 +190,11 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate in its stationary state at `start`, and the instant when it is first open.
+    /// A gate in its stationary state at `start`, and the instant at which it is first open.
     pub fn new(on: Span, off: Span, start: Instant, rng: &mut Rng) -> (Self, Instant) {
         let cycle = on.mean() + off.mean();
         let at = cycle.scaled(rng.unit());
-        // The rest of a constant time depends on when it began; an exponential one has no memory.
+        // The rest of a constant time depends on its start; an exponential time has no memory.
         let left = |span: Span, passed: Duration, rng: &mut Rng| match span {
             Span::Constant(length) => length - passed,
             Span::Exponential { .. } => span.draw(rng),
@@ -208,7 +208,8 @@ impl Gate {
         (Self { on, off, closes }, opens)
     }
 
-    /// When a datagram due at `at` may be sent: at once while open, else when the gate opens again.
+    /// The time at which a datagram due at `at` may be sent: at once while open, else when the gate
+    /// opens again.
     pub fn pass(&mut self, mut at: Instant, rng: &mut Rng) -> Instant {
         while at >= self.closes {
             let opens = self.closes + self.off.draw(rng).max(Duration::from_nanos(1));

@@ -4,20 +4,20 @@
 //! The HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance evaluation, annex
 //! A; the distributions of ns-3's 3gpp-http application): truncated lognormal object sizes, a
 //! truncated Pareto number of embedded objects, exponential parsing and reading times. The defaults
-//! are its numbers: about 56 kB a page, small today. A page of 2024 (HTTP Archive, median for
-//! desktops) is `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
+//! are the model's numbers: about 56 kB a page, which is small today. A page of 2024 (HTTP Archive,
+//! median for desktops) is `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
 //!
-//! The browser requests the main object on its first connection and, once that has arrived and is
-//! parsed, the embedded ones, one request at a time on each connection. A page is loaded when its
-//! last object has arrived. Connections persist over pages, so there are no handshakes, and the
-//! congestion window survives unless the control restarts it after idling. A request is one packet
-//! on the uplink; if the queue there has no room, it is sent again after 1 s (RFC 6298's first
-//! timeout).
+//! The browser requests the main object on its first connection. Once this object has arrived and
+//! is parsed, it requests the embedded ones, one request at a time on each connection. A page is
+//! loaded when its last object has arrived. Connections persist over pages, so there are no
+//! handshakes, and the congestion window survives unless the control restarts it after idling. A
+//! request is one packet on the uplink; if the queue there has no room, it is sent again after 1 s
+//! (RFC 6298's first timeout).
 //!
-//! Or as P06 has it: over HTTP/1.0 each object has a connection of its own, with a handshake, in
-//! one of the parallel places, from another port of the UE; over HTTP/1.1 one connection takes the
-//! requests for all embedded objects at once. As in ns-2 the server, not the UE, sends the SYN,
-//! once it has the request: the round trips are the same two.
+//! P06's variant: over HTTP/1.0 each object has its own connection, with a handshake, in one of the
+//! parallel places, from another port of the UE; over HTTP/1.1 one connection takes the requests
+//! for all embedded objects at once. As in ns-2 the server, not the UE, sends the SYN after it has
+//! the request: the two round trips are the same.
 
 use crate::results::PageResult;
 use crate::times::Times;
@@ -29,17 +29,17 @@ use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A request that found no room is repeated after this time.
+/// Time after which a request that found no room is repeated.
 pub(crate) const RETRY: Duration = Duration::from_secs(1);
 
-/// Most connections of a page.
+/// Maximum number of connections of a page.
 pub(crate) const MOST_CONNECTIONS: u32 = 32;
 
 /// Size of an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ObjectSize {
-    /// Always the same.
+    /// Constant.
     Constant(Bytes),
     /// Lognormal, redrawn until it is within its bounds.
     Lognormal(Lognormal),
@@ -160,7 +160,7 @@ impl ObjectSize {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequestSize {
-    /// Always this on the IP layer.
+    /// This size on the IP layer.
     Constant(Bytes),
     /// Lognormal, with the headers of its connection on top.
     LogNormal(RequestLaw),
@@ -198,7 +198,7 @@ impl Param for RequestSize {
 }
 
 impl RequestSize {
-    /// Bytes on the IP layer; one beyond `mtu` counts as that much.
+    /// Bytes on the IP layer, at most `mtu`.
     fn draw(&self, rng: &mut Rng, header: u32, mtu: u32) -> u32 {
         match self {
             Self::Constant(size) => size.0 as u32,
@@ -247,7 +247,7 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ObjectCount {
-    /// Always the same.
+    /// Constant.
     Constant(u32),
     /// Pareto with shape `pareto` from `least` on; values beyond `most` count as `most`. The result
     /// is rounded, then `least` is subtracted.
@@ -325,10 +325,10 @@ table! {
 }
 
 impl PageConfig {
-    /// Checks every bound; `mtu` is that of the cell.
+    /// Checks every bound; `mtu` is the cell's.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         self.main.validate("main")?;
         self.embedded.validate("embedded")?;
@@ -339,10 +339,10 @@ impl PageConfig {
     }
 }
 
-/// What a browser is doing.
+/// The state of a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing until the next page.
+    /// Idle until the next page.
     Reading,
     /// The main object is requested.
     Main,
@@ -357,14 +357,14 @@ enum Phase {
 struct Connection {
     /// Bytes requested since the start.
     asked: u64,
-    /// Objects in transit: where each ends, and when it was requested.
+    /// Objects in transit: the end of each in the stream, and the time of its request.
     due: VecDeque<(u64, Instant)>,
 }
 
-/// A request to send: its connection, the number of bytes that it asks for, and its own size.
+/// A request to send: its connection, the size of the answer, and its own size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Number of the connection among those of the page.
+    /// Number of the connection on the page.
     pub connection: u32,
     /// Bytes of the answer.
     pub bytes: u64,
@@ -389,17 +389,17 @@ pub struct Browser {
     refused: Vec<Request>,
 }
 
-/// What a browser asks of the driver.
+/// The requests of a browser to the driver.
 #[derive(Debug, Default)]
 pub struct Wish {
-    /// To be called at this instant.
+    /// Call it at this instant.
     pub wake: Option<Instant>,
     /// The page begun at this instant, with all its bytes, is loaded.
     pub loaded: Option<(Instant, u64)>,
 }
 
 impl Browser {
-    /// A browser, and when it loads its first page: at random within one mean parsing time after
+    /// A browser, and the time of its first page: random within one mean parsing time after
     /// `start`.
     pub fn new(
         config: &PageConfig,
@@ -425,7 +425,7 @@ impl Browser {
         (browser, first)
     }
 
-    /// Its timer has fired; appends requests to `out`. True when a page was begun.
+    /// The browser's timer has fired; appends requests to `out`. True if a page was begun.
     pub fn wake(&mut self, now: Instant, out: &mut Vec<Request>) -> bool {
         out.append(&mut self.refused);
         match self.phase {
@@ -467,14 +467,14 @@ impl Browser {
         }
     }
 
-    /// `request` found no room; returns the instant at which to send it again.
+    /// `request` found no room; returns the instant for another try.
     pub fn refused(&mut self, now: Instant, request: Request) -> Instant {
         self.refused.push(request);
         now + RETRY
     }
 
     /// `delivered` bytes have arrived in order on `connection` since the start; calls `object` with
-    /// the instant of the request for each object that is whole with them.
+    /// the instant of the request for each object that is complete with them.
     pub fn arrived(
         &mut self,
         now: Instant,
@@ -537,12 +537,12 @@ impl PageCount {
         self.goodput += bytes as f64 * 8e-3 / time.as_secs_f64();
     }
 
-    /// An object was there `time` after its request.
+    /// An object was complete `time` after its request.
     pub(crate) fn object(&mut self, time: Duration) {
         self.object.record(time);
     }
 
-    /// A packet of a connection came to the UE `time` after its server had sent it.
+    /// A packet of a connection reached the UE `time` after its server had sent it.
     #[inline]
     pub(crate) fn packet(&mut self, time: Duration) {
         self.end_to_end.record(time);

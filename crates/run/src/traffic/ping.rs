@@ -1,18 +1,18 @@
 //! Ping: an ICMP echo request every interval from the data network; the UE replies at once. With
-//! `from_ue` it is the UE that asks.
+//! `from_ue` the UE sends the requests.
 //!
 //! The request goes down the chain like any packet of its flow, and the reply comes back over the
 //! uplink. Both have the same size, as RFC 792 requires ("the data received in the echo message
-//! must be returned"). With empty queues the round trip is the floor that E19 calls the sum of the
-//! configured ways: core delay, the wait for each poll and for the slot, air delay, uplink delay.
-//! Requests are sent whether or not earlier ones were answered, as `ping -i` does.
+//! must be returned"). With empty queues the round trip is E19's floor, the sum of the configured
+//! delays: core delay, the wait for each poll and for the slot, air delay, uplink delay. Requests
+//! do not wait for the replies to earlier ones, as with `ping -i`.
 //!
-//! What a UE asks crosses its uplink, and what comes down the chain are the replies. A base station
-//! hands on what it has received when it has processed the subframe: with its server close by,
-//! replies come back in step with the slots, a fixed time after the pull but for the jitter of its
-//! processing. The simulated ways to the server stand for other delays too, so this is said apart:
-//! a reply reaches the cell `phase`, and up to `jitter` more at random, after the first slot that
-//! begins once it could have come.
+//! With `from_ue`, requests cross the UE's uplink, and replies come down the chain. A base station
+//! forwards received data after it has processed the subframe. If its server is close, replies come
+//! back in step with the slots, a fixed time after the pull plus the jitter of the processing. The
+//! simulated path to the server stands for other delays too, so this time has its own settings: a
+//! reply reaches the cell `phase`, and up to `jitter` more at random, after the first slot that
+//! begins once it could have arrived.
 
 use crate::traffic::{ICMP_HEADER_BYTES, Interval};
 use justfull_base::error::ensure;
@@ -35,7 +35,7 @@ impl TurnConfig {
     /// Checks that replies come within `slot`.
     ///
     /// # Errors
-    /// The jitter that, with the phase, goes beyond.
+    /// The jitter, if its sum with the phase exceeds `slot`.
     pub fn fits(&self, slot: Duration) -> Result<(), ConfigError> {
         let room = slot.saturating_sub(self.phase);
         ensure(
@@ -73,10 +73,10 @@ table! {
 }
 
 impl PingConfig {
-    /// Checks every bound; `mtu` is that of the cell.
+    /// Checks every bound; `mtu` is the cell's.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         let most = u64::from(mtu.saturating_sub(ICMP_HEADER_BYTES));
         let bound = "at most the MTU less 28B of headers";

@@ -55,7 +55,7 @@ impl VideoConfig {
     /// Checks every bound in a cell with this largest packet.
     ///
     /// # Errors
-    /// The first field out of bounds.
+    /// The first field outside its bounds.
     pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         self.validate()?;
         check_payload(self.payload, mtu)
@@ -74,18 +74,18 @@ struct Frame {
 #[derive(Clone, Debug)]
 pub struct Video {
     config: VideoConfig,
-    /// When the current frame would be sent without jitter.
+    /// Time of sending of the current frame without jitter.
     nominal: Instant,
     /// Number of the first frame in `flight`.
     first: u64,
     flight: VecDeque<Frame>,
 }
 
-/// What a datagram means for its frame.
+/// The effect of a datagram on its frame.
 pub enum Progress {
-    /// More is to come.
+    /// Datagrams are missing.
     Incomplete,
-    /// It completed the frame, which was sent at this instant.
+    /// The frame, sent at this instant, is complete.
     Complete(Instant),
 }
 
@@ -96,7 +96,7 @@ impl Video {
         Self { config: config.clone(), nominal: start, first: 0, flight: VecDeque::new() }
     }
 
-    /// When the frame after the current one is sent, at the configured rate and jitter.
+    /// The time of sending of the frame after the current one, at the configured rate and jitter.
     pub fn next(&mut self, now: Instant, skew: f64, rng: &mut Rng) -> Instant {
         self.nominal += self.config.period().scaled(skew);
         let jitter = rng.normal().clamp(-2.0, 2.0) + 2.0;
@@ -120,8 +120,8 @@ impl Video {
 
     /// `payload` bytes of frame `number` have arrived. The path keeps a flow's order, so earlier
     /// incomplete frames will never be complete: `broken` gets the time of sending of each. If PDCP
-    /// delivers out of order, a frame overtaken by a later one also counts as broken, and what
-    /// still arrives of it is ignored.
+    /// delivers out of order, a frame overtaken by a later one also counts as broken, and its later
+    /// datagrams are ignored.
     pub fn arrived(
         &mut self,
         number: u64,
@@ -196,8 +196,8 @@ mod tests {
         }
         let mut broken = Vec::new();
         let mut complete = 0;
-        // All of frame 0 but its last datagram, the first of frame 1, the last of frame 0, the rest
-        // of frame 1.
+        // All of frame 0 except its last datagram, the first of frame 1, the last of frame 0, the
+        // rest of frame 1.
         let last = sent.iter().position(|datagram| datagram.0 == 1).expect("two frames") - 1;
         let late = sent.remove(last);
         sent.insert(last + 1, late);

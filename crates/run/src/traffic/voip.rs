@@ -1,11 +1,11 @@
-//! Telephony with G.711: 160 B of voice every 20 ms, with RTP (12 B), UDP (8 B) and IPv4 (20 B)
-//! headers 200 B on the IP layer.
+//! Telephony with G.711: 160 B of voice every 20 ms; 200 B on the IP layer with RTP (12 B), UDP (8
+//! B) and IPv4 (20 B) headers.
 //!
-//! The call is judged as a listener would. Packets wait in a de-jitter buffer of fixed length, so
-//! that all that arrive in time are played at one delay, that of the fastest packet plus the
-//! buffer; later packets count as lost. Mouth-to-ear delay is that plus one packet's 20 ms of
-//! voice. Loss and delay go into the E-model (`emodel.rs`). The paths beyond the server and beyond
-//! the UE are not included: use `extra_delay` of the flow for them.
+//! The call is judged from a listener's view. Packets wait in a de-jitter buffer of fixed length,
+//! so that all packets that arrive in time are played at one delay: the delay of the fastest packet
+//! plus the buffer. Later packets count as lost. Mouth-to-ear delay is this delay plus one packet's
+//! 20 ms of voice. Loss and delay go into the E-model (`emodel.rs`). The paths beyond the server
+//! and beyond the UE are not included: use `extra_delay` of the flow for them.
 
 use crate::results::VoipResult;
 use crate::times::Times;
@@ -75,7 +75,7 @@ impl VoipCount {
         Self { config: config.clone(), one_way: Times::new(), lost: 0 }
     }
 
-    /// The call's quality for a listener; none when nothing arrived.
+    /// The call's quality for a listener; none if nothing arrived.
     pub(crate) fn finish(&self) -> Option<VoipResult> {
         let one_way = self.one_way.finish();
         if one_way.count == 0 {

@@ -19,7 +19,7 @@ fn requests() -> GrantConfig {
     GrantConfig { sr_offset: Some(ms(3)), ..GrantConfig::default() }
 }
 
-/// Times, in ms, at which packets reach their servers.
+/// Arrival times of packets at their servers, in ms.
 fn arrivals(uplink: &mut Uplink<Up>) -> Vec<f64> {
     let mut found = Vec::new();
     while uplink.next() < Instant::NEVER {
@@ -51,10 +51,10 @@ fn buffer_status_reports_keep_the_grants_coming_until_the_buffer_is_empty() {
     for _ in 0..5 {
         assert!(send(&mut uplink, at(0), 0, 1_000));
     }
-    // 1250 B at 11 ms, and from 19 ms on each millisecond: 1, 2, 3, 5 packets whole after 11, 19,
-    // 20 and 21 ms.
+    // 1250 B at 11 ms, and from 19 ms on each millisecond: 1, 2, 3, 5 packets are complete after
+    // 11, 19, 20 and 21 ms.
     assert_eq!(arrivals(&mut uplink), [21.0, 29.0, 30.0, 31.0, 31.0]);
-    // The next packet must ask again.
+    // The next packet needs a new request.
     assert!(send(&mut uplink, at(34), 0, 100));
     assert_eq!(arrivals(&mut uplink), [61.0], "occasion at 43 ms");
 }

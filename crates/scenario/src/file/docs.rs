@@ -1,5 +1,5 @@
-//! Documentation of what only scenario files have: channels from files, TCP and UDP flows, the
-//! uplink.
+//! Documentation of the parts that only scenario files have: channels from files, TCP and UDP
+//! flows, the uplink.
 
 use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile};
 use justfull_base::doc::MethodDoc;

@@ -1,4 +1,4 @@
-//! A scenario's proxy: which methods have one, and what is refused.
+//! A scenario's proxy: the methods that have one, and the errors.
 
 use super::*;
 use justfull_base::Duration;

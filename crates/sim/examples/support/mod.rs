@@ -1,5 +1,5 @@
-//! What the workloads share: an allocator that counts, memory, digests, and the line of JSON that
-//! `cargo xtask bench` reads.
+//! Shared parts of the workloads: a counting allocator, memory, digests, and the line of JSON for
+//! `cargo xtask bench`.
 
 use justfull_base::Instant;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -30,8 +30,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Counts the allocations of the event loop after two thirds of the run: queues have reached their
-/// size by then. Making the results after the last event is not counted.
+/// Counts the allocations of the event loop in the last third of the run, when queues have reached
+/// their size. The making of results after the last event does not count.
 pub(crate) struct AfterWarmup {
     from: Instant,
     warm: Option<u64>,
@@ -39,7 +39,7 @@ pub(crate) struct AfterWarmup {
 }
 
 impl AfterWarmup {
-    /// Counts from `from` on.
+    /// Counts from the instant `from` on.
     pub(crate) fn new(from: Instant) -> Self {
         Self { from, warm: None, last: 0 }
     }
@@ -58,7 +58,7 @@ impl AfterWarmup {
     }
 }
 
-/// What a run reports.
+/// The report of a run.
 pub(crate) struct Line<'a> {
     /// Name of the workload.
     pub(crate) name: &'a str,
@@ -68,7 +68,7 @@ pub(crate) struct Line<'a> {
     pub(crate) packets: u64,
     /// Packets dropped anywhere.
     pub(crate) drops: u64,
-    /// Component calls for each packet.
+    /// Component calls per packet.
     pub(crate) calls: f64,
     /// Allocations after the warm-up.
     pub(crate) allocations: u64,

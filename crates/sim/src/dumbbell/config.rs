@@ -6,20 +6,20 @@ use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant};
 use justfull_queue::Limit;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 
-/// One TCP flow.
+/// Settings of one TCP flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DumbbellFlow {
     /// Its sender.
     pub sender: SenderConfig,
     /// Its receiver.
     pub receiver: ReceiverConfig,
-    /// Propagation there and back; above 0.
+    /// Propagation delay there and back; above 0.
     pub rtt: Duration,
-    /// When it starts.
+    /// Start of the flow.
     pub start: Duration,
     /// Payload bytes to send; none for an endless flow.
     pub size: Option<Bytes>,
-    /// Rate of its server's link; 0 for no serialisation.
+    /// Rate of its server's link; 0 for no transmission time.
     pub access_rate: BitRate,
 }
 
@@ -30,21 +30,21 @@ pub struct DumbbellConfig {
     pub flows: Vec<DumbbellFlow>,
     /// Rate of the bottleneck; above 0.
     pub rate: BitRate,
-    /// The limit of the queue before the bottleneck, without the packet in transmission.
+    /// The limit of the queue before the bottleneck, not counting the packet in transmission.
     pub limit: Limit,
     /// Packets lost behind the bottleneck, counted per flow.
     pub loss: Loss,
-    /// Simulated time; above 0, at most a day. A run ends earlier when all flows have a size and
-    /// are complete.
+    /// Simulated time; above 0, at most a day. A run ends earlier if all flows have a size and are
+    /// complete.
     pub duration: Duration,
     /// Time between samples, the first after one interval; 0 for none.
     pub sample_every: Duration,
-    /// Seed for random losses, and for controls that draw random numbers.
+    /// Seed for random losses, and for controls that use random numbers.
     pub seed: u64,
 }
 
 impl DumbbellFlow {
-    /// An endless flow that starts at 0, with `rtt` and defaults for the rest.
+    /// An endless flow that starts at 0, with `rtt` and defaults for the other settings.
     #[must_use]
     pub fn greedy(sender: SenderConfig, receiver: ReceiverConfig, rtt: Duration) -> Self {
         Self { sender, receiver, rtt, start: Duration::ZERO, size: None, access_rate: BitRate(0) }

@@ -1,13 +1,13 @@
-//! Which packets the wire loses.
+//! Random and deterministic losses on the wire.
 
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Rng};
 
-/// Losses behind the bottleneck, counted over the packets of one flow, retransmissions included,
-/// from 1.
+/// Losses behind the bottleneck, counted from 1 over the packets of one flow, including
+/// retransmissions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Loss {
-    /// None.
+    /// No loss.
     #[default]
     Never,
     /// Every n-th packet: the periodic loss of the square-root law (Mathis et al. 1997 section 2).
@@ -76,7 +76,7 @@ impl LossState {
         Self { rule, sent: 0 }
     }
 
-    /// True when the flow's next packet is lost.
+    /// True if the flow's next packet is lost.
     #[inline]
     pub(super) fn takes_next(&mut self) -> bool {
         self.sent += 1;

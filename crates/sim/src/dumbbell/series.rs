@@ -7,15 +7,15 @@ use justfull_tcp::{RecoveryState, Sender};
 /// A flow's state at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// Current congestion window, bytes.
     pub cwnd: u64,
-    /// Slow-start threshold, bytes; `u64::MAX` when there is none.
+    /// Slow-start threshold, bytes; `u64::MAX` if there is none.
     pub ssthresh: u64,
     /// Bytes in flight (RFC 6675's pipe).
     pub in_flight: u64,
-    /// Pacing rate, if segments are paced.
+    /// Pacing rate; none without pacing.
     pub pacing_rate: Option<BitRate>,
     /// Smoothed RTT; zero before the first measurement.
     pub srtt: Duration,
@@ -31,7 +31,7 @@ pub struct Sample {
 /// The samples of each flow, in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// By number of the flow.
+    /// Samples by number of the flow.
     pub flows: Vec<Vec<Sample>>,
 }
 

@@ -74,7 +74,7 @@ fn every_packet_is_acknowledged_once_dropped_once_or_lost_once() {
         sent += flow.stats.segments_sent;
         dropped += flow.queue_drops;
     }
-    // A needless copy may still be in transit when the last acknowledgement arrives.
+    // A spurious retransmission may still be in transit when the last acknowledgement arrives.
     let left = sent - dropped - outcome.carried;
     assert!(left <= 2, "{left} packets are nowhere");
 }

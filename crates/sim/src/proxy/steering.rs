@@ -1,4 +1,4 @@
-//! The proxy's control: reports and samples in, windows out.
+//! The proxy's control: takes reports and samples, returns windows.
 
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::Stack;
@@ -9,19 +9,19 @@ use justfull_run::ReportConfig;
 use justfull_run::proxy::ReportChannel;
 use justfull_run::results::ReportsResult;
 
-/// Gain of the smoothed round trip of the server leg, as RFC 6298's.
+/// Gain of the smoothed round trip of the server leg, as in RFC 6298 (1 / 8).
 const GAIN: u64 = 8;
-/// What rounding may add to a sum of shares.
+/// Rounding error allowed in a sum of shares.
 const ROUNDING: f64 = 1e-9;
 
-/// A flow as the control knows it.
+/// The control's state of a flow.
 struct Flow {
     ue: u32,
     mss: u32,
     header: u32,
-    /// None before it starts and after it is over.
+    /// None before its start and after its end.
     id: Option<FlowId>,
-    /// Since the last sample.
+    /// Time of the last sample.
     sampled_at: Instant,
     arrived: u64,
     delivered: u64,
@@ -29,22 +29,22 @@ struct Flow {
     radio_least: Option<Duration>,
     /// Smoothed round trip of the server leg.
     wired: Option<Duration>,
-    /// See [`Sample::held`] and [`Sample::waiting`].
+    /// The server was held since the last sample; see [`Sample::held`] and [`Sample::waiting`].
     held: bool,
     waiting: u64,
 }
 
-/// See the module's page.
+/// The proxy's control with its flows.
 pub(crate) struct Steering {
     control: PayloadControl<u32>,
     cell: CellId,
-    /// By the UE's number; none for one without proxied flows.
+    /// UEs by number; none for a UE without proxied flows.
     ues: Vec<Option<UeId>>,
     flows: Vec<Flow>,
-    /// Flows that are still to start, the next one last.
+    /// Flows that have not started, the next one last.
     starts: Vec<(Instant, u32)>,
     reports: ReportChannel,
-    /// The sum of allocations is bounded by the cell.
+    /// True if the cell bounds the sum of allocations.
     bounded: bool,
     broken: Option<String>,
 }
@@ -53,7 +53,7 @@ impl Steering {
     /// The control of `config` in a cell of `ues` UEs.
     ///
     /// # Errors
-    /// A setting of the control that is out of bounds.
+    /// A setting of the control outside its bounds.
     pub(crate) fn new(
         config: &ControlConfig,
         reports: &ReportConfig,
@@ -82,19 +82,19 @@ impl Steering {
         })
     }
 
-    /// What the cell has reported.
+    /// The statistics of the cell's reports.
     pub(crate) fn reports(&self) -> ReportsResult {
         let ues = self.ues.iter().flatten().count() as u32;
         ReportsResult { ues, sent: self.reports.sent() }
     }
 
-    /// The next flow, which starts at `start`.
+    /// Adds the next flow, which starts at `start`.
     pub(crate) fn add(&mut self, ue: u32, mss: u32, header: u32, start: Instant) {
         let number = self.flows.len() as u32;
         if self.ues[ue as usize].is_none() {
             self.ues[ue as usize] = self.control.control.add_ue(Instant::ZERO, self.cell).ok();
         }
-        // The next one last; at one instant the first of the scenario first.
+        // The next flow comes last; of flows with one start, the scenario's first comes last.
         let at = self.starts.partition_point(|(other, _)| *other > start);
         self.starts.insert(at, (start, number));
         self.flows.push(Flow {
@@ -113,15 +113,15 @@ impl Steering {
         });
     }
 
-    /// When it acts next.
+    /// The next instant at which it acts.
     pub(crate) fn next(&self) -> Instant {
         let start = self.starts.last().map_or(Instant::NEVER, |(at, _)| *at);
         let timer = self.control.control.next_timer().unwrap_or(Instant::NEVER);
         self.reports.next().min(start).min(timer)
     }
 
-    /// Asks `stack` for reports, hears those that arrive, opens flows and serves the control's
-    /// timers, as is due at `now`.
+    /// Requests reports from `stack`, passes arrived reports to the control, opens flows and serves
+    /// the control's timers, as due at `now`.
     pub(crate) fn act(&mut self, now: Instant, stack: &mut Stack) {
         let Self { reports, ues, .. } = self;
         if reports.asks(now) {
@@ -133,7 +133,7 @@ impl Steering {
         }
         while let Some((ue, report)) = self.reports.receive(now) {
             if let Some(ue) = self.ues[ue as usize] {
-                // Late and absurd reports change nothing: the control says which it takes.
+                // The control itself rejects late and invalid reports.
                 let _ = self.control.on_report(now, ue, &report);
             }
         }
@@ -155,17 +155,17 @@ impl Steering {
         flow.id = self.control.open(now, ue, i, flow.header, &opening).ok();
     }
 
-    /// The server of flow `i` may send less than its window, for want of room.
+    /// The server of flow `i` may send less than its window, for lack of room.
     pub(crate) fn hold(&mut self, i: u32) {
         self.flows[i as usize].held = true;
     }
 
-    /// So many bytes of flow `i` wait for the window of its radio leg.
+    /// `bytes` of flow `i` wait for the window of its radio leg.
     pub(crate) fn wait(&mut self, i: u32, bytes: u64) {
         self.flows[i as usize].waiting = bytes;
     }
 
-    /// `bytes` of flow `i` have come from its server, with a round trip of the server leg.
+    /// `bytes` of flow `i` have arrived from its server, with a round trip of the server leg.
     pub(crate) fn arrived(&mut self, now: Instant, i: u32, bytes: u64, rtt: Option<Duration>) {
         let flow = &mut self.flows[i as usize];
         flow.arrived += bytes;
@@ -173,8 +173,8 @@ impl Steering {
         self.sample(now, i);
     }
 
-    /// The UE has acknowledged `bytes` of flow `i` after `rtt` on the radio leg; `over` when no
-    /// more will come.
+    /// The UE has acknowledged `bytes` of flow `i` after `rtt` on the radio leg; `over` if these
+    /// are the last.
     pub(crate) fn delivered(
         &mut self,
         now: Instant,
@@ -192,7 +192,7 @@ impl Steering {
         }
     }
 
-    /// Gives the control a sample of flow `i` where a round trip has passed since the last.
+    /// Gives the control a sample of flow `i` if a round trip has passed since the last.
     fn sample(&mut self, now: Instant, i: u32) {
         let flow = &mut self.flows[i as usize];
         let Some(id) = flow.id else { return };
@@ -219,12 +219,12 @@ impl Steering {
         let _ = self.control.on_sample(now, id, &sample);
     }
 
-    /// A flow whose windows have changed; none when there is no more.
+    /// A flow whose windows have changed; none if there are no more.
     pub(crate) fn change(&mut self) -> Option<(u32, Windows)> {
         self.control.poll_change()
     }
 
-    /// Notes an allocation that exceeds the cell by more than its floors.
+    /// Records an allocation that exceeds the cell by more than its floors.
     pub(crate) fn assert_load(&mut self, now: Instant) {
         if !self.bounded || self.broken.is_some() {
             return;

@@ -13,8 +13,8 @@ pub(crate) struct Down {
     /// Number of the flow at the proxy.
     pub(crate) i: u32,
     pub(crate) segment: Segment,
-    /// Its timestamp echo reply (RFC 7323): when the acknowledgement left that had come last to
-    /// the server; none before the first.
+    /// Its timestamp echo reply (RFC 7323): the departure time of the last acknowledgement that had
+    /// reached the server; none before the first.
     pub(crate) echo: Option<Instant>,
 }
 
@@ -26,22 +26,22 @@ pub(crate) struct Up {
     sent_at: Instant,
 }
 
-/// What one flow's server may send, in offsets of its stream.
+/// The window offered to one flow's server, in offsets of its stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer {
-    /// Bytes beyond what has arrived that the control allows.
+    /// Bytes beyond the arrived ones that the control allows.
     pub(crate) window: u64,
-    /// Bytes of it that may be here, where that is less than the buffer holds.
+    /// Bytes of the flow that may be here, if fewer than the buffer holds.
     pub(crate) room: u64,
-    /// Bytes that the UE has acknowledged: they have left the buffer.
+    /// Bytes that the UE has acknowledged and that have left the buffer.
     pub(crate) freed: u64,
-    /// First byte that was never offered; what was offered is not taken back.
+    /// First byte never offered; an offer is never withdrawn.
     offered: u64,
-    /// See [`Down::echo`].
+    /// The next segment's [`Down::echo`].
     echo: Option<Instant>,
 }
 
-/// See the module's page.
+/// The wires and windows of all flows.
 pub(crate) struct Wan {
     pub(crate) down: Wires<Down>,
     pub(crate) up: Wires<Up>,
@@ -51,8 +51,8 @@ pub(crate) struct Wan {
 }
 
 impl Wan {
-    /// Wires to servers at `delays` beyond the delay `core` from them and `wan` to them, whose
-    /// links have `rate`; each flow has a buffer of `buffer` bytes.
+    /// Wires to and from servers with extra `delays`, on top of the delay `core` from the servers
+    /// and `wan` to them. Their links have `rate`; each flow has a buffer of `buffer` bytes.
     pub(crate) fn new(
         rate: BitRate,
         core: Duration,
@@ -68,8 +68,8 @@ impl Wan {
         }
     }
 
-    /// A flow opens with a window of `window` bytes. Returns what tells its server, as the end of a
-    /// handshake does.
+    /// Opens a flow with a window of `window` bytes. Returns the acknowledgement that tells its
+    /// server, like the end of a handshake.
     pub(crate) fn open(&mut self, window: u64) -> Ack {
         let offered = window.min(self.buffer);
         self.offers.push(Offer { window, room: u64::MAX, freed: 0, offered, echo: None });
@@ -86,39 +86,39 @@ impl Wan {
         }
     }
 
-    /// Bytes of a flow that may be here.
+    /// Maximum number of bytes of a flow that may be here.
     pub(crate) const fn buffer(&self) -> u64 {
         self.buffer
     }
 
-    /// When something arrives at a server or at the proxy.
+    /// The next arrival at a server or at the proxy.
     pub(crate) fn next(&self) -> Instant {
         self.down.next().min(self.up.next())
     }
 
-    /// First byte that flow `i`, of which all below `arrived` is here, may not send.
+    /// First byte that flow `i` may not send, if all bytes below `arrived` are here.
     fn edge(&self, i: u32, arrived: u64) -> u64 {
         let offer = &self.offers[i as usize];
         let room = offer.room.min(self.buffer);
         arrived.saturating_add(offer.window).min(offer.freed + room)
     }
 
-    /// True when the server of flow `i` may send less than the control allows, for want of room.
+    /// True if the server of flow `i` may send less than the control allows, for lack of room.
     pub(crate) fn is_held(&self, i: u32, arrived: u64) -> bool {
         let offer = &self.offers[i as usize];
         offer.freed + offer.room.min(self.buffer) < arrived.saturating_add(offer.window)
     }
 
-    /// True when the server of flow `i` should hear at once that it may send more: a segment where
-    /// it may send less than that, or as much again as it may send now. Linux tells it in the
-    /// same cases.
+    /// True if the server of flow `i` must hear at once that it may send more: if the edge has
+    /// moved by at least a segment and by at least the bytes that the server may send now. Linux
+    /// sends window updates in the same cases.
     pub(crate) fn has_news(&self, i: u32, arrived: u64, mss: u64) -> bool {
         let offered = self.offers[i as usize].offered;
         let open = offered.saturating_sub(arrived);
         self.edge(i, arrived) >= offered.max(arrived).saturating_add(open.max(mss))
     }
 
-    /// An acknowledgement that has come to a server by `now`.
+    /// An acknowledgement that has reached a server by `now`.
     pub(crate) fn at_server(&mut self, now: Instant) -> Option<Up> {
         let up = self.up.pop(now)?;
         self.offers[up.i as usize].echo = Some(up.sent_at);
@@ -134,7 +134,7 @@ impl SegmentLink for Wan {
 }
 
 impl AckLink for Wan {
-    /// The window is the control's and the buffer's, whatever the receiver says.
+    /// The window is the control's and the buffer's, not the receiver's.
     fn send_ack(&mut self, now: Instant, i: u32, route: &Route, mut ack: Ack) {
         let edge = self.edge(i, ack.cumulative);
         let offer = &mut self.offers[i as usize];
@@ -172,7 +172,7 @@ mod tests {
         stop: Instant::NEVER,
     };
 
-    /// The window that an acknowledgement of `cumulative` brings to the server.
+    /// The window that an acknowledgement of `cumulative` carries to the server.
     fn offered(wan: &mut Wan, cumulative: u64) -> u64 {
         wan.send_ack(Instant::ZERO, 0, &ROUTE, ack(cumulative));
         wan.at_server(Instant::ZERO).expect("it has arrived").ack.window

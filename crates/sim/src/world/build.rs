@@ -1,4 +1,4 @@
-//! Building a world: its nodes, its links, its flows.
+//! Builds a world: its nodes, its links, its flows.
 
 use super::World;
 use crate::applications::Applications;
@@ -23,8 +23,8 @@ use justfull_run::traffic::{FlowConfig, Http, PingConfig, Traffic};
 use justfull_run::uplink::{Up, Uplink, UplinkConfig};
 use justfull_run::wire::{Wire, Wires};
 
-/// The most bytes that the uplink can bring from a UE in the measured window: the bytes sent in the
-/// window, and those on the wire or partly sent before it. None without a rate.
+/// Upper bound of the bytes that the uplink can carry from a UE in the measured window: the bytes
+/// sent in the window, plus bytes on the wire or partly sent before it. None without a rate.
 fn uplink_most(config: &WorldConfig) -> Option<u64> {
     let farthest = config.flows.iter().map(|flow| flow.extra_delay).max().unwrap_or_default();
     let time = config.duration - config.warmup + config.uplink.delay + farthest;
@@ -108,7 +108,7 @@ impl<T: Listener> World<T> {
     }
 }
 
-/// The distances of servers beyond the core, in ascending order.
+/// The extra delays of servers beyond the core, in ascending order.
 fn delays(config: &WorldConfig) -> Vec<Duration> {
     let mut delays: Vec<Duration> = config.flows.iter().map(|flow| flow.extra_delay).collect();
     delays.sort_unstable();
@@ -116,7 +116,7 @@ fn delays(config: &WorldConfig) -> Vec<Duration> {
     delays
 }
 
-/// The proxy, where there is one.
+/// The proxy; none if the world has none.
 fn proxy(config: &WorldConfig, delays: &[Duration]) -> Result<Option<Box<Proxy>>, ConfigError> {
     let flows = config.flows.iter().filter(|flow| flow.goes_by_proxy()).count();
     let place = Place {
@@ -129,8 +129,8 @@ fn proxy(config: &WorldConfig, delays: &[Duration]) -> Result<Option<Box<Proxy>>
     Proxy::new(&config.proxy, &place, flows)
 }
 
-/// Wires from servers at `delays` to the UPF and, behind them, one from the proxy, and the last of
-/// what comes in step with the slots.
+/// Wires from servers at `delays` to the UPF and, behind them, the wire from the proxy, and the
+/// last wire for packets that arrive in step with the slots.
 fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet> {
     let ways = delays.iter().map(|d| config.core_delay + *d);
     let mut core = Wires::new(config.core_rate, ways);
@@ -146,7 +146,8 @@ fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet>
     core
 }
 
-/// The ways back to servers at `delays` and, with the proxy at `wan` before them, one to it.
+/// The return paths to servers at `delays` and, with the proxy at `wan` before them, the path to
+/// it.
 fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> Uplink<Up> {
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
     let warmup = Instant::ZERO + config.warmup;
@@ -202,11 +203,11 @@ fn add_flow(
 
 /// Numbers of the world's members.
 struct Members {
-    /// Flows of packets, and which of them are TCP connections.
+    /// Flows of packets: true for a TCP connection.
     streams: Vec<bool>,
-    /// TCP connections.
+    /// Number of TCP connections.
     tcp: usize,
-    /// Sources of datagrams, and pages.
+    /// Number of datagram sources and pages.
     applications: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The end of a run: its result, and whether it contradicts itself.
+//! The end of a run: its result, and the check of its invariants.
 
 use super::World;
 use crate::hosts::End;
@@ -35,7 +35,7 @@ impl<T: Listener> World<T> {
         })
     }
 
-    /// What the invariants ask for besides the result.
+    /// Evidence for the invariants besides the result.
     fn evidence(&self) -> Evidence {
         let recorder = &self.links.monitor.recorder;
         let to_ue = |(flow, end): (usize, &End)| (!matches!(end, End::Upload(_))).then_some(flow);
@@ -45,7 +45,7 @@ impl<T: Listener> World<T> {
         Evidence { uplinks: self.uploaded(), tcp: self.tcp_bytes(), proxy, ..of_radio }
     }
 
-    /// Goodput of each UE's uploads, where its uplink has a rate.
+    /// Goodput of each UE's uploads; empty if the uplink has no rate.
     fn uploaded(&self) -> Vec<Carried> {
         let Some(most) = self.uplink_most else { return Vec::new() };
         let recorder = &self.links.monitor.recorder;
@@ -56,7 +56,7 @@ impl<T: Listener> World<T> {
         goodput.into_iter().map(|goodput| Carried { goodput, most }).collect()
     }
 
-    /// The fate of what each TCP sender gave to the network.
+    /// The fate of the bytes that each TCP sender gave to the network.
     fn tcp_bytes(&self) -> Vec<TcpBytes> {
         let monitor = &self.links.monitor;
         let mut under_way = vec![0; self.hosts.ends.len()];

@@ -1,4 +1,4 @@
-//! A world whose cell reports of its UEs while it runs, for those outside it.
+//! A world whose cell reports about its UEs during the run to a listener outside the world.
 
 use super::{Progress, World};
 use justfull_base::feedback::RanReport;
@@ -6,12 +6,12 @@ use justfull_base::{Duration, Instant};
 use justfull_run::results::RunResult;
 
 impl World {
-    /// [`World::run`], in which the cell tells `listener` once a `period` of each UE by its number,
-    /// after all that happened until then; `progress` follows each period, and may make it last.
+    /// Runs like [`World::run`]. Once per `period` the cell reports each UE, by its number, to
+    /// `listener`, after all earlier events; `progress` follows each period, and may delay its end.
     ///
     /// # Panics
-    /// If `period` is zero, or the world has a proxy, for which the cell reports already; and as
-    /// [`World::run`].
+    /// If `period` is zero, or if the world has a proxy, to which the cell already reports; and the
+    /// panics of [`World::run`].
     pub fn run_reported(
         mut self,
         period: Duration,

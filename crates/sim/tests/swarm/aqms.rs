@@ -10,7 +10,7 @@ use justfull_queue::aqm::{
 };
 use justfull_queue::{AqmConfig, Limit};
 
-/// An AQM of any kind; one that must be told the rate only where it `is_told`.
+/// An AQM of any kind; a kind that needs the rate only if `is_told`.
 pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
     let fits = |config: &AqmConfig| is_told || !config.needs_rate();
     let drawn = kind(rng, AqmConfig::all(), fits);
@@ -102,7 +102,7 @@ fn codel(rng: &mut Rng) -> AqmConfig {
     })
 }
 
-/// Mostly none; else reserve, ceiling and memory of a CoDel with that `target`.
+/// Usually none; else reserve, ceiling and memory of a CoDel with this `target`.
 pub(crate) fn reserve(
     rng: &mut Rng,
     target: Duration,
@@ -116,7 +116,7 @@ pub(crate) fn reserve(
     (reserve, reserve + micros(rng, 0, 100_000), micros(rng, 100_000, 60_000_000))
 }
 
-/// Mostly none; else deadline, dip and spacing of a CoDel with that `target`.
+/// Usually none; else deadline, dip and spacing of a CoDel with this `target`.
 pub(crate) fn deadline(
     rng: &mut Rng,
     target: Duration,

@@ -1,5 +1,5 @@
-//! Random cells alone: packets go in at random instants, and the driver wakes the stack in three
-//! ways that must not differ.
+//! Random cells alone: packets arrive at random instants, and the driver wakes the stack in three
+//! ways, whose results must not differ.
 
 use crate::draws::{self, MTU};
 use crate::harness::{Reduction, World};
@@ -16,23 +16,25 @@ use justfull_ran::{
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Slots after the last arrival in one of which some packet must have met its fate, until all have.
+/// Maximum number of slots after the last arrival, or after an earlier fate, until the next packet
+/// meets its fate.
 const PATIENCE_SLOTS: u64 = 20_000;
 
-/// One fate of one packet: when, which, delivered or where and why dropped.
+/// The fate of one packet: its instant, its number, and delivery or the layer and reason of the
+/// drop.
 type Fate = (Instant, u64, Option<(Layer, DropReason)>);
 
-/// Writes down what happens, and asserts what holds at every event.
+/// Records events, and asserts invariants at every event.
 struct Witness {
     fates: Vec<Fate>,
     unit: CapacityUnit,
-    /// The MAC leaves nothing unused while there is something to send.
+    /// The MAC leaves no capacity unused while packets wait.
     work_conserving: bool,
-    /// Most that an RLC queue may hold under a fixed limiter.
+    /// Greatest content of an RLC queue under a fixed limiter.
     rlc_limit: Option<Limit>,
-    /// PDCP delivers at once what it gets.
+    /// PDCP delivers without reordering.
     out_of_order: bool,
-    /// Last packet of each flow that was delivered.
+    /// Last delivered packet of each flow.
     last_of_flow: Vec<Option<u64>>,
     last_slot: Instant,
     ended: BTreeSet<u64>,
@@ -45,7 +47,7 @@ impl Witness {
             || matches!(config.rlc.queue.discipline, DisciplineConfig::FqCoDel(_));
         let plain = !drops_on_the_way_out
             && !matches!(&config.mac, MacConfig::Bytes(bytes) if bytes.overhead.0 > 0);
-        // The queue also counts what it holds for acknowledgements, the limiter does not.
+        // The queue also counts packets held for acknowledgements, the limiter does not.
         let rlc_limit = match &config.rlc.limiter {
             LimiterConfig::Fixed(fixed) if config.rlc.hold == Hold::Sent => Some(fixed.limit),
             _ => None,
@@ -123,14 +125,14 @@ struct Arrival {
     packet: Packet,
 }
 
-/// How the driver keeps to the instants that the stack asks for.
+/// The instants at which the driver wakes the stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wakes {
-    /// At each of them.
+    /// At each requested instant.
     Exact,
-    /// Early, late, several at once or not at all, between arrivals.
+    /// Early, late, several at once or never, between arrivals.
     Erratic,
-    /// The stack runs alone until it has delivered something or the next packet arrives.
+    /// The stack runs alone until it has delivered a packet or the next packet arrives.
     Alone,
 }
 
@@ -158,7 +160,7 @@ fn run(
     let mut before = Instant::ZERO;
     for (i, arrival) in arrivals.iter().enumerate() {
         match wakes {
-            // Top-down, an arrival comes before the polls of its instant.
+            // From the top down: an arrival comes before the polls of its instant.
             Wakes::Exact => loop {
                 let due = stack.next_wake();
                 if due > arrival.at || (due == arrival.at && top_down) {
@@ -188,7 +190,7 @@ fn run(
             stack.assert_conserved();
         }
     }
-    // Both kinds of driver stop at the same instant, so that both see the same slots.
+    // Both kinds of driver stop at the same instant, so both see the same slots.
     let (mut idle_slots, mut ended) = (0, witness.fates.len());
     while stack.conserved().queued > 0 && idle_slots < PATIENCE_SLOTS {
         before += config.mac.slot().period.times(64);
@@ -211,7 +213,7 @@ fn run(
     Outcome { fates: witness.fates, queued: conserved.queued, backlog: stack.backlog_packets() }
 }
 
-/// Flows to every QoS flow, several to some, and one that no rule matches.
+/// Flows to every QoS flow, several to some, and a flow without a matching rule.
 fn flows(rng: &mut Rng, config: &StackConfig) -> Vec<(u32, FiveTuple)> {
     let mut flows = Vec::new();
     for (ue, settings) in (0..).zip(&config.ues) {
@@ -227,13 +229,13 @@ fn flows(rng: &mut Rng, config: &StackConfig) -> Vec<(u32, FiveTuple)> {
     flows
 }
 
-/// Bursts and pauses, some of them exactly on the slots.
+/// Bursts and pauses, some of them exactly at slots.
 fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
     let slot = config.mac.slot().period.as_nanos();
     let mean_gap = slot / (1 + rng.below(6));
     let mut ns = 0;
     let mut list = Vec::new();
-    // Some cells get enough for PDCP's numbers of 12 bits to begin anew.
+    // Some cells get enough packets for PDCP's sequence numbers of 12 bits to wrap.
     let number = if rng.chance(0.03) { 6_000 } else { 200 + rng.below(1_200) };
     for _ in 0..number {
         if rng.chance(0.6) {
@@ -243,7 +245,7 @@ fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
         } else if rng.chance(0.3) {
             ns = ns.next_multiple_of(slot);
         }
-        // The last flow matches no rule; it sends seldom.
+        // The last flow matches no rule; it sends rarely.
         let flow = if rng.chance(0.01) { flows as u64 - 1 } else { rng.below(flows as u64 - 1) };
         let size = if rng.chance(0.5) { MTU } else { 1 + rng.below(MTU) };
         let packet = Packet {
@@ -257,7 +259,7 @@ fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
     list
 }
 
-/// A cell and what goes into it; with `UMTS`, one of UMTS whose RLC gives up.
+/// A cell and its arrivals; with `UMTS`, a UMTS cell whose RLC discards SDUs.
 #[derive(Clone)]
 pub(crate) struct Cell<const UMTS: bool = false> {
     config: StackConfig,
@@ -273,8 +275,7 @@ impl<const UMTS: bool> fmt::Debug for Cell<UMTS> {
     }
 }
 
-/// Keeps the packets for which `keep` returns true of their number; false when that changes
-/// nothing.
+/// Keeps the packets for whose number `keep` returns true; returns false if all are kept.
 fn keep<const UMTS: bool>(cell: &mut Cell<UMTS>, keep: impl Fn(usize, usize) -> bool) -> bool {
     let before = cell.arrivals.len();
     let mut i = 0;
@@ -339,8 +340,8 @@ impl<const UMTS: bool> World for Cell<UMTS> {
             assert_eq!(exact.fates, other.fates, "{wakes:?} wakes change nothing");
         }
         // In transparent mode a packet larger than every transport block waits for ever. So does a
-        // window of AM whose UE hears nothing: each block sent at an MCS that the channel
-        // bears no more, and no repeats, or some that add nothing.
+        // window of AM whose UE receives nothing: each block uses an MCS above the channel's,
+        // without retransmissions or with retransmissions that add nothing.
         let may_stay = match (&config.mac, &config.rlc.mode) {
             (MacConfig::Rb(_), RlcModeConfig::Tm(_)) => true,
             (MacConfig::Rb(rb), RlcModeConfig::Am(_)) => {
@@ -362,9 +363,9 @@ impl<const UMTS: bool> World for Cell<UMTS> {
     }
 }
 
-/// Cell 5802: the RLC repeats at the beat of the channel, whose rows the MAC knows one row late.
-/// Each block is sent at an MCS that the channel bears no more, for ever, and what t-PollRetransmit
-/// repeats is the last SDU alone (TS 38.322 v17 clause 5.3.3.4): the one before it meets no fate.
+/// Cell 5802: the RLC retransmits in step with the channel, whose rows the MAC knows one row late.
+/// Each block uses an MCS above the channel's, for ever, and t-PollRetransmit retransmits only the
+/// last SDU (TS 38.322 v17 clause 5.3.3.4): the SDU before it meets no fate.
 #[test]
 fn a_packet_stays_only_if_the_rlc_repeats_in_step_with_the_channel_and_harq_not_at_all() {
     let mcs = McsConfig { mcs: vec![20, 0, 5], row: RowLength::Slots(3), at_end: AtEnd::Loop };
@@ -377,7 +378,7 @@ fn a_packet_stays_only_if_the_rlc_repeats_in_step_with_the_channel_and_harq_not_
         let t_poll_retransmit = Duration::from_micros(repeats_after_us);
         config.rlc.mode = RlcModeConfig::Am(AmConfig { t_poll_retransmit, ..AmConfig::default() });
         let packet = Packet { size: 200, ..Packet::default() };
-        // The fifth slot has MCS 0; what is known is the second's.
+        // The fifth slot has MCS 0; the MAC knows the second slot's.
         let arrivals = vec![Arrival { at: Instant::from_nanos(3_500_000), packet }; 2];
         let flows = vec![(0, FiveTuple::default()); 2];
         let cell = Cell::<false> { config, flows, arrivals };

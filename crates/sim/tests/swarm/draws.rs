@@ -1,4 +1,4 @@
-//! What random worlds are made of: every method and every MAC.
+//! Random settings for worlds: every method and every MAC.
 
 use crate::aqms;
 use justfull_base::{Bytes, Duration, Lateness, Qfi, Ratio, Rng};
@@ -48,7 +48,7 @@ pub(crate) fn micros(rng: &mut Rng, least: u64, most: u64) -> Duration {
     Duration::from_micros(least + rng.below(most - least + 1))
 }
 
-/// A poll at least four times a slot, or at once where `or_at_once`.
+/// A poll at least four times per slot, or at once if `or_at_once`.
 fn poll(rng: &mut Rng, slot: Duration, or_at_once: bool) -> PollConfig {
     if or_at_once && rng.chance(0.3) {
         return PollConfig::default();
@@ -63,7 +63,7 @@ fn with_law(rng: &mut Rng, period: Duration, most_missed: f64) -> PollConfig {
         1 => Lateness::Uniform { max: Duration::from_nanos(rng.below(period.as_nanos() + 1)) },
         _ => Lateness::Missed { probability: Ratio(rng.unit() * most_missed) },
     };
-    // Aligned polls meet at the same instants, which is where the order of layers matters.
+    // Aligned polls meet at the same instants, where the order of layers matters.
     if rng.chance(0.4) {
         return PollConfig {
             period,
@@ -75,7 +75,7 @@ fn with_law(rng: &mut Rng, period: Duration, most_missed: f64) -> PollConfig {
     PollConfig { lateness: law, ..PollConfig::every(period) }
 }
 
-/// `is_told`: the layer below tells the rate.
+/// A queue; `is_told` if the layer below reports its rate.
 fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
     let limit = match rng.below(3) {
         _ if unlimited => Limit::Unlimited,
@@ -136,8 +136,7 @@ fn sfq(rng: &mut Rng) -> discipline::sfq::SfqConfig {
     }
 }
 
-/// A channel that carries something in most stretches of a hundred slots, and nothing in some
-/// slots.
+/// A channel with capacity in most runs of a hundred slots, and without capacity in some slots.
 fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
     let at_end = pick(rng, &[AtEnd::Hold, AtEnd::Loop]);
     let row = if rng.chance(0.5) {
@@ -193,8 +192,8 @@ fn any_limiter(config: &LimiterConfig) -> AnyLimiter {
     AnyLimiter::new(config, &context).expect("the settings are in bounds")
 }
 
-/// Any kind; those that need to know the grants only where there is one bearer. A kind that is not
-/// named here has its defaults.
+/// A limiter of any kind; kinds that need the grants only if there is one bearer. Kinds not named
+/// here have their defaults.
 fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
     let for_cell = |config: &LimiterConfig| one_bearer || !any_limiter(config).wants_forecast();
     match kind(rng, LimiterConfig::all(), for_cell) {
@@ -249,7 +248,7 @@ fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
     }
 }
 
-/// How late the limiter hears of a slot: mostly at once.
+/// Delay of the limiter's slot reports: usually none.
 fn report_delay(rng: &mut Rng, queue: &QueueConfig, limiter: &LimiterConfig) -> Duration {
     let may_be_late = matches!(queue.discipline, DisciplineConfig::Fifo(_))
         && !matches!(limiter, LimiterConfig::DynRlc(_) | LimiterConfig::Clairvoyant(_));
@@ -307,7 +306,7 @@ pub(crate) fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
     }
 }
 
-/// Some cells in bytes have the bearers of UMTS instead.
+/// Turns some cells in bytes into UMTS bearers.
 fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     let slot = Duration::from_millis(pick(rng, &[10, 20, 40]));
     let law = with_law(rng, slot, 0.2);
@@ -340,7 +339,7 @@ fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     config.rlc.hold = pick(rng, &Hold::ALL);
     let umts_header = Bytes(pick(rng, &[0, 1, 3]));
     config.pdcp = PdcpConfig { umts_header, out_of_order: false, ..pdcp(rng) };
-    // Slots of a few bytes would need years for a packet.
+    // Slots of a few bytes would take years for a packet.
     let channel = |rng: &mut Rng| {
         let per_slot = pdu * (4 + rng.below(120));
         match rng.below(3) {
@@ -358,8 +357,8 @@ fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     config
 }
 
-/// A cell of UMTS in which PDUs are given up: small windows, few transmissions, and often SDUs that
-/// keep their place until they are acknowledged.
+/// A UMTS cell that discards PDUs: small windows, few transmissions, and often SDUs that keep their
+/// place until they are acknowledged.
 pub(crate) fn umts_cell(rng: &mut Rng, seed: u64) -> StackConfig {
     let mut config = loop {
         let config = whole_packets_or_bytes(rng, seed);
@@ -456,8 +455,8 @@ fn packets_or_bytes(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> MacCon
     }
 }
 
-/// Some cells in bytes deal in resource blocks instead: carrier, scheduler, slices, HARQ, modes of
-/// RLC and old reports by chance.
+/// Turns some cells in bytes into cells with resource blocks, with random carrier, scheduler,
+/// slices, HARQ, modes of RLC and report delays.
 fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     let lte = rng.chance(0.5);
     let slot = if lte { 1_000 } else { pick(rng, &[125, 250, 500, 1_000]) };
@@ -465,7 +464,7 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     let tables = if lte { 2 } else { 3 };
     let layers = 1 + rng.below(if lte { 2 } else { 4 }) as u8;
     let most = if lte { 110 / u64::from(layers) } else { 275 };
-    // Fewer blocks may never hold a header and a byte.
+    // Fewer blocks might never hold a header and a byte.
     let n_prb = 6 + rng.below(most - 5) as u16;
     let mcs_table = 1 + rng.below(tables) as u8;
     let carrier = CarrierConfig {
@@ -497,7 +496,7 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
         rng,
         &[vec![], vec![Ratio(0.25), Ratio(0.75)], vec![Ratio(0.3), Ratio(0.3), Ratio(0.3)]],
     );
-    // A fixed part of a small cell may never hold a header and a byte either.
+    // A fixed part of a small cell might never hold a header and a byte either.
     if matches!(scheduler, RbSchedulerConfig::FixedPartition(_)) && n_prb < 48 {
         config.slices.clear();
     }
@@ -521,13 +520,13 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     config
 }
 
-/// A walk between buildings, from a UE in sight to one that hears nothing.
+/// A walk between buildings, from a UE in line of sight to a UE without signal.
 fn street(rng: &mut Rng, map: CqiToMcs) -> ChannelConfig {
     let mut place = |most: u64| (rng.below(2 * most) as f64 - most as f64) / 2.0;
     let (start, walk) = ([place(300), place(300), 1.5], vec![[place(300), place(300)]]);
     let buildings = (0..6).map(|n| {
         let ([x, y], n) = ([place(200), place(200)], f64::from(n));
-        // The gNB is over the roofs.
+        // The gNB is above the roofs.
         Building { x: [x, x + 10.0 + n], y: [y, y + 20.0 - n], height: 4.0 + n }
     });
     ChannelConfig::Umi(UmiConfig {
@@ -544,7 +543,7 @@ fn street(rng: &mut Rng, map: CqiToMcs) -> ChannelConfig {
     })
 }
 
-/// A channel that tells the MCS, or a CQI that leads to the carrier's table.
+/// A channel that gives the MCS, or a CQI that maps to the carrier's table.
 fn quality(rng: &mut Rng, lte: bool, mcs_table: u8) -> ChannelConfig {
     let row = RowLength::Slots(1 + rng.below(90) as u32);
     let map = match (lte, mcs_table) {
@@ -554,7 +553,7 @@ fn quality(rng: &mut Rng, lte: bool, mcs_table: u8) -> ChannelConfig {
         (false, 1) => CqiToMcs::NrTable1,
         (false, 2) => CqiToMcs::NrTable2,
         (false, _) => CqiToMcs::NrTable3,
-        // No map leads to LTE's table of 256QAM.
+        // No map leads to LTE's 256QAM table.
         (true, _) => {
             let mcs = (0..1 + rng.below(4)).map(|_| rng.below(28) as u8).collect();
             return ChannelConfig::Mcs(McsConfig { mcs, row, at_end: AtEnd::Loop });

@@ -1,5 +1,5 @@
-//! Which worlds a swarm runs, and what becomes of one that fails: it is named by its seed and made
-//! as small as it fails.
+//! The selection of a swarm's worlds, and the treatment of a failing world: it is named by its seed
+//! and reduced as far as it still fails.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -7,15 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-/// A world that had a processor for this long hangs: the largest takes a few seconds.
+/// A world with more processor time than this hangs: the largest takes a few seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Failures of one kind after which a swarm that runs for a time gives up.
+/// Number of failures of one kind after which a timed swarm gives up.
 const MOST_FAILURES: usize = 10;
-/// Smaller worlds that are tried for one failure.
+/// Maximum number of smaller worlds tried for one failure.
 const MOST_TRIES: usize = 400;
 
-/// A name and a change that makes a world smaller; it returns false where it has nothing to take
-/// away.
+/// A name and a change that makes a world smaller; the change returns false if there is nothing to
+/// remove.
 pub(crate) type Reduction<W> = (&'static str, fn(&mut W) -> bool);
 
 /// A random world of one kind.
@@ -23,34 +23,34 @@ pub(crate) trait World: Clone + Debug + 'static {
     /// Name of the kind.
     const KIND: &'static str;
 
-    /// Ways to make it smaller, those that take most away first.
+    /// Ways to make it smaller, the largest first.
     const REDUCTIONS: &'static [Reduction<Self>];
 
     /// The world of `seed`.
     fn draw(seed: u64) -> Self;
 
-    /// Whether the program accepts the settings: what is left of a world may be refused.
+    /// Checks that the program accepts the settings: a reduced world may be refused.
     fn accepted(&self) -> Result<(), String>;
 
-    /// Runs the world and asserts what must hold; returns how many packets or segments were
-    /// delivered.
+    /// Runs the world and asserts its invariants; returns the number of delivered packets or
+    /// segments.
     fn check(&self) -> u64;
 }
 
-/// Which worlds to run.
+/// The selection of worlds.
 struct Plan {
     first: u64,
     worlds: u64,
-    /// Run this long, however many worlds that is.
+    /// Run for this time, with any number of worlds.
     time: Option<Duration>,
     /// Names of reductions, applied to each world in order.
     without: Vec<String>,
 }
 
 impl Plan {
-    /// The plan of the environment: `JUSTFULL_SWARM_SEED` names one world, or the first one where
-    /// `JUSTFULL_SWARM_FOR` says for how many seconds to go on; else the first
-    /// `JUSTFULL_SWARM_WORLDS`, or `worlds`.
+    /// The plan of the environment: `JUSTFULL_SWARM_SEED` names one world, or the first one if
+    /// `JUSTFULL_SWARM_FOR` gives the seconds to run; else the first `JUSTFULL_SWARM_WORLDS`, or
+    /// `worlds`.
     fn of_environment(worlds: u64) -> Self {
         let text = |name: &str| std::env::var(name).ok();
         let number =
@@ -66,7 +66,7 @@ impl Plan {
     }
 }
 
-/// Where and why a world failed.
+/// Place and cause of a world's failure.
 #[derive(Clone, Debug)]
 struct Failure {
     /// File and line of the panic.
@@ -75,7 +75,8 @@ struct Failure {
 }
 
 impl Failure {
-    /// What went wrong, without the figures that differ from world to world.
+    /// True if both failures have the same cause, ignoring numbers, which differ from world to
+    /// world.
     fn same_as(&self, other: &Self) -> bool {
         let words = |failure: &Self| {
             failure.message.split(|c: char| c.is_ascii_digit()).next().map(str::to_owned)
@@ -90,7 +91,7 @@ thread_local! {
     static TRYING: RefCell<bool> = const { RefCell::new(false) };
 }
 
-/// Keeps the place of a panic while a world is tried, and prints all others as ever.
+/// Records the place of a panic while a world is tried, and prints all other panics as usual.
 fn hear_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -112,7 +113,7 @@ fn hear_panics() {
     });
 }
 
-/// Runs the checks of `world`; what is delivered in it, or why it failed.
+/// Runs the checks of `world`; returns the number of deliveries, or the failure.
 fn attempt<W: World>(world: &W) -> Result<u64, Failure> {
     hear_panics();
     TRYING.set(true);
@@ -127,7 +128,7 @@ fn attempt<W: World>(world: &W) -> Result<u64, Failure> {
 /// Applies the reduction called `name`.
 ///
 /// # Panics
-/// When there is none of this name.
+/// If there is no reduction of this name.
 fn reduce<W: World>(world: &mut W, name: &str) -> bool {
     let names = || W::REDUCTIONS.iter().map(|r| r.0).collect::<Vec<_>>().join(", ");
     let found = W::REDUCTIONS.iter().find(|r| r.0 == name);
@@ -136,15 +137,15 @@ fn reduce<W: World>(world: &mut W, name: &str) -> bool {
         .1(world)
 }
 
-/// Takes away from `world` whatever can go while it fails in the same way. The names of what went,
-/// and what is left.
+/// Removes parts of `world` as long as it fails in the same way. Returns the names of the removed
+/// parts, and the rest.
 fn shrink<W: World>(world: &W, failure: &Failure) -> (Vec<&'static str>, W, Failure) {
     let (mut names, mut least, mut failure) = (Vec::new(), world.clone(), failure.clone());
     let mut tries = 0;
     loop {
         let before = names.len();
         for (name, change) in W::REDUCTIONS {
-            // The same again as long as it helps: each halving makes the next try cheaper.
+            // Repeated as long as it helps: each halving makes the next try cheaper.
             loop {
                 let mut smaller = least.clone();
                 tries += 1;
@@ -166,12 +167,11 @@ fn shrink<W: World>(world: &W, failure: &Failure) -> (Vec<&'static str>, W, Fail
     }
 }
 
-/// A world that runs now.
+/// A running world.
 struct Running {
     kind: &'static str,
     seed: u64,
-    /// Where the kernel tells the time that its thread has had of a processor, and what that was
-    /// when it began.
+    /// Path of the kernel's processor time of its thread, and the value at the start.
     times: String,
     before: u64,
 }
@@ -182,8 +182,8 @@ fn running() -> std::sync::MutexGuard<'static, Vec<Running>> {
     RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Processor time in ns by a `schedstat` of Linux; 0 elsewhere. A busy machine makes no world slow
-/// by this clock.
+/// Processor time in ns from Linux's `schedstat`; 0 elsewhere. A busy machine does not affect this
+/// clock.
 fn processor_time(times: &str) -> u64 {
     let text = std::fs::read_to_string(times).unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0)
@@ -203,7 +203,7 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Ends the program when a world hangs; its seed would not be known otherwise.
+/// Ends the program if a world hangs; its seed would otherwise be unknown.
 fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -234,7 +234,7 @@ fn again(kind: &str, seed: u64, without: &[&str]) -> String {
     format!("cargo xtask swarm --kind {kind} --seed {seed}{without}")
 }
 
-/// Tells of a failure, with the smallest world that fails in the same way.
+/// Prints a failure, with the smallest world that fails in the same way.
 fn tell<W: World>(seed: u64, world: &W, failure: &Failure) {
     eprintln!("swarm: {}: world {seed} failed at {}: {}", W::KIND, failure.place, failure.message);
     let (names, least, failure) = shrink(world, failure);
@@ -243,8 +243,8 @@ fn tell<W: World>(seed: u64, world: &W, failure: &Failure) {
     eprintln!("swarm: run it again with: {}", again(W::KIND, seed, &names));
 }
 
-/// Runs the worlds of a kind, `worlds` of them unless the environment says otherwise, and panics
-/// where one failed. What was delivered in all of them.
+/// Runs the worlds of a kind, `worlds` of them unless the environment specifies otherwise, and
+/// panics if one failed. Returns the total number of deliveries.
 pub(crate) fn swarm<W: World>(worlds: u64) -> u64 {
     let plan = Plan::of_environment(worlds);
     let start = clock();
@@ -300,7 +300,7 @@ pub(crate) fn swarm<W: World>(worlds: u64) -> u64 {
     delivered
 }
 
-/// A world that fails when 10 or more of what it holds is odd.
+/// A world that fails if 10 or more of its numbers are odd.
 #[derive(Clone, Debug, PartialEq)]
 struct Toy(Vec<u64>);
 
@@ -336,7 +336,7 @@ fn a_world_that_fails_is_shrunk_to_the_least_that_fails_in_the_same_way() {
     let failure = attempt(&world).expect_err("50 are odd");
     assert_eq!(failure.message, "50 are odd");
     let (names, least, failure) = shrink(&world, &failure);
-    // 100, 50, 25, and from there one by one to the tenth odd number.
+    // 100, 50, 25, and then one by one to the tenth odd number.
     assert_eq!(names, [&["later-half"; 2][..], &["last"; 5][..]].concat());
     assert_eq!((least, failure.message.as_str()), (Toy::draw(20), "10 are odd"));
     let mut again = world;

@@ -1,13 +1,13 @@
 //! Swarm: random worlds of four kinds, with every assertion on. `cells` are cells alone, `umts` are
-//! cells of UMTS whose RLC gives SDUs up, `worlds` are cells with traffic and everything around
-//! them, `wires` are TCP's two ends over a hostile path.
+//! UMTS cells whose RLC discards SDUs, `worlds` are cells with traffic and a complete network,
+//! `wires` are TCP's two ends over a hostile path.
 //!
-//! Here the first seeds of each kind are run; `make swarm FOR=1h` (`cargo xtask swarm`) runs fresh
-//! ones for as long as told. A world that fails is named by its seed, made smaller for as long as
-//! it fails at the same place, and the command that runs what is left is printed. The environment
-//! chooses: `JUSTFULL_SWARM_SEED=n` runs that world alone, `JUSTFULL_SWARM_WITHOUT=a,b` takes these
-//! parts away from it first, `JUSTFULL_SWARM_WORLDS=n` runs so many, `JUSTFULL_SWARM_FOR=n` runs
-//! from the seed on for n seconds.
+//! Runs the first seeds of each kind; `make swarm FOR=1h` (`cargo xtask swarm`) runs fresh ones for
+//! the given time. A failing world is named by its seed and reduced as long as it fails at the same
+//! place, and the command that runs the rest is printed. The environment selects worlds:
+//! `JUSTFULL_SWARM_SEED=n` runs that world alone, `JUSTFULL_SWARM_WITHOUT=a,b` removes these parts
+//! from it first, `JUSTFULL_SWARM_WORLDS=n` runs this number, `JUSTFULL_SWARM_FOR=n` runs from the
+//! seed on for n seconds.
 
 mod aqms;
 mod cells;

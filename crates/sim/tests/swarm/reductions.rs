@@ -1,5 +1,5 @@
-//! What can be taken from a cell that fails, to see whether it still does. Each returns false where
-//! there is nothing to take.
+//! Parts that can be removed from a failing cell, to see whether it still fails. Each function
+//! returns false if there is nothing to remove.
 
 use justfull_base::Lateness;
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
@@ -10,7 +10,7 @@ use justfull_ran::{
 };
 use std::sync::Arc;
 
-/// Sets `field` to `plain`; true when that changes it.
+/// Sets `field` to `plain`; true if that changes it.
 pub(crate) fn set<T: PartialEq>(field: &mut T, plain: T) -> bool {
     let changes = *field != plain;
     *field = plain;
@@ -26,7 +26,7 @@ pub(crate) fn limiter(cell: &mut StackConfig) -> bool {
         || set(&mut cell.rlc.limiter, Default::default())
 }
 
-/// First the AQM, then the discipline, then the limit.
+/// Simplifies the AQM, then the discipline, then the limit.
 fn plain_queue(queue: &mut QueueConfig) -> bool {
     set(&mut queue.aqm, AqmConfig::default())
         || set(&mut queue.discipline, DisciplineConfig::default())
@@ -90,7 +90,7 @@ pub(crate) fn pdcp(cell: &mut StackConfig) -> bool {
     set(&mut cell.pdcp, Default::default())
 }
 
-/// What the base station learns late, it learns at once.
+/// Removes the delays of the base station's knowledge.
 pub(crate) fn delays(cell: &mut StackConfig) -> bool {
     match &mut cell.mac {
         MacConfig::Rb(rb) => {
@@ -102,7 +102,7 @@ pub(crate) fn delays(cell: &mut StackConfig) -> bool {
     }
 }
 
-/// All slots of a carrier are alike.
+/// Makes all slots of a carrier alike.
 pub(crate) fn pattern(cell: &mut StackConfig) -> bool {
     let Some(RbConfig { carrier, .. }) = blocks(cell) else { return false };
     set(&mut carrier.offered, Vec::new()) | set(&mut carrier.tdd, String::new())
@@ -125,7 +125,7 @@ pub(crate) fn tie_order(cell: &mut StackConfig) -> bool {
     set(&mut cell.tie_order, TieOrder::TopDown)
 }
 
-/// The last UE, to which nothing may be sent.
+/// Removes the last UE, if no flow goes to it.
 pub(crate) fn last_ue(cell: &mut StackConfig) -> bool {
     cell.ues.len() > 1 && cell.ues.pop().is_some()
 }

@@ -1,5 +1,5 @@
-//! TCP's ends over hostile wires: what is sent is lost, copied, overtaken, damaged (a checksum
-//! makes that a loss) or stalled, in both directions, and every byte must arrive once all the same.
+//! TCP's ends over hostile wires: segments are lost, duplicated, reordered, damaged (a checksum
+//! makes that a loss) or stalled, in both directions, and still every byte must arrive once.
 
 use crate::draws::{kind, micros, pick};
 use crate::harness::{Reduction, World};
@@ -99,7 +99,7 @@ pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
     }
 }
 
-/// A receiver with any settings, whose window is never closed for good.
+/// A receiver with any settings whose window never closes for ever.
 pub(crate) fn receiver(rng: &mut Rng) -> ReceiverConfig {
     let auto = AutoWindow { initial: Bytes(2_000 + rng.below(64_000)), max: Bytes(6 << 20) };
     let windows = [
@@ -117,7 +117,7 @@ pub(crate) fn receiver(rng: &mut Rng) -> ReceiverConfig {
     }
 }
 
-/// The default settings under the same control; false when they were that.
+/// Sets the default settings under the same control; false if it had them.
 pub(crate) fn plain_sender(sender: &mut SenderConfig) -> bool {
     let cc = sender.cc.clone();
     set(sender, SenderConfig { cc, ..SenderConfig::default() })
@@ -129,14 +129,14 @@ pub(crate) struct Wire {
     sender: SenderConfig,
     receiver: ReceiverConfig,
     path: Path,
-    /// Written one after the other, with a pause in between.
+    /// Writes, one after the other with a pause in between.
     writes: Vec<u64>,
     pause: Duration,
     /// The path stalls this long after each write.
     stall: Duration,
 }
 
-/// A chance of at most `most`, and often none.
+/// A probability of at most `most`, and often 0.
 fn chance(rng: &mut Rng, most: f64) -> f64 {
     if rng.chance(0.4) { 0.0 } else { rng.unit() * most }
 }

@@ -82,7 +82,7 @@ fn traffic(rng: &mut Rng) -> Traffic {
         n => {
             let (sender, receiver) = (Box::new(wires::sender(rng)), Box::new(wires::receiver(rng)));
             let size = rng.chance(0.4).then(|| Bytes(1 + rng.below(500_000)));
-            // At most a segment per 2 us, and as little as one in a second.
+            // At most one segment per 2 us, and at least one per second.
             let most = u64::from(sender.mss) * 4_000_000;
             let paced = [most, 16_000_000, 1_000_000, 8_000];
             let rate = rng.chance(0.3).then(|| BitRate(pick(rng, &paced).min(most)));
@@ -96,7 +96,7 @@ fn traffic(rng: &mut Rng) -> Traffic {
     }
 }
 
-/// Flow `i` to one of the UEs, whose rules know the ports from 0 on; some flows match none.
+/// Flow `i` to one of the UEs, whose rules match ports from 0 on; some flows match no rule.
 fn flow(rng: &mut Rng, i: u64, qos_flows: &[usize]) -> FlowConfig {
     let mut flow = app(traffic(rng));
     flow.name = format!("{}{i}", flow.traffic.kind()).into();
@@ -143,7 +143,7 @@ fn draw(seed: u64) -> WorldConfig {
     config
 }
 
-/// Puts a proxy in two of five worlds, with any control, whose reports get lost, late and wrong.
+/// Puts a proxy in two of five worlds, with any control and lost, late and wrong reports.
 fn split(rng: &mut Rng, config: &mut WorldConfig) {
     if !rng.chance(0.4) {
         return;
@@ -178,7 +178,7 @@ fn split(rng: &mut Rng, config: &mut WorldConfig) {
     }
 }
 
-/// What every run is checked for at its end is not repeated here.
+/// Asserts results that a run does not check itself.
 fn assert_sound(config: &WorldConfig, result: &RunResult) {
     if let Some(broken) = &result.broken {
         panic!("an invariant is broken: {broken}");
@@ -236,7 +236,7 @@ fn assert_flow(config: &WorldConfig, result: &RunResult, flow: &FlowResult, sett
     }
 }
 
-/// Hears everything, so that what only a listener is told is told.
+/// A listener for every event, so that events only for listeners occur.
 #[derive(Default)]
 struct Ears {
     events: u64,
@@ -331,7 +331,7 @@ impl World for Whole {
     }
 }
 
-/// The default settings at both ends of a TCP flow, under the control that it has.
+/// Sets the default settings at both ends of a TCP flow, under its own control.
 fn plain_ends(flow: &mut FlowConfig) -> bool {
     let (sender, receiver) = match Arc::make_mut(&mut flow.traffic) {
         Traffic::Tcp { sender, receiver, .. } | Traffic::Upload { sender, receiver, .. } => {
@@ -353,7 +353,7 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
         worlds.iter().flat_map(|w| &w.flows).map(|f| f.traffic.kind()).collect();
     let all = ["cbr", "on_off", "page", "ping", "tcp", "udp", "upload", "video", "voip"];
     assert_eq!(Vec::from_iter(kinds), all);
-    // The name of a variant is what its `Debug` begins with.
+    // The name of a variant is the start of its `Debug` text.
     let name = |debug: String| debug.split(['(', ' ', '{']).next().unwrap_or_default().to_owned();
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.limiter))), 10, "limiters");
     let late = |w: &&WorldConfig| !w.stack.rlc.report_delay.is_zero();

@@ -1,8 +1,8 @@
-//! Means and percentiles over the flows that a metric is about.
+//! Means and percentiles over the flows of a metric.
 
 use justfull_run::results::{Distribution, FlowResult};
 
-/// Mean of the values that `of` finds, those of all `flows` with equal weight.
+/// Mean of the values that `of` returns, with equal weight for each of `flows`.
 pub(super) fn mean(
     flows: &[&FlowResult],
     of: impl Fn(&FlowResult) -> Option<&Distribution>,
@@ -10,7 +10,7 @@ pub(super) fn mean(
     weighted(flows, |f| of(f).map_or((0, 0.0), |d| (d.count, d.mean_ms)))
 }
 
-/// The greatest `percentile` of what `of` finds, of flows that have values.
+/// The greatest `percentile` of the distributions that `of` returns, over flows that have values.
 pub(super) fn worst(
     flows: &[&FlowResult],
     of: impl Fn(&FlowResult) -> Option<&Distribution>,
@@ -20,7 +20,7 @@ pub(super) fn worst(
     found.map(percentile).reduce(f64::max)
 }
 
-/// The least `value` of a flow that has one.
+/// The least `value` over the flows that have one.
 pub(super) fn least(
     flows: &[&FlowResult],
     value: impl Fn(&FlowResult) -> Option<f64>,
@@ -28,7 +28,7 @@ pub(super) fn least(
     flows.iter().filter_map(|f| value(f)).reduce(f64::min)
 }
 
-/// The sum of `value` over the flows that have one; none without any.
+/// The sum of `value` over the flows that have one; none if no flow has one.
 pub(super) fn sum(
     flows: &[&FlowResult],
     value: impl Fn(&FlowResult) -> Option<f64>,
@@ -36,7 +36,7 @@ pub(super) fn sum(
     flows.iter().filter_map(|f| value(f)).reduce(|sum, value| sum + value)
 }
 
-/// Round-trip times of a flow that is no ping.
+/// Round-trip times of a flow other than a ping.
 pub(super) fn rtt(flow: &FlowResult) -> Option<&Distribution> {
     flow.ping.is_none().then_some(&flow.rtt)
 }
@@ -45,7 +45,7 @@ pub(super) fn ping_rtt(flow: &FlowResult) -> Option<&Distribution> {
     flow.ping.is_some().then_some(&flow.rtt)
 }
 
-/// Samples of `flow`, and by how much their mean exceeds the least, in percent.
+/// Samples of `flow`, and the excess of their mean over the least, in percent.
 pub(super) fn rtt_growth(flow: &FlowResult) -> (u64, f64) {
     rtt(flow).map_or((0, 0.0), |d| (d.count, 100.0 * (d.mean_ms / d.min_ms - 1.0)))
 }
@@ -60,26 +60,26 @@ pub(super) fn rlc_at_entry(flow: &FlowResult) -> (u64, f64) {
     (packets, flow.rlc_packets_at_entry_mean)
 }
 
-/// Packets of `flow` after their budget in percent of those delivered.
+/// Late packets of `flow`, beyond their budget, in percent of the delivered ones.
 #[must_use]
 pub fn late_percent(flow: &FlowResult) -> Option<f64> {
     flow.delay_budget_ms.filter(|_| flow.delivered_packets > 0)?;
     Some(100.0 * flow.late_packets as f64 / flow.delivered_packets as f64)
 }
 
-/// By how much `quantile` of `d` exceeds the minimum (PDV, RFC 5481). Never below 0: a percentile
-/// is read from a histogram with cells coarser than the exact minimum.
+/// The excess of `quantile` of `d` over the minimum (PDV, RFC 5481). Never below 0, although a
+/// percentile comes from a histogram whose cells are coarser than the exact minimum.
 #[must_use]
 pub fn pdv(d: &Distribution, quantile: f64) -> f64 {
     (quantile - d.min_ms).max(0.0)
 }
 
-/// The least time of `d` that a share of its values is at or below, from its CDF.
+/// The least time in the CDF of `d` with at least `share` of the values at or below it.
 pub(super) fn percentile(d: &Distribution, share: f64) -> f64 {
     d.cdf.iter().find(|(_, at)| *at >= share).map_or(d.max_ms, |(ms, _)| *ms)
 }
 
-/// A mean over the delivered packets of `flow`, which may have none.
+/// A mean weighted by the delivered packets of `flow`, which may be 0.
 pub(super) fn of_delivered(flow: &FlowResult, mean: Option<f64>) -> (u64, f64) {
     (mean.map_or(0, |_| flow.delivered_packets), mean.unwrap_or(0.0))
 }
@@ -89,9 +89,9 @@ pub(super) fn within(flows: &[&FlowResult], i: usize) -> Option<f64> {
     weighted(flows, |f| (f.delivered_packets, f.within_percent[i]))
 }
 
-/// Goodput of `flows` together: the sum, but for flows that are active at different times, all of
-/// whose bytes count from the first's beginning to the last's end. Otherwise two flows one after
-/// the other would have more than the cell.
+/// Goodput of `flows` together: the sum. If the flows are active at different times, all bytes
+/// count from the first start to the last end; otherwise consecutive flows could exceed the cell's
+/// capacity.
 pub(super) fn goodput(flows: &[&FlowResult]) -> Option<f64> {
     let sum = flows.iter().map(|f| f.goodput_mbit_s).reduce(|sum, goodput| sum + goodput)?;
     let spans = || flows.iter().filter_map(|f| f.active_from_s.zip(f.active_to_s));
@@ -109,7 +109,7 @@ pub(super) fn drop_percent(flow: &FlowResult) -> (u64, f64) {
     (flow.entered_packets, 100.0 * flow.dropped_packets as f64 / flow.entered_packets as f64)
 }
 
-/// Mean of `value` over `flows`, each weighted by its count; none when all counts are 0.
+/// Mean of `value` over `flows`, each weighted by its count; none if all counts are 0.
 pub(super) fn weighted(
     flows: &[&FlowResult],
     value: impl Fn(&FlowResult) -> (u64, f64),

@@ -1,17 +1,17 @@
-//! What the waits and the queue of the RLC come to over a run.
+//! Figures of the RLC's waits and queue over a run.
 
 use justfull_run::results::{Distribution, RunResult};
 
-/// Over how long the goodput and the queue are averaged on each side of a fall, in s.
+/// Time over which goodput and queue are averaged on each side of a fall, in s.
 const SIDE_S: f64 = 5.0;
 
-/// How long low-latency packets waited in `layer`; none if none did.
+/// The waits of low-latency packets in `layer`; none if no such packet waited.
 pub(super) fn wait<'a>(run: &'a RunResult, layer: &str) -> Option<&'a Distribution> {
     super::cell::layer(run, layer).map(|l| &l.low_latency_sojourn).filter(|d| d.count > 0)
 }
 
 /// The share of the low-latency packets that waited more than `ms` and at most 1 ms in the RLC, in
-/// percent. Between two points of the CDF it is taken as a straight line.
+/// percent, by linear interpolation between points of the CDF.
 pub(super) fn wait_percent(run: &RunResult, ms: f64) -> Option<f64> {
     let waits = wait(run, "rlc")?;
     Some(100.0 * (share_up_to(waits, 1.0) - share_up_to(waits, ms)))
@@ -26,8 +26,8 @@ fn share_up_to(d: &Distribution, ms: f64) -> f64 {
     below.1 + way * (share - below.1)
 }
 
-/// How often the RLC ran down: times in the window in which its bytes, a mean over a bin of the
-/// series, fell to half of their mean or below. None for an RLC that is always empty.
+/// The number of times in the window at which the RLC's bytes, averaged over a bin of the series,
+/// fell to half of their mean or below. None for an RLC that is always empty.
 pub(super) fn drains(run: &RunResult) -> Option<f64> {
     let bytes = &run.series.rlc_bytes[first_bin(run)..];
     let mean = average(bytes).filter(|mean| *mean > 0.0)?;
@@ -37,8 +37,8 @@ pub(super) fn drains(run: &RunResult) -> Option<f64> {
 }
 
 /// The RLC's bytes in the 5 s after the greatest fall of the goodput of all flows in the window,
-/// over those in the 5 s before it; none for a goodput that never falls, or a window below 10 s.
-/// The goodput tells a fall of the MCS too, which a capacity in resource blocks does not see.
+/// divided by its bytes in the 5 s before. None if the goodput never falls, or for a window below
+/// 10 s. The goodput also shows a fall of the MCS, which a capacity in resource blocks does not.
 pub(super) fn after_fall(run: &RunResult) -> Option<f64> {
     let (series, first) = (&run.series, first_bin(run));
     let side = (SIDE_S / series.bin_s).round() as usize;
@@ -56,7 +56,7 @@ pub(super) fn after_fall(run: &RunResult) -> Option<f64> {
         .map(|(b, a)| a / b)
 }
 
-/// The first bin of the series of `run` that lies in its window whole.
+/// The first bin of the series of `run` that lies entirely in its window.
 fn first_bin(run: &RunResult) -> usize {
     let bins = (run.warmup_s / run.series.bin_s).ceil();
     if bins.is_finite() { (bins as usize).min(run.series.rlc_bytes.len()) } else { 0 }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_compared_on_both_sides_of_the_greatest_fall_of_the_goodput() {
-        // A small fall after 8 s, a great one after 12.5 s.
+        // A small fall after 8 s, a large one after 12.5 s.
         let goodput = |i: usize| match i {
             0..16 => 10.0,
             16..25 => 9.0,

@@ -1,16 +1,16 @@
-//! What sized transfers and the flows beside them come to.
+//! Figures of sized transfers and of the flows beside them.
 
 use crate::stats::jain;
 use justfull_base::DropReason;
 use justfull_run::results::{FlowResult, LayerResult, RunResult};
 
-/// When the first and the last sized transfer was whole at its receiver.
+/// The instants at which the first and the last sized transfer were complete at the receiver.
 pub(super) struct Ends {
     pub(super) first_s: f64,
     pub(super) last_s: f64,
 }
 
-/// The ends of the sized transfers of `flows`; none unless all are whole.
+/// The ends of the sized transfers of `flows`; none unless all are complete.
 pub(super) fn ends(flows: &[&FlowResult]) -> Option<Ends> {
     let sized = || flows.iter().filter(|f| f.sized > 0);
     let last: Option<Vec<f64>> = sized().map(|f| f.received_s).collect();
@@ -18,14 +18,14 @@ pub(super) fn ends(flows: &[&FlowResult]) -> Option<Ends> {
     Some(Ends { first_s: first?, last_s: last?.into_iter().reduce(f64::max)? })
 }
 
-/// Time from the start of the first of `flows` until the last sized transfer was whole, in s.
+/// Time from the start of the first of `flows` until the last sized transfer was complete, in s.
 pub(super) fn took(flows: &[&FlowResult]) -> Option<f64> {
     let start = flows.iter().filter_map(|f| f.started_s).reduce(f64::min)?;
     ends(flows).map(|ends| ends.last_s - start)
 }
 
-/// Jain's index over the mean bytes in flight of the transfers among `flows`, one of which is the
-/// mean of those of its name.
+/// Jain's index over the mean bytes in flight of the transfers among `flows`. An entry is the mean
+/// over the flows of one name.
 pub(super) fn jain_in_flight(flows: &[&FlowResult]) -> Option<f64> {
     let transfers = flows.iter().filter(|f| f.ping.is_none() && f.rtt.count > 0);
     let in_flight: Vec<f64> =
@@ -33,24 +33,25 @@ pub(super) fn jain_in_flight(flows: &[&FlowResult]) -> Option<f64> {
     if in_flight.len() > 1 { jain(&in_flight) } else { None }
 }
 
-/// Packets for which the queue of `layer` had no room: those that came, or those that made room.
+/// Packets for which the queue of `layer` had no room: arrivals that were dropped, and packets
+/// dropped to make room.
 pub(super) fn overflow(layer: &LayerResult) -> f64 {
     let full = [DropReason::Overflow, DropReason::OverflowVictim].map(DropReason::name);
     let dropped = layer.drops.iter().filter(|(reason, _)| full.contains(&reason.as_str()));
     dropped.map(|(_, n)| *n).sum::<u64>() as f64
 }
 
-/// A report of the radio about one UE with TCP and IP headers, in bytes (R22 section 4.4: "around
+/// Size of a radio report about one UE with TCP and IP headers, in bytes (R22 section 4.4: "around
 /// 170 bytes").
 const REPORT: f64 = 170.0;
 
-/// Rate of the reports about each UE, in Mbit/s; none where nobody asked for any.
+/// Rate of the reports about each UE, in Mbit/s; none if nobody requested any.
 pub(super) fn report_mbit_s(run: &RunResult) -> Option<f64> {
     let per_ue = run.reports.sent as f64 / f64::from(run.reports.ues.max(1));
     (per_ue > 0.0).then(|| per_ue * REPORT * 8e-6 / run.duration_s)
 }
 
-/// That rate in percent of the goodput of all transfers while all ran.
+/// The rate of reports in percent of the goodput of all transfers while all ran.
 pub(super) fn report_percent(run: &RunResult) -> Option<f64> {
     let goodput: f64 = run.flows.iter().map(|flow| flow.together_mbit_s).sum();
     report_mbit_s(run).filter(|_| goodput > 0.0).map(|rate| 100.0 * rate / goodput)
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!(Metric::ReportRate.of(&run), None, "nobody asked");
         (run.duration_s, run.reports) = (4.0, ReportsResult { ues: 2, sent: 8_000 });
         assert_eq!(Metric::ReportRate.of(&run).map(|r| (r * 1e3).round()), Some(1360.0));
-        // Of 500 Mbit/s.
+        // Relative to 500 Mbit/s.
         assert_eq!(Metric::ReportShare.of(&run).map(|r| (r * 1e3).round()), Some(272.0));
     }
 }

@@ -1,7 +1,8 @@
-//! Values by hand: what theorems and arithmetic say of each case that its file does not state.
+//! Values by hand: the values that theorems and arithmetic give for cases whose file does not state
+//! them.
 //!
 //! Times in milliseconds, rates in Mbit/s. A slot of length T serves at its beginning, and a packet
-//! leaves with the slot that takes its last byte; sizes in bytes are those of IP packets.
+//! leaves with the slot that takes its last byte; sizes in bytes are sizes of IP packets.
 
 /// Bytes of a slot, in scenarios with 10 Mbit/s in slots of 1 ms.
 const SLOT: f64 = 1250.0;
@@ -15,7 +16,7 @@ const PAYLOAD: f64 = 1400.0;
 const SEGMENTS: f64 = 66.0;
 const DATAGRAMS: f64 = 70.0;
 
-/// The value of the case `id`; none where its file has it.
+/// The value of the case `id`; none if its file states it.
 pub(super) fn value(id: &str) -> Option<f64> {
     Some(match id {
         "md1-half" => in_slots(wait(0.5, 1.0), 1.0, 1.0),
@@ -57,32 +58,32 @@ fn wait_of_two() -> f64 {
     second_moment / (2.0 * (1.0 - 0.6))
 }
 
-/// The mean delay of a packet of service `s` where a server in slots of `t` has a mean wait of
-/// `wait` without slots. A server that looks for work at each slot is on holiday for the rest of
-/// one: its packets wait for half a slot more (Fuhrmann and Cooper 1985). From the first slot to
-/// the one that takes the last byte are s - t.
+/// The mean delay of a packet of service `s`, for a server in slots of `t` whose mean wait is
+/// `wait` without slots. A server that looks for work at each slot takes a vacation for the rest of
+/// a slot: its packets wait for half a slot more (Fuhrmann and Cooper 1985). The time from the
+/// first slot to the slot that takes the last byte is s - t.
 fn in_slots(wait: f64, s: f64, t: f64) -> f64 {
     wait + t / 2.0 + s - t
 }
 
 /// The standard deviation of the delay of M/D/1 at load `rho` in slots of one packet, in slots. The
-/// moments of the wait are Takacs's; it does not depend on the wait for a slot.
+/// moments of the wait are Takacs's; the wait in the queue does not depend on the wait for a slot.
 fn deviation_in_slots(rho: f64) -> f64 {
     let first = wait(rho, 1.0);
     let second = 2.0 * first * first + rho / (3.0 * (1.0 - rho));
     (second - first * first + 1.0 / 12.0).sqrt()
 }
 
-/// The mean delay in slots where a slot sees `a` arrivals of a Poisson process and serves a packet
-/// that waits with probability `p`. With X before a slot, E (X - D + A)^2 = E X^2 for D served and
-/// A arriving gives E X = (2 a - a^2) / (2 (p - a)). After a slot there are a fewer, half a slot
-/// later a / 2 fewer, and that over a is the delay (Little).
+/// The mean delay in slots if a slot sees `a` arrivals of a Poisson process and serves a waiting
+/// packet with probability `p`. With X before a slot, E (X - D + A)^2 = E X^2 for D served and A
+/// arriving gives E X = (2 a - a^2) / (2 (p - a)). After a slot the mean is lower by a, half a slot
+/// later by a / 2; that divided by a is the delay (Little).
 fn geometric(a: f64, p: f64) -> f64 {
     (2.0 - a) / (2.0 * (p - a)) - 0.5
 }
 
-/// The share that a queue of `n` packets drops where a slot serves one and sees `rho` arrivals:
-/// from the stationary law of the queue before a slot, found by repeated steps.
+/// The share that a queue of `n` packets drops if a slot serves one packet and sees `rho` arrivals:
+/// from the stationary distribution of the queue before a slot, found by iteration.
 fn lost(n: usize, rho: f64) -> f64 {
     let mut law = vec![1.0 / (n + 1) as f64; n + 1];
     for _ in 0..2_000 {
@@ -113,11 +114,12 @@ mod tests {
         // A slot of one packet: T / (2 (1 - rho)).
         close(in_slots(wait(0.5, 1.0), 1.0, 1.0), 1.0);
         close(in_slots(wait(0.8, 1.0), 1.0, 1.0), 2.5);
-        // A queue that always serves is M/D/1 in slots, and one with short slots is M/M/1.
+        // A queue that always serves is M/D/1 in slots; a queue with short slots is M/M/1.
         close(geometric(0.8, 1.0), 2.5);
         let (slots, mu) = (1e6, 0.1);
         assert!((geometric(0.05 / slots, mu / slots) / slots - 1.0 / (mu - 0.05)).abs() < 1e-3);
-        // One place: who finds a packet is lost. A slot serves one if any has come.
+        // Room for one packet: an arrival that finds a packet is lost. A slot serves one if any has
+        // come.
         close(lost(1, 0.8), 1.0 - (1.0 - (-0.8_f64).exp()) / 0.8);
         assert!(lost(60, 0.8).abs() < 1e-9);
     }

@@ -1,9 +1,9 @@
-//! Where a value stands in the results of a run.
+//! The place of a value in the results of a run.
 
 use toml::Value;
 
-/// The value of `measure`: a path, or two with ` - ` or ` / ` between them; not a number where
-/// nothing stands there.
+/// The value of `measure`: a path, or two paths joined by ` - ` or ` / `; NaN if the place does not
+/// exist.
 pub(super) fn value(result: &Value, measure: &str) -> f64 {
     let words: Vec<&str> = measure.split(' ').collect();
     match words[..] {
@@ -23,7 +23,7 @@ fn at(result: &Value, path: &str) -> f64 {
     }
 }
 
-/// What a table has at `key`; of a list, the element with this index, or that of this name.
+/// The entry of a table at `key`; of a list, the element with this index or this name.
 fn step<'a>(place: &'a Value, key: &str) -> Option<&'a Value> {
     let Value::Array(list) = place else { return place.get(key) };
     let is_called = |element: &&Value| {

@@ -15,9 +15,9 @@ const THERMAL_NOISE: f64 = -174.0;
 /// A path between the antennas.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heights {
-    /// Of the gNB's antenna.
+    /// Height of the gNB's antenna.
     pub(super) gnb: f64,
-    /// Of the UE's.
+    /// Height of the UE's antenna.
     pub(super) ue: f64,
 }
 

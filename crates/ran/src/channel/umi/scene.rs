@@ -1,4 +1,5 @@
-//! Where the antennas and the buildings are, where the UE walks, and what is between them.
+//! The positions of the antennas and the buildings, the UE's walk, and the obstacles between UE and
+//! gNB.
 
 use super::{Building, UmiConfig};
 use alloc::boxed::Box;
@@ -22,17 +23,17 @@ impl Building {
         [self.x, self.y, [0.0, self.height]]
     }
 
-    /// `point` is inside, on a wall or on the roof.
+    /// True if `point` is inside, on a wall or on the roof.
     pub(super) fn holds(&self, point: Point) -> bool {
         self.extent().iter().zip(point).all(|([low, high], at)| (*low..=*high).contains(&at))
     }
 
-    /// `point` is inside, and on no wall and no roof.
+    /// True if `point` is inside, and on no wall and no roof.
     pub(super) fn surrounds(&self, point: Point) -> bool {
         self.extent().iter().zip(point).all(|([low, high], at)| *low < at && at < *high)
     }
 
-    /// Some of the line from `from` to `to` is inside; to touch it is not enough.
+    /// True if a part of the line from `from` to `to` is inside; touching is not enough.
     fn blocks(&self, from: Point, to: Point) -> bool {
         let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
         for (axis, [low, high]) in self.extent().into_iter().enumerate() {
@@ -51,18 +52,18 @@ impl Building {
     }
 }
 
-/// What is between gNB and UE.
+/// The path between gNB and UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct View {
     /// Distance on the ground in m.
     pub(super) ground: f64,
-    /// No building blocks the way, but for the one that the UE is in.
+    /// True if no building blocks the path, not counting the UE's own building.
     pub(super) in_sight: bool,
     /// The building that the UE is in.
     pub(super) inside: Option<usize>,
 }
 
-/// See the module's page.
+/// The positions of the antennas, the buildings and the walk.
 #[derive(Debug)]
 pub(super) struct Scene {
     gnb: Point,
@@ -71,7 +72,7 @@ pub(super) struct Scene {
     buildings: Box<[Building]>,
     /// Corners of the walk, and the distance walked up to each; the first is the start.
     corners: Box<[(Ground, f64)]>,
-    /// In m/s.
+    /// Speed in m/s.
     speed: f64,
 }
 
@@ -93,7 +94,7 @@ impl Scene {
         }
     }
 
-    /// Where the UE is at `at`.
+    /// The position of the UE at `at`.
     pub(super) fn position(&self, at: Instant) -> Ground {
         let walked = at.as_secs_f64() * self.speed;
         let next = self.corners.partition_point(|(_, at)| *at <= walked);
@@ -103,13 +104,13 @@ impl Scene {
         [from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part]
     }
 
-    /// When the UE stands still for good.
+    /// The time from which on the UE stands still.
     pub(super) fn arrival(&self) -> Instant {
         let walked = self.corners[self.corners.len() - 1].1;
         Instant::ZERO + Duration::from_secs_f64(walked / self.speed)
     }
 
-    /// What is between the gNB and a UE at `position`.
+    /// The path between the gNB and a UE at `position`.
     pub(super) fn view(&self, position: Ground) -> View {
         let gnb = self.gnb;
         let ue = [position[0], position[1], self.height];

@@ -1,14 +1,14 @@
-//! Shadow fading: a random field over the ground, so that the same place has the same shadow
-//! whenever and in whatever order it is asked for.
+//! Shadow fading: a random field over the ground, so that one place has the same shadow at all
+//! times and for any order of queries.
 //!
-//! Source: the field's law, a normal distribution in dB whose autocorrelation over a distance `d`
-//! is `exp(-d / D)`, is TR 38.901 section 7.4.4 (Gudmundson 1991). It is made as a sum of plane
-//! waves (Cai and Giannakis 2003, "A two-dimensional channel simulation model for shadowing
-//! processes"): a wave's number `k` has the distribution function `1 - 1 / sqrt(1 + (k D)^2)`,
-//! which is the field's spectrum in the plane, its direction and phase are uniform. One draw of `k`
-//! comes from each of as many equal parts of the distribution as there are waves. Over seeds, mean,
-//! variance and autocorrelation are exact, and the sum of [`WAVES`] is normal but for its tails
-//! (its excess kurtosis is -1.5 / 64).
+//! Source: the field is normally distributed in dB, with the autocorrelation `exp(-d / D)` over a
+//! distance `d`, by TR 38.901 section 7.4.4 (Gudmundson 1991). It is a sum of plane waves (Cai and
+//! Giannakis 2003, "A two-dimensional channel simulation model for shadowing processes"): a wave's
+//! number `k` has the distribution function `1 - 1 / sqrt(1 + (k D)^2)`, which is the field's
+//! spectrum in the plane; its direction and phase are uniform. The distribution of `k` is divided
+//! into equal parts, one for each wave, and each part gives one `k`. Over seeds, mean, variance and
+//! autocorrelation are exact, and the sum of [`WAVES`] is normal except for its tails (its excess
+//! kurtosis is -1.5 / 64).
 
 use super::scene::Ground;
 use core::f64::consts::TAU;
@@ -28,7 +28,7 @@ pub(super) struct Shadows {
 }
 
 impl Shadows {
-    /// The field that `key` draws, of standard deviation `deviation` in dB and correlation distance
+    /// The field for `key`, with standard deviation `deviation` in dB and correlation distance
     /// `correlation` in m.
     pub(super) fn new(key: u64, deviation: f64, correlation: f64) -> Self {
         let mut rng = Rng::from_key(key);

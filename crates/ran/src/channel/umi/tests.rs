@@ -65,7 +65,7 @@ fn the_walk_of_r22s_program_is_inside_from_the_first_wall_to_the_last() {
     // From the wall at 0 on.
     assert!((0..=63_000).step_by(50).all(|ms| view(ms).inside == Some(4)));
     assert_eq!(view(63_100).inside, None, "out on the other side");
-    // The house it is in does not block the way, the first one does from 63 y / 100 > 3 on.
+    // The UE's own house does not block the path, but the first one does from 63 y / 100 > 3 on.
     assert!(view(1_700).in_sight && !view(1_800).in_sight);
 }
 
@@ -95,8 +95,8 @@ fn the_sinr_is_the_sum_of_powers_and_losses() {
     // At (70, 12), out of sight, d3D = 71.5280: 35.3 log10(71.528) + 22.4 + 21.3 log10(28) dB.
     let got = sinr(&sound, [70.0, 12.0]);
     assert!((got - 28.523).abs() < 0.005, "{got}");
-    // At (100, 23) inside, d3D = 102.9623: the same formula, a wall of 17.8288 dB and a third of 25
-    // m behind it.
+    // At (100, 23) inside, d3D = 102.9623: the same formula, plus a wall of 17.8288 dB and the mean
+    // loss of a third of 25 m behind it.
     let indoor = plain(nice([100.0, 3.0]));
     let got = sinr(&indoor, [100.0, 23.0]);
     let want = 147.2106 - (35.3 * libm::log10(102.9623) + 53.2245) - 17.8288 - 0.5 * 25.0 / 3.0;
@@ -124,7 +124,7 @@ fn what_was_foretold_is_what_comes_in_whatever_order_it_is_asked() {
         let config = UmiConfig { speed: 3.0, ..nice(start) };
         let fresh = channel(config, 9);
         let instants: Vec<Instant> = (0..6_000).map(|n| at_ms(n * 17)).collect();
-        // Backwards, each asked of a channel that was never pulled.
+        // Backwards, each query on a channel that was never pulled.
         let mut foretold: Vec<_> = instants.iter().rev().map(|at| fresh.cqi(0, *at)).collect();
         foretold.reverse();
         let mut walked = fresh.clone();
@@ -210,7 +210,7 @@ fn transmissions_of_a_block_add_up_and_errors_fall_with_each() {
     }
 }
 
-/// The field that is refused, and the change that makes it wrong.
+/// The refused field, and the change that makes it wrong.
 type Case = (&'static str, fn(&mut UmiConfig));
 
 #[test]
@@ -248,7 +248,7 @@ fn the_wrong_scene_is_refused_by_the_name_of_the_field() {
         assert_eq!(refused(change), Err(String::from(field)));
     }
     assert_eq!(refused(|_| ()), Ok(()));
-    // A gNB on a roof, on a wall or above a house is no gNB in a house.
+    // A gNB on a roof, on a wall or above a house is outside the house.
     assert_eq!(refused(|c| c.gnb = [30.0, 10.0, 28.0]), Ok(()));
 }
 

@@ -1,4 +1,4 @@
-//! What every limiter must do, whatever its method.
+//! Tests of the rules on every limiter.
 
 use super::super::*;
 use super::*;
@@ -245,7 +245,7 @@ fn settings_out_of_bounds_are_refused_by_name() {
     }
 }
 
-/// Records its calls, and returns what no other limiter does.
+/// Records its calls, and returns values that no other limiter returns.
 #[derive(Default)]
 struct Own {
     heard: Vec<&'static str>,
@@ -295,7 +295,7 @@ fn a_users_own_limiter_hears_everything_and_is_taken_at_its_word() {
         [any.admits(now, &sdu(120), &queue), any.admits(now, &sdu(121), &queue)],
         [true, false]
     );
-    // Each call leaves a byte less.
+    // Each call leaves one byte less.
     any.on_admitted(now, 7, &queue);
     assert_eq!(any.room(now, &queue), 119);
     any.on_departed(now, Duration::ZERO);

@@ -1,4 +1,4 @@
-//! The UEs with something to send.
+//! The UEs with data to send.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 /// Bits in a word.
 const WORD: usize = u64::BITS as usize;
 
-/// See the module's page. Which UEs are listed is known here too, since it would be one more line
-/// of the cache of each UE.
+/// The list of UEs with data to send. The marks of listed UEs are here, because in each UE they
+/// would take one more cache line.
 pub(super) struct Active {
     ues: Vec<u32>,
     /// A bit for each UE of the cell.
@@ -15,12 +15,12 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// None of `ues`.
+    /// An empty list for `ues` UEs.
     pub(super) fn new(ues: usize) -> Self {
         Self { ues: Vec::new(), listed: vec![0; ues.div_ceil(WORD)] }
     }
 
-    /// `ue` has something to send.
+    /// `ue` has data to send.
     #[inline(always)]
     pub(super) fn add(&mut self, ue: u32) {
         let (word, bit) = (ue as usize / WORD, 1 << (ue as usize % WORD));
@@ -31,7 +31,7 @@ impl Active {
         }
     }
 
-    /// Those for which `stays` returns false have nothing more to send.
+    /// Removes the UEs for which `stays` returns false: they have no more data to send.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(u32) -> bool) {
         let Self { ues, listed } = self;
         ues.retain(|&ue| {
@@ -43,7 +43,7 @@ impl Active {
         });
     }
 
-    /// None has anything more to send.
+    /// Removes all UEs: none has more data to send.
     #[inline]
     pub(super) fn clear(&mut self) {
         if self.are_few() {
@@ -56,13 +56,13 @@ impl Active {
         self.ues.clear();
     }
 
-    /// Few enough to be taken one by one, instead of word by word.
+    /// True if there are few enough to handle one by one instead of word by word.
     #[inline]
     fn are_few(&self) -> bool {
         self.ues.len() < self.listed.len().div_ceil(16)
     }
 
-    /// Puts them in the order of their numbers.
+    /// Sorts the UEs by number.
     #[inline]
     pub(super) fn sort(&mut self) {
         // Sorting takes some 80 instructions for each, reading the bits 3 for each word and 8 for
@@ -80,7 +80,7 @@ impl Active {
         }
     }
 
-    /// In the order of joining, or of their numbers after [`Self::sort`].
+    /// The UEs in the order of joining, or by number after [`Self::sort`].
     #[inline]
     pub(super) fn ues(&self) -> &[u32] {
         &self.ues

@@ -1,6 +1,6 @@
 //! A slot in which every UE waits with one small SDU and there is a unit of blocks for each, as in
-//! a cell full of calls. Nothing has to be chosen, segmented, repeated or reassembled, so this path
-//! makes no demand, PDU, HARQ block or in-flight entry.
+//! a cell full of calls. Nothing needs a choice, segmentation, retransmission or reassembly, so
+//! this path makes no demand, PDU, HARQ block or in-flight entry.
 //!
 //! `s3_bench s3_short` took 1 414 million instructions without it and 845 with it. Debug builds
 //! also list the slot and compare. A property test of the schedulers and one of whole cells hold
@@ -11,7 +11,7 @@ use crate::few::Few;
 use crate::limiter::RlcView;
 
 impl Rb {
-    /// New data where that is so; returns how many resource blocks were used.
+    /// Sends new data in a slot of this kind; returns the number of resource blocks used.
     pub(super) fn serve_light<D: Probe + Egress>(
         &mut self,
         slot: Slot,
@@ -32,7 +32,7 @@ impl Rb {
         }
         let mcs = knowledge.mcs(cell, *air.active.ues().first()?, slot)?;
         let tbs = carrier.sizes(shape, mcs);
-        // What fits one block fits a unit, except at I_TBS 6 of LTE.
+        // Data that fits one block fits a unit, except at I_TBS 6 of LTE.
         let (block, unit) = (tbs[1], tbs[usize::from(units.size())]);
         let most = block.min(unit).min(tbs[usize::from(units.rbs().min(2))]);
         let is_light = |&ue: &u32| {
@@ -58,7 +58,7 @@ impl Rb {
             let (bearer, above) = cell.bearer_below(BearerId { ue, drb: 0 });
             let before = bearer.view();
             let bytes = bearer.send_light(slot.now, above, exit);
-            // It was all that waited.
+            // No other data waited.
             debug_assert_eq!(bearer.view(), RlcView::default());
             cell.backlog.change(&before, &RlcView::default());
             if let Some(meter) = &mut cell.meter {

@@ -1,4 +1,4 @@
-//! Settings of resource blocks, and what stands beside them in the cell.
+//! Settings of resource blocks, and the related settings of the cell.
 
 use crate::carrier::CarrierConfig;
 use crate::config::{CellContext, PollConfig};
@@ -95,7 +95,7 @@ impl MacSettings for RbConfig {
     }
 }
 
-/// Checks the shares of the slices, and that UEs are in one of them.
+/// Checks the shares of the slices, and that each UE is in one of them.
 fn check_slices(cell: &CellContext<'_>) -> Result<(), ConfigError> {
     let mut sum = 0.0;
     for (i, share) in cell.slices.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! A slot in which one UE with one bearer waits for more than the slot carries: its demand is known
-//! without listing it.
+//! A slot in which one UE with one bearer has more data than the slot carries: its demand is known
+//! without a list.
 //!
 //! `s1_bench s1_blocks` took 453 million instructions without it and 351 with it. Debug builds also
 //! list the slot and compare. A property test of the schedulers holds both paths equal.
@@ -8,8 +8,8 @@ use super::*;
 use crate::few::Few;
 
 impl Rb {
-    /// New data where that is so and the scheduler needs no list; returns how many resource blocks
-    /// were used.
+    /// Sends new data in a slot of this kind if the scheduler needs no list; returns the number of
+    /// resource blocks used.
     pub(super) fn serve_sole<D: Probe + Egress>(
         &mut self,
         slot: Slot,
@@ -26,7 +26,7 @@ impl Rb {
         let (fewer, most) = (tbs[all - 1], tbs[all]);
         let UeRadio { bearers, .. } = &cell.ues[ue as usize];
         let Few::One(bearer) = bearers else { return None };
-        // Where a block less carries as much, the scheduler leaves it.
+        // If one block less carries as much, the scheduler leaves it unused.
         if fewer >= most || !bearer.fills(most) {
             return None;
         }

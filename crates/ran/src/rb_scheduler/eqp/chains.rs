@@ -1,9 +1,9 @@
 //! Inside a UE: the fewest bytes that send `m` SDUs, over bearers that each send in order.
 //!
-//! The bearers of a UE share its transport block, so the number of blocks depends on their bytes
-//! together. How many SDUs a UE can send in `n` blocks therefore follows from the least bytes of
-//! `m` SDUs alone: `least(m) = min over k of least of the bearers before (m - k) + bytes of the
-//! first k SDUs of this bearer`.
+//! The bearers of a UE share its transport block, so the number of blocks depends on the sum of
+//! their bytes. The number of SDUs that a UE can send in `n` blocks therefore follows from the
+//! least bytes of `m` SDUs alone: `least(m) = min over k of least of the bearers before (m - k) +
+//! bytes of the first k SDUs of this bearer`.
 
 use crate::rb_demand::{RbDemand, UeDemand};
 use alloc::vec::Vec;
@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 /// The tables of all UEs of a slot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chains {
-    /// For each bearer, the least bytes of 0, 1, 2, ... SDUs of its UE's bearers up to it, as far
-    /// as the slot could carry.
+    /// For each bearer, the least bytes of 0, 1, 2, ... SDUs of its UE's bearers up to it, up to
+    /// the capacity of the slot.
     rows: Vec<u32>,
     /// By index of the bearer: start and end of its row.
     spans: Vec<(u32, u32)>,
@@ -21,7 +21,7 @@ pub(super) struct Chains {
 }
 
 impl Chains {
-    /// Forgets the last slot.
+    /// Clears the tables of the last slot.
     pub(super) fn begin(&mut self, demand: &RbDemand) {
         self.rows.clear();
         self.spans.clear();
@@ -57,18 +57,18 @@ impl Chains {
                 *least = (*least).min(rest.saturating_add(bytes));
             }
         }
-        // More SDUs never need fewer bytes, so what does not fit is at the end.
+        // More SDUs never need fewer bytes, so entries that do not fit are at the end.
         let fits = new.partition_point(|&bytes| bytes <= most);
         self.rows.truncate(start + fits);
     }
 
-    /// Least bytes of 0, 1, 2, ... SDUs of `ue`, as many as the whole slot could carry.
+    /// Least bytes of 0, 1, 2, ... SDUs of `ue`, up to the capacity of the whole slot.
     pub(super) fn least(&self, ue: &UeDemand) -> &[u32] {
         let (start, end) = self.spans[ue.drbs.end as usize - 1];
         &self.rows[start as usize..end as usize]
     }
 
-    /// How the `sdus` SDUs with the least bytes divide among the bearers of `ue`: adds the bytes of
+    /// Divides the `sdus` SDUs with the least bytes among the bearers of `ue`: adds the bytes of
     /// each to `bytes`.
     pub(super) fn divide(&self, demand: &RbDemand, ue: &UeDemand, sdus: usize, bytes: &mut [u32]) {
         let mut left = sdus;

@@ -1,4 +1,4 @@
-//! Across UEs and slices: how many whole SDUs each UE sends, so that the most SDUs leave in the
+//! Across UEs and slices: the number of whole SDUs of each UE, such that the most SDUs leave in the
 //! units of a slot.
 //!
 //! A multiple-choice knapsack: for each UE one *choice* (a number of SDUs in a number of units) or
@@ -18,8 +18,8 @@ use crate::rb_demand::RbUnits;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Units processed at once, by the width of a row: what 128-bit registers hold of a short row and
-/// of a long one.
+/// Units processed at once, by the width of a row: the capacity of 128-bit registers for a short
+/// row and for a long one.
 const SHORT_ROW: usize = 32;
 const LONG_ROW: usize = 96;
 /// Padding before the start of a row.
@@ -38,15 +38,16 @@ struct Choice {
     beside_short: u16,
 }
 
-/// What a UE will send.
+/// The choice for a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Picked {
     pub(super) sdus: u16,
-    /// True when it also gets the short unit.
+    /// True if it also gets the short unit.
     pub(super) short: bool,
 }
 
-/// A slice: its UEs, and how many full units it may take without and beside the short one.
+/// A slice: its UEs, and the number of full units that it may take without and beside the short
+/// one.
 #[derive(Clone, Debug)]
 struct Slice {
     ues: Range<u32>,
@@ -57,7 +58,7 @@ struct Slice {
     steps: Range<u32>,
 }
 
-/// More SDUs of a slice: their value, and the units they need.
+/// More SDUs of a slice: their value, and their units.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     value: f64,
@@ -65,7 +66,7 @@ struct Step {
     short: bool,
 }
 
-/// See the module's page. Keep one and use it again: its buffers are reused.
+/// The solver. Keep one and use it again, so that its buffers are reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knapsack {
     units: RbUnits,
@@ -78,12 +79,12 @@ pub(super) struct Knapsack {
     /// By UE: its choices.
     spans: Vec<Range<u32>>,
     slices: Vec<Slice>,
-    /// Row 0 serves nobody. Row `i + 1` belongs to UE `i` and builds on row `i` or, for the first
-    /// of a slice, on row 0.
+    /// Row 0 serves no UE. Row `i + 1` belongs to UE `i` and builds on row `i` or, for the first of
+    /// a slice, on row 0.
     rows: Vec<i16>,
     steps: Vec<Step>,
-    /// Rows across slices: the first serves nobody, then one for each but the last; layers one
-    /// after another.
+    /// Rows across slices: the first serves no slice, then one for each slice but the last; layers
+    /// one after another.
     values: Vec<f64>,
     picked: Vec<Picked>,
 }
@@ -128,16 +129,16 @@ impl Knapsack {
         });
     }
 
-    /// Adds a UE to the last slice. It needs `least[m]` bytes for `m` SDUs, and `blocks` of those
-    /// bytes; none beyond the slot. Of choices with the same units only the one with the most SDUs
-    /// is kept.
+    /// Adds a UE to the last slice. It needs `least[m]` bytes for `m` SDUs; `blocks` returns the
+    /// blocks for a number of bytes, none beyond the slot. Of choices with the same units only the
+    /// one with the most SDUs is kept.
     pub(super) fn add_ue(&mut self, least: &[u32], blocks: impl Fn(u32) -> Option<u16>) {
         let start = self.choices.len();
         let Some(slice) = self.slices.last_mut() else { return };
         let most = slice.most.max(slice.most_beside_short.unwrap_or(0));
         self.choices.resize(start + least.len(), Choice::default());
         let own = &mut self.choices[start..];
-        // A later choice that needs no more units overwrites the one before.
+        // A later choice that needs no more units overwrites the previous one.
         let (mut kept, mut last) = (0, (u16::MAX, 0));
         for (sdus, &bytes) in (1..i16::MAX).zip(&least[1..]) {
             let Some(blocks) = blocks(bytes) else { break };
@@ -156,7 +157,7 @@ impl Knapsack {
 
     /// Finds the best choices of all UEs.
     ///
-    /// Among equals: the fewest units; inside a slice, the UEs added last come first.
+    /// Ties prefer the fewest units; inside a slice, they prefer the UEs added last.
     pub(super) fn solve(&mut self) {
         self.picked.clear();
         self.picked.resize(self.spans.len(), Picked::default());
@@ -175,7 +176,7 @@ impl Knapsack {
         }
     }
 
-    /// What the UE added as number `ue` (from 0) will send.
+    /// The choice for the UE added as number `ue` (from 0).
     pub(super) fn picked(&self, ue: usize) -> Picked {
         self.picked[ue]
     }
@@ -189,14 +190,14 @@ impl Knapsack {
             + (size_of::<Range<u32>>() + size_of::<Picked>()) * self.spans.capacity()
     }
 
-    /// Row of the UE before `ue`: `ue` is one more than its index. Layers one after another, each
-    /// with its padding in front.
+    /// Row of the UE before `ue`: `ue` is its index plus one. Layers one after another, each with
+    /// its padding in front.
     fn row(&self, ue: u32) -> &[i16] {
         let stride = 2 * self.width * self.layers;
         &self.rows[ue as usize * stride..][..stride]
     }
 
-    /// Index in a row of what `units` full units send in `layer`.
+    /// Index in a row of the value of `units` full units in `layer`.
     fn at(&self, layer: usize, units: u16) -> usize {
         (2 * layer + 1) * self.width + usize::from(units)
     }
@@ -223,7 +224,7 @@ impl Knapsack {
                 let before = if ue == slice.ues.start { 0 } else { ue as usize };
                 let (old, new) = self.rows.split_at_mut((ue as usize + 1) * stride);
                 let (old, new) = (&old[before * stride..][..stride], &mut new[..stride]);
-                // Nothing reads beyond what the slice may take.
+                // No entry beyond the slice's maximum is read.
                 let needed = usize::from(slice.most.max(slice.most_beside_short.unwrap_or(0))) + 1;
                 relax(&mut new[width..2 * width], &old[..2 * width], needed, choices);
                 if self.layers == 2 {
@@ -237,7 +238,7 @@ impl Knapsack {
     fn pick(&mut self, slice: &Slice, mut layer: usize, units: u16) {
         let mut units = units;
         let last = self.row(slice.ues.end);
-        // The same number in fewer units leaves more to others.
+        // The same number in fewer units leaves more to the others.
         while units > 0 && last[self.at(layer, units - 1)] == last[self.at(layer, units)] {
             units -= 1;
         }
@@ -251,7 +252,7 @@ impl Knapsack {
     }
 
     /// The choice of `ue` that leads to its row's value for `units` units in `layer`: SDUs, full
-    /// units, and whether it uses the short one; none when the value does not need this UE.
+    /// units, and whether it uses the short one; none if the value does not need this UE.
     fn choice_of(
         &self,
         slice: &Slice,
@@ -287,7 +288,7 @@ impl Knapsack {
                 let of = |layer| &row[self.at(layer, 0)..=self.at(layer, most)];
                 let mut reached = 0;
                 for (units, (&sdus, &plain)) in (0..).zip(of(layer).iter().zip(of(0))) {
-                    // Beside the short unit, only what was impossible without it.
+                    // Beside the short unit, only values that are impossible without it.
                     if sdus > reached && (layer == 0 || sdus > plain) {
                         let value = f64::from(sdus) * (SDU + slice.quantum);
                         steps.push(Step { value, units, short: layer == 1 });
@@ -300,7 +301,7 @@ impl Knapsack {
         self.steps = steps;
     }
 
-    /// The second stage: rows of all slices but the last, for which only the whole slot matters.
+    /// The second stage: rows of all slices but the last, of which only the whole slot matters.
     fn solve_across(&mut self) {
         self.find_steps();
         let width = usize::from(self.units.full()) + 1;
@@ -340,7 +341,7 @@ impl Knapsack {
             let at = |step: Step| {
                 (layer - usize::from(step.short)) * width + units - usize::from(step.units)
             };
-            // The fewest units that reach what `step` does, together with the slices before this
+            // The fewest units that reach the value of `step` together with the slices before this
             // one.
             let fewest = |step: Step| {
                 let (first, at) = ((layer - usize::from(step.short)) * width, at(step));
@@ -366,8 +367,8 @@ impl Knapsack {
     }
 }
 
-/// The row of the first slice: each step at its units, and between steps the value of the one
-/// before.
+/// The row of the first slice: each step at its units, and between steps the value of the previous
+/// one.
 fn place(row: &mut [f64], width: usize, steps: &[Step]) {
     for step in steps {
         let at = usize::from(step.units) + if step.short { width } else { 0 };
@@ -397,7 +398,7 @@ fn relax(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     }
 }
 
-/// The same for the layer that may use the short unit; `old` holds both layers.
+/// [`relax`] for the layer that may use the short unit; `old` holds both layers.
 fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     let (plain, beside) = old.split_at(old.len() / 2);
     relax(new, beside, needed, choices);
@@ -408,7 +409,7 @@ fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Ch
     }
 }
 
-/// Writes the needed part of `new`: the values of `upon`, or of itself, raised by `choices` on
+/// Writes the needed part of `new`: the values of `upon`, or its own, raised by `choices` on
 /// `from`, `N` units at a time.
 #[inline]
 fn raise_lanes<const N: usize>(
@@ -428,7 +429,7 @@ fn raise_lanes<const N: usize>(
         let at = width + chunk * N;
         for choice in choices {
             let units = usize::from(units(choice));
-            // Later chunks need more still.
+            // Later chunks need even more units.
             if units >= (chunk + 1) * N {
                 break;
             }

@@ -1,4 +1,5 @@
-//! What slices have lent each other: A21's quanta, in exact fractions of a resource block.
+//! The blocks that slices have lent each other: A21's quanta, in exact fractions of a resource
+//! block.
 
 use super::{EqpBlocks, EqpConfig, EqpCredit, EqpInflation};
 use crate::rb_demand::RbUnits;
@@ -8,7 +9,7 @@ use alloc::vec::Vec;
 /// An inflation of 1.
 pub(super) const INFLATION_ONE: u64 = 1 << 20;
 
-/// The size that `bytes` seem to have under an `inflation`, rounded up.
+/// The size of `bytes` under an `inflation`, rounded up.
 #[inline]
 pub(super) fn inflate(bytes: u32, inflation: u64) -> u64 {
     (u64::from(bytes) * inflation).div_ceil(INFLATION_ONE)
@@ -38,7 +39,7 @@ impl Quanta {
         Self { quanta: vec![0; shares.len()], order: Vec::new(), shares, parts, config, limit_rbs }
     }
 
-    /// Those of the units of a slot that are dealt.
+    /// The units of a slot that are dealt out.
     pub(super) fn dealt(&self, units: RbUnits) -> RbUnits {
         let all = i64::from(units.rbs());
         let of = |share: &i64| share * all / i64::from(super::SHARE_PARTS);
@@ -55,7 +56,7 @@ impl Quanta {
     /// UE needs `least` blocks to send anything.
     pub(super) fn credit(&mut self, rbs: u16, least: u16) {
         let rbs = i64::from(rbs);
-        // A lower limit would let nobody borrow enough to send anything.
+        // A lower limit would allow no slice to borrow enough for any data.
         self.limit_rbs = i64::from(self.config.quantum_limit).max(i64::from(least));
         for (quantum, share) in self.quanta.iter_mut().zip(&self.shares) {
             *quantum += match self.config.credit {
@@ -70,17 +71,17 @@ impl Quanta {
         self.limit_rbs * self.parts
     }
 
-    /// Blocks that `slice` has lent; negative when it is in debt.
+    /// Blocks that `slice` has lent; negative if it is in debt.
     pub(super) fn rbs(&self, slice: usize) -> f64 {
         self.quanta[slice] as f64 / self.parts as f64
     }
 
-    /// The same in parts of a block, for comparisons.
+    /// Blocks that `slice` has lent, in parts of a block, for comparisons.
     pub(super) fn exact(&self, slice: usize) -> i64 {
         self.quanta[slice]
     }
 
-    /// The same in whole blocks, rounded down.
+    /// Whole blocks that `slice` has lent, rounded down.
     pub(super) fn whole(&self, slice: usize) -> i64 {
         self.quanta[slice].div_euclid(self.parts)
     }
@@ -107,7 +108,7 @@ impl Quanta {
         self.quanta[slice] -= i64::from(rbs) * self.parts;
     }
 
-    /// By how much the SDUs of `slice` seem larger than they are, in units of [`INFLATION_ONE`].
+    /// The factor by which the SDUs of `slice` are inflated, in units of [`INFLATION_ONE`].
     pub(super) fn inflation(&self, slice: usize) -> u64 {
         let debt = (-self.quanta[slice]).clamp(0, self.limit());
         let x = debt as f64 / self.limit() as f64;
@@ -120,9 +121,8 @@ impl Quanta {
         (factor * INFLATION_ONE as f64 + 0.5) as u64
     }
 
-    /// Ends a slot with `unused` blocks given to nobody. They are charged to the slices that have
-    /// lent most (line 19). What a slice has lent beyond the limit goes to those who owe most, so
-    /// that the sum stays.
+    /// Ends a slot with `unused` blocks, which are charged to the slices that have lent most (line
+    /// 19). Loans beyond the limit go to the slices that owe most, so that the sum stays.
     pub(super) fn settle(&mut self, unused: u16) {
         self.lower_highest(i64::from(unused) * self.parts, 0);
         let limit = self.limit();
@@ -138,7 +138,7 @@ impl Quanta {
         }
     }
 
-    /// Takes `amount` off the highest quanta, levelling them, but none below `floor`.
+    /// Subtracts `amount` from the highest quanta, levelling them, but none below `floor`.
     fn lower_highest(&mut self, amount: i64, floor: i64) {
         let Self { quanta, order, .. } = self;
         if amount == 0 {
@@ -147,8 +147,8 @@ impl Quanta {
         order.clear();
         order.extend(0..quanta.len() as u32);
         order.sort_unstable_by_key(|&i| (core::cmp::Reverse(quanta[i as usize]), i));
-        // At the price `above` the first `n` become equal to the next; stop when the amount is used
-        // up before that.
+        // At the cost `above` the first `n` become equal to the next; stop if the amount is used up
+        // before that.
         let (mut above, mut sum, mut n) = (0, 0, 0_u32);
         while let Some(&slice) = order.get(n as usize) {
             sum += quanta[slice as usize];

@@ -15,7 +15,7 @@ fn eqp(config: EqpConfig, of: &[f64]) -> Eqp {
     Eqp::new(&config, &shares(of)).expect("sound")
 }
 
-/// Serves one slot of `cell`. Returns the SDUs that left whole.
+/// Serves one slot of `cell`. Returns the number of SDUs that left whole.
 fn serve(scheduler: &mut dyn RbScheduler, cell: &mut Cell, out: &mut RbAllocation) -> usize {
     cell.demand(|demand| scheduler.schedule(demand, out));
     cell.send(out).iter().map(|sent| sent.whole).sum()
@@ -35,7 +35,7 @@ fn small_cell(rng: &mut Rng, slices: u64) -> Cell {
             };
             let bearers = (0..1 + rng.below(3)).map(|_| sdus(rng)).collect();
             let mut ue = Ue::new(i as u32, rng.below(slices) as u16, 0, bearers);
-            // Blocks do not carry equal numbers of bytes.
+            // Blocks carry different numbers of bytes.
             let mut sum = 0;
             for bytes in ue.tbs.iter_mut().skip(1) {
                 sum += 40 + rng.below(100) as u32;
@@ -47,7 +47,7 @@ fn small_cell(rng: &mut Rng, slices: u64) -> Cell {
     Cell::new(rbs, size, ues)
 }
 
-/// Sum of the quanta of the slices of the SDUs picked last.
+/// Sum of the quanta of the slices of the last picked SDUs.
 fn value(scheduler: &Eqp, quanta: &Quanta) -> i64 {
     let slices =
         (0..quanta.slices()).flat_map(|slice| scheduler.members_of(slice).map(move |_| slice));
@@ -57,7 +57,7 @@ fn value(scheduler: &Eqp, quanta: &Quanta) -> i64 {
         .sum()
 }
 
-/// Slots until the one SDU of each of four queues is complete, summed over the four.
+/// Slots until the single SDU of each of four queues is complete, summed over the four.
 fn four_queues(scheduler: &mut dyn RbScheduler) -> usize {
     let ues = (0..4).map(|i| Ue::new(i, i as u16, 100, vec![vec![400]])).collect();
     let mut cell = Cell::new(4, 1, ues);
@@ -124,8 +124,8 @@ proptest! {
         for _ in 0..200 {
             let cell = small_cell(&mut rng, 4);
             let limit = f64::from(limit.max(u32::from(cell.units.size())));
-            // A smaller unit than in the slot before makes a smaller limit, to which quanta return
-            // as they are used.
+            // A smaller unit than in the previous slot gives a smaller limit, to which quanta
+            // return with use.
             let held =
                 (0..4).map(|s| scheduler.quantum(s).unwrap_or(0.0).abs()).fold(limit, f64::max);
             cell.demand(|demand| scheduler.schedule(demand, &mut out));
@@ -205,7 +205,7 @@ fn inflation_follows_the_three_formulas() {
     }
 }
 
-/// Four slices with a quarter each, which have lent 10 blocks each less what is in `taken`.
+/// Four slices with a quarter each, which have lent 10 blocks each minus the blocks in `taken`.
 fn lent(config: EqpConfig, taken: [u16; 4]) -> Quanta {
     let mut quanta = Quanta::new(&[250_000; 4], config);
     quanta.credit(40, 1);
@@ -249,7 +249,7 @@ fn all_blocks_are_dealt_or_the_sum_of_the_floors_in_whole_units() {
         (&half, (25, 2), 25, 24),
         (&quarter, (17, 2), 17, 16),
         (&quarter, (24, 2), 24, 24),
-        // 6 + 20 blocks are no whole number of groups of 4.
+        // 6 + 20 blocks are not a whole number of groups of 4.
         (&quarter, (27, 4), 27, 24),
         (&half, (1, 2), 1, 0),
     ] {
@@ -319,7 +319,7 @@ fn unused_blocks_are_taken_off_the_highest_quanta_until_these_are_equal_and_none
         quanta.settle(unused);
         close(&blocks(&quanta), &expected);
     }
-    // What does not divide falls to the first of those that are equal.
+    // The remainder of a division goes to the first of equal slices.
     let mut quanta = lent(EqpConfig::default(), [0, 0, 0, 10]);
     quanta.settle(10);
     let exact = [0, 1, 2, 3].map(|slice| quanta.exact(slice));
@@ -375,8 +375,8 @@ fn turns_inside_a_slice_go_on_after_the_ue_that_came_first_and_got_something() {
         serve(&mut scheduler, &mut cell, &mut out);
         given.push(out.grants().iter().map(|grant| grant.rbs).collect::<Vec<_>>());
     }
-    // Both SDUs of a slot go to one slice, then to the other, which has lent; in each to its UEs in
-    // turn.
+    // Both SDUs of a slot go to one slice, then to the other, which has lent; in each slice to its
+    // UEs in turn.
     assert_eq!(given, [[12, 0, 0, 0], [0, 12, 0, 0], [0, 0, 12, 0], [0, 0, 0, 12]]);
     let stats = scheduler.stats();
     assert_eq!((stats.whole_sdus, stats.leftover_units, stats.withheld_rbs), (8, 0, 0));
@@ -422,7 +422,7 @@ fn what_a_transport_block_has_left_is_for_one_bearer_after_another_from_the_slot
         cell.demand(|demand| scheduler.schedule(demand, &mut out));
         assert_eq!(out.bytes(), expected);
     }
-    // A whole SDU of 120 B first, then 380 B of what follows it.
+    // A whole SDU of 120 B first, then 380 B of the following data.
     let mut scheduler = eqp(EqpConfig::default(), &[1.0]);
     let mut cell =
         Cell::new(5, 1, vec![Ue::new(0, 0, 100, vec![vec![900], vec![700, 80], vec![120, 900]])]);
@@ -444,8 +444,8 @@ fn as_printed_sdus_without_size_are_granted_while_they_fit() {
 
 #[test]
 fn the_short_last_group_finishes_an_sdu_that_two_groups_do_not() {
-    // 5 blocks in groups of 2: an SDU of 3 blocks takes one group and the last block, one of 2
-    // blocks a group.
+    // 5 blocks in groups of 2: an SDU of 3 blocks takes one group and the last block, an SDU of 2
+    // blocks takes a group.
     let ues = vec![Ue::new(0, 0, 100, vec![vec![300]]), Ue::new(1, 0, 100, vec![vec![200]])];
     let mut cell = Cell::new(5, 2, ues);
     let mut out = RbAllocation::default();
@@ -453,8 +453,8 @@ fn the_short_last_group_finishes_an_sdu_that_two_groups_do_not() {
     assert_eq!((whole, out.grant(0).rbs, out.grant(1).rbs), (2, 3, 2));
 }
 
-/// Blocks that UEs of these slices, with an SDU each of so many blocks, are given of a slot with
-/// `rbs` blocks in groups of `size`; the last that comes is how many SDUs leave whole.
+/// The blocks given to UEs of these slices, each with an SDU of this many blocks, in a slot with
+/// `rbs` blocks in groups of `size`; then the number of SDUs that leave whole.
 fn given(of: &[f64], ues: &[(u16, u32)], rbs: u16, size: u16) -> (Vec<u16>, usize) {
     let ues =
         (0..).zip(ues).map(|(i, &(slice, sdu))| Ue::new(i, slice, 100, vec![vec![100 * sdu]]));
@@ -465,7 +465,7 @@ fn given(of: &[f64], ues: &[(u16, u32)], rbs: u16, size: u16) -> (Vec<u16>, usiz
 
 #[test]
 fn of_as_many_sdus_those_in_the_fewest_units_leave_whole() {
-    // The rest is for the UE whose turn it is, or for the slice that comes first.
+    // The rest goes to the UE whose turn it is, or to the first slice.
     assert_eq!(given(&[1.0], &[(0, 3), (0, 1)], 3, 1), (vec![2, 1], 1));
     assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], 3, 1), (vec![2, 1], 1));
 }
@@ -473,13 +473,13 @@ fn of_as_many_sdus_those_in_the_fewest_units_leave_whole() {
 #[test]
 fn the_short_group_is_for_what_could_not_be_had_without_it() {
     assert_eq!(given(&[1.0], &[(0, 1)], 5, 2), (vec![2], 1));
-    // Two groups each way: for the SDU of 3 blocks, or for one of them and the SDU of 1 block.
+    // Two groups in both cases: for the SDU of 3 blocks, or one of them and the SDU of 1 block.
     assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], 5, 2), (vec![3, 2], 2));
 }
 
 #[test]
 fn wide_slots_are_worked_on_in_several_parts() {
-    // The knapsack hears of the last UE first: the best pair is found before the others come.
+    // The knapsack gets the last UE first: the best pair is found before the others are added.
     let ues = [(0, 145), (0, 140), (0, 130), (0, 120)];
     let (rbs, whole) = given(&[1.0], &ues, 250, 1);
     assert_eq!((rbs, whole), (vec![0, 0, 130, 120], 2));
@@ -490,8 +490,8 @@ fn wide_slots_are_worked_on_in_several_parts() {
 
 #[test]
 fn the_short_group_that_only_the_debt_of_a_slice_seemed_to_need_stays_free() {
-    // Both UEs have an SDU of one group. With 57.5 of 100 blocks of debt that of slice 0 seems to
-    // need 262 B: a group, and the last block.
+    // Both UEs have an SDU of one group. With 57.5 of 100 blocks of debt, slice 0's is inflated to
+    // 262 B: a group, and the last block.
     let mut scheduler = eqp(EqpConfig::default(), &[0.5, 0.5]);
     scheduler.quanta.charge(0, 60);
     let ues = (0..2).map(|i| Ue::new(i, i as u16, 100, vec![vec![200]])).collect();

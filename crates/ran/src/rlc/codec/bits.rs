@@ -74,13 +74,13 @@ impl<'a> Reader<'a> {
         Ok(self.get(1)? == 1)
     }
 
-    /// True when D/C, the first bit, marks a control PDU. Consumes nothing.
+    /// True if D/C, the first bit, marks a control PDU. Consumes no bits.
     pub(super) fn is_control(&self) -> Result<bool, DecodeError> {
         let first = self.bytes.first().ok_or(DecodeError::Truncated { needed: 1, found: 0 })?;
         Ok(first & 0x80 == 0)
     }
 
-    /// Bytes consumed, including a partly read one.
+    /// Bytes consumed, including a partly read byte.
     pub(super) fn consumed(&self) -> usize {
         self.at.div_ceil(8)
     }

@@ -1,4 +1,4 @@
-//! The figures of the standards, byte for byte, and round trips of everything.
+//! The figures of the standards, byte for byte, and round trips of all formats.
 
 use super::*;
 use crate::pdu::{FramingInfo, Part, PduSegment, SO_END, SduHandle, SegmentInfo};
@@ -384,7 +384,7 @@ fn a_report_of_umts_is_cut_and_then_acknowledges_only_what_is_in_order() {
 }
 
 /// Clauses 9.2.2.8 and 9.2.2.11.4: padding counts as header, and a run of missing PDUs may be
-/// longer than a list can say at once.
+/// longer than one list entry can express.
 #[test]
 fn padding_and_long_runs_of_umts_are_read() {
     let mut decoded = Decoded::default();
@@ -437,7 +437,7 @@ fn umts_pdu() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    /// Whatever decodes in UMTS is encoded to the same bytes, padding apart, or to another form of
+    /// PDUs that decode in UMTS encode to the same bytes, apart from padding, or to another form of
     /// the same report.
     #[test]
     fn what_decodes_in_umts_encodes_to_what_decodes_to_it(
@@ -483,8 +483,8 @@ proptest! {
 }
 
 proptest! {
-    /// Whatever decodes is encoded again to the same except for reserved bits and padding, and that
-    /// decodes to the same.
+    /// PDUs that decode encode again to the same bytes, apart from reserved bits and padding, and
+    /// those decode to the same PDU.
     #[test]
     fn what_decodes_encodes_to_what_decodes_to_it(
         format in any_format(),

@@ -2,7 +2,7 @@
 //! 9.2.2.11 (super-fields).
 //!
 //! Super-fields: ACK, LIST, BITMAP, MRW and NO_MORE. The others (WINDOW, RLIST, MRW_ACK, POLL),
-//! piggybacked reports and the special value of HE are refused: nothing here sends them.
+//! piggybacked reports and the special value of HE are refused: this crate sends none of them.
 
 use super::bits::{Reader, Writer};
 use super::{DecodeError, Decoded};
@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 pub(crate) const SNS: SnSpace = SnSpace::new(12);
 
 /// Bytes of a length indicator with its extension bit, by the size of the PDUs: it has 7 bits up to
-/// 126 bytes, above 15. Clause 9.2.2.8.
+/// 126 bytes, 15 bits above. Clause 9.2.2.8.
 pub(crate) const fn indicator_bytes(pdu: u32) -> u32 {
     if pdu <= 126 { 1 } else { 2 }
 }
@@ -28,17 +28,17 @@ const LIST: u32 = 3;
 const BITMAP: u32 = 4;
 const MRW: u32 = 6;
 
-/// Most pairs of a LIST, and SNs of one pair.
+/// Maximum number of pairs of a LIST, and of SNs of one pair.
 const MAX_PAIRS: u32 = 15;
 const MAX_PAIR: u32 = 16;
 /// SNs of the longest BITMAP.
 const MAX_BITMAP: u32 = 128;
 
-/// How a PDU begins and ends.
+/// The first and last bytes of a PDU.
 pub(super) struct Ends {
     /// Its last part is not the end of an SDU.
     pub(super) open: bool,
-    /// An SDU ended one byte before the end of the PDU before.
+    /// An SDU ended one byte before the end of the previous PDU.
     pub(super) one_short: bool,
 }
 
@@ -86,7 +86,7 @@ const fn padding_of(bits: u32) -> u32 {
     (1 << bits) - 1
 }
 
-/// An SDU ended one byte before the end of the PDU before; of 15 bits only.
+/// An SDU ended one byte before the end of the previous PDU; only for 15 bits.
 const fn one_short_of(bits: u32) -> u32 {
     (1 << bits) - 5
 }
@@ -134,7 +134,7 @@ pub(super) fn read_am(
     let needed = (header + end) as usize;
     let rest = (found as u32).checked_sub(header + end);
     let rest = rest.ok_or(DecodeError::Truncated { needed, found })?;
-    // A byte that no length indicator fits behind the last of 15 bits is padding.
+    // A byte behind the last indicator of 15 bits is padding, because no indicator fits in it.
     let is_spare = bits == 15 && rest == 1 && end > 0;
     let open = !is_padded && rest > 0 && !is_spare;
     if open {
@@ -147,7 +147,7 @@ pub(super) fn read_am(
     Ok(())
 }
 
-/// How the SNs of a report that miss are told.
+/// The form in which a report names missing SNs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     List,
@@ -166,20 +166,20 @@ fn missing_bits(nacks: &[Nack]) -> (Missing, u32) {
     if bitmap < list { (Missing::Bitmap, bitmap) } else { (Missing::List, list) }
 }
 
-/// Bytes of a STATUS PDU without padding: D/C and type, what misses, and ACK. Clause 9.2.1.5.
+/// Bytes of a STATUS PDU without padding: D/C and type, missing SNs, and ACK. Clause 9.2.1.5.
 pub(super) fn status_bytes(nacks: &[Nack]) -> u32 {
     (4 + missing_bits(nacks).1 + 16).div_ceil(8)
 }
 
-/// Removes NACKs from the end of `status` until it fits `grant`. If any goes, LSN becomes the first
-/// missing SN, so that nothing beyond is acknowledged. Returns its bytes; 0 when nothing fits.
+/// Removes NACKs from the end of `status` until it fits `grant`. If any is removed, LSN becomes the
+/// first missing SN, so that nothing beyond is acknowledged. Returns its bytes; 0 if nothing fits.
 /// Clause 9.2.2.11.2.
 pub(super) fn fit_status(status: &mut StatusPdu, grant: u32) -> u32 {
     if status_bytes(&[]) > grant {
         return 0;
     }
     let Some(first) = status.nacks.first().copied() else { return status_bytes(&[]) };
-    // Between two NACKs is an SN that arrived: a bitmap has at least two bits for each.
+    // There is an arrived SN between two NACKs, so a bitmap has at least two bits for each.
     let is_cut = status.nacks.len() > grant as usize * 4;
     status.nacks.truncate(grant as usize * 4);
     let mut bytes = status_bytes(&status.nacks);
@@ -231,7 +231,7 @@ fn write_lists(w: &mut Writer<'_>, nacks: &[Nack]) {
     }
 }
 
-/// A bit is 0 for an SN that misses; those behind the last NACK are 1. Clause 9.2.2.11.5.
+/// A bit is 0 for a missing SN; bits behind the last NACK are 1. Clause 9.2.2.11.5.
 fn write_bitmaps(w: &mut Writer<'_>, nacks: &[Nack]) {
     let (Some(first), Some(last)) = (nacks.first(), nacks.last()) else { return };
     let span = SNS.distance(first.sn, last.sn) + u32::from(last.range);
@@ -270,7 +270,7 @@ fn add(nacks: &mut Vec<Nack>, sn: u32, count: u32) {
     }
 }
 
-/// Reads a STATUS PDU; what follows its last super-field is padding.
+/// Reads a STATUS PDU; the bytes after its last super-field are padding.
 pub(super) fn read_status(
     r: &mut Reader<'_>,
     out: &mut StatusPdu,

@@ -2,9 +2,9 @@
 //! and 5.2.3).
 //!
 //! Both generations keep the same variables: RX_Next (VR(R)), RX_Next_Highest (VR(H)),
-//! RX_Highest_Status (VR(MS)), RX_Next_Status_Trigger (VR(X)). They differ in what an SN numbers
-//! (an SDU or a PDU), when t-Reassembly (t-Reordering) runs, and what happens to a complete number:
-//! see [`Joining`]. Ring: each SN from RX_Next up to RX_Next_Highest.
+//! RX_Highest_Status (VR(MS)), RX_Next_Status_Trigger (VR(X)). They differ in the unit of an SN (an
+//! SDU or a PDU), in the times at which t-Reassembly (t-Reordering) runs, and in the treatment of a
+//! complete unit: see [`Joining`]. Ring: each SN from RX_Next up to RX_Next_Highest.
 
 use super::assembly::{Added, Joiner, LtePdu, Runs, place};
 use super::lte_um::checked_len;
@@ -16,25 +16,25 @@ use crate::rlc::mode::{AmConfig, RlcModeConfig};
 use crate::rlc::sn::SnSpace;
 use justfull_base::{Duration, Instant};
 
-/// What an SN numbers.
+/// The unit that an SN numbers.
 pub(super) trait Numbered: Held {
-    /// Bytes of its data field from `so` on arrived: `len` in `parts`, ending with the very last if
-    /// `last`.
+    /// Bytes of its data field from `so` on arrived: `len` in `parts`, including the very last byte
+    /// if `last`.
     fn add(&mut self, so: u32, len: u32, parts: &[Part], last: bool) -> Added;
 
-    /// Which bytes have arrived.
+    /// The bytes that have arrived.
     fn runs(&self) -> &Runs;
 }
 
-/// What happens to complete numbers.
+/// The treatment of complete units.
 pub(super) trait Joining: Default {
     type Unit: Numbered;
 
-    /// True when the timer must run: `span` SNs lie between an SN, whose state is `slot`, and an
+    /// True if the timer must run: `span` SNs lie between an SN, whose state is `slot`, and an
     /// upper edge.
     fn waits(span: u32, slot: &Slot<'_, Self::Unit>) -> bool;
 
-    /// The next unit in order arrived whole, and nothing is held.
+    /// The next unit in order arrived whole, and no unit is held.
     fn in_order(&mut self, parts: &[Part], deliver: &mut impl FnMut(SduHandle));
 
     /// Unit `at` is complete.
@@ -141,7 +141,7 @@ impl Joining for LtePdus {
     }
 }
 
-/// See the module's page.
+/// The receiving side of an AM entity.
 #[derive(Clone, Debug)]
 pub(super) struct Am<J: Joining> {
     sn: SnSpace,
@@ -166,8 +166,8 @@ pub(super) struct Am<J: Joining> {
     report: StatusPdu,
 }
 
-/// Where bytes that have come belong: `len` of them from `so` on, in unit `sn`, which ends with
-/// them if they are its `last`.
+/// The place of arrived bytes: `len` of them from `so` on, in unit `sn`; `last` if the unit ends
+/// with them.
 #[derive(Clone, Copy)]
 struct Come {
     sn: u32,
@@ -220,8 +220,8 @@ impl<J: Joining> Am<J> {
         }
     }
 
-    /// The bytes `come` arrived. True when they are accepted. TS 38.322 v17
-    /// clause 5.2.3.2.2, TS 36.322 v17 clause 5.1.3.2.2.
+    /// The bytes `come` arrived. True if they are accepted. TS 38.322 v17 clause 5.2.3.2.2, TS
+    /// 36.322 v17 clause 5.1.3.2.2.
     #[inline]
     fn receive(
         &mut self,
@@ -330,8 +330,8 @@ impl<J: Joining> Am<J> {
         }
     }
 
-    /// Reports what is missing before RX_Next_Status_Trigger once t-Reassembly has expired. TS
-    /// 38.322 v17 clause 5.2.3.2.4, TS 36.322 v17 clause 5.1.3.2.4.
+    /// Reports missing data before RX_Next_Status_Trigger once t-Reassembly has expired. TS 38.322
+    /// v17 clause 5.2.3.2.4, TS 36.322 v17 clause 5.1.3.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;
@@ -412,7 +412,7 @@ impl Am<LtePdus> {
     }
 }
 
-/// Collects what is missing for a report.
+/// Collects missing data for a report.
 #[derive(Clone, Copy)]
 struct Missing {
     sn: SnSpace,

@@ -16,11 +16,11 @@ pub(super) struct Runs {
 /// The outcome for a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
-    /// It brought new bytes.
+    /// The piece has new bytes.
     New,
-    /// All of it had been received.
+    /// All of the piece had been received.
     Duplicate,
-    /// It reaches beyond the end, or ends at a different place.
+    /// The piece exceeds the end, or ends at a different place.
     Contradiction,
 }
 
@@ -30,7 +30,7 @@ impl Runs {
         self.size = None;
     }
 
-    /// Bytes `start..end` arrived, ending with the very last if `last`.
+    /// Bytes `start..end` arrived, including the very last byte if `last`.
     pub(super) fn add(&mut self, start: u32, end: u32, last: bool) -> Added {
         let reach = self.runs.last().map_or(0, |run| run.1);
         let fits = match self.size {
@@ -71,12 +71,12 @@ impl Runs {
         self.runs.first().filter(|run| run.0 == 0).map_or(0, |run| run.1)
     }
 
-    /// True when a byte is missing before the last one received.
+    /// True if a byte is missing before the last received one.
     pub(super) fn has_gap(&self) -> bool {
         !matches!(self.runs.as_slice(), [] | [(0, _)])
     }
 
-    /// The runs of missing bytes. The last has no end when the size is unknown or nothing beyond it
+    /// The runs of missing bytes. The last has no end if the size is unknown and nothing beyond it
     /// has arrived.
     pub(super) fn gaps(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
         let starts = core::iter::once(0).chain(self.runs.iter().map(|run| run.1));
@@ -89,8 +89,8 @@ impl Runs {
 /// Data fields are sums of untrusted lengths; no valid PDU ends beyond this.
 const MAX_DATA: u32 = 1 << 30;
 
-/// Total bytes of `parts`; none when a part is empty or exceeds the number range, or when parts
-/// that follow each other do not end and start at SDU boundaries.
+/// Total bytes of `parts`; none if a part is empty or exceeds the number range, or if consecutive
+/// parts do not end and start at SDU boundaries.
 pub(super) fn data_len(parts: &[Part]) -> Option<u32> {
     let mut sum = 0u32;
     for (i, part) in parts.iter().enumerate() {
@@ -108,13 +108,13 @@ pub(super) fn data_len(parts: &[Part]) -> Option<u32> {
     (sum > 0).then_some(sum)
 }
 
-/// Joins pieces that arrive in order to SDUs.
+/// Joins pieces that arrive in order into SDUs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joiner {
-    /// The SDU whose first `bytes` have arrived; meaningless when that is 0.
+    /// The SDU whose first `bytes` have arrived; meaningless if `bytes` is 0.
     sdu: SduHandle,
     bytes: u32,
-    /// The SDU given up last; its other pieces need not be reported.
+    /// The last abandoned SDU; its other pieces need no report.
     given_up: Option<SduHandle>,
 }
 
@@ -174,8 +174,8 @@ impl Held for LtePdu {
     }
 }
 
-/// Inserts the pieces of a PDU segment that starts at `so` into `pieces`, sorted by offset. Of
-/// bytes received twice, the later ones are left out.
+/// Inserts the pieces of a PDU segment that starts at `so` into `pieces`, sorted by offset. If
+/// bytes arrive twice, the later ones are left out.
 pub(super) fn place(pieces: &mut Vec<Placed>, so: u32, parts: &[Part]) {
     let mut at = so;
     for part in parts {
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(data_len(&[part(0, MAX_DATA), part(0, 1)]), None);
     }
 
-    /// What a joiner delivers and gives up of parts `(SDU, offset, last)` of 50 bytes.
+    /// The SDUs that a joiner delivers and abandons for parts `(SDU, offset, last)` of 50 bytes.
     fn joined(parts: &[(u64, u32, bool)]) -> (Vec<u64>, Vec<u64>) {
         let (mut delivered, mut abandoned) = (vec![], vec![]);
         let mut joiner = Joiner::default();

@@ -1,4 +1,4 @@
-//! Receiving side of a UM entity of LTE: puts PDUs in order and joins their SDUs (TS 36.322 section
+//! Receiving side of a UM entity of LTE: reorders PDUs and joins their SDUs (TS 36.322 section
 //! 5.1.2.2).
 //!
 //! A PDU that arrives in order is not stored. Ring: each SN from VR(UR) up to VR(UH).
@@ -11,7 +11,7 @@ use crate::rlc::mode::UmConfig;
 use crate::rlc::sn::SnSpace;
 use justfull_base::{Duration, Instant};
 
-/// Bytes of the data field, if FI agrees with the parts about its ends.
+/// Bytes of the data field; none if FI contradicts the parts about its ends.
 #[inline]
 pub(super) fn checked_len(fi: FramingInfo, parts: &[Part]) -> Option<u32> {
     let starts_inside = parts.first()?.offset > 0;
@@ -22,7 +22,7 @@ pub(super) fn checked_len(fi: FramingInfo, parts: &[Part]) -> Option<u32> {
     data_len(parts)
 }
 
-/// See the module's page.
+/// The receiving side of a UM entity of LTE.
 #[derive(Clone, Debug)]
 pub(super) struct LteUm {
     sn: SnSpace,
@@ -57,7 +57,7 @@ impl LteUm {
         self.sn.distance(self.next, self.highest)
     }
 
-    /// True when the PDU is accepted. TS 36.322 v17 clause 5.1.2.2.2.
+    /// Receives a PDU; true if it is accepted. TS 36.322 v17 clause 5.1.2.2.2.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -96,7 +96,7 @@ impl LteUm {
         true
     }
 
-    /// The lowest `count` SNs leave the window: what arrived of them is joined, the rest is lost.
+    /// Moves the window past the lowest `count` SNs: arrived PDUs are joined, the others are lost.
     fn skip(&mut self, count: u32, sink: &mut impl SduSink) {
         for _ in 0..count {
             match self.ring.slot(0) {
@@ -129,7 +129,7 @@ impl LteUm {
         }
     }
 
-    /// Gives up what is missing before VR(UX) once t-Reordering has expired. TS 36.322 v17 clause
+    /// Gives up missing PDUs before VR(UX) once t-Reordering has expired. TS 36.322 v17 clause
     /// 5.1.2.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut impl SduSink) {
         if now < self.timer || self.timer == Instant::NEVER {

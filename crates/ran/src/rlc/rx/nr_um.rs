@@ -34,7 +34,7 @@ pub(super) struct Header {
     pub(super) so: u16,
 }
 
-/// The one part of a PDU of NR, if it agrees with the header.
+/// The only part of a PDU of NR; none if it contradicts the header.
 #[inline]
 pub(super) fn part_of(header: Header, parts: &[Part]) -> Option<&Part> {
     let Header { si, so, .. } = header;
@@ -47,7 +47,7 @@ pub(super) fn part_of(header: Header, parts: &[Part]) -> Option<&Part> {
     agrees.then_some(part)
 }
 
-/// See the module's page.
+/// The receiving side of a UM entity of NR.
 #[derive(Clone, Debug)]
 pub(super) struct NrUm {
     /// RX_Next_Reassembly.
@@ -81,7 +81,7 @@ impl NrUm {
         }
     }
 
-    /// True when the PDU is accepted. TS 38.322 v17 clause 5.2.2.2.2.
+    /// Receives a PDU; true if it is accepted. TS 38.322 v17 clause 5.2.2.2.2.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -108,7 +108,7 @@ impl NrUm {
         true
     }
 
-    /// True when the segment continues what arrived in order, and nothing else is held.
+    /// True if the segment continues the data that arrived in order, and no other data is held.
     #[inline]
     fn continues(&self, sn: u32, part: &Part) -> bool {
         sn == self.next
@@ -136,8 +136,8 @@ impl NrUm {
         if !self.sn.contains(sn) {
             return false;
         }
-        // RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is outside the
-        // window is ahead of it.
+        // RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; SNs outside the
+        // window are ahead of it.
         let behind = self.sn.distance(sn, self.highest);
         let is_ahead = behind == 0 || behind > self.sn.window();
         if !is_ahead && behind > self.span() {
@@ -153,7 +153,7 @@ impl NrUm {
         accepted
     }
 
-    /// Moves what arrived in order into the ring.
+    /// Moves the data that arrived in order into the ring.
     fn spill(&mut self) {
         let ring = self.ring.get_or_insert_default();
         if self.prefix > 0
@@ -165,7 +165,7 @@ impl NrUm {
         }
     }
 
-    /// RX_Next_Highest becomes `sn` + 1; what falls out of the window is given up. TS 38.322 v17
+    /// RX_Next_Highest becomes `sn` + 1; SNs that leave the window are given up. TS 38.322 v17
     /// clause 5.2.2.2.3.
     fn move_highest(&mut self, sn: u32, sink: &mut impl SduSink) {
         let span = self.span() + self.sn.distance(self.highest, sn) + 1;
@@ -189,7 +189,7 @@ impl NrUm {
     fn store(&mut self, at: u32, part: &Part, sink: &mut impl SduSink) -> bool {
         let ring = self.ring.get_or_insert_default();
         let Some(sdu) = ring.hold(at) else { return false };
-        // Another SDU under the same SN: so much was lost that the SNs wrapped.
+        // Another SDU under the same SN: the losses were so long that the SNs wrapped.
         if !sdu.runs.is_empty() && sdu.handle != part.sdu {
             sink.abandon(sdu.handle);
             sdu.runs.clear();
@@ -212,7 +212,7 @@ impl NrUm {
         }
     }
 
-    /// True when a later PDU shows that something is lost or late.
+    /// True if a later PDU shows that data is lost or late.
     fn has_gap(&self) -> bool {
         let lowest_has_gap = || {
             let ring = self.ring.as_ref();

@@ -13,7 +13,7 @@ const POLLED: u32 = 1 << 31;
 
 /// State kept for an SN, reusable for another.
 pub(super) trait Held: Default {
-    /// Resets it but keeps its memory.
+    /// Resets the state but keeps the memory.
     fn clear(&mut self);
 }
 
@@ -64,7 +64,7 @@ impl<H: Held> Ring<H> {
         }
     }
 
-    /// The item held for `at`, created empty if missing; none when `at` is done.
+    /// The item held for `at`, created empty if missing; none if `at` is done.
     pub(super) fn hold(&mut self, at: u32) -> Option<&mut H> {
         self.reach(at);
         let code = &mut self.codes[at as usize];
@@ -110,7 +110,7 @@ impl<H: Held> Ring<H> {
         self.codes[at as usize] |= POLLED;
     }
 
-    /// True when `at` had the poll bit set.
+    /// True if `at` had the poll bit set.
     pub(super) fn has_polled(&self, at: u32) -> bool {
         self.codes.get(at as usize).is_some_and(|code| code & POLLED != 0)
     }

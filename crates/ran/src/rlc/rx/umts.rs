@@ -1,5 +1,5 @@
-//! Receiving side of an AM entity of UMTS: PDUs in order are joined to SDUs, and what misses is
-//! reported (TS 25.322 clauses 9.4, 9.5, 9.7.2, 11.3.3, 11.3.4, 11.5 and 11.6).
+//! Receiving side of an AM entity of UMTS: joins PDUs in order into SDUs, and reports missing ones
+//! (TS 25.322 clauses 9.4, 9.5, 9.7.2, 11.3.3, 11.3.4, 11.5 and 11.6).
 //!
 //! VR(R) is `next`, VR(H) is `highest`. Ring: each SN from VR(R) up to VR(H).
 
@@ -13,7 +13,7 @@ use crate::rlc::mode::AmConfig;
 use alloc::vec::Vec;
 use justfull_base::{Duration, Instant};
 
-/// A PDU that waits for an earlier one. Without parts: it has not arrived.
+/// A PDU that waits for an earlier one. Without parts, it has not arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     parts: Vec<Part>,
@@ -28,10 +28,10 @@ impl Held for Waiting {
 /// Offsets are sums of untrusted lengths; no valid SDU ends beyond this.
 const MAX_SDU: u32 = 1 << 30;
 
-/// An order to move the window further than this is an old one.
+/// Largest move of the window by an order; an order for a larger move is an old one.
 const FURTHEST_MOVE: u32 = 2047;
 
-/// See the module's page.
+/// The receiving side of an AM entity of UMTS.
 #[derive(Clone, Debug)]
 pub(super) struct UmtsAm {
     format: Format,
@@ -78,8 +78,8 @@ impl UmtsAm {
         SNS.distance(self.next, self.highest)
     }
 
-    /// True when the parts can be those of a PDU: each but the last ends an SDU, each but the first
-    /// starts one, and only the first may be no more than an end.
+    /// True if the parts can be a PDU's: each but the last ends an SDU, each but the first starts
+    /// one, and only the first may be a bare end.
     fn is_valid(open: bool, parts: &[Part]) -> bool {
         let count = parts.len();
         count > 0
@@ -92,7 +92,7 @@ impl UmtsAm {
             })
     }
 
-    /// PDU `sn` with `parts` arrived. True when it is accepted. TS 25.322 clauses 9.7.2, 11.3.3 and
+    /// PDU `sn` with `parts` arrived. True if it is accepted. TS 25.322 clauses 9.7.2, 11.3.3 and
     /// 11.3.4.2.
     #[inline]
     pub(super) fn receive(
@@ -133,13 +133,13 @@ impl UmtsAm {
         true
     }
 
-    /// True when the SN that is `at` from VR(R) is nearer behind VR(R) than ahead of VR(H). Never
-    /// so in windows up to half of the SNs; in larger ones a repeated PDU may be either.
+    /// True if the SN at distance `at` from VR(R) is nearer behind VR(R) than ahead of VR(H). Never
+    /// true in windows up to half of the SNs; in larger ones a retransmitted PDU may be either.
     fn is_old(&self, at: u32, span: u32) -> bool {
         at >= span && at - span > SNS.distance(at, 0)
     }
 
-    /// Joins the PDUs that wait for no earlier one. TS 25.322 clause 11.3.3.
+    /// Joins the PDUs that wait for no earlier PDU. TS 25.322 clause 11.3.3.
     fn join(&mut self, sink: &mut impl SduSink) {
         while let Slot::Held(held) = self.ring.slot(0) {
             held.parts.iter().for_each(|part| self.joiner.feed(part, sink));
@@ -148,7 +148,7 @@ impl UmtsAm {
         }
     }
 
-    /// The sender has discarded everything before `sn`. The report that follows answers it. TS
+    /// The sender has discarded everything before `sn`. The next report answers the order. TS
     /// 25.322 clause 11.6.
     pub(super) fn move_window(&mut self, now: Instant, sn: u32, sink: &mut impl SduSink) -> bool {
         let at = SNS.distance(self.next, sn);
@@ -173,7 +173,7 @@ impl UmtsAm {
         true
     }
 
-    /// Timer_Status_Periodic may have expired. TS 25.322 clauses 9.5 and 9.7.2.
+    /// Handles an expiry of Timer_Status_Periodic. TS 25.322 clauses 9.5 and 9.7.2.
     pub(super) fn on_timeout(&mut self, now: Instant) {
         if now >= self.timer && self.timer != Instant::NEVER {
             self.status_triggered = true;
@@ -185,9 +185,9 @@ impl UmtsAm {
         self.status_triggered.then_some(self.prohibited_until)
     }
 
-    /// One STATUS PDU of the report. If it cannot name all that misses, it acknowledges nothing
-    /// beyond VR(R), and neither does the next one, which names the rest. None also if it could
-    /// name none of what misses; six bytes can. TS 25.322 clauses 9.2.2.11.2 and 11.5.
+    /// One STATUS PDU of the report. If it cannot name all missing SNs, it acknowledges nothing
+    /// beyond VR(R), and neither does the next one, which names the rest. None also if it cannot
+    /// name any missing SN; six bytes can. TS 25.322 clauses 9.2.2.11.2 and 11.5.
     pub(super) fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         if !self.status_triggered || now < self.prohibited_until {
             return None;
@@ -214,7 +214,7 @@ impl UmtsAm {
         Some(&self.report)
     }
 
-    /// Adds what misses from `from` on, counted from VR(R), to the report.
+    /// Adds missing SNs from `from` on, counted from VR(R), to the report.
     fn name_missing(&mut self, from: u32) {
         let nacks = &mut self.report.nacks;
         for at in from..SNS.distance(self.next, self.highest) {

@@ -25,7 +25,7 @@ impl Bearer {
         pull(&mut self.tx, now, grant, &mut self.queue)
     }
 
-    /// A report of the receiver, and the SDUs it acknowledges.
+    /// A report of the receiver, and the SDUs that it acknowledges.
     fn report(&mut self, now: Instant) -> (StatusPdu, Vec<u64>) {
         let status = self.rx.status(now, u32::MAX).expect("a report is due").clone();
         let mut acked = Vec::new();
@@ -143,7 +143,7 @@ fn lte_repeats_parts_of_a_pdu_and_delivers_in_order() {
     let (status, acked) = bearer.report(ms(37));
     assert_eq!((status.nacks, acked), (vec![Nack::whole(0)], vec![]));
     assert_eq!(u64::from(bearer.tx.pending().retransmission), lost.bytes());
-    // Segments of 4 bytes of header and 46 of data.
+    // Segments with 4 bytes of header and 46 of data.
     let first = bearer.pull(ms(38), 50);
     assert_eq!(bearer.tx.pending().retransmission, 4 + 2 + 104, "the ends of two SDUs");
     let second = bearer.pull(ms(38), 90);
@@ -169,7 +169,7 @@ fn sdus_in_the_part_of_a_pdu_that_came_are_delivered_at_once_in_lte() {
     assert_eq!(receive(&mut bearer.rx, ms(46), &second).0, [1, 2]);
 }
 
-/// The SDUs given up because of the last report or timeout.
+/// The SDUs given up by the last report or timeout.
 fn given_up(tx: &RlcTx) -> Vec<u64> {
     let mut list = Vec::new();
     tx.given_up(|sdu| list.push(sdu.0));
@@ -191,7 +191,7 @@ fn an_unanswered_poll_is_repeated_until_the_threshold_says_so() {
             let again = bearer.pull(ms(45 * k), 1000);
             assert_eq!(polls(&again), [true], "the last one carries the poll");
         }
-        // NR repeats the last SDU; LTE the PDU, which has both.
+        // NR repeats the last SDU; LTE repeats the PDU, which has both.
         let last = if config.generation == Generation::Nr { vec![1] } else { vec![0, 1] };
         assert_eq!(
             reached,

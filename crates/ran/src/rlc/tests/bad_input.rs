@@ -1,4 +1,4 @@
-//! Corrupt, stale and impossible input: each has a defined result, none panics.
+//! Corrupt, stale and impossible input: each has a defined result, and none panics.
 
 use super::*;
 use crate::pdu::{FramingInfo, Nack, PduSegment, SO_END, SegmentInfo};

@@ -6,8 +6,7 @@ use crate::pdu::{Nack, SO_END, SegmentInfo};
 use alloc::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
-/// A segment in transit: SDU, first byte, length, whether it is the last, and whether it has the
-/// poll bit.
+/// A segment in transit: SDU, first byte, length, and two flags: last segment, poll bit.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     sdu: u64,
@@ -17,7 +16,7 @@ struct Segment {
     poll: bool,
 }
 
-/// What arrived of one SDU.
+/// The arrived bytes of one SDU.
 #[derive(Default)]
 struct Stored {
     bytes: BTreeSet<u32>,
@@ -85,7 +84,7 @@ impl Oracle {
             || (upper == lower + 1 && self.stored.get(&lower).is_some_and(Stored::has_gap))
     }
 
-    /// Discards what is below `edge` and not done.
+    /// Discards SDUs below `edge` that are not done.
     fn discard_below(&mut self, edge: u64) {
         let kept = self.stored.split_off(&edge);
         self.abandoned.extend(self.stored.keys());
@@ -150,7 +149,7 @@ impl Oracle {
         self.um_start(now);
     }
 
-    /// Sections 5.2.3.2 and 5.3.4; true when the PDU is accepted.
+    /// Sections 5.2.3.2 and 5.3.4; true if the PDU is accepted.
     fn am(&mut self, now: u64, segment: &Segment) -> bool {
         let x = segment.sdu;
         let mut range = segment.start..segment.start + segment.len;
@@ -207,7 +206,7 @@ impl Oracle {
         self.reports = true;
     }
 
-    /// The bytes that a report must name, SDU by SDU; without those of an unknown end.
+    /// The bytes that a report must name, SDU by SDU, without the bytes of an unknown end.
     fn missing(&self) -> Vec<(u64, BTreeSet<u32>)> {
         let of = |sn: u64| {
             let came = self.stored.get(&sn);
@@ -238,8 +237,8 @@ fn named(status: &StatusPdu, base: u64, mask: u64, oracle: &Oracle) -> Vec<(u64,
     named.into_iter().collect()
 }
 
-/// Segments of SDUs 0, 1, 2, ... some of them lost, late or duplicated, and the waits between them.
-/// None is later than 30 SDUs, so that it lies within half of the smallest SN space.
+/// Segments of SDUs 0, 1, 2, ..., some of them lost, late or duplicated, and the waits between
+/// them. None is later than 30 SDUs, so that it lies within half of the smallest SN space.
 fn traffic(count: u64) -> impl Strategy<Value = Vec<(Segment, u64)>> {
     let cuts = prop::collection::vec(prop::collection::vec(1..9u32, 2..5), count as usize);
     cuts.prop_flat_map(move |cuts| {
@@ -314,7 +313,7 @@ proptest! {
         traffic in traffic(90),
         t in prop_oneof![Just(7_u64), Just(80)],
         sn_bits in prop_oneof![Just(12_u8), Just(18)],
-        // Now and then, a step back to something lost.
+        // Sometimes, a step back to a lost segment.
         again in prop::collection::vec(0..1000usize, 300),
     ) {
         let config = AmConfig { sn_bits, t_reassembly: Duration::from_millis(t), ..nr_am() };

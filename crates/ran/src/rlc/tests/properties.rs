@@ -1,8 +1,8 @@
-//! Whatever the air does, each SDU is delivered as it was sent and at most once; in acknowledged
-//! mode, all of them are.
+//! For any losses on the air, each SDU is delivered unchanged and at most once; in acknowledged
+//! mode, all SDUs are delivered.
 //!
-//! The headers of every block are encoded and decoded. A witness tracks which bytes of which SDU
-//! arrived, so it detects an SDU delivered early or twice whatever the state of the entities.
+//! The headers of every block are encoded and decoded. A witness tracks the arrived bytes of each
+//! SDU, so it detects an SDU delivered early or twice, for any state of the entities.
 
 use super::*;
 use crate::pdcp::{PdcpConfig, PdcpRx};
@@ -11,7 +11,7 @@ use alloc::collections::BTreeMap;
 use justfull_base::{Bytes, Rng};
 use proptest::prelude::*;
 
-/// What the air does, in parts of 256.
+/// The losses, delays and duplicates of the air, in parts of 256.
 #[derive(Clone, Copy, Debug)]
 struct Air {
     lost: u8,
@@ -20,7 +20,7 @@ struct Air {
     late: u8,
 }
 
-/// Knows what arrived of each SDU.
+/// The arrived bytes of each SDU.
 #[derive(Default)]
 struct Witness {
     sizes: BTreeMap<u64, u32>,
@@ -86,7 +86,7 @@ impl World {
         self.rng.below(256) < u64::from(of_256)
     }
 
-    /// When what is sent now arrives, one instant per copy.
+    /// Arrival times of data sent now, one instant per copy.
     fn flights(&mut self) -> Vec<Instant> {
         let mut times = Vec::new();
         for is_copy in [false, true] {
@@ -216,14 +216,14 @@ fn am_modes() -> impl Strategy<Value = RlcModeConfig> {
 /// More steps than any case needs.
 const PATIENCE: usize = 400_000;
 
-/// Everything sent arrives, is delivered once (in order in LTE, and above PDCP) and acknowledged
-/// once, and nothing remains.
+/// Asserts that everything sent arrives, is delivered once (in order in LTE, and above PDCP) and
+/// acknowledged once, and that no state remains.
 fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed: u64) {
     let mut world = World::new(mode, sizes, air, seed);
     let all: Vec<u64> = (0..sizes.len() as u64).collect();
     for k in 0.. {
         assert!(k < PATIENCE, "{} of {} acknowledged", world.acked.len(), all.len());
-        // The last grants are large, so that SDUs beyond the reach of SO get through.
+        // The last grants are large, so that SDUs beyond the reach of SO pass.
         let grant = if k > 2000 { 70_000 } else { grants[k % grants.len()] };
         world.step(grant);
         if world.acked.len() == all.len() {
@@ -293,7 +293,7 @@ proptest! {
         prop_assert_eq!((world.rx.discarded(), world.abandoned.len()), (0, 0));
     }
 
-    /// An arbitrary report leaves the entity sound, and never acknowledges what was not sent.
+    /// An arbitrary report leaves the entity valid, and never acknowledges unsent data.
     #[test]
     fn any_report_leaves_the_sender_sound(
         mode in am_modes(),
@@ -332,8 +332,8 @@ proptest! {
     }
 }
 
-/// The order in which PDCP delivers what RLC delivered, when each SDU is numbered by its place in
-/// the queue.
+/// The order in which PDCP delivers the SDUs that RLC delivered, each numbered by its place in the
+/// queue.
 fn in_pdcp_order(delivered: &[u64], t_reordering: Duration) -> Vec<u64> {
     let config = PdcpConfig { t_reordering, ..PdcpConfig::default() };
     let mut rx = PdcpRx::new(&config).expect("valid");
@@ -347,7 +347,7 @@ fn in_pdcp_order(delivered: &[u64], t_reordering: Duration) -> Vec<u64> {
     above
 }
 
-/// Wraps the smallest SN field ten times, with loss.
+/// Wraps the smallest SN field ten times, with losses.
 #[test]
 fn sns_go_round_many_times() {
     let air = Air { lost: 20, doubled: 10, late: 20 };

@@ -151,7 +151,7 @@ fn segments_that_come_in_any_order_are_put_together() {
 #[test]
 fn t_reassembly_runs_from_a_gap_and_gives_up_what_is_before_its_trigger() {
     let config = um(Generation::Nr, 6);
-    // Each SDU in two segments; a block holds the end of one and the start of the next.
+    // Each SDU in two segments; a block holds the end of one SDU and the start of the next.
     let made = blocks(&config, &[100; 4], &[50, 104, 104, 104, 60]);
     let mut rx = RlcRx::new(&config).expect("valid");
     assert_eq!(receive(&mut rx, ms(0), &made[0]), (vec![], vec![]));

@@ -1,9 +1,9 @@
-//! TS 25.322, clause by clause: acknowledged mode of UMTS.
+//! Acknowledged mode of UMTS: TS 25.322, clause by clause.
 
 use super::*;
 use justfull_base::Bytes;
 
-/// Timers off, polls only as the test says.
+/// Timers off; polls only as the test requests.
 fn quiet() -> AmConfig {
     AmConfig {
         generation: Generation::Umts,
@@ -68,7 +68,7 @@ fn given_up(tx: &RlcTx) -> Vec<u64> {
     gone
 }
 
-/// A stall begins where SDUs wait behind a closed window, and ends with the report that opens it.
+/// A stall begins when SDUs wait behind a closed window, and ends with the report that opens it.
 #[test]
 fn a_closed_window_is_a_stall_while_sdus_wait() {
     let (mut tx, _) = entities(&AmConfig { window: 4, ..quiet() });
@@ -135,7 +135,7 @@ fn a_length_indicator_ends_an_sdu_and_the_next_follows() {
     assert_eq!(receive(&mut rx, ms(0), &content).0, [0, 1, 2]);
 }
 
-/// Clause 9.2.2.8: the end of an SDU that fills its PDU is told by the next.
+/// Clause 9.2.2.8: the next PDU indicates the end of an SDU that fills its PDU.
 #[test]
 fn an_sdu_that_fills_its_pdu_ends_with_the_next() {
     let (mut tx, mut rx) = entities(&quiet());
@@ -157,7 +157,7 @@ fn an_sdu_that_fills_its_pdu_ends_with_the_next() {
     assert_eq!(tx.pending().total(), 0);
 }
 
-/// Clause 9.2.2.8: with a length indicator the last byte but one is the last that ends here.
+/// Clause 9.2.2.8: with a length indicator the last byte but one is the last possible end.
 #[test]
 fn an_sdu_one_byte_short_of_its_pdu_has_its_indicator() {
     let (mut tx, _) = entities(&quiet());
@@ -227,7 +227,7 @@ fn a_pdu_outside_the_window_is_discarded_and_its_poll_answered() {
     assert_eq!(rx.status(ms(0), 42), Some(&report(0, &[])));
 }
 
-/// Clause 9.7.2: a poll triggers a report, a missing PDU does if configured.
+/// Clause 9.7.2: a poll triggers a report, and so does a missing PDU if configured.
 #[test]
 fn reports_are_triggered_by_polls_and_by_missing_pdus() {
     for (indicator, expected) in [(false, None), (true, Some(report(4, &[(1, 2)])))] {
@@ -305,7 +305,7 @@ fn from_a_part_of_the_window_on_every_pdu_polls() {
     assert_eq!(polls(&pull(&mut tx, ms(1), 420, &mut queue)), [(8, true), (9, true), (10, true)]);
 }
 
-/// Clause 9.7.1: the last PDU polls, because nothing waits or the window is full.
+/// Clause 9.7.1: the last PDU polls, because no data waits or the window is full.
 #[test]
 fn the_last_pdu_polls() {
     let config = AmConfig { poll_last: true, window: 3, ..quiet() };
@@ -344,7 +344,7 @@ fn what_is_named_as_missing_is_sent_again_first() {
     assert_eq!(on_status(&mut tx, ms(3), &report(12, &[])), [0, 1], "in order");
 }
 
-/// Clause 11.5: a report on what was not sent is discarded (here without RESET).
+/// Clause 11.5: a report on unsent data is discarded (here without RESET).
 #[test]
 fn a_report_that_acknowledges_what_was_not_sent_is_discarded() {
     let (mut tx, _) = entities(&quiet());
@@ -414,8 +414,8 @@ fn only_an_answer_to_the_poll_stops_timer_poll() {
     }
 }
 
-/// A poll alone repeats the last PDU though it has arrived. A report that ends before it lets it
-/// leave the window: then nothing waits, and later polls need no carrier that is not there.
+/// A poll alone repeats the last PDU even though it has arrived. A report that ends before the PDU
+/// lets it leave the window: then no data waits, and later polls need no absent carrier.
 #[test]
 fn a_pdu_that_has_arrived_and_is_to_carry_a_poll_may_leave_before_it_goes() {
     let timer_poll = Duration::from_millis(100);
@@ -424,7 +424,7 @@ fn a_pdu_that_has_arrived_and_is_to_carry_a_poll_may_leave_before_it_goes() {
     let mut queue = Queue::of(&[90]);
     let sent = pull(&mut tx, ms(0), 3 * 42, &mut queue);
     assert_eq!(polls(&sent), [(0, false), (1, false), (2, true)]);
-    // 1 and 2 have arrived; 0 goes again, and the poll is not answered.
+    // 1 and 2 have arrived; 0 is sent again, and the poll is not answered.
     assert_eq!(on_status(&mut tx, ms(10), &report(3, &[(0, 1)])), NONE);
     assert_eq!(polls(&pull(&mut tx, ms(10), 42, &mut queue)), [(0, false)]);
     tx.on_timeout(ms(100), false);
@@ -445,7 +445,7 @@ fn an_expired_timer_poll_polls_with_the_next_new_pdu() {
     assert_eq!(polls(&pull(&mut tx, ms(200), 84, &mut queue)), [(1, true), (2, false)]);
 }
 
-/// The SDU that was to carry the poll was dropped from its queue meanwhile.
+/// The SDU that should carry the poll was dropped from its queue meanwhile.
 #[test]
 fn a_poll_whose_carrier_is_gone_goes_alone() {
     let (mut tx, _) = entities(&AmConfig { poll_last: true, ..quiet() });
@@ -521,8 +521,8 @@ fn a_pdu_is_sent_one_time_less_than_max_dat_and_then_its_sdus_go() {
     assert_eq!((tx.pending().total(), tx.next_timeout()), (0, None));
 }
 
-/// Clause 9.2.2.11.7: the order names the first PDU that stays, and the indicator in it that ends
-/// the last SDU that goes.
+/// Clause 9.2.2.11.7: the order names the first remaining PDU, and the indicator in it that ends
+/// the last discarded SDU.
 #[test]
 fn an_order_moves_to_where_the_discarded_sdu_ends() {
     let cases =
@@ -569,7 +569,7 @@ fn an_unanswered_order_is_repeated() {
     receive(&mut rx, ms(202), &again);
     let status = rx.status(ms(202), 42).expect("the answer").clone();
     assert_eq!(on_status(&mut tx, ms(203), &status), NONE);
-    // The rest of the discarded SDU goes for nothing, since its queue holds it.
+    // The rest of the discarded SDU is sent in vain, since its queue holds it.
     queue.push(39);
     let rest = pull(&mut tx, ms(203), 4200, &mut queue);
     assert_eq!(receive(&mut rx, ms(203), &rest).0, [2]);
@@ -654,7 +654,7 @@ fn each_bad_setting_is_named() {
     assert_eq!(um.field, "generation");
 }
 
-/// What no sender makes is discarded and moves nothing.
+/// PDUs that no sender makes are discarded and move nothing.
 #[test]
 fn hostile_pdus_are_discarded() {
     let (_, mut rx) = entities(&quiet());
@@ -685,7 +685,7 @@ fn hostile_pdus_are_discarded() {
     assert_eq!(rx.discarded(), 10);
 }
 
-/// What an SDU takes in a PDU of its own, and what the layer below adds to every PDU.
+/// The size of an SDU in a PDU of its own, and the bytes that the layer below adds to every PDU.
 #[test]
 fn headers_and_what_is_below_count() {
     let mode = RlcModeConfig::Am(quiet());
@@ -715,7 +715,7 @@ fn an_order_is_answered_at_once() {
     assert_eq!(rx.status(ms(10), 42), Some(&report(5, &[])), "VR(H) moves with VR(R)");
 }
 
-/// An order that moves the window short of what has arrived keeps that.
+/// An order that moves the window short of arrived PDUs keeps them.
 #[test]
 fn an_order_keeps_what_waits_behind_it() {
     let (mut tx, mut rx) = entities(&AmConfig { poll_pdu: 1, ..quiet() });
@@ -727,8 +727,8 @@ fn an_order_keeps_what_waits_behind_it() {
     assert_eq!(rx.status(ms(1), 42), Some(&report(5, &[(2, 2)])));
 }
 
-/// In large windows one order moves by 2047 PDUs at most, and no new PDU goes beyond half of the
-/// SNs until it is answered.
+/// In large windows one order moves by at most 2047 PDUs, and no new PDU goes beyond half of the
+/// SNs until the order is answered.
 #[test]
 fn an_order_moves_by_less_than_half_of_the_numbers() {
     let (mut tx, mut rx) = entities(&AmConfig { max_dat: 2, window: 4095, ..quiet() });
@@ -780,8 +780,8 @@ fn a_grant_that_names_nothing_missing_gets_no_report() {
     assert_eq!(rx.status(ms(0), 6), Some(&report(2, &[(0, 1)])));
 }
 
-/// A report is never larger than the entity's PDUs, so the smallest that are allowed hold one that
-/// names what is missing: else the report would be due for ever.
+/// A report is never larger than the entity's PDUs, so the smallest allowed PDU must hold a report
+/// that names a missing SN: otherwise the report would be due for ever.
 #[test]
 fn the_smallest_pdu_holds_a_report_that_names_what_is_missing() {
     let smallest = (1..=42)

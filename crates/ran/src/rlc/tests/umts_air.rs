@@ -1,7 +1,7 @@
-//! Acknowledged mode of UMTS against a second, naive writing of it, whatever the air loses.
+//! Acknowledged mode of UMTS against a second, naive implementation, for any losses on the air.
 //!
-//! The oracle cuts all SDUs at once, counts PDUs without end, and keeps what arrived and what is to
-//! be sent again in sets. Each PDU and each report goes through its bytes.
+//! The oracle segments all SDUs at once, counts PDUs without wrap, and keeps arrived PDUs and
+//! pending retransmissions in sets. Each PDU and each report passes through its bytes.
 
 use super::*;
 use alloc::collections::BTreeSet;
@@ -54,10 +54,10 @@ fn through_status(pdu: u32, status: &StatusPdu) -> StatusPdu {
     decoded.status
 }
 
-/// A part of an SDU: its number, first byte, length, and whether its end is told here.
+/// A part of an SDU: its number, first byte, length, and whether its end is indicated here.
 type Cut = (u64, u32, u32, bool);
 
-/// What each PDU holds when all SDUs wait from the start.
+/// The parts in each PDU if all SDUs wait from the start.
 fn cut_all(pdu: u32, sizes: &[u32]) -> Vec<Vec<Cut>> {
     let indicator = if pdu <= 126 { 1 } else { 2 };
     let mut pdus = vec![Vec::new()];
@@ -93,7 +93,7 @@ fn cut_all(pdu: u32, sizes: &[u32]) -> Vec<Vec<Cut>> {
     pdus
 }
 
-/// Both ends, written naively.
+/// Both ends, in a naive implementation.
 struct Oracle {
     pdus: Vec<Vec<Cut>>,
     window: u64,
@@ -141,7 +141,7 @@ impl Oracle {
         }
     }
 
-    /// SDUs delivered, as a number, since they are in order.
+    /// Number of delivered SDUs, which are in order.
     fn delivered(&self) -> u64 {
         let joined = self.pdus.iter().take(self.next() as usize).flatten();
         joined.filter(|cut| cut.3).count() as u64
@@ -160,15 +160,15 @@ impl Oracle {
         self.again.retain(|n| !acked.contains(n));
     }
 
-    /// SDUs acknowledged, as a number.
+    /// Number of acknowledged SDUs.
     fn acknowledged(&self) -> u64 {
         let gone = self.pdus.iter().take(Self::first_not(&self.acked) as usize).flatten();
         gone.filter(|cut| cut.3).count() as u64
     }
 }
 
-/// What the air does: losses of PDUs, of whole batches and of reports, in parts of 256, and how
-/// many steps a report takes.
+/// The faults of the air: losses of PDUs, of whole batches and of reports, in parts of 256, and the
+/// number of steps of a report.
 #[derive(Clone, Copy, Debug)]
 struct Air {
     pdus: u8,
@@ -226,7 +226,7 @@ impl World {
         }
     }
 
-    /// What is sent, and which of it arrives.
+    /// The sent content, and its part that arrives.
     fn send(&mut self, count: u32) -> (TbContent, TbContent) {
         let sent = pull(&mut self.tx, self.now, count * self.pdu, &mut self.queue);
         let mut left = through_pdus(self.pdu, &sent);
@@ -253,7 +253,7 @@ impl World {
         Some(status)
     }
 
-    /// The report that reaches the sender now.
+    /// The report that reaches the sender now, if any.
     fn pop_report(&mut self) -> Option<StatusPdu> {
         let is_due = self.up.front().is_some_and(|(at, _)| *at <= self.now);
         let status = is_due.then(|| self.up.pop_front()).flatten()?.1;
@@ -321,7 +321,7 @@ fn airs() -> impl Strategy<Value = Air> {
     })
 }
 
-/// The SNs that `status` says are missing.
+/// The SNs that `status` declares missing.
 fn sns(status: &StatusPdu) -> impl Iterator<Item = u32> {
     let of = |nack: &Nack| {
         let (sn, range) = (nack.sn, u32::from(nack.range));
@@ -336,13 +336,13 @@ const PATIENCE: usize = 80_000;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every PDU, report and delivery is the oracle's.
+    /// Asserts that every PDU, report and delivery equals the oracle's.
     #[test]
     fn both_ends_do_what_the_oracle_does(
         config in configs(), sizes in sizes(), counts in prop::collection::vec(0..14u32, 1..20),
         air in airs(), seed in any::<u64>(),
     ) {
-        // The oracle gives nothing up: a poll repeated before its answer can come would count
+        // The oracle gives nothing up: a poll repeated before its answer can arrive would count
         // towards MaxDAT.
         let config = AmConfig {
             window: config.window.min(2000),
@@ -407,8 +407,8 @@ proptest! {
         prop_assert!(world.given_up.is_empty() && world.abandoned.is_empty());
     }
 
-    /// With fewer losses than MaxDAT allows everything arrives, once and in order, and is
-    /// acknowledged once and in order; nothing remains. The rate may be 0 for 30 s.
+    /// With fewer losses than MaxDAT permits every SDU arrives and is acknowledged, once and in
+    /// order; no state remains. The rate may be 0 for 30 s.
     #[test]
     fn everything_arrives_once_and_in_order(
         config in configs(), sizes in sizes(), count in 1..14u32, air in airs(),
@@ -416,12 +416,12 @@ proptest! {
         pause_at in prop_oneof![Just(usize::MAX), 0..60usize],
     ) {
         let all: Vec<u64> = (0..sizes.len() as u64).collect();
-        // A poll repeated before its answer can come would count towards MaxDAT.
+        // A poll repeated before its answer can arrive would count towards MaxDAT.
         let timer_poll = config.timer_poll + Duration::from_millis(150);
         let mut world = World::new(&AmConfig { timer_poll, ..config }, &sizes, air, seed);
         for tti in 0.. {
             prop_assert!(tti < PATIENCE, "{} of {} acknowledged", world.acked.len(), all.len());
-            // What MaxDAT allows: late in the run the air loses nothing.
+            // Within MaxDAT: late in the run the air loses nothing.
             if tti == 300 {
                 world.air = Air { pdus: 0, batches: 0, reports: 0, ..air };
             }
@@ -437,8 +437,8 @@ proptest! {
         prop_assert_eq!(world.tx.pending(), Pending::default());
     }
 
-    /// With more losses than that, each SDU is delivered in order or given up, and what the sender
-    /// takes for delivered is.
+    /// With more losses, each SDU is delivered in order or given up, and every SDU that the sender
+    /// counts as delivered has been delivered.
     #[test]
     fn what_is_not_delivered_is_given_up(
         config in configs(), sizes in sizes(), count in 1..14u32, air in airs(),
@@ -476,7 +476,7 @@ proptest! {
         prop_assert_eq!(&acked | &gone, all);
     }
 
-    /// An arbitrary report leaves the sender sound and acknowledges nothing unsent.
+    /// An arbitrary report leaves the sender valid and acknowledges no unsent data.
     #[test]
     fn any_report_leaves_the_sender_sound(
         config in configs(), max_dat in 2..6u8,

@@ -1,8 +1,8 @@
 //! Transmitting side of an AM entity of LTE: a unit of its window is an AMD PDU, which may be
-//! segmented again when it is repeated (TS 36.322 sections 5.1.3.1 and 5.2.1).
+//! segmented at a retransmission (TS 36.322 sections 5.1.3.1 and 5.2.1).
 //!
-//! The pieces of SDUs in the PDUs of the window are in one queue in order of sending. Those of one
-//! PDU are adjacent and leave the front with it.
+//! The pieces of SDUs in the PDUs of the window are in one queue in order of sending. The pieces of
+//! one PDU are adjacent and leave the front with it.
 
 use super::am_nr::send_control;
 use super::arq::{Arq, Portion, Unit};
@@ -19,8 +19,8 @@ use justfull_base::Instant;
 /// Header bytes of an AMD PDU, and of a segment of one, before the length indicators.
 const WHOLE: u32 = 2;
 const SEGMENT: u32 = 4;
-/// Most bytes in a data field: SO's 15 bits can address each, and SOend's 15 ones stay free for
-/// "the end".
+/// Maximum number of bytes in a data field: SO's 15 bits can address each, and SOend's value of 15
+/// ones stays free for "the end".
 const MAX_DATA: u32 = 32_767;
 
 /// The pieces of a PDU: index of the first since the entity's start, and their number.
@@ -30,16 +30,16 @@ struct Pieces {
     count: u32,
 }
 
-/// See the module's page.
+/// The transmitting side of an AM entity of LTE.
 #[derive(Clone, Debug)]
 pub(super) struct LteAm {
     arq: Arq<Pieces>,
     pieces: VecDeque<Part>,
     /// Index of the first of `pieces`.
     first_piece: u32,
-    /// Unsent bytes of the source's head; 0 when it has not been started.
+    /// Unsent bytes of the source's head; 0 if it has not been started.
     left: u32,
-    /// Header bytes of an AMD PDU and of a segment of one, including those of the layer below.
+    /// Header bytes of an AMD PDU and of a segment of one, with the layer below's.
     whole: u32,
     segment: u32,
     indicators: Indicators,
@@ -242,7 +242,7 @@ impl LteAm {
         self.arq.control.get_or_insert_default().copy_from(status);
     }
 
-    /// All SDUs with a byte in such a PDU: none of them is complete without it.
+    /// All SDUs with a byte in a PDU that is given up: none of them is complete without it.
     pub(super) fn given_up(&self, each: impl FnMut(SduHandle)) {
         let pieces = |unit| self.pieces_within(unit, 0, unit.size);
         self.arq.reached().flat_map(pieces).map(|piece| piece.sdu).for_each(each);

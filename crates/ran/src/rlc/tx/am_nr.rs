@@ -11,7 +11,7 @@ use crate::rlc::mode::AmConfig;
 use alloc::vec::Vec;
 use justfull_base::Instant;
 
-/// See the module's page.
+/// The transmitting side of an AM entity of NR.
 #[derive(Clone, Debug)]
 pub(super) struct NrAm {
     arq: Arq<SduHandle>,
@@ -40,7 +40,7 @@ impl NrAm {
         self.headers
     }
 
-    /// Unsent bytes of the source's head; 0 when it has not been started.
+    /// Unsent bytes of the source's head; 0 if it has not been started.
     pub(super) fn head_left(&self) -> u32 {
         self.arq.last().map_or(0, |unit| unit.size - unit.sent)
     }

@@ -12,25 +12,25 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use justfull_base::{Duration, Instant};
 
-/// A unit that is not acknowledged, or follows one that is not.
+/// A unit that is unacknowledged, or follows an unacknowledged one.
 #[derive(Clone, Debug)]
 pub(super) struct Unit<T> {
     /// The entity's data for it.
     pub(super) what: T,
-    /// Its bytes, and how many of them went to the MAC at least once.
+    /// Its bytes, and the number of them that went to the MAC at least once.
     pub(super) size: u32,
     pub(super) sent: u32,
     acked: bool,
     /// RETX_COUNT; [`NOT_YET`] before the first retransmission is considered.
     retx_count: u8,
-    /// The last cause that counted, report or timeout: only one NACK of a report does.
+    /// The last cause that counted, report or timeout: only one NACK of a report counts.
     counted_by: u16,
 }
 
-/// No retransmission was considered yet.
+/// No retransmission has been considered yet.
 const NOT_YET: u8 = u8::MAX;
 
-/// Bytes `start..end` of unit `sn`, to be sent again.
+/// Bytes `start..end` of unit `sn`, to be retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Portion {
     pub(super) sn: u32,
@@ -86,7 +86,7 @@ impl<T> Arq<T> {
         }
     }
 
-    /// True when the window has no room for another unit. TS 38.322 v17 clause 5.2.3.1.1, TS 36.322
+    /// True if the window has no room for another unit. TS 38.322 v17 clause 5.2.3.1.1, TS 36.322
     /// v17 clause 5.1.3.1.1.
     pub(super) fn is_stalled(&self) -> bool {
         self.ring.len() as u32 >= self.sn.window()
@@ -102,7 +102,7 @@ impl<T> Arq<T> {
         self.sn.add(self.next_sn(), u32::MAX)
     }
 
-    /// A new unit of `size` bytes, none of them sent.
+    /// Adds a new unit of `size` bytes, all unsent.
     pub(super) fn push(&mut self, what: T, size: u32) {
         self.ring.push_back(Unit {
             what,
@@ -130,7 +130,7 @@ impl<T> Arq<T> {
             .map(|&portion| (portion, &self.ring[self.sn.distance(self.base, portion.sn) as usize]))
     }
 
-    /// True without pending retransmissions.
+    /// True if no retransmission is pending.
     pub(super) fn nothing_again(&self) -> bool {
         self.again.is_empty()
     }
@@ -149,8 +149,8 @@ impl<T> Arq<T> {
         self.poll_timer
     }
 
-    /// Whether the AMD PDU made at `now` has the poll bit (TS 38.322 section 5.3.3.2). `new_bytes`
-    /// of its data field were never sent; `more`: something can be sent after it.
+    /// True if the AMD PDU made at `now` has the poll bit (TS 38.322 section 5.3.3.2). `new_bytes`
+    /// of its data field were never sent; `more`: more data can be sent after it.
     pub(super) fn poll(&mut self, now: Instant, new_bytes: Option<u32>, more: bool) -> bool {
         if let Some(bytes) = new_bytes {
             self.pdus_without_poll += 1;
@@ -170,8 +170,8 @@ impl<T> Arq<T> {
         polls
     }
 
-    /// A report arrived. `acked` gets each unit acknowledged now, `gone` each that leaves the
-    /// window. TS 38.322 v17 clause 5.3.3.3, TS 36.322 v17 clause 5.2.2.2.
+    /// A report arrived. `acked` gets each unit acknowledged now, `gone` gets each unit that leaves
+    /// the window. TS 38.322 v17 clause 5.3.3.3, TS 36.322 v17 clause 5.2.2.2.
     pub(super) fn on_status(
         &mut self,
         status: &StatusPdu,
@@ -207,14 +207,14 @@ impl<T> Arq<T> {
         }
     }
 
-    /// The units whose RETX_COUNT reached the threshold at the last report or timeout, each once in
-    /// its life.
+    /// The units whose RETX_COUNT reached the threshold at the last report or timeout. A unit
+    /// appears only once.
     pub(super) fn reached(&self) -> impl Iterator<Item = &Unit<T>> {
         self.reached.iter().map(|&sn| self.unit(sn))
     }
 
-    /// True when it acknowledges nothing unsent, and its NACKs ascend and are below ACK_SN. TS
-    /// 38.322 v17 clause 5.6.1.
+    /// True if the report acknowledges no unsent data, and its NACKs ascend and are below ACK_SN.
+    /// TS 38.322 v17 clause 5.6.1.
     fn is_sound(&self, status: &StatusPdu, acked_to: u32) -> bool {
         if acked_to as usize > self.ring.len() || !self.sn.contains(status.ack_sn) {
             return false;
@@ -230,7 +230,8 @@ impl<T> Arq<T> {
         })
     }
 
-    /// Units `from..to`, counted from the base, have arrived. One not completely sent cannot have.
+    /// Units `from..to`, counted from the base, have arrived. A partly sent unit cannot have
+    /// arrived.
     fn acknowledge(&mut self, from: u32, to: u32, acked: &mut impl FnMut(&T)) {
         for at in from..to {
             let unit = &mut self.ring[at as usize];
@@ -241,8 +242,8 @@ impl<T> Arq<T> {
         }
     }
 
-    /// The units of `nack`, which starts `first` from the base, are considered for retransmission.
-    /// TS 38.322 v17 clause 5.3.2, TS 36.322 v17 clause 5.2.1.
+    /// Considers the units of `nack`, which starts `first` from the base, for retransmission. TS
+    /// 38.322 v17 clause 5.3.2, TS 36.322 v17 clause 5.2.1.
     fn on_nack(&mut self, first: u32, nack: &Nack) {
         let last = first + u32::from(nack.range) - 1;
         for at in first..=last {
@@ -256,7 +257,7 @@ impl<T> Arq<T> {
         }
     }
 
-    /// Adds bytes `start..end` of unit `at` to the pending retransmissions; true when some were not
+    /// Adds bytes `start..end` of unit `at` to the pending retransmissions; true if some were new
     /// there.
     fn repeat(&mut self, at: u32, start: u32, end: u32) -> bool {
         let (sn, base) = (self.sn, self.base);
@@ -295,8 +296,8 @@ impl<T> Arq<T> {
         unit.counted_by = cause;
     }
 
-    /// t-PollRetransmit may have ended.
-    /// TS 38.322 v17 clause 5.3.3.4, TS 36.322 v17 clause 5.2.2.3.
+    /// Handles an expiry of t-PollRetransmit. TS 38.322 v17 clause 5.3.3.4, TS 36.322 v17 clause
+    /// 5.2.2.3.
     pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) {
         self.reached.clear();
         if now < self.poll_timer {

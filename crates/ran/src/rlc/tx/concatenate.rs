@@ -22,7 +22,7 @@ impl Indicators {
         self.bits as u32 + 1
     }
 
-    /// Header bytes of `count` indicators, padding included.
+    /// Header bytes of `count` indicators, including padding.
     pub(super) const fn bytes(self, count: u32) -> u32 {
         (count * self.bits_each()).div_ceil(8)
     }
@@ -33,7 +33,7 @@ impl Indicators {
     }
 }
 
-/// A PDU in the making; grows piece by piece.
+/// A PDU under construction; grows piece by piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling {
     indicators: Indicators,
@@ -58,7 +58,7 @@ impl Filling {
         self.fixed + self.indicators.bytes(self.count.saturating_sub(1))
     }
 
-    /// Most bytes of the next piece.
+    /// Maximum number of bytes of the next piece.
     pub(super) const fn room(&self) -> u32 {
         if self.closed {
             return 0;
@@ -117,7 +117,7 @@ pub(super) struct LteUm {
     /// VT(US): SN of the next PDU.
     next: u32,
     sn: SnSpace,
-    /// Unsent bytes of the source's head; 0 when it has not been started.
+    /// Unsent bytes of the source's head; 0 if it has not been started.
     pub(super) left: u32,
     /// Bytes of the header before the indicators: 1 or 2.
     fixed: u8,

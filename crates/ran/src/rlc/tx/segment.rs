@@ -20,8 +20,8 @@ pub(super) const fn segment_info(size: u32, start: u32, end: u32) -> SegmentInfo
     SegmentInfo::new(start == 0, end == size)
 }
 
-/// How much of bytes `start..end` of an SDU of `size` fits into `grant`: header bytes, and where
-/// the segment ends.
+/// The part of bytes `start..end` of an SDU of `size` that fits into `grant`: header bytes, and the
+/// end of the segment.
 #[inline]
 pub(super) fn cut(
     headers: &HeaderBytes,
@@ -39,7 +39,7 @@ pub(super) fn cut(
     if rest <= room && (start, end) != (0, size) {
         return Some((header, end));
     }
-    // What is left must start at an offset that SO can hold.
+    // The rest must start at an offset that SO can hold.
     let len = room.min(rest - 1).min(MAX_SO.saturating_sub(start));
     (len > 0).then_some((header, start + len))
 }
@@ -50,7 +50,7 @@ pub(super) struct NrUm {
     /// TX_Next: SN of the next segmented SDU.
     next: u32,
     sn: SnSpace,
-    /// Unsent bytes of the source's head; 0 when it has not been started.
+    /// Unsent bytes of the source's head; 0 if it has not been started.
     pub(super) left: u32,
     /// Header bytes for a segment's SN and SI: 1 or 2.
     fixed: u8,

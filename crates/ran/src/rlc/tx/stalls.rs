@@ -1,15 +1,15 @@
-//! How often, and for how long, data waits because the window of acknowledged mode is closed.
+//! Number and length of the waits for the closed window of acknowledged mode.
 
 use core::ops::Add;
 use justfull_base::{Duration, Instant};
 
-/// Stalls of an entity, or of several together: times in which its window was closed and SDUs
-/// waited. One begins at a pull and ends with the report that opens the window.
+/// Stalls of one entity, or of several: times in which the window was closed and SDUs waited. A
+/// stall begins at a pull and ends with the report that opens the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
     /// Stalls that have begun.
     pub count: u64,
-    /// How long they lasted together.
+    /// Total length of the stalls.
     pub time: Duration,
 }
 
@@ -25,7 +25,7 @@ impl Add for Stalls {
 #[derive(Clone, Debug)]
 pub(super) struct Stopwatch {
     over: Stalls,
-    /// When the stall began that lasts.
+    /// Start of the current stall.
     since: Instant,
 }
 
@@ -53,7 +53,7 @@ impl Stopwatch {
         }
     }
 
-    /// The stalls up to `now`, with the one that lasts.
+    /// The stalls up to `now`, including the current one.
     pub(super) fn until(&self, now: Instant) -> Stalls {
         let mut all = self.clone();
         all.opened(now);

@@ -1,7 +1,7 @@
-//! Transmitting side of an AM entity of UMTS: SDUs are cut and joined to PDUs of one size (TS
-//! 25.322 clauses 4.2.1.3, 9.2.1.4, 9.2.2.8 and 11.3.2).
+//! Transmitting side of an AM entity of UMTS: segments and concatenates SDUs to PDUs of one size
+//! (TS 25.322 clauses 4.2.1.3, 9.2.1.4, 9.2.2.8 and 11.3.2).
 //!
-//! The PDUs of a TTI are made by one pull. Its order: the order to move the receiving window, a
+//! One pull makes the PDUs of a TTI, in this order: the order to move the receiving window, a
 //! report of the entity's own receiving side, retransmissions, new PDUs.
 
 use super::stalls::Stopwatch;
@@ -15,7 +15,7 @@ use crate::rlc::mode::AmConfig;
 use alloc::vec::Vec;
 use justfull_base::Instant;
 
-/// An SDU that filled its last PDU, whose end the next PDU must tell.
+/// An SDU that filled its last PDU, whose end the next PDU must indicate.
 #[derive(Clone, Copy, Debug)]
 struct Untold {
     sdu: SduHandle,
@@ -24,14 +24,14 @@ struct Untold {
     one_short: bool,
 }
 
-/// See the module's page.
+/// The transmitting side of an AM entity of UMTS.
 #[derive(Clone, Debug)]
 pub(super) struct UmtsAm {
     window: Window,
-    /// Unsent bytes of the source's head; 0 when it has not been started.
+    /// Unsent bytes of the source's head; 0 if it has not been started.
     left: u32,
     untold: Option<Untold>,
-    /// Bytes of a PDU, of its header and of a length indicator, and those of the layer below.
+    /// Bytes of a PDU, of its header, of a length indicator, and of the layer below.
     pdu: u32,
     indicator: u32,
     below: u32,
@@ -65,7 +65,7 @@ impl UmtsAm {
         self.pdu - HEADER
     }
 
-    /// An SDU in a PDU of its own.
+    /// Header bytes of an SDU in a PDU of its own.
     pub(super) fn headers(&self) -> HeaderBytes {
         let fixed = HEADER + self.below;
         let further_bits = Some(self.indicator * 8);
@@ -158,7 +158,7 @@ impl UmtsAm {
         true
     }
 
-    /// One new PDU, if there is anything for it. TS 25.322 clause 11.3.2.
+    /// One new PDU, if there is data for it. TS 25.322 clause 11.3.2.
     #[inline]
     fn send_new(&mut self, now: Instant, source: &mut impl SduSource, out: &mut TbContent) -> bool {
         let first = out.parts.len();
@@ -201,7 +201,7 @@ impl UmtsAm {
             out.parts.push(Part { sdu, offset: size, len: 0, last: true });
             room -= self.indicator;
         }
-        // One byte is too little for a length indicator of two, and then nothing follows.
+        // One byte is too small for a length indicator of two, and then no part follows.
         while room >= self.indicator
             && let Some(head) = source.head()
         {

@@ -1,14 +1,14 @@
-//! When a sender of UMTS asks for a status report (TS 25.322 clause 9.7.1).
+//! Decides when a sender of UMTS requests a status report (TS 25.322 clause 9.7.1).
 
 use crate::rlc::mode::AmConfig;
 use justfull_base::{Duration, Instant};
 
-/// What the polling function must know of a PDU that goes out now.
+/// The properties of an outgoing PDU for the polling function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
-    /// PDUs from VT(A) to this one, if it goes out for the first time; else 0.
+    /// Number of PDUs from VT(A) to this one, if it is sent for the first time; else 0.
     pub(super) window: u32,
-    /// SDUs whose end it holds, if it goes out for the first time.
+    /// Number of SDUs whose end it holds, if it is sent for the first time.
     pub(super) sdus: u32,
     /// The last new PDU that can be sent now, or the last that waits for retransmission.
     pub(super) is_last: bool,
@@ -16,12 +16,12 @@ pub(super) struct Outgoing {
     pub(super) next: u32,
 }
 
-/// See the module's page. 0 stands for "never" in counts.
+/// The polling function. In counts 0 stands for "never".
 #[derive(Clone, Debug)]
 pub(super) struct Polling {
     poll_pdu: u32,
     poll_sdu: u32,
-    /// PDUs in the window from which on each new one polls.
+    /// Number of PDUs in the window from which on each new one polls.
     poll_window: u32,
     last: bool,
     last_retx: bool,
@@ -37,7 +37,7 @@ pub(super) struct Polling {
     timer: Instant,
     /// VT(S) after the last poll.
     polled_to: u32,
-    /// When a poll that found no PDU to carry it looks for one again.
+    /// The time at which a poll without a PDU to carry it looks for one again.
     alone_at: Instant,
 }
 
@@ -61,7 +61,7 @@ impl Polling {
         }
     }
 
-    /// True when the PDU has the poll bit. TS 25.322 clauses 9.5 a) and b), 9.6 b) to d), 9.7.1.
+    /// True if the PDU has the poll bit. TS 25.322 clauses 9.5 a) and b), 9.6 b) to d), 9.7.1.
     #[inline]
     pub(super) fn goes(&mut self, now: Instant, pdu: Outgoing) -> bool {
         let is_new = pdu.window > 0;
@@ -102,24 +102,24 @@ impl Polling {
         (self.timer != Instant::NEVER).then_some(self.polled_to)
     }
 
-    /// The report that the poll asked for has come. TS 25.322 clause 9.5 a).
+    /// The requested report has arrived. TS 25.322 clause 9.5 a).
     pub(super) fn answered(&mut self) {
         self.timer = Instant::NEVER;
     }
 
-    /// Nothing is left to ask about.
+    /// There is no data left to poll for.
     pub(super) fn forget(&mut self) {
         self.is_wanted = false;
         self.alone_at = Instant::NEVER;
     }
 
-    /// The PDU that was to carry the poll does not go out.
+    /// The PDU that should carry the poll is not sent.
     pub(super) fn look_again(&mut self, now: Instant) {
         self.alone_at = now.max(self.prohibited_until);
     }
 
-    /// True when a poll is due and needs a PDU of its own. `has_carrier`: some PDU will go out.
-    /// TS 25.322 clauses 9.5 a) and 9.7.1.
+    /// True if a poll is due and needs a PDU of its own. `has_carrier`: some PDU will be sent. TS
+    /// 25.322 clauses 9.5 a) and 9.7.1.
     pub(super) fn on_timeout(&mut self, now: Instant, has_carrier: bool) -> bool {
         if now >= self.timer {
             self.timer = Instant::NEVER;
@@ -132,7 +132,7 @@ impl Polling {
             self.alone_at = self.prohibited_until;
             return false;
         }
-        // Whoever was to carry it may be dropped before it is pulled.
+        // The carrier may be dropped before it is pulled.
         self.alone_at = now + self.timer_poll;
         !has_carrier
     }

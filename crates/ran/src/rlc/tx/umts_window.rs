@@ -1,5 +1,5 @@
-//! The PDUs of UMTS that were sent and have not left the window: acknowledgements, retransmissions
-//! and discard (TS 25.322 clauses 9.4, 9.7.3.3, 11.3, 11.5 and 11.6).
+//! The sent PDUs of UMTS in the window: acknowledgements, retransmissions and discard (TS 25.322
+//! clauses 9.4, 9.7.3.3, 11.3, 11.5 and 11.6).
 //!
 //! VT(A) is `base`, VT(S) is `base` plus the PDUs in the window. The pieces of SDUs in them are in
 //! one queue in order of sending.
@@ -12,9 +12,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use justfull_base::{Duration, Instant};
 
-/// It has arrived, or was discarded.
+/// The PDU has arrived, or was discarded.
 const DONE: u8 = 1;
-/// It waits for retransmission.
+/// The PDU waits for retransmission.
 const AGAIN: u8 = 2;
 /// The order to move the receiving window covers it.
 const DISCARDED: u8 = 4;
@@ -27,7 +27,7 @@ struct Slot {
     /// Index of its first piece since the entity's start, and the number of its pieces.
     first: u32,
     count: u8,
-    /// VT(DAT): how often it was scheduled.
+    /// VT(DAT): number of times that it was scheduled.
     scheduled: u8,
     flags: u8,
 }
@@ -42,11 +42,11 @@ struct Mrw {
     timer: Instant,
 }
 
-/// Furthest move of the receiving window by one order: half of the SNs less one, so that the UE can
-/// tell an old order.
+/// Largest move of the receiving window by one order: half of the SNs minus one, so that the UE can
+/// recognise an old order.
 pub(crate) const FURTHEST_MOVE: u32 = 2047;
 
-/// See the module's page.
+/// The window of sent PDUs.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     size: u32,
@@ -55,7 +55,7 @@ pub(super) struct Window {
     pieces: VecDeque<Part>,
     /// Index of the first of `pieces`.
     first_piece: u32,
-    /// PDUs that wait for retransmission, and where to look for the first.
+    /// Number of PDUs that wait for retransmission, and the start of the search for the first.
     again: u32,
     scan: usize,
     pub(super) polling: Polling,
@@ -86,7 +86,7 @@ impl Window {
         }
     }
 
-    /// PDUs in it.
+    /// Number of PDUs in the window.
     pub(super) fn len(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -96,18 +96,18 @@ impl Window {
         SNS.add(self.base, self.len())
     }
 
-    /// True when no new PDU may be sent. TS 25.322 clause 11.3.2. While the receiving window is
-    /// being moved, half of the SNs are the limit.
+    /// True if no new PDU may be sent. TS 25.322 clause 11.3.2. While the receiving window is being
+    /// moved, the limit is half of the SNs.
     pub(super) fn is_full(&self) -> bool {
         self.len() >= self.size || (self.mrw.is_some() && self.len() > FURTHEST_MOVE)
     }
 
-    /// PDUs that wait for retransmission.
+    /// Number of PDUs that wait for retransmission.
     pub(super) fn again(&self) -> u32 {
         self.again
     }
 
-    /// A new PDU with `parts` goes out.
+    /// Adds a new PDU with `parts`, which is sent.
     #[inline]
     pub(super) fn push(&mut self, parts: &[Part], flags: u8) {
         let first = self.first_piece.wrapping_add(self.pieces.len() as u32);
@@ -115,8 +115,8 @@ impl Window {
         self.slots.push_back(Slot { first, count: parts.len() as u8, scheduled: 1, flags });
     }
 
-    /// The first PDU that waits for retransmission goes out: its SN, its pieces, and whether
-    /// [`ONE_SHORT`].
+    /// Takes the first PDU that waits for retransmission, which is sent: its SN, its pieces, and
+    /// whether it is [`ONE_SHORT`].
     pub(super) fn pop_again(&mut self, parts: &mut Vec<Part>) -> Option<(u32, bool)> {
         if self.again == 0 {
             return None;
@@ -132,14 +132,14 @@ impl Window {
         Some((SNS.add(self.base, at as u32), flags & ONE_SHORT != 0))
     }
 
-    /// Where the pieces of PDU `at` are.
+    /// Range of the pieces of PDU `at`.
     fn piece_range(&self, at: usize) -> core::ops::Range<usize> {
         let slot = &self.slots[at];
         let first = slot.first.wrapping_sub(self.first_piece) as usize;
         first..first + usize::from(slot.count)
     }
 
-    /// Schedules PDU `at` for retransmission; true when that reaches MaxDAT. TS 25.322 clauses 9.4
+    /// Schedules PDU `at` for retransmission; true if that reaches MaxDAT. TS 25.322 clauses 9.4
     /// and 9.6 a).
     fn schedule(&mut self, at: usize) -> bool {
         let slot = &mut self.slots[at];
@@ -163,8 +163,7 @@ impl Window {
         }
     }
 
-    /// True when a report names only PDUs of the window, in ascending order. TS 25.322 clause
-    /// 11.5.
+    /// True if a report names only PDUs of the window, in ascending order. TS 25.322 clause 11.5.
     fn is_sound(&self, status: &StatusPdu) -> bool {
         let len = self.len();
         let mut from = 0;
@@ -179,7 +178,7 @@ impl Window {
             })
     }
 
-    /// A report arrived; `acked` gets each SDU all of whose PDUs have arrived, in order. TS 25.322
+    /// A report arrived; `acked` gets each SDU whose PDUs have all arrived, in order. TS 25.322
     /// clauses 9.5 a), 11.3.2 and 11.5.
     pub(super) fn on_status(
         &mut self,
@@ -230,12 +229,12 @@ impl Window {
         }
     }
 
-    /// Moves VT(A) to the first PDU that has not arrived. Returns by how many.
+    /// Moves VT(A) to the first PDU that has not arrived. Returns the number of PDUs that left.
     fn leave(&mut self, mut acked: impl FnMut(SduHandle)) -> usize {
         let before = self.slots.len();
         while let Some(slot) = self.slots.front().filter(|slot| slot.flags & DONE != 0) {
             let (count, is_acked) = (slot.count, slot.flags & DISCARDED == 0);
-            // It was to carry a poll for want of another.
+            // The PDU was to carry a poll because there was no other.
             self.again -= u32::from(slot.flags & AGAIN != 0);
             for _ in 0..count {
                 if let Some(piece) = self.pieces.pop_front()
@@ -254,7 +253,7 @@ impl Window {
         before - self.slots.len()
     }
 
-    /// Timers may have expired. `can_send_new`: a new PDU will go out. TS 25.322 clauses 9.5 a),
+    /// Handles expired timers. `can_send_new`: a new PDU will be sent. TS 25.322 clauses 9.5 a),
     /// 9.7.1 and 11.6.
     pub(super) fn on_timeout(&mut self, now: Instant, can_send_new: bool) {
         self.discarded.clear();
@@ -275,15 +274,15 @@ impl Window {
         }
     }
 
-    /// When a timer expires.
+    /// The next expiry of a timer.
     pub(super) fn next_timeout(&self) -> Instant {
         let mrw = self.mrw.map_or(Instant::NEVER, |mrw| mrw.timer);
         mrw.min(self.polling.next_timeout(self.again > 0))
     }
 
-    /// PDU `worst` was sent as often as MaxDAT allows: all SDUs with a piece in it or in a PDU
-    /// before it are discarded, and the receiver is ordered to move its window past them. TS 25.322
-    /// clauses 9.7.3.3 and 11.6.
+    /// PDU `worst` was sent as often as MaxDAT permits: discards all SDUs with a piece in it or in
+    /// an earlier PDU, and orders the receiver to move its window past them. TS 25.322 clauses
+    /// 9.7.3.3 and 11.6.
     fn discard(&mut self, worst: usize) {
         let worst = worst.min(FURTHEST_MOVE as usize - 1);
         let known = self.slots.partition_point(|slot| slot.flags & DISCARDED != 0).min(worst);
@@ -305,9 +304,9 @@ impl Window {
         self.mrw = Some(Mrw { sn, end, is_due: true, timer: Instant::NEVER });
     }
 
-    /// The place from which on PDUs are kept when the SDUs up to the last of PDU `worst` go, and
-    /// which length indicator of the first kept ends the last of these; 0 for none. TS 25.322
-    /// clause 9.2.2.11.7.
+    /// The first PDU that is kept if the SDUs up to the last of PDU `worst` are discarded, and the
+    /// length indicator in it that ends the last of these SDUs; 0 for none. TS 25.322 clause
+    /// 9.2.2.11.7.
     fn end_of_last(&self, worst: usize) -> (usize, u8) {
         let furthest = self.slots.len().min(FURTHEST_MOVE as usize);
         let Some(&last) = self.pieces.range(self.piece_range(worst)).last() else {
@@ -327,14 +326,14 @@ impl Window {
         (furthest, 0)
     }
 
-    /// The order to move the receiving window, if it is to be sent now.
+    /// The order to move the receiving window, if it is due now.
     pub(super) fn order(&mut self, now: Instant) -> Option<(u32, u8)> {
         let mrw = self.mrw.as_mut().filter(|mrw| mrw.is_due)?;
         (mrw.is_due, mrw.timer) = (false, now + self.timer_mrw);
         Some((mrw.sn, mrw.end))
     }
 
-    /// True when [`Self::order`] has one.
+    /// True if [`Self::order`] has one.
     pub(super) fn has_order(&self) -> bool {
         self.mrw.is_some_and(|mrw| mrw.is_due)
     }

@@ -1,5 +1,4 @@
-//! What AQMs get from the stack: calls at the instants that they name, and the rate of their
-//! bearer.
+//! Calls from the stack to AQMs: at the instants that they name, and with the rate of their bearer.
 
 use super::*;
 use crate::carrier::CarrierConfig;
@@ -8,7 +7,7 @@ use crate::rlc::RlcModeConfig;
 use crate::rlc::mode::AmConfig;
 use justfull_queue::aqm::{ARedConfig, TtlRed2Config};
 
-/// Lifetimes of 20 to 50 ms, looked at every 10 ms.
+/// Lifetimes of 20 to 50 ms, checked every 10 ms.
 fn ttlred2() -> QueueConfig {
     let (low, high) = (Duration::from_millis(20), Duration::from_millis(50));
     let aqm = AqmConfig::TtlRed2(TtlRed2Config { low, high, ..TtlRed2Config::default() });
@@ -54,7 +53,7 @@ fn the_queue_of_each_layer_is_called_at_the_first_multiple_after_a_lifetime() {
         for flow in [0, 1, 2, 0, 1, 2] {
             bench.send(3_000, flow, 1500, 1);
         }
-        // The first of each queue lives for 50 ms, the others for 20 to 50 ms.
+        // The first packet of each queue lives for 50 ms, the others for 20 to 50 ms.
         bench.run_to(29_999);
         assert_eq!(bench.log.drops, []);
         bench.run_to(59_999);

@@ -12,7 +12,7 @@ use justfull_base::{Duration, Ratio, Rng, SlotReport};
 use std::boxed::Box;
 use std::sync::{Arc as Shared, Mutex};
 
-/// An LTE cell of 25 blocks in which a tenth of the transport blocks must be sent again.
+/// An LTE cell of 25 blocks in which a tenth of the transport blocks must be retransmitted.
 fn lossy(mode: RlcModeConfig) -> StackConfig {
     let mut config = bytes(1, vec![ue(&[0]), ue(&[0, 1])]);
     let harq = HarqConfig { bler: Ratio(0.1), combining: Ratio(1.0), ..HarqConfig::default() };
@@ -48,7 +48,7 @@ fn a_bearers_backlog_is_what_its_list_sums_up_to() {
                     "slot {slot}"
                 );
                 assert_eq!(rlc.wants_to_send(), all > 0, "slot {slot}");
-                // What fills a slot without being listed fills it listed too.
+                // A demand that fills a slot without a list also fills it with a list.
                 let most = rng.below(3_000) as u32;
                 assert!(!rlc.fills(most) || rlc.list_sdus(most, &mut listed) >= u64::from(most));
                 begun += u32::from(rlc.fills(1));
@@ -60,8 +60,8 @@ fn a_bearers_backlog_is_what_its_list_sums_up_to() {
 
 #[test]
 fn a_cell_of_calls_is_served_alike_whether_a_transmission_might_fail_or_not() {
-    // Where none can fail, slots in which every UE has one small SDU take a shorter way.
-    // An SDU of 300 B must be cut, which TM cannot.
+    // If no block can fail, slots in which every UE has one small SDU take a shorter path. An SDU
+    // of 300 B must be segmented, which TM cannot do.
     let cells = [
         (AllocationType::Type0, RlcModeConfig::Um(UmConfig::default()), 300),
         (AllocationType::Type1, RlcModeConfig::Tm(TmConfig {}), 20),
@@ -76,7 +76,7 @@ fn a_cell_of_calls_is_served_alike_whether_a_transmission_might_fail_or_not() {
             let mut bench = Bench::new(&config);
             let mut rng = Rng::stream(3, "calls");
             for slot in 0..600 {
-                // Now and then a burst, so that slots of both kinds follow each other.
+                // A burst from time to time, so that slots of both kinds alternate.
                 let burst = if slot % 50 == 0 { 3 } else { 1 };
                 for at in 0..rng.below(12) {
                     let size = if slot % 70 == 0 { large } else { 20 };
@@ -116,8 +116,8 @@ fn a_second_block_that_carries_less_than_the_first_alone_leaves_nothing() {
     assert_eq!((conserved.entered, conserved.delivered), (50, 50));
 }
 
-/// What a UE that walks away at 30 m/s gets of an NR cell whose reports are `cqi_delay` slots old:
-/// deliveries and drops, UM without repetition by the RLC.
+/// The results of a UE that walks away at 30 m/s from an NR cell whose reports are `cqi_delay`
+/// slots old: deliveries and drops, in UM without RLC retransmissions.
 fn walked(cqi_delay: u8, transmissions: u8) -> (usize, usize) {
     let mut config = bytes(1, vec![ue(&[0])]);
     let (slot, kind, n_prb) = (poll(125, 0), CarrierKind::Nr, 132);
@@ -148,7 +148,7 @@ fn walked(cqi_delay: u8, transmissions: u8) -> (usize, usize) {
 #[test]
 fn errors_follow_the_sinr_and_late_reports_make_more_of_them() {
     let (fresh, late) = (walked(0, 1).1, walked(255, 1).1);
-    // Fresh reports cost what CQIs promise at most, a tenth of the blocks.
+    // Fresh reports cost at most a tenth of the blocks, as promised by CQIs.
     assert!((40..4_000).contains(&fresh), "{fresh} of 40 000 lost");
     assert!(late > fresh * 5 / 4, "{late} lost with late reports, {fresh} with fresh ones");
     // A second transmission at the same SINR brings 3 dB, three widths of the curve.
@@ -156,7 +156,7 @@ fn errors_follow_the_sinr_and_late_reports_make_more_of_them() {
     assert!(repeated <= fresh / 100, "{repeated} lost after two transmissions, {fresh} after one");
 }
 
-/// Lets all in and keeps the reports.
+/// Admits everything and keeps the reports.
 struct Listener(Shared<Mutex<Vec<SlotReport>>>);
 
 impl Limiter for Listener {
@@ -178,7 +178,7 @@ impl Limiter for Listener {
 
 #[test]
 fn after_a_short_slot_limiters_hear_what_a_full_one_carries_at_the_mcs() {
-    // A bearer alone, two of one UE, and two UEs: the sole slot and the listed ones.
+    // A bearer alone, two bearers of one UE, and two UEs: the sole slot and the listed ones.
     for ues in [vec![ue(&[0])], vec![ue(&[0, 1])], vec![ue(&[0]), ue(&[0])]] {
         let flows: u32 = ues.iter().map(|ue| ue.qos_flows.len() as u32).sum();
         let mut config = lossy(RlcModeConfig::Um(UmConfig::default()));

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// When the last of flow 0 left, and its bound, in ms, for a packet of `size` bytes that arrives at
-/// 1 ms after what `before` has sent.
+/// The departure of the last packet of flow 0, and its bound, in ms, for a packet of `size` bytes
+/// that arrives at 1 ms after the packets sent by `before`.
 fn last(config: &StackConfig, size: u32, before: impl FnOnce(&mut Bench)) -> [u64; 2] {
     let mut bench = Bench::new(config);
     before(&mut bench);

@@ -4,12 +4,12 @@ use super::*;
 use justfull_base::Rng;
 use std::collections::BTreeMap;
 
-/// What happened to each packet, by its payload, over both cells.
+/// The fate of each packet, by its payload, over both cells.
 #[derive(Default)]
 struct Fates {
     sent: u64,
     ends: BTreeMap<u64, &'static str>,
-    /// The packet that was delivered last of each flow and person, where they keep their order.
+    /// The last delivered packet of each flow and person, if these keep their order.
     last: Option<BTreeMap<(u32, u64), u64>>,
 }
 
@@ -51,7 +51,7 @@ fn cells(unit: CapacityUnit, limiter: &str, polled: bool) -> StackConfig {
     config
 }
 
-/// At `us`, UE `ue` of each cell goes to the other.
+/// At `us`, UE `ue` of each cell moves to the other.
 fn swap(stacks: &mut [Stack; 2], us: u64, ue: u32, fates: &mut Fates) {
     let now = Instant::from_nanos(us * 1_000);
     let [a, b] = [0, 1].map(|i| stacks[i].release(now, ue, fates).expect("it is here"));
@@ -76,9 +76,10 @@ fn ues_that_change_cells_lose_and_double_no_packet_and_keep_its_order() {
     ] {
         let mut stacks = both(&cells(unit, limiter, polled));
         let (mut fates, mut rng) = (Fates::default(), Rng::stream(seed, "contexts"));
-        // What waits in a UPF does not move.
+        // Packets that wait in a UPF do not move.
         fates.last = (!polled).then(BTreeMap::new);
-        // Two persons have the number of each UE: the cell of the first, the other has the second.
+        // Two persons share the number of each UE: `first` has the cell of the first, the other
+        // cell has the second.
         let mut first = [0; 3];
         for ms in 0..2_000 {
             for _ in 0..rng.below(12) {
@@ -112,7 +113,7 @@ fn a_ue_away_gets_nothing_and_its_context_finds_only_its_own_vacant_place() {
     let config = cells(CapacityUnit::Bytes, "unlimited", false);
     let mut bench = Bench::new(&config);
     let now = |us: u64| Instant::from_nanos(us * 1_000);
-    // The first byte of the second packet has left: it will be sent as a whole again.
+    // The first byte of the second packet has left: the packet will be sent as a whole again.
     bench.send(0, 2, 1_500, 5);
     bench.run_to(300);
     assert_eq!(bench.log.deliveries.len(), 3);

@@ -1,10 +1,10 @@
-//! Packets that go down in one lot arrive as those that go down one by one.
+//! Packets that move down in one batch arrive like packets that move one by one.
 
 use super::*;
 use justfull_base::Rng;
 use proptest::prelude::*;
 
-/// A UE with two QFIs behind polls, with limits and batches by chance.
+/// A UE with two QFIs behind polls, with random limits and batches.
 fn config(rng: &mut Rng) -> StackConfig {
     let drbs: &[u8] = if rng.chance(0.5) { &[0, 0] } else { &[0, 1] };
     let mut config = bytes(1_500 + rng.below(9_000), vec![ue(drbs), ue(&[0])]);

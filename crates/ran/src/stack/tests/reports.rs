@@ -1,4 +1,4 @@
-//! What a cell reports of its UEs.
+//! A cell's reports about its UEs.
 
 use super::*;
 use crate::carrier::{CarrierConfig, CarrierKind};
@@ -58,7 +58,7 @@ fn a_ue_with_a_channel_of_its_own_is_told_what_slots_carry_to_it() {
     let own = |per_slot| UeConfig { channel: Some(constant(per_slot)), ..ue(&[0]) };
     let mut bench = Bench::new(&bytes(9_999, vec![own(1_000), own(4_000), own(2_000)]));
     bench.stack.start_reports();
-    // Half of the slot at 10 ms for the slow one, a quarter for the fast one.
+    // Half of the slot at 10 ms for the slow UE, a quarter for the fast one.
     bench.send(1_000, 0, 500, 1);
     bench.send(1_000, 1, 1_000, 1);
     let reports = ask(&mut bench, 15_000);
@@ -113,7 +113,7 @@ fn offered_blocks_of_a_tdd_pattern_are_as_many_full_ones_as_its_slots_carry() {
     bench.stack.start_reports();
     bench.send(100, 0, 1_500, 400);
     let [report] = ask(&mut bench, 5_000 - 1)[..] else { panic!("one UE") };
-    // Of five slots four carry something: three all of their 13 symbols, one 5.
+    // Four of five slots carry data: three in all of their 13 symbols, one in 5.
     assert_eq!((report.slots, report.slot), (8, Duration::from_micros(625)));
     assert_eq!(report.offered, 2 * (300 + 100 * 5 / 13));
     let taken = report.offered - 100;

@@ -47,13 +47,13 @@ impl Table for Entities {
 
 /// One column of a table.
 pub struct Column<T: Table> {
-    /// Name, ending in the unit and, for one number of a distribution, in which number it is.
+    /// Name; ends in the unit and, for a distribution, in the statistic.
     pub name: &'static str,
     /// Unit or type.
     pub unit: &'static str,
-    /// What it holds, one sentence.
+    /// Meaning, one sentence.
     pub meaning: &'static str,
-    /// Its content in a row.
+    /// Content in a row.
     pub value: for<'a> fn(&T::Row<'a>) -> Value,
 }
 
@@ -65,7 +65,7 @@ impl<T: Table> Clone for Column<T> {
 
 impl<T: Table> Copy for Column<T> {}
 
-/// How many columns `rows` are.
+/// Number of columns in `rows`.
 pub(super) const fn number_of<T: Table>(rows: &[&[Column<T>]]) -> usize {
     let (mut n, mut row) = (0, 0);
     while row < rows.len() {
@@ -75,7 +75,7 @@ pub(super) const fn number_of<T: Table>(rows: &[&[Column<T>]]) -> usize {
     n
 }
 
-/// The `N` columns of `rows`, one after the other.
+/// The `N` columns of `rows`, concatenated.
 pub(super) const fn joined<T: Table, const N: usize>(rows: &[&[Column<T>]]) -> [Column<T>; N] {
     let mut columns = [rows[0][0]; N];
     let (mut n, mut row) = (0, 0);
@@ -90,7 +90,7 @@ pub(super) const fn joined<T: Table, const N: usize>(rows: &[&[Column<T>]]) -> [
     columns
 }
 
-/// One number of a distribution, absent where it has no values.
+/// One statistic of a distribution; absent if the distribution has no values.
 pub(super) fn number(d: Option<&Distribution>, pick: fn(&Distribution) -> f64) -> Value {
     d.filter(|d| d.count > 0).map(pick).into()
 }
@@ -98,7 +98,7 @@ pub(super) fn number(d: Option<&Distribution>, pick: fn(&Distribution) -> f64) -
 /// A row of `runs.csv` and `runs.jsonl`: one flow of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRow<'a> {
-    /// Where the run belongs.
+    /// The group of the run.
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,
@@ -109,7 +109,7 @@ pub struct FlowRow<'a> {
 /// A row of `series.csv`: one bin of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesPoint<'a> {
-    /// Where the run belongs.
+    /// The group of the run.
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,
@@ -120,7 +120,7 @@ pub struct SeriesPoint<'a> {
 /// A row of `flow_series.csv`: one bin of one flow name of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowPoint<'a> {
-    /// Where the run belongs.
+    /// The group of the run.
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,
@@ -133,7 +133,7 @@ pub struct FlowPoint<'a> {
 /// A row of `cdf.csv`: one point of one distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct CdfPoint<'a> {
-    /// Where the run belongs.
+    /// The group of the run.
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,
@@ -151,7 +151,7 @@ pub struct CdfPoint<'a> {
 /// A row of `entities.csv`: one queue of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct EntityRow<'a> {
-    /// Where the run belongs.
+    /// The group of the run.
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,

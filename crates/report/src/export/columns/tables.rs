@@ -2,7 +2,7 @@
 
 use super::table::{Cdfs, Column, Entities, FlowPoint, FlowsOverTime, SeriesOverTime, SeriesPoint};
 
-/// One number of a bin; absent if the series is shorter.
+/// One value of a bin; absent if the series is shorter.
 fn bin(row: &SeriesPoint<'_>, values: &[f64]) -> Option<f64> {
     values.get(row.bin).copied()
 }

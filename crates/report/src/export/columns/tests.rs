@@ -74,7 +74,7 @@ fn what_never_acted_is_joined_by_semicolons_and_absent_where_all_acted() {
     assert_eq!(value(&run), Value::Text("limiter;pacer".into()));
 }
 
-/// A percentile read from a histogram can lie below the exact least value.
+/// A percentile read from a histogram can lie below the exact minimum.
 #[test]
 fn no_packet_delay_variation_is_negative() {
     let comparison = justfull_lab::model::example::comparison(1);

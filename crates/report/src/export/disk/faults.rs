@@ -1,4 +1,4 @@
-//! Failing steps for tests: the k-th step of a thread, once or from then on.
+//! Failing steps for tests: the k-th step of a thread alone, or all steps from the k-th on.
 
 use std::cell::RefCell;
 use std::io;
@@ -16,19 +16,19 @@ pub(crate) enum Step {
     Remove,
 }
 
-/// How steps fail.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Only this step fails.
     Once(usize),
-    /// This step and all later ones fail: the process was killed before it.
+    /// This step and all later steps fail, as if the process had been killed.
     From(usize),
 }
 
 /// The faults of a thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    /// What fails.
+    /// The fault.
     pub(crate) fault: Option<Fault>,
     /// Most bytes accepted by one write.
     pub(crate) short: Option<usize>,
@@ -55,7 +55,7 @@ pub(crate) fn under<R>(plan: Plan, work: impl FnOnce() -> R) -> (R, Vec<Step>, b
     (result, state.steps, state.failed)
 }
 
-/// Counts a step, and fails if the plan says so.
+/// Counts a step, and fails if the plan requires it.
 pub(crate) fn before(step: Step) -> io::Result<()> {
     STATE.with_borrow_mut(|state| {
         let k = state.steps.len();

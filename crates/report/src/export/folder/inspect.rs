@@ -1,4 +1,5 @@
-//! What a folder holds: for `justfull check DIR`, and to decide what a new run may replace.
+//! The content of a folder: for `justfull check DIR`, and to decide whether a new run may replace
+//! it.
 
 use super::super::disk::{Beside, Dir};
 use super::lock::Lock;
@@ -16,43 +17,43 @@ const TOLD: usize = 3;
 /// The state of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is nothing in it.
+    /// The folder is empty.
     Empty,
-    /// Every file of one run, unchanged, and nothing else.
+    /// Every file of one run, unchanged, and no other file.
     Complete(Box<Manifest>),
     /// Some of the run's files are missing; the others are unchanged.
     Incomplete {
-        /// The manifest; without one the run was killed while writing.
+        /// The manifest; none if the run was killed while writing.
         manifest: Option<Box<Manifest>>,
-        /// What is missing, in words.
+        /// The missing files, in words.
         why: String,
     },
     /// Some files are not the run's.
     Mixed {
         /// The manifest.
         manifest: Box<Manifest>,
-        /// Which, in words.
+        /// The foreign files, in words.
         why: String,
     },
-    /// Its manifest cannot be read, or has a later version.
+    /// The manifest cannot be read, or has a later version.
     Unreadable {
-        /// Why, in words.
+        /// The reason, in words.
         why: String,
     },
     /// Results of a version without manifests.
     Older,
     /// No results of this program.
     Other {
-        /// What is there, in words.
+        /// The content, in words.
         found: String,
     },
 }
 
 impl State {
-    /// What is in the folder `name` of `parent`.
+    /// The state of the folder `name` of `parent`.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The folder cannot be read.
     pub(super) fn of(parent: &Dir, name: &OsStr) -> io::Result<Self> {
         let folder = parent.sub(name)?;
         let names = folder.names()?;
@@ -155,20 +156,20 @@ pub(super) fn of(manifest: &Manifest) -> String {
     )
 }
 
-/// The first few of `names`, and how many more there are.
+/// The first few of `names`, and the number of the others.
 fn told(names: &[String]) -> String {
     let (first, others) = names.split_at(names.len().min(TOLD));
-    // Whoever made the folder chose the names: none may control a terminal.
+    // The creator of a folder chooses its names: none may control a terminal.
     let first: Vec<String> = first.iter().map(|name| name.escape_debug().to_string()).collect();
     let others =
         if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };
     format!("{}{others}", first.join(", "))
 }
 
-/// What is at the path of an entry.
+/// The content at the path of an entry.
 enum Contents {
     Missing,
-    /// Not a regular file, or of another size.
+    /// Not a regular file, or a different size.
     Different,
     Sha256(String),
 }
@@ -202,7 +203,7 @@ fn contents(folder: &Dir, path: &Path, bytes: u64) -> io::Result<Contents> {
     }
 }
 
-/// What may be in each folder, by the folder's path.
+/// The names that each folder may contain, by the folder's path.
 fn expected(manifest: &Manifest) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut expected = BTreeMap::from([("", BTreeSet::from([MANIFEST]))]);
     for entry in &manifest.files {
@@ -241,21 +242,21 @@ fn foreign_files(
     Ok(())
 }
 
-/// What `justfull check` finds at a results folder.
+/// The findings of `justfull check` at a results folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// What is in the folder; none if there is no folder.
+    /// The state of the folder; none if there is no folder.
     pub state: Option<State>,
-    /// A process is writing it now.
+    /// A process is writing the folder now.
     pub in_use: bool,
-    /// What killed runs left beside it: name and state.
+    /// Folders left by killed runs beside it: name and state.
     pub leftovers: Vec<(String, State)>,
 }
 
-/// Inspects the results at `path` and what is beside them.
+/// Inspects the results at `path` and the folders beside them.
 ///
 /// # Errors
-/// They cannot be read.
+/// The results cannot be read.
 pub fn inspect(path: &Path) -> io::Result<Inspection> {
     let absolute = std::path::absolute(path)?;
     let absolute = absolute.canonicalize().unwrap_or(absolute);
@@ -267,7 +268,7 @@ pub fn inspect(path: &Path) -> io::Result<Inspection> {
         Some(_) => Some(State::of(&parent, name)?),
         None => None,
     };
-    // One that disappears meanwhile belongs to a run in progress.
+    // A folder that disappears meanwhile belongs to a run in progress.
     let state_of =
         |left: OsString| Some((left.display().to_string(), State::of(&parent, &left).ok()?));
     let leftovers = leftovers(&parent, name)?.into_iter().filter_map(state_of).collect();

@@ -1,8 +1,8 @@
-//! `.NAME.lock`: shows who writes the folder `NAME`.
+//! `.NAME.lock`: marks the folder `NAME` as being written.
 //!
-//! The lock is the kernel's (`flock`) and ends with its process, however that ends. The file beside
-//! the folder only carries it: it is removed with the lock, and one left by a killed process is no
-//! lock.
+//! The lock is a kernel lock (`flock`) and ends with its process in every case. The file beside the
+//! folder only carries the lock and is removed with it; a file left by a killed process locks
+//! nothing.
 
 use super::super::disk::Dir;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Time between two attempts.
 const STEP: Duration = Duration::from_millis(25);
 
-/// Held until dropped.
+/// The lock of a folder, held until dropped.
 pub(super) struct Lock {
     file: File,
     name: OsString,
@@ -29,7 +29,7 @@ pub(super) fn file_name(name: &OsStr) -> OsString {
     file
 }
 
-/// The name that `file` is the lock file of, if it is one.
+/// The folder name to which the lock file `file` belongs; none if it is no lock file.
 pub(super) fn of(file: &OsStr) -> Option<&OsStr> {
     let name = file.as_bytes().strip_prefix(b".")?.strip_suffix(b".lock")?;
     (!name.is_empty()).then(|| OsStr::from_bytes(name))
@@ -69,8 +69,8 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(what)) => return Err(what),
             }
-            // Its last holder may have removed the file between our open and our lock; then it is
-            // nobody's lock.
+            // The last holder may have removed the file between the open and the lock here; then
+            // the lock is on a deleted file.
             let (ours, there) = (file.metadata()?, folder.look(name)?);
             if there.is_some_and(|there| (there.st_dev, there.st_ino) == (ours.dev(), ours.ino())) {
                 return Ok(Some(Self { file, name: name.to_owned() }));
@@ -80,7 +80,7 @@ impl Lock {
 
     /// Removes the file, then releases the lock.
     pub(super) fn release(self, folder: &Dir) {
-        // A file that cannot be removed is no lock once nobody holds it.
+        // A file that cannot be removed locks nothing once no process holds it.
         let _ = folder.remove_file(&self.name).or_else(|_| folder.remove_file(&self.name));
         drop(self.file);
     }

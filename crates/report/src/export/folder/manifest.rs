@@ -1,4 +1,4 @@
-//! `manifest.json`: the origin of a results folder, and its content.
+//! `manifest.json`: the origin and the content of a results folder.
 
 use super::super::SCHEMA;
 use super::super::disk::Dir;
@@ -9,14 +9,14 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
-/// Name of the manifest in its folder.
+/// Name of the manifest in the folder.
 pub const MANIFEST: &str = "manifest.json";
 
 /// Version of the folder's layout: the manifest and the places of files. The version of the files'
 /// content is [`SCHEMA`](crate::export::SCHEMA).
 pub const FORMAT: u32 = 1;
 
-/// Largest manifest accepted; that of the demonstration has 30 kB.
+/// Largest manifest accepted; the manifest of the demonstration has 30 kB.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The subject of results. Results of the same subject are replaced without asking.
@@ -28,16 +28,16 @@ pub struct Subject {
     pub scenario: String,
 }
 
-/// How results were made.
+/// The origin of results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The command line.
     pub command: String,
-    /// Version of the program, with the commit it was built from if known.
+    /// Version of the program, with the commit of its source if known.
     pub version: String,
     /// Seeds of all runs, ascending.
     pub seeds: Vec<u64>,
-    /// The resolved scenario as TOML; empty if a command has none of its own.
+    /// The resolved scenario as TOML; empty for a command without one.
     pub scenario_toml: String,
 }
 
@@ -57,20 +57,21 @@ pub struct Entry {
 pub struct Manifest {
     /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
-    /// [`SCHEMA`] of the program that wrote it; before this was written down, it was 1.
+    /// [`SCHEMA`] of the program that wrote it; 1 if the manifest does not name it.
     #[serde(default = "first")]
     pub schema: u32,
     /// Identity of the run: SHA-256 over subject and origin, in hexadecimal digits.
     pub run: String,
-    /// What the results are of.
+    /// The subject of the results.
     #[serde(flatten)]
     pub subject: Subject,
-    /// How they were made.
+    /// The origin of the results.
     #[serde(flatten)]
     pub origin: Origin,
     /// Every file except the manifest itself, in the order of writing.
     pub files: Vec<Entry>,
-    /// Paths of the files that did not fit the disk; only for live runs, which cannot be repeated.
+    /// Paths of the files that did not fit on the disk; only for live runs, which cannot be
+    /// repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -86,10 +87,10 @@ impl Manifest {
         Self { format: FORMAT, schema: SCHEMA, run, subject, origin, files, missing }
     }
 
-    /// Refuses columns and keys of files in a version other than this program's.
+    /// Refuses files whose schema is not this program's.
     ///
     /// # Errors
-    /// In words: whether they are of an earlier or a later version, of which, and what to do.
+    /// In words: earlier or later version, its number, and the remedy.
     pub(crate) fn readable(&self) -> Result<(), String> {
         of_this_version("schema", self.schema, SCHEMA, Some(&self.origin.version))
     }
@@ -122,8 +123,8 @@ impl Manifest {
         manifest.sound().map(|()| Some(manifest))
     }
 
-    /// A manifest is untrusted: it must name files in its folder only, each once, and its identity
-    /// must match its content.
+    /// Checks an untrusted manifest: it must name only files in its folder, each once, and its
+    /// identity must match its content.
     fn sound(&self) -> Result<(), String> {
         if self.run != identity(&self.subject, &self.origin) {
             return Err("its run is not the one that it describes".into());
@@ -145,8 +146,8 @@ fn first() -> u32 {
     1
 }
 
-/// Refuses `found`, the number of `what`, unless it is the one that this program knows; `by` is the
-/// version that wrote it.
+/// Refuses `found`, the number of `what`, unless this program knows it; `by` is the version of the
+/// program that wrote it.
 fn of_this_version(what: &str, found: u32, known: u32, by: Option<&str>) -> Result<(), String> {
     let by = by.filter(|by| !by.is_empty()).map_or_else(String::new, |by| format!(" ({by})"));
     let (when, way) = match found.cmp(&known) {
@@ -158,15 +159,15 @@ fn of_this_version(what: &str, found: u32, known: u32, by: Option<&str>) -> Resu
     Err(format!("its {what} is {found}, of {when} version{by}; this one knows {known}: {way}"))
 }
 
-/// True when `path` is one or more plain names joined by `/`, and not the manifest's.
+/// True if `path` is one or more plain names joined by `/`, and not the path of the manifest.
 fn is_inside(path: &str) -> bool {
     let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     plain && path != MANIFEST && path.split('/').all(|part| !part.is_empty() && part != ".")
 }
 
-/// SHA-256 over what was run, by what, and with which seeds.
+/// SHA-256 over subject and origin.
 fn identity(subject: &Subject, origin: &Origin) -> String {
-    // As JSON, so that no two different lists of texts have the same bytes.
+    // JSON gives two different lists of texts different bytes.
     let text = serde_json::json!([subject, origin]).to_string();
     hex(&Sha256::digest(text.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! Cleans up what killed runs left beside a results folder.
+//! Removes or completes folders that killed runs left beside a results folder.
 
 use super::super::disk::{Beside, Dir};
 use super::inspect::{State, leftovers};
@@ -8,11 +8,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-/// Cleans up after killed runs for `name`, whose lock must be held, and says what was done.
+/// Cleans up after killed runs for `name`, whose lock must be held, and returns messages about it.
 ///
-/// A run killed between two renames has moved the earlier results away but not yet put its own in
-/// their place: these are complete, and are moved into place. Everything else that runs left was
-/// never a result, or has been replaced, and is removed.
+/// A run killed between two renames has moved the earlier results away but not yet moved its own
+/// into their place. Its results are complete, and are moved into place. All other folders left by
+/// runs are incomplete or replaced, and are removed.
 pub(super) fn recover(parent: &Dir, name: &OsStr) -> io::Result<Vec<String>> {
     let mut said = Vec::new();
     let mut left = leftovers(parent, name)?;
@@ -33,7 +33,7 @@ pub(super) fn recover(parent: &Dir, name: &OsStr) -> io::Result<Vec<String>> {
         left.iter().filter_map(|left| parent.remove_tree(left).err()).collect();
     let shown = name.display();
     match failed.first() {
-        // It takes space but does no other harm.
+        // The folder takes space but does no other harm.
         Some(why) => {
             said.push(format!("cannot remove what a killed run had left beside {shown}: {why}"))
         }
@@ -43,7 +43,7 @@ pub(super) fn recover(parent: &Dir, name: &OsStr) -> io::Result<Vec<String>> {
     Ok(said)
 }
 
-/// The same for all folders of `parent` whose names begin with `prefix` and that nobody is writing.
+/// Cleans up all folders of `parent` whose names begin with `prefix` and whose locks are free.
 pub(super) fn recover_all(parent: &Dir, prefix: &str) -> io::Result<Vec<String>> {
     let mut said = Vec::new();
     let found = parent.names()?;

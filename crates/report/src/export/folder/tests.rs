@@ -23,7 +23,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        // In memory, where there is such a place: thousands of files are put on the disk here.
+        // In memory if possible, because the tests write thousands of files.
         let memory = tempfile::tempdir_in("/dev/shm");
         Self { above: memory.or_else(|_| tempfile::tempdir()).expect("a folder can be made") }
     }
@@ -36,7 +36,7 @@ impl Place {
         ResultsFolder::open(&self.out(), subject(kind), force, &mut || {})
     }
 
-    /// Writes the results of `seed`; the outcome in words.
+    /// Writes the results of `seed`; returns the outcome in words.
     fn run(&self, seed: u64, force: bool) -> Result<Said, String> {
         let (mut folder, mut said) = self.open("run", force).map_err(|e| e.to_string())?;
         fill(&mut folder, seed).map_err(|e| e.to_string())?;
@@ -48,7 +48,7 @@ impl Place {
         inspect(&self.out()).expect("it can be read")
     }
 
-    /// The seed whose results are there as a whole; none if nothing is there.
+    /// The seed of the complete results in place; none if nothing is there.
     fn seed(&self) -> Option<u64> {
         match self.inspect().state? {
             State::Complete(manifest) => {
@@ -62,7 +62,7 @@ impl Place {
         }
     }
 
-    /// Names beside the folder and its own.
+    /// Names of files beside the folder and in it.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.above).expect("a folder");
         let mut names: Vec<String> = entries
@@ -117,13 +117,13 @@ fn nothing_is_made_for_results_that_do_not_come() {
     assert_eq!(place.names(), Vec::<String>::new(), "no empty folder is left");
 }
 
-/// What stands at the place before a run.
+/// The content at the place before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Nothing,
     Empty,
     Results,
-    /// A file that no run wrote, and `--force`.
+    /// A file that no run wrote, with `--force`.
     Notes,
 }
 
@@ -139,7 +139,7 @@ impl Before {
         place
     }
 
-    /// The notes are there, wherever; nothing is there that should have gone.
+    /// Asserts that the notes still exist and that no obsolete file remains.
     fn nothing_is_lost_or_left(self, place: &Place, case: &str) {
         let mut names = place.names();
         names.retain(|name| name != "out");
@@ -154,7 +154,7 @@ impl Before {
     }
 }
 
-/// Makes each step of a run fail that replaces what was `before`; returns how many steps that were.
+/// Makes each step fail of a run that replaces `before`; returns the number of these steps.
 fn walk(before: Before, fault: fn(usize) -> Fault, no_exchange: bool) -> usize {
     for k in 0.. {
         let case = format!("{before:?}, {:?}, exchange {}", fault(k), !no_exchange);
@@ -176,7 +176,7 @@ fn walk(before: Before, fault: fn(usize) -> Fault, no_exchange: bool) -> usize {
             .count();
         assert_eq!(found.leftovers.len(), left, "{case}: every leftover is told");
         if killed {
-            // The next run for this place cleans up, whatever becomes of it.
+            // The next run for this place cleans up, with any outcome.
             let next = place.open("run", true);
             drop(next.unwrap_or_else(|e| panic!("{case}: {e}")));
         } else {

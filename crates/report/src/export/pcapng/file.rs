@@ -25,7 +25,7 @@ const IF_TSRESOL: u16 = 9;
 const ISB_IFRECV: u16 = 4;
 const ISB_IFDROP: u16 = 5;
 
-/// Longest value of an option; below the limit of its 16-bit length.
+/// Longest value of an option, below the limit of its 16-bit length.
 const LONGEST_OPTION: usize = 60_000;
 
 /// A block under construction.
@@ -88,14 +88,15 @@ pub struct Kept<'a> {
     pub original: u32,
 }
 
-/// How far the data handed to a [`Sink`] may be ahead of the disk, in bytes: more than its buffer.
+/// Upper bound, in bytes, of the data that a [`Sink`] may hold before they reach the disk; larger
+/// than its buffer.
 const AHEAD: u64 = 1 << 18;
 
 /// A capture of raw IP packets (LINKTYPE_RAW) being written.
 pub struct PacketFile {
     sink: Sink,
     block: Block,
-    /// Where the latest blocks end, in bytes from the start of the file.
+    /// Ends of the latest blocks, in bytes from the start of the file.
     ends: VecDeque<u64>,
     /// Packets written and packets dropped, by interface.
     counts: Vec<(u64, u64)>,
@@ -169,7 +170,7 @@ impl PacketFile {
     /// The error of the disk.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// If there is no such interface.
     pub fn put(
         &mut self,
         interface: usize,
@@ -200,15 +201,15 @@ impl PacketFile {
         self.sink.write_all(bytes)
     }
 
-    /// Packets of `interface` were dropped.
+    /// Counts `packets` dropped at `interface`.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// If there is no such interface.
     pub fn dropped(&mut self, interface: usize, packets: u64) {
         self.counts[interface].1 += packets;
     }
 
-    /// The file's error for the disk's error `what`.
+    /// The file's error for the disk error `what`.
     #[must_use]
     pub fn failed(&self, what: io::Error) -> ExportError {
         self.sink.error(what)
@@ -217,7 +218,7 @@ impl PacketFile {
     /// Writes the counts of each interface at `end`, and moves the file into place.
     ///
     /// # Errors
-    /// Names the file when it cannot be written; nothing is left behind then.
+    /// Names the file if it cannot be written; no file is left then.
     pub fn commit(mut self, end: Instant) -> Result<(), ExportError> {
         match self.statistics(end) {
             Ok(()) => self.sink.commit(),
@@ -229,7 +230,7 @@ impl PacketFile {
     /// complete blocks on the disk stay.
     ///
     /// # Errors
-    /// Names the file when it cannot be written, and says whether something stays.
+    /// Names the file if it cannot be written, and says whether a part stays.
     pub fn commit_or_keep(mut self, end: Instant) -> Result<(), ExportError> {
         match self.statistics(end).and_then(|()| self.sink.flush()) {
             Ok(()) => self.sink.commit(),
@@ -237,8 +238,8 @@ impl PacketFile {
         }
     }
 
-    /// Ends the file after the last complete block on the disk, which failed with `what`. Returns
-    /// that as the file's error.
+    /// Ends the file after the last complete block on the disk, after the disk error `what`.
+    /// Returns `what` as the file's error.
     #[must_use]
     pub fn keep(self, what: io::Error) -> ExportError {
         let Self { sink, ends, .. } = self;

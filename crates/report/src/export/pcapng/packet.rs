@@ -5,17 +5,17 @@ use justfull_base::{Dscp, Ecn, Instant, Packet};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{Ack, Segment};
 
-/// Captured bytes of a packet: all headers with three SACK blocks, and little of the payload.
+/// Captured bytes of a packet: all headers with three SACK blocks, and a little of the payload.
 pub const SNAPLEN: u32 = 96;
 
-/// What a packet from the server carries.
+/// The content of a packet from the server.
 #[derive(Clone, Copy)]
 pub(super) enum Content<'a> {
     Tcp(&'a Segment),
     Udp,
     /// An echo request with this sequence number.
     Echo(u16),
-    /// The reply to one.
+    /// An echo reply with this sequence number.
     Reply(u16),
 }
 
@@ -43,9 +43,9 @@ const OPTION_TIMESTAMPS: u8 = 8;
 
 /// Sequence number of a stream's first byte, as after a SYN with number 0.
 const FIRST: u64 = 1;
-/// The server's own window; the UE sends nothing in it.
+/// The server's receive window; the UE sends no data in it.
 const SERVER_WINDOW: u16 = u16::MAX;
-/// Shift of the window of acknowledgements (RFC 7323 section 2). Without a handshake in the file a
+/// Shift of the window of acknowledgements (RFC 7323 section 2). The file has no handshake, so a
 /// reader shows the window in units of 128 bytes.
 const WINDOW_SHIFT: u32 = 7;
 
@@ -130,7 +130,7 @@ impl Addressed {
             }
         };
         ipv4_header(ip, packet.size, packet.id as u16, packet.ecn, protocol, self.server, self.ue);
-        // RFC 2474 section 3: the six bits before those of ECN.
+        // RFC 2474 section 3: the six bits before the ECN bits.
         ip[1] |= self.dscp.get() << 2;
         seal_ipv4(ip);
         Built::new(&headers[..IPV4_BYTES + used], packet.size)
@@ -141,7 +141,7 @@ impl Addressed {
         self.echo_up(ECHO_REPLY, number, size, id)
     }
 
-    /// The UE's echo request `number`, likewise.
+    /// The UE's echo request `number`, `size` bytes long, with `id` in its IP header.
     pub(super) fn request(&self, number: u16, size: u32, id: u16) -> Built {
         self.echo_up(ECHO_REQUEST, number, size, id)
     }

@@ -1,6 +1,6 @@
 //! The cells of one column of a row group, in the form required by Parquet's encoders.
 
-/// The existing values, one after another.
+/// The existing values, concatenated.
 pub(super) enum Values {
     /// 32 bits.
     Four(Vec<i32>),
@@ -17,14 +17,14 @@ pub(super) enum Values {
 /// The data of one column until its row group is written.
 pub(super) struct Cells {
     pub(super) values: Values,
-    /// Whether each row has a value: Parquet's definition levels, 1 and 0. None if every row has
-    /// one.
+    /// Definition levels of Parquet: 1 for a row with a value, else 0. None if every row has a
+    /// value.
     pub(super) levels: Option<Vec<i16>>,
 }
 
 /// A type of value that a cell can hold.
 pub(super) trait Cell: Copy {
-    /// Appends what `read` finds in `rows`.
+    /// Appends the values that `read` returns for `rows`.
     fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>);
 }
 
@@ -62,7 +62,7 @@ impl Cell for u32 {
     }
 }
 
-/// Appends what `read` finds in `rows`, without a branch per cell.
+/// Appends the values that `read` returns for `rows`, without a branch per cell.
 fn put<R, T: Copy + Default>(
     to: &mut Vec<T>,
     levels: &mut Option<Vec<i16>>,
@@ -90,12 +90,12 @@ impl Cells {
         Self { values, levels: optional.then(Vec::new) }
     }
 
-    /// Appends what `read` finds in `rows`.
+    /// Appends the values that `read` returns for `rows`.
     pub(super) fn append<R, T: Cell>(&mut self, rows: &[R], read: impl Fn(&R) -> Option<T>) {
         T::append(self, rows, read);
     }
 
-    /// Empties it but keeps its memory.
+    /// Removes the values but keeps the memory.
     pub(super) fn clear(&mut self) {
         match &mut self.values {
             Values::Four(values) => values.clear(),

@@ -7,7 +7,8 @@ use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Layer};
 use std::fmt;
 
-/// Width of a whole number in Parquet; both are signed there, because few readers support others.
+/// Width of a whole number in Parquet; both are signed, because few readers support unsigned
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// 32 bits.
@@ -26,7 +27,7 @@ pub enum Read<R> {
     Run(Fact),
 }
 
-/// What all records of a run share, so that the tables of several runs can be concatenated.
+/// A fact that all records of a run share, so that the tables of several runs can be concatenated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// Name of the method.
@@ -38,7 +39,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// Its text in the run of `provenance`; none if it does not exist.
+    /// The text of this fact in the run of `provenance`; none if it does not exist.
     pub(super) fn text(self, provenance: &Provenance) -> Option<String> {
         match self {
             Self::Method => Some(provenance.method.clone()),
@@ -51,17 +52,17 @@ impl Fact {
 /// A list of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Of the flows.
+    /// Names of flows.
     Classes,
     /// `tcp`, `udp`, `icmp`, `other`.
     Protocols,
     /// `upf`, `sdap`, `rlc`.
     Layers,
-    /// Of [`DropReason`].
+    /// Names of [`DropReason`].
     Reasons,
 }
 
-/// The names that a column may hold, by index; `classes` are those of the run.
+/// The names that a column may hold, by index; `classes` are the names of the run's flows.
 #[must_use]
 pub fn names_of(names: Names, classes: &[String]) -> Vec<String> {
     let owned = |list: &[&str]| list.iter().map(|name| (*name).to_string()).collect();
@@ -75,31 +76,31 @@ pub fn names_of(names: Names, classes: &[String]) -> Vec<String> {
 
 /// One column.
 pub struct RecordColumn<R> {
-    /// Name, ending in the unit.
+    /// Name; ends in the unit.
     pub name: &'static str,
     /// Unit or type.
     pub unit: &'static str,
-    /// What it holds, one sentence.
+    /// Meaning, one sentence.
     pub meaning: &'static str,
-    /// True when a record may lack it.
+    /// True if a record may lack the value.
     pub optional: bool,
-    /// Its content in one record.
+    /// Content in one record.
     pub read: Read<R>,
-    /// Appends its content for many records: `read` inside a loop, so that it is not called
-    /// through a pointer for each cell.
+    /// Appends the content of many records: `read` inside a loop, which avoids a call through a
+    /// pointer for each cell.
     #[cfg(feature = "parquet")]
     pub(super) append: fn(&[R], &mut Cells),
 }
 
-/// An instant in ns of simulated time, or none; half as large as an `Option`.
+/// An instant in ns of simulated time, or none; half the size of an `Option`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Stamp(u64);
 
 impl Stamp {
-    /// It did not happen.
+    /// The event did not happen.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// It happened at `ns`, which is below 2^64 - 1.
+    /// The event happened at `ns`, which is below 2^64 - 1.
     #[must_use]
     pub const fn at(ns: u64) -> Self {
         Self(ns)
@@ -124,8 +125,8 @@ impl fmt::Debug for Stamp {
     }
 }
 
-/// The fate of one packet. Instants are in ns of simulated time. Kept small: there is one for each
-/// packet in the chain.
+/// The path of one packet through the chain. Instants are in ns of simulated time. Small, because
+/// there is one for each packet in the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketRecord {
     /// Number in order of entry.
@@ -144,32 +145,32 @@ pub struct PacketRecord {
     pub size: u32,
     /// Transport protocol.
     pub protocol: Protocol,
-    /// Entry into the UPF.
+    /// Entry into the UPF, in ns.
     pub entered: u64,
-    /// Left the UPF.
+    /// Departure from the UPF.
     pub left_upf: Stamp,
-    /// Left SDAP.
+    /// Departure from SDAP.
     pub left_sdap: Stamp,
-    /// The pull that took the last byte.
+    /// The pull that took the packet's last byte.
     pub left_rlc: Stamp,
-    /// Left the chain: delivered, or dropped.
+    /// End in the chain: delivery or drop.
     pub ended: Stamp,
-    /// Where and why it was dropped.
+    /// Layer and reason of the drop.
     pub dropped: Option<(Layer, DropReason)>,
-    /// Where it was first marked congestion experienced.
+    /// The layer that first marked it congestion experienced.
     pub marked_at: Option<Layer>,
 }
 
 const _: () = assert!(size_of::<PacketRecord>() == 72, "a record is nine words");
 
 impl PacketRecord {
-    /// The pull that took the last byte, for a delivered packet.
+    /// The pull that took the last byte of a delivered packet, in ns.
     #[must_use]
     pub fn delivered(&self) -> Option<u64> {
         self.left_rlc.get().filter(|_| self.dropped.is_none() && self.ended != Stamp::NONE)
     }
 
-    /// From that pull until the UE had the packet, without the air's own delay.
+    /// Time from that pull to the arrival at the UE, without the air delay.
     #[must_use]
     pub fn on_air(&self) -> Option<u64> {
         Some(self.ended.get()? - self.delivered()?)
@@ -181,15 +182,15 @@ impl PacketRecord {
 pub struct SlotRecord {
     /// The pull, in ns of simulated time.
     pub time: u64,
-    /// The unit of the next two fields.
+    /// The unit of `capacity` and `used`.
     pub unit: SlotUnit,
-    /// What the cell could have carried.
+    /// Capacity of the cell in this slot.
     pub capacity: u64,
-    /// What it carried.
+    /// Part of the capacity that was used.
     pub used: u64,
-    /// Packets that waited in UPF, SDAP, RLC before the pull.
+    /// Packets that waited in UPF, SDAP and RLC before the pull.
     pub packets: [u64; 3],
-    /// Bytes that waited in UPF, SDAP, RLC before the pull.
+    /// Bytes that waited in UPF, SDAP and RLC before the pull.
     pub bytes: [u64; 3],
 }
 
@@ -202,8 +203,8 @@ macro_rules! is_optional {
     };
 }
 
-/// A table of columns. A row is a name, a unit, a sentence, whether every record has the value, and
-/// its source.
+/// A table of columns. A row has a name, a unit, a sentence, a mark for a value that every record
+/// has, and the source of the value.
 macro_rules! records {
     (
         $(#[$doc:meta])*

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Records handed to the writer at once.
+/// Records that go to the writer at once.
 const BLOCK: usize = 1 << 10;
 
-/// Blocks that may wait for the writer: as many as a run makes while a row group is encoded, so
-/// that neither waits for the other.
+/// Blocks that may wait for the writer: about as many as a run makes while a row group is encoded,
+/// so that neither waits for the other.
 const WAITING: usize = 64;
 
 /// Format of a file of records.
@@ -56,24 +56,23 @@ enum Form {
     JsonLines(Sink),
 }
 
-/// The worker end of a file of records of kind `R`.
+/// The end of a file of records of kind `R` in the writer's thread.
 struct Writer<R: 'static> {
     form: Form,
     columns: &'static [RecordColumn<R>],
-    /// Names by column; only the text for a fact of the run; empty for whole numbers and missing
+    /// Names by column: the single text for a fact of the run; empty for whole numbers and missing
     /// values.
     names: Vec<Vec<String>>,
 }
 
-/// Messages from the run to the writer. A channel closed without `Finish` belongs to a file that is
-/// no longer wanted.
+/// Messages from the run to the writer. A channel that closes without `Finish` cancels the file.
 enum Message<R> {
     Block(Vec<R>),
     Finish,
 }
 
-/// A file of records of kind `R`, written by a separate thread: encoding takes about as long as the
-/// run that makes the records. Timing does not affect the content.
+/// A file of records of kind `R`, written by a separate thread, since encoding takes about as long
+/// as the run itself. Timing does not affect the content.
 pub struct RecordFile<R: 'static> {
     block: Vec<R>,
     to_writer: Option<SyncSender<Message<R>>>,
@@ -115,8 +114,8 @@ impl<R> Writer<R> {
         Ok(Self { form, columns, names })
     }
 
-    /// Writes blocks until told to finish. Returns the sink of the complete file, or none if it is
-    /// no longer wanted.
+    /// Writes blocks until told to finish. Returns the sink of the complete file, or none if the
+    /// file was cancelled.
     fn run(
         mut self,
         blocks: &Receiver<Message<R>>,
@@ -172,8 +171,7 @@ impl<R: Send> RecordFile<R> {
     /// Adds a record.
     ///
     /// # Errors
-    /// The error of the disk, perhaps for an earlier record: records are buffered before they are
-    /// written.
+    /// The disk error, perhaps for an earlier record: records are buffered before they are written.
     #[inline]
     pub fn push(&mut self, record: R) -> io::Result<()> {
         self.block.push(record);
@@ -202,10 +200,10 @@ impl<R: Send> RecordFile<R> {
         }
     }
 
-    /// Writes what is left and moves the file into place.
+    /// Writes the remaining records and moves the file into place.
     ///
     /// # Errors
-    /// Names the file when it cannot be written; nothing is left behind then.
+    /// Names the file if it cannot be written; no file is left then.
     pub fn commit(mut self, path: &Path) -> Result<(), ExportError> {
         let written =
             self.hand_on().and_then(|()| self.tell(Message::Finish)).and_then(|()| self.join());
@@ -220,7 +218,7 @@ impl<R> Drop for RecordFile<R> {
     fn drop(&mut self) {
         self.to_writer = None;
         if let Some(writer) = self.writer.take() {
-            // The partial file goes with its writer, and its result no longer matters.
+            // The partial file ends with its writer, and its result does not matter.
             let _ = writer.join();
         }
     }

@@ -27,14 +27,14 @@ const NAMES: usize = 1 << 10;
 /// A Parquet file being written.
 pub(super) struct Writer {
     file: SerializedFileWriter<Sink>,
-    /// By column, the cells of the current row group.
+    /// Cells of the current row group, by column.
     cells: Vec<Cells>,
     /// Names by column.
     names: Vec<Vec<ByteArray>>,
     rows: usize,
 }
 
-/// The disk's own message, if the error is the disk's.
+/// The disk's own message if the disk caused the error.
 pub(in crate::export) fn plain(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
@@ -83,7 +83,7 @@ fn properties<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> Writer
         let named = matches!(column.read, Read::Name(..) | Read::Run(Fact::Method | Fact::Point));
         properties = properties.set_column_dictionary_enabled(path.clone(), named);
         if named {
-            // Minimum and maximum of names carry no information, and cost a comparison per row.
+            // Minimum and maximum of names carry no information and cost a comparison per row.
             properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
         } else {
             properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
@@ -92,7 +92,7 @@ fn properties<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> Writer
     properties.build()
 }
 
-/// The empty cells of `column`, in the run with `seed`.
+/// The empty cells of `column` in the run with `seed`.
 fn empty<R>(column: &RecordColumn<R>, seed: u64) -> Cells {
     let values = match column.read {
         Read::Whole(Width::Four, _) => Values::Four(Vec::new()),
@@ -105,7 +105,7 @@ fn empty<R>(column: &RecordColumn<R>, seed: u64) -> Cells {
 }
 
 impl Writer {
-    /// `names` by column.
+    /// A writer with `names` by column.
     pub(super) fn new<R>(
         sink: Sink,
         columns: &[RecordColumn<R>],
@@ -120,7 +120,7 @@ impl Writer {
         Ok(Self { file, cells, names: names.collect(), rows: 0 })
     }
 
-    /// Takes `rows`, and writes a row group when it is full.
+    /// Takes `rows` and writes a row group when it is full.
     pub(super) fn write<R>(
         &mut self,
         columns: &[RecordColumn<R>],
@@ -176,8 +176,8 @@ impl Writer {
     }
 }
 
-/// Writes the names for `numbers`, a few at a time: the encoder takes each as an object of 32
-/// bytes.
+/// Writes the names for `numbers`, a few at a time, because the encoder takes each as an object of
+/// 32 bytes.
 fn put_names(
     writer: &mut SerializedColumnWriter<'_>,
     mut numbers: &[u32],
@@ -213,7 +213,8 @@ fn put_same(
     Ok(rows)
 }
 
-/// Writes `name` into each of `rows` of a column that may be `optional`, or nothing without a name.
+/// Writes `name` into each of `rows` of a column that may be `optional`; writes nothing without a
+/// name.
 fn put_same_name(
     writer: &mut SerializedColumnWriter<'_>,
     name: Option<&ByteArray>,

@@ -5,11 +5,11 @@ use crate::export::facts::{RunFacts, SlotUnit};
 use justfull_base::{DropReason, Event, Instant, Layer, Packet};
 use std::collections::VecDeque;
 
-/// In the ring of places: no record is waiting under this number.
+/// Mark in the ring of places: no record has this number.
 const NONE: u32 = u32::MAX;
 
 /// Follows every packet through the chain. Holds records only for packets in the chain, and four
-/// bytes for each packet number from the oldest of them to the newest: numbers rise by one, so a
+/// bytes for each packet number from the oldest to the newest of them: numbers rise by one, so a
 /// ring finds a record without a search.
 pub struct PacketTap {
     /// Number of the packet at the start of the ring.
@@ -20,12 +20,12 @@ pub struct PacketTap {
     free: Vec<u32>,
     /// Class and bearer by flow.
     flows: Vec<(u32, u8)>,
-    /// True when packets may be lost after the RLC.
+    /// True if packets may be lost after the RLC.
     by_air: bool,
 }
 
 impl PacketTap {
-    /// For the run of `facts`.
+    /// A tap for the run of `facts`.
     #[must_use]
     pub fn new(facts: &RunFacts) -> Self {
         Self {
@@ -54,8 +54,8 @@ impl PacketTap {
         }
     }
 
-    /// The record of `packet`, which is in `layer` or about to enter it; a UPF that passes
-    /// everything emits no events.
+    /// The record of `packet`, which is in `layer` or about to enter it. A transparent UPF emits no
+    /// events.
     fn record(&mut self, packet: &Packet, layer: Layer, matched: bool) -> &mut PacketRecord {
         if self.places.is_empty() {
             self.first = packet.id;
@@ -88,7 +88,7 @@ impl PacketTap {
         }
     }
 
-    /// The record of `packet`, which has left the chain; its slot is free for the next.
+    /// The record of `packet`, which has left the chain; its slot is free for the next packet.
     fn take(&mut self, packet: &Packet) -> Option<&PacketRecord> {
         let place =
             std::mem::replace(self.places.get_mut((packet.id - self.first) as usize)?, NONE);
@@ -100,7 +100,7 @@ impl PacketTap {
         self.records.get(place as usize)
     }
 
-    /// Handles `event`. Returns the record of the packet that it took out of the chain.
+    /// Handles `event`. Returns the record of the packet that left the chain by it.
     pub fn hear(&mut self, now: Instant, event: &Event) -> Option<&PacketRecord> {
         let at = Stamp::at(now.as_nanos());
         match event {
@@ -147,7 +147,7 @@ impl PacketTap {
     }
 }
 
-/// Counts what waits in UPF and SDAP, and makes a record of each slot.
+/// Counts waiting packets in UPF and SDAP, and makes a record of each slot.
 pub struct SlotTap {
     unit: SlotUnit,
     packets: [u64; 3],
@@ -155,7 +155,7 @@ pub struct SlotTap {
 }
 
 impl SlotTap {
-    /// For the run of `facts`.
+    /// A tap for the run of `facts`.
     #[must_use]
     pub fn new(facts: &RunFacts) -> Self {
         Self { unit: facts.slots_in, packets: [0; 3], bytes: [0; 3] }
@@ -166,7 +166,7 @@ impl SlotTap {
         self.bytes[layer as usize] -= u64::from(packet.size);
     }
 
-    /// Handles `event`. Returns its record if it is a slot.
+    /// Handles `event`. Returns the record of a slot.
     pub fn hear(&mut self, now: Instant, event: &Event) -> Option<SlotRecord> {
         match event {
             Event::Enqueued { layer, packet, .. } => {
@@ -184,8 +184,7 @@ impl SlotTap {
                     unit: self.unit,
                     capacity: *capacity,
                     used: *used,
-                    // The RLC's own count is from before the pull, and includes only the rest of a
-                    // cut SDU.
+                    // The RLC counts before the pull, and counts only the rest of a segmented SDU.
                     packets: [self.packets[0], self.packets[1], *rlc_packets],
                     bytes: [self.bytes[0], self.bytes[1], *rlc_bytes],
                 });

@@ -4,8 +4,8 @@
 use super::super::quanta::INFLATION_ONE;
 use super::*;
 
-/// The best of all selections: SDUs that leave whole, and as the tie-break the sum of their slices'
-/// quanta in whole blocks.
+/// The best selection: SDUs that leave whole and, as the tie-break, the sum of their slices' quanta
+/// in whole blocks.
 pub(super) type Best = (i64, i64);
 
 /// Tries all selections under these quanta, credited for the slot.
@@ -16,7 +16,7 @@ pub(super) fn best(demand: &RbDemand, quanta: &Quanta) -> Best {
     search.best
 }
 
-/// All selections inside a UE: number of SDUs, and the blocks they seem to need.
+/// All selections inside a UE: number of SDUs, and their inflated blocks.
 fn options(demand: &RbDemand, index: usize, quanta: &Quanta) -> Vec<(i64, u16)> {
     let ue = &demand.ues[index];
     let factor = quanta.inflation(usize::from(ue.slice));
@@ -47,7 +47,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Adds every selection of UE `index` and those after it to the selection so far.
+    /// Adds every selection of UE `index` and of the following UEs to the selection so far.
     fn descend(&mut self, index: usize, so_far: Best, free: RbUnits, spent: &mut [u16]) {
         let Some(options) = self.options.get(index) else {
             self.best = self.best.max(so_far);

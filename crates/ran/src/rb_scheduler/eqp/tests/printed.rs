@@ -1,18 +1,19 @@
-//! Algorithm 5 of A21 line by line, and cells in which it does not find the most SDUs.
+//! Algorithm 5 of A21 line by line, and cells in which it does not find the greatest number of
+//! SDUs.
 //!
-//! The print leaves one thing open: here `pkt_size` is the bytes of one SDU, converted to blocks
-//! together with those that its UE already has in the permutation, and rounded up to groups by
+//! The print leaves one detail open: here `pkt_size` is the bytes of one SDU, converted to blocks
+//! together with the SDUs that its UE already has in the permutation, and rounded up to groups by
 //! `adjust_rbgs`, as the text of section IV-B says.
 
 use super::*;
 use alloc::collections::BTreeMap;
 
-/// What a memo entry holds.
+/// The content of a memo entry.
 #[derive(Clone, Copy, PartialEq)]
 enum Memo {
     /// The whole permutation, as line 31 prints it.
     Whole,
-    /// What was added from this state on: the most favourable reading.
+    /// The additions from this state on: the most favourable reading.
     Added,
     /// No memo: every state is searched again.
     None,
@@ -31,7 +32,7 @@ struct Printed<'a> {
 }
 
 impl Printed<'_> {
-    /// Capacity in blocks left once `packet` has joined `out`.
+    /// Capacity in blocks that remains after `packet` has joined `out`.
     fn adjust_rbgs(&self, capacity: i64, out: &[Packet], packet: Packet) -> i64 {
         let ue = self.queues[packet.0].0;
         let own = out.iter().filter(|(q, _)| self.queues[*q].0 == ue);
@@ -106,8 +107,9 @@ fn queues<const N: usize>(of: [(usize, &[u32]); N]) -> Vec<(usize, Vec<u32>)> {
 
 #[test]
 fn the_printed_memo_forgets_the_groups_of_a_ue_and_misses_the_most_sdus() {
-    // What "4th queue, 2 blocks left" adds is memoised on a visit when UE 1 had no group yet: one
-    // SDU for a group. Once the 3rd queue has a group of UE 1, half of it free, it is two.
+    // The additions at "4th queue, 2 blocks left" are memoised on a visit when UE 1 had no group
+    // yet: one SDU for a group. Once the 3rd queue has a group of UE 1, half of it free, two SDUs
+    // fit.
     let shared = queues([(0, &[100]), (0, &[300]), (1, &[100]), (1, &[100, 100])]);
     assert_eq!(printed(&shared, 4, Memo::None), 3, "without the memo the recursion finds the best");
     assert_eq!(
