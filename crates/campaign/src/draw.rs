@@ -15,7 +15,7 @@ use traffic::Mix;
 /// Base round trips of the cases in turn, in ms.
 pub const ROUND_TRIPS_MS: [u32; 5] = [10, 20, 40, 80, 160];
 
-/// The method that carries the low-latency flows alone: no method can give them less delay.
+/// The method that carries the low-latency flows alone on their phones.
 pub const FLOOR: &str = "floor";
 
 /// Most cases of a draw.
@@ -38,7 +38,7 @@ pub(crate) struct Draw {
 /// One drawn case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
-    /// Name of the scenario: the number, the round trip, the radio and the traffic.
+    /// Name of the scenario: number, base round trip, radio, phones, bearers and traffic.
     pub name: String,
     /// The scenario, in TOML.
     pub toml: String,
@@ -64,7 +64,12 @@ impl Draw {
         let apart = rng.chance(1.0 / 6.0);
         let report = [2, 5, 10, 20][rng.below(4) as usize];
         let bearers = Bearers::ALL[rng.below(3) as usize];
-        let name = format!("{number:05}-rtt{round_trip_ms}-{}-{}", radio.name(), mix.name);
+        let form = if apart { "apart" } else { bearers.name() };
+        let name = format!(
+            "{number:05}-rtt{round_trip_ms}-{}-{phones}ue-{form}-{}",
+            radio.name(),
+            mix.name
+        );
         let mut toml = format!(
             "title = \"{name}\"\nduration = \"30s\"\nwarmup = \"6s\"\nmethods = [\"Vanilla\"]\n\
              core = {{ rate = \"10Gbit/s\", delay = \"{}us\" }}\n\
@@ -85,22 +90,32 @@ impl Draw {
              [[ue]]\ncount = {phones}\n{}{}",
             radio.rlc(),
             bearers.toml(),
-            mix.toml(bearers == Bearers::OneQfi)
+            mix.toml(bearers == Bearers::OneQfi, phones)
         );
-        toml += &floor(&mix);
+        toml += &floor(&mix, phones);
         let demand_mbit_s = mix.demand_mbit_s;
         Drawn { name, toml, round_trip_ms, phones, apart, demand_mbit_s }
     }
 }
 
-/// The method [`FLOOR`]: all other flows begin after the end.
-fn floor(mix: &Mix) -> String {
-    let others: String =
-        mix.elastic().map(|name| format!("\"flow.{name}.start\" = \"1h\"\n")).collect();
-    format!(
-        "[[method]]\nname = \"{FLOOR}\"\ntitle = \"the low-latency flows alone in the cell\"\n\
-         [method.set]\n{others}"
-    )
+/// The method [`FLOOR`]: other phones, one fewer, carry all but the low-latency flows, so that a
+/// phone's low-latency flows share the cell with others and their own queue with nobody.
+fn floor(mix: &Mix, phones: u32) -> String {
+    let others = phones - 1;
+    let mut toml = format!(
+        "[[method]]\nname = \"{FLOOR}\"\ntitle = \"low-latency flows alone on their phones\"\n\
+         [method.set]\n\"ue.0.count\" = {}\n",
+        phones + others
+    );
+    for name in mix.elastic() {
+        // Text takes everything.
+        let _ = if others == 0 {
+            writeln!(toml, "\"flow.{name}.start\" = \"1h\"")
+        } else {
+            write!(toml, "\"flow.{name}.ue\" = {phones}\n\"flow.{name}.ues\" = {others}\n")
+        };
+    }
+    toml
 }
 
 /// Half of the cells have one phone, a third 2 to 8, the others up to 64.
@@ -128,6 +143,14 @@ enum Bearers {
 
 impl Bearers {
     const ALL: [Self; 3] = [Self::OneQfi, Self::TwoQfis, Self::TwoBearers];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::OneQfi => "1qfi",
+            Self::TwoQfis => "2qfis",
+            Self::TwoBearers => "2drbs",
+        }
+    }
 
     const fn toml(self) -> &'static str {
         match self {

@@ -304,15 +304,14 @@ pub(crate) fn check_report_delay(
     )
 }
 
-impl UeConfig {
-    /// QoS flows of bearer `drb` with a better priority than its last, a bit for each QFI.
-    pub(crate) fn urgent(&self, drb: u8) -> u64 {
-        let of_bearer = || self.qos_flows.iter().filter(|flow| flow.drb == drb);
-        let last = of_bearer().map(|flow| flow.priority).max();
-        let urgent = of_bearer().filter(|flow| Some(flow.priority) < last);
-        urgent.fold(0, |bits, flow| bits | 1 << flow.qfi.get())
-    }
+/// QoS flows with a better priority than the last of a UE's `flows`, a bit for each QFI.
+pub(crate) fn urgent(flows: &[QosFlowConfig]) -> u64 {
+    let last = flows.iter().map(|flow| flow.priority).max();
+    let urgent = flows.iter().filter(|flow| Some(flow.priority) < last);
+    urgent.fold(0, |bits, flow| bits | 1 << flow.qfi.get())
+}
 
+impl UeConfig {
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         ensure(
             (1..=MAX_DRBS).contains(&self.drbs),

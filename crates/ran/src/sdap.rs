@@ -1,6 +1,6 @@
 //! Service data adaptation: a queue per QFI, mapped to a data radio bearer (TS 37.324 section 5.3).
 
-use crate::config::{QosFlowConfig, SdapConfig};
+use crate::config::{QosFlowConfig, SdapConfig, urgent};
 use crate::few::{Few, collect_exactly};
 use crate::limiter::{CapacityUnit, GrantContext};
 use crate::pacer::AnyPacer;
@@ -49,8 +49,9 @@ impl UeSdap {
         key: u64,
     ) -> Result<Self, ConfigError> {
         let build = |(i, flow): (usize, &QosFlowConfig)| {
-            let own = flow.queue.as_deref().unwrap_or(&config.queue);
-            let queue = ManagedQueue::new(Layer::Sdap, own, mix(key ^ i as u64))
+            let mut own = flow.queue.as_deref().unwrap_or(&config.queue).clone();
+            own.discipline.serve_first(urgent(flows));
+            let queue = ManagedQueue::new(Layer::Sdap, &own, mix(key ^ i as u64))
                 .map_err(|e| e.within("queue"))?;
             let pacer = AnyPacer::new(&config.pacer, context).map_err(|e| e.within("pacer"))?;
             let (drb, priority, weight) = (flow.drb, flow.priority, flow.weight);

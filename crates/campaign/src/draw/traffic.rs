@@ -69,7 +69,7 @@ impl Mix {
     }
 
     fn add(&mut self, name: &'static str, low_latency: bool, rest: &str) {
-        let toml = format!("[[flow]]\nname = \"{name}\"\nues = 0\n{rest}");
+        let toml = format!("[[flow]]\nname = \"{name}\"\n{rest}");
         self.flows.push(Flow { name, toml, low_latency });
         self.name += if self.name.is_empty() { "" } else { "-" };
         self.name += name;
@@ -145,13 +145,17 @@ impl Mix {
     }
 
     /// The tables of flows; low-latency ones take QFI 1 unless all flows share one.
-    pub(super) fn toml(&self, one_qfi: bool) -> String {
+    pub(super) fn toml(&self, one_qfi: bool, phones: u32) -> String {
         let mut toml = String::new();
         for flow in &self.flows {
             let qfi = if flow.low_latency && !one_qfi { 1 } else { 9 };
             let low = flow.low_latency;
             // Text takes everything.
-            let _ = write!(toml, "{}qfi = {qfi}\nlow_latency = {low}\n", flow.toml);
+            let _ = write!(
+                toml,
+                "{}ue = 0\nues = {phones}\nqfi = {qfi}\nlow_latency = {low}\n",
+                flow.toml
+            );
         }
         toml
     }

@@ -32,15 +32,11 @@ use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Duration, Instant, Packet, params};
+use justfull_base::{ConfigError, Duration, Instant, Packet, Ratio, params};
 
 /// Backlog in bytes below which nothing is signalled: a loss among fewer than four packets is found
 /// by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
 const FEW: u64 = 4 * 1500;
-/// By how much of an idle time the reserve grows: a window is cut to 0.7 (RFC 9438 section 4.6).
-const GROWTH: f64 = 1.0 / 0.7;
-/// By how much of the least backlog it shrinks.
-const SHRINK: f64 = 0.5;
 /// Shorter idle times are those between two slots.
 const IDLE: Duration = Duration::from_millis(2);
 
@@ -66,7 +62,7 @@ pub const DOC: MethodDoc = MethodDoc {
 
 params! {
     /// Settings of [`Just`].
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct JustConfig {
         /// Reserve of a lane before its first signal.
         start: Duration = Duration::from_millis(50),
@@ -86,6 +82,12 @@ params! {
         memory: Duration = Duration::from_secs(30),
             within(Duration::from_millis(100), Duration::from_secs(3600)),
             "CUBIC grows back to its last window in seconds (RFC 9438 section 4.2)";
+        /// Part of the idle time after a signal by which the reserve grows.
+        growth: Ratio = Ratio(1.4), within(Ratio(0.0), Ratio(4.0)), "a window is cut to 0.7";
+        /// Part of the least backlog after a signal by which it shrinks.
+        shrink: Ratio = Ratio(0.5), within(Ratio(0.0), Ratio(1.0)), "no more than is left";
+        /// Lanes of the lowest numbers that are never signalled.
+        spared: u16 as "lanes" = 0;
         /// Mark packets that are ECN-capable in place of dropping them.
         ecn: bool = true;
     }
@@ -130,7 +132,7 @@ impl LaneState {
     fn settle(&mut self, config: &JustConfig) {
         if self.signal_at.is_some() && self.learns_until.is_none() && self.peak.rate() > 0.0 {
             let surplus = self.least as f64 / self.peak.rate();
-            self.set_reserve(config, self.reserve().as_secs_f64() - SHRINK * surplus);
+            self.set_reserve(config, self.reserve().as_secs_f64() - config.shrink.0 * surplus);
         }
         self.learns_until = None;
     }
@@ -174,7 +176,7 @@ impl LaneState {
         };
         let idle = now.since(empty_at);
         if now <= until && idle >= IDLE {
-            let more = GROWTH * idle.as_secs_f64();
+            let more = config.growth.0 * idle.as_secs_f64();
             self.set_reserve(config, self.reserve().as_secs_f64() + more);
         }
     }
@@ -221,7 +223,7 @@ impl Aqm for Just {
         lane: Lane,
         _packet: &Packet,
     ) -> (Verdict, Tag) {
-        if view.lane.bytes == 0 {
+        if view.lane.bytes == 0 && lane >= self.config.spared {
             let config = self.config;
             self.lane(lane).on_busy(&config, now);
         }
@@ -238,6 +240,9 @@ impl Aqm for Just {
         _sojourn: Duration,
     ) -> Verdict {
         let config = self.config;
+        if lane < config.spared {
+            return Verdict::Pass;
+        }
         let state = self.lane(lane);
         let verdict = state.control(&config, now, view.lane.bytes);
         if verdict == Verdict::Pass || super::becomes_mark(config.ecn, packet) {
@@ -247,6 +252,8 @@ impl Aqm for Just {
     }
 
     fn on_empty(&mut self, now: Instant, lane: Lane) {
-        self.lane(lane).on_empty(now);
+        if lane >= self.config.spared {
+            self.lane(lane).on_empty(now);
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use crate::aqm::AqmConfig;
 use crate::aqm::just::JustConfig;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Bytes, ConfigError, Duration, Packet, params};
+use justfull_base::{Bytes, ConfigError, Duration, Packet, Ratio, params};
 
 impl DisciplineSettings for LanesConfig {
     fn own_aqm(&self) -> Option<AqmConfig> {
@@ -34,7 +34,7 @@ pub const DOC: MethodDoc = MethodDoc {
 
 params! {
     /// Settings of [`Lanes`].
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct LanesConfig {
         /// Number of lanes of a class.
         lanes: u16 as "lanes" = 512, within(1, 32_767), "a packet needs a lane";
@@ -51,6 +51,10 @@ params! {
         interval: Duration = JustConfig::default().interval, stated("1ms to 10s");
         /// Time in which a greatest rate that is not reached again falls to 1/e.
         memory: Duration = JustConfig::default().memory, stated("100ms to 1h");
+        /// Part of the idle time after a signal by which the reserve grows.
+        growth: Ratio = JustConfig::default().growth, stated("0 to 4");
+        /// Part of the least backlog after a signal by which it shrinks.
+        shrink: Ratio = JustConfig::default().shrink, stated("0 to 1");
         /// Mark packets that are ECN-capable in place of dropping them.
         ecn: bool = true;
     }
@@ -61,8 +65,8 @@ impl LanesConfig {
     /// Settings of the lanes' AQM.
     #[must_use]
     pub const fn just(&self) -> JustConfig {
-        let Self { start, least, most, interval, memory, ecn, .. } = *self;
-        JustConfig { start, least, most, interval, memory, ecn }
+        let Self { lanes, start, least, most, interval, memory, growth, shrink, ecn, .. } = *self;
+        JustConfig { start, least, most, interval, memory, growth, shrink, spared: lanes, ecn }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::UeConfig;
 use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
 use crate::carried::Carried;
 use crate::channel::ChannelContext;
+use crate::config::urgent;
 use crate::gate::GateConfig;
 use crate::mac::OwnChannel;
 use crate::poll::Tickers;
@@ -163,7 +164,7 @@ impl Stack {
         let bearers = (0..ue.drbs).map(|drb| {
             let key = mix(key ^ 3) ^ u64::from(drb);
             let mut rlc = config.rlc.clone();
-            rlc.queue.discipline.serve_first(ue.urgent(drb));
+            rlc.queue.discipline.serve_first(urgent(&ue.qos_flows));
             let mut bearer = Bearer::new(&rlc, !gate.limits(), key)?;
             if let Some(header) = config.mac.pdu_header() {
                 bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);
