@@ -284,6 +284,47 @@ fn jobs_that_took_too_long_are_made_again_when_asked() {
 /// The overhead of a campaign of 10 000 runs is at most a tenth of the runs. `make test` runs a
 /// tenth of it.
 #[test]
+fn methods_are_judged_on_drawn_cases_and_another_run_makes_nothing_again() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let judge = |more: &[&str]| {
+        let words =
+            ["judge", "--seed", "7", "--cases", "5", "--method", "FQ-CoDel", "-q", "-o", "x"];
+        campaign(folder.path(), &[&words[..], more].concat())
+    };
+    let told = judge(&["--json"]);
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    let verdicts: Value = serde_json::from_slice(&told.stdout).expect("JSON");
+    let cases = verdicts["cases"].as_object().expect("cases");
+    let apart = verdicts["apart"].as_array().expect("cases apart").len();
+    assert_eq!(cases.len() + apart, 5);
+    for (name, of) in cases {
+        assert_eq!(of["Vanilla"]["goodput"], 1.0, "{name} has Vanilla's goodput as its measure");
+    }
+    let judged = verdicts["judged"].as_array().expect("verdicts");
+    assert_eq!(judged.len(), 2 * 6, "two methods, each over all cases and for five round trips");
+    let before = rows(folder.path(), "x/7-5").len();
+    let told = judge(&["--misses", "Vanilla"]);
+    let text = String::from_utf8_lossy(&told.stdout);
+    assert!(text.contains("Vanilla:") && text.contains("rtt"), "{text}");
+    assert_eq!(rows(folder.path(), "x/7-5").len(), before);
+}
+
+#[test]
+fn a_draw_with_another_text_or_no_case_is_refused_and_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for (words, named) in [
+        (["--seed", "a/b", "--cases", "5"], "--seed: found `a/b`"),
+        (["--seed", "7", "--cases", "0"], "--cases: found 0"),
+    ] {
+        let told = campaign(folder.path(), &[&["judge", "-q", "-o", "x"], &words[..]].concat());
+        let text = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert_eq!(told.status.code(), Some(2), "{text}");
+        assert!(text.contains(named), "{text}");
+        assert!(!folder.path().join("x/7-0").exists(), "nothing is half written");
+    }
+}
+
+#[test]
 fn soak_ten_thousand_runs_cost_little_besides_themselves() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let seeds = if std::env::var_os("JUSTFULL_SOAK").is_some() { 10_000 } else { 1000 };

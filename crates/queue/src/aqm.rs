@@ -5,7 +5,6 @@
 pub mod adaptive_red;
 pub mod ared;
 pub mod codel;
-pub mod just;
 pub mod none;
 pub mod pdpc;
 pub mod pie;
@@ -171,7 +170,6 @@ kinds! {
     "ttlred1" TtlRed1 = ttlred1::{TtlRed1 in Box, TtlRed1Config};
     "ttlred2" TtlRed2 = ttlred2::{TtlRed2 in Box, TtlRed2Config};
     "pie" Pie = pie::{Pie in Box, PieConfig};
-    "just" Just = just::{Just in Box, JustConfig};
 }
 
 forwarded! {

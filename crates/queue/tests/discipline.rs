@@ -4,7 +4,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::param::Param;
 use justfull_base::{Bytes, Duration, Instant, Packet};
 use justfull_queue::discipline::sfq::{Overflow, Quantum, Sfq, SfqConfig};
-use justfull_queue::discipline::{fq_codel, protocol};
+use justfull_queue::discipline::{fq_codel, lanes, protocol};
 use justfull_queue::{
     AnyDiscipline, Discipline, DisciplineConfig, End, Lane, Limit, Queued, Victim,
 };
@@ -34,6 +34,12 @@ fn all() -> Vec<DisciplineConfig> {
             quantum: Bytes(256),
             drop_batch: 3,
             ..fq_codel::FqCoDelConfig::default()
+        }),
+        DisciplineConfig::Lanes(lanes::LanesConfig { lanes: 8, ..lanes::LanesConfig::default() }),
+        DisciplineConfig::Lanes(lanes::LanesConfig {
+            lanes: 8,
+            urgent: 1,
+            ..lanes::LanesConfig::default()
         }),
     ]
 }
@@ -142,8 +148,12 @@ fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id
             if let Some(lane) = d.advance() {
                 let p = d.pop(lane).expect("active").packet;
                 model.left_from_head(&p);
+                // By share, a lane pays for its next packet before it is served.
+                let is_dearer = |next: &Queued| next.packet.size > p.size;
+                let by_share = matches!(d, AnyDiscipline::Lanes(_));
                 assert!(
-                    d.head(lane).is_none() || d.turn() == Some(lane),
+                    d.head(lane).is_none_or(|next| by_share && is_dearer(next))
+                        || d.turn() == Some(lane),
                     "a drop costs the lane nothing"
                 );
             }

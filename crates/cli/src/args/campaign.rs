@@ -67,7 +67,7 @@ pub(crate) struct JudgeArgs {
     #[arg(long)]
     pub(crate) measured: bool,
     /// Method to judge beside Vanilla; may be given several times [default: CoDel, FQ-CoDel, PIE,
-    /// 5G-BDP, e5G-BDP, LastPoll, Justfull, Justfull-split]
+    /// 5G-BDP, e5G-BDP, LastPoll, Justfull, Justfull-2, each with its form for CU and DU apart]
     #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
     /// A setting for all methods that have it; may be given several times

@@ -15,8 +15,18 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 /// The methods that the page compares.
-const METHODS: [&str; 8] =
-    ["CoDel", "FQ-CoDel", "PIE", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull", "Justfull-split"];
+const METHODS: [&str; 10] = [
+    "CoDel",
+    "FQ-CoDel",
+    "PIE",
+    "5G-BDP",
+    "e5G-BDP",
+    "LastPoll",
+    "Justfull",
+    "Justfull-split",
+    "Justfull-2",
+    "Justfull-2-split",
+];
 
 pub(crate) fn judge(args: &JudgeArgs) -> Result<(), Failure> {
     let file = written(args)?;
@@ -41,6 +51,9 @@ fn written(args: &JudgeArgs) -> Result<PathBuf, Failure> {
         return Err(Failure::Usage(format!(
             "--seed: found `{seed}`, allowed are 1 to 64 letters, digits, `-` and `_`"
         )));
+    }
+    if *cases == 0 {
+        return Err(Failure::Usage("--cases: found 0, allowed is at least 1".into()));
     }
     let methods: Vec<&str> = match &args.methods[..] {
         [] => METHODS.to_vec(),

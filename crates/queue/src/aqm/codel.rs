@@ -48,6 +48,10 @@
 //! account and the two exceptions. With eight that is two in the 16 packets of four rounds of
 //! BBR's least window, four segments.
 //!
+//! With `reach`, this project's: a sender far away needs a longer reserve, so that of a lane is half
+//! of its sender's round trip (the module `reach`), at least `reserve` and at most `reach`; `ceiling`
+//! and `deadline` grow with it.
+//!
 //! Variant `t20_released` is what T20's released program does:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
 //! another and so loses the head too. Here the AQM signals the head and then, without looking
@@ -61,7 +65,8 @@
 mod allowance;
 mod clock;
 mod meter;
-pub(super) mod peak;
+mod peak;
+mod reach;
 
 use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;
@@ -71,6 +76,7 @@ use clock::RadioClock;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, choice, params};
 use peak::PeakRate;
+use reach::Reach;
 
 /// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
 /// found by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
@@ -177,12 +183,36 @@ params! {
             rule("0 to 1000; 0 with t20_released", |c| {
                 c.spacing == 0 || c.spacing <= 1000 && c.variant == Variant::Rfc8289
             }), "a CoDel that drops one packet in a thousand controls nothing";
+        /// Greatest reserve of a lane: half of its sender's round trip as the lane sees it, if that is
+        /// more than `reserve`; 0s for off.
+        reach: Duration = Duration::ZERO,
+            rule("0s for off, else reserve to 1s with a reserve", |c| {
+                c.reach.is_zero()
+                    || !c.reserve.is_zero()
+                        && (c.reserve..=Duration::from_secs(1)).contains(&c.reach)
+            }), "only a reserve grows";
+        /// Lanes of the lowest numbers that are never signalled.
+        spared: u16 as "lanes" = 0;
         /// The RFC's algorithm, or what T20's released program does.
         variant: Variant = Variant::Rfc8289;
     }
 }
 
 impl CoDelConfig {
+    /// The settings of a lane with this `reserve`: its ceiling and its deadline grow with it.
+    fn reaching(&self, reserve: Duration) -> Self {
+        if reserve == self.reserve {
+            return *self;
+        }
+        let factor = reserve.as_secs_f64() / self.reserve.as_secs_f64();
+        Self {
+            reserve,
+            ceiling: self.ceiling.scaled(factor),
+            deadline: self.deadline.scaled(factor),
+            ..*self
+        }
+    }
+
     /// True when `packet`, with `bytes_behind` it, is dropped once it has waited for its deadline.
     const fn has_deadline(&self, packet: &Packet, bytes_behind: u64) -> bool {
         !self.deadline.is_zero() && bytes_behind > FEW * packet.size as u64
@@ -334,6 +364,8 @@ pub struct CoDel {
     clock: RadioClock,
     /// Greatest rate of each lane of late; none without `reserve`, or before the first packet.
     peaks: Vec<PeakRate>,
+    /// What each lane knows of its sender's round trip, with `reach`.
+    reaches: Vec<Reach>,
 }
 
 impl CoDel {
@@ -351,6 +383,7 @@ impl CoDel {
             number_of_others: context.lanes.saturating_sub(1),
             clock: RadioClock::default(),
             peaks: Vec::new(),
+            reaches: Vec::new(),
         })
     }
 
@@ -388,6 +421,17 @@ impl CoDel {
         self.peaks.get_mut(usize::from(lane))
     }
 
+    /// The reach of `lane`; none without `reach`.
+    fn reach(&mut self, lane: Lane) -> Option<&mut Reach> {
+        if self.config.reach.is_zero() {
+            return None;
+        }
+        if self.reaches.is_empty() {
+            self.reaches = alloc::vec![Reach::default(); 1 + self.number_of_others as usize];
+        }
+        self.reaches.get_mut(usize::from(lane))
+    }
+
     /// What the clock of the radio shows, and how long by it a packet has waited that had `note`
     /// when it came; without `dip` the time and its `sojourn`.
     fn radio_time(&self, now: Instant, sojourn: Duration, note: u32) -> (Instant, Duration) {
@@ -400,8 +444,15 @@ impl CoDel {
     }
 
     /// True when `packet`, which left `lane` after `sojourn`, is below the target by the reserve.
-    fn within_reserve(&self, lane: Lane, packet: &Packet, of_lane: u32, sojourn: Duration) -> bool {
-        let CoDelConfig { reserve, ceiling, mtu, .. } = self.config;
+    fn within_reserve(
+        &self,
+        config: &CoDelConfig,
+        lane: Lane,
+        packet: &Packet,
+        of_lane: u32,
+        sojourn: Duration,
+    ) -> bool {
+        let CoDelConfig { reserve, ceiling, mtu, .. } = *config;
         let peak = self.peaks.get(usize::from(lane));
         peak.is_some_and(|peak| peak.is_within(of_lane, packet.size, reserve, mtu))
             && sojourn < ceiling
@@ -433,10 +484,12 @@ impl CoDel {
         sojourn: Duration,
         bytes_behind: u64,
     ) -> Verdict {
-        let config = self.config;
+        let (least, most) = (self.config.reserve, self.config.reach);
+        let reserve = self.reach(lane).map_or(least, |reach| reach.reserve(least, most));
+        let config = self.config.reaching(reserve);
         let [note, of_lane] = notes(tag);
         let (now, sojourn) = self.radio_time(now, sojourn, note);
-        let within_reserve = self.within_reserve(lane, packet, of_lane, sojourn);
+        let within_reserve = self.within_reserve(&config, lane, packet, of_lane, sojourn);
         let late = config.has_deadline(packet, bytes_behind) && sojourn >= config.deadline;
         let state = self.lane(lane);
         if state.second_due {
@@ -493,6 +546,9 @@ impl Aqm for CoDel {
         _packet: &Packet,
     ) -> (Verdict, Tag) {
         let of_lane = self.peak(lane).map_or(0, |peak| peak.note());
+        if let Some(reach) = self.reach(lane) {
+            reach.on_enqueue(now);
+        }
         if self.config.dip.is_zero() {
             return (Verdict::Pass, tag(0, of_lane));
         }
@@ -511,7 +567,13 @@ impl Aqm for CoDel {
         tag: Tag,
         sojourn: Duration,
     ) -> Verdict {
+        if lane < self.config.spared {
+            return Verdict::Pass;
+        }
         let verdict = self.control(now, lane, packet, tag, sojourn, view.lane.bytes);
+        if let Some(reach) = self.reach(lane) {
+            reach.on_dequeue(now);
+        }
         let passed = verdict == Verdict::Pass
             || verdict == Verdict::Signal && becomes_mark(self.config.ecn, packet);
         if passed {
@@ -702,6 +764,33 @@ mod tests {
         assert_eq!(ask(&mut codel, 0, 90, Ecn::Ect0), Verdict::Drop, "a mark shortens no queue");
         assert_eq!(ask(&mut codel, 0, 89, Ecn::Ect0), Verdict::Pass);
         assert_eq!((codel.stats().late, codel.stats().signals), (1, 0));
+    }
+
+    #[test]
+    fn a_longer_reserve_lengthens_ceiling_and_deadline_as_much() {
+        let config = CoDelConfig {
+            target: Duration::from_millis(15),
+            reserve: Duration::from_millis(20),
+            ceiling: Duration::from_millis(45),
+            deadline: Duration::from_millis(90),
+            ..CoDelConfig::default()
+        };
+        let far = config.reaching(Duration::from_millis(60));
+        let times = [far.reserve, far.ceiling, far.deadline].map(Duration::as_millis_f64);
+        assert_eq!(times, [60.0, 135.0, 270.0]);
+        assert_eq!(config.reaching(config.reserve), config);
+    }
+
+    #[test]
+    fn spared_lanes_are_never_signalled() {
+        let config = CoDelConfig {
+            deadline: Duration::from_millis(90),
+            spared: 1,
+            ..CoDelConfig::default()
+        };
+        let mut codel = CoDel::new(&config, AqmContext::new(2, 0)).expect("within bounds");
+        assert!((0..500).all(|ms| ask(&mut codel, ms, 400, Ecn::Ect0) == Verdict::Pass));
+        assert_eq!(codel.stats(), Stats::default());
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Look {
 
 /// Colour and shape indexes of the shipped methods. Methods of one shipped scenario differ in
 /// colour as far as possible; methods that `recommend` compares differ in shape too.
-const SHIPPED: [(&str, usize, usize); 41] = [
+const SHIPPED: [(&str, usize, usize); 43] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 6),
     ("CoDel", 2, 2),
@@ -82,6 +82,8 @@ const SHIPPED: [(&str, usize, usize); 41] = [
     ("LastPoll", 7, 1),
     ("Justfull", 1, 3),
     ("Justfull-split", 3, 3),
+    ("Justfull-2", 2, 6),
+    ("Justfull-2-split", 4, 6),
     ("CoDel@DynRLC", 3, 0),
     ("CoDel@DRQL", 4, 1),
     ("CoDel@5G-BDP", 5, 0),

@@ -11,7 +11,7 @@ const FLOOR: u64 = 4;
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::aqm) struct PeakRate {
+pub(super) struct PeakRate {
     /// Greatest rate, in bytes a second, when it was last reached or fell.
     rate: f64,
     at: Instant,
@@ -20,7 +20,7 @@ pub(in crate::aqm) struct PeakRate {
 
 impl PeakRate {
     /// A packet of `size` bytes left.
-    pub(in crate::aqm) fn on_dequeue(&mut self, now: Instant, size: u32, memory: Duration) {
+    pub(super) fn on_dequeue(&mut self, now: Instant, size: u32, memory: Duration) {
         self.meter.on_dequeue(now, size);
         if let Some((rate, _)) = self.meter.period() {
             let fall = libm::exp(-now.since(self.at).as_secs_f64() / memory.as_secs_f64());
@@ -29,7 +29,7 @@ impl PeakRate {
     }
 
     /// The lane ran empty.
-    pub(in crate::aqm) fn on_empty(&mut self) {
+    pub(super) fn on_empty(&mut self) {
         self.meter.on_empty();
     }
 
@@ -39,7 +39,7 @@ impl PeakRate {
     }
 
     /// The greatest rate, in bytes a second.
-    pub(in crate::aqm) const fn rate(&self) -> f64 {
+    pub(super) const fn rate(&self) -> f64 {
         self.rate
     }
 
