@@ -102,6 +102,8 @@ impl Hedge {
     /// The field that is out of bounds.
     pub fn new(config: &HedgeConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
+        let mut most = Vec::with_capacity(MOST_PULLS + 1);
+        most.push(0.0);
         Ok(Self {
             unit: context.unit,
             slot: context.slot,
@@ -110,7 +112,7 @@ impl Hedge {
             start: context.amount(u64::from(config.start)),
             offered: [0; MOST_PULLS + 1],
             next: 0,
-            most: alloc::vec![0.0],
+            most,
             learnt: false,
             idle: 0,
             pulled: Instant::ZERO,
