@@ -73,14 +73,14 @@
 #define JF_CE 3
 
 /*
- `protocol`: UDP.
- */
-#define JF_UDP 0
-
-/*
  `protocol`: TCP.
  */
-#define JF_TCP 1
+#define JF_TCP 0
+
+/*
+ `protocol`: UDP.
+ */
+#define JF_UDP 1
 
 /*
  `protocol`: ICMP and ICMPv6.
@@ -215,6 +215,11 @@ typedef int32_t jf_status;
 #endif // __cplusplus
 
 /*
+ The scheduler of one cell.
+ */
+typedef struct jf_eqp jf_eqp;
+
+/*
  The queues of one UE above its RLC: a queue for each QoS flow, the scheduler among them, a
  limiter for each bearer and a pacer for each queue.
  */
@@ -245,6 +250,121 @@ typedef struct jf_message {
    */
   char text[JF_MESSAGE_BYTES];
 } jf_message;
+
+/*
+ A UE with something to send.
+ */
+typedef struct jf_eqp_ue {
+  /*
+   Bytes that n blocks carry at its MCS and layers, for n from 0 to all blocks of the slot:
+   `rbs` + 1 numbers, the first 0, that never decrease.
+   */
+  const uint32_t *tbs;
+  /*
+   Its number in the cell.
+   */
+  uint32_t ue;
+  /*
+   Its bearers, at least one: so many of `bearers`, after those of the UEs before it.
+   */
+  uint32_t bearers;
+  /*
+   Its slice: an index into `shares`.
+   */
+  uint16_t slice;
+  /*
+   0.
+   */
+  uint16_t reserved[3];
+} jf_eqp_ue;
+
+/*
+ A bearer with something to send.
+ */
+typedef struct jf_eqp_bearer {
+  /*
+   Bytes on the air of everything waiting, at least those of the listed SDUs.
+   */
+  uint64_t backlog;
+  /*
+   How long its first SDU has waited, in ns.
+   */
+  uint64_t head_of_line;
+  /*
+   Its first SDUs: so many of `sdus`, after those of the bearers before it. The list may stop
+   at what the whole slot could carry.
+   */
+  uint32_t sdus;
+  /*
+   Its number in the UE.
+   */
+  uint8_t drb;
+  /*
+   0.
+   */
+  uint8_t reserved[3];
+} jf_eqp_bearer;
+
+/*
+ Everything that waits for a slot.
+ */
+typedef struct jf_eqp_demand {
+  /*
+   The UEs with something to send, in ascending order of `ue`.
+   */
+  const struct jf_eqp_ue *ues;
+  /*
+   How many.
+   */
+  size_t ues_length;
+  /*
+   Their bearers, UE by UE.
+   */
+  const struct jf_eqp_bearer *bearers;
+  /*
+   How many.
+   */
+  size_t bearers_length;
+  /*
+   Bytes on the air of each SDU, headers included, bearer by bearer. The first of a bearer may
+   be the rest of one that was cut.
+   */
+  const uint32_t *sdus;
+  /*
+   How many.
+   */
+  size_t sdus_length;
+  /*
+   Number of the slot since the start.
+   */
+  uint64_t slot;
+  /*
+   Resource blocks that are free for new data.
+   */
+  uint16_t rbs;
+  /*
+   Blocks of a unit of allocation: of a resource block group, or 1.
+   */
+  uint16_t unit;
+  /*
+   0.
+   */
+  uint32_t reserved;
+} jf_eqp_demand;
+
+/*
+ What a UE gets.
+ */
+typedef struct jf_eqp_grant {
+  /*
+   Units of allocation, a short last one included.
+   */
+  uint16_t units;
+  /*
+   Resource blocks of these units.
+   */
+  uint16_t rbs;
+} jf_eqp_grant;
 
 /*
  What a bearer's RLC holds.
@@ -293,7 +413,7 @@ typedef struct jf_packet {
    */
   uint8_t ecn;
   /*
-   JF_UDP, JF_TCP, JF_ICMP or JF_OTHER.
+   JF_TCP, JF_UDP, JF_ICMP or JF_OTHER.
    */
   uint8_t protocol;
   /*
@@ -479,583 +599,220 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- Writes to `size` how many bytes a gate with these settings needs (`settings_length` bytes of
- TOML at `settings`). An error goes to `message`, which may be NULL.
+ Writes to `size` how many bytes a scheduler with these settings needs.
 
  # Safety
  Each pointer is NULL or points at what its type says.
  */
-jf_status jf_gate_size(const char *settings,
-                       size_t settings_length,
-                       size_t *size,
-                       struct jf_message *message);
+jf_status jf_eqp_size(const char *settings,
+                      size_t settings_length,
+                      size_t *size,
+                      struct jf_message *message);
 
 /*
- Makes a gate in the `memory_size` bytes at `memory`, a multiple of JF_ALIGN, and writes its
- handle to `gate`. The memory stays the caller's; jf_gate_destroy ends its use.
-
- # Safety
- Each pointer is NULL or points at what its type says. The functions of `rlc` may be called with
- its context until the gate is destroyed.
- */
-jf_status jf_gate_init(void *memory,
-                       size_t memory_size,
-                       const char *settings,
-                       size_t settings_length,
-                       const struct jf_rlc *rlc,
-                       struct jf_gate **gate,
-                       struct jf_message *message);
-
-/*
- Makes a gate in memory from the heap, in one block, and writes its handle to `gate`.
-
- # Safety
- As for jf_gate_init.
- */
-jf_status jf_gate_create(const char *settings,
-                         size_t settings_length,
-                         const struct jf_rlc *rlc,
-                         struct jf_gate **gate,
-                         struct jf_message *message);
-
-/*
- Ends `gate`; NULL is allowed. Packets that wait are forgotten: drain it before.
-
- # Safety
- `gate` is NULL or a handle of this library whose memory is still there.
- */
-jf_status jf_gate_destroy(struct jf_gate *gate);
-
-/*
- A packet of QoS flow `flow`, counted from 0 in the order of the settings, arrives at `now` (ns)
- and waits for jf_gate_poll. JF_DROPPED if its queue or AQM dropped it, which `dropped` is told
- too. Others that wait may be dropped in its place.
-
- # Safety
- As for jf_gate_destroy; `packet` is NULL or points at a packet.
- */
-jf_status jf_gate_offer(struct jf_gate *gate,
-                        uint64_t now,
-                        uint32_t flow,
-                        const struct jf_packet *packet);
-
-/*
- Lets packets that wait enter the RLC at `now`, up to the batch of a poll. `polled` may be NULL.
-
- # Safety
- As for jf_gate_destroy; `polled` is NULL or points at a place for the result.
- */
-jf_status jf_gate_poll(struct jf_gate *gate, uint64_t now, struct jf_polled *polled);
-
-/*
- `sdu` enters the RLC of bearer `drb` at `now` past queues, scheduler, AQM and limiter: for SDUs
- that PDCP sends again. The limiter is told. JF_DROPPED if the RLC has not taken it.
-
- # Safety
- As for jf_gate_destroy; `sdu` is NULL or points at a packet.
- */
-jf_status jf_gate_bypass(struct jf_gate *gate,
-                         uint64_t now,
-                         uint8_t drb,
-                         const struct jf_packet *sdu);
-
-/*
- A slot that served bearer `drb` has ended. Limiters need a report of each slot in which the
- bearer had something to send, and of the last slot before a poll.
-
- # Safety
- As for jf_gate_destroy; `slot` is NULL or points at a report.
- */
-jf_status jf_gate_on_slot(struct jf_gate *gate, uint8_t drb, const struct jf_slot *slot);
-
-/*
- The last byte of an SDU of bearer `drb` left for the radio at `now`, `sojourn` ns after it had
- entered the RLC.
-
- # Safety
- As for jf_gate_destroy.
- */
-jf_status jf_gate_on_departed(struct jf_gate *gate, uint64_t now, uint8_t drb, uint64_t sojourn);
-
-/*
- Writes to `room` how much more the queue of `flow` should take from above at `now`, in the unit
- of the settings; UINT64_MAX without a pacer. More is taken all the same.
-
- # Safety
- As for jf_gate_destroy; `room` is NULL or points at a place for the result.
- */
-jf_status jf_gate_room(struct jf_gate *gate, uint64_t now, uint32_t flow, uint64_t *room);
-
-/*
- Writes to `at` when jf_gate_on_timeout wants to be called, in ns; UINT64_MAX for never.
-
- # Safety
- As for jf_gate_destroy; `at` is NULL or points at a place for the result.
- */
-jf_status jf_gate_next_timeout(struct jf_gate *gate, uint64_t *at);
-
-/*
- Runs the timeouts of AQMs that are due at `now`.
-
- # Safety
- As for jf_gate_destroy.
- */
-jf_status jf_gate_on_timeout(struct jf_gate *gate, uint64_t now);
-
-/*
- Writes to `paces` 1 if a limiter opens with time alone: then poll several times a slot, though
- nothing has happened. Else 0.
-
- # Safety
- As for jf_gate_destroy; `paces` is NULL or points at a place for the result.
- */
-jf_status jf_gate_paces(struct jf_gate *gate, uint8_t *paces);
-
-/*
- Writes to `counts` what became of the packets of `flow`.
-
- # Safety
- As for jf_gate_destroy; `counts` is NULL or points at a place for the result.
- */
-jf_status jf_gate_counts(struct jf_gate *gate, uint32_t flow, struct jf_counts *counts);
-
-/*
- Gives all packets that wait back to `dropped`, with JF_DROP_DRAINED: the UE leaves.
-
- # Safety
- As for jf_gate_destroy.
- */
-jf_status jf_gate_drain(struct jf_gate *gate, uint64_t now);
-
-/*
- Writes to `size` how many bytes a gate with these settings needs (`settings_length` bytes of
- TOML at `settings`). An error goes to `message`, which may be NULL.
+ Makes a scheduler in the caller's memory, as jf_gate_init does.
 
  # Safety
  Each pointer is NULL or points at what its type says.
  */
-jf_status jf_gate_size(const char *settings,
-                       size_t settings_length,
-                       size_t *size,
-                       struct jf_message *message);
+jf_status jf_eqp_init(void *memory,
+                      size_t memory_size,
+                      const char *settings,
+                      size_t settings_length,
+                      struct jf_eqp **eqp,
+                      struct jf_message *message);
 
 /*
- Makes a gate in the `memory_size` bytes at `memory`, a multiple of JF_ALIGN, and writes its
- handle to `gate`. The memory stays the caller's; jf_gate_destroy ends its use.
+ Makes a scheduler in memory from the heap, in one block.
 
  # Safety
- Each pointer is NULL or points at what its type says. The functions of `rlc` may be called with
- its context until the gate is destroyed.
+ As for jf_eqp_init.
  */
-jf_status jf_gate_init(void *memory,
-                       size_t memory_size,
-                       const char *settings,
-                       size_t settings_length,
-                       const struct jf_rlc *rlc,
-                       struct jf_gate **gate,
-                       struct jf_message *message);
+jf_status jf_eqp_create(const char *settings,
+                        size_t settings_length,
+                        struct jf_eqp **eqp,
+                        struct jf_message *message);
 
 /*
- Makes a gate in memory from the heap, in one block, and writes its handle to `gate`.
+ Ends `eqp`; NULL is allowed.
 
  # Safety
- As for jf_gate_init.
+ `eqp` is NULL or a handle of this library whose memory is still there.
  */
-jf_status jf_gate_create(const char *settings,
-                         size_t settings_length,
-                         const struct jf_rlc *rlc,
-                         struct jf_gate **gate,
-                         struct jf_message *message);
+jf_status jf_eqp_destroy(struct jf_eqp *eqp);
 
 /*
- Ends `gate`; NULL is allowed. Packets that wait are forgotten: drain it before.
+ Schedules the slot of `demand` at `now` (ns). `grants` has `ues_length` places, `bytes`
+ `bearers_length`: what each UE gets, and the bytes of its transport block for each bearer.
+ `withheld`, which may be NULL, gets the blocks left unused although something waits. Slots
+ without demand may be left out.
 
  # Safety
- `gate` is NULL or a handle of this library whose memory is still there.
+ As for jf_eqp_destroy; each pointer is NULL or points at as many items as said.
  */
-jf_status jf_gate_destroy(struct jf_gate *gate);
-
-/*
- A packet of QoS flow `flow`, counted from 0 in the order of the settings, arrives at `now` (ns)
- and waits for jf_gate_poll. JF_DROPPED if its queue or AQM dropped it, which `dropped` is told
- too. Others that wait may be dropped in its place.
-
- # Safety
- As for jf_gate_destroy; `packet` is NULL or points at a packet.
- */
-jf_status jf_gate_offer(struct jf_gate *gate,
-                        uint64_t now,
-                        uint32_t flow,
-                        const struct jf_packet *packet);
-
-/*
- Lets packets that wait enter the RLC at `now`, up to the batch of a poll. `polled` may be NULL.
-
- # Safety
- As for jf_gate_destroy; `polled` is NULL or points at a place for the result.
- */
-jf_status jf_gate_poll(struct jf_gate *gate, uint64_t now, struct jf_polled *polled);
-
-/*
- `sdu` enters the RLC of bearer `drb` at `now` past queues, scheduler, AQM and limiter: for SDUs
- that PDCP sends again. The limiter is told. JF_DROPPED if the RLC has not taken it.
-
- # Safety
- As for jf_gate_destroy; `sdu` is NULL or points at a packet.
- */
-jf_status jf_gate_bypass(struct jf_gate *gate,
-                         uint64_t now,
-                         uint8_t drb,
-                         const struct jf_packet *sdu);
-
-/*
- A slot that served bearer `drb` has ended. Limiters need a report of each slot in which the
- bearer had something to send, and of the last slot before a poll.
-
- # Safety
- As for jf_gate_destroy; `slot` is NULL or points at a report.
- */
-jf_status jf_gate_on_slot(struct jf_gate *gate, uint8_t drb, const struct jf_slot *slot);
-
-/*
- The last byte of an SDU of bearer `drb` left for the radio at `now`, `sojourn` ns after it had
- entered the RLC.
-
- # Safety
- As for jf_gate_destroy.
- */
-jf_status jf_gate_on_departed(struct jf_gate *gate, uint64_t now, uint8_t drb, uint64_t sojourn);
-
-/*
- Writes to `room` how much more the queue of `flow` should take from above at `now`, in the unit
- of the settings; UINT64_MAX without a pacer. More is taken all the same.
-
- # Safety
- As for jf_gate_destroy; `room` is NULL or points at a place for the result.
- */
-jf_status jf_gate_room(struct jf_gate *gate, uint64_t now, uint32_t flow, uint64_t *room);
-
-/*
- Writes to `at` when jf_gate_on_timeout wants to be called, in ns; UINT64_MAX for never.
-
- # Safety
- As for jf_gate_destroy; `at` is NULL or points at a place for the result.
- */
-jf_status jf_gate_next_timeout(struct jf_gate *gate, uint64_t *at);
-
-/*
- Runs the timeouts of AQMs that are due at `now`.
-
- # Safety
- As for jf_gate_destroy.
- */
-jf_status jf_gate_on_timeout(struct jf_gate *gate, uint64_t now);
-
-/*
- Writes to `paces` 1 if a limiter opens with time alone: then poll several times a slot, though
- nothing has happened. Else 0.
-
- # Safety
- As for jf_gate_destroy; `paces` is NULL or points at a place for the result.
- */
-jf_status jf_gate_paces(struct jf_gate *gate, uint8_t *paces);
-
-/*
- Writes to `counts` what became of the packets of `flow`.
-
- # Safety
- As for jf_gate_destroy; `counts` is NULL or points at a place for the result.
- */
-jf_status jf_gate_counts(struct jf_gate *gate, uint32_t flow, struct jf_counts *counts);
-
-/*
- Gives all packets that wait back to `dropped`, with JF_DROP_DRAINED: the UE leaves.
-
- # Safety
- As for jf_gate_destroy.
- */
-jf_status jf_gate_drain(struct jf_gate *gate, uint64_t now);
-
-/*
- Writes to `size` how many bytes a limiter with these settings needs.
-
- # Safety
- Each pointer is NULL or points at what its type says.
- */
-jf_status jf_limiter_size(const char *settings,
-                          size_t settings_length,
-                          const struct jf_grants *grants,
-                          size_t *size,
-                          struct jf_message *message);
-
-/*
- Makes a limiter in the caller's memory, as jf_gate_init does.
-
- # Safety
- Each pointer is NULL or points at what its type says.
- */
-jf_status jf_limiter_init(void *memory,
-                          size_t memory_size,
-                          const char *settings,
-                          size_t settings_length,
-                          const struct jf_grants *grants,
-                          struct jf_limiter **limiter,
-                          struct jf_message *message);
-
-/*
- Makes a limiter in memory from the heap, in one block.
-
- # Safety
- As for jf_limiter_init.
- */
-jf_status jf_limiter_create(const char *settings,
-                            size_t settings_length,
-                            const struct jf_grants *grants,
-                            struct jf_limiter **limiter,
-                            struct jf_message *message);
-
-/*
- Ends `limiter`; NULL is allowed.
-
- # Safety
- `limiter` is NULL or a handle of this library whose memory is still there.
- */
-jf_status jf_limiter_destroy(struct jf_limiter *limiter);
-
-/*
- Writes to `room` how much more may enter at `now` (ns) an RLC that holds `view`; UINT64_MAX
- without a limit.
-
- # Safety
- As for jf_limiter_destroy; the other pointers are NULL or point at what their types say.
- */
-jf_status jf_limiter_room(struct jf_limiter *limiter,
+jf_status jf_eqp_schedule(struct jf_eqp *eqp,
                           uint64_t now,
-                          const struct jf_view *view,
-                          uint64_t *room);
+                          const struct jf_eqp_demand *demand,
+                          struct jf_eqp_grant *grants,
+                          uint32_t *bytes,
+                          uint16_t *withheld);
 
 /*
- Writes to `overdraws` 1 if an SDU larger than the room may enter as long as there is any room,
- else 0.
+ Writes to `rbs` the resource blocks that slice `slice` has lent (positive) or borrowed so far.
 
  # Safety
- As for jf_limiter_destroy; `overdraws` is NULL or points at a place for the result.
+ As for jf_eqp_destroy; `rbs` is NULL or points at a place for the result.
  */
-jf_status jf_limiter_overdraws(struct jf_limiter *limiter, uint8_t *overdraws);
+jf_status jf_eqp_quantum(struct jf_eqp *eqp, uint16_t slice, double *rbs);
 
 /*
- An SDU of `used` (1 in packets, its bytes in bytes) entered the RLC, which holds `view` with it.
-
- # Safety
- As for jf_limiter_destroy; `view` is NULL or points at a view.
- */
-jf_status jf_limiter_on_admitted(struct jf_limiter *limiter,
-                                 uint64_t now,
-                                 uint64_t used,
-                                 const struct jf_view *view);
-
-/*
- The last byte of an SDU left for the radio at `now`, `sojourn` ns after it had entered the RLC.
-
- # Safety
- As for jf_limiter_destroy.
- */
-jf_status jf_limiter_on_departed(struct jf_limiter *limiter, uint64_t now, uint64_t sojourn);
-
-/*
- A slot that served the bearer has ended.
-
- # Safety
- As for jf_limiter_destroy; `slot` is NULL or points at a report.
- */
-jf_status jf_limiter_on_slot(struct jf_limiter *limiter, const struct jf_slot *slot);
-
-/*
- Writes to `size` how many bytes a pacer with these settings needs.
+ Writes to `size` how many bytes a gate with these settings needs (`settings_length` bytes of
+ TOML at `settings`). An error goes to `message`, which may be NULL.
 
  # Safety
  Each pointer is NULL or points at what its type says.
  */
-jf_status jf_pacer_size(const char *settings,
-                        size_t settings_length,
-                        const struct jf_grants *grants,
-                        size_t *size,
-                        struct jf_message *message);
+jf_status jf_gate_size(const char *settings,
+                       size_t settings_length,
+                       size_t *size,
+                       struct jf_message *message);
 
 /*
- Makes a pacer in the caller's memory, as jf_gate_init does.
+ Makes a gate in the `memory_size` bytes at `memory`, a multiple of JF_ALIGN, and writes its
+ handle to `gate`. The memory stays the caller's; jf_gate_destroy ends its use.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points at what its type says. The functions of `rlc` may be called with
+ its context until the gate is destroyed.
  */
-jf_status jf_pacer_init(void *memory,
-                        size_t memory_size,
-                        const char *settings,
-                        size_t settings_length,
-                        const struct jf_grants *grants,
-                        struct jf_pacer **pacer,
-                        struct jf_message *message);
+jf_status jf_gate_init(void *memory,
+                       size_t memory_size,
+                       const char *settings,
+                       size_t settings_length,
+                       const struct jf_rlc *rlc,
+                       struct jf_gate **gate,
+                       struct jf_message *message);
 
 /*
- Makes a pacer in memory from the heap, in one block.
+ Makes a gate in memory from the heap, in one block, and writes its handle to `gate`.
 
  # Safety
- As for jf_pacer_init.
+ As for jf_gate_init.
  */
-jf_status jf_pacer_create(const char *settings,
-                          size_t settings_length,
-                          const struct jf_grants *grants,
-                          struct jf_pacer **pacer,
-                          struct jf_message *message);
+jf_status jf_gate_create(const char *settings,
+                         size_t settings_length,
+                         const struct jf_rlc *rlc,
+                         struct jf_gate **gate,
+                         struct jf_message *message);
 
 /*
- Ends `pacer`; NULL is allowed.
+ Ends `gate`; NULL is allowed. Packets that wait are forgotten: drain it before.
 
  # Safety
- `pacer` is NULL or a handle of this library whose memory is still there.
+ `gate` is NULL or a handle of this library whose memory is still there.
  */
-jf_status jf_pacer_destroy(struct jf_pacer *pacer);
+jf_status jf_gate_destroy(struct jf_gate *gate);
 
 /*
- Writes to `occupancy` the backlog that the queue should have at `now` (ns); UINT64_MAX without a
- limit. To be asked once before the packets of an instant.
+ A packet of QoS flow `flow`, counted from 0 in the order of the settings, arrives at `now` (ns)
+ and waits for jf_gate_poll. JF_DROPPED if its queue or AQM dropped it, which `dropped` is told
+ too. Others that wait may be dropped in its place.
 
  # Safety
- As for jf_pacer_destroy; `occupancy` is NULL or points at a place for the result.
+ As for jf_gate_destroy; `packet` is NULL or points at a packet.
  */
-jf_status jf_pacer_occupancy(struct jf_pacer *pacer, uint64_t now, uint64_t *occupancy);
+jf_status jf_gate_offer(struct jf_gate *gate,
+                        uint64_t now,
+                        uint32_t flow,
+                        const struct jf_packet *packet);
 
 /*
- Packets of `entered` in all entered the queue.
+ Lets packets that wait enter the RLC at `now`, up to the batch of a poll. `polled` may be NULL.
 
  # Safety
- As for jf_pacer_destroy.
+ As for jf_gate_destroy; `polled` is NULL or points at a place for the result.
  */
-jf_status jf_pacer_on_enqueued(struct jf_pacer *pacer, uint64_t entered);
+jf_status jf_gate_poll(struct jf_gate *gate, uint64_t now, struct jf_polled *polled);
 
 /*
- A poll of the queue that holds or held something has ended.
+ `sdu` enters the RLC of bearer `drb` at `now` past queues, scheduler, AQM and limiter: for SDUs
+ that PDCP sends again. The limiter is told. JF_DROPPED if the RLC has not taken it.
 
  # Safety
- As for jf_pacer_destroy; `poll` is NULL or points at a report.
+ As for jf_gate_destroy; `sdu` is NULL or points at a packet.
  */
-jf_status jf_pacer_on_poll(struct jf_pacer *pacer, uint64_t now, const struct jf_poll *poll);
+jf_status jf_gate_bypass(struct jf_gate *gate,
+                         uint64_t now,
+                         uint8_t drb,
+                         const struct jf_packet *sdu);
 
 /*
- Writes to `size` how many bytes a queue with these settings needs.
+ A slot that served bearer `drb` has ended. Limiters need a report of each slot in which the
+ bearer had something to send, and of the last slot before a poll.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ As for jf_gate_destroy; `slot` is NULL or points at a report.
  */
-jf_status jf_queue_size(const char *settings,
-                        size_t settings_length,
-                        size_t *size,
-                        struct jf_message *message);
+jf_status jf_gate_on_slot(struct jf_gate *gate, uint8_t drb, const struct jf_slot *slot);
 
 /*
- Makes a queue in the caller's memory, as jf_gate_init does. `dropped` may be NULL.
+ The last byte of an SDU of bearer `drb` left for the radio at `now`, `sojourn` ns after it had
+ entered the RLC.
 
  # Safety
- Each pointer is NULL or points at what its type says. `dropped` may be called with `context`
- until the queue is destroyed.
+ As for jf_gate_destroy.
  */
-jf_status jf_queue_init(void *memory,
-                        size_t memory_size,
-                        const char *settings,
-                        size_t settings_length,
-                        void *context,
-                        jf_dropped dropped,
-                        struct jf_queue **queue,
-                        struct jf_message *message);
+jf_status jf_gate_on_departed(struct jf_gate *gate, uint64_t now, uint8_t drb, uint64_t sojourn);
 
 /*
- Makes a queue in memory from the heap, in one block.
+ Writes to `room` how much more the queue of `flow` should take from above at `now`, in the unit
+ of the settings; UINT64_MAX without a pacer. More is taken all the same.
 
  # Safety
- As for jf_queue_init.
+ As for jf_gate_destroy; `room` is NULL or points at a place for the result.
  */
-jf_status jf_queue_create(const char *settings,
-                          size_t settings_length,
-                          void *context,
-                          jf_dropped dropped,
-                          struct jf_queue **queue,
-                          struct jf_message *message);
+jf_status jf_gate_room(struct jf_gate *gate, uint64_t now, uint32_t flow, uint64_t *room);
 
 /*
- Ends `queue`; NULL is allowed. Packets that wait are forgotten.
+ Writes to `at` when jf_gate_on_timeout wants to be called, in ns; UINT64_MAX for never.
 
  # Safety
- `queue` is NULL or a handle of this library whose memory is still there.
+ As for jf_gate_destroy; `at` is NULL or points at a place for the result.
  */
-jf_status jf_queue_destroy(struct jf_queue *queue);
+jf_status jf_gate_next_timeout(struct jf_gate *gate, uint64_t *at);
 
 /*
- Offers `packet`, of 1 to JF_PACKET_MAX bytes, at `now` (ns). JF_DROPPED if it is dropped.
+ Runs the timeouts of AQMs that are due at `now`.
 
  # Safety
- As for jf_queue_destroy; `packet` is NULL or points at a packet.
+ As for jf_gate_destroy.
  */
-jf_status jf_queue_enqueue(struct jf_queue *queue, uint64_t now, const struct jf_packet *packet);
+jf_status jf_gate_on_timeout(struct jf_gate *gate, uint64_t now);
 
 /*
- Takes the next packet that the AQM passes. JF_EMPTY without one; `packet` is then not written.
+ Writes to `paces` 1 if a limiter opens with time alone: then poll several times a slot, though
+ nothing has happened. Else 0.
 
  # Safety
- As for jf_queue_destroy; `packet` is NULL or points at a place for a packet.
+ As for jf_gate_destroy; `paces` is NULL or points at a place for the result.
  */
-jf_status jf_queue_dequeue(struct jf_queue *queue, uint64_t now, struct jf_packet *packet);
+jf_status jf_gate_paces(struct jf_gate *gate, uint8_t *paces);
 
 /*
- Writes to `packet` the packet that would be served next, which the AQM may still drop. JF_EMPTY
- without one.
+ Writes to `counts` what became of the packets of `flow`.
 
  # Safety
- As for jf_queue_destroy; `packet` is NULL or points at a place for a packet.
+ As for jf_gate_destroy; `counts` is NULL or points at a place for the result.
  */
-jf_status jf_queue_peek(struct jf_queue *queue, struct jf_packet *packet);
+jf_status jf_gate_counts(struct jf_gate *gate, uint32_t flow, struct jf_counts *counts);
 
 /*
- The layer below serves the queue at `bits_per_second`: for AQMs that need it (`ared`, `pdpc`).
- UINT64_MAX for unknown.
+ Gives all packets that wait back to `dropped`, with JF_DROP_DRAINED: the UE leaves.
 
  # Safety
- As for jf_queue_destroy.
+ As for jf_gate_destroy.
  */
-jf_status jf_queue_set_rate(struct jf_queue *queue, uint64_t bits_per_second);
-
-/*
- Writes to `at` when jf_queue_on_timeout wants to be called, in ns; UINT64_MAX for never.
-
- # Safety
- As for jf_queue_destroy; `at` is NULL or points at a place for the result.
- */
-jf_status jf_queue_next_timeout(struct jf_queue *queue, uint64_t *at);
-
-/*
- Runs the AQM's timeout if it is due at `now`.
-
- # Safety
- As for jf_queue_destroy.
- */
-jf_status jf_queue_on_timeout(struct jf_queue *queue, uint64_t now);
-
-/*
- Writes to `counts` what became of its packets.
-
- # Safety
- As for jf_queue_destroy; `counts` is NULL or points at a place for the result.
- */
-jf_status jf_queue_counts(struct jf_queue *queue, struct jf_counts *counts);
-
-/*
- The text of `status`, for people; never NULL. It is valid for ever.
- */
-const char *jf_error_text(int32_t status);
-
-/*
- The version of the library, such as "0.1.0". It is valid for ever.
- */
-const char *jf_version(void);
+jf_status jf_gate_drain(struct jf_gate *gate, uint64_t now);
 
 /*
  Writes to `size` how many bytes a limiter with these settings needs.

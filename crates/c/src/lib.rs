@@ -16,6 +16,8 @@
 #![allow(non_camel_case_types, reason = "names of C")]
 
 #[allow(unsafe_code, reason = "functions of C")]
+pub mod eqp;
+#[allow(unsafe_code, reason = "functions of C")]
 pub mod gate;
 #[allow(unsafe_code, reason = "functions that the caller gives")]
 pub mod hooks;

@@ -21,10 +21,10 @@ pub const JF_ECT0: u8 = 2;
 /// `ecn`: congestion experienced.
 pub const JF_CE: u8 = 3;
 
-/// `protocol`: UDP.
-pub const JF_UDP: u8 = 0;
 /// `protocol`: TCP.
-pub const JF_TCP: u8 = 1;
+pub const JF_TCP: u8 = 0;
+/// `protocol`: UDP.
+pub const JF_UDP: u8 = 1;
 /// `protocol`: ICMP and ICMPv6.
 pub const JF_ICMP: u8 = 2;
 /// `protocol`: any other.
@@ -63,7 +63,7 @@ pub struct jf_packet {
     pub user: u32,
     /// JF_NOT_ECT, JF_ECT1, JF_ECT0 or JF_CE. The library writes JF_CE where it marks.
     pub ecn: u8,
-    /// JF_UDP, JF_TCP, JF_ICMP or JF_OTHER.
+    /// JF_TCP, JF_UDP, JF_ICMP or JF_OTHER.
     pub protocol: u8,
     /// 0.
     pub reserved: u16,
@@ -129,7 +129,7 @@ pub struct jf_counts {
 }
 
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
-const PROTOCOLS: [Protocol; 4] = [Protocol::Udp, Protocol::Tcp, Protocol::Icmp, Protocol::Other];
+const PROTOCOLS: [Protocol; 4] = [Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Other];
 
 impl jf_packet {
     /// The packet as the algorithms have it; none if an enumerated field is none of its names.
@@ -256,4 +256,31 @@ pub(crate) const fn duration(nanoseconds: u64) -> Result<Duration, jf_status> {
 /// An instant that may never come, in C: UINT64_MAX.
 pub(crate) fn or_never(instant: Option<Instant>) -> u64 {
     instant.unwrap_or(Instant::NEVER).as_nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_comes_back_as_it_was_and_unknown_names_are_refused() {
+        for (ecn, protocol) in [(JF_NOT_ECT, JF_TCP), (JF_ECT0, JF_UDP), (JF_ECT1, JF_ICMP)] {
+            let packet = jf_packet {
+                id: 1,
+                content: 2,
+                enqueued: 3,
+                flow_hash: 4,
+                size: 5,
+                user: 6,
+                ecn,
+                protocol,
+                reserved: 0,
+            };
+            assert_eq!(packet.get().map(|inner| jf_packet::of(&inner)), Ok(packet));
+        }
+        let get = |ecn, protocol| jf_packet { ecn, protocol, ..jf_packet::default() }.get();
+        assert_eq!(get(JF_CE, JF_OTHER).map(|packet| packet.ecn), Ok(Ecn::Ce));
+        assert_eq!(get(JF_ECT0, 0).map(|packet| packet.protocol), Ok(Protocol::Tcp));
+        assert_eq!((get(4, 0), get(0, 4)), (Err(JF_ERROR_RANGE), Err(JF_ERROR_RANGE)));
+    }
 }

@@ -38,7 +38,8 @@ impl<'a> Note<'a> {
     pub(crate) fn write(&mut self, words: fmt::Arguments<'_>) {
         let Some(message) = &mut self.0 else { return };
         let words = words.to_string();
-        let most = words.floor_char_boundary(JF_MESSAGE_BYTES - 1);
+        let fits = |end: &usize| words.is_char_boundary(*end);
+        let most = (0..JF_MESSAGE_BYTES.min(words.len() + 1)).rev().find(fits).unwrap_or(0);
         for (place, byte) in message.text.iter_mut().zip(words.as_bytes()[..most].iter()) {
             *place = byte.cast_signed() as c_char;
         }
@@ -93,4 +94,13 @@ pub(crate) fn items<'a, T>(items: Option<NonNull<T>>, length: usize) -> Result<&
     // SAFETY: the contract of every call: as many items as it says are at a pointer that is not
     // NULL, and stay there unchanged during the call.
     Ok(unsafe { std::slice::from_raw_parts(items.as_ptr(), length) })
+}
+
+/// Writes each of `items` to the place after the one before, from `places` on.
+pub(crate) fn write_all<T>(places: Option<NonNull<T>>, items: impl Iterator<Item = T>) {
+    let Some(places) = places else { return };
+    for (i, item) in items.enumerate() {
+        // SAFETY: the contract of every call: as many places as items are there.
+        unsafe { places.as_ptr().add(i).write(item) };
+    }
 }

@@ -154,24 +154,16 @@ fn same(name: &str, simulated: &str, made: &str, duration: Duration) {
 }
 
 #[test]
-fn the_gnb_in_cpp_decides_packet_by_packet_as_the_same_cell_does_in_the_simulator() {
+fn soak_the_gnb_in_cpp_decides_packet_by_packet_as_the_same_cell_does_in_the_simulator() {
     let out = tempfile::tempdir().expect("a folder");
-    let program = compiled(&example().join("gnb.cpp"), &SANITIZED, out.path());
-    for name in ["packets", "bytes", "trace"] {
-        let (arrived, dropped) = compare(&program, name, None);
-        println!("{name}: {arrived} packets, {dropped} dropped");
-        assert!(arrived > 5_000 && dropped > 10, "{name}: {arrived} packets, {dropped} dropped");
-    }
-}
-
-#[test]
-#[ignore = "long: `make soak`"]
-fn a_million_packets_are_decided_alike() {
-    let out = tempfile::tempdir().expect("a folder");
-    let program = compiled(&example().join("gnb.cpp"), &["-O2"], out.path());
+    let long = std::env::var_os("JUSTFULL_SOAK").is_some();
+    let flags: &[&str] = if long { &["-O2"] } else { &SANITIZED };
+    let program = compiled(&example().join("gnb.cpp"), flags, out.path());
     for (name, seconds) in [("packets", 2600), ("bytes", 650), ("trace", 1400)] {
-        let (arrived, dropped) = compare(&program, name, Some(Duration::from_secs(seconds)));
+        let duration = long.then(|| Duration::from_secs(seconds));
+        let (arrived, dropped) = compare(&program, name, duration);
         println!("{name}: {arrived} packets, {dropped} dropped");
-        assert!(arrived >= 1_000_000, "{name}: {arrived} packets");
+        let least = if long { 1_000_000 } else { 8_000 };
+        assert!(arrived > least && dropped > 50, "{name}: {arrived} packets, {dropped} dropped");
     }
 }

@@ -6,13 +6,8 @@ use std::path::Path;
 
 fn generated(root: &Path) -> String {
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("a configuration");
-    let mut sources: Vec<_> = fs::read_dir(root.join("src"))
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    sources.sort();
-    let with = |builder: cbindgen::Builder, source| builder.with_src(source);
-    let builder = sources.into_iter().fold(cbindgen::Builder::new().with_config(config), with);
+    // It follows the modules.
+    let builder = cbindgen::Builder::new().with_config(config).with_src(root.join("src/lib.rs"));
     let mut bytes = Vec::new();
     builder.generate().expect("bindings").write(&mut bytes);
     let text = String::from_utf8(bytes).expect("UTF-8");

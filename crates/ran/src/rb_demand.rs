@@ -230,6 +230,12 @@ pub struct RbAllocation {
 }
 
 impl RbAllocation {
+    /// Allocates now what slots with so many UEs and bearers need.
+    pub fn reserve(&mut self, ues: usize, drbs: usize) {
+        self.grants.reserve(ues);
+        self.bytes.reserve(drbs);
+    }
+
     /// Resets to nothing for every UE of `demand`.
     pub fn clear(&mut self, demand: &RbDemand) {
         self.grants.clear();

@@ -168,6 +168,64 @@ static void pacer(void) {
   must(jf_pacer_destroy(pacer), settings);
 }
 
+/* Slots of random demand, up to what the settings allow. */
+static void eqp(void) {
+  static const char *settings =
+      "shares = [0.25, 0.35, 0.4]\nrbs = 106\nues = 12\nbearers = 24\nsdus = 200\n";
+  static uint32_t tbs[12][107], sdus[200], bytes[24];
+  static jf_eqp_ue ues[12];
+  static jf_eqp_bearer bearers[24];
+  static jf_eqp_grant grants[12];
+  jf_eqp *eqp = NULL;
+  jf_message message;
+  uint64_t given = 0;
+  if (jf_eqp_create(settings, strlen(settings), &eqp, &message) != JF_OK) {
+    fprintf(stderr, "%s\n", message.text);
+    exit(1);
+  }
+  const uint64_t before = allocations;
+  for (uint64_t slot = 0; slot < 3000; ++slot) {
+    jf_eqp_demand demand;
+    memset(&demand, 0, sizeof demand);
+    demand.slot = slot;
+    demand.rbs = (uint16_t)below(107);
+    demand.unit = (uint16_t)(1 + below(8));
+    demand.ues = ues;
+    demand.bearers = bearers;
+    demand.sdus = sdus;
+    demand.ues_length = slot % 7 == 0 ? 12 : below(13);
+    for (size_t i = 0; i < demand.ues_length; ++i) {
+      memset(&ues[i], 0, sizeof ues[i]);
+      ues[i].tbs = tbs[i];
+      ues[i].ue = (uint32_t)(3 * i + below(3));
+      ues[i].slice = (uint16_t)below(3);
+      ues[i].bearers = (uint32_t)(1 + below(2));
+      const uint32_t each = (uint32_t)below(90);
+      for (uint32_t rbs = 0; rbs < 107; ++rbs) tbs[i][rbs] = rbs * each;
+      for (uint32_t j = 0; j < ues[i].bearers; ++j) {
+        jf_eqp_bearer *bearer = &bearers[demand.bearers_length++];
+        memset(bearer, 0, sizeof *bearer);
+        bearer->drb = (uint8_t)j;
+        bearer->sdus = (uint32_t)below(9);
+        for (uint32_t k = 0; k < bearer->sdus; ++k) {
+          const uint32_t size = (uint32_t)(20 + below(slot % 3 == 0 ? 60 : 1480));
+          sdus[demand.sdus_length++] = size;
+          bearer->backlog += size;
+        }
+        bearer->backlog += below(3000);
+      }
+    }
+    must(jf_eqp_schedule(eqp, slot, &demand, grants, bytes, NULL), "eqp");
+    for (size_t i = 0; i < demand.ues_length; ++i) given += grants[i].rbs;
+  }
+  if (allocations != before || given < 10000) {
+    fprintf(stderr, "eqp: %llu allocations, %llu blocks\n",
+            (unsigned long long)(allocations - before), (unsigned long long)given);
+    exit(1);
+  }
+  must(jf_eqp_destroy(eqp), "eqp");
+}
+
 int main(void) {
   static const char *limiters[] = {"unlimited", "fixed",    "dyn_rlc", "drql",     "dql",
                                    "bdp_5g",    "e_bdp_5g", "hedge",   "last_poll"};
@@ -205,6 +263,7 @@ int main(void) {
     return 1;
   }
   pacer();
+  eqp();
   printf("no call allocated; a UE with 8 QFIs of 64 packets and 8 lanes takes %llu B\n",
          (unsigned long long)size);
   return 0;

@@ -302,6 +302,75 @@ static void parts(void) {
   IS(JF_OK, jf_pacer_destroy(pacer));
 }
 
+static void eqp(void) {
+  const char *settings = "shares = [0.5, 0.5]\nrbs = 4\nues = 2\nbearers = 3\nsdus = 4\n";
+  const uint32_t tbs[5] = {0, 100, 200, 300, 400}, falls[5] = {0, 100, 50, 300, 400};
+  const uint32_t sizes[4] = {90, 100, 80, 1};
+  jf_eqp *eqp = NULL;
+  jf_message message;
+  jf_eqp_ue ues[2] = {{tbs, 3, 1, 0, {0}}, {tbs, 5, 1, 1, {0}}};
+  jf_eqp_bearer bearers[2] = {{190, 0, 2, 0, {0}}, {500, 7, 1, 4, {0}}};
+  jf_eqp_demand demand = {ues, 2, bearers, 2, sizes, 3, 1, 4, 1, 0};
+  jf_eqp_grant grants[2];
+  uint32_t bytes[2];
+  uint16_t withheld = 9;
+  double quantum = 0;
+  size_t size = 0;
+  IS(JF_ERROR_SETTINGS, jf_eqp_create(TEXT("shares = []"), &eqp, &message));
+  IS(JF_ERROR_SETTINGS, jf_eqp_create(TEXT("shares = [0.7, 0.7]"), &eqp, &message));
+  HOLDS(strstr(message.text, "slice[1].share") != NULL);
+  IS(JF_ERROR_SETTINGS, jf_eqp_create(TEXT("shares = [1.0]\nsdus = 0"), &eqp, &message));
+  IS(JF_OK, jf_eqp_size(TEXT(settings), &size, &message));
+  IS(JF_OK, jf_eqp_create(TEXT(settings), &eqp, &message));
+  IS(JF_ERROR_NULL, jf_eqp_schedule(eqp, 1, NULL, grants, bytes, NULL));
+  IS(JF_ERROR_NULL, jf_eqp_schedule(eqp, 1, &demand, NULL, bytes, NULL));
+  demand.ues = NULL;
+  IS(JF_ERROR_NULL, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  demand.ues = ues;
+  demand.ues_length = HUGE_SIZE;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  demand.ues_length = 2;
+  demand.sdus_length = 4;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  demand.sdus_length = 3;
+  demand.unit = 0;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  demand.unit = 1;
+  demand.rbs = 5;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  demand.rbs = 4;
+  ues[1].ue = 3;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  ues[1].ue = 5;
+  ues[1].slice = 2;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  ues[1].slice = 1;
+  ues[1].tbs = falls;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  ues[1].tbs = NULL;
+  IS(JF_ERROR_NULL, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  ues[1].tbs = tbs;
+  bearers[0].backlog = 189;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  bearers[0].backlog = 190;
+  bearers[0].sdus = UINT32_MAX;
+  IS(JF_ERROR_RANGE, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, NULL));
+  bearers[0].sdus = 2;
+  IS(JF_OK, jf_eqp_schedule(eqp, 1, &demand, grants, bytes, &withheld));
+  /* Three whole SDUs: 90 and 100 B in two blocks, 80 B in one; the last block to the one that
+   * has more to send. */
+  HOLDS(grants[0].rbs == 2 && grants[1].rbs == 2 && bytes[0] == 190 && bytes[1] == 200);
+  HOLDS(withheld == 0);
+  IS(JF_ERROR_RANGE, jf_eqp_quantum(eqp, 2, &quantum));
+  IS(JF_ERROR_NULL, jf_eqp_quantum(eqp, 0, NULL));
+  IS(JF_OK, jf_eqp_quantum(eqp, 0, &quantum));
+  HOLDS(quantum > -0.001 && quantum < 0.001);
+  demand.ues_length = demand.bearers_length = demand.sdus_length = 0;
+  IS(JF_OK, jf_eqp_schedule(eqp, 2, &demand, NULL, NULL, NULL));
+  IS(JF_ERROR_TIME, jf_eqp_schedule(eqp, 1, &demand, NULL, NULL, NULL));
+  IS(JF_OK, jf_eqp_destroy(eqp));
+}
+
 int main(void) {
   for (int32_t status = -40; status < 40; ++status) HOLDS(strlen(jf_error_text(status)) > 3);
   HOLDS(jf_version()[0] != '\0');
@@ -309,6 +378,7 @@ int main(void) {
   calling();
   queue();
   parts();
+  eqp();
   puts("every call is answered");
   return 0;
 }
