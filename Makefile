@@ -61,7 +61,8 @@ package: setup-package
 # ARCHIVE is a libjustfull.a that was built before.
 install: setup
 	$(if $(ARCHIVE),,cargo build --release --quiet --package justfull-c --lib)
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' crates/c/install.sh $(or $(ARCHIVE),target/release/libjustfull.a)
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' \
+		crates/c/install.sh $(or $(ARCHIVE),target/release/libjustfull.a)
 
 bench: setup
 	cargo xtask bench

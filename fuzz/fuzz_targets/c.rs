@@ -1,6 +1,6 @@
-//! The C library's boundary: settings of any text, and any order of calls with any content on a gate
-//! and a queue, with an RLC that says anything and calls back. No object finds a fault in itself,
-//! and each queue conserves its packets.
+//! The C library's boundary: settings of any text, and any order of calls with any content on a
+//! gate and a queue, with an RLC that says anything and calls back. No object finds a fault in
+//! itself, and each queue conserves its packets.
 //!
 //! The first byte chooses settings, or with 255 the text up to a zero is the settings; then come
 //! calls of eight bytes: the kind, the QoS flow or bearer, two of the clock, four for the content.

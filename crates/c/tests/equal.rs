@@ -1,5 +1,5 @@
-//! The base station of `examples/gnb-cpp` decides as the same cell does in `justfull run`, packet by
-//! packet: what enters the RLC when, with which mark, and what is dropped when and why.
+//! The base station of `examples/gnb-cpp` decides as the same cell does in `justfull run`, packet
+//! by packet: what enters the RLC when, with which mark, and what is dropped when and why.
 //!
 //! A run of the cell is recorded: what arrived at SDAP, what each slot carried, and the decisions.
 //! The program gets the first two as files, and its decisions must be the same text.

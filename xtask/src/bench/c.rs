@@ -1,9 +1,9 @@
 //! `cargo xtask bench c`: the cost of the C library's calls for a packet, beside the same calls of
 //! the gate in Rust.
 //!
-//! The programs are `gate_bench.rs` and `gate_bench.c` in `crates/c/examples`, with one load. Each
-//! gets a short load and one three times as long, both counted in instructions. The difference,
-//! less that of the RLC alone, is the cost of a packet.
+//! The programs are `crates/ran/examples/gate_bench.rs` and `crates/c/examples/gate_bench.c`, with
+//! one load. Each gets a short load and one three times as long, both counted in instructions. The
+//! difference, less that of the RLC alone, is the cost of a packet.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,7 @@ struct Cost {
 }
 
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
-    let rust = super::build(root, super::Profile::Release, "justfull-c", "gate_bench")?;
+    let rust = super::build(root, super::Profile::Release, "justfull-ran", "gate_bench")?;
     let c = compiled(root, &rust)?;
     for kind in KINDS {
         let [one, other] = [&rust, &c].map(|program| {

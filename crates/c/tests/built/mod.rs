@@ -1,4 +1,5 @@
 //! Programs in C and C++ that link the library.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
