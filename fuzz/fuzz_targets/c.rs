@@ -109,7 +109,7 @@ fuzz_target!(|data: &[u8]| {
         };
         let slot = jf_slot {
             pulled_at: now,
-            slot: number(place).max(1) * 1000,
+            slot: number(place).max(1).saturating_mul(1000),
             granted: number(a),
             used: number(b),
             remaining: number(c),

@@ -58,6 +58,8 @@ cargo xtask <command>
                                a .deb (cargo-deb) and a static program, in target/package, both \
                      tried on a clean root;
                                --release builds quicker than dist, FILE is a program built before
+  package --library [--release]
+                               the C library alone: libjustfull-dev
   bench aqm [--ci]             count what each AQM costs for a packet, beside CoDel
   bench c [--ci]               count what the C library's calls cost for a packet, beside the \
                      gate's own

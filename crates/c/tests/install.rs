@@ -7,12 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The folder of libraries below `/usr`, as Debian has it.
+const LIB: &str = "lib/x-linux-gnu";
+
 /// The library, installed under `root` for `/usr`.
 fn installed(root: &Path) -> PathBuf {
     let mut install = Command::new(crate_root().join("install.sh"));
-    install.arg(archive()).env("PREFIX", "/usr").env("DESTDIR", root);
-    install.env_remove("LIBDIR").env_remove("CC");
-    output(&mut install);
+    install.arg(archive()).env("PREFIX", "/usr").env("DESTDIR", root).env_remove("CC");
+    output(install.env("LIBDIR", format!("/usr/{LIB}")));
     root.join("usr")
 }
 
@@ -33,7 +35,7 @@ fn declared() -> Vec<String> {
 #[test]
 fn the_shared_library_exports_the_functions_of_the_header_and_nothing_else() {
     let root = tempfile::tempdir().expect("a folder");
-    let lib = installed(root.path()).join("lib");
+    let lib = installed(root.path()).join(LIB);
     let shared = lib.join("libjustfull.so");
     let listed = output(Command::new("nm").args(["-D", "--defined-only"]).arg(&shared));
     let mut exported: Vec<String> = listed
@@ -56,9 +58,9 @@ fn programs_link_it_by_pkg_config_and_by_cmake() {
     let root = tempfile::tempdir().expect("a folder");
     let usr = installed(root.path());
     let paths = |command: &mut Command| {
-        command.env("PKG_CONFIG_PATH", usr.join("lib/pkgconfig"));
+        command.env("PKG_CONFIG_PATH", usr.join(LIB).join("pkgconfig"));
         command.env("PKG_CONFIG_SYSROOT_DIR", root.path());
-        command.env("LD_LIBRARY_PATH", usr.join("lib"));
+        command.env("LD_LIBRARY_PATH", usr.join(LIB));
     };
     let source = crate_root().join("tests/programs/calls.c");
     let mut link = Command::new("sh");
@@ -69,7 +71,8 @@ fn programs_link_it_by_pkg_config_and_by_cmake() {
     let example = crate_root().join("../../examples/gnb-cpp");
     let mut configure = Command::new("cmake");
     configure.arg("-S").arg(&example).arg("-B").arg(root.path().join("build"));
-    output(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", usr.display())));
+    let package = usr.join(LIB).join("cmake/justfull");
+    output(configure.arg(format!("-Djustfull_DIR={}", package.display())));
     output(Command::new("cmake").arg("--build").arg(root.path().join("build")));
     let mut wrong = Command::new(root.path().join("build/gnb"));
     paths(&mut wrong);
