@@ -185,6 +185,24 @@ class pacer {
   detail::owned<jf_pacer, jf_pacer_destroy> handle_;
 };
 
+// The scheduler of one cell's resource blocks.
+class eqp {
+ public:
+  explicit eqp(std::string_view settings)
+      : handle_(detail::made<jf_eqp>([&](jf_eqp **out, jf_message *message) {
+          return jf_eqp_create(settings.data(), settings.size(), out, message);
+        })) {}
+
+  jf_status schedule(uint64_t now, const jf_eqp_demand &demand, jf_eqp_grant *grants,
+                     uint32_t *bytes, uint16_t *withheld = nullptr) noexcept {
+    return jf_eqp_schedule(handle_.get(), now, &demand, grants, bytes, withheld);
+  }
+  jf_eqp *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owned<jf_eqp, jf_eqp_destroy> handle_;
+};
+
 }  // namespace jf
 
 #endif  // JUSTFULL_HPP

@@ -66,6 +66,10 @@ int main() {
   jf::pacer pacer("kind = \"usp\"", jf_grants{1000000, 1500, JF_BYTES, {}});
   uint64_t wanted = 0;
   holds(jf_pacer_occupancy(pacer.get(), 1, &wanted) == JF_OK && wanted > 0, "a pacer works");
+  jf::eqp eqp("shares = [1.0]");
+  jf_eqp_demand nothing{};
+  nothing.unit = 1;
+  holds(eqp.schedule(1, nothing, nullptr, nullptr) == JF_OK, "EQP schedules an empty slot");
   std::puts("objects end with their scope");
   return 0;
 }
