@@ -1,9 +1,9 @@
-/* The C library of justfull for base stations: queues above an RLC, AQMs, limiters, pacers, EQP.
+/* The C library of justfull for base stations: queues, AQMs, limiters, pacers, EQP.
  *
  * An object is a block of memory behind a handle: the caller's (jf_..._size, jf_..._init) or one
  * block of the heap (jf_..._create). Making one reads its settings and allocates. Afterwards no
- * call allocates, locks, makes a system call or unwinds. Time is the caller's, in nanoseconds since any
- * instant, and does not go back.
+ * call allocates, locks, makes a system call or unwinds. Time is the caller's, in nanoseconds since
+ * any instant, and does not go back.
  *
  * A pointer is NULL or points at what its type says; a handle is one that the library has returned
  * and whose memory is still there. Every call with such pointers is answered: a wrong argument, a

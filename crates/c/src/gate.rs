@@ -161,9 +161,9 @@ pub unsafe extern "C" fn jf_gate_offer(
         let mut packet = packet.ok_or(JF_ERROR_NULL)?.get()?;
         packet.entered = now;
         let Gated { gate, drops, places, .. } = body;
-        if !places.kept {
+        if places.may_lack(flow) {
             let queue = gate.queue(flow as usize).ok_or(JF_ERROR_FLOW)?;
-            if places.are_taken(queue) {
+            if places.are_taken(flow, queue) {
                 return Ok(full(drops, now, &packet));
             }
         }

@@ -133,7 +133,7 @@ pub unsafe extern "C" fn jf_queue_enqueue(
             return Err(JF_ERROR_SIZE);
         }
         let Queue { queue, drops, places } = body;
-        if places.are_taken(queue) {
+        if places.are_taken(0, queue) {
             drops.tell(now, &packet, JF_DROP_CAPACITY);
             return Ok(JF_DROPPED);
         }

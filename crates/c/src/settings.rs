@@ -72,7 +72,7 @@ const fn first_seed() -> u64 {
 }
 
 /// The places of a queue with this limit, and whether the limit alone keeps to them.
-fn places(capacity: Option<u32>, limit: Limit) -> Result<Places, ConfigError> {
+fn places(capacity: Option<u32>, limit: Limit) -> Result<(u32, bool), ConfigError> {
     let most = match limit {
         Limit::Packets(packets) => Some(packets),
         Limit::Bytes(_) | Limit::Unlimited => None,
@@ -85,22 +85,36 @@ fn places(capacity: Option<u32>, limit: Limit) -> Result<Places, ConfigError> {
         "1 to 65536 packets",
         "the memory of a queue is allocated when it is made; without capacity it is the limit",
     )?;
-    Ok(Places { packets: places, kept: most.is_some_and(|most| most <= places) })
+    Ok((places, most.is_some_and(|most| most <= places)))
 }
 
-/// The memory of a queue.
-#[derive(Clone, Copy, Debug)]
+/// The memory of an object's queues: all have as many places.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
-    pub(crate) packets: u32,
-    /// The queue's limit keeps to them.
-    pub(crate) kept: bool,
+    packets: u32,
+    /// A bit for each queue whose limit does not keep to them.
+    exceeding: u64,
 }
 
 impl Places {
-    /// True when `queue` cannot take one more.
+    /// The queue of `flow`, below 64, has this limit.
+    fn add(&mut self, flow: usize, capacity: Option<u32>, limit: Limit) -> Result<(), ConfigError> {
+        let (packets, kept) = places(capacity, limit)?;
+        self.packets = self.packets.max(packets);
+        self.exceeding |= u64::from(!kept) << (flow % 64);
+        Ok(())
+    }
+
+    /// True when `queue`, that of `flow`, cannot take one more.
     #[inline]
-    pub(crate) fn are_taken(self, queue: &ManagedQueue) -> bool {
-        !self.kept && queue.backlog_packets() >= self.packets
+    pub(crate) fn are_taken(self, flow: u32, queue: &ManagedQueue) -> bool {
+        self.may_lack(flow) && queue.backlog_packets() >= self.packets
+    }
+
+    /// False when the limit of `flow` keeps to the places.
+    #[inline]
+    pub(crate) const fn may_lack(self, flow: u32) -> bool {
+        self.exceeding >> (flow % 64) & 1 == 1
     }
 }
 
@@ -130,26 +144,50 @@ impl GateSettings {
         Ok((gate, places))
     }
 
-    /// The most places that one of the queues has.
     fn places(&self) -> Result<Places, ConfigError> {
-        let own = self.qos_flow.iter().map(|flow| flow.queue.as_deref());
-        let mut most = Places { packets: 1, kept: true };
-        for queue in own {
-            let one = places(self.capacity, queue.unwrap_or(&self.sdap.queue).limit)?;
-            most.packets = most.packets.max(one.packets);
-            most.kept &= one.kept;
+        let mut all = Places::default();
+        for (flow, qos) in self.qos_flow.iter().enumerate() {
+            let queue = qos.queue.as_deref().unwrap_or(&self.sdap.queue);
+            all.add(flow, self.capacity, queue.limit)?;
         }
-        Ok(most)
+        Ok(all)
     }
 }
 
 impl QueueSettings {
     /// A queue with its memory, and its places.
     pub(crate) fn build(&self) -> Result<(ManagedQueue, Places), ConfigError> {
-        let places = places(self.capacity, self.queue.limit)?;
+        let mut places = Places::default();
+        places.add(0, self.capacity, self.queue.limit)?;
         let key = stream_key(self.seed, "queue");
         let mut queue = ManagedQueue::new(Layer::Rlc, &self.queue, key)?;
         queue.make_places(places.packets);
         Ok((queue, places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_lacks_places_only_where_its_own_limit_does_not_keep_to_them() {
+        let text = "capacity = 20\n[sdap.queue]\nlimit = \"10 packets\"\n[[qos_flow]]\nqfi = 1\n\
+                    [[qos_flow]]\nqfi = 2\nqueue = { limit = \"1MB\" }\n[[qos_flow]]\nqfi = 3\n\
+                    queue = { limit = \"21 packets\" }\n";
+        let settings: GateSettings = toml::from_str(text).expect("settings");
+        let places = settings.places().expect("in bounds");
+        assert_eq!(
+            (places.packets, [0, 1, 2].map(|flow| places.may_lack(flow))),
+            (20, [false, true, true])
+        );
+        let own = GateSettings { capacity: None, ..settings };
+        let places = own.places().expect("in bounds");
+        assert_eq!(
+            (places.packets, [0, 1, 2].map(|flow| places.may_lack(flow))),
+            (4096, [false, true, false])
+        );
+        let none = GateSettings { capacity: Some(0), ..own };
+        assert_eq!(none.places().err().map(|error| error.field), Some("capacity".into()));
     }
 }

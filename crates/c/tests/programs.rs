@@ -26,6 +26,11 @@ fn objects_in_cpp_end_with_their_scope_and_say_why_they_were_not_made() {
 }
 
 #[test]
+fn no_call_makes_a_system_call_once_an_object_is_made() {
+    assert_eq!(run("system_calls.c", &["-O2"]), "no system call\n");
+}
+
+#[test]
 fn no_call_allocates_once_an_object_is_made() {
     let wrapped = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"];
     let flags: Vec<String> = wrapped.iter().map(|name| format!("-Wl,--wrap={name}")).collect();

@@ -1,7 +1,7 @@
-//! The load of `cargo xtask bench c`, by the gate's own functions: `gate_bench --json KIND PACKETS`.
+//! The load of `cargo xtask bench c` by the gate's own functions: `gate_bench --json KIND PACKETS`.
 //! Kind `load` is an RLC alone, `fixed` offers and polls above it under a fixed limit, `drql` also
-//! reports departures and slots. `crates/c/examples/gate_bench.c` does the
-//! same through the C library.
+//! reports departures and slots. `crates/c/examples/gate_bench.c` does the same through the C
+//! library.
 
 use justfull_base::{Duration, Instant, Packet, Probe, Qfi, Silent, SlotReport};
 use justfull_queue::{AqmConfig, Limit, QueueConfig};
