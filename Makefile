@@ -7,6 +7,7 @@ export RUSTUP_TOOLCHAIN := $(toolchain)
 endif
 
 .PHONY: help setup setup-tests setup-site setup-package demo demo-all test test-fast site package
+.PHONY: install
 .PHONY: bench fuzz swarm mutants soak
 
 help:
@@ -16,6 +17,7 @@ help:
 	@echo 'make test-fast  the part of it that takes under two minutes'
 	@echo 'make site       the documentation as a site, in target/site/html (installs mdBook)'
 	@echo 'make package    a .deb and a static program in target/package, tried on a clean Debian'
+	@echo 'make install    the C library for base stations, in PREFIX (/usr/local); DESTDIR as usual'
 	@echo 'make bench      time the standard workload against its floors'
 	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzzing, mutants'
 	@echo 'make fuzz       run each fuzz target for a minute (stable Rust, a C++ compiler)'
@@ -55,6 +57,12 @@ site: setup-site
 
 package: setup-package
 	cargo xtask package
+
+# ARCHIVE is a libjustfull.a that was built before.
+install: setup
+	$(if $(ARCHIVE),,cargo build --release --quiet --package justfull-c --lib)
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' \
+		crates/c/install.sh $(or $(ARCHIVE),target/release/libjustfull.a)
 
 bench: setup
 	cargo xtask bench

@@ -21,6 +21,7 @@
 //! instead, without floors.
 
 mod aqm;
+mod c;
 mod counted;
 mod eqp;
 mod growth;
@@ -214,7 +215,8 @@ pub(crate) fn counts(root: &Path) -> Outcome {
         series.push(Series { workload, runs: vec![measure(program, workload.name)?], counted });
     }
     print!("{}", instructions(&series));
-    judge(&violations(&series, Judged::Counts), true)
+    judge(&violations(&series, Judged::Counts), true)?;
+    c::run(root, true)
 }
 
 /// Builds the program of each workload, all at once, each on a core.
@@ -272,6 +274,11 @@ pub(crate) fn run_eqp(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench aqm`.
 pub(crate) fn run_aqm(root: &Path, enforce: bool) -> Outcome {
     aqm::run(root, enforce)
+}
+
+/// `cargo xtask bench c`.
+pub(crate) fn run_c(root: &Path, enforce: bool) -> Outcome {
+    c::run(root, enforce)
 }
 
 /// `cargo xtask bench growth`.

@@ -58,7 +58,11 @@ cargo xtask <command>
                                a .deb (cargo-deb) and a static program, in target/package, both \
                      tried on a clean root;
                                --release builds quicker than dist, FILE is a program built before
+  package --library [--release]
+                               the C library alone: libjustfull-dev
   bench aqm [--ci]             count what each AQM costs for a packet, beside CoDel
+  bench c [--ci]               count what the C library's calls cost for a packet, beside the \
+                     gate's own
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
   bench growth [--ci]          time a packet and weigh a UE as UEs with downloads are added to the \
                      cell of S1
@@ -130,6 +134,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["dist"] => dist::run(&root()),
         ["bench", "aqm"] => bench::run_aqm(&root(), false),
         ["bench", "aqm", "--ci"] => bench::run_aqm(&root(), true),
+        ["bench", "c"] => bench::run_c(&root(), false),
+        ["bench", "c", "--ci"] => bench::run_c(&root(), true),
         ["bench", "eqp"] => bench::run_eqp(&root(), false),
         ["bench", "eqp", "--ci"] => bench::run_eqp(&root(), true),
         ["bench", "growth"] => bench::run_growth(&root(), false),

@@ -2,7 +2,9 @@
 //! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
 //! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
 //! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
-//! folder.
+//! folder. The C library has a `.deb` of its own, `libjustfull-dev`.
+
+mod library;
 
 use std::fs;
 use std::io::Write;
@@ -31,10 +33,12 @@ pub(crate) struct Plan {
     program: Option<PathBuf>,
     /// The static program, if it is built already.
     alone: Option<PathBuf>,
+    /// Only the C library.
+    library: bool,
 }
 
 pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
-    let mut plan = Plan { profile: "dist", program: None, alone: None };
+    let mut plan = Plan { profile: "dist", program: None, alone: None, library: false };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut path = || {
@@ -43,12 +47,13 @@ pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
         };
         match *word {
             "--release" => plan.profile = "release",
+            "--library" => plan.library = true,
             "--program" => plan.program = Some(path()?),
             "--static" => plan.alone = Some(path()?),
             other => {
                 return Err(Failure::Environment(format!(
-                    "package: unknown option `{other}`; there are --release, --program FILE and \
-                     --static FILE"
+                    "package: unknown option `{other}`; there are --release, --library, --program \
+                     FILE and --static FILE"
                 )));
             }
         }
@@ -57,7 +62,7 @@ pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
 }
 
 pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
-    if !process::exists("cargo-deb") {
+    if !plan.library && !process::exists("cargo-deb") {
         let message = "cargo-deb is not here: `.ci/setup --package` installs it";
         return Err(Failure::Environment(message.to_owned()));
     }
@@ -69,6 +74,11 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
     let out = target.join("package");
     dist::fresh(&out)?;
 
+    let library = library::make(root, plan.profile, &version, &out)?;
+    println!("{}: {} B", library.display(), size(&library)?);
+    if plan.library {
+        return Ok(());
+    }
     let program = match &plan.program {
         Some(program) => program.clone(),
         None => dist::program(root, plan.profile)?,

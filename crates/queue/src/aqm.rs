@@ -233,6 +233,9 @@ forwarded! {
 
         /// The time returned by `next_timeout` has come. `scan` walks over the waiting packets.
         fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
+
+        /// Allocates now all that it needs for its lanes.
+        fn reserve(&mut self) {}
     }
 }
 

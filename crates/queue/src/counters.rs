@@ -76,6 +76,11 @@ impl Counters {
         total
     }
 
+    /// Allocates now what the first signal would.
+    pub(crate) fn reserve(&mut self) {
+        self.signals.get_or_insert_default();
+    }
+
     /// Counts a drop.
     ///
     /// # Panics

@@ -183,6 +183,9 @@ forwarded! {
         /// Visits all packets, lane by lane from the head, and removes those for which `keep`
         /// returns false.
         fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
+
+        /// Allocates now all that it needs while at most `packets` packets wait.
+        fn reserve(&mut self, _packets: usize) {}
     }
 }
 

@@ -13,6 +13,7 @@
 mod held;
 mod known;
 mod memory;
+mod places;
 mod pour;
 mod timeout;
 

@@ -60,6 +60,11 @@ impl Pool {
         Self { nodes: Vec::new(), free: NIL, len: 0 }
     }
 
+    /// Allocates room for `packets` packets in all lists together.
+    pub(crate) fn reserve(&mut self, packets: usize) {
+        self.nodes.reserve_exact(packets.saturating_sub(self.nodes.len()));
+    }
+
     /// Packets in all lists.
     #[inline]
     pub(crate) const fn len(&self) -> usize {

@@ -173,7 +173,7 @@ impl ChannelConfig {
 }
 
 /// Longest slot; far beyond any numerology, to permit the coarse ticks of emulators (T20: 10 ms).
-pub(crate) const MAX_SLOT: Duration = Duration::from_secs(1);
+pub const MAX_SLOT: Duration = Duration::from_secs(1);
 /// Largest amount of one slot or row.
 const MAX_AMOUNT: u64 = u32::MAX as u64;
 

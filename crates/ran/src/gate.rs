@@ -64,6 +64,7 @@
 //! ```
 
 mod config;
+mod station;
 
 pub use config::{GateConfig, GateError};
 

@@ -231,6 +231,12 @@ pub struct RbAllocation {
 }
 
 impl RbAllocation {
+    /// Allocates now what slots with so many UEs and bearers need.
+    pub fn reserve(&mut self, ues: usize, drbs: usize) {
+        self.grants.reserve(ues);
+        self.bytes.reserve(drbs);
+    }
+
     /// Resets the grants of every UE of `demand` to nothing.
     pub fn clear(&mut self, demand: &RbDemand) {
         self.grants.clear();

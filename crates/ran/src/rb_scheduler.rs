@@ -9,7 +9,7 @@ mod fixed_partition;
 mod proportional_fair;
 mod round_robin;
 
-pub use eqp::{EqpBlocks, EqpCredit, EqpInflation, EqpStats};
+pub use eqp::{EqpBlocks, EqpCredit, EqpInflation, EqpRoom, EqpStats};
 
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
 use alloc::boxed::Box;

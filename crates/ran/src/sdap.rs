@@ -60,7 +60,7 @@ impl UeSdap {
         let queues = collect_exactly(flows.iter().enumerate().map(build))?.into();
         let scheduler = AnySdapScheduler::new(&config.scheduler, flows.len())
             .map_err(|e| e.within("scheduler"))?;
-        let choice = Choice { scheduler, candidates: Vec::new() };
+        let choice = Choice { scheduler, candidates: Vec::with_capacity(flows.len()) };
         Ok(Self { queues, choice: (flows.len() > 1).then(|| Box::new(choice)), unit: context.unit })
     }
 

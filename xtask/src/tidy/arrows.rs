@@ -9,13 +9,14 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
     ("ran", &["base", "phy", "queue"]),
     ("tcp", &["base"]),
     ("rapid", &["base", "phy"]),
+    ("c", &["base", "queue", "ran"]),
     ("run", &PURE),
     ("sim", &["base", "phy", "queue", "ran", "tcp", "rapid", "run"]),
     ("testkit", &["base", "queue", "ran", "tcp", "run", "sim"]),
@@ -54,6 +55,9 @@ const ARROWS: [(&str, &[&str]); 22] = [
 
 /// Members that the tests of a driver may use.
 const FOR_TESTS: [&str; 2] = ["sim", "testkit"];
+
+/// Members that the tests of the C library may use besides: they compare it with whole scenarios.
+const FOR_TESTS_OF_C: [&str; 3] = ["run", "scenario", "tcp"];
 
 /// Registry crates that a pure crate may use outside its tests.
 const PURE_MAY_USE: [&str; 2] = ["libm", "serde"];
@@ -102,7 +106,9 @@ fn broken_arrow(from: &str, direct: &[&str], dependency: &Dependency) -> Option<
         // A test may also look through an arrow at what lies behind it, never against one; the
         // tests of a driver compare it with the simulator in cells of the test kit.
         let test = dependency.dev
-            && (!pure && FOR_TESTS.contains(&to) || direct.iter().any(|via| reaches(via, to)));
+            && (!pure && FOR_TESTS.contains(&to)
+                || from == "c" && FOR_TESTS_OF_C.contains(&to)
+                || direct.iter().any(|via| reaches(via, to)));
         let fine = direct.contains(&to) || test;
         let list = if direct.is_empty() { "no member".to_owned() } else { direct.join(", ") };
         return (!fine)

@@ -401,11 +401,15 @@ impl CoDel {
         match lane {
             0 => &mut self.lane_0,
             _ => {
-                if self.others.is_empty() {
-                    self.others = alloc::vec![LaneState::default(); self.number_of_others as usize];
-                }
+                self.add_others();
                 &mut self.others[usize::from(lane) - 1]
             }
+        }
+    }
+
+    fn add_others(&mut self) {
+        if self.others.is_empty() {
+            self.others = alloc::vec![LaneState::default(); self.number_of_others as usize];
         }
     }
 
@@ -536,6 +540,11 @@ impl CoDel {
 impl Aqm for CoDel {
     fn marks(&self) -> bool {
         self.config.ecn
+    }
+
+    fn reserve(&mut self) {
+        self.add_others();
+        self.peak(0);
     }
 
     fn on_enqueue(

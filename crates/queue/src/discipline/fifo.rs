@@ -130,6 +130,10 @@ impl Discipline for Fifo {
     fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
         self.ring.retain_mut(|place| keep(0, &mut place.0));
     }
+
+    fn reserve(&mut self, packets: usize) {
+        self.ring.reserve_exact(packets.saturating_sub(self.ring.len()));
+    }
 }
 
 #[cfg(test)]

@@ -423,6 +423,11 @@ impl Discipline for FqCoDel {
             self.pool.retain(&mut state.list, |queued| keep(lane, queued));
         }
     }
+
+    fn reserve(&mut self, packets: usize) {
+        self.materialise();
+        self.pool.reserve(packets);
+    }
 }
 
 #[cfg(test)]

@@ -126,4 +126,10 @@ impl Discipline for ByProtocol {
             self.bytes[i] = lane.iter().map(|queued| u64::from(queued.packet.size)).sum();
         }
     }
+
+    fn reserve(&mut self, packets: usize) {
+        for lane in &mut self.lanes {
+            lane.reserve_exact(packets.saturating_sub(lane.len()));
+        }
+    }
 }

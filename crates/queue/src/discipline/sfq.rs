@@ -194,6 +194,8 @@ pub struct Sfq {
     pool: Pool,
     /// The lane that has the turn, if any lane is active.
     current: Lane,
+    /// The packets on their way to other lanes and their places; kept for its memory.
+    moving: Vec<(u32, Queued)>,
 }
 
 impl Sfq {
@@ -216,6 +218,7 @@ impl Sfq {
             lanes: Vec::new(),
             pool: Pool::new(),
             current: 0,
+            moving: Vec::new(),
         })
     }
 
@@ -275,18 +278,23 @@ impl Sfq {
         if self.quantum == 0 { u64::from(lane.list.packets()) } else { lane.list.bytes() }
     }
 
-    /// Moves all packets to the lanes of the current perturbation, in order of arrival. It walks
-    /// whole lanes and the sort is stable, so packets of a flow keep their order.
+    /// Moves all packets to the lanes of the current perturbation, in order of arrival, and those
+    /// of one instant as the lanes had them, so packets of a flow keep their order.
     fn rehash(&mut self) {
-        let mut waiting = Vec::with_capacity(self.pool.len());
+        let mut moving = core::mem::take(&mut self.moving);
         for lane in &mut self.lanes {
-            waiting.extend(core::iter::from_fn(|| self.pool.pop_front(&mut lane.list)));
+            let popped = core::iter::from_fn(|| self.pool.pop_front(&mut lane.list));
+            for queued in popped {
+                moving.push((moving.len() as u32, queued));
+            }
         }
-        waiting.sort_by_key(|queued: &Queued| queued.packet.enqueued);
-        for queued in waiting {
+        // A stable sort would need memory.
+        moving.sort_unstable_by_key(|(place, queued)| (queued.packet.enqueued, *place));
+        for (_, queued) in moving.drain(..) {
             let lane = self.lane_of(&queued.packet);
             self.push_back(lane, queued);
         }
+        self.moving = moving;
     }
 
     /// Moves the active `lane` to just before the lane that has the turn.
@@ -433,6 +441,14 @@ impl Discipline for Sfq {
                 self.pool.retain(list, |queued| keep(lane as Lane, queued));
                 self.deactivate_if_empty(lane as Lane);
             }
+        }
+    }
+
+    fn reserve(&mut self, packets: usize) {
+        self.materialise();
+        self.pool.reserve(packets);
+        if !self.config.perturb.is_zero() {
+            self.moving.reserve_exact(packets);
         }
     }
 }

@@ -50,6 +50,13 @@ impl Memory {
         })
     }
 
+    /// Allocates room for the ages of `packets` packets.
+    pub(super) fn reserve(&mut self, packets: usize) {
+        if let Some(ages) = &mut self.ages {
+            ages.reserve_exact(packets.saturating_sub(ages.len()));
+        }
+    }
+
     /// Time at which the oldest packet in the queue was enqueued.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.ages.as_ref()?.front().copied()

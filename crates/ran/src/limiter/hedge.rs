@@ -103,6 +103,8 @@ impl Hedge {
     /// The field outside its bounds.
     pub fn new(config: &HedgeConfig, context: &GrantContext) -> Result<Self, ConfigError> {
         config.validate()?;
+        let mut most = Vec::with_capacity(MOST_PULLS + 1);
+        most.push(0.0);
         Ok(Self {
             unit: context.unit,
             slot: context.slot,
@@ -111,7 +113,7 @@ impl Hedge {
             start: context.amount(u64::from(config.start)),
             offered: [0; MOST_PULLS + 1],
             next: 0,
-            most: alloc::vec![0.0],
+            most,
             learnt: false,
             idle: 0,
             pulled: Instant::ZERO,

@@ -54,6 +54,9 @@
 mod chains;
 mod knapsack;
 mod quanta;
+mod room;
+
+pub use self::room::EqpRoom;
 
 use self::chains::Chains;
 use self::knapsack::{Knapsack, Picked};

@@ -5,6 +5,7 @@
 //! least bytes of `m` SDUs alone: `least(m) = min over k of least of the bearers before (m - k) +
 //! bytes of the first k SDUs of this bearer`.
 
+use super::EqpRoom;
 use crate::rb_demand::{RbDemand, UeDemand};
 use alloc::vec::Vec;
 
@@ -21,6 +22,15 @@ pub(super) struct Chains {
 }
 
 impl Chains {
+    /// See [`Eqp::reserve`](super::Eqp::reserve). A row of a bearer holds the SDUs of those before
+    /// it too.
+    pub(super) fn reserve(&mut self, room: &EqpRoom) {
+        let EqpRoom { drbs, drbs_of_ue, sdus, .. } = *room;
+        self.rows.reserve((drbs_of_ue + 1) * (sdus + drbs + 2));
+        self.spans.reserve(drbs);
+        self.prefix.reserve(sdus + 2);
+    }
+
     /// Clears the tables of the last slot.
     pub(super) fn begin(&mut self, demand: &RbDemand) {
         self.rows.clear();

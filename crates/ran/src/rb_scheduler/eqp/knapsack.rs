@@ -14,6 +14,7 @@
 //! the inner loop has no branch and works on many units at once. Cost: units x choices of all UEs,
 //! plus units x units for each slice beyond the second.
 
+use super::EqpRoom;
 use crate::rb_demand::RbUnits;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -111,6 +112,21 @@ impl Knapsack {
         self.spans.clear();
         self.slices.clear();
         self.steps.clear();
+    }
+
+    /// See [`Eqp::reserve`](super::Eqp::reserve); there are so many `slices`.
+    pub(super) fn reserve(&mut self, room: &EqpRoom, slices: usize) {
+        let EqpRoom { ues, sdus, rbs, .. } = *room;
+        let units = usize::from(rbs) + 1;
+        let width = units.next_multiple_of(LONG_ROW);
+        self.units_of.reserve(units);
+        self.choices.reserve(sdus + 2 * ues);
+        self.spans.reserve(ues);
+        self.slices.reserve(slices);
+        self.rows.reserve(4 * width * (ues + 1));
+        self.steps.reserve(2 * units * slices);
+        self.values.reserve(2 * units * slices);
+        self.picked.reserve(ues);
     }
 
     /// Adds a slice that may take up to `budget` blocks; its UEs follow. Between equal numbers of

@@ -36,7 +36,8 @@ impl Quanta {
         let shares: Vec<i64> = shares.iter().map(|&share| i64::from(share)).collect();
         let parts = shares.iter().sum();
         let limit_rbs = i64::from(config.quantum_limit);
-        Self { quanta: vec![0; shares.len()], order: Vec::new(), shares, parts, config, limit_rbs }
+        let (quanta, order) = (vec![0; shares.len()], Vec::with_capacity(shares.len()));
+        Self { quanta, order, shares, parts, config, limit_rbs }
     }
 
     /// The units of a slot that are dealt out.

@@ -1,0 +1,208 @@
+// The C library of justfull in C++17: objects that end with their scope. A constructor throws
+// jf::error with the reason; every other call answers a jf_status, as in C.
+#ifndef JUSTFULL_HPP
+#define JUSTFULL_HPP
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "justfull.h"
+
+namespace jf {
+
+// Why an object was not made.
+class error : public std::runtime_error {
+ public:
+  error(jf_status status, const jf_message &message)
+      : std::runtime_error(words(status, message)), status_(status) {}
+
+  jf_status status() const noexcept { return status_; }
+
+ private:
+  static std::string words(jf_status status, const jf_message &message) {
+    const std::string text = jf_error_text(status);
+    return message.text[0] == '\0' ? text : text + ": " + message.text;
+  }
+
+  jf_status status_;
+};
+
+// The caller's memory for an object: `size` bytes at a multiple of JF_ALIGN.
+struct memory {
+  void *at;
+  size_t size;
+};
+
+namespace detail {
+
+template <class Handle, jf_status (*Destroy)(Handle *)>
+struct ended {
+  void operator()(Handle *handle) const noexcept { (void)Destroy(handle); }
+};
+
+template <class Handle, jf_status (*Destroy)(Handle *)>
+using owned = std::unique_ptr<Handle, ended<Handle, Destroy>>;
+
+// The handle that `make` writes.
+template <class Handle, class Make>
+Handle *made(Make make) {
+  jf_message message{};
+  Handle *handle = nullptr;
+  const jf_status status = make(&handle, &message);
+  if (status != JF_OK) throw error(status, message);
+  return handle;
+}
+
+template <class Size>
+size_t sized(Size size) {
+  jf_message message{};
+  size_t bytes = 0;
+  const jf_status status = size(&bytes, &message);
+  if (status != JF_OK) throw error(status, message);
+  return bytes;
+}
+
+}  // namespace detail
+
+// The functions of an RLC with
+//   jf_view view(uint8_t drb);
+//   bool enqueue(uint64_t now, uint8_t drb, const jf_packet &sdu);
+//   void dropped(uint64_t now, const jf_packet &packet, uint8_t reason);
+// none of which may throw.
+template <class Rlc>
+jf_rlc functions(Rlc &rlc) noexcept {
+  jf_rlc made{};
+  made.context = &rlc;
+  made.view = [](void *context, uint8_t drb, jf_view *view) noexcept {
+    *view = static_cast<Rlc *>(context)->view(drb);
+  };
+  made.enqueue = [](void *context, uint64_t now, uint8_t drb, const jf_packet *sdu) noexcept {
+    return static_cast<Rlc *>(context)->enqueue(now, drb, *sdu);
+  };
+  made.dropped = [](void *context, uint64_t now, const jf_packet *packet, uint8_t reason) noexcept {
+    static_cast<Rlc *>(context)->dropped(now, *packet, reason);
+  };
+  return made;
+}
+
+// The queues of one UE above its RLC, which must live longer.
+class gate {
+ public:
+  template <class Rlc>
+  gate(std::string_view settings, Rlc &rlc)
+      : handle_(detail::made<jf_gate>([&](jf_gate **out, jf_message *message) {
+          const jf_rlc below = functions(rlc);
+          return jf_gate_create(settings.data(), settings.size(), &below, out, message);
+        })) {}
+
+  template <class Rlc>
+  gate(memory place, std::string_view settings, Rlc &rlc)
+      : handle_(detail::made<jf_gate>([&](jf_gate **out, jf_message *message) {
+          const jf_rlc below = functions(rlc);
+          return jf_gate_init(place.at, place.size, settings.data(), settings.size(), &below, out,
+                              message);
+        })) {}
+
+  static size_t size(std::string_view settings) {
+    return detail::sized([&](size_t *bytes, jf_message *message) {
+      return jf_gate_size(settings.data(), settings.size(), bytes, message);
+    });
+  }
+
+  jf_status offer(uint64_t now, uint32_t flow, const jf_packet &packet) noexcept {
+    return jf_gate_offer(handle_.get(), now, flow, &packet);
+  }
+  jf_status poll(uint64_t now, jf_polled *polled = nullptr) noexcept {
+    return jf_gate_poll(handle_.get(), now, polled);
+  }
+  jf_status bypass(uint64_t now, uint8_t drb, const jf_packet &sdu) noexcept {
+    return jf_gate_bypass(handle_.get(), now, drb, &sdu);
+  }
+  jf_status on_slot(uint8_t drb, const jf_slot &slot) noexcept {
+    return jf_gate_on_slot(handle_.get(), drb, &slot);
+  }
+  jf_status on_departed(uint64_t now, uint8_t drb, uint64_t sojourn) noexcept {
+    return jf_gate_on_departed(handle_.get(), now, drb, sojourn);
+  }
+  jf_status on_timeout(uint64_t now) noexcept { return jf_gate_on_timeout(handle_.get(), now); }
+  jf_status drain(uint64_t now) noexcept { return jf_gate_drain(handle_.get(), now); }
+  jf_gate *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owned<jf_gate, jf_gate_destroy> handle_;
+};
+
+// A queue with its AQM and lanes. `dropped` may be null.
+class queue {
+ public:
+  explicit queue(std::string_view settings, void *context = nullptr, jf_dropped dropped = nullptr)
+      : handle_(detail::made<jf_queue>([&](jf_queue **out, jf_message *message) {
+          return jf_queue_create(settings.data(), settings.size(), context, dropped, out, message);
+        })) {}
+
+  jf_status enqueue(uint64_t now, const jf_packet &packet) noexcept {
+    return jf_queue_enqueue(handle_.get(), now, &packet);
+  }
+  jf_status dequeue(uint64_t now, jf_packet &packet) noexcept {
+    return jf_queue_dequeue(handle_.get(), now, &packet);
+  }
+  jf_queue *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owned<jf_queue, jf_queue_destroy> handle_;
+};
+
+// The limiter of one bearer.
+class limiter {
+ public:
+  limiter(std::string_view settings, const jf_grants &grants)
+      : handle_(detail::made<jf_limiter>([&](jf_limiter **out, jf_message *message) {
+          return jf_limiter_create(settings.data(), settings.size(), &grants, out, message);
+        })) {}
+
+  jf_status room(uint64_t now, const jf_view &view, uint64_t &room) noexcept {
+    return jf_limiter_room(handle_.get(), now, &view, &room);
+  }
+  jf_limiter *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owned<jf_limiter, jf_limiter_destroy> handle_;
+};
+
+// The pacer of one queue.
+class pacer {
+ public:
+  pacer(std::string_view settings, const jf_grants &grants)
+      : handle_(detail::made<jf_pacer>([&](jf_pacer **out, jf_message *message) {
+          return jf_pacer_create(settings.data(), settings.size(), &grants, out, message);
+        })) {}
+
+  jf_pacer *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owned<jf_pacer, jf_pacer_destroy> handle_;
+};
+
+// The scheduler of one cell's resource blocks.
+class eqp {
+ public:
+  explicit eqp(std::string_view settings)
+      : handle_(detail::made<jf_eqp>([&](jf_eqp **out, jf_message *message) {
+          return jf_eqp_create(settings.data(), settings.size(), out, message);
+        })) {}
+
+  jf_status schedule(uint64_t now, const jf_eqp_demand &demand, jf_eqp_grant *grants,
+                     uint32_t *bytes, uint16_t *withheld = nullptr) noexcept {
+    return jf_eqp_schedule(handle_.get(), now, &demand, grants, bytes, withheld);
+  }
+  jf_eqp *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owned<jf_eqp, jf_eqp_destroy> handle_;
+};
+
+}  // namespace jf
+
+#endif  // JUSTFULL_HPP

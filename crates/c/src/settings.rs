@@ -1,0 +1,193 @@
+//! Settings as TOML text, in the form of the sections of a scenario file.
+
+use justfull_base::error::ensure;
+use justfull_base::rng::{mix, stream_key};
+use justfull_base::{ConfigError, Duration, Layer};
+use justfull_queue::{Limit, ManagedQueue, QueueConfig};
+use justfull_ran::config::PollConfig;
+use justfull_ran::gate::{Gate, GateConfig};
+use justfull_ran::limiter::{CapacityUnit, GrantContext, LimiterConfig};
+use justfull_ran::{QosFlowConfig, SdapConfig};
+use serde::Deserialize;
+
+/// Places of a queue whose limit is not one in packets.
+const PLACES: u32 = 4096;
+
+/// Most places of a queue.
+pub(crate) const MOST_PLACES: u32 = 65_536;
+
+/// Settings of a gate. See the header.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GateSettings {
+    #[serde(default = "bytes")]
+    unit: CapacityUnit,
+    #[serde(default = "millisecond")]
+    slot: Duration,
+    #[serde(default = "mtu")]
+    mtu: u32,
+    #[serde(default = "one")]
+    bearers: u8,
+    #[serde(default = "first_seed")]
+    seed: u64,
+    #[serde(default)]
+    ue: u32,
+    capacity: Option<u32>,
+    #[serde(default)]
+    sdap: SdapConfig,
+    #[serde(default)]
+    limiter: LimiterConfig,
+    qos_flow: Vec<QosFlowConfig>,
+}
+
+/// Settings of a queue. See the header.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueueSettings {
+    #[serde(default = "first_seed")]
+    seed: u64,
+    capacity: Option<u32>,
+    #[serde(default)]
+    queue: QueueConfig,
+}
+
+const fn bytes() -> CapacityUnit {
+    CapacityUnit::Bytes
+}
+
+const fn millisecond() -> Duration {
+    Duration::from_millis(1)
+}
+
+const fn mtu() -> u32 {
+    1500
+}
+
+const fn one() -> u8 {
+    1
+}
+
+const fn first_seed() -> u64 {
+    1
+}
+
+/// The places of a queue with this limit, and whether the limit alone keeps to them.
+fn places(capacity: Option<u32>, limit: Limit) -> Result<(u32, bool), ConfigError> {
+    let most = match limit {
+        Limit::Packets(packets) => Some(packets),
+        Limit::Bytes(_) | Limit::Unlimited => None,
+    };
+    let places = capacity.or(most).unwrap_or(PLACES);
+    ensure(
+        (1..=MOST_PLACES).contains(&places),
+        "capacity",
+        &places,
+        "1 to 65536 packets",
+        "the memory of a queue is allocated when it is made; without capacity it is the limit",
+    )?;
+    Ok((places, most.is_some_and(|most| most <= places)))
+}
+
+/// The memory of an object's queues: all have as many places.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    packets: u32,
+    /// A bit for each queue whose limit does not keep to them.
+    exceeding: u64,
+}
+
+impl Places {
+    /// The queue of `flow`, below 64, has this limit.
+    fn add(&mut self, flow: usize, capacity: Option<u32>, limit: Limit) -> Result<(), ConfigError> {
+        let (packets, kept) = places(capacity, limit)?;
+        self.packets = self.packets.max(packets);
+        self.exceeding |= u64::from(!kept) << (flow % 64);
+        Ok(())
+    }
+
+    /// True when `queue`, that of `flow`, cannot take one more.
+    #[inline]
+    pub(crate) fn are_taken(self, flow: u32, queue: &ManagedQueue) -> bool {
+        self.may_lack(flow) && queue.backlog_packets() >= self.packets
+    }
+
+    /// False when the limit of `flow` keeps to the places.
+    #[inline]
+    pub(crate) const fn may_lack(self, flow: u32) -> bool {
+        self.exceeding >> (flow % 64) & 1 == 1
+    }
+}
+
+impl GateSettings {
+    /// A gate with its memory, and the places of each of its queues.
+    pub(crate) fn build(&self) -> Result<(Gate, Places), ConfigError> {
+        ensure(
+            self.sdap.poll == PollConfig::default(),
+            "sdap.poll",
+            &"a poll",
+            "none",
+            "the caller polls",
+        )?;
+        let places = self.places()?;
+        let config = GateConfig {
+            sdap: &self.sdap,
+            limiter: &self.limiter,
+            report_delay: Duration::ZERO,
+            qos_flows: &self.qos_flow,
+            drbs: self.bearers,
+        };
+        let context = GrantContext { unit: self.unit, slot: self.slot, mtu: self.mtu };
+        // The key of the same UE in a stack with this seed.
+        let key = mix(mix(stream_key(self.seed, "ue") ^ u64::from(self.ue)) ^ 2);
+        let mut gate = Gate::new(&config, &context, key)?;
+        gate.make_places(places.packets);
+        Ok((gate, places))
+    }
+
+    fn places(&self) -> Result<Places, ConfigError> {
+        let mut all = Places::default();
+        for (flow, qos) in self.qos_flow.iter().enumerate() {
+            let queue = qos.queue.as_deref().unwrap_or(&self.sdap.queue);
+            all.add(flow, self.capacity, queue.limit)?;
+        }
+        Ok(all)
+    }
+}
+
+impl QueueSettings {
+    /// A queue with its memory, and its places.
+    pub(crate) fn build(&self) -> Result<(ManagedQueue, Places), ConfigError> {
+        let mut places = Places::default();
+        places.add(0, self.capacity, self.queue.limit)?;
+        let key = stream_key(self.seed, "queue");
+        let mut queue = ManagedQueue::new(Layer::Rlc, &self.queue, key)?;
+        queue.make_places(places.packets);
+        Ok((queue, places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_lacks_places_only_where_its_own_limit_does_not_keep_to_them() {
+        let text = "capacity = 20\n[sdap.queue]\nlimit = \"10 packets\"\n[[qos_flow]]\nqfi = 1\n\
+                    [[qos_flow]]\nqfi = 2\nqueue = { limit = \"1MB\" }\n[[qos_flow]]\nqfi = 3\n\
+                    queue = { limit = \"21 packets\" }\n";
+        let settings: GateSettings = toml::from_str(text).expect("settings");
+        let places = settings.places().expect("in bounds");
+        assert_eq!(
+            (places.packets, [0, 1, 2].map(|flow| places.may_lack(flow))),
+            (20, [false, true, true])
+        );
+        let own = GateSettings { capacity: None, ..settings };
+        let places = own.places().expect("in bounds");
+        assert_eq!(
+            (places.packets, [0, 1, 2].map(|flow| places.may_lack(flow))),
+            (4096, [false, true, false])
+        );
+        let none = GateSettings { capacity: Some(0), ..own };
+        assert_eq!(none.places().err().map(|error| error.field), Some("capacity".into()));
+    }
+}
