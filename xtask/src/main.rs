@@ -91,6 +91,13 @@ enum Failure {
     Environment(String),
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Check(words) | Self::Environment(words)) = self;
+        f.write_str(words)
+    }
+}
+
 type Outcome<T = ()> = Result<T, Failure>;
 
 /// The top of the checkout, with the workspace's Cargo.toml.

@@ -90,7 +90,7 @@ impl Draw {
              [[ue]]\ncount = {phones}\n{}{}",
             radio.rlc(),
             bearers.toml(),
-            mix.toml(bearers == Bearers::OneQfi, phones)
+            mix.toml(bearers == Bearers::Shared, phones)
         );
         toml += &floor(&mix, phones);
         let demand_mbit_s = mix.demand_mbit_s;
@@ -136,28 +136,28 @@ fn log_uniform(rng: &mut Rng, least: f64, most: f64) -> f64 {
 /// How QoS flows and bearers carry a phone's flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearers {
-    OneQfi,
-    TwoQfis,
-    TwoBearers,
+    Shared,
+    OneDrb,
+    ApartDrbs,
 }
 
 impl Bearers {
-    const ALL: [Self; 3] = [Self::OneQfi, Self::TwoQfis, Self::TwoBearers];
+    const ALL: [Self; 3] = [Self::Shared, Self::OneDrb, Self::ApartDrbs];
 
     const fn name(self) -> &'static str {
         match self {
-            Self::OneQfi => "1qfi",
-            Self::TwoQfis => "2qfis",
-            Self::TwoBearers => "2drbs",
+            Self::Shared => "1qfi",
+            Self::OneDrb => "2qfis",
+            Self::ApartDrbs => "2drbs",
         }
     }
 
     const fn toml(self) -> &'static str {
         match self {
-            Self::OneQfi | Self::TwoQfis => {
+            Self::Shared | Self::OneDrb => {
                 "qos_flow = [{ qfi = 1, priority = 1 }, { qfi = 9, priority = 2 }]\n"
             }
-            Self::TwoBearers => {
+            Self::ApartDrbs => {
                 "drbs = 2\n\
                  qos_flow = [{ qfi = 1, priority = 1 }, { qfi = 9, drb = 1, priority = 2 }]\n"
             }

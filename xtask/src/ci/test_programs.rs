@@ -87,22 +87,29 @@ fn next(queues: &Mutex<Queues>, real_time: bool) -> Option<Program> {
     first.or_else(|| queues.others.pop())
 }
 
-/// Runs programs until there are no more; prints the output of each when it has ended.
+/// Runs programs until there are no more; prints the output of each when it has ended. A program in
+/// real time that fails has a second try.
 fn work(failed: &Mutex<Vec<String>>, mut next: impl FnMut() -> Option<Program>) {
     while let Some(program) = next() {
-        let mut command = Command::new(&program.executable);
-        command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
-        let (passed, text) =
-            match Captured::start(&mut command).and_then(|running| running.end(LIMIT)) {
-                Ok((Ok(()), text)) => (true, text),
-                Ok((Err(failure), text)) => (false, format!("{text}{failure}\n")),
-                Err(failure) => (false, format!("{failure}\n")),
-            };
-        println!("     Running {} ({})\n{text}", program.name, program.executable.display());
-        if !passed {
+        let passes = passes(&program) || program.is_real_time() && passes(&program);
+        if !passes {
             failed.lock().expect("no worker panics").push(program.name);
         }
     }
+}
+
+/// Runs `program` and prints its output; true if all its tests pass.
+fn passes(program: &Program) -> bool {
+    let mut command = Command::new(&program.executable);
+    command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+    let ended = Captured::start(&mut command).and_then(|running| running.end(LIMIT));
+    let (passed, text) = match ended {
+        Ok((Ok(()), text)) => (true, text),
+        Ok((Err(failure), text)) => (false, format!("{text}{failure}\n")),
+        Err(failure) => (false, format!("{failure}\n")),
+    };
+    println!("     Running {} ({})\n{text}", program.name, program.executable.display());
+    passed
 }
 
 /// Without examples, which are benches and are built for those, and those in the documentation,

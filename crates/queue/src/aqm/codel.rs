@@ -785,8 +785,8 @@ mod tests {
             ..CoDelConfig::default()
         };
         let far = config.reaching(Duration::from_millis(60));
-        let times = [far.reserve, far.ceiling, far.deadline].map(Duration::as_millis_f64);
-        assert_eq!(times, [60.0, 135.0, 270.0]);
+        let times = [far.reserve, far.ceiling, far.deadline];
+        assert_eq!(times, [60, 135, 270].map(Duration::from_millis));
         assert_eq!(config.reaching(config.reserve), config);
     }
 

@@ -76,8 +76,9 @@ mod tests {
     }
 
     /// The reserve in ms of at least 20 and at most 100.
-    fn reserve(reach: &Reach) -> f64 {
-        reach.reserve(Duration::from_millis(20), Duration::from_millis(100)).as_millis_f64()
+    fn reserve(reach: &Reach) -> u64 {
+        let reserve = reach.reserve(Duration::from_millis(20), Duration::from_millis(100));
+        reserve.as_nanos() / 1_000_000
     }
 
     /// Ten packets come at once from `us` on, and leave 1 ms later, one each ms.
@@ -89,20 +90,20 @@ mod tests {
     #[test]
     fn the_first_answer_to_a_burst_tells_the_round_trip() {
         let mut reach = Reach::default();
-        assert_eq!(reserve(&reach), 20.0);
+        assert_eq!(reserve(&reach), 20);
         burst(&mut reach, 0);
         reach.on_enqueue(at(161_000));
-        assert_eq!(reserve(&reach), 80.0);
+        assert_eq!(reserve(&reach), 80);
         // Later pauses are the sender's own.
         reach.on_enqueue(at(400_000));
-        assert_eq!(reserve(&reach), 80.0);
+        assert_eq!(reserve(&reach), 80);
     }
 
     #[test]
     fn after_an_idle_second_a_shorter_round_trip_counts_and_a_longer_one_does_not() {
         let mut reach = Reach::default();
         for (begun, answered, expected) in
-            [(0, 161_000, 80.0), (2_000_000, 2_400_000, 80.0), (4_000_000, 4_101_000, 50.0)]
+            [(0, 161_000, 80), (2_000_000, 2_400_000, 80), (4_000_000, 4_101_000, 50)]
         {
             burst(&mut reach, begun);
             reach.on_enqueue(at(answered));
@@ -118,7 +119,7 @@ mod tests {
                 reach.on_enqueue(at(n * interval));
                 reach.on_dequeue(at(n * interval + 300));
             }
-            assert_eq!(reserve(&reach), 20.0, "{interval} us");
+            assert_eq!(reserve(&reach), 20, "{interval} us");
         }
     }
 }
