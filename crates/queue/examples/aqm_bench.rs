@@ -1,6 +1,7 @@
 //! What an AQM costs for a packet: `cargo run --release -p justfull-queue --example aqm_bench --
 //! [--json] KIND PACKETS`, KIND being `load` for the load alone, the name of an AQM, `fq_codel`, or
-//! `justfull` for FQ-CoDel with the settings of the method Justfull.
+//! `justfull` for FQ-CoDel with the settings of the method Justfull. `dualpi2` and `dualpi2_linux`
+//! have its two lanes, and ECT(1) in place of ECT(0).
 //!
 //! A queue of 100 kB, first in, first out, is offered 13 packets in each of 50 slots of 10 ms, then
 //! 7 in each of 50, and is served 10 in each. Half of the packets can carry marks; they are of five
@@ -10,7 +11,9 @@
 //! compared.
 
 use justfull_base::{BitRate, Bytes, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
+use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
 use justfull_queue::aqm::{ARedConfig, PdpcConfig, TtlRed1Config, TtlRed2Config};
+use justfull_queue::discipline::dual_queue::DualQueueConfig;
 use justfull_queue::discipline::fq_codel::{FqCoDelConfig, Turns};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, ManagedQueue, QueueConfig};
 
@@ -76,9 +79,18 @@ fn queue(kind: &str) -> QueueConfig {
             spacing: 8,
             ..Default::default()
         },
+        "dualpi2" => return dual_queue(Preset::Rfc9332),
+        "dualpi2_linux" => return dual_queue(Preset::Linux),
         _ => return QueueConfig { aqm: aqm(kind), ..QueueConfig::default() },
     };
     QueueConfig { discipline: DisciplineConfig::FqCoDel(lanes), ..QueueConfig::default() }
+}
+
+/// `DualPI2` over its two lanes.
+fn dual_queue(preset: Preset) -> QueueConfig {
+    let aqm = AqmConfig::DualPi2(DualPi2Config { preset, ..DualPi2Config::default() });
+    let discipline = DisciplineConfig::DualQueue(DualQueueConfig::default());
+    QueueConfig { aqm, discipline, ..QueueConfig::default() }
 }
 
 fn call(queue: &mut ManagedQueue, now: Instant) {
@@ -113,10 +125,15 @@ fn main() {
     }
     let config = QueueConfig { limit: Limit::Bytes(100_000), ..queue(kind) };
     let mut queue = ManagedQueue::new(Layer::Rlc, &config, 1).expect("the defaults are sound");
-    let arrive = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
+    let classic = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
         call(queue, now);
         queue.enqueue(now, packet, &mut Silent);
     };
+    let l4s = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
+        let ecn = if packet.ecn == Ecn::Ect0 { Ecn::Ect1 } else { packet.ecn };
+        queue.enqueue(now, Packet { ecn, ..packet }, &mut Silent);
+    };
+    let arrive = if kind.starts_with("dualpi2") { l4s } else { classic };
     let serve = |queue: &mut ManagedQueue, now: Instant| {
         call(queue, now);
         queue.set_service_rate(Some(BitRate(10_000_000)));

@@ -3,6 +3,7 @@
 //!
 //! To add one: a file in `discipline/`, and a line in the list of `kinds!`.
 
+pub mod dual_queue;
 pub mod fifo;
 pub mod fq_codel;
 pub mod protocol;
@@ -83,6 +84,7 @@ kinds! {
     "protocol" Protocol = protocol::{ByProtocol in Box, ByProtocolConfig};
     "sfq" Sfq = sfq::{Sfq in Box, SfqConfig};
     "fq_codel" FqCoDel = fq_codel::{FqCoDel in Box, FqCoDelConfig};
+    "dual_queue" DualQueue = dual_queue::{DualQueue in Box, DualQueueConfig};
 }
 
 forwarded! {
