@@ -64,6 +64,18 @@ impl QueueConfig {
         !matches!(self.aqm, AqmConfig::None(_)) || self.discipline.own_aqm().is_some()
     }
 
+    /// True when it marks packets with ECT(1) as L4S asks: early, and not as classic ones.
+    #[must_use]
+    pub fn marks_l4s(&self) -> bool {
+        match self.discipline.own_aqm().as_ref().unwrap_or(&self.aqm) {
+            AqmConfig::DualPi2(_) | AqmConfig::Custom(_) => true,
+            AqmConfig::CoDel(codel) => {
+                !codel.l4s_threshold.is_zero() || !codel.ce_threshold.is_zero()
+            }
+            _ => false,
+        }
+    }
+
     fn check_aqm(&self) -> Result<(), ConfigError> {
         ensure(
             self.aqm.fits(&self.discipline),

@@ -36,6 +36,7 @@ fn s2() -> DumbbellConfig {
         rate: BitRate(850_000_000),
         limit: Limit::Bytes(10_000_000),
         loss: Loss::Never,
+        marks: Loss::Never,
         duration: Duration::from_secs(60),
         sample_every: Duration::from_millis(100),
         seed: 1,

@@ -211,8 +211,10 @@ impl Sender {
         }
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        let (ecn, cwr) = (Ecn::NotEct, false);
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable, but with exact counts (RFC
+        // 9331 section 4.1; tcp_prague.c, ECN++).
+        let ecn = if self.setup.counts_marks { self.setup.ecn } else { Ecn::NotEct };
+        let cwr = false;
         let mark = Mark::pushed(self.ends_data(seq + u64::from(len)));
         Segment { seq, len, retransmission: true, sent_at: now, ecn, cwr, mark }
     }
