@@ -112,6 +112,12 @@ forwarded! {
             None
         }
 
+        /// Payload bytes of a full segment, at most the MSS; none for the MSS. Prague sends shorter
+        /// ones at low rates.
+        fn segment(&self) -> Option<u64> {
+            None
+        }
+
         /// The codepoint of the segments of a scalable control, which answers to exact counts of
         /// marks (RFC 9768, [`AckSample::ce_bytes`]); none for one that the sender tells of echoes
         /// (RFC 3168), if its settings ask for ECN.

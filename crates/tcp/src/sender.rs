@@ -444,6 +444,12 @@ impl Sender {
     fn mss_bytes(&self) -> u64 {
         u64::from(self.setup.mss)
     }
+
+    /// Payload bytes of a full segment now.
+    fn segment_bytes(&self) -> u64 {
+        let mss = self.mss_bytes();
+        self.cc.segment().map_or(mss, |bytes| bytes.clamp(1, mss))
+    }
 }
 
 /// The window that a peer is assumed to advertise before its first acknowledgement, in bytes (about

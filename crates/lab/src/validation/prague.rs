@@ -10,10 +10,10 @@ use justfull_tcp::CcConfig;
 use justfull_tcp::cc::prague::{PragueConfig, Preset};
 
 pub(super) const EXPERIMENTS: &[Experiment] =
-    &[half, fifth, tenth, twentieth, fiftieth, law, independence, start, growth];
+    &[half, fifth, tenth, twentieth, fiftieth, later, law, independence, start, growth];
 
 /// Seeds of the cases with random marks.
-const SEEDS: u64 = 3;
+const SEEDS: u64 = 10;
 /// RTTs of the table, in ms; 0 is a loopback.
 const RTTS: [u64; 5] = [0, 10, 25, 50, 100];
 /// RTT of a loopback.
@@ -68,6 +68,22 @@ fn twentieth() -> Evidence {
 
 fn fiftieth() -> Evidence {
     udp(0.02)
+}
+
+/// The cells of the table in which the start takes long, without it.
+fn later() -> Evidence {
+    let mut evidence = Evidence::default();
+    for (p, rtt) in [(0.1, 100), (0.05, 100), (0.02, 50), (0.02, 100)] {
+        let goodput = |seed| {
+            let mut config = marking(Preset::UdpPrague, p, rtt, 60, seed);
+            config.flows[0].sender.mss = 1400;
+            let (_, scope) = run(&config);
+            delivered_between(scope.first(), 20.0, 60.0) * 8.0 / 40.0 / 1e6
+        };
+        let id = format!("udp-{p}-{rtt}-later");
+        evidence.random(&id, (1..=SEEDS).map(goodput).collect());
+    }
+    evidence
 }
 
 /// Bytes that Linux's Prague delivers from 10 to 70 s.

@@ -32,8 +32,9 @@
 //! Known weaknesses: behind a classic queue that marks ECT(1) as ECT(0) it starves the others (RFC
 //! 9331 appendix A.1.5); without an L4S AQM it answers to losses alone, and fills the queue.
 //!
-//! Deviations: the packets stay full at rates at which the sources shorten them (two in 25 ms, down
-//! to 150 B). Windows are real numbers. `linux` grows while the window or most of it is in use.
+//! Deviations: with `linux` the packets stay full at rates at which the source shortens them, as
+//! `udp-prague` does (two in T, down to 150 B). Windows are real numbers. `linux` grows while the
+//! window or most of it is in use.
 
 use super::CongestionController;
 use crate::control::{AckSample, Birth, Congestion, CongestionCause, IdleRestart, Sent};
@@ -77,8 +78,8 @@ pub const DOC: MethodDoc = MethodDoc {
            the RTT. Needs an L4S AQM at the bottleneck, such as `dualpi2`.",
     sources: "TCP Prague 0.7 for Linux (tcp_prague.c); udp_prague (prague_cc.cpp); RFC 9331 \
               section 4",
-    deviations: "Packets are never shortened at low rates. With linux the window also grows while \
-                 most of it is in use, since a paced sender seldom fills it.",
+    deviations: "With linux packets are never shortened at low rates, and the window also grows \
+                 while most of it is in use, since a paced sender seldom fills it.",
     params: PragueConfig::params,
 };
 
@@ -95,6 +96,8 @@ const LEAST_WINDOW: f64 = 4.0;
 /// `udp-prague`: least number of T without a mark before it grows faster, and the rate in bytes a
 /// second for which it waits one more.
 const PATIENCE: (f64, f64) = (7.0, 1_920_000.0);
+/// `udp-prague`: least payload of a packet.
+const LEAST_PACKET: f64 = 150.0;
 /// `udp-prague`: SRTT in seconds up to which it controls the rate.
 const SHORT: f64 = 0.002;
 
@@ -124,8 +127,10 @@ pub struct Prague {
     rate: f64,
     /// The rate is controlled, and the window follows it.
     by_rate: bool,
-    /// The window that the engine sees, in packets; `udp-prague`: computed from W.
+    /// `linux`: the window that the engine sees, in packets.
     whole: f64,
+    /// `udp-prague`: payload of a packet, two in T at low rates.
+    size: f64,
     /// `linux`: threshold of slow start in packets.
     ssthresh: f64,
     alpha: f64,
@@ -172,6 +177,7 @@ impl Prague {
             rate: LEAST_RATE,
             by_rate: false,
             whole: initial,
+            size: mss,
             ssthresh: f64::INFINITY,
             alpha: 0.0,
             alpha_at: Instant::ZERO,
@@ -192,7 +198,9 @@ impl Prague {
         };
         control.publish_window();
         if control.udp {
+            control.size = (LEAST_RATE * control.target / 2.0).max(LEAST_PACKET).min(mss);
             control.publish_rate(LEAST_RATE);
+            control.publish_window();
         }
         Ok(control)
     }
@@ -204,11 +212,12 @@ impl Prague {
     }
 
     fn publish_window(&mut self) {
-        let packets = match self.udp {
-            true => libm::floor(self.window * (1.0 + OFFSET[1]) + 1.0).max(2.0),
-            false => self.whole,
-        };
-        self.cwnd = (packets.max(1.0) * self.mss) as u64;
+        if self.udp {
+            let packets = libm::floor(self.window * self.mss * (1.0 + OFFSET[1]) / self.size + 1.0);
+            self.cwnd = ((packets.max(2.0) * self.size) as u64).max(self.mss as u64);
+        } else {
+            self.cwnd = (self.whole.max(1.0) * self.mss) as u64;
+        }
     }
 
     fn publish_rate(&mut self, rate: f64) {
@@ -307,7 +316,7 @@ impl Prague {
 
     /// Window or rate: keeps the rate at a change.
     fn choose_udp(&mut self, srtt: f64) {
-        let by_rate = srtt <= SHORT || srtt <= self.mss / self.rate;
+        let by_rate = srtt <= SHORT || srtt <= self.size / self.rate;
         if self.by_rate && !by_rate {
             self.window = self.window_of_rate(srtt);
         }
@@ -341,6 +350,7 @@ impl Prague {
         }
         self.rate = self.rate.max(LEAST_RATE);
         self.window = self.window_of_rate(srtt);
+        self.size = (self.rate * virtual_rtt / 2.0).max(LEAST_PACKET).min(self.mss);
         self.publish_window();
         self.pace_in_halves(sample.now, virtual_rtt);
     }
@@ -428,9 +438,10 @@ impl Prague {
     }
 }
 
-/// True if `sample` acknowledges a segment that left after `since`.
+/// True if `sample` acknowledges a segment that left after the acknowledgement of `since`, or with
+/// it.
 fn has_left_since(sample: &AckSample, since: Instant) -> bool {
-    sample.rtt.is_some_and(|rtt| sample.now - rtt > since)
+    sample.rtt.is_some_and(|rtt| sample.now - rtt >= since)
 }
 
 impl CongestionController for Prague {
@@ -513,6 +524,10 @@ impl CongestionController for Prague {
 
     fn pacing_rate(&self) -> Option<BitRate> {
         (self.pacing.0 > 0).then_some(self.pacing)
+    }
+
+    fn segment(&self) -> Option<u64> {
+        (self.size < self.mss).then_some(self.size as u64)
     }
 
     fn burst_time(&self) -> Option<Duration> {

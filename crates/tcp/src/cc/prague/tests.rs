@@ -162,7 +162,10 @@ fn below_the_least_window_the_rate_is_controlled_and_two_packets_stay_allowed() 
         assert!((added - 1.0).abs() < 0.1, "{preset:?} {added}");
         path.rounds(4000, 1);
         assert!(path.control.rate < 2.0 * LEAST_RATE, "{preset:?} {}", path.control.rate);
-        assert!(path.control.cwnd() >= 2 * MSS, "{preset:?}");
+        // `udp-prague` has two packets in 25 ms, which are shorter then.
+        let size = path.control.segment().unwrap_or(MSS);
+        assert_eq!(size < MSS, preset == Preset::UdpPrague, "{size}");
+        assert!(path.control.cwnd() >= 2 * size, "{preset:?}");
         let pace = path.control.pacing_rate().map(|rate| rate.0);
         assert!(pace.is_some_and(|pace| (100_000..210_000).contains(&pace)), "{pace:?}");
     }
