@@ -961,7 +961,7 @@ fn shipped_scenarios_have_no_setting_without_effect() {
             let [note] = &scenario.notes[..] else { panic!("{:?}", scenario.notes) };
             assert!(note.contains("`ssh` in live runs only"), "{note}");
         } else if *name == "l4s-cell" {
-            // Three of its methods show a sender of L4S without an AQM for it.
+            // Four of its methods show a sender of L4S without an AQM for it.
             let said = scenario.notes.iter().filter(|note| note.contains("prague sends ECT(1)"));
             assert_eq!((scenario.notes.len(), said.count()), (3, 3), "{:?}", scenario.notes);
         } else {
