@@ -13,7 +13,6 @@ pub mod red;
 pub mod ttlred1;
 pub mod ttlred2;
 
-use crate::discipline::DisciplineConfig;
 pub use crate::lane::{Lane, Tag};
 use crate::limit::Limit;
 use alloc::boxed::Box;
@@ -107,9 +106,9 @@ pub trait AqmSettings {
         true
     }
 
-    /// It can control the lanes of `discipline`.
-    fn fits(&self, _discipline: &DisciplineConfig) -> bool {
-        true
+    /// It takes one lane, or two by codepoint (discipline `dual_queue`), and no others.
+    fn takes_kinds(&self) -> bool {
+        false
     }
 }
 
@@ -310,10 +309,10 @@ impl AqmConfig {
         each!(config self, c => c.needs_room(), or true)
     }
 
-    /// See [`AqmSettings::fits`].
+    /// See [`AqmSettings::takes_kinds`].
     #[must_use]
-    pub fn fits(&self, discipline: &DisciplineConfig) -> bool {
-        each!(config self, c => c.fits(discipline), or true)
+    pub fn takes_kinds(&self) -> bool {
+        each!(config self, c => c.takes_kinds(), or false)
     }
 }
 

@@ -76,9 +76,19 @@ impl QueueConfig {
         }
     }
 
+    /// It has one lane, or two by codepoint.
+    const fn lanes_are_kinds(&self) -> bool {
+        matches!(
+            self.discipline,
+            DisciplineConfig::Fifo(_)
+                | DisciplineConfig::DualQueue(_)
+                | DisciplineConfig::Custom(_)
+        )
+    }
+
     fn check_aqm(&self) -> Result<(), ConfigError> {
         ensure(
-            self.aqm.fits(&self.discipline),
+            !self.aqm.takes_kinds() || self.lanes_are_kinds(),
             "discipline",
             &self.discipline.name(),
             "fifo, dual_queue with aqm dualpi2",

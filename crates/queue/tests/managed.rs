@@ -165,7 +165,8 @@ fn pairs() -> impl Iterator<Item = (AqmConfig, DisciplineConfig)> {
     let pairs =
         disciplines().into_iter().flat_map(|d| aqms().into_iter().map(move |a| (a, d.clone())));
     pairs.filter(|(aqm, d)| {
-        aqm.fits(d) && (d.own_aqm().is_none() || matches!(aqm, AqmConfig::None(_)))
+        let (aqm, discipline) = (aqm.clone(), d.clone());
+        QueueConfig { aqm, discipline, ..QueueConfig::default() }.validate().is_ok()
     })
 }
 

@@ -923,8 +923,8 @@ fn settings_of_another_mac_are_refused_and_those_of_pdcp_are_said() {
 /// What is said of Prague over this RLC queue.
 fn notes_on_prague(queue: &str) -> Vec<String> {
     let text = format!(
-        "title = \"t\"\nduration = \"1s\"\n[channel]\nkind = \"constant\"\nper_slot = 1\n\
-         [rlc]\nqueue = {{ {queue} }}\n[[flow]]\nname = \"p\"\n\
+        "title = \"t\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n[channel]\n\
+         kind = \"constant\"\nper_slot = 1\n[rlc]\nqueue = {{ {queue} }}\n[[flow]]\nname = \"p\"\n\
          tcp = {{ sender = {{ cc = {{ kind = \"prague\" }} }} }}\n"
     );
     let scenario = parse(&text, Overrides::default()).expect("it is sound");

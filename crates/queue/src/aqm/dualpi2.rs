@@ -12,13 +12,15 @@
 //!
 //! The two presets are two algorithms and are never mixed:
 //!
-//! | | `rfc9332` | `linux` |
-//! |---|---|---|
-//! | `t_update`, `alpha`, `beta` | 15 ms, 0.15, 3 | 16 ms, 41/256, 819/256 |
-//! | delay that is controlled | the classic lane's; in overload the longer of both | the longer of both |
-//! | chance | sums that pass 1 (`recur`) | independent random numbers, two for p_C |
-//! | L4S mark | by max(own, p_CL) | by p_CL, then apart from it by the step |
-//! | spared | an L4S packet alone in its lane, from its own mark | all below a backlog of two MTUs, but from the step |
+//! - `t_update`, `alpha` and `beta`: 15 ms, 0.15 and 3; 16 ms, 41/256 and 819/256 with `linux`.
+//! - The delay that is controlled: that of the classic lane, in overload the longer one of both;
+//!   with `linux` always the longer one.
+//! - Chance: sums of probabilities that pass 1 (`recur`); with `linux` independent random numbers,
+//!   two for p_C.
+//! - The mark on an L4S packet: by the greater of its own probability and p_CL; with `linux` by
+//!   p_CL, and apart from it by a step.
+//! - Spared: an L4S packet alone in its lane, from its own mark; with `linux` all packets below a
+//!   backlog of two MTUs, but from the step.
 //!
 //! Defaults: the preset's, but for `ramp`. The RFC's ramp (0.8 to 1.2 ms) and Linux's step (1 ms)
 //! suit a wire. In a cell a packet of a correct queue waits for the downlink slots of a TDD period
@@ -36,7 +38,6 @@
 //! and its class without marks are left out.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
-use crate::discipline::DisciplineConfig;
 use crate::lane::Lane;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{
@@ -48,13 +49,8 @@ impl AqmSettings for DualPi2Config {
         false
     }
 
-    fn fits(&self, discipline: &DisciplineConfig) -> bool {
-        matches!(
-            discipline,
-            DisciplineConfig::Fifo(_)
-                | DisciplineConfig::DualQueue(_)
-                | DisciplineConfig::Custom(_)
-        )
+    fn takes_kinds(&self) -> bool {
+        true
     }
 }
 

@@ -116,7 +116,10 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
         return QueueConfig { limit, discipline, ..QueueConfig::default() };
     }
     let aqm = aqms::aqm(rng, is_told);
-    let fits = |config: &DisciplineConfig| config.own_aqm().is_none() && aqm.fits(config);
+    let fits = |discipline: &DisciplineConfig| {
+        let (aqm, discipline) = (aqm.clone(), discipline.clone());
+        QueueConfig { aqm, discipline, ..QueueConfig::default() }.validate().is_ok()
+    };
     let discipline = match kind(rng, DisciplineConfig::all(), fits) {
         DisciplineConfig::Sfq(_) => DisciplineConfig::Sfq(sfq(rng)),
         DisciplineConfig::DualQueue(base) => {

@@ -18,13 +18,16 @@
 //! So a flow that sees marks with probability p has the rate r = 2 (1/p - 1) packets per T, if the
 //! marks are evenly spread; r in Mbit/s is about 1/p - 1 with packets of 1500 B.
 //!
-//! | | `linux` | `udp-prague` |
-//! |---|---|---|
-//! | start | slow start from the initial window; the first mark halves W | a rate of 100 kbit/s |
-//! | growth | one packet in T | after 7 T and one T for each 15.36 Mbit/s without a mark: what 1 ms of the rate holds in T |
-//! | window | W rounded up; it moves by one packet for an acknowledgement | 1.03 W and one packet |
-//! | control of the rate in place of the window | at four packets and less, once marks were seen | at an SRTT of 2 ms, or of a packet at the rate, and less |
-//! | pacing | W / SRTT, twice that below half of the threshold; in control of the rate as beside | 3 % more in the first half of a T, 3 % less in the second |
+//! The two presets:
+//! - Start: slow start, in which the first mark halves W; `udp-prague`: a rate of 100 kbit/s.
+//! - Growth: one packet in T; `udp-prague` after 7 T, and one T for each 15.36 Mbit/s, without a
+//!   mark: what 1 ms of the rate holds.
+//! - Window: W rounded up, which moves by one packet for an acknowledgement; `udp-prague`: 1.03 W
+//!   and one packet.
+//! - The rate is controlled in place of the window: at four packets and less, once marks were seen;
+//!   `udp-prague`: at an SRTT of 2 ms, or of a packet at the rate, and less.
+//! - Pacing: W / SRTT, twice that below half of the threshold; `udp-prague`, and `linux` where it
+//!   controls the rate: 3 % more in the first half of a T, 3 % less in the second.
 //!
 //! In both a burst has at most 250 us of the rate, and at least one packet; the least rate is 100
 //! kbit/s.
