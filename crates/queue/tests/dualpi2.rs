@@ -101,12 +101,7 @@ impl Plain {
         }
         let (alpha, beta) = if self.linux { (41.0 / 256.0, 819.0 / 256.0) } else { (0.15, 3.0) };
         self.p += alpha * (curq - 0.015) + beta * (curq - self.prevq);
-        if self.p < 0.0 {
-            self.p = 0.0;
-        }
-        if self.p > 1.0 {
-            self.p = 1.0;
-        }
+        self.p = self.p.clamp(0.0, 1.0);
         if !self.drop_overload && self.p > 1.0 / self.k {
             self.p = 1.0 / self.k;
         }

@@ -76,7 +76,7 @@ impl DualQueue {
     pub fn new(config: &DualQueueConfig, _: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let weights = [config.classic, config.l4s].map(i64::from);
-        let start = config.mtu.0 as i64 * (weights[0] - weights[1]);
+        let start = config.mtu.0.cast_signed() * (weights[0] - weights[1]);
         Ok(Self {
             weights,
             lanes: Default::default(),
@@ -143,7 +143,7 @@ impl Discipline for DualQueue {
             (true, false) => Some(L4S),
             (false, true) => Some(CLASSIC),
             (false, false) => {
-                self.returned_lane().or_else(|| Some(if self.credit <= 0 { L4S } else { CLASSIC }))
+                self.returned_lane().or(Some(if self.credit <= 0 { L4S } else { CLASSIC }))
             }
         }
     }
