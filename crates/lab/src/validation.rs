@@ -10,11 +10,14 @@ mod bbr;
 mod by_hand;
 mod case;
 mod cubic;
+mod dctcp;
 mod fixed;
 mod new_reno;
+mod prague;
 mod scope;
 mod shared;
 mod vegas;
+mod watch;
 mod westwood;
 mod yeah;
 
@@ -28,8 +31,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The controls with cases, by name, and the figures worked out by hand.
-pub const CONTROLS: [&str; 8] =
-    ["new_reno", "cubic", "bbr", "vegas", "westwood", "yeah", "fixed", BY_HAND];
+pub const CONTROLS: [&str; 10] =
+    ["new_reno", "cubic", "bbr", "vegas", "westwood", "yeah", "fixed", "prague", "dctcp", BY_HAND];
 
 /// The figures worked out by hand.
 const BY_HAND: &str = "by-hand";
@@ -44,6 +47,8 @@ fn experiments(control: &str) -> Option<Vec<Task>> {
         "westwood" => westwood::EXPERIMENTS,
         "yeah" => yeah::EXPERIMENTS,
         "fixed" => fixed::EXPERIMENTS,
+        "prague" => prague::EXPERIMENTS,
+        "dctcp" => dctcp::EXPERIMENTS,
         BY_HAND => return Some(by_hand::tasks()),
         _ => return None,
     };

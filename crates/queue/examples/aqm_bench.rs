@@ -10,7 +10,9 @@
 //! instructions can be compared.
 
 use justfull_base::{BitRate, Bytes, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
+use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
 use justfull_queue::aqm::{ARedConfig, PdpcConfig, TtlRed1Config, TtlRed2Config};
+use justfull_queue::discipline::dual_queue::DualQueueConfig;
 use justfull_queue::discipline::fq_codel::{FqCoDelConfig, Turns};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, ManagedQueue, QueueConfig};
 
@@ -76,9 +78,18 @@ fn queue(kind: &str) -> QueueConfig {
             spacing: 8,
             ..Default::default()
         },
+        "dualpi2" => return dual_queue(Preset::Rfc9332),
+        "dualpi2_linux" => return dual_queue(Preset::Linux),
         _ => return QueueConfig { aqm: aqm(kind), ..QueueConfig::default() },
     };
     QueueConfig { discipline: DisciplineConfig::FqCoDel(lanes), ..QueueConfig::default() }
+}
+
+/// `DualPI2` over its two lanes.
+fn dual_queue(preset: Preset) -> QueueConfig {
+    let aqm = AqmConfig::DualPi2(DualPi2Config { preset, ..DualPi2Config::default() });
+    let discipline = DisciplineConfig::DualQueue(DualQueueConfig::default());
+    QueueConfig { aqm, discipline, ..QueueConfig::default() }
 }
 
 fn call(queue: &mut ManagedQueue, now: Instant) {
@@ -113,10 +124,15 @@ fn main() {
     }
     let config = QueueConfig { limit: Limit::Bytes(100_000), ..queue(kind) };
     let mut queue = ManagedQueue::new(Layer::Rlc, &config, 1).expect("the defaults are sound");
-    let arrive = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
+    let classic = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
         call(queue, now);
         queue.enqueue(now, packet, &mut Silent);
     };
+    let l4s = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
+        let ecn = if packet.ecn == Ecn::Ect0 { Ecn::Ect1 } else { packet.ecn };
+        queue.enqueue(now, Packet { ecn, ..packet }, &mut Silent);
+    };
+    let arrive = if kind.starts_with("dualpi2") { l4s } else { classic };
     let serve = |queue: &mut ManagedQueue, now: Instant| {
         call(queue, now);
         queue.set_service_rate(Some(BitRate(10_000_000)));

@@ -5,6 +5,7 @@
 pub mod adaptive_red;
 pub mod ared;
 pub mod codel;
+pub mod dualpi2;
 pub mod none;
 pub mod pdpc;
 pub mod pie;
@@ -16,7 +17,7 @@ pub use crate::lane::{Lane, Tag};
 use crate::limit::Limit;
 use alloc::boxed::Box;
 use core::fmt::Debug;
-use justfull_base::{BitRate, Duration, Instant, Packet, forwarded, kinds};
+use justfull_base::{BitRate, Duration, Ecn, Instant, Packet, choice, forwarded, kinds};
 
 /// A lane of a queue from an AQM's view, not counting the packet being decided on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,22 @@ pub struct QueueView {
     /// On enqueue, with [`Needs::new_flows`]: true if the queue has admitted no packet of this
     /// 5-tuple among those it remembers. Else false.
     pub new_flow: bool,
+    /// How the queue treats ECT(1).
+    pub ect1: Ect1,
+}
+
+choice! {
+    /// What a signal of a classic AQM does to a packet with ECT(1).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Ect1 {
+        /// A drop: ECT(1) says L4S, whose senders answer to a mark by far less than to a drop (RFC
+        /// 9331 section 4.3).
+        #[default]
+        L4s = "l4s",
+        /// A mark, as with ECT(0) (RFC 3168 section 5): in a shared queue L4S senders then starve
+        /// the others.
+        Classic = "classic",
+    }
 }
 
 /// Data that a queue and its layer keep for an AQM. Unrequested data costs nothing.
@@ -87,6 +104,11 @@ pub trait AqmSettings {
     fn needs_room(&self) -> bool {
         true
     }
+
+    /// It takes one lane, or two by codepoint (discipline `dual_queue`), and no others.
+    fn takes_kinds(&self) -> bool {
+        false
+    }
 }
 
 /// The facts about a queue for its AQM.
@@ -109,6 +131,31 @@ pub enum Verdict {
     /// Drop this packet, even if it can carry a mark (RFC 3168 section 7, RFC 8033 section 5.1: if
     /// marks do not help).
     Drop,
+    /// Mark this packet if it can carry a mark, ECT(1) too, else pass it: the signal of an AQM that
+    /// tells L4S from classic packets (RFC 9331 section 5.2).
+    Mark,
+}
+
+/// The fate of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Pass,
+    Mark,
+    Drop,
+}
+
+impl Verdict {
+    /// What becomes of `packet` under an AQM that `marks` in a queue that treats ECT(1) as `ect1`.
+    #[inline]
+    pub(crate) fn fate(self, marks: bool, ect1: Ect1, packet: &Packet) -> Fate {
+        match self {
+            Self::Pass => Fate::Pass,
+            Self::Signal if becomes_mark(marks, ect1, packet) => Fate::Mark,
+            Self::Mark if packet.ecn.is_capable() => Fate::Mark,
+            Self::Mark => Fate::Pass,
+            Self::Signal | Self::Drop => Fate::Drop,
+        }
+    }
 }
 
 impl Verdict {
@@ -142,8 +189,12 @@ impl AqmContext {
 /// here (RFC 3168 section 5, RFC 7567 section 4.2.1).
 #[inline]
 #[must_use]
-pub fn becomes_mark(marks: bool, packet: &Packet) -> bool {
-    marks && packet.ecn.is_capable()
+pub fn becomes_mark(marks: bool, ect1: Ect1, packet: &Packet) -> bool {
+    match packet.ecn {
+        Ecn::NotEct => false,
+        Ecn::Ect1 => marks && ect1 == Ect1::Classic,
+        Ecn::Ect0 | Ecn::Ce => marks,
+    }
 }
 
 kinds! {
@@ -170,6 +221,7 @@ kinds! {
     "ttlred1" TtlRed1 = ttlred1::{TtlRed1 in Box, TtlRed1Config};
     "ttlred2" TtlRed2 = ttlred2::{TtlRed2 in Box, TtlRed2Config};
     "pie" Pie = pie::{Pie in Box, PieConfig};
+    "dualpi2" DualPi2 = dualpi2::{DualPi2 in Box, DualPi2Config};
 }
 
 forwarded! {
@@ -183,6 +235,13 @@ forwarded! {
         /// Its needs, which never change.
         fn needs(&self) -> Needs {
             Needs::default()
+        }
+
+        /// False at an instant at which [`LaneView::head`] and [`QueueView::other`] may be missing
+        /// in spite of [`Needs::heads`].
+        #[inline]
+        fn wants_heads(&self, _now: Instant) -> bool {
+            true
         }
 
         /// True if a signal may be a mark. A packet that is not ECN-capable is still dropped.
@@ -251,6 +310,12 @@ impl AqmConfig {
     pub fn needs_room(&self) -> bool {
         each!(config self, c => c.needs_room(), or true)
     }
+
+    /// See [`AqmSettings::takes_kinds`].
+    #[must_use]
+    pub fn takes_kinds(&self) -> bool {
+        each!(config self, c => c.takes_kinds(), or false)
+    }
 }
 
 impl AnyAqm {
@@ -278,6 +343,7 @@ mod tests {
         oldest: None,
         service_rate: None,
         new_flow: false,
+        ect1: Ect1::L4s,
     };
 
     /// An AQM with only the default methods.
@@ -398,6 +464,7 @@ mod tests {
             AqmConfig::TtlRed1(TtlRed1Config { ecn, ..TtlRed1Config::default() }),
             AqmConfig::TtlRed2(TtlRed2Config { ecn, ..TtlRed2Config::default() }),
             AqmConfig::Pie(PieConfig { ecn, ..PieConfig::default() }),
+            AqmConfig::DualPi2(DualPi2Config::default()),
         ])
     }
 
@@ -409,7 +476,7 @@ mod tests {
     fn each_kind_says_what_it_needs_and_of_which_layers() {
         let needs = |config: &AqmConfig| {
             let Needs { oldest, new_flows, service_rate, timeouts, heads } = built(config).needs();
-            assert!(!heads, "{config:?}");
+            assert_eq!(heads, config.name() == "dualpi2", "{config:?}");
             (config.name(), [oldest, new_flows, service_rate, timeouts])
         };
         let found: Vec<_> = each(true).iter().map(needs).collect();
@@ -424,6 +491,7 @@ mod tests {
             ("ttlred1", [true, false, false, false]),
             ("ttlred2", [false, true, false, true]),
             ("pie", [false; 4]),
+            ("dualpi2", [false; 4]),
         ];
         assert_eq!(found, expected);
         // An average equal to the current length does not fall while the queue is empty.
@@ -433,21 +501,36 @@ mod tests {
             each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
         };
         assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
-        assert_eq!(names(|config| !config.needs_room()), ["none", "codel"]);
+        assert_eq!(names(|config| !config.needs_room()), ["none", "codel", "dualpi2"]);
     }
 
     #[test]
-    fn each_kind_marks_only_as_it_is_told() {
+    fn each_kind_marks_only_as_it_is_told_and_dualpi2_always() {
         let marks = |ecn| each(ecn).iter().map(|config| built(config).marks()).collect::<Vec<_>>();
-        let [absent, others] = [&[false][..], &[true; 8]];
-        assert_eq!((marks(true), marks(false)), ([absent, others].concat(), [false; 9].to_vec()));
+        let told = |told| [&[false][..], &[told; 8], &[true]].concat();
+        assert_eq!((marks(true), marks(false)), (told(true), told(false)));
     }
 
     #[test]
-    fn a_signal_becomes_a_mark_where_the_aqm_marks_and_the_packet_can_carry_one() {
-        use justfull_base::Ecn::{Ce, Ect0, Ect1, NotEct};
-        let mark = |marks, ecn| becomes_mark(marks, &Packet { ecn, ..Packet::default() });
-        assert_eq!([NotEct, Ect0, Ect1, Ce].map(|ecn| mark(true, ecn)), [false, true, true, true]);
-        assert_eq!([NotEct, Ect0, Ect1, Ce].map(|ecn| mark(false, ecn)), [false; 4]);
+    fn a_classic_signal_becomes_a_mark_where_the_aqm_marks_and_the_packet_can_carry_one() {
+        use justfull_base::Ecn::{Ce, Ect0, Ect1 as One, NotEct};
+        let mark =
+            |marks, ect1, ecn| becomes_mark(marks, ect1, &Packet { ecn, ..Packet::default() });
+        let of = |marks, ect1| [NotEct, Ect0, One, Ce].map(|ecn| mark(marks, ect1, ecn));
+        assert_eq!(of(true, Ect1::L4s), [false, true, false, true], "ECT(1) is L4S");
+        assert_eq!(of(true, Ect1::Classic), [false, true, true, true]);
+        assert_eq!([Ect1::L4s, Ect1::Classic].map(|ect1| of(false, ect1)), [[false; 4]; 2]);
+    }
+
+    #[test]
+    fn a_mark_marks_whatever_is_capable_and_passes_the_rest() {
+        use justfull_base::Ecn::{Ce, Ect0, Ect1 as One, NotEct};
+        let fate = |verdict: Verdict, ecn| {
+            verdict.fate(true, Ect1::L4s, &Packet { ecn, ..Packet::default() })
+        };
+        let of = |verdict| [NotEct, Ect0, One, Ce].map(|ecn| fate(verdict, ecn));
+        assert_eq!(of(Verdict::Mark), [Fate::Pass, Fate::Mark, Fate::Mark, Fate::Mark]);
+        assert_eq!(of(Verdict::Signal), [Fate::Drop, Fate::Mark, Fate::Drop, Fate::Mark]);
+        assert_eq!((of(Verdict::Pass), of(Verdict::Drop)), ([Fate::Pass; 4], [Fate::Drop; 4]));
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! To add one: a file in `discipline/`, and a line in the list of `kinds!`.
 
+pub mod dual_queue;
 pub mod fifo;
 pub mod fq_codel;
 pub mod lanes;
@@ -88,6 +89,7 @@ kinds! {
     "sfq" Sfq = sfq::{Sfq in Box, SfqConfig};
     "fq_codel" FqCoDel = fq_codel::{FqCoDel in Box, FqCoDelConfig};
     "lanes" Lanes = lanes::{Lanes in Box, LanesConfig};
+    "dual_queue" DualQueue = dual_queue::{DualQueue in Box, DualQueueConfig};
 }
 
 forwarded! {

@@ -48,7 +48,9 @@ pub mod managed;
 mod pool;
 mod red;
 
-pub use aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, LaneView, Needs, QueueView, Scan, Verdict};
+pub use aqm::{
+    AnyAqm, Aqm, AqmConfig, AqmContext, Ect1, LaneView, Needs, QueueView, Scan, Verdict,
+};
 pub use counters::{Count, Counters};
 pub use discipline::{AnyDiscipline, Discipline, DisciplineConfig, End, Victim};
 pub use lane::{Lane, Queued, Tag};

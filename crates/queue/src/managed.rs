@@ -18,7 +18,7 @@ mod pour;
 mod timeout;
 
 use crate::aqm::none::NoAqm;
-use crate::aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, LaneView, Needs, QueueView};
+use crate::aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, Ect1, LaneView, Needs, QueueView};
 use crate::counters::{Count, Counters};
 use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig};
@@ -45,8 +45,11 @@ params! {
         aqm: AqmConfig as "AQM" = Default::default();
         /// In which order to serve.
         discipline: DisciplineConfig as "discipline" = Default::default();
+        /// What a signal of a classic AQM does to a packet with ECT(1): a drop (l4s), or a mark as
+        /// with ECT(0) (classic).
+        ect1: Ect1 = Ect1::L4s, free(), "RFC 9331 sections 4.3 and 5";
     }
-    check Self::check_own_aqm;
+    check Self::check_aqm;
 }
 
 impl QueueConfig {
@@ -62,7 +65,36 @@ impl QueueConfig {
         !matches!(self.aqm, AqmConfig::None(_)) || self.discipline.own_aqm().is_some()
     }
 
-    fn check_own_aqm(&self) -> Result<(), ConfigError> {
+    /// True when it marks packets with ECT(1) as L4S asks: early, and not as classic ones.
+    #[must_use]
+    pub fn marks_l4s(&self) -> bool {
+        match self.discipline.own_aqm().as_ref().unwrap_or(&self.aqm) {
+            AqmConfig::DualPi2(_) | AqmConfig::Custom(_) => true,
+            AqmConfig::CoDel(codel) => {
+                !codel.l4s_threshold.is_zero() || !codel.ce_threshold.is_zero()
+            }
+            _ => false,
+        }
+    }
+
+    /// It has one lane, or two by codepoint.
+    const fn lanes_are_kinds(&self) -> bool {
+        matches!(
+            self.discipline,
+            DisciplineConfig::Fifo(_)
+                | DisciplineConfig::DualQueue(_)
+                | DisciplineConfig::Custom(_)
+        )
+    }
+
+    fn check_aqm(&self) -> Result<(), ConfigError> {
+        ensure(
+            !self.aqm.takes_kinds() || self.lanes_are_kinds(),
+            "discipline",
+            &self.discipline.name(),
+            "fifo, dual_queue with aqm dualpi2",
+            "RFC 9332 section 2: one lane for each of the two kinds, or one for both",
+        )?;
         ensure(
             self.discipline.own_aqm().is_none() || matches!(self.aqm, AqmConfig::None(_)),
             "aqm",
@@ -141,7 +173,9 @@ impl ManagedQueue {
         let context = AqmContext::new(discipline.lanes(), mix(key ^ stream_key(0, "aqm")));
         let aqm = AnyAqm::new(own_aqm.as_ref().unwrap_or(&config.aqm), context)
             .map_err(|e| e.within("aqm"))?;
-        Self::from_parts(layer, config.limit, discipline, aqm)
+        let mut queue = Self::from_parts(layer, config.limit, discipline, aqm)?;
+        queue.account.ect1 = config.ect1;
+        Ok(queue)
     }
 
     /// A queue of `layer` from parts built elsewhere, such as user-defined ones. The AQM must serve
@@ -168,6 +202,7 @@ impl ManagedQueue {
                 limit,
                 layer,
                 plain,
+                ect1: Ect1::L4s,
                 counters: Counters::default(),
                 memory: Memory::of(aqm.needs()),
             },
@@ -507,6 +542,7 @@ struct Account {
     layer: Layer,
     /// True if the queue is first in, first out, without an AQM.
     plain: bool,
+    ect1: Ect1,
     counters: Counters,
     /// None until there is data to keep. Behind a pointer, since each cache line counts with many
     /// UEs.
@@ -537,6 +573,7 @@ impl Account {
             oldest: self.memory.as_ref().and_then(|memory| memory.oldest()),
             service_rate: self.memory.as_ref().and_then(|memory| memory.service_rate),
             new_flow: false,
+            ect1: self.ect1,
         }
     }
 

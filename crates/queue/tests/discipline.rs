@@ -4,7 +4,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::param::Param;
 use justfull_base::{Bytes, Duration, Instant, Packet};
 use justfull_queue::discipline::sfq::{Overflow, Quantum, Sfq, SfqConfig};
-use justfull_queue::discipline::{fq_codel, lanes, protocol};
+use justfull_queue::discipline::{dual_queue, fq_codel, lanes, protocol};
 use justfull_queue::{
     AnyDiscipline, Discipline, DisciplineConfig, End, Lane, Limit, Queued, Victim,
 };
@@ -41,6 +41,7 @@ fn all() -> Vec<DisciplineConfig> {
             urgent: 1,
             ..lanes::LanesConfig::default()
         }),
+        DisciplineConfig::DualQueue(dual_queue::DualQueueConfig::default()),
     ]
 }
 

@@ -4,11 +4,13 @@ use justfull_base::packet::Protocol;
 use justfull_base::{
     BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Ratio, Silent,
 };
-use justfull_queue::aqm::{adaptive_red, ared, codel, none, pdpc, pie, red, ttlred1, ttlred2};
-use justfull_queue::discipline::{fifo::Fifo, fq_codel, protocol, sfq};
+use justfull_queue::aqm::{
+    adaptive_red, ared, codel, dualpi2, none, pdpc, pie, red, ttlred1, ttlred2,
+};
+use justfull_queue::discipline::{dual_queue, fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
-    AnyAqm, AnyDiscipline, Aqm, AqmConfig, AqmContext, Count, DisciplineConfig, Lane, LaneView,
-    Limit, ManagedQueue, Needs, Pass, QueueConfig, QueueView, Scan, Tag, Verdict,
+    AnyAqm, AnyDiscipline, Aqm, AqmConfig, AqmContext, Count, DisciplineConfig, Ect1, Lane,
+    LaneView, Limit, ManagedQueue, Needs, Pass, QueueConfig, QueueView, Scan, Tag, Verdict,
 };
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -18,8 +20,10 @@ use std::rc::Rc;
 /// Follows each packet from event to event, and fails unless each has exactly one fate.
 #[derive(Default)]
 struct Ledger {
+    /// Only packets of one flow that came with like codepoints keep their order.
+    by_kind: bool,
     inside: BTreeMap<u64, Packet>,
-    left: BTreeMap<u32, Vec<u64>>,
+    left: BTreeMap<(u32, bool), Vec<u64>>,
     arrived: u64,
     dropped: Vec<(u64, DropReason)>,
     marked: Vec<u64>,
@@ -42,10 +46,12 @@ impl Probe for Ledger {
                 self.arrived += 1;
             }
             Event::Departed { packet, sojourn, .. } => {
-                assert!(self.inside.remove(&packet.id).is_some(), "{} left twice", packet.id);
+                let came = self.inside.remove(&packet.id);
+                let Some(came) = came else { panic!("{} left twice", packet.id) };
                 assert_eq!(sojourn, now.since(packet.enqueued));
                 self.sojourns.push(sojourn);
-                self.left.entry(packet.flow).or_default().push(packet.id);
+                let kind = self.by_kind && dualpi2::is_l4s(came.ecn);
+                self.left.entry((packet.flow, kind)).or_default().push(packet.id);
             }
             Event::Dropped { packet, reason, .. } => {
                 let was_inside = self.inside.remove(&packet.id).is_some();
@@ -106,6 +112,11 @@ fn impatient(aqm: &AqmConfig) -> Option<AqmConfig> {
             let (target, t_update, burst) = (ms(1), ms(1), Duration::ZERO);
             AqmConfig::Pie(pie::PieConfig { target, t_update, burst, alpha: Ratio(20.0), ..c })
         }
+        AqmConfig::DualPi2(c) => {
+            let (target, t_update) = (ms(1), Some(ms(1)));
+            let (alpha, ramp) = (Some(Ratio(20.0)), Some([ms(1), ms(3)]));
+            AqmConfig::DualPi2(dualpi2::DualPi2Config { target, t_update, alpha, ramp, ..c })
+        }
     })
 }
 
@@ -134,6 +145,7 @@ fn disciplines() -> Vec<DisciplineConfig> {
             ecn: false,
             ..fq_codel()
         }),
+        DisciplineConfig::DualQueue(dual_queue::DualQueueConfig::default()),
     ]
 }
 
@@ -152,12 +164,15 @@ fn fq_codel() -> fq_codel::FqCoDelConfig {
 fn pairs() -> impl Iterator<Item = (AqmConfig, DisciplineConfig)> {
     let pairs =
         disciplines().into_iter().flat_map(|d| aqms().into_iter().map(move |a| (a, d.clone())));
-    pairs.filter(|(aqm, d)| d.own_aqm().is_none() || matches!(aqm, AqmConfig::None(_)))
+    pairs.filter(|(aqm, d)| {
+        let (aqm, discipline) = (aqm.clone(), d.clone());
+        QueueConfig { aqm, discipline, ..QueueConfig::default() }.validate().is_ok()
+    })
 }
 
 fn build(limit: Limit, aqm: AqmConfig, discipline: DisciplineConfig) -> ManagedQueue {
-    ManagedQueue::new(Layer::Sdap, &QueueConfig { limit, aqm, discipline }, 11)
-        .expect("within bounds")
+    let config = QueueConfig { limit, aqm, discipline, ..QueueConfig::default() };
+    ManagedQueue::new(Layer::Sdap, &config, 11).expect("within bounds")
 }
 
 fn fifo_with(limit: Limit, aqm: impl Aqm + Send + 'static) -> ManagedQueue {
@@ -206,9 +221,10 @@ fn limits() -> impl Strategy<Value = Limit> {
     ]
 }
 
-/// Runs `ops`, then empties the queue; the ledger checks each event.
-fn run(queue: &mut ManagedQueue, ops: &[Op]) -> Ledger {
-    let mut ledger = Ledger::default();
+/// Runs `ops`, then empties the queue; the ledger checks each event. `by_kind`: the queue has a
+/// lane for each kind of codepoint.
+fn run(queue: &mut ManagedQueue, ops: &[Op], by_kind: bool) -> Ledger {
+    let mut ledger = Ledger { by_kind, ..Ledger::default() };
     let mut reserved: Vec<Packet> = Vec::new();
     let mut now = Instant::ZERO;
     for (id, op) in (0..).zip(ops) {
@@ -267,7 +283,7 @@ fn every_aqm_acts_on_these_loads() {
         .map(|_| match rng.below(16) {
             0..=6 => {
                 let size = 40 + rng.below(1460) as u32;
-                let ecn = if rng.chance(0.5) { Ecn::Ect0 } else { Ecn::NotEct };
+                let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct, Ecn::Ect1][rng.below(4) as usize];
                 Op::Enqueue { flow: rng.below(6) as u32, size, ecn }
             }
             7..=9 => Op::Dequeue,
@@ -279,7 +295,7 @@ fn every_aqm_acts_on_these_loads() {
         .collect();
     for aqm in aqms().into_iter().filter(|aqm| !matches!(aqm, AqmConfig::None(_))) {
         let mut queue = build(Limit::Packets(60), aqm.clone(), DisciplineConfig::default());
-        run(&mut queue, &ops);
+        run(&mut queue, &ops, false);
         let signals = queue.aqm_signals();
         assert!(signals.is_some_and(|signals| signals > 30), "{signals:?} signals of {aqm:?}");
     }
@@ -293,7 +309,8 @@ proptest! {
         ops in prop::collection::vec(op(), 1..600), limit in limits(),
     ) {
         for (aqm, discipline) in pairs() {
-            run(&mut build(limit, aqm, discipline), &ops);
+            let by_kind = discipline.splits_flows();
+            run(&mut build(limit, aqm, discipline), &ops, by_kind);
         }
     }
 
@@ -302,7 +319,7 @@ proptest! {
         limit in limits()) {
         for (aqm, discipline) in pairs() {
             let mut twins = [(); 2].map(|()| build(limit, aqm.clone(), discipline.clone()));
-            let [a, b] = twins.each_mut().map(|queue| run(queue, &ops));
+            let [a, b] = twins.each_mut().map(|queue| run(queue, &ops, discipline.splits_flows()));
             prop_assert_eq!((a.left, a.dropped, a.marked), (b.left, b.dropped, b.marked));
         }
     }
@@ -590,7 +607,7 @@ fn an_aqm_is_told_of_arrivals_departures_overflows_and_emptiness_with_what_it_no
 fn a_signal_is_a_mark_only_where_the_aqm_marks_and_the_packet_is_capable() {
     for (marks, ecn, delivered) in [
         (true, Ecn::Ect0, Some(Ecn::Ce)),
-        (true, Ecn::Ect1, Some(Ecn::Ce)),
+        (true, Ecn::Ect1, None),
         (true, Ecn::Ce, Some(Ecn::Ce)),
         (true, Ecn::NotEct, None),
         (false, Ecn::Ect0, None),
@@ -605,6 +622,28 @@ fn a_signal_is_a_mark_only_where_the_aqm_marks_and_the_packet_is_capable() {
             assert_eq!(ledger.dropped.len(), usize::from(delivered.is_none()));
         }
     }
+}
+
+/// The codepoint with which a packet with ECT(1) leaves a queue in which each packet waits above
+/// CoDel's target for an interval; none if it is dropped.
+fn ect1_under_codel(ect1: Ect1) -> Option<Ecn> {
+    let aqm = AqmConfig::CoDel(codel::CoDelConfig::default());
+    let config = QueueConfig { aqm, ect1, ..QueueConfig::default() };
+    let mut queue = ManagedQueue::new(Layer::Sdap, &config, 11).expect("within bounds");
+    let mut ledger = Ledger::default();
+    for id in 0..4 {
+        let ecn = if id == 1 { Ecn::Ect1 } else { Ecn::Ect0 };
+        queue.enqueue(at(0), Packet { ecn, ..packet(id, 1500) }, &mut ledger);
+    }
+    queue.dequeue(at(10), &mut ledger);
+    let second = queue.dequeue(at(110), &mut ledger)?;
+    (second.id == 1).then_some(second.ecn)
+}
+
+#[test]
+fn a_classic_aqm_drops_ect1_unless_it_is_told_to_take_it_for_classic() {
+    assert_eq!(ect1_under_codel(Ect1::L4s), None);
+    assert_eq!(ect1_under_codel(Ect1::Classic), Some(Ecn::Ce));
 }
 
 #[test]

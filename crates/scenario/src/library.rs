@@ -29,6 +29,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("voip-g711", include_str!("../../../scenarios/voip-g711.toml")),
     ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
     ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
+    ("l4s-cell", include_str!("../../../scenarios/l4s-cell.toml")),
     ("r22-fast", include_str!("../../../scenarios/r22-fast.toml")),
     ("r22-fast-nlos", include_str!("../../../scenarios/r22-fast-nlos.toml")),
     ("r22-mixed", include_str!("../../../scenarios/r22-mixed.toml")),

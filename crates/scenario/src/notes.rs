@@ -5,10 +5,11 @@ use super::locator::Locator;
 use super::resolve::Resolved;
 use super::unread::{self, Unread};
 use super::{Scenario, ScenarioError};
-use justfull_queue::Limit;
+use justfull_queue::{Ect1, Limit, QueueConfig};
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::PacerConfig;
 use justfull_run::Transport;
+use justfull_tcp::{CcConfig, SenderConfig};
 use std::collections::BTreeMap;
 use toml::Table;
 
@@ -78,9 +79,9 @@ impl Scenario {
     }
 }
 
-/// The settings of `file` that have no effect, each with the reason.
+/// The settings of `file` that have no effect or another than they seem to, each with the reason.
 fn without_effect(file: &ScenarioFile) -> Vec<String> {
-    let notes = [limiter(file), upf_aqm(file), sdap_aqm(file), ssh(file)];
+    let notes = [limiter(file), upf_aqm(file), sdap_aqm(file), ssh(file), l4s(file)];
     notes.into_iter().flatten().collect()
 }
 
@@ -145,4 +146,33 @@ fn sdap_aqm(file: &ScenarioFile) -> Option<String> {
          pass through SDAP at once"
             .into()
     })
+}
+
+/// A flow that sends ECT(1) where no queue marks L4S.
+fn l4s(file: &ScenarioFile) -> Option<String> {
+    let own = file.ue.iter().flat_map(|ue| &ue.qos_flow).filter_map(|flow| flow.queue.as_deref());
+    let of_layers = [&file.upf.queue, &file.sdap.queue, &file.rlc.queue];
+    let queues: Vec<&QueueConfig> = of_layers.into_iter().chain(own).collect();
+    if queues.iter().any(|queue| queue.marks_l4s()) {
+        return None;
+    }
+    let is_l4s = |sender: &SenderConfig| matches!(sender.cc, CcConfig::Prague(_));
+    let flow = file.flow.iter().find(|flow| {
+        let tcp = flow.tcp.as_ref().is_some_and(|tcp| is_l4s(&tcp.sender));
+        tcp || flow.page.as_ref().is_some_and(|page| is_l4s(&page.sender))
+    })?;
+    let classic = queues.iter().any(|queue| queue.has_aqm() && queue.ect1 == Ect1::Classic);
+    let comes = if classic {
+        "its packets are marked as those with ECT(0), so that it starves classic flows of the same \
+         queue"
+    } else if queues.iter().any(|queue| queue.has_aqm()) {
+        "the AQM drops its packets, and it halves its window as Reno does"
+    } else {
+        "it fills the queue until packets are lost"
+    };
+    Some(format!(
+        "flow.{} sends ECT(1), but no queue has an L4S AQM (aqm dualpi2, or l4s_threshold of \
+         codel or fq_codel): {comes}",
+        flow.name
+    ))
 }

@@ -921,6 +921,38 @@ fn settings_of_another_mac_are_refused_and_those_of_pdcp_are_said() {
     );
 }
 
+/// What is said of Prague over this RLC queue.
+fn notes_on_prague(queue: &str) -> Vec<String> {
+    let text = format!(
+        "title = \"t\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n[channel]\n\
+         kind = \"constant\"\nper_slot = 1\n[rlc]\nqueue = {{ {queue} }}\n[[flow]]\nname = \"p\"\n\
+         tcp = {{ sender = {{ cc = {{ kind = \"prague\" }} }} }}\n"
+    );
+    let scenario = parse(&text, Overrides::default()).expect("it is sound");
+    scenario.warnings().expect("no trace")
+}
+
+#[test]
+fn a_sender_of_ect1_without_an_l4s_aqm_is_warned_of_before_the_run() {
+    let fate = |queue: &str| {
+        let notes = notes_on_prague(queue);
+        let [note] = &notes[..] else { panic!("{notes:?}") };
+        assert!(note.starts_with("flow.p sends ECT(1), but no queue has an L4S AQM"), "{note}");
+        note.rsplit_once(": ").map(|(_, fate)| fate.to_owned()).unwrap_or_default()
+    };
+    assert!(fate("").starts_with("it fills the queue"));
+    assert!(fate("aqm = { kind = \"codel\" }").starts_with("the AQM drops its packets"));
+    let classic = fate("aqm = { kind = \"codel\" }, ect1 = \"classic\"");
+    assert!(classic.contains("it starves classic flows"), "{classic}");
+    for l4s in [
+        "aqm = { kind = \"dualpi2\" }",
+        "aqm = { kind = \"codel\", l4s_threshold = \"5ms\" }",
+        "discipline = { kind = \"fq_codel\", l4s_threshold = \"5ms\" }",
+    ] {
+        assert_eq!(notes_on_prague(l4s), [""; 0], "{l4s}");
+    }
+}
+
 #[test]
 fn shipped_scenarios_have_no_setting_without_effect() {
     for (name, text) in library::SCENARIOS {
@@ -929,6 +961,10 @@ fn shipped_scenarios_have_no_setting_without_effect() {
         if *name == "r22-live-short-flow" {
             let [note] = &scenario.notes[..] else { panic!("{:?}", scenario.notes) };
             assert!(note.contains("`ssh` in live runs only"), "{note}");
+        } else if *name == "l4s-cell" {
+            // Four of its methods show a sender of L4S without an AQM for it.
+            let said = scenario.notes.iter().filter(|note| note.contains("prague sends ECT(1)"));
+            assert_eq!((scenario.notes.len(), said.count()), (3, 3), "{:?}", scenario.notes);
         } else {
             assert_eq!(scenario.notes, [""; 0], "{name}");
         }

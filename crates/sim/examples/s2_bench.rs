@@ -8,7 +8,7 @@ use justfull_base::{BitRate, Bytes, Duration, Instant};
 use justfull_queue::Limit;
 use justfull_sim::dumbbell::{Loss, Observer};
 use justfull_sim::{Dumbbell, DumbbellConfig, DumbbellFlow};
-use justfull_tcp::{ReceiverConfig, Sender, SenderConfig, Window};
+use justfull_tcp::{CcConfig, ReceiverConfig, Sender, SenderConfig, Window};
 
 #[path = "support/mod.rs"]
 mod support;
@@ -23,18 +23,22 @@ impl Observer for Warm {
     }
 }
 
-fn s2() -> DumbbellConfig {
+/// With `prague` the two send L4S, and one packet in 400 is marked.
+fn s2(prague: bool) -> DumbbellConfig {
     let receiver =
         ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
+    let cc = if prague { CcConfig::by_name("prague") } else { None }.unwrap_or_default();
+    let sender = SenderConfig { cc, ..SenderConfig::default() };
     let download = DumbbellFlow {
         size: Some(Bytes(200_000_000)),
-        ..DumbbellFlow::greedy(SenderConfig::default(), receiver, Duration::from_millis(1))
+        ..DumbbellFlow::greedy(sender, receiver, Duration::from_millis(1))
     };
     DumbbellConfig {
         flows: vec![download.clone(), download],
         rate: BitRate(850_000_000),
         limit: Limit::Bytes(10_000_000),
         loss: Loss::Never,
+        marks: if prague { Loss::Every(400) } else { Loss::Never },
         duration: Duration::from_secs(60),
         sample_every: Duration::from_millis(100),
         seed: 1,
@@ -44,7 +48,8 @@ fn s2() -> DumbbellConfig {
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn main() {
     let json = std::env::args().any(|a| a == "--json");
-    let config = s2();
+    let prague = std::env::args().any(|a| a == "s2_prague");
+    let config = s2(prague);
     let start = std::time::Instant::now();
     let dumbbell = Dumbbell::new(&config).expect("the workload is sound");
     let mut warm = Warm(AfterWarmup::new(Instant::ZERO + Duration::from_millis(2600)));
@@ -54,7 +59,8 @@ fn main() {
     let drops: u64 = outcome.flows.iter().map(|flow| flow.queue_drops).sum();
     let calls = outcome.component_calls as f64 / packets as f64;
     if json {
-        Line { name: "s2", wall_ms, packets, drops, calls, allocations: warm.0.allocations() }
+        let name = if prague { "s2_prague" } else { "s2" };
+        Line { name, wall_ms, packets, drops, calls, allocations: warm.0.allocations() }
             .print(&outcome);
     } else {
         let ends: Vec<f64> = outcome

@@ -95,6 +95,7 @@ struct Flow {
     started: bool,
     completed: Option<Instant>,
     loss: LossState,
+    marks: LossState,
     queue_drops: u64,
     wire_losses: u64,
 }
@@ -157,7 +158,8 @@ impl Dumbbell {
                 size: flow.size.map(|size| size.0),
                 started: false,
                 completed: None,
-                loss: LossState::new(&config.loss, config.seed, i),
+                loss: LossState::new(&config.loss, config.seed, "loss", i),
+                marks: LossState::new(&config.marks, config.seed, "marks", i),
                 queue_drops: 0,
                 wire_losses: 0,
             });
@@ -303,7 +305,8 @@ impl Dumbbell {
             observer.lost(now, i, &segment);
             return;
         }
-        let ack = flow.receiver.on_segment(now, &segment, false);
+        let ce = segment.ecn.is_capable() && flow.marks.takes_next();
+        let ack = flow.receiver.on_segment(now, &segment, ce);
         self.answer(now, i, ack);
     }
 

@@ -2,8 +2,10 @@
 
 pub mod bbr;
 pub mod cubic;
+pub mod dctcp;
 pub mod fixed;
 pub mod new_reno;
+pub mod prague;
 pub mod vegas;
 pub mod westwood;
 pub mod yeah;
@@ -11,7 +13,7 @@ pub mod yeah;
 use crate::control::{AckSample, Birth, Congestion, IdleRestart, Sent};
 use alloc::boxed::Box;
 use core::fmt;
-use justfull_base::{BitRate, Instant, forwarded, kinds};
+use justfull_base::{BitRate, Duration, Ecn, Instant, forwarded, kinds};
 
 /// A control from outside this crate: anything that can be cloned and sent to another thread.
 pub trait CustomControl: CongestionController + Send {
@@ -38,8 +40,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum CcConfig = Cubic;
 
-    /// One of our controls, or a user's own. BBR is boxed, since its state is four times as large
-    /// as the others.
+    /// One of our controls, or a user's own. BBR and Prague are boxed, since their state is larger
+    /// than the others'.
     #[derive(Clone)]
     pub enum AnyControl(birth: &Birth) or Box<dyn CustomControl>;
 
@@ -50,6 +52,8 @@ kinds! {
     "vegas" Vegas = vegas::{Vegas, VegasConfig};
     "westwood" Westwood = westwood::{Westwood, WestwoodConfig};
     "yeah" Yeah = yeah::{Yeah, YeahConfig};
+    "prague" Prague = prague::{Prague in Box, PragueConfig};
+    "dctcp" Dctcp = dctcp::{Dctcp, DctcpConfig};
 }
 
 forwarded! {
@@ -101,6 +105,24 @@ forwarded! {
         /// Segments of the smallest burst of a sender that follows a Linux (`min_tso_segs`).
         fn least_burst(&self) -> u64 {
             2
+        }
+
+        /// Longest burst at the pacing rate, a segment at least; none for Linux's usual bursts.
+        fn burst_time(&self) -> Option<Duration> {
+            None
+        }
+
+        /// Payload bytes of a full segment, at most the MSS; none for the MSS. Prague sends shorter
+        /// ones at low rates.
+        fn segment(&self) -> Option<u64> {
+            None
+        }
+
+        /// The codepoint of the segments of a scalable control, which answers to exact counts of
+        /// marks (RFC 9768, [`AckSample::ce_bytes`]); none for one that the sender tells of echoes
+        /// (RFC 3168), if its settings ask for ECN.
+        fn codepoint(&self) -> Option<Ecn> {
+            None
         }
 
         /// True in slow start: the window grows by what is acknowledged.
@@ -166,7 +188,6 @@ impl AnyControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_base::Duration;
 
     #[test]
     fn every_control_on_the_list_is_found_by_its_name_and_no_other_is() {

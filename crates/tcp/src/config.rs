@@ -127,8 +127,11 @@ params! {
             within(1, 1024), "RFC 6928 has 10; beyond 1024 no start is sensible";
         /// The congestion control and its settings.
         cc: CcConfig as "congestion control" = CcConfig::default();
-        /// ECN as in RFC 3168: one reduction per window of echoes.
+        /// ECN as in RFC 3168: one reduction per window of echoes. Prague and DCTCP count marks
+        /// exactly (RFC 9768) with their own codepoint, whatever this says.
         ecn: bool = false;
+        /// Count marks by the three bits of ACE, which wrap, and not exactly.
+        ace: bool = false, free(), "RFC 9768 section 3.2.2 and appendix A.2";
         /// The rule for the retransmission timeout.
         rto: Rto = Rto::Linux;
         /// Timeout before the first sample.
@@ -227,7 +230,7 @@ pub const DOC: MethodDoc = MethodDoc {
            the timers.",
     sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6582 (NewReno, without \
               SACK), 6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 \
-              (F-RTO), 3042 (limited transmit), 3168 (ECN), 6928 (initial window)",
+              (F-RTO), 3042 (limited transmit), 3168 (ECN), 9768 (counts of marks), 6928 (initial window)",
     deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in Linux: \
                  with seconds of queue a steady RTT would otherwise make every small delay a \
                  timeout. The variance follows the largest deviation of a round: with a sample per \

@@ -5,9 +5,9 @@
 //! (RFC 6675, or RFC 6582 without SACK), proportional rate reduction (RFC 6937), the retransmission
 //! timer (RFC 6298) with timestamps (RFC 7323) or without, detection of spurious retransmissions
 //! (RFC 3522, RFC 5682), delayed acknowledgements (RFC 5681), flow control with zero-window probes
-//! (RFC 9293), ECN (RFC 3168), pacing and delivery-rate samples; on request a SYN that data waits
-//! for. The model has neither the close nor the bytes themselves (only stream offsets travel; they
-//! start at 0 and never wrap).
+//! (RFC 9293), ECN (RFC 3168, and the exact counts of RFC 9768), pacing and delivery-rate samples;
+//! on request a SYN that data waits for. The model has neither the close nor the bytes themselves
+//! (only stream offsets travel; they start at 0 and never wrap).
 //!
 //! The engine owns recovery, timers and pacing; a [`CongestionController`] only sets the window
 //! and, optionally, the pacing rate.
@@ -51,6 +51,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod accecn;
 pub mod cc;
 pub mod config;
 pub mod control;

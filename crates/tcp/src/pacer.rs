@@ -27,12 +27,19 @@ pub(crate) struct Pacer {
     burst_left: u64,
     /// The part of the burst's lateness that is not yet credited.
     late: Duration,
+    /// Longest burst, a segment at least, in place of Linux's usual one.
+    burst_time: Option<Duration>,
 }
 
 impl Pacer {
     /// A clock for a new connection that follows a version with these `features`.
     pub(crate) fn new(features: Features) -> Self {
         Self { features, ..Self::default() }
+    }
+
+    /// The same with bursts of `time` at most, a segment at least.
+    pub(crate) fn with_burst_time(self, time: Option<Duration>) -> Self {
+        Self { burst_time: time, ..self }
     }
 
     /// When the next burst may leave.
@@ -49,6 +56,10 @@ impl Pacer {
 
     /// Bytes that leave together at a rate of `bytes` a second, `least` segments or more.
     pub(crate) fn burst(&self, mss: u64, bytes: u64, least: u64, min_rtt: Duration) -> u64 {
+        if let Some(time) = self.burst_time {
+            let paid = BitRate(bytes.saturating_mul(8)).bytes_in_floor(time);
+            return (paid / mss).max(1) * mss;
+        }
         if !self.features.one_buffer {
             return (bytes / 1000).clamp(2 * mss, MAX_BURST.max(2 * mss));
         }
@@ -93,7 +104,7 @@ impl Pacer {
 
     /// Forgets sent segments, e.g. when the rate was unknown until now.
     pub(crate) fn reset(&mut self) {
-        *self = Self::new(self.features);
+        *self = Self::new(self.features).with_burst_time(self.burst_time);
     }
 }
 
@@ -173,6 +184,13 @@ mod tests {
         let lone = of(Kernel::Linux6_18).burst(1448, 100_000, 1, Duration::MAX);
         assert_eq!(lone, 1448);
         assert_eq!(most, 45 * 1448);
+    }
+
+    #[test]
+    fn a_control_may_bound_its_bursts_by_time_to_a_segment_or_more() {
+        let pacer = of(Kernel::Linux6_18).with_burst_time(Some(Duration::from_micros(250)));
+        let segments = |bytes| pacer.burst(1448, bytes, 2, Duration::ZERO) / 1448;
+        assert_eq!([100_000, 12_500_000, 125_000_000].map(segments), [1, 2, 21]);
     }
 
     #[test]

@@ -114,6 +114,10 @@ struct Setup {
     header: u32,
     ack: u32,
     ecn: Ecn,
+    /// Marks are counted exactly (RFC 9768): echoes mean nothing.
+    counts_marks: bool,
+    /// They are counted by the three bits of ACE.
+    ace: bool,
     prr: PrrConfig,
     nagle: bool,
     restart_after_idle: bool,
@@ -224,7 +228,9 @@ impl Sender {
                 mss: config.mss,
                 header: config.header,
                 ack: config.ack_size(),
-                ecn: if config.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+                ecn: cc.codepoint().unwrap_or(if config.ecn { Ecn::Ect0 } else { Ecn::NotEct }),
+                counts_marks: cc.codepoint().is_some(),
+                ace: config.ace,
                 prr: config.prr,
                 nagle: config.nagle,
                 restart_after_idle: config.restart_after_idle,
@@ -240,10 +246,10 @@ impl Sender {
                 spurious_detection: config.spurious_detection,
             },
             rate: RateSampler::new(cc.uses_rate_samples()),
+            pacer: Pacer::new(config.kernel.features()).with_burst_time(cc.burst_time()),
             cc,
             board: Scoreboard::new(config.mss, by_time),
             rtt: RttEstimator::new(config),
-            pacer: Pacer::new(config.kernel.features()),
             offload: Offload::new(config.kernel.features()),
             turns: Turns::default(),
             rack: Rack::new(),
@@ -437,6 +443,12 @@ impl Sender {
 
     fn mss_bytes(&self) -> u64 {
         u64::from(self.setup.mss)
+    }
+
+    /// Payload bytes of a full segment now.
+    fn segment_bytes(&self) -> u64 {
+        let mss = self.mss_bytes();
+        self.cc.segment().map_or(mss, |bytes| bytes.clamp(1, mss))
     }
 }
 

@@ -24,14 +24,14 @@ pub(super) const AREAS: [Area; 8] = [
         package: "justfull-queue",
         folder: "crates/queue",
         files: &["crates/queue/src/aqm.rs", "crates/queue/src/aqm/**"],
-        tests: &["--test=codel", "--test=managed", "--test=p06"],
+        tests: &["--test=codel", "--test=dualpi2", "--test=managed", "--test=p06"],
     },
     Area {
         name: "discipline",
         package: "justfull-queue",
         folder: "crates/queue",
         files: &["crates/queue/src/discipline.rs", "crates/queue/src/discipline/**"],
-        tests: &["--test=discipline", "--test=fq_codel", "--test=managed"],
+        tests: &["--test=discipline", "--test=dualpi2", "--test=fq_codel", "--test=managed"],
     },
     Area {
         name: "limiter",

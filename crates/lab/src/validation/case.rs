@@ -3,13 +3,15 @@
 use serde::Deserialize;
 
 /// The shipped files by control, and the file of the figures worked out by hand.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 10] = [
     ("new_reno", include_str!("../../../../claims/validation/new_reno.toml")),
     ("cubic", include_str!("../../../../claims/validation/cubic.toml")),
     ("bbr", include_str!("../../../../claims/validation/bbr.toml")),
     ("vegas", include_str!("../../../../claims/validation/vegas.toml")),
     ("westwood", include_str!("../../../../claims/validation/westwood.toml")),
     ("yeah", include_str!("../../../../claims/validation/yeah.toml")),
+    ("prague", include_str!("../../../../claims/validation/prague.toml")),
+    ("dctcp", include_str!("../../../../claims/validation/dctcp.toml")),
     ("fixed", include_str!("../../../../claims/validation/fixed.toml")),
     ("by-hand", include_str!("../../../../claims/validation/by-hand.toml")),
 ];

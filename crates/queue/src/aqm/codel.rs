@@ -22,7 +22,8 @@
 //! lane is dropped when the lane runs empty rather than at the next dequeue of an empty lane: the
 //! verdicts are the same, since the last packet out of a lane always finds a backlog of zero behind
 //! it. The backlog behind a packet is that of its lane. `ce_threshold` is RFC 8290 section 5.2.7's;
-//! a mark for it is none of CoDel's signals and moves no state.
+//! a mark for it is none of CoDel's signals and moves no state. `l4s_threshold` is the same for
+//! ECT(1) alone (Linux has `ce_threshold_selector`); with it CoDel's own signals mark ECT(1).
 //!
 //! With `reserve`, this project's: a radio's rate moves by more than a sender's window follows, and
 //! what a queue dropped in a dip is missing at the rise. So a packet is below the target while no
@@ -74,7 +75,7 @@ use alloc::vec::Vec;
 use allowance::Allowance;
 use clock::RadioClock;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, choice, params};
+use justfull_base::{Bytes, ConfigError, Duration, Ecn, Instant, Packet, choice, params};
 use peak::PeakRate;
 use reach::Reach;
 
@@ -149,6 +150,11 @@ params! {
         ce_threshold: Duration = Duration::ZERO,
             rule("any, 0s for off; 0s without ecn", |c| c.ecn || c.ce_threshold.is_zero()),
             "RFC 8290 section 5.2.7: the threshold only marks";
+        /// Mark every packet with ECT(1) that waited longer than this, and mark it also where CoDel
+        /// signals, in place of a drop; 0s for off. For lanes that L4S flows do not share.
+        l4s_threshold: Duration = Duration::ZERO,
+            rule("any, 0s for off; 0s without ecn", |c| c.ecn || c.l4s_threshold.is_zero()),
+            "RFC 9331 section 5.2: an L4S sender expects immediate marks";
         /// A packet is below the target while no more left its lane since it came than the radio
         /// could send in this time at its greatest rate of late; 0s for off.
         reserve: Duration = Duration::ZERO,
@@ -211,6 +217,23 @@ impl CoDelConfig {
             deadline: self.deadline.scaled(factor),
             ..*self
         }
+    }
+
+    /// True when `packet` has the codepoint of L4S and is treated so.
+    fn is_l4s(&self, packet: &Packet) -> bool {
+        packet.ecn == Ecn::Ect1 && !self.l4s_threshold.is_zero()
+    }
+
+    /// True when a signal on `packet` is a mark.
+    fn marks(&self, view: &QueueView, packet: &Packet) -> bool {
+        becomes_mark(self.ecn, view.ect1, packet) || self.is_l4s(packet)
+    }
+
+    /// True when `packet` has waited beyond one of the thresholds.
+    fn is_beyond(&self, packet: &Packet, sojourn: Duration) -> bool {
+        let beyond = |threshold: Duration| !threshold.is_zero() && sojourn > threshold;
+        beyond(self.ce_threshold) && packet.ecn.is_capable()
+            || self.is_l4s(packet) && beyond(self.l4s_threshold)
     }
 
     /// True when `packet`, with `bytes_behind` it, is dropped once it has waited for its deadline.
@@ -344,7 +367,7 @@ pub struct Stats {
     pub entries: u64,
     /// Packets signalled by the control law.
     pub signals: u64,
-    /// Packets marked only because of the CE threshold.
+    /// Packets marked only because of a threshold.
     pub threshold_marks: u64,
     /// Packets dropped for their deadline.
     pub late: u64,
@@ -478,7 +501,7 @@ impl CoDel {
         }
     }
 
-    /// The control law's verdict on a packet that leaves `lane` with `bytes_behind` left there.
+    /// The control law's verdict on a packet that leaves `lane`; `view` is what is left there.
     fn control(
         &mut self,
         now: Instant,
@@ -486,11 +509,12 @@ impl CoDel {
         packet: &Packet,
         tag: Tag,
         sojourn: Duration,
-        bytes_behind: u64,
+        view: &QueueView,
     ) -> Verdict {
         let (least, most) = (self.config.reserve, self.config.reach);
         let reserve = self.reach(lane).map_or(least, |reach| reach.reserve(least, most));
         let config = self.config.reaching(reserve);
+        let bytes_behind = view.lane.bytes;
         let [note, of_lane] = notes(tag);
         let (now, sojourn) = self.radio_time(now, sojourn, note);
         let within_reserve = self.within_reserve(&config, lane, packet, of_lane, sojourn);
@@ -525,7 +549,7 @@ impl CoDel {
             self.stats.late += 1;
             return Verdict::Drop;
         }
-        let marked = becomes_mark(config.ecn, packet);
+        let marked = config.marks(view, packet);
         let Some(begin) = begin.filter(|_| may_drop || marked) else { return Verdict::Pass };
         if !marked {
             state.allowance.spend(config.spacing);
@@ -579,21 +603,21 @@ impl Aqm for CoDel {
         if lane < self.config.spared {
             return Verdict::Pass;
         }
-        let verdict = self.control(now, lane, packet, tag, sojourn, view.lane.bytes);
+        let verdict = self.control(now, lane, packet, tag, sojourn, view);
         if let Some(reach) = self.reach(lane) {
             reach.on_dequeue(now);
         }
         let passed = verdict == Verdict::Pass
-            || verdict == Verdict::Signal && becomes_mark(self.config.ecn, packet);
+            || verdict == Verdict::Signal && self.config.marks(view, packet);
         if passed {
             self.passed(now, lane, packet, view.backlog_bytes);
         }
-        let threshold = self.config.ce_threshold;
-        let late =
-            !threshold.is_zero() && sojourn > threshold && becomes_mark(self.config.ecn, packet);
-        if verdict == Verdict::Pass && late {
+        if verdict == Verdict::Pass && self.config.is_beyond(packet, sojourn) {
             self.stats.threshold_marks += 1;
-            return Verdict::Signal;
+            return Verdict::Mark;
+        }
+        if passed && verdict == Verdict::Signal && self.config.is_l4s(packet) {
+            return Verdict::Mark;
         }
         verdict
     }
@@ -624,7 +648,6 @@ impl Aqm for CoDel {
 mod tests {
     use super::*;
     use crate::aqm::LaneView;
-    use justfull_base::Ecn;
 
     const MTU: u64 = 1500;
 
@@ -737,11 +760,25 @@ mod tests {
     }
 
     #[test]
+    fn an_l4s_threshold_marks_ect1_alone_and_takes_the_place_of_codels_drops_there() {
+        let mut codel = codel(Variant::Rfc8289);
+        codel.config.l4s_threshold = Duration::from_millis(2);
+        let first = [Ecn::Ect1, Ecn::Ect0, Ecn::NotEct].map(|ecn| ask(&mut codel, 0, 3, ecn));
+        assert_eq!(first, [Verdict::Mark, Verdict::Pass, Verdict::Pass]);
+        assert_eq!(ask(&mut codel, 0, 2, Ecn::Ect1), Verdict::Pass);
+        // Above the target of 5 ms for an interval.
+        assert_eq!(ask(&mut codel, 1, 50, Ecn::NotEct), Verdict::Pass);
+        assert_eq!(ask(&mut codel, 101, 50, Ecn::Ect1), Verdict::Mark, "CoDel's own signal");
+        assert_eq!(codel.stats.signals, 1);
+        assert_eq!(ask(&mut codel, 250, 50, Ecn::NotEct), Verdict::Signal, "a drop as before");
+    }
+
+    #[test]
     fn what_was_done_is_counted() {
         let mut rfc = codel(Variant::Rfc8289);
         rfc.config.ce_threshold = Duration::from_millis(1);
         let signals = |codel: &mut CoDel, steps: &[u64], ecn| {
-            steps.iter().filter(|ms| ask(codel, **ms, 50, ecn) == Verdict::Signal).count()
+            steps.iter().filter(|ms| ask(codel, **ms, 50, ecn) != Verdict::Pass).count()
         };
         let steps = [0, 100, 100, 150, 200, 200, 250, 280];
         // Enters at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on; after each drop the

@@ -110,7 +110,7 @@ impl Aqm for Pdpc {
         };
         match verdict {
             Verdict::Pass => gap.accept(),
-            Verdict::Signal | Verdict::Drop => gap.begin(config.n),
+            Verdict::Signal | Verdict::Drop | Verdict::Mark => gap.begin(config.n),
         }
         (verdict, 0)
     }

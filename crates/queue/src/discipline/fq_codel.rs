@@ -127,6 +127,10 @@ params! {
         /// Mark every ECN-capable packet that waited longer than this, whatever CoDel says.
         ce_threshold: Duration = CoDelConfig::default().ce_threshold,
             stated("any, 0s for off; 0s without ecn");
+        /// Mark every packet with ECT(1) that waited longer than this, and mark it also where CoDel
+        /// signals, in place of a drop; 0s for off.
+        l4s_threshold: Duration = CoDelConfig::default().l4s_threshold,
+            stated("any, 0s for off; 0s without ecn");
         /// A packet is below the target while no more left its lane since it came than the radio
         /// could send in this time at its greatest rate of late; 0s for off.
         reserve: Duration = CoDelConfig::default().reserve,
@@ -157,6 +161,7 @@ impl FqCoDelConfig {
             interval: self.interval,
             ecn: self.ecn,
             ce_threshold: self.ce_threshold,
+            l4s_threshold: self.l4s_threshold,
             reserve: self.reserve,
             ceiling: self.ceiling,
             memory: self.memory,

@@ -6,7 +6,7 @@
 use super::memory::Memory;
 use super::{Account, drop_one, mark_one};
 use crate::aqm::none::NoAqm;
-use crate::aqm::{AnyAqm, Aqm, LaneView, QueueView, Verdict, becomes_mark};
+use crate::aqm::{AnyAqm, Aqm, Fate, LaneView, QueueView, Verdict};
 use crate::discipline::{Discipline, End};
 use crate::lane::{Lane, Queued, Tag};
 use justfull_base::{DropReason, Event, Instant, Packet, Probe};
@@ -82,10 +82,10 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         }
         let lane = self.discipline.lane_of(packet);
         let new_flow = self.memory().is_some_and(|memory| memory.is_new(packet));
-        let view = QueueView { new_flow, ..self.view(lane) };
+        let view = QueueView { new_flow, ..self.view(now, lane) };
         let (verdict, tag) = self.aqm.on_enqueue(now, &view, lane, packet);
-        let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), packet);
-        if verdict != Verdict::Pass && !mark {
+        let fate = self.fate(verdict, packet);
+        if fate == Fate::Drop {
             self.refuse(now, lane, *packet, DropReason::AqmEnqueue, probe);
             return None;
         }
@@ -101,7 +101,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
             backlog_bytes: account.backlog_bytes(),
         };
         probe.on_event(now, &event);
-        if mark {
+        if fate == Fate::Mark {
             mark_one(account.layer, &mut account.counters, now, packet, probe);
         }
         Some((lane, tag))
@@ -234,13 +234,13 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
             *place = queued.packet;
             self.account.forget_waiting(place);
             let verdict = queued.tag().map_or(Verdict::Pass, |tag| {
-                let view = self.view(lane);
+                let view = self.view(now, lane);
                 let sojourn = now.since(place.enqueued);
                 self.aqm.on_dequeue(now, &view, lane, place, tag, sojourn)
             });
-            let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), place);
-            let delivered = verdict == Verdict::Pass || mark;
-            if mark {
+            let fate = self.fate(verdict, place);
+            let delivered = fate != Fate::Drop;
+            if fate == Fate::Mark {
                 mark_one(self.account.layer, &mut self.account.counters, now, place, probe);
             }
             if !delivered {
@@ -259,10 +259,20 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
 /// The AQM's view of lanes.
 impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     #[inline(always)]
-    fn view(&self, lane: Lane) -> QueueView {
+    fn fate(&self, verdict: Verdict, packet: &Packet) -> Fate {
+        if verdict == Verdict::Pass {
+            return Fate::Pass;
+        }
+        verdict.fate(self.aqm.marks(), self.account.ect1, packet)
+    }
+
+    #[inline(always)]
+    fn view(&self, now: Instant, lane: Lane) -> QueueView {
         let view = self.account.view(self.discipline.lane_bytes(lane));
         match A::ANYTHING {
-            true if self.account.shows_heads() => self.with_heads(view, lane),
+            true if self.account.shows_heads() && self.aqm.wants_heads(now) => {
+                self.with_heads(view, lane)
+            }
             true => view,
             false => QueueView { oldest: None, ..view },
         }
@@ -298,7 +308,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     }
 
     fn tell_overflow(&mut self, now: Instant, lane: Lane) {
-        let view = self.view(lane);
+        let view = self.view(now, lane);
         self.aqm.on_overflow(now, &view, lane);
     }
 

@@ -1,7 +1,7 @@
 //! Calls of an AQM at the instants that it requests.
 
 use super::{Account, ManagedQueue, drop_one, mark_one};
-use crate::aqm::{Aqm, Scan, Verdict, becomes_mark};
+use crate::aqm::{Aqm, Fate, Scan, Verdict};
 use crate::discipline::{AnyDiscipline, Discipline};
 use crate::lane::{Lane, Tag};
 use justfull_base::{DropReason, Instant, Packet, Probe};
@@ -68,12 +68,13 @@ impl<P: Probe> Scan for Scanner<'_, P> {
             let tag = queued.tag().unwrap_or_default();
             let packet = &mut queued.packet;
             let verdict = decide(lane, packet, tag);
-            if verdict == Verdict::Pass {
-                return true;
-            }
-            if verdict == Verdict::Signal && becomes_mark(*marks, packet) {
-                mark_one(layer, &mut account.counters, *now, packet, *probe);
-                return true;
+            match verdict.fate(*marks, account.ect1, packet) {
+                Fate::Pass => return true,
+                Fate::Mark => {
+                    mark_one(layer, &mut account.counters, *now, packet, *probe);
+                    return true;
+                }
+                Fate::Drop => {}
             }
             account.forget_waiting(packet);
             account.forget(packet);

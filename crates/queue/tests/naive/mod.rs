@@ -204,7 +204,10 @@ impl Naive {
                 }
             }
             AqmConfig::TtlRed2(_) => Fate::Enter,
-            AqmConfig::None(_) | AqmConfig::CoDel(_) | AqmConfig::Custom(_) => {
+            AqmConfig::None(_)
+            | AqmConfig::CoDel(_)
+            | AqmConfig::DualPi2(_)
+            | AqmConfig::Custom(_) => {
                 unreachable!("not of these")
             }
         }

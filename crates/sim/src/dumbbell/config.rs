@@ -34,6 +34,8 @@ pub struct DumbbellConfig {
     pub limit: Limit,
     /// Packets lost behind the bottleneck, counted per flow.
     pub loss: Loss,
+    /// ECN-capable packets marked behind the bottleneck, by the same rules.
+    pub marks: Loss,
     /// Simulated time; above 0, at most a day. A run ends earlier if all flows have a size and are
     /// complete.
     pub duration: Duration,
@@ -64,6 +66,7 @@ impl DumbbellConfig {
         ensure(!self.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;
         self.limit.validate()?;
         self.loss.validate()?;
+        self.marks.validate().map_err(|e| e.within("marks"))?;
         for (i, flow) in self.flows.iter().enumerate() {
             let at = format!("flow[{i}]");
             let some = !flow.rtt.is_zero();

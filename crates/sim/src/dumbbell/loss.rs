@@ -66,11 +66,12 @@ enum Rule {
 }
 
 impl LossState {
-    pub(super) fn new(loss: &Loss, seed: u64, flow: usize) -> Self {
+    /// The state of losses by `loss`; those of chance draw from the stream of this `name`.
+    pub(super) fn new(loss: &Loss, seed: u64, name: &str, flow: usize) -> Self {
         let rule = match loss {
             Loss::Never => Rule::Never,
             Loss::Every(n) => Rule::Every(*n),
-            Loss::Random(p) => Rule::Random(*p, Rng::stream(seed, &format!("loss.{flow}"))),
+            Loss::Random(p) => Rule::Random(*p, Rng::stream(seed, &format!("{name}.{flow}"))),
             Loss::Listed(list) => Rule::Listed(list.iter().rev().copied().collect()),
         };
         Self { rule, sent: 0 }
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     fn lost(loss: &Loss, packets: u64) -> Vec<u64> {
-        let mut state = LossState::new(loss, 7, 0);
+        let mut state = LossState::new(loss, 7, "loss", 0);
         (1..=packets).filter(|_| state.takes_next()).collect()
     }
 
@@ -116,7 +117,7 @@ mod tests {
         let count = lost(&Loss::Random(0.1), 100_000).len();
         // Four standard deviations of a binomial count.
         assert!(count.abs_diff(10_000) < 380, "{count}");
-        let mut other = LossState::new(&Loss::Random(0.1), 7, 1);
+        let mut other = LossState::new(&Loss::Random(0.1), 7, "loss", 1);
         let second: Vec<u64> = (1..=1000).filter(|_| other.takes_next()).collect();
         assert_ne!(second, lost(&Loss::Random(0.1), 1000));
     }

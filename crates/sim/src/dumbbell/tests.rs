@@ -15,6 +15,7 @@ fn dumbbell(flows: Vec<DumbbellFlow>) -> DumbbellConfig {
         rate: BitRate(12_000_000),
         limit: Limit::Packets(100),
         loss: Loss::Never,
+        marks: Loss::Never,
         duration: Duration::from_secs(20),
         sample_every: Duration::ZERO,
         seed: 1,

@@ -3,6 +3,7 @@
 use crate::draws::{MTU, kind, micros, pick};
 use justfull_base::{Bytes, Duration, Ratio, Rng};
 use justfull_queue::aqm::codel::Variant;
+use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
 use justfull_queue::aqm::pie::Estimate;
 use justfull_queue::aqm::{
     ARedConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PieConfig, RedConfig, TtlRed1Config,
@@ -54,7 +55,24 @@ pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
             ecn,
             ..base
         }),
+        AqmConfig::DualPi2(base) => AqmConfig::DualPi2(dualpi2(rng, base)),
         other @ (AqmConfig::None(_) | AqmConfig::Custom(_)) => other,
+    }
+}
+
+fn dualpi2(rng: &mut Rng, base: DualPi2Config) -> DualPi2Config {
+    let preset = pick(rng, &Preset::ALL);
+    let lo = micros(rng, 0, 10_000);
+    let hi = if preset == Preset::Linux { lo } else { lo + micros(rng, 0, 10_000) };
+    DualPi2Config {
+        preset,
+        target: micros(rng, 500, 30_000),
+        t_update: rng.chance(0.5).then(|| micros(rng, 500, 30_000)),
+        alpha: rng.chance(0.3).then(|| Ratio(10.0 * rng.unit())),
+        k: Ratio(0.5 + 3.0 * rng.unit()),
+        ramp: rng.chance(0.7).then_some([lo, hi]),
+        drop_overload: preset == Preset::Rfc9332 || rng.chance(0.5),
+        ..base
     }
 }
 
@@ -84,6 +102,8 @@ fn codel(rng: &mut Rng) -> AqmConfig {
     let mtu = Bytes(pick(rng, &[0, MTU, 9_000]));
     let ce_threshold =
         if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+    let l4s_threshold =
+        if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
     let (reserve, ceiling, memory) = reserve(rng, target, variant);
     let (deadline, dip, spacing) = deadline(rng, target, variant);
     AqmConfig::CoDel(CoDelConfig {
@@ -92,6 +112,7 @@ fn codel(rng: &mut Rng) -> AqmConfig {
         ecn,
         mtu,
         ce_threshold,
+        l4s_threshold,
         variant,
         reserve,
         ceiling,

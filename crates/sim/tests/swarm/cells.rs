@@ -40,6 +40,13 @@ struct Witness {
     ended: BTreeSet<u64>,
 }
 
+/// A queue of the chain has lanes for kinds of codepoints: marks make a flow's packets overtake.
+fn splits_flows(config: &StackConfig) -> bool {
+    let of_layers = [&config.upf.queue, &config.sdap.queue, &config.rlc.queue];
+    let own = config.ues.iter().flat_map(|ue| &ue.qos_flows).filter_map(|f| f.queue.as_deref());
+    of_layers.into_iter().chain(own).any(|queue| queue.discipline.splits_flows())
+}
+
 impl Witness {
     fn new(config: &StackConfig, flows: usize) -> Self {
         let shared = config.ues.iter().all(|ue| ue.channel.is_none());
@@ -57,7 +64,8 @@ impl Witness {
             unit: config.unit(),
             work_conserving: shared && plain && !config.mac.has_rlc(),
             rlc_limit,
-            out_of_order: config.mac.carrier().is_some() && config.pdcp.out_of_order,
+            out_of_order: config.mac.carrier().is_some() && config.pdcp.out_of_order
+                || splits_flows(config),
             last_of_flow: vec![None; flows],
             last_slot: Instant::ZERO,
             ended: BTreeSet::new(),

@@ -4,9 +4,10 @@ use crate::aqms;
 use justfull_base::{Bytes, Duration, Lateness, Qfi, Ratio, Rng};
 use justfull_phy::CqiToMcs;
 use justfull_queue::aqm::codel::Variant;
+use justfull_queue::discipline::dual_queue::DualQueueConfig;
 use justfull_queue::discipline::fq_codel::Turns;
 use justfull_queue::discipline::sfq::{Overflow, Quantum};
-use justfull_queue::{DisciplineConfig, Limit, QueueConfig, discipline};
+use justfull_queue::{DisciplineConfig, Ect1, Limit, QueueConfig, discipline};
 use justfull_ran::channel::{
     AtEnd, Building, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig,
     McsConfig, OutdoorToIndoor, PatternConfig, RowLength, RowsConfig, UmiConfig,
@@ -90,6 +91,8 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
         let (ecn, drop_batch) = (rng.chance(0.5), 1 + rng.below(64) as u32);
         let ce_threshold =
             if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+        let l4s_threshold =
+            if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
         let (reserve, ceiling, memory) = aqms::reserve(rng, target, Variant::Rfc8289);
         let (deadline, dip, spacing) = aqms::deadline(rng, target, Variant::Rfc8289);
         let discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig {
@@ -100,6 +103,7 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
             interval,
             ecn,
             ce_threshold,
+            l4s_threshold,
             reserve,
             ceiling,
             memory,
@@ -112,11 +116,20 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
         return QueueConfig { limit, discipline, ..QueueConfig::default() };
     }
     let aqm = aqms::aqm(rng, is_told);
-    let discipline = match kind(rng, DisciplineConfig::all(), |config| config.own_aqm().is_none()) {
+    let fits = |discipline: &DisciplineConfig| {
+        let (aqm, discipline) = (aqm.clone(), discipline.clone());
+        QueueConfig { aqm, discipline, ..QueueConfig::default() }.validate().is_ok()
+    };
+    let discipline = match kind(rng, DisciplineConfig::all(), fits) {
         DisciplineConfig::Sfq(_) => DisciplineConfig::Sfq(sfq(rng)),
+        DisciplineConfig::DualQueue(base) => {
+            let (classic, l4s) = (rng.below(20) as u8, 1 + rng.below(90) as u8);
+            DisciplineConfig::DualQueue(DualQueueConfig { classic, l4s, ..base })
+        }
         other => other,
     };
-    QueueConfig { limit, aqm, discipline }
+    let ect1 = if rng.chance(0.8) { Ect1::L4s } else { Ect1::Classic };
+    QueueConfig { limit, aqm, discipline, ect1 }
 }
 
 fn sfq(rng: &mut Rng) -> discipline::sfq::SfqConfig {

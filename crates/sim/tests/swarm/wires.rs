@@ -5,8 +5,8 @@ use crate::draws::{kind, micros, pick};
 use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
-use justfull_base::{BitRate, Bytes, Duration, Rng};
-use justfull_tcp::cc::{bbr, cubic, fixed, new_reno, vegas, westwood, yeah};
+use justfull_base::{BitRate, Bytes, Duration, Ratio, Rng};
+use justfull_tcp::cc::{bbr, cubic, dctcp, fixed, new_reno, prague, vegas, westwood, yeah};
 use justfull_tcp::{
     AutoWindow, CcConfig, HyStart, Kernel, Pacing, Preset, Prr, ReceiverConfig, Recovery, Rto,
     Sender, SenderConfig, SpuriousDetection, Window,
@@ -56,6 +56,15 @@ fn control(rng: &mut Rng) -> CcConfig {
             slow_rounds: 1 + rng.below(30) as u32,
             fast_rounds: 1 + rng.below(60) as u32,
         }),
+        CcConfig::Prague(_) => CcConfig::Prague(prague::PragueConfig {
+            preset: pick(rng, &prague::Preset::ALL),
+            virtual_rtt: micros(rng, 1_000, 100_000),
+            transition: rng.below(10) as u32,
+        }),
+        CcConfig::Dctcp(_) => {
+            let (gain, alpha) = (Ratio(0.01 + 0.9 * rng.unit()), Ratio(rng.unit()));
+            CcConfig::Dctcp(dctcp::DctcpConfig { gain, alpha })
+        }
     }
 }
 
@@ -84,6 +93,7 @@ pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
         initial_window: pick(rng, &[10, 10, 1, 3]),
         cc: control(rng),
         ecn: rng.chance(0.4),
+        ace: rng.chance(0.2),
         min_rto,
         max_rto: min_rto.max(pick(rng, &[Duration::from_secs(120), Duration::from_secs(2)])),
         pacing: pick(rng, &[Pacing::Auto, Pacing::Always]),

@@ -3,6 +3,7 @@
 use super::Sender;
 use super::new_reno::Reduction;
 use super::spurious::FRto;
+use crate::accecn;
 use crate::cc::CongestionController;
 use crate::control::{AckSample, Congestion, CongestionCause, RecoveryState};
 use crate::prr::Prr;
@@ -121,7 +122,7 @@ impl Sender {
         };
         self.rack.on_delivery(now, delivery.surest(), delivery.reordered);
         let rtt = delivery.once.is_some().then(|| now.since(delivery.once.sent_at()));
-        let ce_count = ack.ce_packets.saturating_sub(self.ce_packets);
+        let ce_count = self.new_marks(ack, delivery.segments.into());
         self.ce_packets += ce_count;
         let ce_bytes = ack.ce_bytes.saturating_sub(self.ce_bytes);
         self.ce_bytes += ce_bytes;
@@ -137,6 +138,15 @@ impl Sender {
             ce_count,
             ce_bytes,
         }
+    }
+
+    /// Segments that `ack` newly reports as marked; it newly acknowledges `segments`.
+    #[inline(always)]
+    fn new_marks(&self, ack: &Ack, segments: u64) -> u64 {
+        if self.setup.ace {
+            return accecn::new_marks(accecn::ace(ack.ce_packets), self.ce_packets, segments);
+        }
+        ack.ce_packets.saturating_sub(self.ce_packets)
     }
 
     /// Gives the cumulative point and the SACK blocks to the scoreboard.
@@ -248,7 +258,8 @@ impl Sender {
                 self.enter_recovery(now);
             }
         }
-        if ack.ece && self.setup.ecn.is_capable() && self.state == RecoveryState::Open {
+        let echoes = self.setup.ecn.is_capable() && !self.setup.counts_marks;
+        if ack.ece && echoes && self.state == RecoveryState::Open {
             self.enter_reducing(now);
         }
     }
@@ -296,7 +307,7 @@ impl Sender {
         let event = self.congestion(now, cause);
         self.cc.on_congestion(&event);
         // The first new segment after any reduction carries CWR (RFC 3168 section 6.1.2).
-        self.send_cwr = self.setup.ecn.is_capable();
+        self.send_cwr = self.setup.ecn.is_capable() && !self.setup.counts_marks;
         let bound = self.setup.prr;
         let proportional = bound != crate::config::Prr::Off && !self.cc.owns_recovery();
         if proportional && !self.setup.by_reno {

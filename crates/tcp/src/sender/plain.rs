@@ -41,7 +41,8 @@ impl Sender {
         let open = self.state == RecoveryState::Open && self.f_rto == FRto::Off;
         let judging =
             self.first_retransmission.is_some() || self.tail.is_out() || self.reduction.is_some();
-        let marks = ack.ece || ack.ce_packets > self.ce_packets || ack.ce_bytes > self.ce_bytes;
+        let echo = ack.ece && !self.setup.counts_marks || self.setup.ace;
+        let marks = echo || ack.ce_packets > self.ce_packets || ack.ce_bytes > self.ce_bytes;
         if !open || judging || marks || ack.sack_len > 0 || !self.rate.is_off() {
             return None;
         }

@@ -36,7 +36,8 @@ impl Sender {
         if available == 0 {
             return self.run_dry(now, pipe, cwnd);
         }
-        let len = available.min(self.mss_bytes());
+        let full = self.segment_bytes();
+        let len = available.min(full);
         if pipe > 0 && pipe + len > cwnd {
             return self.hold_by_window();
         }
@@ -44,11 +45,7 @@ impl Sender {
         if room < len {
             return self.send_into_small_window(now, room, pipe, cwnd);
         }
-        if self.setup.nagle
-            && len < self.mss_bytes()
-            && self.board.flight_size() > 0
-            && !self.closed
-        {
+        if self.setup.nagle && len < full && self.board.flight_size() > 0 && !self.closed {
             return self.run_dry(now, pipe, cwnd);
         }
         if self.offload.is_on() {
@@ -211,8 +208,10 @@ impl Sender {
         }
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        let (ecn, cwr) = (Ecn::NotEct, false);
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable, but with exact counts (RFC
+        // 9331 section 4.1; tcp_prague.c, ECN++).
+        let ecn = if self.setup.counts_marks { self.setup.ecn } else { Ecn::NotEct };
+        let cwr = false;
         let mark = Mark::pushed(self.ends_data(seq + u64::from(len)));
         Segment { seq, len, retransmission: true, sent_at: now, ecn, cwr, mark }
     }
@@ -244,7 +243,7 @@ impl Sender {
 
     fn pace(&mut self, now: Instant, len: u32) {
         if let Some(rate) = self.pacing_rate() {
-            let (mss, least) = (self.setup.mss, self.cc.least_burst());
+            let (mss, least) = (self.segment_bytes() as u32, self.cc.least_burst());
             self.pacer.on_sent(now, len, mss, least, rate, self.rtt.min());
         } else {
             self.pacer.reset();

@@ -1,0 +1,571 @@
+//! `DualPI2`: a coupled AQM for L4S and classic packets, by PI and its square.
+//!
+//! Source: RFC 9332, pseudo-code in its appendix A; preset `linux`: `sch_dualpi2` of Linux 6.17 and
+//! later. The lanes and their weights are the discipline `dual_queue`.
+//!
+//! Controls the queueing delay of both kinds. Every `t_update` a base probability moves by
+//! `alpha` (delay - `target`) + `beta` (delay - last delay). A classic packet is signalled with
+//! its square, p_C, a packet with ECT(1) or CE is marked with p_CL = `k` p, so that p_C =
+//! (p_CL / k)^2: a window of CUBIC or Reno goes with the inverse root of its probability, a
+//! scalable window with the inverse. An L4S packet is also marked for its own wait: with a chance
+//! that rises from 0 to 1 over `ramp`. From p_CL = 1 on (overload) both kinds are dropped with p_C.
+//!
+//! The two presets are two algorithms and are never mixed:
+//!
+//! - `t_update`, `alpha` and `beta`: 15 ms, 0.15 and 3; 16 ms, 41/256 and 819/256 with `linux`.
+//! - The delay that is controlled: that of the classic lane, in overload the longer one of both;
+//!   with `linux` always the longer one.
+//! - Chance: sums of probabilities that pass 1 (`recur`); with `linux` independent random numbers,
+//!   two for p_C.
+//! - The mark on an L4S packet: by the greater of its own probability and p_CL; with `linux` by
+//!   p_CL, and apart from it by a step.
+//! - Spared: an L4S packet alone in its lane, from its own mark; with `linux` all packets below a
+//!   backlog of two MTUs, but from the step.
+//!
+//! Defaults: the preset's, but for `ramp`. The RFC's ramp (0.8 to 1.2 ms) and Linux's step (1 ms)
+//! suit a wire. In a cell a packet of a correct queue waits for the downlink slots of a TDD period
+//! and behind the blocks that HARQ repeats; marks at 1 ms then mark nearly all and leave the cell
+//! idle. So the default begins at one TDD period of 2.5 ms (DDDSU at 30 kHz) and one HARQ round
+//! trip of 4 ms (8 slots), 6.5 ms, and marks all one further period later, at 9 ms; Linux's step
+//! is at 6.5 ms.
+//!
+//! Known weaknesses: a flow that ignores marks fills the L4S lane until overload; the weights of
+//! `dual_queue` bound its harm. In one lane (`fifo`) L4S packets wait behind classic ones.
+//!
+//! Deviations: updates are at multiples of `t_update` and are worked off at the next arrival or
+//! departure with the heads of the lanes before it; at one instant they come before the packet. A
+//! packet that carries CE is not counted as marked again. The limit is the queue's. Linux's filters
+//! and its class without marks are left out.
+
+use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
+use crate::lane::Lane;
+use justfull_base::doc::MethodDoc;
+use justfull_base::{
+    Bytes, ConfigError, Duration, Ecn, Instant, Packet, Ratio, Rng, choice, params,
+};
+
+impl AqmSettings for DualPi2Config {
+    fn needs_room(&self) -> bool {
+        false
+    }
+
+    fn takes_kinds(&self) -> bool {
+        true
+    }
+}
+
+/// Describes `DualPI2`.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "dualpi2",
+    kind: "aqm",
+    title: "DualPI2: coupled marks for L4S, drops or marks for the rest (RFC 9332)",
+    text: "A PI controller moves a base probability p. Classic packets are signalled with its \
+           square, packets with ECT(1) are marked with `k` times p, and also for their own wait \
+           over `ramp`; in overload both are dropped with the square. Best with discipline \
+           `dual_queue`; with `fifo` both kinds share a lane.",
+    sources: "RFC 9332 appendix A (rfc9332); Linux sch_dualpi2 (linux)",
+    deviations: "The default `ramp` is for a radio: from one TDD period and a HARQ round trip on \
+                 (6.5 ms) to one period more (9 ms); the RFC has 0.8 to 1.2 ms, Linux a step at \
+                 1 ms. Updates are worked off at the next arrival or departure. No filters.",
+    params: DualPi2Config::params,
+};
+
+choice! {
+    /// Whose algorithm.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Preset {
+        /// RFC 9332 appendix A.
+        #[default]
+        Rfc9332 = "rfc9332",
+        /// Linux's `sch_dualpi2`.
+        Linux = "linux",
+    }
+}
+
+params! {
+    /// Settings of [`DualPi2`].
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DualPi2Config: "RFC 9332 appendix A" {
+        /// The algorithm, and the values of settings that are left out.
+        preset: Preset = Preset::Rfc9332;
+        /// Queueing delay that is aimed at.
+        target: Duration = Duration::from_millis(15), above(Duration::ZERO);
+        /// Time between two updates; left out: 15 ms, with linux 16 ms.
+        t_update: Option<Duration> = None, rule("100us to 1min", |c: &Self| {
+            let bounds = Duration::from_micros(100)..=Duration::from_secs(60);
+            c.t_update.is_none_or(|t| bounds.contains(&t))
+        });
+        /// Weight of the distance from the target, per second; left out: 0.15, with linux 41/256.
+        alpha: Option<Ratio> = None, rule("0 to 1000", |c: &Self| is_gain(c.alpha));
+        /// Weight of the trend, per second; left out: 3, with linux 819/256.
+        beta: Option<Ratio> = None, rule("0 to 1000", |c: &Self| is_gain(c.beta));
+        /// Coupling of the two probabilities.
+        k: Ratio = Ratio(2.0), within(Ratio(0.1), Ratio(100.0)),
+            "RFC 9332 section 2.1: without coupling L4S packets are not marked for the others";
+        /// Waits from which an L4S packet is marked sometimes and always; left out: 6.5 ms and
+        /// 9 ms, with linux a step at 6.5 ms.
+        ramp: Option<[Duration; 2]> = None,
+            rule("two times, the second not below the first; with linux the same twice", |c| {
+                c.is_ramp()
+            }), "RFC 9332 appendix A has a ramp, Linux a step";
+        /// Drop in overload; off, with linux: L4S packets are marked and the queue overflows.
+        drop_overload: bool = true, rule("true, false; true with rfc9332", |c: &Self| {
+            c.drop_overload || c.preset == Preset::Linux
+        }), "RFC 9332 section 2.5.2: overload needs drops";
+        /// With linux: nothing but the step signals while less than two of these are queued.
+        mtu: Bytes = Bytes(1500), stated("any; without effect with rfc9332");
+    }
+}
+
+/// One TDD period of 2.5 ms (DDDSU at 30 kHz) and one HARQ round trip of 8 slots.
+const RADIO: Duration = Duration::from_micros(6_500);
+
+/// One TDD period later.
+const RADIO_END: Duration = Duration::from_micros(9_000);
+
+fn is_gain(gain: Option<Ratio>) -> bool {
+    gain.is_none_or(|gain| (0.0..=1000.0).contains(&gain.0))
+}
+
+impl DualPi2Config {
+    fn is_ramp(&self) -> bool {
+        self.ramp.is_none_or(|[lo, hi]| lo == hi || lo < hi && self.preset == Preset::Rfc9332)
+    }
+
+    /// Time between two updates.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        let own = match self.preset {
+            Preset::Rfc9332 => Duration::from_millis(15),
+            Preset::Linux => Duration::from_millis(16),
+        };
+        self.t_update.unwrap_or(own)
+    }
+
+    /// Weights of distance and trend per second.
+    #[must_use]
+    pub fn gains(&self) -> [f64; 2] {
+        let own = match self.preset {
+            Preset::Rfc9332 => [0.15, 3.0],
+            Preset::Linux => [41.0 / 256.0, 819.0 / 256.0],
+        };
+        [self.alpha.map_or(own[0], |a| a.0), self.beta.map_or(own[1], |b| b.0)]
+    }
+
+    /// Waits from which an L4S packet is marked sometimes and always.
+    #[must_use]
+    pub fn thresholds(&self) -> [Duration; 2] {
+        let own = match self.preset {
+            Preset::Rfc9332 => [RADIO, RADIO_END],
+            Preset::Linux => [RADIO, RADIO],
+        };
+        self.ramp.unwrap_or(own)
+    }
+}
+
+/// Number of the classic lane of a queue with two.
+pub const CLASSIC: Lane = 0;
+
+/// Number of the L4S lane of a queue with two.
+pub const L4S: Lane = 1;
+
+/// True for a packet that is treated as L4S: ECT(1), and CE, whose first mark may have been one
+/// (RFC 9331 section 5.1).
+#[inline]
+#[must_use]
+pub const fn is_l4s(ecn: Ecn) -> bool {
+    matches!(ecn, Ecn::Ect1 | Ecn::Ce)
+}
+
+/// `DualPI2`.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    config: DualPi2Config,
+    /// The queue has a lane for each kind.
+    dual: bool,
+    period: u64,
+    gains: [f64; 2],
+    /// In ns.
+    ramp: [u64; 2],
+    /// Base probability.
+    p: f64,
+    /// The delay at the last update, in s.
+    last: f64,
+    /// When the next update is due.
+    next: Instant,
+    /// What the probabilities of packets since the last signal add up to, for each kind.
+    sums: [f64; 2],
+    rng: Rng,
+}
+
+impl DualPi2 {
+    /// `DualPI2` with the settings of `config` for the queue of `context`.
+    ///
+    /// # Errors
+    /// A setting out of its bounds.
+    pub fn new(config: &DualPi2Config, context: AqmContext) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            config: *config,
+            dual: context.lanes == 2,
+            period: config.period().as_nanos(),
+            gains: config.gains(),
+            ramp: config.thresholds().map(Duration::as_nanos),
+            p: 0.0,
+            last: 0.0,
+            next: Instant::ZERO + config.period(),
+            sums: [0.0; 2],
+            rng: Rng::from_key(context.key),
+        })
+    }
+
+    /// The probability of a signal on a classic packet, p_C.
+    #[must_use]
+    pub const fn classic_probability(&self) -> f64 {
+        self.p * self.p
+    }
+
+    /// The coupled probability of a mark on an L4S packet, p_CL, before it is bounded by 1.
+    #[must_use]
+    pub const fn coupled_probability(&self) -> f64 {
+        self.config.k.0 * self.p
+    }
+
+    /// The heads of the classic and the L4S lane where `lane` has the head `own`.
+    fn heads(&self, view: &QueueView, lane: Lane, own: Option<Instant>) -> [Option<Instant>; 2] {
+        let other = view.other.and_then(|other| other.head);
+        if self.dual && lane == L4S { [other, own] } else { [own, other] }
+    }
+
+    /// Works off the updates that are due, with these heads of the lanes since the last arrival or
+    /// departure.
+    #[cold]
+    #[inline(never)]
+    fn update_until(&mut self, now: Instant, heads: [Option<Instant>; 2]) {
+        while self.next <= now {
+            let before = (self.p, self.last);
+            self.update(self.next, heads);
+            self.next += Duration::from_nanos(self.period);
+            // Further updates would change nothing.
+            if before == (self.p, self.last) && heads == [None; 2] {
+                let due = now.since(self.next).as_nanos() / self.period + 1;
+                if self.next <= now {
+                    self.next += Duration::from_nanos(self.period.saturating_mul(due));
+                }
+            }
+        }
+    }
+
+    fn update(&mut self, at: Instant, heads: [Option<Instant>; 2]) {
+        let [classic, l4s] =
+            heads.map(|head| head.map_or(0.0, |head| at.since(head).as_secs_f64()));
+        let both = self.config.preset == Preset::Linux || self.coupled_probability() >= 1.0;
+        let delay = if both { classic.max(l4s) } else { classic };
+        let [alpha, beta] = self.gains;
+        self.p += alpha * (delay - self.config.target.as_secs_f64()) + beta * (delay - self.last);
+        let most = if self.config.drop_overload { 1.0 } else { 1.0 / self.config.k.0 };
+        self.p = self.p.clamp(0.0, most.min(1.0));
+        self.last = delay;
+    }
+
+    /// The probability of a mark for a wait of `sojourn` alone.
+    fn native(&self, sojourn: u64) -> f64 {
+        let [lo, hi] = self.ramp;
+        if sojourn >= hi {
+            1.0
+        } else if sojourn > lo {
+            (sojourn - lo) as f64 / (hi - lo) as f64
+        } else {
+            0.0
+        }
+    }
+
+    /// RFC 9332 appendix A, `recur`: true as often as `probability` says, as regularly as can be.
+    fn recur(&mut self, kind: Lane, probability: f64) -> bool {
+        let sum = &mut self.sums[usize::from(kind)];
+        *sum += probability;
+        let over = *sum > 1.0;
+        if over {
+            *sum -= 1.0;
+        }
+        over
+    }
+
+    /// RFC 9332 appendix A, `dualpi2_dequeue`.
+    fn by_rfc(&mut self, packet: &Packet, alone: bool, sojourn: Duration) -> Verdict {
+        let (coupled, squared) = (self.coupled_probability(), self.classic_probability());
+        let overload = coupled >= 1.0;
+        if !is_l4s(packet.ecn) {
+            return if !self.recur(CLASSIC, squared) {
+                Verdict::Pass
+            } else if overload {
+                Verdict::Drop
+            } else {
+                signal(packet)
+            };
+        }
+        if overload && self.recur(CLASSIC, squared) {
+            return Verdict::Drop;
+        }
+        let native = if overload || alone { 0.0 } else { self.native(sojourn.as_nanos()) };
+        mark_if(self.recur(L4S, native.max(coupled.min(1.0))), packet)
+    }
+
+    /// `sch_dualpi2`'s dequeue, with `backlog` bytes left in the queue.
+    fn by_linux(&mut self, packet: &Packet, backlog: u64, sojourn: Duration) -> Verdict {
+        let (coupled, is_l4s) = (self.coupled_probability(), is_l4s(packet.ecn));
+        let overload = coupled > 1.0;
+        let mut marked = false;
+        if backlog >= 2 * self.config.mtu.0 && self.p > 0.0 {
+            let rolls_by_square = !is_l4s || overload && self.config.drop_overload;
+            let squared = rolls_by_square && self.rng.chance(self.p) && self.rng.chance(self.p);
+            if !is_l4s {
+                return match squared {
+                    false => Verdict::Pass,
+                    true if overload => Verdict::Drop,
+                    true => signal(packet),
+                };
+            }
+            if squared {
+                return Verdict::Drop;
+            }
+            marked = overload || self.rng.chance(coupled);
+        }
+        mark_if(is_l4s && (marked || sojourn.as_nanos() > self.ramp[0]), packet)
+    }
+}
+
+/// The signal on a classic packet: a mark if it can carry one.
+const fn signal(packet: &Packet) -> Verdict {
+    if packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop }
+}
+
+/// A mark if `marked`, unless `packet` carries one.
+const fn mark_if(marked: bool, packet: &Packet) -> Verdict {
+    if marked && !matches!(packet.ecn, Ecn::Ce) { Verdict::Mark } else { Verdict::Pass }
+}
+
+impl Aqm for DualPi2 {
+    fn needs(&self) -> Needs {
+        Needs { heads: true, ..Needs::default() }
+    }
+
+    fn wants_heads(&self, now: Instant) -> bool {
+        now >= self.next
+    }
+
+    fn marks(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        view: &QueueView,
+        lane: Lane,
+        _packet: &Packet,
+    ) -> (Verdict, Tag) {
+        if now >= self.next {
+            self.update_until(now, self.heads(view, lane, view.lane.head));
+        }
+        (Verdict::Pass, 0)
+    }
+
+    #[inline]
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        view: &QueueView,
+        lane: Lane,
+        packet: &Packet,
+        _tag: Tag,
+        sojourn: Duration,
+    ) -> Verdict {
+        if now >= self.next {
+            self.update_until(now, self.heads(view, lane, Some(packet.enqueued)));
+        }
+        match self.config.preset {
+            Preset::Rfc9332 => self.by_rfc(packet, view.lane.bytes == 0, sojourn),
+            Preset::Linux => self.by_linux(packet, view.backlog_bytes, sojourn),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::LaneView;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn at(t: u64) -> Instant {
+        Instant::ZERO + ms(t)
+    }
+
+    fn built(config: &DualPi2Config) -> DualPi2 {
+        DualPi2::new(config, AqmContext::new(2, 7)).expect("within bounds")
+    }
+
+    /// A packet of the lane that `ecn` says leaves at `t` ms after `waited` ms; 30 kB wait behind
+    /// it, and nothing in the other lane.
+    fn ask(aqm: &mut DualPi2, ecn: Ecn, t: u64, waited: u64) -> Verdict {
+        let lane = if is_l4s(ecn) { L4S } else { CLASSIC };
+        let packet = Packet { size: 1500, ecn, enqueued: at(t) - ms(waited), ..Packet::default() };
+        let view = QueueView {
+            backlog_packets: 20,
+            backlog_bytes: 30_000,
+            lane: LaneView { bytes: 30_000, head: None },
+            other: Some(LaneView::default()),
+            ..QueueView::default()
+        };
+        aqm.on_dequeue(at(t), &view, lane, &packet, 0, ms(waited))
+    }
+
+    #[test]
+    fn an_update_moves_the_base_probability_by_distance_and_trend() {
+        let mut aqm = built(&DualPi2Config::default());
+        // At 15 ms the head has waited 15 ms: 0.15 x 0 + 3 x 0.015.
+        let _ = ask(&mut aqm, Ecn::NotEct, 15, 15);
+        assert!((aqm.p - 0.045).abs() < 1e-12, "{}", aqm.p);
+        // At 30 ms 25 ms: 0.15 x 0.01 + 3 x 0.01 more.
+        let _ = ask(&mut aqm, Ecn::NotEct, 30, 25);
+        assert!((aqm.p - 0.0765).abs() < 1e-12, "{}", aqm.p);
+        let mut linux = built(&DualPi2Config { preset: Preset::Linux, ..DualPi2Config::default() });
+        let _ = ask(&mut linux, Ecn::Ect1, 16, 16);
+        let expected = 41.0 / 256.0 * 0.001 + 819.0 / 256.0 * 0.016;
+        assert!((linux.p - expected).abs() < 1e-12, "it looks at the L4S lane too: {}", linux.p);
+        let mut rfc = built(&DualPi2Config::default());
+        let _ = ask(&mut rfc, Ecn::Ect1, 15, 15);
+        assert!(rfc.p.abs() < f64::EPSILON, "the RFC's looks at the classic lane alone");
+    }
+
+    /// Shares of 100 000 packets that `aqm` drops and marks.
+    fn shares(aqm: &mut DualPi2, ecn: Ecn) -> [f64; 2] {
+        let mut counts = [0u32; 2];
+        for _ in 0..100_000 {
+            match ask(aqm, ecn, 0, 0) {
+                Verdict::Drop => counts[0] += 1,
+                Verdict::Mark => counts[1] += 1,
+                _ => {}
+            }
+        }
+        counts.map(|count| f64::from(count) / 1e5)
+    }
+
+    #[test]
+    fn the_classic_share_is_the_square_of_the_coupled_share_over_k_with_either_preset() {
+        for preset in Preset::ALL {
+            for k in [1.0, 2.0] {
+                let config = DualPi2Config { preset, k: Ratio(k), ..DualPi2Config::default() };
+                let mut aqm = built(&config);
+                aqm.p = 0.3;
+                let [dropped, marked] = shares(&mut aqm, Ecn::NotEct);
+                let [_, classic_marked] = shares(&mut aqm, Ecn::Ect0);
+                let [lost, coupled] = shares(&mut aqm, Ecn::Ect1);
+                assert!((coupled - k * 0.3).abs() < 0.005, "{preset:?} {coupled}");
+                let law = (coupled / k).powi(2);
+                assert!((dropped - law).abs() < 0.005, "{preset:?} {dropped} {law}");
+                assert!((classic_marked - law).abs() < 0.005, "{preset:?} {classic_marked}");
+                assert_eq!((lost, marked), (0.0, 0.0), "{preset:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_overload_both_kinds_are_dropped_alike_and_surviving_l4s_packets_are_marked() {
+        for preset in Preset::ALL {
+            let mut aqm = built(&DualPi2Config { preset, ..DualPi2Config::default() });
+            aqm.p = 0.7;
+            for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
+                let [dropped, marked] = shares(&mut aqm, ecn);
+                assert!((dropped - 0.49).abs() < 0.005, "{preset:?} {ecn:?} {dropped}");
+                let survivors = if ecn == Ecn::Ect1 { 1.0 - dropped } else { 0.0 };
+                assert!((marked - survivors).abs() < 1e-4, "{preset:?} {ecn:?} {marked}");
+            }
+        }
+        let spared =
+            DualPi2Config { preset: Preset::Linux, drop_overload: false, ..Default::default() };
+        let mut aqm = built(&spared);
+        let _ = ask(&mut aqm, Ecn::NotEct, 1600, 1000);
+        assert!((aqm.p - 0.5).abs() < f64::EPSILON, "without drops p stays at 1 / k");
+        let [classic, l4s] = shares(&mut aqm, Ecn::Ect1);
+        assert!(classic.abs() < f64::EPSILON && (l4s - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn a_wait_alone_marks_over_the_ramp_or_from_the_step_on() {
+        let shares_after = |config: &DualPi2Config, waited: u64| {
+            let mut aqm = built(config);
+            aqm.next = Instant::NEVER;
+            let marked = |_: &u32| ask(&mut aqm, Ecn::Ect1, 100, waited) == Verdict::Mark;
+            (0..1000).filter(marked).count()
+        };
+        let ramp = DualPi2Config { ramp: Some([ms(4), ms(8)]), ..DualPi2Config::default() };
+        let found = [4, 5, 6, 7, 8, 20].map(|waited| shares_after(&ramp, waited));
+        assert_eq!(found, [0, 249, 499, 749, 999, 999], "a sum of 1 is not above 1 yet");
+        let step = DualPi2Config {
+            preset: Preset::Linux,
+            ramp: Some([ms(4); 2]),
+            ..DualPi2Config::default()
+        };
+        assert_eq!([4, 5].map(|waited| shares_after(&step, waited)), [0, 1000]);
+    }
+
+    #[test]
+    fn a_lone_packet_or_a_small_backlog_is_spared() {
+        let view = QueueView { other: Some(LaneView::default()), ..QueueView::default() };
+        let packet = Packet { size: 1500, ecn: Ecn::Ect1, ..Packet::default() };
+        let mut rfc = built(&DualPi2Config::default());
+        let verdicts: [Verdict; 9] =
+            core::array::from_fn(|_| rfc.on_dequeue(at(14), &view, L4S, &packet, 0, ms(14)));
+        assert_eq!(verdicts, [Verdict::Pass; 9], "alone in its lane");
+        let mut linux = built(&DualPi2Config { preset: Preset::Linux, ..DualPi2Config::default() });
+        linux.p = 0.5;
+        let of = |ecn, waited| Packet { ecn, enqueued: at(14) - waited, ..packet };
+        let below = QueueView { backlog_bytes: 2999, ..view };
+        let mut ask =
+            |ecn, waited| linux.on_dequeue(at(14), &below, L4S, &of(ecn, waited), 0, waited);
+        assert_eq!(ask(Ecn::NotEct, ms(14)), Verdict::Pass);
+        assert_eq!(ask(Ecn::Ect1, ms(1)), Verdict::Pass);
+        assert_eq!(ask(Ecn::Ect1, ms(14)), Verdict::Mark, "but not from the step");
+    }
+
+    #[test]
+    fn an_idle_queue_forgets_its_probability_and_catches_up_at_once() {
+        let mut aqm = built(&DualPi2Config::default());
+        let _ = ask(&mut aqm, Ecn::NotEct, 1500, 200);
+        assert!(aqm.p > 0.5);
+        let view = QueueView { other: Some(LaneView::default()), ..QueueView::default() };
+        // A century.
+        let late = Instant::ZERO + Duration::from_secs(3_155_760_000);
+        let _ = aqm.on_enqueue(late, &view, CLASSIC, &Packet::default());
+        assert_eq!((aqm.p, aqm.last), (0.0, 0.0));
+        assert!(aqm.next > late && aqm.next <= late + ms(15));
+        let grid = aqm.next.since(Instant::ZERO).as_nanos();
+        assert!(grid.is_multiple_of(15_000_000), "updates stay at multiples");
+    }
+
+    #[test]
+    fn impossible_settings_are_refused_by_name() {
+        let bad = |change: fn(&mut DualPi2Config)| {
+            let mut config = DualPi2Config::default();
+            change(&mut config);
+            config.validate().map_err(|e| e.field)
+        };
+        assert_eq!(bad(|c| c.ramp = Some([ms(9), ms(8)])), Err("ramp".into()));
+        assert_eq!(bad(|c| c.ramp = Some([ms(8), ms(8)])), Ok(()));
+        assert_eq!(bad(|c| c.k = Ratio(0.0)), Err("k".into()));
+        assert_eq!(bad(|c| c.target = Duration::ZERO), Err("target".into()));
+        assert_eq!(bad(|c| c.t_update = Some(Duration::ZERO)), Err("t_update".into()));
+        assert_eq!(bad(|c| c.alpha = Some(Ratio(-1.0))), Err("alpha".into()));
+        assert_eq!(bad(|c| c.beta = Some(Ratio(f64::NAN))), Err("beta".into()));
+        assert_eq!(bad(|c| c.drop_overload = false), Err("drop_overload".into()));
+        let ramp_of_linux = |c: &mut DualPi2Config| {
+            (c.preset, c.ramp) = (Preset::Linux, Some([ms(1), ms(2)]));
+        };
+        assert_eq!(bad(ramp_of_linux), Err("ramp".into()));
+    }
+}

@@ -1,0 +1,554 @@
+//! Prague: a scalable control for L4S.
+//!
+//! Sources: preset `linux`: TCP Prague 0.7 (`tcp_prague.c`, L4STeam); preset `udp-prague`:
+//! `prague_cc.cpp` of `udp_prague` (L4STeam). Requirements: RFC 9331 section 4. The two differ in
+//! more than constants and are never mixed.
+//!
+//! Controls the window by the share of marked packets. Its segments carry ECT(1), and their marks
+//! are counted exactly (RFC 9768), not echoed.
+//! - Once in T = max(SRTT, 25 ms), and not before what left at its beginning is acknowledged, alpha
+//!   moves by 1/16 of the distance to the share F of marked bytes.
+//! - The first mark of a T takes off alpha / 2 of the window W.
+//! - Each acknowledged packet without a mark adds s / W packets, also after a reduction, with
+//!   s = (SRTT / 25 ms)^2 below 25 ms and 1 above: each flow adds one packet in 25 ms for the same
+//!   rate, whatever its RTT below (RTT independence; `linux`: from `transition` rounds after slow
+//!   start on).
+//! - A loss halves W once in a T, a spurious one is taken back.
+//!
+//! So a flow that sees marks with probability p has the rate r = 2 (1/p - 1) packets per T, if the
+//! marks are evenly spread; r in Mbit/s is about 1/p - 1 with packets of 1500 B.
+//!
+//! The two presets:
+//! - Start: slow start, in which the first mark halves W; `udp-prague`: a rate of 100 kbit/s.
+//! - Growth: one packet in T; `udp-prague` after 7 T, and one T for each 15.36 Mbit/s, without a
+//!   mark: what 1 ms of the rate holds.
+//! - Window: W rounded up, which moves by one packet for an acknowledgement; `udp-prague`: 1.03 W
+//!   and one packet.
+//! - The rate is controlled in place of the window: at four packets and less, once marks were seen;
+//!   `udp-prague`: at an SRTT of 2 ms, or of a packet at the rate, and less.
+//! - Pacing: W / SRTT, twice that below half of the threshold; `udp-prague`, and `linux` where it
+//!   controls the rate: 3 % more in the first half of a T, 3 % less in the second.
+//!
+//! In both a burst has at most 250 us of the rate, and at least one packet; the least rate is 100
+//! kbit/s.
+//!
+//! Known weaknesses: behind a classic queue that marks ECT(1) as ECT(0) it starves the others (RFC
+//! 9331 appendix A.1.5); without an L4S AQM it answers to losses alone, and fills the queue.
+//!
+//! Deviations: with `linux` the packets stay full at rates at which the source shortens them, as
+//! `udp-prague` does (two in T, down to 150 B). Windows are real numbers. `linux` grows while the
+//! window or most of it is in use.
+
+use super::CongestionController;
+use crate::control::{AckSample, Birth, Congestion, CongestionCause, IdleRestart, Sent};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, choice, params};
+
+choice! {
+    /// Whose Prague.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Preset {
+        /// TCP Prague in Linux, version 0.7.
+        #[default]
+        Linux = "linux",
+        /// `udp_prague`.
+        UdpPrague = "udp-prague",
+    }
+}
+
+params! {
+    /// Settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PragueConfig {
+        /// Whose algorithm.
+        preset: Preset = Preset::Linux;
+        /// Least virtual RTT: flows with a smaller RTT behave as if they had this one.
+        virtual_rtt: Duration = Duration::from_millis(25),
+            within(Duration::from_millis(1), Duration::from_millis(100)),
+            "tcp_prague.c: the scaling holds up to 100 ms";
+        /// Rounds after slow start from which on a flow is independent of its RTT; with linux.
+        transition: u32 as "rounds" = 4, stated("any; without effect with udp-prague");
+    }
+}
+
+/// For the reference pages.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "prague",
+    kind: "congestion control",
+    title: "Prague: a scalable control for L4S",
+    text: "Sends ECT(1), counts marks exactly, and takes off half of the averaged share of marked \
+           packets once per virtual RTT, 25 ms or more. Below 25 ms its rate does not depend on \
+           the RTT. Needs an L4S AQM at the bottleneck, such as `dualpi2`.",
+    sources: "TCP Prague 0.7 for Linux (tcp_prague.c); udp_prague (prague_cc.cpp); RFC 9331 \
+              section 4",
+    deviations: "With linux packets are never shortened at low rates, and the window also grows \
+                 while most of it is in use, since a paced sender seldom fills it.",
+    params: PragueConfig::params,
+};
+
+/// Gain of alpha.
+const GAIN: f64 = 1.0 / 16.0;
+/// Least rate in bytes a second.
+const LEAST_RATE: f64 = 12_500.0;
+/// Payload of a packet of 1500 B: what `linux` grows by in T.
+const REFERENCE: f64 = 1448.0;
+/// Offset of the pacing rate in the halves of a T; `linux` has 4/128.
+const OFFSET: [f64; 2] = [4.0 / 128.0, 0.03];
+/// Packets down to which `linux` controls the window.
+const LEAST_WINDOW: f64 = 4.0;
+/// `udp-prague`: least number of T without a mark before it grows faster, and the rate in bytes a
+/// second for which it waits one more.
+const PATIENCE: (f64, f64) = (7.0, 1_920_000.0);
+/// `udp-prague`: least payload of a packet.
+const LEAST_PACKET: f64 = 150.0;
+/// `udp-prague`: SRTT in seconds up to which it controls the rate.
+const SHORT: f64 = 0.002;
+
+/// Seconds.
+fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64()
+}
+
+/// What a loss took off, for the case that it was spurious.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    window: f64,
+    rate: f64,
+}
+
+/// State.
+#[derive(Clone, Debug)]
+pub struct Prague {
+    udp: bool,
+    target: f64,
+    transition: u32,
+    mss: f64,
+    initial_window: f64,
+    /// W in packets.
+    window: f64,
+    /// In bytes a second.
+    rate: f64,
+    /// The rate is controlled, and the window follows it.
+    by_rate: bool,
+    /// `linux`: the window that the engine sees, in packets.
+    whole: f64,
+    /// `udp-prague`: payload of a packet, two in T at low rates.
+    size: f64,
+    /// `linux`: threshold of slow start in packets.
+    ssthresh: f64,
+    alpha: f64,
+    /// When alpha was last updated, and what had been delivered and marked then.
+    alpha_at: Instant,
+    delivered: u64,
+    marked: u64,
+    /// Bytes reported as marked.
+    marks: u64,
+    saw_mark: bool,
+    /// Rounds since slow start.
+    rounds: u32,
+    /// When the last reduction for a mark began, and the last that took something off.
+    reducing: Option<Instant>,
+    reduced_at: Instant,
+    /// When the loss was found whose recovery lasts.
+    losing: Option<Instant>,
+    taken: Taken,
+    /// `linux`: slow average of the SRTT in seconds.
+    slow_rtt: f64,
+    /// `udp-prague`: T without a mark before it grows faster.
+    patience: f64,
+    timed_out: bool,
+    cwnd: u64,
+    pacing: BitRate,
+}
+
+impl Prague {
+    /// A control for a new connection.
+    ///
+    /// # Errors
+    /// The first setting outside its bounds.
+    pub fn new(config: &PragueConfig, birth: &Birth) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let mss = f64::from(birth.mss);
+        let initial = (birth.initial_window as f64 / mss).max(1.0);
+        let mut control = Self {
+            udp: config.preset == Preset::UdpPrague,
+            target: seconds(config.virtual_rtt),
+            transition: config.transition,
+            mss,
+            initial_window: initial,
+            window: initial,
+            rate: LEAST_RATE,
+            by_rate: false,
+            whole: initial,
+            size: mss,
+            ssthresh: f64::INFINITY,
+            alpha: 0.0,
+            alpha_at: Instant::ZERO,
+            delivered: 0,
+            marked: 0,
+            marks: 0,
+            saw_mark: false,
+            rounds: 0,
+            reducing: None,
+            reduced_at: Instant::ZERO,
+            losing: None,
+            taken: Taken::default(),
+            slow_rtt: 0.0,
+            patience: PATIENCE.0,
+            timed_out: false,
+            cwnd: 0,
+            pacing: BitRate(0),
+        };
+        control.publish_window();
+        if control.udp {
+            control.size = (LEAST_RATE * control.target / 2.0).max(LEAST_PACKET).min(mss);
+            control.publish_rate(LEAST_RATE);
+            control.publish_window();
+        }
+        Ok(control)
+    }
+
+    /// Average share of marked bytes.
+    #[must_use]
+    pub const fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    fn publish_window(&mut self) {
+        if self.udp {
+            let packets = libm::floor(self.window * self.mss * (1.0 + OFFSET[1]) / self.size + 1.0);
+            self.cwnd = ((packets.max(2.0) * self.size) as u64).max(self.mss as u64);
+        } else {
+            self.cwnd = (self.whole.max(1.0) * self.mss) as u64;
+        }
+    }
+
+    fn publish_rate(&mut self, rate: f64) {
+        self.pacing = BitRate((rate.max(LEAST_RATE) * 8.0) as u64);
+    }
+
+    /// `linux`: it behaves as if its RTT were the virtual one.
+    fn is_independent(&self) -> bool {
+        !self.in_slow_start() && self.rounds >= self.transition
+    }
+
+    /// The rate is what is controlled.
+    fn rules_rate(&self) -> bool {
+        self.by_rate && (self.udp || self.is_independent())
+    }
+
+    /// The window that goes with the rate: `linux` takes the slow average of the RTT.
+    fn window_of_rate(&self, srtt: f64) -> f64 {
+        let rtt = if self.udp || self.slow_rtt == 0.0 { srtt } else { self.slow_rtt };
+        self.rate * rtt / self.mss
+    }
+
+    fn rate_of_window(&self, srtt: f64) -> f64 {
+        if srtt > 0.0 { (self.window * self.mss / srtt).max(LEAST_RATE) } else { LEAST_RATE }
+    }
+
+    /// Alpha moves once T is over and what left at its beginning is acknowledged.
+    fn update_alpha(&mut self, sample: &AckSample, virtual_rtt: f64) {
+        let round = has_left_since(sample, self.alpha_at);
+        let waits = self.udp || self.is_independent();
+        let elapsed = seconds(sample.now.since(self.alpha_at));
+        let least = if self.udp { virtual_rtt } else { self.target };
+        if !round || waits && elapsed < least {
+            return;
+        }
+        if self.udp || self.saw_mark {
+            let acked = (sample.delivered - self.delivered) as f64;
+            let share = if acked > 0.0 { (self.marks - self.marked) as f64 / acked } else { 0.0 };
+            self.alpha += GAIN * (share.min(1.0) - self.alpha);
+        }
+        self.patience = (self.patience - 1.0).max(0.0);
+        let srtt = seconds(sample.srtt);
+        self.slow_rtt = if self.slow_rtt == 0.0 {
+            srtt
+        } else {
+            self.slow_rtt + (srtt - self.slow_rtt) / 128.0
+        };
+        if !self.in_slow_start() {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+        (self.alpha_at, self.delivered, self.marked) = (sample.now, sample.delivered, self.marks);
+    }
+
+    /// The first mark of a T.
+    fn reduce(&mut self, sample: &AckSample, virtual_rtt: f64) {
+        if let Some(since) = self.reducing {
+            let over = has_left_since(sample, since)
+                && (!self.udp || seconds(sample.now.since(since)) >= virtual_rtt);
+            if !over {
+                return;
+            }
+            self.reducing = None;
+        }
+        if sample.ce_bytes == 0 || self.losing.is_some() {
+            return;
+        }
+        self.reducing = Some(sample.now);
+        self.patience = PATIENCE.0 + libm::floor(self.rate / PATIENCE.1);
+        let held = !self.udp && self.is_independent();
+        if held && seconds(sample.now.since(self.reduced_at)) < self.target {
+            return;
+        }
+        self.reduced_at = sample.now;
+        let kept = 1.0 - self.alpha / 2.0;
+        self.rate = (self.rate * kept).max(LEAST_RATE);
+        self.window *= kept;
+    }
+
+    /// Growth by `acked` bytes without a mark.
+    fn grow(&mut self, acked: f64, srtt: f64, virtual_rtt: f64) {
+        let packets = acked / self.mss;
+        let mut step = if self.udp { self.mss } else { REFERENCE };
+        if self.udp && self.patience == 0.0 {
+            step = step.max(self.rate * 0.001);
+        }
+        if self.rules_rate() {
+            // In T the rate grows by the step per T.
+            let in_flight = (self.rate * virtual_rtt / self.mss).max(1e-9);
+            self.rate += packets * step / virtual_rtt / in_flight;
+            return;
+        }
+        let scaled = srtt < self.target && (self.udp || self.is_independent());
+        let scale = if scaled { (srtt / self.target) * (srtt / self.target) } else { 1.0 };
+        self.window += packets * scale * (step / self.mss) / self.window.max(1e-9);
+    }
+
+    /// Window or rate: keeps the rate at a change.
+    fn choose_udp(&mut self, srtt: f64) {
+        let by_rate = srtt <= SHORT || srtt <= self.size / self.rate;
+        if self.by_rate && !by_rate {
+            self.window = self.window_of_rate(srtt);
+        }
+        self.by_rate = by_rate;
+    }
+
+    fn ack_udp(&mut self, sample: &AckSample) {
+        let srtt = seconds(sample.srtt);
+        let virtual_rtt = srtt.max(self.target);
+        if self.alpha_at == Instant::ZERO || self.timed_out {
+            // The first acknowledgement: the window of the initial rate.
+            self.window = self.rate * srtt / self.mss;
+            self.alpha_at = sample.now;
+            (self.delivered, self.marked) = (sample.delivered, self.marks);
+            self.timed_out = false;
+        }
+        self.choose_udp(srtt);
+        self.update_alpha(sample, virtual_rtt);
+        if let Some(since) = self.losing {
+            let over =
+                has_left_since(sample, since) && seconds(sample.now.since(since)) >= virtual_rtt;
+            self.losing = self.losing.filter(|_| !over);
+        }
+        let unmarked = sample.acked.saturating_sub(sample.ce_bytes);
+        if self.losing.is_none() && unmarked > 0 {
+            self.grow(unmarked as f64, srtt, virtual_rtt);
+        }
+        self.reduce(sample, virtual_rtt);
+        if !self.by_rate {
+            self.rate = self.rate_of_window(srtt);
+        }
+        self.rate = self.rate.max(LEAST_RATE);
+        self.window = self.window_of_rate(srtt);
+        self.size = (self.rate * virtual_rtt / 2.0).max(LEAST_PACKET).min(self.mss);
+        self.publish_window();
+        self.pace_in_halves(sample.now, virtual_rtt);
+    }
+
+    /// 3 % more in the first half of a T, 3 % less in the second.
+    fn pace_in_halves(&mut self, now: Instant, virtual_rtt: f64) {
+        let late = seconds(now.since(self.alpha_at)) >= virtual_rtt / 2.0;
+        let rate = match (self.udp, late) {
+            (true, true) => self.rate / (1.0 + OFFSET[1]),
+            (true, false) => self.rate * (1.0 + OFFSET[1]),
+            (false, true) => self.rate * (1.0 - OFFSET[0]),
+            (false, false) => self.rate * (1.0 + OFFSET[0]),
+        };
+        self.publish_rate(rate);
+    }
+
+    /// `linux`: the window of the engine follows W by a packet at a time.
+    fn follow(&mut self) {
+        let aim = libm::ceil(self.window).max(2.0);
+        if self.whole > aim {
+            self.whole -= 1.0;
+            self.ssthresh = self.whole;
+        } else if self.whole < aim {
+            self.whole += 1.0;
+        }
+        self.publish_window();
+    }
+
+    fn grow_linux(&mut self, sample: &AckSample, srtt: f64) {
+        let mut unmarked = sample.acked.saturating_sub(sample.ce_bytes) as f64;
+        let used = sample.max_in_flight as f64 >= 0.75 * self.cwnd as f64;
+        let may = used || sample.may_grow(self.cwnd, self.in_slow_start());
+        if unmarked <= 0.0 || self.losing.is_some() || !may {
+            return;
+        }
+        if self.in_slow_start() {
+            let add = (unmarked / self.mss).min(self.ssthresh - self.whole);
+            self.whole += add;
+            self.window = self.whole;
+            unmarked -= add * self.mss;
+        }
+        if unmarked > 0.0 {
+            self.grow(unmarked, srtt, srtt.max(self.target));
+        }
+        if self.rules_rate() {
+            self.window = self.window.max(self.window_of_rate(srtt));
+        } else {
+            self.rate = self.rate.max(self.rate_of_window(srtt));
+        }
+    }
+
+    fn ack_linux(&mut self, sample: &AckSample) {
+        let srtt = seconds(sample.srtt);
+        let virtual_rtt = srtt.max(self.target);
+        self.reduce(sample, virtual_rtt);
+        if self.rules_rate() {
+            self.window = self.window_of_rate(srtt);
+        } else {
+            self.rate = self.rate_of_window(srtt);
+        }
+        if sample.ce_bytes > 0 && !self.saw_mark {
+            self.saw_mark = true;
+            self.window /= 2.0;
+        }
+        self.grow_linux(sample, srtt);
+        self.follow();
+        self.timed_out &= sample.acked == 0;
+        self.update_alpha(sample, virtual_rtt);
+        self.set_linux_pace(sample, srtt, virtual_rtt);
+        let low = self.saw_mark && self.whole <= LEAST_WINDOW * REFERENCE / self.mss;
+        if low && !self.by_rate {
+            self.window = self.window_of_rate(srtt);
+        }
+        self.by_rate = low;
+    }
+
+    fn set_linux_pace(&mut self, sample: &AckSample, srtt: f64, virtual_rtt: f64) {
+        if self.rules_rate() {
+            return self.pace_in_halves(sample.now, virtual_rtt);
+        }
+        let flight = libm::floor(self.window).max(sample.in_flight as f64 / self.mss);
+        self.rate = if srtt > 0.0 { flight * self.mss / srtt } else { 0.0 }.max(LEAST_RATE);
+        let early = self.whole < self.ssthresh / 2.0;
+        self.publish_rate(if early { 2.0 * self.rate } else { self.rate });
+    }
+}
+
+/// True if `sample` acknowledges a segment that left after the acknowledgement of `since`, or with
+/// it.
+fn has_left_since(sample: &AckSample, since: Instant) -> bool {
+    sample.rtt.is_some_and(|rtt| sample.now - rtt >= since)
+}
+
+impl CongestionController for Prague {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        if sample.srtt.is_zero() {
+            return;
+        }
+        self.marks += sample.ce_bytes;
+        if self.udp {
+            self.ack_udp(sample);
+        } else {
+            self.ack_linux(sample);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if event.cause == CongestionCause::Ecn {
+            return;
+        }
+        let timeout = matches!(event.cause, CongestionCause::Timeout { .. });
+        if self.udp && timeout {
+            (self.alpha, self.rate, self.window) = (0.0, LEAST_RATE, 1.0);
+            self.patience = PATIENCE.0;
+            (self.losing, self.reducing) = (None, None);
+            self.taken = Taken::default();
+        } else if self.losing.is_none() || !self.udp {
+            let (window, rate) = (self.window, self.rate);
+            self.window /= 2.0;
+            self.rate = (self.rate / 2.0).max(LEAST_RATE);
+            self.taken = Taken { window: window - self.window, rate: rate - self.rate };
+            self.losing = Some(event.now);
+            self.patience = self.rate / self.mss * self.target;
+        }
+        self.publish_window();
+        if timeout {
+            self.timed_out = true;
+            self.whole = 1.0;
+            self.cwnd = self.mss as u64;
+        }
+    }
+
+    fn on_spurious(&mut self, _: Instant) {
+        self.window += self.taken.window;
+        self.rate += self.taken.rate;
+        self.taken = Taken::default();
+        self.losing = None;
+        if !self.udp {
+            self.whole = self.whole.max(libm::ceil(self.window));
+        }
+        self.publish_window();
+    }
+
+    fn on_idle_restart(&mut self, restart: &IdleRestart) {
+        if !self.udp && restart.shrink && restart.idle > restart.rto {
+            self.whole = self.whole.min(self.initial_window);
+            self.publish_window();
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _: Instant) {
+        if !self.udp {
+            self.losing = None;
+        }
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> u64 {
+        // An infinite threshold saturates to the largest integer.
+        (self.ssthresh * self.mss) as u64
+    }
+
+    fn in_slow_start(&self) -> bool {
+        !self.udp && self.whole < self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        (self.pacing.0 > 0).then_some(self.pacing)
+    }
+
+    fn segment(&self) -> Option<u64> {
+        (self.size < self.mss).then_some(self.size as u64)
+    }
+
+    fn burst_time(&self) -> Option<Duration> {
+        Some(Duration::from_micros(250))
+    }
+
+    fn uses_rate_samples(&self) -> bool {
+        false
+    }
+
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+
+    fn codepoint(&self) -> Option<Ecn> {
+        Some(Ecn::Ect1)
+    }
+}
+
+#[cfg(test)]
+mod tests;
