@@ -106,6 +106,11 @@ fn codel(rng: &mut Rng) -> AqmConfig {
         if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
     let (reserve, ceiling, memory) = reserve(rng, target, variant);
     let (deadline, dip, spacing) = deadline(rng, target, variant);
+    let reach = if reserve.is_zero() || rng.chance(0.5) {
+        Duration::ZERO
+    } else {
+        reserve + micros(rng, 0, 100_000)
+    };
     AqmConfig::CoDel(CoDelConfig {
         target,
         interval,
@@ -120,6 +125,8 @@ fn codel(rng: &mut Rng) -> AqmConfig {
         deadline,
         dip,
         spacing,
+        reach,
+        spared: 0,
     })
 }
 

@@ -51,7 +51,7 @@ impl Witness {
     fn new(config: &StackConfig, flows: usize) -> Self {
         let shared = config.ues.iter().all(|ue| ue.channel.is_none());
         let drops_on_the_way_out = !matches!(config.rlc.queue.aqm, AqmConfig::None(_))
-            || matches!(config.rlc.queue.discipline, DisciplineConfig::FqCoDel(_));
+            || config.rlc.queue.discipline.own_aqm().is_some();
         let plain = !drops_on_the_way_out
             && !matches!(&config.mac, MacConfig::Bytes(bytes) if bytes.overhead.0 > 0);
         // The queue also counts packets held for acknowledgements, the limiter does not.

@@ -6,6 +6,7 @@ use justfull_phy::CqiToMcs;
 use justfull_queue::aqm::codel::Variant;
 use justfull_queue::discipline::dual_queue::DualQueueConfig;
 use justfull_queue::discipline::fq_codel::Turns;
+use justfull_queue::discipline::lanes::LanesConfig;
 use justfull_queue::discipline::sfq::{Overflow, Quantum};
 use justfull_queue::{DisciplineConfig, Ect1, Limit, QueueConfig, discipline};
 use justfull_ran::channel::{
@@ -125,6 +126,11 @@ fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
         DisciplineConfig::DualQueue(base) => {
             let (classic, l4s) = (rng.below(20) as u8, 1 + rng.below(90) as u8);
             DisciplineConfig::DualQueue(DualQueueConfig { classic, l4s, ..base })
+        }
+        DisciplineConfig::Lanes(base) => {
+            let (lanes, urgent) = (1 + rng.below(64) as u16, rng.next_u64());
+            let ecn = rng.chance(0.5);
+            DisciplineConfig::Lanes(LanesConfig { lanes, urgent, ecn, ..base })
         }
         other => other,
     };

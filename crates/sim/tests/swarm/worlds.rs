@@ -360,7 +360,7 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     assert!(worlds.iter().filter(late).count() > 20, "limiters that hear late");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.pacer))), 3, "pacers");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.scheduler))), 4, "SDAP schedulers");
-    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.discipline))), 5, "disciplines");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.discipline))), 6, "disciplines");
     assert_eq!(
         count(&|w| name(format!("{:?}", w.stack.rlc.queue.aqm))),
         AqmConfig::all().len(),
