@@ -15,6 +15,12 @@ const MISSES: u8 = 3;
 /// After a new begin of the CU-UP's numbers the DU still reports old ones for this long.
 const OLD: Duration = Duration::from_secs(2);
 
+/// No progress for this long, although the CU-UP has sent all that it may: what was sent may be
+/// lost. Then the CU-UP may send a little more, again after twice the time, and so on.
+const STALL: Duration = Duration::from_millis(20);
+/// Doublings of it.
+const DOUBLINGS: u8 = 6;
+
 /// A tunnel in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Tunnel {
@@ -53,6 +59,10 @@ pub(super) struct Progress {
     /// The sum of bytes sent at the last report.
     sent: u32,
     misses: u8,
+    /// Since when nothing moves, how often that opened the edge, and by how much.
+    stalled: Option<Instant>,
+    openings: u8,
+    opened: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +184,11 @@ impl Bearer {
             };
             self.control.report(&report);
             self.progress.sent = total;
-            self.progress.edge = Some(at.sum.wrapping_add(self.control.limit()));
+            let opened = self.progress.open(now, freed > 0 || !full, || {
+                queue.saturating_sub(self.control.limit()) + self.control.least()
+            });
+            let limit = self.control.limit().saturating_add(opened);
+            self.progress.edge = Some(at.sum.wrapping_add(limit));
         }
         self.bound(delivered.or(self.progress.delivered), transmitted.unwrap_or(at))
     }
@@ -210,6 +224,21 @@ impl Bearer {
 }
 
 impl Progress {
+    /// How much more than the limit the CU-UP may send; `more` is that when nothing moves.
+    fn open(&mut self, now: Instant, moves: bool, more: impl Fn() -> u32) -> u32 {
+        if moves {
+            (self.stalled, self.openings, self.opened) = (None, 0, 0);
+            return 0;
+        }
+        let since = *self.stalled.get_or_insert(now);
+        if now.since(since) >= STALL.times(1 << self.openings) {
+            self.openings = (self.openings + 1).min(DOUBLINGS);
+            self.stalled = Some(now);
+            self.opened = more();
+        }
+        self.opened
+    }
+
     /// The number from which on sums are needed.
     fn oldest(&self) -> Option<u32> {
         self.delivered.or(self.transmitted).map(|mark| mark.sn)

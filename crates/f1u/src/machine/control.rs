@@ -5,8 +5,10 @@
 //! between two delivery statuses, and the limiter is asked once a slot, for all that may enter
 //! until the next.
 //!
-//! What the radio takes while a status travels to the CU-UP and data comes back must be there too:
-//! the measured rate times [`BearersConfig::loop_delay`].
+//! Some of the queue is not the limiter's affair: what the radio takes while a status travels to the
+//! CU-UP and data comes back, which is the measured rate times [`BearersConfig::loop_delay`], and
+//! half a packet, which a CU-UP that sends only whole ones leaves on average. The limiter sees the
+//! rest.
 
 use crate::BearersConfig;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport};
@@ -16,8 +18,9 @@ use justfull_ran::limiter::{
 
 /// The slot of limiters that have one: a usual period of delivery statuses.
 const SLOT: Duration = Duration::from_millis(5);
-/// Statuses closer together than this are one.
-const SHORTEST: Duration = Duration::from_micros(200);
+/// A status sooner after another than this share of the usual time belongs to the one after it: the
+/// CU-UP asked for it, or it came twice.
+const SOON: f64 = 0.5;
 /// A pause longer than this says nothing about the rate.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -82,6 +85,11 @@ impl Control {
         self.mtu as u32
     }
 
+    /// The least limit.
+    pub(super) fn least(&self) -> u32 {
+        self.least
+    }
+
     /// The bytes that may be between the CU-UP and the radio.
     pub(super) fn limit(&self) -> u32 {
         self.limit
@@ -90,17 +98,16 @@ impl Control {
     /// Learns from a report, and sets the limit until the next.
     pub(super) fn report(&mut self, report: &Report) {
         let Report { now, queue, .. } = *report;
-        self.freed = self.freed.saturating_add(report.freed);
+        let freed = std::mem::take(&mut self.freed).saturating_add(report.freed);
         let Some(before) = self.reported else {
             self.reported = Some(now);
-            self.freed = 0;
             return;
         };
         let passed = now.since(before);
-        if passed < SHORTEST {
+        if passed < self.period.scaled(SOON) {
+            self.freed = freed;
             return;
         }
-        let freed = std::mem::take(&mut self.freed);
         self.reported = Some(now);
         if passed > LONGEST {
             return;
@@ -108,10 +115,11 @@ impl Control {
         self.learn_period(passed);
         let scale = self.period.as_nanos() as f64 / passed.as_nanos() as f64;
         let used = (f64::from(freed) * scale) as u64;
+        let rest = self.rest(&queue);
         // Without enough to send, what was sent says nothing about the radio.
         if queue.bytes > 0 || report.full {
             self.rate = f64::from(freed) / passed.as_secs_f64();
-            let peak = RlcView { bytes: queue.bytes + u64::from(freed), ..queue };
+            let peak = RlcView { bytes: rest.bytes + u64::from(freed), ..rest };
             let entered = match self.limiter.unit() {
                 CapacityUnit::Bytes => u64::from(report.entered),
                 CapacityUnit::Packets => u64::from(report.entered).div_ceil(self.mtu),
@@ -122,23 +130,29 @@ impl Control {
                 slot: self.period,
                 granted: used,
                 used,
-                remaining: queue.bytes,
+                remaining: rest.bytes,
                 capacity: used,
-                starved: queue.bytes == 0,
+                starved: rest.bytes == 0,
             });
         }
-        self.set_limit(now, &queue);
-    }
-
-    fn set_limit(&mut self, now: Instant, queue: &RlcView) {
-        let room = self.limiter.room(now + SLOT, queue);
+        let rest = self.rest(&queue);
+        let room = self.limiter.room(now + SLOT, &rest);
         let room = match self.limiter.unit() {
             CapacityUnit::Bytes => room,
             CapacityUnit::Packets => room.saturating_mul(self.mtu),
         };
-        let on_the_way = (self.rate * self.loop_ns as f64 / 1e9) as u64;
-        let limit = queue.bytes.saturating_add(room).saturating_add(on_the_way);
+        let limit = rest.bytes.saturating_add(room).saturating_add(self.apart());
         self.limit = u32::try_from(limit).unwrap_or(u32::MAX).max(self.least);
+    }
+
+    /// Bytes of the queue that the limiter does not see.
+    fn apart(&self) -> u64 {
+        (self.rate * self.loop_ns as f64 / 1e9) as u64 + self.mtu / 2
+    }
+
+    fn rest(&self, queue: &RlcView) -> RlcView {
+        let bytes = queue.bytes.saturating_sub(self.apart());
+        RlcView { bytes, packets: queue.packets.min(bytes.div_ceil(self.mtu)) }
     }
 
     /// A lost status doubles one time between two; it moves the average by a little.

@@ -10,6 +10,8 @@ use justfull_base::{Duration, Instant};
 
 /// Reports with a new number that a pair needs.
 const REPORTS: u8 = 3;
+/// Times as many exact reports as the next candidate has.
+const CLEAR: u8 = 3;
 /// Most candidates; with more, a later search finds fewer.
 const CANDIDATES: usize = 64;
 /// Time until the next search after one that found nothing, or too many.
@@ -86,7 +88,8 @@ impl Search {
         }
         let best = self.candidates.iter().max_by_key(|candidate| candidate.exact)?;
         let others = self.candidates.iter().filter(|candidate| candidate.bearer != best.bearer);
-        let clear = best.exact >= REPORTS && others.map(|other| other.exact).max() < Some(1);
+        let next = others.map(|other| other.exact).max().unwrap_or(0);
+        let clear = best.exact >= REPORTS && best.exact > CLEAR.saturating_mul(next);
         clear.then_some(best.bearer)
     }
 }

@@ -49,7 +49,7 @@ impl Length {
             let fits = next == Some(numbers[index]);
             self.votes[index] = if fits { self.votes[index] + 1 } else { 0 };
         }
-        let winner = (0..2).find(|index| self.votes[*index] >= VOTES && self.votes[1 - index] == 0);
+        let winner = (0..2).find(|index| self.votes[*index] >= VOTES && self.votes[1 - index] <= 1);
         self.bits = winner.map(|index| LENGTHS[index]);
         self.votes = self.votes.map(|votes| votes.min(VOTES));
     }

@@ -5,6 +5,4 @@ pub(crate) mod cu_up;
 pub(crate) mod du;
 pub(crate) mod frames;
 mod inside;
-mod world;
-
-pub(crate) use world::{Cell, Faults, Found, Gnb, run};
+pub(crate) mod world;

@@ -64,6 +64,9 @@ pub(crate) struct Cell {
 pub(crate) struct Found {
     /// One-way delays of the call's packets, sorted.
     pub(crate) delays: Vec<Duration>,
+    /// Packets of the call that were sent three seconds before the end or earlier, and those of
+    /// them that did not arrive.
+    arrived: u64,
     pub(crate) call_lost: u64,
     /// The download's, bit/s.
     pub(crate) goodput: f64,
@@ -116,7 +119,7 @@ enum Content {
 }
 
 enum Radio {
-    Split { cu_up: CuUp, du: Du, middle: Option<Machine> },
+    Split { cu_up: CuUp, du: Du, middle: Option<Box<Machine>> },
     Inside(Inside),
 }
 
@@ -159,7 +162,9 @@ impl<'a> World<'a> {
             Gnb::Split { above, middle } => Radio::Split {
                 cu_up: CuUp::new(*above, TEIDS[0]),
                 du: Du::new(TEIDS[1]),
-                middle: middle.as_ref().map(|config| Machine::new(config).expect("valid")),
+                middle: middle
+                    .as_ref()
+                    .map(|config| Box::new(Machine::new(config).expect("valid"))),
             },
             Gnb::Inside(limiter) => Radio::Inside(Inside::new(limiter, SLOT)),
         };
@@ -373,6 +378,8 @@ impl<'a> World<'a> {
         match self.content[number as usize] {
             Content::Call(sent) if sent.since(Instant::ZERO) >= WARM => {
                 self.found.delays.push(self.now.since(sent));
+                let early = sent.since(Instant::ZERO) <= self.cell.time - Duration::from_secs(3);
+                self.found.arrived += u64::from(early);
             }
             Content::Call(_) => {}
             Content::Bulk(segment) => {
@@ -393,16 +400,18 @@ impl<'a> World<'a> {
         let measured = self.cell.time - WARM;
         let bytes = self.receiver.delivered_bytes() - self.at_warm;
         self.found.goodput = bytes as f64 * 8.0 / measured.as_secs_f64();
+        // What was sent in the last seconds may still be on its way.
+        let counted = WARM..=self.cell.time - Duration::from_secs(3);
         let sent = self.content.iter().filter(
-            |content| matches!(content, Content::Call(at) if at.since(Instant::ZERO) >= WARM),
+            |content| matches!(content, Content::Call(at) if counted.contains(&at.since(Instant::ZERO))),
         );
-        self.found.call_lost = sent.count() as u64 - self.found.delays.len() as u64;
+        self.found.call_lost = sent.count() as u64 - self.found.arrived;
         self.found.delays.sort_unstable();
         self.found.rlc.sort_unstable();
         if let Radio::Split { cu_up, du, middle } = &self.radio {
             self.found.dropped_above = cu_up.dropped;
             self.found.dropped_rlc = du.dropped;
-            self.found.counts = middle.as_ref().map(|m| *m.counts()).unwrap_or_default();
+            self.found.counts = middle.as_ref().map(|middle| *middle.counts()).unwrap_or_default();
         }
         self.found
     }
