@@ -1,0 +1,223 @@
+//! The box in service: one thread that reads copies of the downlink and the detour of the uplink.
+
+use crate::ask::{Ask, Asker, Servers, What, ask};
+use crate::config::F1uConfig;
+use crate::machine::Machine;
+use crate::status;
+use justfull_base::Instant;
+use justfull_net::clock::{Clock, SlotClock};
+use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError};
+use justfull_nru::gtpu;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+/// Copies that are read before the uplink is looked at again.
+const COPIES: usize = 8_192;
+/// Datagrams of the uplink that pass before copies are read again.
+const DATAGRAMS: usize = 64;
+/// The longest datagram.
+const LONGEST: usize = 65_535;
+/// Turns before requests and signals are looked at again.
+const TURNS: usize = 64;
+/// How often the loop looks whether to end.
+const LOOK_MS: u16 = 200;
+
+/// What the loop counts beside the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// Datagrams that took the detour.
+    pub(crate) passed: u64,
+    /// Those that the kernel did not take back.
+    pub(crate) refused: u64,
+    /// Copies of the downlink that came too fast to be read.
+    pub(crate) copies_lost: u64,
+}
+
+pub(crate) struct Service {
+    pub(crate) machine: Machine,
+    pub(crate) totals: Totals,
+    pub(crate) clock: SlotClock,
+    detour: Detour,
+    /// None if both directions arrive at one interface: then both take the detour.
+    copies: Option<Copies>,
+    asks: Receiver<Ask>,
+    wake: Arc<EventFd>,
+    left: bool,
+    buffer: Vec<u8>,
+}
+
+/// The detour of a configuration.
+pub(crate) fn detour(config: &F1uConfig) -> DetourConfig {
+    let place = &config.place;
+    DetourConfig {
+        incoming: place.du.clone(),
+        port: gtpu::PORT,
+        table: place.table,
+        priority: place.priority,
+    }
+}
+
+/// Runs the box of `config` in the network namespace of the calling thread, until SIGTERM or
+/// SIGINT; calls `ready` once it sees packets. With `takeover` it takes the place of the box at
+/// `operation.socket`, which then ends: no packet is lost, and bearers are learnt anew.
+///
+/// # Errors
+/// A part that it cannot install or listen to, with the missing right. Nothing is then left
+/// installed.
+pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(), SystemError> {
+    let stop = Stop::listen()?;
+    let failed = |e: nix::Error| SystemError::new("make an event", e);
+    let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
+    let wake = Arc::new(EventFd::from_value_and_flags(0, flags).map_err(failed)?);
+    let (to, asks) = channel();
+    let asker = Asker { to, wake: Arc::clone(&wake) };
+    let socket = Path::new(&config.operation.socket);
+    if takeover {
+        // It must be there before anything is taken from it.
+        ask(socket, "status")?;
+    }
+    let machine = Machine::new(config).map_err(|e| SystemError::new("start the limiter", e))?;
+    let PlaceOf { copies, detour } = place(config, takeover)?;
+    let mut service = Service {
+        machine,
+        totals: Totals::default(),
+        clock: SlotClock::start()?,
+        detour,
+        copies,
+        asks,
+        wake,
+        left: false,
+        buffer: vec![0; LONGEST],
+    };
+    if takeover {
+        ask(socket, "leave")?;
+        wait_for_end(socket);
+    }
+    let servers = Servers::start(&config.operation, &asker)?;
+    ready();
+    let ended = service.serve(&stop);
+    service.end();
+    drop(servers);
+    ended.map_err(|e| SystemError::new("forward F1-U", e))
+}
+
+/// Waits a moment until the box that leaves has closed its socket.
+fn wait_for_end(socket: &Path) {
+    for _ in 0..200 {
+        if UnixStream::connect(socket).is_err() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+struct PlaceOf {
+    copies: Option<Copies>,
+    detour: Detour,
+}
+
+fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
+    let place = &config.place;
+    let one = place.cu_up == place.du;
+    let copies = (!one).then(|| Copies::open(&place.cu_up, gtpu::PORT)).transpose()?;
+    // The rule matches nothing where there is no such interface.
+    if nix::net::if_::if_nametoindex(place.du.as_str()).is_err() {
+        let doing = format!("lead what arrives at {} through a device", place.du);
+        return Err(SystemError::new(doing, "there is no such interface"));
+    }
+    Ok(PlaceOf { copies, detour: Detour::install(&detour(config), takeover)? })
+}
+
+impl Service {
+    fn serve(&mut self, stop: &Stop) -> io::Result<()> {
+        while !stop.requested() && !self.left {
+            self.wait()?;
+            for _ in 0..TURNS {
+                if !self.turn()? {
+                    break;
+                }
+            }
+            self.answer();
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let mut fds = vec![PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
+        fds.extend(self.detour.descriptor().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
+        fds.extend(self.copies.iter().map(|c| PollFd::new(c.as_fd(), PollFlags::POLLIN)));
+        match poll(&mut fds, PollTimeout::from(LOOK_MS)) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads some of what waits; true if the detour may have more. What a status is about has
+    /// passed the downlink before it, so copies come first.
+    fn turn(&mut self) -> io::Result<bool> {
+        self.copies()?;
+        for _ in 0..DATAGRAMS {
+            let Some(length) = self.detour.receive(&mut self.buffer)? else { return Ok(false) };
+            let now = self.clock.now();
+            let packet = &mut self.buffer[..length];
+            self.machine.on_datagram(now, packet);
+            self.totals.passed += 1;
+            self.totals.refused += u64::from(!self.detour.send(packet).unwrap_or(false));
+        }
+        Ok(true)
+    }
+
+    fn copies(&mut self) -> io::Result<()> {
+        let Some(copies) = &mut self.copies else { return Ok(()) };
+        let now = self.clock.now();
+        for _ in 0..COPIES {
+            let Some(length) = copies.receive(&mut self.buffer)? else { break };
+            self.machine.on_datagram(now, &mut self.buffer[..length]);
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self) {
+        // Nothing to read is no error.
+        let _count = self.wake.read();
+        self.totals.copies_lost += self.copies.as_ref().map_or(0, Copies::lost);
+        while let Ok(Ask { what, reply }) = self.asks.try_recv() {
+            let text = match what {
+                What::Status => status::status(self),
+                What::Bearers => status::bearers(self),
+                What::Metrics => status::metrics(self),
+                What::Leave => {
+                    self.detour.leave();
+                    self.left = true;
+                    "left\n".into()
+                }
+            };
+            // A client that has gone needs no answer.
+            let _gone = reply.send(text);
+        }
+    }
+
+    /// Lets what waits in the device pass.
+    fn end(&mut self) {
+        self.detour.close();
+        while self.turn().unwrap_or(false) {}
+    }
+
+    /// Since the start.
+    pub(crate) fn uptime(&self) -> f64 {
+        let mut clock = self.clock;
+        clock.now().since(Instant::ZERO).as_secs_f64()
+    }
+
+    /// The device of the detour.
+    pub(crate) fn device(&self) -> &str {
+        self.detour.name()
+    }
+}
