@@ -67,6 +67,17 @@ pub(crate) struct Servers {
 impl Servers {
     /// Starts the servers that `config` names.
     pub(crate) fn start(config: &OperationConfig, asker: &Asker) -> Result<Self, SystemError> {
+        let metrics = config.metrics.parse().ok().map(|address| {
+            let own = asker.clone();
+            let page = move |path: &str| {
+                let text = (path == "/metrics").then(|| own.ask(What::Metrics))?;
+                Some((CONTENT_TYPE, text.unwrap_or_default()))
+            };
+            let server = bounded_listener(address)
+                .and_then(|listener| http::Server::with_listener(listener, page));
+            server.map_err(|e| SystemError::new(format!("serve metrics at {address}"), e))
+        });
+        let metrics = metrics.transpose()?;
         let path = PathBuf::from(&config.socket);
         let failed = |e: io::Error| SystemError::new(format!("listen at {}", path.display()), e);
         let listener = bind(&path).map_err(failed)?;
@@ -79,17 +90,7 @@ impl Servers {
             }
         };
         thread::Builder::new().name("control".into()).spawn(work).map_err(failed)?;
-        let metrics = config.metrics.parse().ok().map(|address| {
-            let own = asker.clone();
-            let page = move |path: &str| {
-                let text = (path == "/metrics").then(|| own.ask(What::Metrics))?;
-                Some((CONTENT_TYPE, text.unwrap_or_default()))
-            };
-            let server = bounded_listener(address)
-                .and_then(|listener| http::Server::with_listener(listener, page));
-            server.map_err(|e| SystemError::new(format!("serve metrics at {address}"), e))
-        });
-        Ok(Self { path, _metrics: metrics.transpose()? })
+        Ok(Self { path, _metrics: metrics })
     }
 }
 

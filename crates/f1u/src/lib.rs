@@ -7,6 +7,7 @@
 //! [`machine`] decides, without sockets and clock. [`run`] serves: it reads copies of the downlink,
 //! which the kernel forwards without it, and only the uplink takes a detour through the process.
 //! However the process ends, the kernel forwards everything.
+#![forbid(unsafe_code)]
 
 mod ask;
 mod check;

@@ -159,7 +159,7 @@ impl Machine {
         if message.kind != gtpu::G_PDU {
             return Verdict::Other;
         }
-        let tunnel = Tunnel { from: found.from, to: found.to, teid: message.teid };
+        let tunnel = Tunnel { teid: message.teid, from: found.from, to: found.to };
         match message.frame() {
             Err(_) => Verdict::Malformed,
             Ok(Some(Frame::UserData(frame))) => {

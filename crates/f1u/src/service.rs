@@ -13,7 +13,6 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -28,6 +27,10 @@ const LONGEST: usize = 65_535;
 const TURNS: usize = 64;
 /// How often the loop looks whether to end.
 const LOOK_MS: u16 = 200;
+
+/// How often, and in which steps, a box waits for another that leaves.
+const TRIES: u32 = 400;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// What the loop counts beside the machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,9 +82,13 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
     let (to, asks) = channel();
     let asker = Asker { to, wake: Arc::clone(&wake) };
     let socket = Path::new(&config.operation.socket);
+    // Before anything is taken from another box, it must be there; otherwise it must not.
+    let other = ask(socket, "status");
     if takeover {
-        // It must be there before anything is taken from it.
-        ask(socket, "status")?;
+        other?;
+    } else if other.is_ok() {
+        let doing = format!("listen at {}", socket.display());
+        return Err(SystemError::new(doing, "another box serves it; --takeover takes its place"));
     }
     let machine = Machine::new(config).map_err(|e| SystemError::new("start the limiter", e))?;
     let PlaceOf { copies, detour } = place(config, takeover)?;
@@ -98,9 +105,8 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
     };
     if takeover {
         ask(socket, "leave")?;
-        wait_for_end(socket);
     }
-    let servers = Servers::start(&config.operation, &asker)?;
+    let servers = servers(config, &asker, takeover)?;
     ready();
     let ended = service.serve(&stop);
     service.end();
@@ -108,13 +114,16 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
     ended.map_err(|e| SystemError::new("forward F1-U", e))
 }
 
-/// Waits a moment until the box that leaves has closed its socket.
-fn wait_for_end(socket: &Path) {
-    for _ in 0..200 {
-        if UnixStream::connect(socket).is_err() {
-            return;
+/// Starts the servers; with `takeover` it waits a moment until the box that leaves has closed its
+/// own. Packets wait in the device's queue.
+fn servers(config: &F1uConfig, asker: &Asker, takeover: bool) -> Result<Servers, SystemError> {
+    let mut tries = if takeover { TRIES } else { 1 };
+    loop {
+        tries -= 1;
+        match Servers::start(&config.operation, asker) {
+            Err(_) if tries > 0 => std::thread::sleep(PAUSE),
+            started => return started,
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 
@@ -138,23 +147,27 @@ fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
 impl Service {
     fn serve(&mut self, stop: &Stop) -> io::Result<()> {
         while !stop.requested() && !self.left {
-            self.wait()?;
+            let asked = self.wait()?;
             for _ in 0..TURNS {
                 if !self.turn()? {
                     break;
                 }
             }
-            self.answer();
+            if asked {
+                self.answer();
+            }
         }
         Ok(())
     }
 
-    fn wait(&self) -> io::Result<()> {
+    /// Waits for packets; true if there is a request.
+    fn wait(&self) -> io::Result<bool> {
         let mut fds = vec![PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
         fds.extend(self.detour.descriptor().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
         fds.extend(self.copies.iter().map(|c| PollFd::new(c.as_fd(), PollFlags::POLLIN)));
         match poll(&mut fds, PollTimeout::from(LOOK_MS)) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Ok(_) => Ok(fds[0].any() == Some(true)),
+            Err(Errno::EINTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -163,9 +176,9 @@ impl Service {
     /// passed the downlink before it, so copies come first.
     fn turn(&mut self) -> io::Result<bool> {
         self.copies()?;
+        let now = self.clock.now();
         for _ in 0..DATAGRAMS {
             let Some(length) = self.detour.receive(&mut self.buffer)? else { return Ok(false) };
-            let now = self.clock.now();
             let packet = &mut self.buffer[..length];
             self.machine.on_datagram(now, packet);
             self.totals.passed += 1;

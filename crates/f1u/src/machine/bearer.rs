@@ -21,12 +21,12 @@ const STALL: Duration = Duration::from_millis(20);
 /// Doublings of it.
 const DOUBLINGS: u8 = 6;
 
-/// A tunnel in one direction.
+/// A tunnel in one direction. The TEID comes first, so that a comparison ends there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Tunnel {
+    pub(super) teid: u32,
     pub(super) from: IpAddr,
     pub(super) to: IpAddr,
-    pub(super) teid: u32,
 }
 
 /// The downlink of a bearer.
@@ -188,22 +188,21 @@ impl Bearer {
                 queue.saturating_sub(self.control.limit()) + self.control.least()
             });
             let limit = self.control.limit().saturating_add(opened);
-            self.progress.edge = Some(at.sum.wrapping_add(limit));
+            // Without a limit there is no edge.
+            let edge = Some(at.sum.wrapping_add(limit));
+            self.progress.edge = edge.filter(|_| self.control.limit() != u32::MAX);
         }
         self.bound(delivered.or(self.progress.delivered), transmitted.unwrap_or(at))
     }
 
     /// The bound beyond the number that the status counts from.
     fn bound(&self, delivered: Option<Mark>, transmitted: Mark) -> Told {
-        let limit = self.control.limit();
-        let Some(edge) = self.progress.edge.filter(|_| limit != u32::MAX) else {
-            return Told::Nothing;
-        };
+        let Some(edge) = self.progress.edge else { return Told::Nothing };
         let from = delivered.unwrap_or(transmitted);
         let size = edge.wrapping_sub(from.sum);
-        // Per second, what may be sent until the next status.
+        // Twice what the radio takes: the size alone bounds.
         let rate = (self.control.rate() * 2.0) as u32;
-        Told::Bound(Desired { size, rate: rate.max(limit) })
+        Told::Bound(Desired { size, rate: rate.max(self.control.limit()) })
     }
 
     /// Bytes between the CU-UP and the radio, as far as they are known.
