@@ -1,14 +1,14 @@
-//! The packets a second that pass the box, beside a plain forwarder: `f1u_bench WAY SECONDS` prints
-//! a line of JSON. Ways:
+//! The packets a second that pass the box, beside a plain forwarder: `f1u_bench WAY SECONDS
+//! BEARERS` prints a line of JSON. Ways:
 //!
 //! - `kernel`: the host forwards, without any process.
 //! - `plain`: the downlink takes the detour, and a loop writes what it reads.
 //! - `box`: the same with the box's decisions for each packet.
 //! - `copies`: the box as it serves: the kernel forwards the downlink, the box reads copies.
 //!
-//! `f1u_bench decisions SECONDS` prints what the decisions alone take for a packet.
+//! `f1u_bench decisions SECONDS BEARERS` prints what the decisions alone take for a packet.
 //! `f1u_bench check` prints what is missing on this host, or nothing. The process in the middle has
-//! the last core, the load the first. 4 000 bearers take turns with packets of 1 400 bytes.
+//! the last core, the load the first. The bearers take turns with packets of 1 400 bytes.
 
 use justfull_base::Instant;
 use justfull_f1u::{F1uConfig, Machine, Verdict};
@@ -29,7 +29,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-const BEARERS: u32 = 4_000;
 const BYTES: usize = 1_400;
 /// Before the count begins.
 const WARM: Duration = Duration::from_millis(300);
@@ -46,9 +45,9 @@ fn main() -> ExitCode {
         }
         ["middle", "plain"] => plain(),
         ["middle", file] => serve(Path::new(file)),
-        ["decisions", seconds] => decisions(seconds),
-        [way, seconds] => measure(way, seconds),
-        _ => Err("usage: f1u_bench check | WAY SECONDS".into()),
+        ["decisions", seconds, bearers] => decisions(seconds, bearers),
+        [way, seconds, bearers] => measure(way, seconds, bearers),
+        _ => Err("usage: f1u_bench check | WAY SECONDS BEARERS".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -99,18 +98,19 @@ fn serve(file: &Path) -> Outcome<()> {
 }
 
 /// The decisions without any socket.
-fn decisions(seconds: &str) -> Outcome<()> {
+fn decisions(seconds: &str, bearers: &str) -> Outcome<()> {
+    let bearers: u32 = bearers.parse()?;
     pin(true)?;
     let seconds = Duration::from_secs_f64(seconds.parse()?);
     let mut machine = Machine::new(&F1uConfig::default())?;
-    let mut packets: Vec<Vec<u8>> = (0..BEARERS).map(|number| ip(&frame(number))).collect();
+    let mut packets: Vec<Vec<u8>> = (0..bearers).map(|number| ip(&frame(number))).collect();
     let (begin, mut count) = (now(), 0_u64);
     while now() - begin < seconds {
         for packet in &mut packets {
             let verdict = machine.on_datagram(Instant::ZERO, packet);
             assert_eq!(verdict, Verdict::UserData);
         }
-        count += u64::from(BEARERS);
+        count += u64::from(bearers);
     }
     let ns = (now() - begin).as_nanos() as f64 / count as f64;
     println!("{}", json!({ "way": "decisions", "ns_per_packet": ns }));
@@ -148,7 +148,8 @@ fn middle(chain: &Chain, argument: &str) -> Outcome<Middle> {
     Ok(Middle(chain.inside(Place::Middle, spawn)?))
 }
 
-fn measure(way: &str, seconds: &str) -> Outcome<()> {
+fn measure(way: &str, seconds: &str, bearers: &str) -> Outcome<()> {
+    let bearers = bearers.parse()?;
     let seconds = Duration::from_secs_f64(seconds.parse()?);
     pin(false)?;
     let chain = Chain::build(1, Mtus { ran: 1_500, core: 1_500 })?;
@@ -170,7 +171,7 @@ fn measure(way: &str, seconds: &str) -> Outcome<()> {
         other => return Err(format!("no way `{other}`").into()),
     };
     std::thread::sleep(WARM);
-    let received = blast(&chain, seconds)?;
+    let received = blast(&chain, seconds, bearers)?;
     let lost = justfull_f1u::ask(&socket, "status").ok().map(|text| {
         let status: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         status["copies_lost"].as_u64().unwrap_or(0)
@@ -181,7 +182,7 @@ fn measure(way: &str, seconds: &str) -> Outcome<()> {
 }
 
 /// Sends as fast as it can, and returns what arrived.
-fn blast(chain: &Chain, seconds: Duration) -> Outcome<u64> {
+fn blast(chain: &Chain, seconds: Duration, bearers: u32) -> Outcome<u64> {
     let bound = |place, address| {
         chain.inside(place, || {
             let socket = UdpSocket::bind((address, gtpu::PORT))?;
@@ -194,7 +195,7 @@ fn blast(chain: &Chain, seconds: Duration) -> Outcome<u64> {
     let ended = Arc::<AtomicBool>::default();
     let end = Arc::clone(&ended);
     let sender = std::thread::spawn(move || -> io::Result<()> {
-        let frames: Vec<Vec<u8>> = (0..BEARERS).map(frame).collect();
+        let frames: Vec<Vec<u8>> = (0..bearers).map(frame).collect();
         from.connect(("10.45.0.1", gtpu::PORT))?;
         while !end.load(Ordering::Relaxed) {
             for frame in &frames {

@@ -3,13 +3,11 @@
 
 use crate::config::OperationConfig;
 use justfull_net::{SystemError, bounded_listener, http};
-use nix::sys::eventfd::EventFd;
 use nix::sys::stat::{Mode, umask};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -44,15 +42,12 @@ pub(crate) struct Ask {
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     pub(crate) to: Sender<Ask>,
-    pub(crate) wake: Arc<EventFd>,
 }
 
 impl Asker {
     fn ask(&self, what: What) -> Option<String> {
         let (reply, answer) = channel();
         self.to.send(Ask { what, reply }).ok()?;
-        // If the counter is full, the loop is awake already.
-        let _awake = self.wake.write(1);
         answer.recv_timeout(PATIENCE).ok()
     }
 }

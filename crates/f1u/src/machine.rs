@@ -103,6 +103,8 @@ pub struct BearerView {
 pub struct Machine {
     config: F1uConfig,
     downlinks: BTreeMap<Tunnel, u32>,
+    /// Where the last downlink tunnel of a hash is; one that is no longer there is looked up.
+    recent: Vec<u32>,
     uplinks: BTreeMap<Tunnel, u32>,
     bearers: Vec<Option<Bearer>>,
     reporters: Vec<Option<Reporter>>,
@@ -123,6 +125,7 @@ impl Machine {
         Ok(Self {
             config: config.clone(),
             downlinks: BTreeMap::new(),
+            recent: vec![0; (config.bearers.most as usize * 2).next_power_of_two()],
             uplinks: BTreeMap::new(),
             bearers: Vec::new(),
             reporters: Vec::new(),
@@ -183,6 +186,12 @@ impl Machine {
 
     /// The bearer of a downlink tunnel, if there is a place for it.
     fn bearer(&mut self, now: Instant, tunnel: Tunnel) -> Option<&mut Bearer> {
+        let recent = tunnel.hash() as usize & (self.recent.len() - 1);
+        let index = self.recent[recent];
+        let there = self.bearers.get(index as usize).and_then(Option::as_ref);
+        if there.is_some_and(|bearer| bearer.tunnel == tunnel) {
+            return self.bearers[index as usize].as_mut();
+        }
         let index = match self.downlinks.get(&tunnel) {
             Some(index) => *index,
             None => {
@@ -201,6 +210,7 @@ impl Machine {
                 index
             }
         };
+        self.recent[recent] = index;
         self.bearers[index as usize].as_mut()
     }
 
@@ -324,7 +334,11 @@ impl Machine {
     pub fn memory(&self) -> usize {
         let bearers = self.bearers.capacity() * size_of::<Option<Bearer>>();
         let reporters = self.reporters.capacity() * size_of::<Option<Reporter>>();
-        bearers + reporters + self.bearers.iter().flatten().map(Bearer::heap).sum::<usize>()
+        let recent = self.recent.capacity() * size_of::<u32>();
+        recent
+            + bearers
+            + reporters
+            + self.bearers.iter().flatten().map(Bearer::heap).sum::<usize>()
     }
 
     /// Downlink tunnels, and those of them whose reports are known.
@@ -346,8 +360,8 @@ impl Machine {
                 packets: bearer.packets,
                 bytes: bearer.bytes,
                 in_flight: bearer.in_flight(),
-                limit: Some(bearer.control.limit()).filter(|limit| *limit != u32::MAX),
-                rate: bearer.control.rate(),
+                limit: Some(bearer.told.control.limit()).filter(|limit| *limit != u32::MAX),
+                rate: bearer.told.control.rate(),
                 statuses: reporter.map_or(0, |reporter| reporter.statuses),
                 rewritten: reporter.map_or(0, |reporter| reporter.rewritten),
             }

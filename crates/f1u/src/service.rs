@@ -10,11 +10,9 @@ use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 /// Copies that are read before the uplink is looked at again.
@@ -25,8 +23,8 @@ const DATAGRAMS: usize = 64;
 const LONGEST: usize = 65_535;
 /// Turns before requests and signals are looked at again.
 const TURNS: usize = 64;
-/// How often the loop looks whether to end.
-const LOOK_MS: u16 = 200;
+/// How often the loop looks at requests and signals when no packet comes.
+const LOOK_MS: u16 = 50;
 
 /// How often, and in which steps, a box waits for another that leaves.
 const TRIES: u32 = 400;
@@ -51,7 +49,6 @@ pub(crate) struct Service {
     /// None if both directions arrive at one interface: then both take the detour.
     copies: Option<Copies>,
     asks: Receiver<Ask>,
-    wake: Arc<EventFd>,
     left: bool,
     buffer: Vec<u8>,
 }
@@ -76,11 +73,8 @@ pub(crate) fn detour(config: &F1uConfig) -> DetourConfig {
 /// installed.
 pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(), SystemError> {
     let stop = Stop::listen()?;
-    let failed = |e: nix::Error| SystemError::new("make an event", e);
-    let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
-    let wake = Arc::new(EventFd::from_value_and_flags(0, flags).map_err(failed)?);
     let (to, asks) = channel();
-    let asker = Asker { to, wake: Arc::clone(&wake) };
+    let asker = Asker { to };
     let socket = Path::new(&config.operation.socket);
     // Before anything is taken from another box, it must be there; otherwise it must not.
     let other = ask(socket, "status");
@@ -99,7 +93,6 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
         detour,
         copies,
         asks,
-        wake,
         left: false,
         buffer: vec![0; LONGEST],
     };
@@ -147,27 +140,25 @@ fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
 impl Service {
     fn serve(&mut self, stop: &Stop) -> io::Result<()> {
         while !stop.requested() && !self.left {
-            let asked = self.wait()?;
+            self.wait()?;
             for _ in 0..TURNS {
                 if !self.turn()? {
                     break;
                 }
             }
-            if asked {
-                self.answer();
-            }
+            self.answer();
         }
         Ok(())
     }
 
-    /// Waits for packets; true if there is a request.
-    fn wait(&self) -> io::Result<bool> {
-        let mut fds = vec![PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
-        fds.extend(self.detour.descriptor().map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
-        fds.extend(self.copies.iter().map(|c| PollFd::new(c.as_fd(), PollFlags::POLLIN)));
-        match poll(&mut fds, PollTimeout::from(LOOK_MS)) {
-            Ok(_) => Ok(fds[0].any() == Some(true)),
-            Err(Errno::EINTR) => Ok(false),
+    /// Waits for packets.
+    fn wait(&self) -> io::Result<()> {
+        let Some(detour) = self.detour.descriptor() else { return Ok(()) };
+        let copies = self.copies.as_ref().map_or(detour, AsFd::as_fd);
+        let mut fds = [detour, copies].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let count = 1 + usize::from(self.copies.is_some());
+        match poll(&mut fds[..count], PollTimeout::from(LOOK_MS)) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -198,10 +189,8 @@ impl Service {
     }
 
     fn answer(&mut self) {
-        // Nothing to read is no error.
-        let _count = self.wake.read();
-        self.totals.copies_lost += self.copies.as_ref().map_or(0, Copies::lost);
         while let Ok(Ask { what, reply }) = self.asks.try_recv() {
+            self.totals.copies_lost += self.copies.as_ref().map_or(0, Copies::lost);
             let text = match what {
                 What::Status => status::status(self),
                 What::Bearers => status::bearers(self),

@@ -29,7 +29,19 @@ pub(super) struct Tunnel {
     pub(super) to: IpAddr,
 }
 
-/// The downlink of a bearer.
+impl Tunnel {
+    /// A number that spreads tunnels.
+    pub(super) fn hash(&self) -> u64 {
+        let word = |address: IpAddr| match address {
+            IpAddr::V4(v4) => u64::from(v4.to_bits()),
+            IpAddr::V6(v6) => v6.to_bits() as u64,
+        };
+        let hosts = word(self.from).rotate_left(32) ^ word(self.to);
+        justfull_base::rng::mix(hosts ^ u64::from(self.teid))
+    }
+}
+
+/// The downlink of a bearer: what each packet needs, and the rest apart, for the cache's sake.
 pub(super) struct Bearer {
     pub(super) tunnel: Tunnel,
     pub(super) seen: Instant,
@@ -39,10 +51,15 @@ pub(super) struct Bearer {
     length: Length,
     /// The last NR-U sequence number.
     sequence: Option<u32>,
-    pub(super) control: Control,
     /// The uplink tunnel that reports about it.
     pub(super) reporter: Option<u32>,
-    pub(super) progress: Progress,
+    pub(super) told: Box<Reported>,
+}
+
+/// What only reports need.
+pub(super) struct Reported {
+    pub(super) control: Control,
+    progress: Progress,
     /// When the CU-UP's numbers began anew.
     begun: Instant,
 }
@@ -102,10 +119,8 @@ impl Bearer {
             sent: None,
             length: Length::known(bits),
             sequence: None,
-            control,
             reporter: None,
-            progress: Progress::default(),
-            begun: now,
+            told: Box::new(Reported { control, progress: Progress::default(), begun: now }),
         }
     }
 
@@ -122,16 +137,16 @@ impl Bearer {
         let Some(sn) = self.length.number(pdu, follows) else { return };
         let Some(bits) = self.length.bits() else { return };
         let sent = self.sent.get_or_insert_with(|| Sent::new(bits));
-        let progress = self.progress;
-        let needed = |sent: &Sent, sn: u32| match progress.oldest() {
+        let told = &mut self.told;
+        let needed = |sent: &Sent, sn: u32| match told.progress.oldest() {
             // A number that is further back than the one the DU is at is not needed.
             Some(oldest) => sent.behind(oldest).is_some_and(|at| sent.behind(sn) <= Some(at)),
             None => true,
         };
         let bytes = u32::try_from(pdu.len()).unwrap_or(u32::MAX);
         if sent.push(sn, bytes, needed) == Pushed::Begun {
-            self.begun = now;
-            self.progress = Progress { sent: sent.total(), ..Progress::default() };
+            told.begun = now;
+            told.progress = Progress { sent: sent.total(), ..Progress::default() };
         }
     }
 
@@ -144,57 +159,76 @@ impl Bearer {
     /// The DU reports.
     pub(super) fn on_status(&mut self, now: Instant, status: &DeliveryStatus<'_>) -> Told {
         let Some(sent) = &self.sent else { return Told::Nothing };
+        let told = &mut *self.told;
         let mark = |sn: Option<u32>| sn.map(|sn| sent.up_to(sn).map(|sum| Mark { sn, sum }));
         let (transmitted, delivered) =
             (mark(status.highest_transmitted), mark(status.highest_delivered));
         if transmitted == Some(None) || delivered == Some(None) {
-            let late = now.since(self.begun) > OLD;
-            self.progress.misses += u8::from(late);
-            let stranger = self.progress.misses >= MISSES;
+            let late = now.since(told.begun) > OLD;
+            told.progress.misses += u8::from(late);
+            let stranger = told.progress.misses >= MISSES;
             return if stranger { Told::Stranger } else { Told::Unknown };
         }
-        self.progress.misses = 0;
+        told.progress.misses = 0;
         let (transmitted, delivered) = (transmitted.flatten(), delivered.flatten());
         let total = sent.total();
         let newer = |old: Option<Mark>, new: Option<Mark>| match (old, new) {
             (Some(old), Some(new)) if new.sum.wrapping_sub(old.sum).cast_signed() < 0 => Some(old),
             (old, new) => new.or(old),
         };
-        let before = self.progress.transmitted;
+        let before = told.progress.transmitted;
         let after = newer(before, transmitted);
         // A status that another one overtook, or that comes twice, is told what the newest was.
-        let stale = self.progress.edge.is_some()
+        let stale = told.progress.edge.is_some()
             && transmitted.zip(after).is_some_and(|(own, newest)| own.sn != newest.sn);
-        self.progress.transmitted = after;
-        self.progress.delivered = newer(self.progress.delivered, delivered);
+        told.progress.transmitted = after;
+        told.progress.delivered = newer(told.progress.delivered, delivered);
         let Some(at) = after else { return Told::Nothing };
         if !stale {
             let freed = before.map_or(0, |before| at.sum.wrapping_sub(before.sum));
             let packets = sent.behind(at.sn).unwrap_or(0);
             let queue = total.wrapping_sub(at.sum);
-            let mtu = self.control.mtu().cast_signed();
-            let edge = self.progress.edge;
+            let mtu = told.control.mtu().cast_signed();
+            let edge = told.progress.edge;
             let full = edge.is_some_and(|edge| edge.wrapping_sub(total).cast_signed() < mtu);
             let report = Report {
                 now,
                 freed,
-                entered: total.wrapping_sub(self.progress.sent),
+                entered: total.wrapping_sub(told.progress.sent),
                 queue: RlcView { packets: u64::from(packets), bytes: u64::from(queue) },
                 full,
             };
-            self.control.report(&report);
-            self.progress.sent = total;
-            let opened = self.progress.open(now, freed > 0 || !full, || {
-                queue.saturating_sub(self.control.limit()) + self.control.least()
+            told.control.report(&report);
+            told.progress.sent = total;
+            let opened = told.progress.open(now, freed > 0 || !full, || {
+                queue.saturating_sub(told.control.limit()) + told.control.least()
             });
-            let limit = self.control.limit().saturating_add(opened);
+            let limit = told.control.limit().saturating_add(opened);
             // Without a limit there is no edge.
             let edge = Some(at.sum.wrapping_add(limit));
-            self.progress.edge = edge.filter(|_| self.control.limit() != u32::MAX);
+            told.progress.edge = edge.filter(|_| told.control.limit() != u32::MAX);
         }
-        self.bound(delivered.or(self.progress.delivered), transmitted.unwrap_or(at))
+        told.bound(delivered.or(told.progress.delivered), transmitted.unwrap_or(at))
     }
 
+    /// Bytes between the CU-UP and the radio, as far as they are known.
+    pub(super) fn in_flight(&self) -> u32 {
+        let total = self.sent.as_ref().map_or(0, Sent::total);
+        self.told.progress.transmitted.map_or(0, |at| total.wrapping_sub(at.sum))
+    }
+
+    /// The reporter has gone.
+    pub(super) fn part(&mut self) {
+        self.reporter = None;
+        self.told.progress = Progress { sent: self.told.progress.sent, ..Progress::default() };
+    }
+
+    pub(super) fn heap(&self) -> usize {
+        size_of::<Reported>() + self.sent.as_ref().map_or(0, Sent::heap)
+    }
+}
+
+impl Reported {
     /// The bound beyond the number that the status counts from.
     fn bound(&self, delivered: Option<Mark>, transmitted: Mark) -> Told {
         let Some(edge) = self.progress.edge else { return Told::Nothing };
@@ -203,22 +237,6 @@ impl Bearer {
         // Twice what the radio takes: the size alone bounds.
         let rate = (self.control.rate() * 2.0) as u32;
         Told::Bound(Desired { size, rate: rate.max(self.control.limit()) })
-    }
-
-    /// Bytes between the CU-UP and the radio, as far as they are known.
-    pub(super) fn in_flight(&self) -> u32 {
-        let total = self.sent.as_ref().map_or(0, Sent::total);
-        self.progress.transmitted.map_or(0, |at| total.wrapping_sub(at.sum))
-    }
-
-    /// The reporter has gone.
-    pub(super) fn part(&mut self) {
-        self.reporter = None;
-        self.progress = Progress { sent: self.progress.sent, ..Progress::default() };
-    }
-
-    pub(super) fn heap(&self) -> usize {
-        self.sent.as_ref().map_or(0, Sent::heap)
     }
 }
 
