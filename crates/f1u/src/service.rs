@@ -3,7 +3,7 @@
 use crate::ask::{Ask, Asker, Servers, What, ask};
 use crate::config::F1uConfig;
 use crate::machine::Machine;
-use crate::status;
+use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError};
@@ -30,21 +30,10 @@ const LOOK_MS: u16 = 50;
 const TRIES: u32 = 400;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// What the loop counts beside the machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals {
-    /// Datagrams that took the detour.
-    pub(crate) passed: u64,
-    /// Those that the kernel did not take back.
-    pub(crate) refused: u64,
-    /// Copies of the downlink that came too fast to be read.
-    pub(crate) copies_lost: u64,
-}
-
-pub(crate) struct Service {
-    pub(crate) machine: Machine,
-    pub(crate) totals: Totals,
-    pub(crate) clock: SlotClock,
+struct Service {
+    machine: Machine,
+    totals: Totals,
+    clock: SlotClock,
     detour: Detour,
     /// None if both directions arrive at one interface: then both take the detour.
     copies: Option<Copies>,
@@ -192,9 +181,9 @@ impl Service {
         while let Ok(Ask { what, reply }) = self.asks.try_recv() {
             self.totals.copies_lost += self.copies.as_ref().map_or(0, Copies::lost);
             let text = match what {
-                What::Status => status::status(self),
-                What::Bearers => status::bearers(self),
-                What::Metrics => status::metrics(self),
+                What::Status => status::status(&self.seen()),
+                What::Bearers => status::bearers(&self.machine),
+                What::Metrics => status::metrics(&self.seen()),
                 What::Leave => {
                     self.detour.leave();
                     self.left = true;
@@ -212,14 +201,13 @@ impl Service {
         while self.turn().unwrap_or(false) {}
     }
 
-    /// Since the start.
-    pub(crate) fn uptime(&self) -> f64 {
+    fn seen(&self) -> Seen<'_> {
         let mut clock = self.clock;
-        clock.now().since(Instant::ZERO).as_secs_f64()
-    }
-
-    /// The device of the detour.
-    pub(crate) fn device(&self) -> &str {
-        self.detour.name()
+        Seen {
+            machine: &self.machine,
+            totals: self.totals,
+            seconds: clock.now().since(Instant::ZERO).as_secs_f64(),
+            device: self.detour.name(),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The box in a cell in virtual time: real frames between models of a CU-UP and of a DU, a CUBIC
-//! download and a call. The bars are those of the box's purpose; `docs/guide/f1u.md` has the values.
+//! download and a call. The bars are those of the box's purpose; `docs/guide/f1u.md` has the
+//! values.
 
 mod cell;
 
@@ -71,8 +72,8 @@ fn a_call_waits_no_longer_than_with_5g_bdp_inside_and_the_download_loses_nothing
         let [inside, plain, with] = three(period_ms, Faults::default());
         assert!(plain.delay(0.99) >= Duration::from_secs(1), "six megabytes of RLC");
         let ratio = ratio(&with, &inside);
-        // A packet that finds the CU-UP stopped waits for the next status. With 5 ms between two the
-        // bar is missed.
+        // A packet that finds the CU-UP stopped waits for the next status. With 5 ms between two
+        // the bar is missed.
         let most = if period_ms == 5 { MISSED } else { DELAY };
         assert!(ratio <= most, "{ratio}");
         assert!(with.goodput >= GOODPUT * plain.goodput, "{} {}", with.goodput, plain.goodput);

@@ -9,8 +9,8 @@
 //! rule then leads to an empty table and the kernel goes on to the next rule. So datagrams pass
 //! without the detour. A rule that stays is removed by the next start.
 //!
-//! Fragments without the port, and datagrams for this host itself, do not take the detour. Datagrams
-//! pass the forward hook of the firewall twice, and their TTL falls by two.
+//! Fragments without the port, and datagrams for this host itself, do not take the detour.
+//! Datagrams pass the forward hook of the firewall twice, and their TTL falls by two.
 
 use std::fs;
 use std::io;

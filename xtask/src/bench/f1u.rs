@@ -1,8 +1,8 @@
-//! `cargo xtask bench f1u`: the packets a second that pass the box on F1-U, beside a plain forwarder
-//! over the same device, and beside the kernel's own forwarding.
+//! `cargo xtask bench f1u`: the packets a second that pass the box on F1-U, beside a plain
+//! forwarder over the same device, and beside the kernel's own forwarding.
 //!
-//! The program is `f1u_bench` in `crates/f1u/examples`. Rounds are interleaved, so that other work on
-//! the machine affects all ways; medians are compared.
+//! The program is `f1u_bench` in `crates/f1u/examples`. Rounds are interleaved, so that other work
+//! on the machine affects all ways; medians are compared.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,8 +16,8 @@ const SECONDS: &str = "1";
 const WAYS: [&str; 4] = ["kernel", "plain", "box", "copies"];
 /// Bearers that take turns: some busy ones, and as many as a box may have.
 const BEARERS: [&str; 2] = ["64", "4000"];
-/// Aim and enforced share of the plain forwarder's packets. A packet of a bearer that is in no cache
-/// costs more than reading and writing leave.
+/// Aim and enforced share of the plain forwarder's packets. A packet of a bearer that is in no
+/// cache costs more than reading and writing leave.
 const GOAL: f64 = 0.9;
 const FLOOR: f64 = 0.6;
 

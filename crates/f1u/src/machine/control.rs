@@ -5,10 +5,10 @@
 //! between two delivery statuses, and the limiter is asked once a slot, for all that may enter
 //! until the next.
 //!
-//! Some of the queue is not the limiter's affair: what the radio takes while a status travels to the
-//! CU-UP and data comes back, which is the measured rate times [`BearersConfig::loop_delay`], and
-//! half a packet, which a CU-UP that sends only whole ones leaves on average. The limiter sees the
-//! rest.
+//! Some of the queue is not the limiter's affair: what the radio takes while a status travels to
+//! the CU-UP and data comes back, which is the measured rate times [`BearersConfig::loop_delay`],
+//! and half a packet, which a CU-UP that sends only whole ones leaves on average. The limiter sees
+//! the rest.
 
 use crate::BearersConfig;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport};

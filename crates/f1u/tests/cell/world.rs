@@ -402,9 +402,11 @@ impl<'a> World<'a> {
         self.found.goodput = bytes as f64 * 8.0 / measured.as_secs_f64();
         // What was sent in the last seconds may still be on its way.
         let counted = WARM..=self.cell.time - Duration::from_secs(3);
-        let sent = self.content.iter().filter(
-            |content| matches!(content, Content::Call(at) if counted.contains(&at.since(Instant::ZERO))),
-        );
+        let early = |at: &Instant| counted.contains(&at.since(Instant::ZERO));
+        let sent = self.content.iter().filter(|content| match content {
+            Content::Call(at) => early(at),
+            Content::Bulk(_) => false,
+        });
         self.found.call_lost = sent.count() as u64 - self.found.arrived;
         self.found.delays.sort_unstable();
         self.found.rlc.sort_unstable();
