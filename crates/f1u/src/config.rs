@@ -3,6 +3,7 @@
 use justfull_base::{Bytes, ConfigError, Duration, table};
 use justfull_ran::limiter::{Bdp5gConfig, LimiterConfig};
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
@@ -135,11 +136,54 @@ impl F1uConfig {
             let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
             before.matches('\n').count() + 1
         };
-        let read = toml::from_str(text);
-        let config: Self = read.map_err(|e| format!("line {}: {}", line(&e), e.message()))?;
+        let tree: Result<toml::Table, _> = text.parse();
+        let tree = tree.map_err(|e| format!("line {}: {}", line(&e), e.message()))?;
+        let mut config = Self::default();
+        for (name, value) in &tree {
+            match name.as_str() {
+                "place" => config.place = part(name, value)?,
+                "limiter" => config.limiter = part(name, value)?,
+                "bearers" => config.bearers = part(name, value)?,
+                "operation" => config.operation = part(name, value)?,
+                _ => {
+                    let names = Self::params().iter().map(|param| param.name).collect::<Vec<_>>();
+                    let names = names.join(", ");
+                    return Err(format!(
+                        "field `{name}`: there is no such field, allowed is one of {names}"
+                    ));
+                }
+            }
+        }
         config.validate().map_err(|e: ConfigError| e.to_string())?;
         Ok(config)
     }
+}
+
+/// Reads the table `name`.
+fn part<T: DeserializeOwned>(name: &str, value: &toml::Value) -> Result<T, String> {
+    let reads = |value: toml::Value| value.try_into::<T>();
+    reads(value.clone()).map_err(|error| {
+        // The wrong field is the first that is wrong alone, beside the kind, which selects the
+        // known ones.
+        let entries = value.as_table();
+        let kind = entries.and_then(|entries| entries.get("kind"));
+        let wrong = entries.into_iter().flatten().find_map(|(key, value)| {
+            let mut alone = toml::Table::new();
+            kind.map(|kind| alone.insert("kind".into(), kind.clone()));
+            alone.insert(key.clone(), value.clone());
+            reads(toml::Value::Table(alone)).err().map(|_| format!("{name}.{key}"))
+        });
+        // Every field is wrong beside a wrong kind.
+        let only = |kind: &toml::Value| {
+            let alone = toml::Table::from_iter([("kind".to_owned(), kind.clone())]);
+            reads(toml::Value::Table(alone)).is_err()
+        };
+        let path = match kind {
+            Some(kind) if only(kind) => format!("{name}.kind"),
+            _ => wrong.unwrap_or_else(|| name.to_owned()),
+        };
+        format!("field `{path}`: {}", error.message())
+    })
 }
 
 #[cfg(test)]
@@ -161,10 +205,11 @@ mod tests {
         for (text, parts) in [
             ("[bearers]\nleast = \"0B\"", &["bearers.least", "found 0B", "1B to"][..]),
             ("[bearers]\npdcp_sn_bits = 13", &["bearers.pdcp_sn_bits", "13", "0, 12 or 18"]),
-            ("[bearers]\nleats = \"9B\"", &["line 5", "leats", "least"]),
-            ("[bearers]\nleast = 9", &["line 5", "9", "1500B"]),
+            ("[bearers]\nleats = \"9B\"", &["bearers.leats", "least"]),
+            ("[bearers]\nleast = 9", &["bearers.least", "9", "1500B"]),
+            ("[bearer]\nleast = 9", &["field `bearer`", "place, limiter, bearers"]),
             ("[limiter]\nkind = \"dyn_rlc\"", &["limiter", "dyn_rlc", "fixed, bdp_5g, drql"]),
-            ("[limiter]\nkind = \"x\"", &["`x`", "bdp_5g"]),
+            ("[limiter]\nkind = \"x\"\noffset = 1.0", &["limiter.kind", "`x`", "bdp_5g"]),
             ("[limiter]\nkind = \"bdp_5g\"\noffset = 1.5", &["limiter.offset", "1.5"]),
             ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),
             ("[operation]\nmetrics = \"x\"", &["operation.metrics", "x", "127.0.0.1:9103"]),
