@@ -304,6 +304,9 @@ fn every_command_of_the_guide_to_f1_u_works_as_written() {
         host.until("a bearer is bounded", |host| status(host)["bounded_bearers"] == 1);
         let said = host.run(watch);
         assert!(said.contains("1, 1 bounded") && said.contains("10.46.0.1"), "{said}");
+        let metrics = host.run(&["curl -sf http://127.0.0.1:9103/metrics".into()]);
+        assert!(metrics.contains("\njustfull_f1u_bounded_bearers 1\n"), "{metrics}");
+        assert!(metrics.contains("\n# TYPE justfull_f1u_rewritten_total counter\n"), "{metrics}");
         let first = status(&mut host)["device"].clone();
         host.run(exchange);
         host.until("another process has it", |host| {
