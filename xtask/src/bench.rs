@@ -24,6 +24,7 @@ mod aqm;
 mod c;
 mod counted;
 mod eqp;
+mod f1u;
 mod growth;
 mod live;
 mod proxy;
@@ -289,6 +290,11 @@ pub(crate) fn run_growth(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench live`.
 pub(crate) fn run_live(root: &Path, enforce: bool) -> Outcome {
     live::run(root, enforce)
+}
+
+/// `cargo xtask bench f1u`.
+pub(crate) fn run_f1u(root: &Path, enforce: bool) -> Outcome {
+    f1u::run(root, enforce)
 }
 
 /// `cargo xtask bench proxy`.

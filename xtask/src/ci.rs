@@ -49,7 +49,7 @@ const PARITY: [&str; 12] = [
 ];
 
 /// Optional features of the program.
-const FEATURES: [&str; 7] = ["campaign", "live", "parquet", "png", "proxy", "quic", "ui"];
+const FEATURES: [&str; 8] = ["campaign", "f1u", "live", "parquet", "png", "proxy", "quic", "ui"];
 
 const STEPS: [Step; 14] = [
     Step { name: "format", fast: true, run: format },

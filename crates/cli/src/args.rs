@@ -1,6 +1,7 @@
 //! Arguments that several commands share, and arguments of commands that a build may lack.
 
 mod campaign;
+mod f1u;
 mod live;
 mod output;
 mod proxy;
@@ -10,6 +11,9 @@ mod scenario;
 pub(crate) use campaign::CampaignCommand;
 #[cfg(feature = "campaign")]
 pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, TableArgs};
+#[cfg(feature = "f1u")]
+pub(crate) use f1u::F1uAskArgs;
+pub(crate) use f1u::F1uCommand;
 #[cfg(feature = "live")]
 pub(crate) use live::PaceArgs;
 pub(crate) use live::{LiveArgs, ParityArgs};

@@ -16,6 +16,8 @@ mod complete;
 mod completions;
 mod demo;
 mod explain;
+#[cfg(feature = "f1u")]
+mod f1u;
 mod failure;
 mod folders;
 mod help;
@@ -137,6 +139,8 @@ commands! {
     Trace(trace::TraceCommand) => trace::trace;
     #[command(subcommand)]
     Proxy(args::ProxyCommand) in "proxy", "proxy" => proxy::proxy;
+    #[command(subcommand)]
+    F1u(args::F1uCommand) in "f1u", "box on F1-U" => f1u::f1u;
     Rnis(args::RnisArgs) in "proxy", "rnis" => rnis::rnis;
     Ui(ui::UiArgs) in "ui", "page" => ui::ui;
     Completions(completions::CompletionsArgs) => completions::completions;

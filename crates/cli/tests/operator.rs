@@ -2,18 +2,23 @@
 //! shares this machine's files; its changes go to an overlay. `make soak` also runs it on a
 //! separate Debian with only essential packages.
 
-#![cfg(all(feature = "live", feature = "proxy", target_os = "linux"))]
+#![cfg(all(feature = "f1u", feature = "live", feature = "proxy", target_os = "linux"))]
 
 #[expect(dead_code, reason = "the tests of live runs use the rest")]
 mod room;
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use justfull_net::chain::{Chain, Mtus, Place, RAN};
 use justfull_net::clock::now;
+use justfull_nru::{DeliveryStatus, Frame, Message, UserData, gtpu};
 use serde_json::Value;
 
 /// Longest wait of the test for anything.
@@ -30,7 +35,7 @@ mount -t tmpfs run "$WORK/root/run"
 mkdir "$WORK/root/operator"
 touch "$WORK/root/operator/justfull"
 mount --bind "$PROGRAM" "$WORK/root/operator/justfull"
-printf %s "$SETTINGS" > "$WORK/root/operator/rapid.toml"
+printf %s "$SETTINGS" > "$WORK/root/operator/$FILE"
 exec chroot "$WORK/root" /bin/sh -c 'cd /operator; exec /bin/sh'
 "#;
 
@@ -45,6 +50,12 @@ impl Drop for Ended {
     }
 }
 
+/// A configuration in the host's folder.
+struct Settings<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
 /// A shell of the host.
 struct Shell {
     _process: Ended,
@@ -53,14 +64,15 @@ struct Shell {
 }
 
 impl Shell {
-    fn start(chain: &Chain, lower: &Path, work: &Path, settings: &str) -> Self {
+    fn start(chain: &Chain, lower: &Path, work: &Path, settings: &Settings<'_>) -> Self {
         let spawn = || {
             Command::new("timeout")
                 .args([&LIMIT.as_secs().to_string(), "unshare", "--mount", "sh", "-c", HOST])
                 .env("LOWER", lower)
                 .env("WORK", work)
                 .env("PROGRAM", env!("CARGO_BIN_EXE_justfull"))
-                .env("SETTINGS", settings)
+                .env("FILE", settings.file)
+                .env("SETTINGS", settings.text)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
@@ -89,6 +101,13 @@ impl Shell {
         }
     }
 
+    /// Fails unless nothing is left that is newer than the configuration.
+    fn nothing_is_left(&mut self, file: &str) {
+        let places = "/etc /run /usr /var/log";
+        let left = format!("find {places} -iname '*justfull*' -newer /operator/{file}");
+        assert_eq!(self.run(&[left]), "", "what the guide leaves");
+    }
+
     /// The answer of the proxy to `proxy WHAT --json`.
     fn ask(&mut self, what: &str) -> Value {
         answer(&self.run(&[format!("justfull proxy {what} --json")]))
@@ -109,9 +128,12 @@ fn answer(said: &str) -> Value {
     serde_json::from_str(&said[begin..]).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-/// The blocks of the guide in `language`.
-fn blocks(language: &str) -> Vec<Vec<String>> {
-    let page = include_str!("../../../docs/guide/rapid-in-service.md");
+/// The guides.
+const RAPID: &str = include_str!("../../../docs/guide/rapid-in-service.md");
+const F1U: &str = include_str!("../../../docs/guide/f1u.md");
+
+/// The blocks of a guide in `language`.
+fn blocks(page: &str, language: &str) -> Vec<Vec<String>> {
     let mark = format!("```{language}\n");
     let parts = page.split(&mark).skip(1);
     let lines =
@@ -133,14 +155,15 @@ fn at(chain: &Chain, place: Place, folder: &Path, command: &str) -> Ended {
 /// Follows the guide on a host with the files of `lower`.
 fn follow(folder: &Path, lower: &Path) {
     let chain = Chain::build(1, Mtus::SMALL_RAN).expect("three hosts");
-    let [install, run, watch, exchange, remove] = &blocks("sh")[..] else {
-        panic!("the guide's blocks of commands are others: {:?}", blocks("sh"));
+    let [install, run, watch, exchange, remove] = &blocks(RAPID, "sh")[..] else {
+        panic!("the guide's blocks of commands are others: {:?}", blocks(RAPID, "sh"));
     };
-    let settings = blocks("toml")[0].join("\n");
+    let settings = blocks(RAPID, "toml")[0].join("\n");
     assert!(settings.contains("\"eth1\""), "the guide's interface");
     let settings = settings.replace("eth1", RAN);
     let work = folder.join("host");
     std::fs::create_dir(&work).expect("a folder");
+    let settings = Settings { file: "rapid.toml", text: &settings };
     let mut host = Shell::start(&chain, lower, &work, &settings);
 
     host.run(install);
@@ -177,15 +200,125 @@ fn follow(folder: &Path, lower: &Path) {
     drop(client);
 
     host.run(remove);
-    let left = "find /etc /run /usr /var/log -iname '*justfull*' -newer /operator/rapid.toml";
-    let left = host.run(&[left.into()]);
-    assert_eq!(left, "", "what the guide leaves");
+    host.nothing_is_left("rapid.toml");
 }
 
 #[test]
 fn every_command_of_the_operators_guide_works_as_written() {
     room::room("every_command_of_the_operators_guide_works_as_written", |folder| {
         follow(folder, Path::new("/"));
+    });
+}
+
+/// A DU and a CU-UP with one bearer, until it is dropped: ten packets and a delivery status each
+/// 5 ms.
+struct Bearer {
+    ended: Arc<AtomicBool>,
+    /// Desired buffer sizes that reached the CU-UP.
+    work: Option<JoinHandle<Vec<u32>>>,
+}
+
+const DESIRED: u32 = 6_000_000;
+
+impl Bearer {
+    fn start(chain: &Chain) -> Self {
+        let bound = |place, at: &str| {
+            let bind = || {
+                let socket = UdpSocket::bind((at, gtpu::PORT))?;
+                socket.set_nonblocking(true).map(|()| socket)
+            };
+            chain.inside(place, bind).expect("it binds")
+        };
+        let (cu_up, du) = (bound(Place::Server, "10.46.0.1"), bound(Place::Ue, "10.45.0.1"));
+        let ended = Arc::<AtomicBool>::default();
+        let end = Arc::clone(&ended);
+        let work = std::thread::spawn(move || {
+            let (mut sequence, mut sizes) = (0_u32, Vec::new());
+            while !end.load(Ordering::Relaxed) {
+                for _ in 0..10 {
+                    let frame = UserData { sequence, user_data: true, ..UserData::default() };
+                    let [_, high, middle, low] = sequence.to_be_bytes();
+                    let pdu = [&[0x80 | high, middle, low][..], &[0; 1_000]].concat();
+                    send(&cu_up, "10.45.0.1", &Frame::UserData(frame), &pdu);
+                    sequence += 1;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+                let status = DeliveryStatus {
+                    desired_buffer_size: DESIRED,
+                    highest_transmitted: sequence.checked_sub(4),
+                    ..DeliveryStatus::default()
+                };
+                send(&du, "10.46.0.1", &Frame::Status(status), &[]);
+                let mut room = [0; 2_048];
+                while let Ok(length) = cu_up.recv(&mut room) {
+                    let message = Message::read(&room[..length]).expect("a message");
+                    let Ok(Some(Frame::Status(status))) = message.frame() else { continue };
+                    sizes.push(status.desired_buffer_size);
+                }
+                while du.recv(&mut room).is_ok() {}
+            }
+            sizes
+        });
+        Self { ended, work: Some(work) }
+    }
+
+    fn end(&mut self) -> Vec<u32> {
+        self.ended.store(true, Ordering::Relaxed);
+        self.work.take().map(|work| work.join().expect("it ends")).unwrap_or_default()
+    }
+}
+
+impl Drop for Bearer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn send(socket: &UdpSocket, to: &str, frame: &Frame<'_>, payload: &[u8]) {
+    let mut room = [0; 2_048];
+    let mut builder = gtpu::Builder::new(&mut room, gtpu::G_PDU, 7).expect("room");
+    builder.extension(gtpu::NR_RAN_CONTAINER, |room| frame.write(room)).expect("room");
+    builder.payload(payload).expect("room");
+    let length = builder.finish().expect("short enough");
+    socket.send_to(&room[..length], (to, gtpu::PORT)).expect("it sends");
+}
+
+#[test]
+fn every_command_of_the_guide_to_f1_u_works_as_written() {
+    room::room("every_command_of_the_guide_to_f1_u_works_as_written", |folder| {
+        let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
+        let [install, run, watch, exchange, remove] = &blocks(F1U, "sh")[..] else {
+            panic!("the guide's blocks of commands are others: {:?}", blocks(F1U, "sh"));
+        };
+        let text = blocks(F1U, "toml")[0].join("\n");
+        let work = folder.join("host");
+        std::fs::create_dir(&work).expect("a folder");
+        let settings = Settings { file: "f1u.toml", text: &text };
+        let mut host = Shell::start(&chain, Path::new("/"), &work, &settings);
+        assert!(host.run(install).ends_with("the box can run\n"));
+        host.run(run);
+        let mut bearer = Bearer::start(&chain);
+        let json = "justfull f1u status --json";
+        let status = |host: &mut Shell| answer(&host.run(&[json.into()]));
+        host.until("a bearer is bounded", |host| status(host)["bounded_bearers"] == 1);
+        let said = host.run(watch);
+        assert!(said.contains("1, 1 bounded") && said.contains("10.46.0.1"), "{said}");
+        let metrics = host.run(&["curl -sf http://127.0.0.1:9103/metrics".into()]);
+        assert!(metrics.contains("\njustfull_f1u_bounded_bearers 1\n"), "{metrics}");
+        assert!(metrics.contains("\n# TYPE justfull_f1u_rewritten_total counter\n"), "{metrics}");
+        let first = status(&mut host)["device"].clone();
+        host.run(exchange);
+        host.until("another process has it", |host| {
+            let said = host.run(&[format!("{json} || true")]);
+            said.contains('{') && answer(&said)["device"] != first
+        });
+        host.until("it bounds as well", |host| status(host)["bounded_bearers"] == 1);
+        host.run(remove);
+        let sizes = bearer.end();
+        let bounded = sizes.iter().filter(|size| **size < 100_000).count();
+        assert!(bounded > 10 && sizes.first() == Some(&DESIRED), "{bounded} of {}", sizes.len());
+        host.nothing_is_left("f1u.toml");
+        assert_eq!(host.run(&["ip rule | grep 27239 || true".into()]), "", "the rule has gone");
     });
 }
 

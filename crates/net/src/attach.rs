@@ -172,7 +172,7 @@ fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), SystemError> {
     Ok((link, Arc::new(socket), index))
 }
 
-fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
+pub(super) fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
     let value = std::ptr::from_ref(value).cast::<libc::c_void>();
     // SAFETY: the kernel reads `length` bytes, the size of the value that lives until the call
@@ -183,7 +183,7 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
     Ok(())
 }
 
-fn bind(socket: &OwnedFd, index: i32) -> io::Result<()> {
+pub(super) fn bind(socket: &OwnedFd, index: i32) -> io::Result<()> {
     let every = u16::try_from(libc::ETH_P_ALL).map_err(io::Error::other)?;
     let address = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET.try_into().map_err(io::Error::other)?,

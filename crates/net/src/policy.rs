@@ -25,7 +25,7 @@ use crate::privilege::with_capability;
 
 /// The owner of a route or a rule (rtnetlink(7), `rtm_protocol`): a number that no known program
 /// uses. So this module removes only its own.
-const OURS: u8 = 106;
+pub(super) const OURS: u8 = 106;
 /// More rules than one mark ever has; it bounds a loop.
 const MOST_RULES: usize = 1_000;
 
@@ -235,7 +235,7 @@ impl Drop for LocalDelivery {
 }
 
 /// An address of each family that this kernel has.
-fn families() -> impl Iterator<Item = IpAddr> {
+pub(super) fn families() -> impl Iterator<Item = IpAddr> {
     let v6 = Path::new("/proc/sys/net/ipv6").exists();
     let v6 = v6.then_some(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
     std::iter::once(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).chain(v6)

@@ -35,6 +35,8 @@ nix::ioctl_write_int_bad!(
 pub struct Tun {
     file: File,
     name: LinkName,
+    /// The interface stays until its namespace ends.
+    stays: bool,
 }
 
 impl Tun {
@@ -56,7 +58,14 @@ impl Tun {
         // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns, on a
         // descriptor that is open.
         unsafe { tun_set_iff(file.as_raw_fd(), &raw const request) }?;
-        Ok(Self { file, name })
+        Ok(Self { file, name, stays: true })
+    }
+
+    /// Creates it as [`Tun::create`] does; a drop removes the interface.
+    pub(super) fn create_passing(name: LinkName) -> io::Result<Self> {
+        let mut tun = Self::create(name)?;
+        tun.stays = false;
+        Ok(tun)
     }
 
     /// The interface's name inside its namespace.
@@ -83,6 +92,9 @@ impl Tun {
 
 impl Drop for Tun {
     fn drop(&mut self) {
+        if !self.stays {
+            return;
+        }
         // The kernel takes about 25 ms to remove one interface, and no longer to remove all
         // interfaces of a namespace that ends, in the background. So the interface stays until its
         // namespace ends. A killed process does not reach this code; the kernel then removes its

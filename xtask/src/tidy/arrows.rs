@@ -6,10 +6,10 @@ use super::crates::{Crate, Dependency, short_name};
 use super::tree::Tree;
 
 /// Crates without clock, thread, socket or platform mathematics.
-pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
+pub(crate) const PURE: [&str; 7] = ["base", "phy", "queue", "ran", "tcp", "rapid", "nru"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -17,6 +17,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("tcp", &["base"]),
     ("rapid", &["base", "phy"]),
     ("c", &["base", "queue", "ran"]),
+    ("nru", &[]),
     ("run", &PURE),
     ("sim", &["base", "phy", "queue", "ran", "tcp", "rapid", "run"]),
     ("testkit", &["base", "queue", "ran", "tcp", "run", "sim"]),
@@ -24,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "net"]),
     ("rnis", &["base", "phy", "net", "trace"]),
     ("proxy", &["base", "phy", "queue", "ran", "tcp", "rapid", "net", "rnis", "trace"]),
+    ("f1u", &["base", "ran", "nru", "net", "trace"]),
     ("trace", &PURE),
     ("scenario", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "sim", "proxy", "trace"]),
     (
@@ -39,7 +41,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     (
         "cli",
         &[
-            "campaign", "base", "run", "sim", "net", "ui", "live", "rnis", "proxy", "trace",
+            "campaign", "base", "run", "sim", "net", "ui", "live", "rnis", "proxy", "f1u", "trace",
             "scenario", "lab", "report",
         ],
     ),

@@ -1,0 +1,70 @@
+//! Tries the abilities of this host that the box needs.
+
+use crate::config::F1uConfig;
+use crate::service::detour;
+use justfull_net::{Capability, Copies, Detour, DetourConfig};
+use justfull_nru::gtpu;
+use std::fs;
+
+/// An interface that does not exist, so that nothing takes the detour of the trial.
+const NOWHERE: &str = "jf-trial";
+
+/// Tries everything that the box needs. Nothing stays, and no packet takes another way.
+#[must_use]
+pub fn check(config: &F1uConfig) -> Vec<Capability> {
+    let named = |name, required, found| Capability { name, required, found };
+    vec![
+        named("interfaces", true, interfaces(config)),
+        named("copies of the downlink", true, copies(config)),
+        named("detour of the uplink", true, trial(config)),
+        named("forwarding", true, forwarding()),
+        named("reverse path filter", true, reverse_path()),
+    ]
+}
+
+fn interfaces(config: &F1uConfig) -> Result<String, String> {
+    let place = &config.place;
+    for (name, side) in [(&place.cu_up, "place.cu_up"), (&place.du, "place.du")] {
+        if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
+            return Err(format!("there is no {name}, which `{side}` names"));
+        }
+    }
+    Ok(format!("{} to the CU-UPs, {} to the DUs", place.cu_up, place.du))
+}
+
+fn copies(config: &F1uConfig) -> Result<String, String> {
+    if config.place.cu_up == config.place.du {
+        return Ok("none: both directions take the detour".into());
+    }
+    let opened = Copies::open(&config.place.cu_up, gtpu::PORT);
+    opened.map(|_| "a packet socket with a filter".into()).map_err(|e| e.reason)
+}
+
+fn trial(config: &F1uConfig) -> Result<String, String> {
+    let real = detour(config);
+    let table = if real.table == u32::MAX { real.table - 1 } else { real.table + 1 };
+    let trial = DetourConfig { incoming: NOWHERE.into(), table, ..real.clone() };
+    let installed = Detour::install(&trial, false).map_err(|e| e.reason)?;
+    drop(installed);
+    Ok(format!("a TUN device, table {}, priority {}", real.table, real.priority))
+}
+
+fn setting(key: &str) -> Option<String> {
+    fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
+}
+
+fn forwarding() -> Result<String, String> {
+    match setting("ipv4/ip_forward").as_deref() {
+        Some("1") => Ok("on".into()),
+        _ => Err("net.ipv4.ip_forward must be 1: this host is a router between both sides".into()),
+    }
+}
+
+/// A strict filter for all interfaces also holds for the device, where datagrams come back with
+/// another host's address.
+fn reverse_path() -> Result<String, String> {
+    match setting("ipv4/conf/all/rp_filter").as_deref() {
+        Some("1") => Err("net.ipv4.conf.all.rp_filter is 1 (strict); 2 or 0 lets F1-U pass".into()),
+        _ => Ok("not strict".into()),
+    }
+}

@@ -1,0 +1,82 @@
+//! What a running box says of itself.
+
+use crate::machine::{BearerView, Machine};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// What the loop counts beside the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    /// Datagrams that took the detour.
+    pub(crate) passed: u64,
+    /// Those that the kernel did not take back.
+    pub(crate) refused: u64,
+    /// Copies of the downlink that came too fast to be read.
+    pub(crate) copies_lost: u64,
+}
+
+/// What there is to say.
+pub(crate) struct Seen<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) totals: Totals,
+    /// Since the start.
+    pub(crate) seconds: f64,
+    /// The device of the detour.
+    pub(crate) device: &'a str,
+}
+
+/// Its state, as JSON.
+pub(crate) fn status(seen: &Seen<'_>) -> String {
+    let (bearers, bounded) = seen.machine.bearers();
+    let value = json!({
+        "seconds": seen.seconds,
+        "device": seen.device,
+        "bearers": bearers,
+        "bounded_bearers": bounded,
+        "memory_bytes": seen.machine.memory(),
+        "frames": seen.machine.counts(),
+        "detour": {
+            "passed": seen.totals.passed,
+            "refused": seen.totals.refused,
+        },
+        "copies_lost": seen.totals.copies_lost,
+    });
+    format!("{value}\n")
+}
+
+/// Its bearers, as JSON.
+pub(crate) fn bearers(machine: &Machine) -> String {
+    let all: Vec<BearerView> = machine.views().collect();
+    // Numbers, addresses and lists are always JSON.
+    serde_json::to_string(&all).unwrap_or_default() + "\n"
+}
+
+/// Counters and gauges in Prometheus' text format.
+pub(crate) fn metrics(seen: &Seen<'_>) -> String {
+    let mut text = String::new();
+    let mut metric = |name: &str, kind: &str, help: &str, values: &[(&str, f64)]| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "# HELP justfull_f1u_{name} {help}");
+        let _ = writeln!(text, "# TYPE justfull_f1u_{name} {kind}");
+        for (labels, value) in values {
+            let _ = writeln!(text, "justfull_f1u_{name}{labels} {value}");
+        }
+    };
+    let (bearers, bounded) = seen.machine.bearers();
+    metric("bearers", "gauge", "Downlink tunnels.", &[("", bearers as f64)]);
+    metric("bounded_bearers", "gauge", "Those whose reports are known.", &[("", bounded as f64)]);
+    let in_flight: u64 = seen.machine.views().map(|view| u64::from(view.in_flight)).sum();
+    let help = "Bytes between CU-UPs and the radio.";
+    metric("in_flight_bytes", "gauge", help, &[("", in_flight as f64)]);
+    let counts = serde_json::to_value(seen.machine.counts()).unwrap_or(Value::Null);
+    for (name, value) in counts.as_object().into_iter().flatten() {
+        let value = value.as_f64().unwrap_or_default();
+        metric(&format!("{name}_total"), "counter", "Frames; see the guide.", &[("", value)]);
+    }
+    let totals = seen.totals;
+    metric("passed_total", "counter", "Datagrams of the uplink.", &[("", totals.passed as f64)]);
+    metric("refused_total", "counter", "Those the kernel refused.", &[("", totals.refused as f64)]);
+    let help = "Copies of the downlink that were lost.";
+    metric("copies_lost_total", "counter", help, &[("", totals.copies_lost as f64)]);
+    text
+}

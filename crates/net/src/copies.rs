@@ -1,0 +1,139 @@
+//! Copies of the UDP datagrams to one port that arrive at an interface (packet(7)). The originals
+//! take their way whatever happens here.
+
+use std::io;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use socket2::{SockFilter, Socket};
+
+use crate::SystemError;
+use crate::attach::{bind, set};
+use crate::privilege::with_capability;
+
+/// The socket's buffer, in bytes as the kernel counts them: some 8 000 datagrams.
+const RECEIVE_BUFFER: usize = 32 << 20;
+
+/// See the module's page.
+#[derive(Debug)]
+pub struct Copies {
+    socket: Socket,
+    name: String,
+}
+
+/// Instructions of a filter (linux/filter.h).
+const LOAD_HALF: u16 = 0x28;
+const LOAD_BYTE: u16 = 0x30;
+const LOAD_HALF_BEHIND: u16 = 0x48;
+const LOAD_IPV4_LENGTH: u16 = 0xb1;
+const AND: u16 = 0x54;
+const EQUAL: u16 = 0x15;
+const ANY_BIT: u16 = 0x45;
+const RETURN: u16 = 0x06;
+
+/// Accepts unfragmented UDP to `port`, in IPv4, and in IPv6 without extension headers. Offsets are
+/// from the IP header on.
+fn filter(port: u16) -> [SockFilter; 17] {
+    let step = SockFilter::new;
+    let udp = 17;
+    [
+        step(LOAD_BYTE, 0, 0, 0),
+        step(AND, 0, 0, 0xf0),
+        step(EQUAL, 0, 7, 0x40),
+        // IPv4: its protocol, no fragment, and the port behind its header.
+        step(LOAD_BYTE, 0, 0, 9),
+        step(EQUAL, 0, 11, udp),
+        step(LOAD_HALF, 0, 0, 6),
+        step(ANY_BIT, 9, 0, 0x3fff),
+        step(LOAD_IPV4_LENGTH, 0, 0, 0),
+        step(LOAD_HALF_BEHIND, 0, 0, 2),
+        step(EQUAL, 5, 6, u32::from(port)),
+        // IPv6: its next header and the port.
+        step(EQUAL, 0, 5, 0x60),
+        step(LOAD_BYTE, 0, 0, 6),
+        step(EQUAL, 0, 3, udp),
+        step(LOAD_HALF, 0, 0, 42),
+        step(EQUAL, 0, 1, u32::from(port)),
+        step(RETURN, 0, 0, u32::MAX),
+        step(RETURN, 0, 0, 0),
+    ]
+}
+
+impl Copies {
+    /// Begins to copy what arrives at the interface `name` of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// There is no such interface, or `CAP_NET_RAW` is missing.
+    pub fn open(name: &str, port: u16) -> Result<Self, SystemError> {
+        let refuse =
+            |reason: String| SystemError::new(format!("copy what arrives at {name}"), reason);
+        let index =
+            if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;
+        let index = i32::try_from(index).map_err(|error| refuse(error.to_string()))?;
+        let opened = || -> io::Result<Socket> {
+            // Without a protocol nothing is received until the socket is bound to its interface.
+            let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+            let socket = socket(AddressFamily::Packet, SockType::Datagram, flags, None)?;
+            set(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
+            if setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER).is_err() {
+                setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER)?;
+            }
+            let filtered = Socket::from(socket.try_clone()?);
+            filtered.attach_filter(&filter(port))?;
+            bind(&socket, index)?;
+            Ok(filtered)
+        };
+        let socket = opened().map_err(|error| refuse(with_capability(&error, "CAP_NET_RAW")))?;
+        Ok(Self { socket, name: name.to_owned() })
+    }
+
+    /// Reads one IP datagram into `buffer` and returns its length in bytes; `None` when none waits.
+    ///
+    /// # Errors
+    /// The interface has gone.
+    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match (&self.socket).read(buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) => match error.raw_os_error().map(Errno::from_raw) {
+                Some(Errno::EAGAIN | Errno::EINTR | Errno::ENETDOWN) => Ok(None),
+                _ => Err(io::Error::new(error.kind(), format!("{}: {error}", self.name))),
+            },
+        }
+    }
+
+    /// Copies that were lost since the last call, because they were read too late.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        statistics(&self.socket).unwrap_or(0)
+    }
+}
+
+impl AsFd for Copies {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// `tp_drops` of `PACKET_STATISTICS`, which a read sets to 0.
+fn statistics(socket: &Socket) -> io::Result<u64> {
+    use std::os::fd::AsRawFd;
+    let mut found = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = libc::socklen_t::try_from(size_of_val(&found)).map_err(io::Error::other)?;
+    // SAFETY: the kernel writes at most `length` bytes to `found`, which is its size, and then
+    // writes the number of bytes to `length`.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut found).cast::<libc::c_void>(),
+            &raw mut length,
+        )
+    };
+    Errno::result(answer)?;
+    Ok(u64::from(found.tp_drops))
+}

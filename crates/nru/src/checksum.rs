@@ -1,0 +1,48 @@
+//! The Internet checksum (RFC 1071), and its update when bytes change (RFC 1624, equation 3).
+
+/// The one's complement sum of bytes, from an even offset on; an odd last byte counts as the high
+/// one.
+#[must_use]
+pub fn sum(bytes: &[u8]) -> u16 {
+    let (words, odd) = bytes.as_chunks::<2>();
+    let words = words.iter().map(|word| u64::from(u16::from_be_bytes(*word)));
+    fold(words.sum::<u64>() + odd.first().map_or(0, |byte| u64::from(*byte) << 8))
+}
+
+/// Adds two one's complement sums.
+#[must_use]
+pub fn add(one: u16, other: u16) -> u16 {
+    fold(u64::from(one) + u64::from(other))
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// The checksum after the bytes at `at` of what it covers changed from `before` to `after`, of the
+/// same length. The first covered byte has an even offset.
+#[must_use]
+pub fn updated(checksum: u16, at: usize, before: &[u8], after: &[u8]) -> u16 {
+    let [before, after] = [before, after].map(|bytes| match at % 2 {
+        0 => sum(bytes),
+        // Bytes from an odd offset on have the other place in each word.
+        _ => sum(bytes).swap_bytes(),
+    });
+    !add(add(!checksum, !before), after)
+}
+
+/// The checksum of UDP after such a change: none (0) stays none, and a result of 0 is written as
+/// 0xffff (RFC 768).
+#[must_use]
+pub fn updated_udp(checksum: u16, at: usize, before: &[u8], after: &[u8]) -> u16 {
+    if checksum == 0 {
+        return 0;
+    }
+    match updated(checksum, at, before, after) {
+        0 => 0xffff,
+        other => other,
+    }
+}
