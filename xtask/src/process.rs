@@ -80,8 +80,8 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Starts `command` without input. Its stdout and stderr go to one file, since a process that it
-    /// leaves behind would keep a pipe open.
+    /// Starts `command` without input. Its stdout and stderr go to one file, since a process that
+    /// it leaves behind would keep a pipe open.
     pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
         let line = shown(command);
         let failed = |error| cannot_run(&line, &error);
@@ -91,7 +91,8 @@ impl Captured {
         Ok(Self { line, child, output })
     }
 
-    /// Waits for the command, for at most `limit`, then kills it. Returns its outcome and its output.
+    /// Waits for the command, for at most `limit`, then kills it. Returns its outcome and its
+    /// output.
     pub(crate) fn end(mut self, limit: Duration) -> Outcome<(Outcome, String)> {
         let line = &self.line;
         let failed = |error| cannot_run(line, &error);

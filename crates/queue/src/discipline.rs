@@ -6,7 +6,6 @@
 pub mod dual_queue;
 pub mod fifo;
 pub mod fq_codel;
-pub mod lanes;
 pub mod protocol;
 pub mod sfq;
 
@@ -14,6 +13,7 @@ use crate::aqm::AqmConfig;
 pub use crate::lane::{Lane, Queued};
 use alloc::boxed::Box;
 use core::fmt::Debug;
+pub use fq_codel::lanes;
 use justfull_base::{Instant, Packet, forwarded, kinds};
 
 /// The packets that leave a full queue so that another may enter.

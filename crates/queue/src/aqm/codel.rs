@@ -49,9 +49,9 @@
 //! account and the two exceptions. With eight that is two in the 16 packets of four rounds of
 //! BBR's least window, four segments.
 //!
-//! With `reach`, this project's: a sender far away needs a longer reserve, so that of a lane is half
-//! of its sender's round trip (the module `reach`), at least `reserve` and at most `reach`; `ceiling`
-//! and `deadline` grow with it.
+//! With `reach`, this project's: a sender far away needs a longer reserve. So the reserve of a lane
+//! is half of its sender's round trip (the module `reach`), at least `reserve` and at most `reach`;
+//! `ceiling` and `deadline` grow with it.
 //!
 //! Variant `t20_released` is what T20's released program does:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
@@ -189,8 +189,8 @@ params! {
             rule("0 to 1000; 0 with t20_released", |c| {
                 c.spacing == 0 || c.spacing <= 1000 && c.variant == Variant::Rfc8289
             }), "a CoDel that drops one packet in a thousand controls nothing";
-        /// Greatest reserve of a lane: half of its sender's round trip as the lane sees it, if that is
-        /// more than `reserve`; 0s for off.
+        /// Greatest reserve of a lane: half of its sender's round trip as the lane sees it, if that
+        /// is more than `reserve`; 0s for off.
         reach: Duration = Duration::ZERO,
             rule("0s for off, else reserve to 1s with a reserve", |c| {
                 c.reach.is_zero()

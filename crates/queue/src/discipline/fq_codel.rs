@@ -54,6 +54,8 @@
 //! - A packet that the layer below gives back is the next; its lane is moved to the front and gets
 //!   its credits back.
 
+pub mod lanes;
+
 use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use crate::aqm::AqmConfig;
 use crate::aqm::CoDelConfig;

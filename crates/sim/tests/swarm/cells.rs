@@ -5,7 +5,7 @@ use crate::draws::{self, MTU};
 use crate::harness::{Reduction, World};
 use crate::reductions;
 use justfull_base::{DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, Ratio, Rng};
-use justfull_queue::{AqmConfig, DisciplineConfig, Limit};
+use justfull_queue::{AqmConfig, Limit};
 use justfull_ran::channel::{AtEnd, CapacityUnit, ChannelConfig, McsConfig, RowLength};
 use justfull_ran::config::Hold;
 use justfull_ran::limiter::LimiterConfig;

@@ -1,11 +1,11 @@
 //! Fair lanes in two classes: the lanes of urgent QoS flows go before all others.
 //!
-//! This project's. A lane is one of [`super::fq_codel`]'s with `turns = "by_share"`, eight ways and a
+//! This project's. A lane is one of [`FqCoDel`]'s with `turns = "by_share"`, eight ways and a
 //! quantum of 300 B, in one of two classes:
 //!
 //! - Urgent: lanes of QoS flows whose priority is better than the last of their UE. They go first,
-//!   and their packets are never signalled: a call does not answer, and its delay is that of its own
-//!   packets. An operator polices them (TS 23.501 section 5.7.2: GBR and priority level).
+//!   and their packets are never signalled: a call does not answer to signals. An operator polices
+//!   these flows (TS 23.501 section 5.7.2: GBR and priority level).
 //! - All others: each lane has a CoDel with a reserve ([`crate::aqm::codel`]), which grows with the
 //!   round trip of the lane's sender up to `reach`.
 //!
@@ -19,10 +19,10 @@
 //! Known weaknesses: an urgent flow that fills the radio starves the others. Within a class shares
 //! are equal, so a video call in a QoS flow with many downloads gets no more than one of them.
 
-use super::fq_codel::{FqCoDel, FqCoDelConfig, Turns};
-use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
+use super::{FqCoDel, FqCoDelConfig, Turns};
 use crate::aqm::AqmConfig;
 use crate::aqm::CoDelConfig;
+use crate::discipline::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Packet, params};
 
@@ -42,8 +42,9 @@ pub const DOC: MethodDoc = MethodDoc {
     kind: "discipline",
     title: "Fair lanes, urgent QoS flows first, each just full",
     text: "Flows are hashed to lanes, which take turns by share: a flow that sends less than its \
-           share goes first. Lanes of QoS flows with a better priority than the bearer's last go \
-           before all others. Each lane has its own CoDel with a reserve that grows to its sender's need. A full queue drops from the head \
+           share goes first. Lanes of QoS flows with a better priority than the last of their UE \
+           go before all others, and are never signalled. Each other lane has its own CoDel with \
+           a reserve that grows with its sender's round trip. A full queue drops from the head \
            of the lane with most bytes.",
     sources: "This project; RFC 8290; Golestani 1994",
     deviations: "None.",
