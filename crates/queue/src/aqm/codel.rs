@@ -3,57 +3,57 @@
 //! Source: RFC 8289 sections 4 and 5 (pseudo-code in 5.6). T20 section 5 runs it at the DRB (15 ms
 //! / 300 ms) and at the SDAP (5 ms / 100 ms).
 //!
-//! Controls the sojourn time. Once the sojourn time has stayed at or above `target` for an
-//! `interval`, it signals; the next signals come `interval / sqrt(count)` apart (the control law,
-//! section 4.4), count being the signals of this dropping state, until a packet has waited less
-//! than `target` or no more than one MTU is left behind it.
+//! CoDel controls the sojourn time. Once the sojourn time has stayed at or above `target` for an
+//! `interval`, CoDel signals. The next signals come `interval / sqrt(count)` apart (the control
+//! law, section 4.4); `count` is the number of signals of this dropping state. The state ends when
+//! a packet has waited less than `target`, or when one MTU or less is left behind a packet.
 //!
 //! Defaults 5 ms and 100 ms: section 4.3 (5 to 10 % of the interval) and section 4.2 (an RTT that
 //! suits the Internet).
 //!
-//! Known weaknesses: it reacts over several intervals, too slowly for a link whose rate falls at
-//! once; a target below the time between pulls of the layer below is never met, so a RAN needs a
-//! target above its TTI; it does not tell flows apart unless the discipline gives each its own
-//! lane. Where a radio falls to a tenth and less for tenths of a second or longer, its drops cost a
-//! window that was right before and is right after (docs/which-method.md, `blockage`): `dip` below.
+//! Known weaknesses: CoDel reacts over several intervals, which is slow for a link whose rate falls
+//! at once. It never meets a target below the time between pulls of the layer below, so a RAN needs
+//! a target above its TTI. Flows share a state unless the discipline gives each a lane. Where a
+//! radio falls to a tenth for tenths of a second, CoDel drops a window that fits before and after
+//! (docs/which-method.md, `blockage`); `dip` prevents this.
 //!
-//! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue
-//! (the marked packet is the one delivered) and counts as a drop does in the control law. State per
-//! lane is dropped when the lane runs empty rather than at the next dequeue of an empty lane: the
-//! verdicts are the same, since the last packet out of a lane always finds a backlog of zero behind
-//! it. The backlog behind a packet is that of its lane. `ce_threshold` is RFC 8290 section 5.2.7's;
-//! a mark for it is none of CoDel's signals and moves no state. `l4s_threshold` is the same for
-//! ECT(1) alone (Linux has `ce_threshold_selector`); with it CoDel's own signals mark ECT(1).
+//! Deviations from RFC 8289: the RFC does not define marks. Here a mark ends the dequeue, the
+//! marked packet is delivered, and the control law counts the mark as a drop. The state of a lane
+//! ends when the lane runs empty, and not at the next dequeue of an empty lane; the verdicts are
+//! equal, since the last packet of a lane always has a backlog of zero behind it. The backlog
+//! behind a packet is the backlog of its lane. `ce_threshold` comes from RFC 8290 section 5.2.7;
+//! its marks change no state. `l4s_threshold` is the same for ECT(1) alone (Linux has
+//! `ce_threshold_selector`); with it CoDel's own signals mark ECT(1).
 //!
-//! With `reserve`, this project's: a radio's rate moves by more than a sender's window follows, and
-//! what a queue dropped in a dip is missing at the rise. So a packet is below the target while no
-//! more left its lane since it came than the radio could send in the time `reserve` at its greatest
-//! rate of late (the module `peak`), and it has not waited for `ceiling`. At a steady rate this is
-//! a target of `reserve`.
+//! `reserve` is this project's. A radio's rate changes faster than a sender's window, so a window
+//! that a queue drops in a dip is missing at the rise. A packet is below the target if it has
+//! waited less than `ceiling`, and if since its arrival its lane has sent no more than the radio
+//! sends in the time `reserve` at its greatest recent rate (the module `peak`). At a steady rate
+//! this is a target of `reserve`.
 //!
-//! With `deadline`, this project's: the control law brings down the window of a sender that answers
-//! to a drop, after some intervals. Until then, and for good before one that does not answer (BBR,
-//! UDP), the queue stands. So a packet that has waited for `deadline` is dropped at once while more
-//! than four of its size are behind it, and what follows it is fresh.
+//! `deadline` is this project's. The control law reduces the window of a sender that answers to
+//! drops, after some intervals. Until then the queue stands, and for a sender that does not answer
+//! (BBR, UDP) it stands for good. So a packet that has waited for `deadline` is dropped at once
+//! while more than four packets of its size are behind it.
 //!
-//! With `dip`, this project's: where a radio falls to a tenth and less, by the wall clock a whole
-//! window is above the target; dropped, CUBIC grows back in seconds. So all of the above runs on
-//! the radio's clock (the module `clock`), which is as slow as the radio is below its mean rate of
-//! that time: intervals, waiting times, `ceiling` and `deadline`. `ce_threshold` does not: what it
-//! marks costs no window that fits.
+//! `dip` is this project's. When a radio falls to a tenth, a whole window is above the target by
+//! the wall clock, and CUBIC needs seconds to grow it again. So intervals, waiting times, `ceiling`
+//! and `deadline` run on the radio's clock (the module `clock`), which slows down as much as the
+//! radio falls below its mean rate over `dip`. `ce_threshold` stays on the wall clock: a mark costs
+//! no window that fits.
 //!
-//! With `spacing`, this project's: where dropping does not help it does harm. BBR takes a path
-//! that loses a fifth of what arrives, for four rounds twice in a row, for a token bucket's, and
-//! keeps to its rate for 48 rounds (Flach and others, SIGCOMM 2016; Linux `bbr_lt_bw_sampling`).
-//! So a lane drops at most one packet for `spacing` that it passes; the module `allowance` has the
-//! account and the two exceptions. With eight that is two in the 16 packets of four rounds of
-//! BBR's least window, four segments.
+//! `spacing` is this project's. BBR takes a path that twice in a row loses a fifth of the packets
+//! of four rounds for a token bucket, and keeps to its rate for 48 rounds (Flach and others,
+//! SIGCOMM 2016; Linux `bbr_lt_bw_sampling`). So a lane drops at most one packet for `spacing`
+//! packets that it passes; the module `allowance` counts them and has the two exceptions. With
+//! eight, at most two of the 16 packets in four rounds of BBR's least window (four segments) are
+//! dropped.
 //!
-//! With `reach`, this project's: a sender far away needs a longer reserve. So the reserve of a lane
-//! is half of its sender's round trip (the module `reach`), at least `reserve` and at most `reach`;
+//! `reach` is this project's. A far sender needs a longer reserve, so the reserve of a lane is half
+//! of its sender's round trip (the module `reach`), at least `reserve` and at most `reach`;
 //! `ceiling` and `deadline` grow with it.
 //!
-//! Variant `t20_released` is what T20's released program does:
+//! The variant `t20_released` does the same as T20's released program:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
 //! another and so loses the head too. Here the AQM signals the head and then, without looking
 //! at it, the packet behind it; (b) the next drop counts from `now`, not from the time at which
@@ -242,7 +242,7 @@ impl CoDelConfig {
     }
 }
 
-/// What the last signal of a dequeue began. It is finished once the next packet is known.
+/// The step that the last signal of a dequeue began; the next packet finishes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Unfinished {
     /// Nothing.
@@ -267,11 +267,11 @@ struct LaneState {
     lastcount: u32,
     /// In the dropping state.
     dropping: bool,
-    /// What the signal just given began.
+    /// The step that the last signal began.
     unfinished: Unfinished,
     /// `t20_released`: the packet behind the head is still to be dropped.
     second_due: bool,
-    /// What it may drop, with `spacing`.
+    /// The drops that it may still make, with `spacing`.
     allowance: Allowance,
 }
 
@@ -355,12 +355,12 @@ const fn notes(tag: Tag) -> [u32; 2] {
     [(tag >> 32) as u32, tag as u32]
 }
 
-/// What is noted of what the clock of the radio shows: 32 bits of microseconds are 71 minutes.
+/// The radio's clock in microseconds, as a packet's tag holds it: 32 bits are 71 minutes.
 const fn micros(shown: Instant) -> u32 {
     (shown.as_nanos() / 1000) as u32
 }
 
-/// What CoDel did.
+/// Counts of CoDel's actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Times a lane entered the dropping state or tried to.
@@ -410,7 +410,7 @@ impl CoDel {
         })
     }
 
-    /// What it has done so far.
+    /// Counts of its actions so far.
     #[must_use]
     pub const fn stats(&self) -> Stats {
         self.stats
@@ -436,7 +436,7 @@ impl CoDel {
         }
     }
 
-    /// What `lane` has delivered of late; none without `reserve`.
+    /// The recent rates of `lane`; none without `reserve`.
     fn peak(&mut self, lane: Lane) -> Option<&mut PeakRate> {
         if self.config.reserve.is_zero() {
             return None;

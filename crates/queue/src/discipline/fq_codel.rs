@@ -14,19 +14,19 @@
 //!   2018: eight ways). A flow keeps its lane until another flow takes it while it is empty.
 //! - A lane that gets a packet while it is on no list joins the end of the *new* lanes with
 //!   `quantum` credits.
-//! - At a dequeue the first of the new lanes is looked at, or the first of the old ones where there
-//!   is no new one. Without credits it earns a quantum and goes to the end of the old lanes.
-//!   Without packets it goes there too if it was new, which keeps a flow that comes back at once
-//!   from starving the old ones, and leaves the lists if it was old. Otherwise its CoDel is asked,
-//!   and what it delivers costs as many credits as it has bytes; what it drops costs none.
-//! - With `turns = "by_share"`, this project's, a flow that sends less than its share goes first
-//!   whatever the others do. A lane is served once its credits pay for its first packet (deficit
-//!   round robin as M. Shreedhar and G. Varghese have it, 1995), so that with a `quantum` below one
-//!   packet the first packets of new flows do not all go before a call's. And a lane without
-//!   packets leaves its list at its turn; it is new again once virtual time says that it has had no
-//!   more than its share (S. J. Golestani's self-clocked fair queueing, 1994), and until then it
-//!   joins the old lanes with the credits it had. RFC 8290 has a lane wait for one whole round of
-//!   the others, which on a slow radio is longer than a call's 20 ms.
+//! - A dequeue looks at the first of the new lanes, or at the first of the old lanes if there is no
+//!   new one. A lane without credits earns a quantum and goes to the end of the old lanes. A new
+//!   lane without packets goes there too, so that a flow that comes back at once cannot starve the
+//!   old ones; an old lane without packets leaves the lists. In any other lane CoDel decides: a
+//!   delivered packet costs as many credits as it has bytes, a dropped packet costs none.
+//! - `turns = "by_share"` is this project's: a flow that sends less than its share always goes
+//!   first. A lane is served once its credits pay for its first packet (deficit round robin of M.
+//!   Shreedhar and G. Varghese, 1995); with a `quantum` below one packet, the first packets of many
+//!   new flows then do not all go before a call's. A lane without packets leaves its list at its
+//!   turn. It is new again once virtual time shows that it has had no more than its share (S. J.
+//!   Golestani's self-clocked fair queueing, 1994); until then it joins the old lanes with its
+//!   credits. In RFC 8290 a lane waits for one whole round of the others, which on a slow radio is
+//!   longer than a call's 20 ms.
 //! - A packet that finds the queue full costs the lane with most bytes (the packet counted) half of
 //!   its packets, `drop_batch` at most and one at least, from the head.
 //!

@@ -1,19 +1,19 @@
-//! What a lane may drop: one packet for so many that it passed.
+//! The drops that a lane may make: one packet for `spacing` packets that it passed.
 //!
-//! Each packet that is passed pays a `spacing`th of a drop. Saved are as many drops as the lane
-//! could send packets in the time `deadline` at its greatest rate of late, and eight at least: a
-//! radio that slows down leaves that much in the lane, which must go at once.
+//! Each passed packet pays a `spacing`th of a drop. A lane saves at least eight drops, and as many
+//! as it can send packets in the time `deadline` at its greatest recent rate: a radio that slows
+//! down leaves that many late packets in the lane, which are dropped at once.
 //!
-//! Two exceptions: a packet that has waited for ten deadlines, so that a sender which never answers
-//! has a bound all the same; and one below half of the MTU. Whoever fills a path fills its packets,
-//! and a call that sends more than its share answers to nothing but what it loses.
+//! Two kinds of packets need no allowance. The first have waited for ten deadlines, which bounds
+//! the queue of a sender that never answers. The second are smaller than half of the MTU: bulk
+//! senders fill their packets, and a call that sends more than its share answers only to losses.
 
 use super::CoDelConfig;
 use justfull_base::{Duration, Packet};
 
 /// Drops that may always be saved.
 const LEAST_SAVED: u32 = 8;
-/// Deadlines after which a packet is dropped for nothing.
+/// Deadlines after which a drop needs no allowance.
 const DEADLINES: u64 = 10;
 
 /// Packets passed that no drop has used up.
@@ -33,12 +33,12 @@ impl Allowance {
         self.0 >= config.spacing || too_late || u64::from(packet.size) < config.mtu.0 / 2
     }
 
-    /// One was dropped.
+    /// A packet was dropped.
     pub(super) fn spend(&mut self, spacing: u32) {
         self.0 = self.0.saturating_sub(spacing);
     }
 
-    /// One was passed; `rate` is the lane's greatest rate of late in bytes a second.
+    /// A packet was passed; `rate` is the lane's greatest rate of late in bytes a second.
     pub(super) fn save(&mut self, config: &CoDelConfig, rate: f64) {
         let packets = rate * config.deadline.as_secs_f64() / config.mtu.0.max(1) as f64;
         let most = (packets as u32).max(LEAST_SAVED).saturating_mul(config.spacing);

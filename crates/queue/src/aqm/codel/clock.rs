@@ -1,16 +1,14 @@
-//! The radio's clock: time as it counts for a queue whose radio is slower than on average.
+//! The radio's clock: a clock that slows down with the radio.
 //!
-//! A radio that falls to a tenth and less, and rises again, leaves in the queue the window that was
-//! right before and will be right after. By the wall clock it is too late; dropped, it is missing
-//! at the rise. So while packets wait, this clock advances by the time that the bytes sent take at
-//! the queue's mean rate, and by no more than the time that has passed. While none waits it
-//! advances as time does. The mean follows the rate in the time `dip`, so that a radio that stays
-//! slow counts as slow. Before the first rate is measured, which takes up to 100 ms with packets
-//! waiting, the clock stands while some wait: a queue that has not stood for so long needs no drop,
-//! and a call that is alone in its queue has none to fear from an outage.
+//! When a radio falls to a tenth and rises again, the queue holds a window that fits before and
+//! after the dip. By the wall clock its packets are too late, and once dropped they are missing at
+//! the rise. So while packets wait, this clock advances by the time that the sent bytes take at the
+//! queue's mean rate, and never faster than real time. While no packet waits, it runs in real time.
+//! The mean follows the rate within the time `dip`, so a radio that stays slow counts as slow. The
+//! first rate takes up to 100 ms of waiting packets to measure; until then the clock stands while
+//! packets wait, since so short a queue needs no drop.
 //!
-//! It is the queue's rate and not the lane's: a lane that has to share with others is slow for as
-//! long as they are there.
+//! The rate is the queue's, since a lane that shares with others stays slow while they are there.
 
 use super::meter::Meter;
 use justfull_base::{Duration, Instant};
@@ -21,7 +19,7 @@ pub(super) struct RadioClock {
     meter: Meter,
     /// Nanoseconds that a byte takes at the mean rate; none before the first period of the meter.
     ns_per_byte: Option<f64>,
-    /// What the clock showed when the meter's period began, and the idle time since.
+    /// The time that it showed when the meter's period began, and the idle time since.
     shown: Duration,
     /// Time of the period with packets waiting, until `last`.
     waited: Duration,
@@ -34,7 +32,7 @@ pub(super) struct RadioClock {
 }
 
 impl RadioClock {
-    /// What the clock shows. A packet is in the queue, or comes now.
+    /// The time that the clock shows. A packet is in the queue, or comes now.
     pub(super) fn at(&self, now: Instant) -> Instant {
         let since = now.since(self.last);
         let left = if since.is_zero() { 0 } else { self.left };

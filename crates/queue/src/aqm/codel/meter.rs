@@ -1,13 +1,12 @@
-//! What has left a lane or a queue, and the rate at which it leaves while packets wait.
+//! Bytes that have left a lane or a queue, and their rate while packets wait.
 //!
-//! A rate is taken over a period of time with packets waiting: the time from one instant at which
-//! packets left to the next, if some waited all along, and what left at the latter, if it left
-//! some. Such times add up, so that a lane that runs empty every few slots has a rate too.
+//! A rate is measured over a period of time with packets waiting. Two departures in a row add the
+//! time between them, if packets waited all along, and the bytes of the second, if packets still
+//! wait after it. So a lane that runs empty every few slots has a rate too.
 //!
-//! A period is 20 ms once ten packets of 1500 B have left in it, and 100 ms at the most. Two frames
-//! of LTE hold whole patterns of slots. In 100 ms throughout, a lane that has packets waiting only
-//! while its radio is slow learns no other rate: what then empties it in a few slots is lost among
-//! many slow ones.
+//! A period takes 20 ms if ten packets of 1500 B leave in it, and 100 ms otherwise. 20 ms are two
+//! frames of LTE, which hold whole patterns of slots. With periods of 100 ms only, a lane in which
+//! packets wait only while its radio is slow would measure no other rate.
 
 use justfull_base::{Duration, Instant};
 
@@ -28,7 +27,7 @@ pub(super) struct Meter {
     left_at: Option<Instant>,
     /// From the instant before that to it, with packets waiting.
     gap: Duration,
-    /// What left then.
+    /// Bytes that left then.
     left: u64,
     /// The sums of the period.
     waiting: Duration,
@@ -50,12 +49,12 @@ impl Meter {
         }
     }
 
-    /// None waits any more: what left last was not all that could have left.
+    /// No packet waits any more: more bytes than the last ones could have left.
     pub(super) fn on_empty(&mut self) {
         self.left_at = None;
     }
 
-    /// Some still wait after the last instant at which packets left: it counts.
+    /// Packets still wait after the last departures, so these count.
     fn count(&mut self) {
         if self.gap.is_zero() {
             return;
@@ -76,7 +75,7 @@ impl Meter {
         Some((bytes as f64 / waiting.as_secs_f64(), waiting))
     }
 
-    /// What to note on a packet that comes now, for [`Self::since`].
+    /// The note on a packet that comes now, for [`Self::since`].
     pub(super) const fn note(&self) -> u32 {
         (self.sent / UNIT) as u32
     }

@@ -1,6 +1,6 @@
-//! The greatest rate at which a lane was served of late.
+//! The greatest recent rate of a lane.
 //!
-//! It falls to 1/e in the time of the memory while it is not reached again.
+//! It falls to 1/e within the memory while the lane does not reach it again.
 
 use super::meter::Meter;
 use justfull_base::{Bytes, Duration, Instant};
@@ -33,7 +33,7 @@ impl PeakRate {
         self.meter.on_empty();
     }
 
-    /// What to note on a packet that comes now, for [`Self::is_within`].
+    /// The note on a packet that comes now, for [`Self::is_within`].
     pub(super) const fn note(&self) -> u32 {
         self.meter.note()
     }
@@ -43,8 +43,8 @@ impl PeakRate {
         self.rate
     }
 
-    /// True when what left since `note`, and a packet of `size` bytes, are at most what the lane
-    /// could send in `reserve` at its greatest rate, or a few packets of `mtu`.
+    /// True when the bytes that left since `note`, and a packet of `size` bytes, take the lane at
+    /// most `reserve` at its greatest rate, or are at most a few packets of `mtu`.
     pub(super) fn is_within(&self, note: u32, size: u32, reserve: Duration, mtu: Bytes) -> bool {
         let bytes = self.meter.since(note) + u64::from(size);
         bytes <= mtu.0 * FLOOR || bytes as f64 <= self.rate * reserve.as_secs_f64()
