@@ -26,6 +26,7 @@ mod port;
 mod prefix;
 mod privilege;
 mod proc;
+pub mod questions;
 mod spur;
 mod state;
 mod stop;

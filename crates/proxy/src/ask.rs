@@ -2,27 +2,19 @@
 //! wait for clients; the proxy's loop never waits.
 
 use crate::config::OperationConfig;
+use justfull_net::questions::{self, PATIENCE, PROMETHEUS};
 use justfull_net::{SystemError, bounded_listener, http};
 use nix::sys::eventfd::EventFd;
-use nix::sys::stat::{Mode, umask};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::Duration;
 
-/// Longest time for a client's request and its reading, and for the loop's answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of a request, which is a word.
-const LONGEST_QUESTION: u64 = 64;
 /// An answer about a million connections.
 const LONGEST_ANSWER: u64 = 1 << 30;
-/// The media type that Prometheus requires (exposition formats, "Text-based format").
-const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
 /// A request.
 #[derive(Debug)]
 pub(crate) enum What {
@@ -77,7 +69,7 @@ impl Servers {
     pub(crate) fn start(config: &OperationConfig, asker: &Asker) -> Result<Self, SystemError> {
         let path = PathBuf::from(&config.socket);
         let failed = |e: io::Error| SystemError::new(format!("listen at {}", path.display()), e);
-        let questions = bind(&path).map_err(failed)?;
+        let questions = questions::bind(&path).map_err(failed)?;
         Self::serve(config, asker, Outside { questions, metrics: None })
     }
 
@@ -105,7 +97,7 @@ impl Servers {
                 let own = asker.clone();
                 let page = move |path: &str| {
                     let text = (path == "/metrics").then(|| own.ask(What::Metrics))?;
-                    Some((CONTENT_TYPE, text.unwrap_or_default()))
+                    Some((PROMETHEUS, text.unwrap_or_default()))
                 };
                 let failed = |e: io::Error| {
                     SystemError::new(format!("serve metrics at {}", config.metrics), e)
@@ -142,29 +134,8 @@ impl Drop for Servers {
     }
 }
 
-/// Binds a socket that only its owner may use. It replaces a socket that no process serves any
-/// more.
-fn bind(path: &Path) -> io::Result<UnixListener> {
-    if UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another proxy serves it"));
-    }
-    use std::os::unix::fs::FileTypeExt;
-    if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-        std::fs::remove_file(path)?;
-    }
-    // The file has mode 0600 from its first moment. No other thread makes files yet.
-    let before = umask(Mode::from_bits_truncate(0o177));
-    let bound = UnixListener::bind(path);
-    umask(before);
-    bound
-}
-
 fn answer(stream: UnixStream, asker: &Asker) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut question = String::new();
-    BufReader::new((&stream).take(LONGEST_QUESTION)).read_line(&mut question)?;
-    let what = match question.trim() {
+    let what = match questions::read(&stream)?.as_str() {
         "status" => What::Status,
         "flows" => What::Flows,
         "takeover" => {
@@ -184,12 +155,5 @@ fn answer(stream: UnixStream, asker: &Asker) -> io::Result<()> {
 /// # Errors
 /// No proxy serves it, this user has no right to use it, or no answer came.
 pub fn ask(socket: &Path, question: &str) -> Result<String, SystemError> {
-    let doing = || format!("ask the proxy at {}", socket.display());
-    let failed = |e: io::Error| SystemError::new(doing(), e);
-    let mut stream = UnixStream::connect(socket).map_err(failed)?;
-    stream.set_read_timeout(Some(2 * PATIENCE)).map_err(failed)?;
-    writeln!(stream, "{question}").map_err(failed)?;
-    let mut text = String::new();
-    stream.take(LONGEST_ANSWER).read_to_string(&mut text).map_err(failed)?;
-    if text.is_empty() { Err(SystemError::new(doing(), "no answer")) } else { Ok(text) }
+    questions::ask(socket, "proxy", question, LONGEST_ANSWER)
 }

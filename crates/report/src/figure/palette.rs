@@ -83,7 +83,7 @@ const SHIPPED: [(&str, usize, usize); 43] = [
     ("Justfull", 1, 3),
     ("Justfull-split", 3, 3),
     ("Justfull-2", 2, 6),
-    ("Justfull-2-split", 4, 6),
+    ("Justfull-2-split", 4, 7),
     ("CoDel@DynRLC", 3, 0),
     ("CoDel@DRQL", 4, 1),
     ("CoDel@5G-BDP", 5, 0),
