@@ -122,6 +122,8 @@ fn random_calls_find_no_fault_and_lose_no_packet() {
         "discipline = { kind = \"sfq\", perturb = \"1ms\" }",
         "discipline.kind = \"fq_codel\"",
         "discipline.kind = \"protocol\"",
+        "discipline.kind = \"lanes\"",
+        "aqm.kind = \"dualpi2\"\ndiscipline.kind = \"dual_queue\"",
     ];
     for (i, limiter) in limiters.iter().enumerate() {
         for (j, queue) in queues.iter().enumerate() {

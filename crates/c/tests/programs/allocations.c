@@ -233,7 +233,9 @@ int main(void) {
       "aqm.kind = \"none\"",         "aqm.kind = \"codel\"",   "aqm.kind = \"red\"",
       "aqm.kind = \"adaptive_red\"", "aqm.kind = \"ttlred1\"", "aqm.kind = \"ttlred2\"",
       "aqm.kind = \"pie\"",          "discipline.kind = \"sfq\"\ndiscipline.perturb = \"20ms\"",
-      "discipline.kind = \"fq_codel\"", "discipline.kind = \"protocol\""};
+      "discipline.kind = \"fq_codel\"", "discipline.kind = \"protocol\"",
+      "discipline.kind = \"lanes\"\ndiscipline.lanes = 8",
+      "aqm.kind = \"dualpi2\"\ndiscipline.kind = \"dual_queue\""};
   static const char *schedulers[] = {"fifo", "round_robin", "strict_priority", "drr"};
   char text[4096];
   uint64_t size = 0;

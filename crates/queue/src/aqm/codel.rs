@@ -569,6 +569,7 @@ impl Aqm for CoDel {
     fn reserve(&mut self) {
         self.add_others();
         self.peak(0);
+        self.reach(0);
     }
 
     fn on_enqueue(

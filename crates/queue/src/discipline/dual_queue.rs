@@ -192,6 +192,13 @@ impl Discipline for DualQueue {
             self.bytes[i] = lane.iter().map(|queued| u64::from(queued.packet.size)).sum();
         }
     }
+
+    fn reserve(&mut self, packets: usize) {
+        for lane in &mut self.lanes {
+            lane.reserve_exact(packets.saturating_sub(lane.len()));
+        }
+        self.returned.reserve_exact(packets.saturating_sub(self.returned.len()));
+    }
 }
 
 #[cfg(test)]

@@ -236,6 +236,11 @@ impl Discipline for Lanes {
         let number = self.number;
         self.others.retain(&mut |lane, queued| keep(lane + number, queued));
     }
+
+    fn reserve(&mut self, packets: usize) {
+        self.urgent.reserve(packets);
+        self.others.reserve(packets);
+    }
 }
 
 #[cfg(test)]
