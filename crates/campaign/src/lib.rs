@@ -5,7 +5,7 @@
 //! content of its traces, the seed, the program's version and its source. [`dataset::Dataset`] is
 //! the folder of results: [`run::run`] makes the missing jobs, and may be killed at any time.
 //!
-//! A door: it plans and keeps. No algorithm lives here.
+//! This crate plans campaigns and keeps their results; it has no algorithm.
 #![forbid(unsafe_code)]
 
 pub mod bars;

@@ -1,4 +1,4 @@
-//! The native part of the Python package `justfull`: a door over `scenario`, `lab` and `report`.
+//! The native part of the Python package `justfull`: an interface to `scenario`, `lab` and `report`.
 //! The part that users see is in `python/justfull`.
 //!
 //! It only converts. No algorithm lives here.
