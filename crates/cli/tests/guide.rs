@@ -20,12 +20,14 @@ fn the_command_of_the_own_limiter_page_works_as_written() {
 fn every_command_of_the_campaigns_page_works_as_written() {
     let folder = run_all("docs/guide/campaigns.md", 6);
     assert!(folder.path().join("results/campaign/depth/ledger.jsonl").is_file());
-    let text = blocks_in("docs/guide/campaigns.md", "toml").concat().join("\n");
-    let (whole, target) = text.split_once("[target]").expect("both are shown");
-    let written = whole.replace("seeds = 20 ", "# ") + "[target]" + target;
-    for text in [whole, &written] {
+    let blocks = blocks_in("docs/guide/campaigns.md", "toml");
+    let [whole, target, drawn] = &blocks[..] else { panic!("three are shown: {blocks:?}") };
+    let drawn = drawn.join("\n").replace("measured = true", "measured = false");
+    let whole = whole.join("\n") + "\n";
+    let written = whole.replace("seeds = 20 ", "# ") + &target.join("\n");
+    for text in [whole, written, drawn] {
         let file = folder.path().join("shown.toml");
-        std::fs::write(&file, text).expect("it is written");
+        std::fs::write(&file, &text).expect("it is written");
         let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
             .args(["campaign", "list"])
             .arg(&file)
