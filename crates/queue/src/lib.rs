@@ -27,7 +27,7 @@
 //! let counters = queue.counters();
 //! let dropped = counters.dropped(DropReason::AqmDequeue).packets;
 //! assert!(dropped > 0, "it signals that the queue stands");
-//! No packet is lost or duplicated.
+//! // No packet is lost or duplicated.
 //! let ended = counters.departed.packets + counters.dropped_total().packets;
 //! assert_eq!(counters.arrived.packets, ended + u64::from(queue.waiting_packets()));
 //! # Ok::<(), justfull_base::ConfigError>(())
