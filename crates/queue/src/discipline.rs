@@ -63,7 +63,12 @@ pub trait DisciplineSettings {
         false
     }
 
-    /// Serves the QoS flows in `urgent`, a bit for each QFI, before the others, if it can.
+    /// True if it has a class of lanes for urgent QoS flows.
+    fn has_classes(&self) -> bool {
+        false
+    }
+
+    /// Serves the QoS flows in `urgent`, a bit for each QFI, before the others, if it has classes.
     fn serve_first(&mut self, _urgent: u64) {}
 }
 
@@ -198,6 +203,12 @@ impl DisciplineConfig {
     #[must_use]
     pub fn own_aqm(&self) -> Option<AqmConfig> {
         each!(config self, c => c.own_aqm(), or None)
+    }
+
+    /// See [`DisciplineSettings::has_classes`].
+    #[must_use]
+    pub fn has_classes(&self) -> bool {
+        each!(config self, c => c.has_classes(), or false)
     }
 
     /// See [`DisciplineSettings::serve_first`].

@@ -5,6 +5,7 @@ use crate::few::{Few, collect_exactly};
 use crate::limiter::{CapacityUnit, GrantContext};
 use crate::pacer::AnyPacer;
 use crate::scheduler::{AnySdapScheduler, Candidate, SdapScheduler};
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
@@ -49,8 +50,10 @@ impl UeSdap {
         key: u64,
     ) -> Result<Self, ConfigError> {
         let build = |(i, flow): (usize, &QosFlowConfig)| {
-            let mut own = flow.queue.as_deref().unwrap_or(&config.queue).clone();
-            own.discipline.serve_first(urgent(flows));
+            let mut own = Cow::Borrowed(flow.queue.as_deref().unwrap_or(&config.queue));
+            if own.discipline.has_classes() {
+                own.to_mut().discipline.serve_first(urgent(flows));
+            }
             let queue = ManagedQueue::new(Layer::Sdap, &own, mix(key ^ i as u64))
                 .map_err(|e| e.within("queue"))?;
             let pacer = AnyPacer::new(&config.pacer, context).map_err(|e| e.within("pacer"))?;

@@ -159,6 +159,7 @@ impl RlcTx {
     }
 
     /// Header bytes of its PDUs.
+    #[inline(always)]
     #[must_use]
     pub fn headers(&self) -> HeaderBytes {
         match &self.kind {

@@ -11,6 +11,7 @@ use crate::gate::GateConfig;
 use crate::mac::OwnChannel;
 use crate::poll::Tickers;
 use crate::upf::UeUpf;
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use justfull_base::rng::{mix, stream_key};
@@ -163,8 +164,10 @@ impl Stack {
         let key = ue_key(config, index);
         let bearers = (0..ue.drbs).map(|drb| {
             let key = mix(key ^ 3) ^ u64::from(drb);
-            let mut rlc = config.rlc.clone();
-            rlc.queue.discipline.serve_first(urgent(&ue.qos_flows));
+            let mut rlc = Cow::Borrowed(&config.rlc);
+            if rlc.queue.discipline.has_classes() {
+                rlc.to_mut().queue.discipline.serve_first(urgent(&ue.qos_flows));
+            }
             let mut bearer = Bearer::new(&rlc, !gate.limits(), key)?;
             if let Some(header) = config.mac.pdu_header() {
                 bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);

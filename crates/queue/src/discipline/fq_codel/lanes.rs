@@ -31,6 +31,10 @@ impl DisciplineSettings for LanesConfig {
         Some(AqmConfig::CoDel(self.codel()))
     }
 
+    fn has_classes(&self) -> bool {
+        true
+    }
+
     fn serve_first(&mut self, urgent: u64) {
         self.urgent |= urgent;
     }
