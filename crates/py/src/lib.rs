@@ -1,5 +1,5 @@
-//! The native part of the Python package `justfull`: an interface to `scenario`, `lab` and `report`.
-//! The part that users see is in `python/justfull`.
+//! The native part of the Python package `justfull`: an interface to `scenario`, `lab` and
+//! `report`. The part that users see is in `python/justfull`.
 //!
 //! It only converts. No algorithm lives here.
 #![deny(unsafe_code)]
