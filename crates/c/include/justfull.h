@@ -5,7 +5,7 @@
  * call allocates, locks, makes a system call or unwinds. Time is the caller's, in nanoseconds since
  * any instant, and does not go back.
  *
- * A pointer is NULL or points at what its type says; a handle is one that the library has returned
+ * A pointer is NULL or points to a value of its type; a handle is one that the library has returned
  * and whose memory is still there. Every call with such pointers is answered: a wrong argument, a
  * wrong order, or a call from within a callback, with an error that changes nothing. An object is
  * used by one thread at a time; different objects by any threads at once.
@@ -602,7 +602,7 @@ extern "C" {
  Writes to `size` how many bytes a scheduler with these settings needs.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_eqp_size(const char *settings,
                       size_t settings_length,
@@ -613,7 +613,7 @@ jf_status jf_eqp_size(const char *settings,
  Makes a scheduler in the caller's memory, as jf_gate_init does.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_eqp_init(void *memory,
                       size_t memory_size,
@@ -670,7 +670,7 @@ jf_status jf_eqp_quantum(struct jf_eqp *eqp, uint16_t slice, double *rbs);
  TOML at `settings`). An error goes to `message`, which may be NULL.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_gate_size(const char *settings,
                        size_t settings_length,
@@ -682,7 +682,7 @@ jf_status jf_gate_size(const char *settings,
  handle to `gate`. The memory stays the caller's; jf_gate_destroy ends its use.
 
  # Safety
- Each pointer is NULL or points at what its type says. The functions of `rlc` may be called with
+ Each pointer is NULL or points to a value of its type. The functions of `rlc` may be called with
  its context until the gate is destroyed.
  */
 jf_status jf_gate_init(void *memory,
@@ -818,7 +818,7 @@ jf_status jf_gate_drain(struct jf_gate *gate, uint64_t now);
  Writes to `size` how many bytes a limiter with these settings needs.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_limiter_size(const char *settings,
                           size_t settings_length,
@@ -830,7 +830,7 @@ jf_status jf_limiter_size(const char *settings,
  Makes a limiter in the caller's memory, as jf_gate_init does.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_limiter_init(void *memory,
                           size_t memory_size,
@@ -912,7 +912,7 @@ jf_status jf_limiter_on_slot(struct jf_limiter *limiter, const struct jf_slot *s
  Writes to `size` how many bytes a pacer with these settings needs.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_pacer_size(const char *settings,
                         size_t settings_length,
@@ -924,7 +924,7 @@ jf_status jf_pacer_size(const char *settings,
  Makes a pacer in the caller's memory, as jf_gate_init does.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_pacer_init(void *memory,
                         size_t memory_size,
@@ -983,7 +983,7 @@ jf_status jf_pacer_on_poll(struct jf_pacer *pacer, uint64_t now, const struct jf
  Writes to `size` how many bytes a queue with these settings needs.
 
  # Safety
- Each pointer is NULL or points at what its type says.
+ Each pointer is NULL or points to a value of its type.
  */
 jf_status jf_queue_size(const char *settings,
                         size_t settings_length,
@@ -994,7 +994,7 @@ jf_status jf_queue_size(const char *settings,
  Makes a queue in the caller's memory, as jf_gate_init does. `dropped` may be NULL.
 
  # Safety
- Each pointer is NULL or points at what its type says. `dropped` may be called with `context`
+ Each pointer is NULL or points to a value of its type. `dropped` may be called with `context`
  until the queue is destroyed.
  */
 jf_status jf_queue_init(void *memory,

@@ -278,7 +278,7 @@ fn read(
 /// Writes to `size` how many bytes a scheduler with these settings needs.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_eqp_size(
     settings: *const c_char,
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn jf_eqp_size(
 /// Makes a scheduler in the caller's memory, as jf_gate_init does.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_eqp_init(
     memory: Option<NonNull<c_void>>,

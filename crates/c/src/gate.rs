@@ -70,7 +70,7 @@ fn read(
 /// TOML at `settings`). An error goes to `message`, which may be NULL.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_gate_size(
     settings: *const c_char,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn jf_gate_size(
 /// handle to `gate`. The memory stays the caller's; jf_gate_destroy ends its use.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says. The functions of `rlc` may be called with
+/// Each pointer is NULL or points to a value of its type. The functions of `rlc` may be called with
 /// its context until the gate is destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_gate_init(

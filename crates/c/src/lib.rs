@@ -8,7 +8,7 @@
 //! object is used by one thread at a time, different objects by any threads at once.
 //!
 //! # Safety
-//! As in any C interface: a pointer is NULL or points at what its type says, a handle is one that
+//! As in any C interface: a pointer is NULL or points to a value of its type, a handle is one that
 //! the library has returned and whose memory is still there, and the caller's functions return. All
 //! `unsafe` code is in [`memory`], [`object`], [`text`] and [`hooks`]; the other modules are unsafe
 //! only to call.

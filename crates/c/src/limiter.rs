@@ -86,7 +86,7 @@ fn read(
 /// Writes to `size` how many bytes a limiter with these settings needs.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_limiter_size(
     settings: *const c_char,
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn jf_limiter_size(
 /// Makes a limiter in the caller's memory, as jf_gate_init does.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_limiter_init(
     memory: Option<NonNull<c_void>>,

@@ -59,7 +59,7 @@ fn read(
 /// Writes to `size` how many bytes a pacer with these settings needs.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_pacer_size(
     settings: *const c_char,
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn jf_pacer_size(
 /// Makes a pacer in the caller's memory, as jf_gate_init does.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_pacer_init(
     memory: Option<NonNull<c_void>>,

@@ -44,7 +44,7 @@ fn read(
 /// Writes to `size` how many bytes a queue with these settings needs.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says.
+/// Each pointer is NULL or points to a value of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_queue_size(
     settings: *const c_char,
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn jf_queue_size(
 /// Makes a queue in the caller's memory, as jf_gate_init does. `dropped` may be NULL.
 ///
 /// # Safety
-/// Each pointer is NULL or points at what its type says. `dropped` may be called with `context`
+/// Each pointer is NULL or points to a value of its type. `dropped` may be called with `context`
 /// until the queue is destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_queue_init(

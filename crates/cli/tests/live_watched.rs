@@ -97,7 +97,7 @@ fn a_live_run_is_captured_and_tells_metrics_and_radio_information() {
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let metrics_at = address(&mut lines, "metrics at ");
     let rnis_at = address(&mut lines, "radio information at ");
-    // Until packets arrive; the run's own duration bounds the loop.
+    // The loop ends when packets arrive; the duration of the run bounds it.
     let (mut metrics, mut delivered) = (String::new(), 0.0);
     while delivered == 0.0 {
         std::thread::sleep(Duration::from_millis(100));
