@@ -6,7 +6,7 @@
 use crate::draw::{Drawn, FLOOR, ROUND_TRIPS_MS};
 use justfull_base::stats::quantile;
 use justfull_report::read::Folder;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Columns of `runs.csv` that the bars need.
@@ -30,6 +30,9 @@ const REFERENCE: &str = "Vanilla";
 /// How the form of a method for CU and DU apart ends.
 const SPLIT: &str = "-split";
 
+/// A figure that a method lacks: it misses every bar.
+const LACKING: f64 = f64::INFINITY;
+
 /// The longest slot, in ms.
 const SLOT_MS: f64 = 1.0;
 
@@ -51,22 +54,32 @@ struct Flow {
 }
 
 /// A method's figures of a case; none where the case has no such flow.
+///
+/// Infinite where the method lacks a figure that the floor or another method has: of a flow whose
+/// packets or pages never arrived. JSON has `"lacking"` in its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     /// 99th percentile of the delay of low-latency packets, less a slot, over the floor's.
+    #[serde(serialize_with = "or_lacking")]
     pub delay: Option<f64>,
     /// Low-latency packets that were dropped, in percent; none where the floor drops some.
+    #[serde(serialize_with = "or_lacking")]
     pub loss_percent: Option<f64>,
     /// Goodput of all elastic flows to the phones over Vanilla's.
+    #[serde(serialize_with = "or_lacking")]
     pub goodput: Option<f64>,
     /// 95th percentile of the downloads' round trips less the shortest, in ms; of several groups
     /// the longest.
+    #[serde(serialize_with = "or_lacking")]
     pub round_trip_ms: Option<f64>,
     /// Mean page load over the least of all methods.
+    #[serde(serialize_with = "or_lacking")]
     pub page: Option<f64>,
     /// Frames of which every datagram arrived, over the floor's.
+    #[serde(serialize_with = "or_lacking")]
     pub frames: Option<f64>,
     /// Jain's index over the downloads of equal phones.
+    #[serde(serialize_with = "or_lacking")]
     pub jain: Option<f64>,
 }
 
@@ -126,19 +139,44 @@ pub struct Judged {
     /// Cases in which every bar of a case holds.
     pub held: usize,
     /// Delay: median, and the value that 95 % of the cases do not exceed.
+    #[serde(serialize_with = "all_or_lacking")]
     pub delay: [Option<f64>; 2],
     /// Cases that lose more than 0.2 % of the low-latency packets.
     pub lossy: usize,
     /// Goodput: median, the value that 95 % of the cases reach, the least.
     pub goodput: [Option<f64>; 3],
     /// Growth of the round trips, median, in ms.
+    #[serde(serialize_with = "or_lacking")]
     pub round_trip_growth_ms: Option<f64>,
     /// Page loads: median and 95 %.
+    #[serde(serialize_with = "all_or_lacking")]
     pub page: [Option<f64>; 2],
     /// Frames: the value that 95 % of the cases reach.
     pub frames: Option<f64>,
     /// Jain's index: the value that 95 % of the cases reach.
     pub jain: Option<f64>,
+}
+
+/// A figure, or `"lacking"` for an infinite one.
+fn or_lacking<S: Serializer>(figure: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    Found(*figure).serialize(to)
+}
+
+/// Figures, or `"lacking"` for infinite ones.
+fn all_or_lacking<S: Serializer>(figures: &[Option<f64>], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(figures.iter().map(|figure| Found(*figure)))
+}
+
+/// A figure as JSON has it.
+struct Found(Option<f64>);
+
+impl Serialize for Found {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(f64::INFINITY) => to.serialize_str("lacking"),
+            figure => figure.serialize(to),
+        }
+    }
 }
 
 /// All verdicts, and the figures behind them.
@@ -217,6 +255,8 @@ struct Yardstick {
     page_ms: Option<f64>,
     /// The shortest round trip of each flow under any method.
     base_ms: BTreeMap<String, f64>,
+    /// Under some method several downloads share a cell.
+    shared: bool,
     /// The low-latency flows alone, by name.
     floor: BTreeMap<String, Flow>,
 }
@@ -227,8 +267,9 @@ impl Yardstick {
         floor: &[Flow],
         all: impl Iterator<Item = &'a Vec<Flow>>,
     ) -> Self {
-        let (mut page_ms, mut base_ms) = (None::<f64>, BTreeMap::new());
+        let (mut page_ms, mut base_ms, mut shared) = (None::<f64>, BTreeMap::new(), false);
         for flow in all.flatten() {
+            shared |= jain_of(flow).is_some();
             page_ms = flow.page_ms.map(|ms| page_ms.map_or(ms, |least| least.min(ms))).or(page_ms);
             if let Some(ms) = flow.rtt_ms_min {
                 let least = base_ms.entry(flow.name.clone()).or_insert(ms);
@@ -237,7 +278,7 @@ impl Yardstick {
         }
         let floor = floor.iter().filter(|flow| flow.low_latency);
         let floor = floor.map(|flow| (flow.name.clone(), flow.clone())).collect();
-        Self { goodput_mbit_s: elastic(reference), page_ms, base_ms, floor }
+        Self { goodput_mbit_s: elastic(reference), page_ms, base_ms, shared, floor }
     }
 
     fn hold(&self, flows: &[Flow]) -> Figures {
@@ -247,25 +288,35 @@ impl Yardstick {
         let over = |value: f64, whole: f64| (whole > 0.0).then(|| value / whole);
         let floor = |flow: &Flow| self.floor.get(&flow.name);
         let delay = |flow: &Flow| {
-            Some((flow.delay_ms_p99? - SLOT_MS).max(0.0) / floor(flow)?.delay_ms_p99?)
+            let floor_ms = floor(flow)?.delay_ms_p99?;
+            Some(flow.delay_ms_p99.map_or(LACKING, |ms| (ms - SLOT_MS).max(0.0) / floor_ms))
         };
         let loss = |flow: &Flow| {
             let lossless = floor(flow)?.dropped == 0.0;
             over(100.0 * flow.dropped, flow.entered).filter(|_| lossless)
         };
         let frames = |flow: &Flow| over(flow.frames_completed, floor(flow)?.frames_completed);
-        let growth = |flow: &Flow| Some(flow.rtt_ms_p95? - self.base_ms.get(&flow.name)?);
+        let growth = |flow: &Flow| {
+            let base_ms = self.base_ms.get(&flow.name)?;
+            Some(flow.rtt_ms_p95.map_or(LACKING, |ms| ms - base_ms))
+        };
         let page = flows.iter().find_map(|flow| flow.page_ms);
+        let jain = flows.iter().find_map(jain_of);
         Figures {
             delay: low().filter_map(delay).reduce(f64::max),
             loss_percent: low().filter_map(loss).reduce(f64::max),
             goodput: over(elastic(flows), self.goodput_mbit_s),
             round_trip_ms: downloads().filter_map(growth).reduce(f64::max),
-            page: page.zip(self.page_ms).map(|(ms, least)| ms / least),
+            page: self.page_ms.map(|least| page.map_or(LACKING, |ms| ms / least)),
             frames: low().filter_map(frames).reduce(f64::min),
-            jain: flows.iter().find(|flow| flow.name == "download").and_then(|flow| flow.jain),
+            jain: jain.or(self.shared.then_some(0.0)),
         }
     }
+}
+
+/// Jain's index, if `flow` is that of the equal downloads.
+fn jain_of(flow: &Flow) -> Option<f64> {
+    flow.jain.filter(|_| flow.name == "download")
 }
 
 /// Goodput of the elastic flows to the phones, in Mbit/s.
@@ -279,7 +330,10 @@ impl Judged {
         let at = |of: fn(&Figures) -> Option<f64>, p: f64| {
             let mut values: Vec<f64> = figures.iter().filter_map(of).collect();
             values.sort_by(f64::total_cmp);
-            quantile(&values, p)
+            // No interpolation towards an infinite value, or between two.
+            let found = quantile(&values, p)?;
+            let below = (p * (values.len() - 1) as f64) as usize;
+            Some(if found.is_nan() { values[below] } else { found })
         };
         Self {
             method: method.to_owned(),
@@ -400,6 +454,25 @@ mod tests {
             verdicts.cases["a"]["Other"].goodput
         };
         assert_eq!([goodput(false), goodput(true)], [Some(0.95), Some(0.5)]);
+    }
+
+    #[test]
+    fn a_figure_that_a_method_alone_lacks_misses_its_bar_and_counts_in_medians() {
+        let mut folder = folder();
+        let call = json!({ "flow": "call", "low_latency": true, "entered_packets": 1000 });
+        row(&mut folder, "a", "Starves", call);
+        let download = json!({ "flow": "download", "goodput_mbit_s": 20.0 });
+        row(&mut folder, "a", "Starves", download);
+        let verdicts = judge(&[drawn("a", 20, 0.08)], &folder);
+        let missed = verdicts.cases["a"]["Starves"].missed();
+        let names: Vec<&str> = missed.iter().map(|(name, _)| *name).collect();
+        let all = ["delay over the floor", "growth of the round trip in ms"];
+        assert_eq!(names, [&all[..], &["page load over the best", "Jain's index"]].concat());
+        let judged = verdicts.judged.iter().find(|judged| judged.method == "Starves");
+        let judged = judged.expect("a verdict");
+        assert_eq!(judged.delay, [Some(LACKING); 2]);
+        let json = serde_json::to_value(judged).expect("JSON");
+        assert_eq!(json["page"], json!(["lacking", "lacking"]));
     }
 
     #[test]

@@ -134,8 +134,17 @@ fn shown(args: &JudgeArgs, verdicts: &Verdicts) -> Result<(), Failure> {
 fn line(figures: &Figures) -> String {
     let missed = figures.missed();
     let words: Vec<String> =
-        missed.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
+        missed.iter().map(|(name, value)| format!("{name} {}", rounded(Some(*value), 3))).collect();
     words.join(", ")
+}
+
+/// A figure with this many digits after the point.
+fn rounded(figure: Option<f64>, digits: usize) -> String {
+    match figure {
+        None => "-".to_owned(),
+        Some(f64::INFINITY) => "lacking".to_owned(),
+        Some(value) => format!("{value:.digits$}"),
+    }
 }
 
 fn grid(judged: &[Judged]) -> Grid {
@@ -155,7 +164,7 @@ fn grid(judged: &[Judged]) -> Grid {
         "frames\nwhole, 5 %",
         "Jain,\n5 %",
     ];
-    let number = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| format!("{v:.3}"));
+    let number = |value| rounded(value, 3);
     let row = |judged: &Judged| {
         let rtt = judged.round_trip_ms.map_or_else(|| "all".into(), |ms| format!("{ms} ms"));
         let mut cells = vec![judged.method.clone(), rtt];
@@ -163,7 +172,7 @@ fn grid(judged: &[Judged]) -> Grid {
         cells.extend(judged.delay.map(number));
         cells.push(judged.lossy.to_string());
         cells.extend(judged.goodput.map(number));
-        cells.push(judged.round_trip_growth_ms.map_or_else(|| "-".into(), |v| format!("{v:.0}")));
+        cells.push(rounded(judged.round_trip_growth_ms, 0));
         cells.extend([judged.page[0], judged.frames, judged.jain].map(number));
         let kind = if judged.round_trip_ms.is_none() { RowKind::Method } else { RowKind::Part };
         Row::new(cells, kind)
