@@ -1,40 +1,44 @@
 //! `recommend`.
 
+mod told;
+
 use crate::args::{JobsArgs, ScenarioArgs};
 use crate::complete;
 use crate::failure::Failure;
 use crate::help::with_exit_status;
-use crate::name::VERSION;
+use crate::picture::Form;
 use crate::progress::Display;
 use crate::runs::{threads, unbroken};
 use crate::scenarios::{data_dir, overrides, source};
-use crate::terminal::{print, print_exact, say};
+use crate::terminal::say;
 use clap::Args;
 use justfull_base::Duration;
 use justfull_lab::model::Group;
-use justfull_lab::recommend::choices;
 use justfull_lab::runner;
-use justfull_report::export::choices::Answer;
-use justfull_report::table;
+use justfull_report::figure::front;
 use justfull_scenario::{
     ChannelFile, Overrides, Scenario, ScenarioError, Setting, Table, Value, library,
 };
 use std::path::{Path, PathBuf};
+use told::{Seeds, Told};
 
 /// Say which method to take: run several on your channel and traffic and compare what each
 /// costs
 #[derive(Args)]
 #[command(after_help = with_exit_status!(
     "Examples:\n  justfull recommend nr-100mhz\n  justfull recommend walk.trace --runs 5\n  \
-     justfull recommend my.toml --split 5ms --json\n\n\
+     justfull recommend my.toml --split 5ms --json\n  \
+     justfull recommend my.toml --rtt 10ms,40ms,160ms --plot front.svg\n\n\
      A trace gets the traffic of the shipped scenario download-pages-call. \
      With --split what the RLC holds is known so much later, as where CU and DU are apart.\n\n\
      Recommended is, of the methods that lose at most one per cent of a low-latency flow's \
      packets more than the method that loses least and have a p99 of these flows' delay of at \
-     most 400 ms, if any has, and of these that have 95 % of the greatest goodput of the other \
+     most 400 ms, if any has, and are not sluggish, and of these that have 95 % of the greatest goodput of the other \
      flows, one with the least p99; within 10 % or 1 ms of it, the one with the least round \
      trip. A packet is lost if it was dropped on its way to the UE, not if it was still queued \
-     at the end; the p99 is that of packets that arrive."
+     at the end; the p99 is that of packets that arrive. Sluggish is a method under which pages \
+     load 5 times as long as under another, or round trips exceed a second and 10 times \
+     another's."
 ))]
 pub(crate) struct RecommendArgs {
     /// A scenario file, the name of a shipped one, or a trace of any format that `justfull trace`
@@ -53,13 +57,26 @@ pub(crate) struct RecommendArgs {
     /// changed
     #[arg(long, value_name = "DELAY")]
     pub(crate) split: Option<Duration>,
+    /// Base round trip, half of it in the core and half on the uplink; several, separated by commas,
+    /// are compared one by one and in the mean [default: the scenario's; 20ms,80ms for a trace]
+    #[arg(long, value_name = "TIME", value_delimiter = ',')]
+    pub(crate) rtt: Vec<Duration>,
+    /// Number of further seeds, each judged alone, which say how sure the answer is
+    /// [default: as many as --runs]
+    #[arg(long, value_name = "N")]
+    pub(crate) fresh: Option<u32>,
+    /// Draw goodput against delay with the Pareto front: a file that ends in .svg, .png or .pdf, or
+    /// - for standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) plot: Option<PathBuf>,
     /// Number of runs, each with the next seed; three or more give 95 % confidence intervals
     /// [default: the scenario's; 3 for a trace]
     #[arg(long)]
     pub(crate) runs: Option<u32>,
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
-    /// Print JSON, a line for each point of the sweep
+    /// Print JSON, a line for each point of the sweep and each base round trip; before several round
+    /// trips a line with their means
     #[arg(long)]
     pub(crate) json: bool,
     /// No progress
@@ -72,40 +89,82 @@ const TRAFFIC: &str = "download-pages-call";
 /// The traffic in words, for the heading.
 const TRAFFIC_IN_WORDS: &str = "a download, pages and a call (download-pages-call)";
 /// Methods compared in a gNB without a split.
-const WHOLE: [&str; 8] =
-    ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull"];
+const WHOLE: [&str; 13] = [
+    "Vanilla",
+    "CoDel",
+    "CoDel-RFC8289",
+    "FQ-CoDel",
+    "FQ-CoDel-RFC8290",
+    "DRQL",
+    "5G-BDP",
+    "e5G-BDP",
+    "LastPoll",
+    "FQ-CoDel@5G-BDP",
+    "Justfull",
+    "Justfull-split",
+    "Justfull-2",
+];
 /// Methods compared with CU and DU apart: they keep the order of the RLC.
-const SPLIT: [&str; 7] =
-    ["Vanilla", "CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull-split"];
+const SPLIT: [&str; 10] = [
+    "Vanilla",
+    "CoDel",
+    "CoDel-RFC8289",
+    "DRQL",
+    "5G-BDP",
+    "e5G-BDP",
+    "LastPoll",
+    "FQ-CoDel@5G-BDP",
+    "Justfull-split",
+    "Justfull-2-split",
+];
+/// Base round trips for a trace, which has none of its own, in ms.
+const TRACE_RTTS: [u64; 2] = [20, 80];
 
 /// Runs methods on the user's channel and traffic and prints a recommendation.
 pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
-    let (scenario, not_run) = scenario(args)?;
+    let form = args.plot.as_deref().map(Form::of).transpose()?;
+    let round_trips = round_trips(args)?;
+    let asked = round_trips.iter().map(|rtt| asked(args, *rtt)).collect::<Result<Vec<_>, _>>()?;
     let display = Display::new(args.quiet, args.jobs.progress);
-    let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
-    display.announce((seconds * 1e3) as u64);
-    let mut found = runner::compare(&scenario, threads(&args.jobs.threads), &display.watch, &())
-        .map_err(|e| Failure::usage(&e))?;
+    let seconds =
+        |scenario: &Scenario| scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
+    display
+        .announce((asked.iter().map(|asked| seconds(&asked.scenario)).sum::<f64>() * 1e3) as u64);
+    let mut found = Vec::new();
+    for Asked { scenario, .. } in &asked {
+        let made = runner::compare(scenario, threads(&args.jobs.threads), &display.watch, &());
+        found.push(made.map_err(|e| Failure::usage(&e))?);
+    }
     let speed = display.speed();
     drop(display);
-    unbroken(&found.broken)?;
-    if !found.missing.is_empty() {
-        return Err(Failure::Failed(format!(
-            "interrupted, {} of the runs are missing: nothing is recommended",
-            found.missing.len()
-        )));
+    for comparison in &mut found {
+        unbroken(&comparison.broken)?;
+        if !comparison.missing.is_empty() {
+            return Err(Failure::Failed(format!(
+                "interrupted, {} of the runs are missing: nothing is recommended",
+                comparison.missing.len()
+            )));
+        }
+        if !is_scenario(&args.input) {
+            // The heading names the part.
+            comparison.groups.iter_mut().for_each(|group| group.parts = None);
+        }
     }
-    if !is_scenario(&args.input) {
-        // The heading names the part.
-        found.groups.iter_mut().for_each(|group| group.parts = None);
-    }
-    for group in &found.groups {
-        tell(group, &not_run, &found.notes, args.json)?;
+    let Some(Asked { not_run, seeds, .. }) = asked.first() else { return Ok(()) };
+    for point in 0..found[0].groups.len() {
+        let groups: Vec<&Group> =
+            found.iter().map(|comparison| &comparison.groups[point]).collect();
+        let answer = Told { round_trips: &round_trips, groups, not_run, seeds: *seeds };
+        let choices = answer.tell(&found[0].notes, args.json)?;
+        if let (Some(form), Some(out)) = (form, &args.plot) {
+            let none = || Failure::Usage("--plot: allowed with low-latency and other flows".into());
+            form.write(front(&choices).ok_or_else(none)?, out)?;
+        }
     }
     if args.json {
-        found.notes.iter().for_each(|note| say(&format!("note: {note}")));
+        found[0].notes.iter().for_each(|note| say(&format!("note: {note}")));
     } else {
-        for (method, why) in &not_run {
+        for (method, why) in not_run {
             say(&format!("note: {method} was not run: {why}"));
         }
         say(&speed);
@@ -113,37 +172,34 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the answer for `group`.
-fn tell(
-    group: &Group,
-    not_run: &[(String, String)],
-    notes: &[String],
-    json: bool,
-) -> Result<(), Failure> {
-    let choices = choices(&group.runs);
-    if json {
-        let mut seeds: Vec<u64> = group.runs.iter().map(|run| run.seed).collect();
-        seeds.sort_unstable();
-        seeds.dedup();
-        let scenario = group.heading();
-        let settings = &group.settings;
-        let answer = Answer { scenario, choices, not_run, seeds, settings, version: VERSION };
-        return print_exact(&answer.json());
+/// The base round trips that are set, in order; none alone where the scenario's own is kept.
+fn round_trips(args: &RecommendArgs) -> Result<Vec<Option<Duration>>, Failure> {
+    if args.rtt.is_empty() {
+        let of_trace = || TRACE_RTTS.map(|ms| Some(Duration::from_millis(ms))).to_vec();
+        return Ok(if is_scenario(&args.input) { vec![None] } else { of_trace() });
     }
-    let style = table::Style::detect();
-    let mut grid = table::choices(&choices);
-    grid.notes.extend(table::settings(group));
-    let notes: String = notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
-    print(&format!(
-        "{notes}\n{}\n{}\n{}",
-        table::line(&group.heading(), style),
-        table::terminal(&grid, style),
-        table::notes([&grid], style)
-    ))
+    let mut sorted = args.rtt.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let most = Duration::from_secs(10);
+    match sorted.iter().find(|rtt| **rtt == Duration::ZERO || **rtt > most) {
+        Some(wrong) => Err(Failure::Usage(format!(
+            "--rtt: found {wrong}, allowed is above 0 s, at most {most}"
+        ))),
+        None => Ok(sorted.into_iter().map(Some).collect()),
+    }
 }
 
-/// The scenario with the methods that can run on it, and the other methods with the reason.
-fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), Failure> {
+/// What is asked at one base round trip.
+struct Asked {
+    scenario: Scenario,
+    /// Methods that cannot run on it, each with the reason.
+    not_run: Vec<(String, String)>,
+    seeds: Seeds,
+}
+
+/// The scenario at base round trip `rtt` with the methods that can run on it.
+fn asked(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Asked, Failure> {
     let usual: &[&str] = if args.split.is_some() { &SPLIT } else { &WHOLE };
     let asked: Vec<String> = match args.methods.as_slice() {
         [] => usual.iter().map(ToString::to_string).collect(),
@@ -154,6 +210,12 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
     let set = |path: &str, value: Value| Setting::new(path, value).map_err(Failure::Usage);
     if let Some(delay) = args.split {
         base.base.push(set("rlc.report_delay", Value::String(delay.to_string()))?);
+    }
+    if let Some(rtt) = rtt {
+        let half = Duration::from_nanos(rtt.as_nanos() / 2);
+        for path in ["core.delay", "uplink.delay"] {
+            base.base.push(set(path, Value::String(half.to_string()))?);
+        }
     }
     let name = if is_scenario(&args.input) {
         args.input.as_path()
@@ -167,6 +229,12 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
         let methods = Some(methods.to_vec());
         let overrides = Overrides { methods, some_methods, ..base.clone() };
         Scenario::parse(&text, &file, data_dir(), overrides)
+    };
+    let with_runs = |methods: &[String], runs: usize| {
+        let (methods, runs) =
+            (Some(methods.to_vec()), Some(u32::try_from(runs).unwrap_or(u32::MAX)));
+        let overrides = Overrides { methods, runs, ..base.clone() };
+        Scenario::parse(&text, &file, data_dir(), overrides).map_err(|e| Failure::usage(&e))
     };
     // A method alone may lack a setting that another has.
     let alone = |method: String| with(&[method], true).and_then(|s| buildable(&s));
@@ -185,10 +253,18 @@ fn scenario(args: &RecommendArgs) -> Result<(Scenario, Vec<(String, String)>), F
         let of_user = not_run.iter().map(|(_, error)| error).find(|e| e.set_by == "--set");
         Failure::usage(of_user.unwrap_or(&error))
     })?;
-    if !is_scenario(&args.input) {
-        scenario.base.title = heading(&scenario, &args.input)?;
+    let choosing = scenario.seeds().len();
+    let fresh = args.fresh.map_or(choosing, |n| n as usize);
+    let title = match is_scenario(&args.input) {
+        true => scenario.base.title.clone(),
+        false => heading(&scenario, &args.input)?,
+    };
+    if fresh > 0 {
+        scenario = with_runs(&sound, choosing + fresh)?;
     }
-    Ok((scenario, not_run.into_iter().map(|(method, error)| (method, error.to_string())).collect()))
+    scenario.base.title = title;
+    let not_run = not_run.into_iter().map(|(method, error)| (method, error.to_string())).collect();
+    Ok(Asked { scenario, not_run, seeds: Seeds { choosing, fresh } })
 }
 
 /// The heading: the traffic and the part of the trace `input`.

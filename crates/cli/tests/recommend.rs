@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-const SHORT: [&str; 6] = ["--set", "duration=4s", "--set", "warmup=1s", "--runs", "1"];
+const SHORT: [&str; 8] =
+    ["--set", "duration=4s", "--set", "warmup=1s", "--runs", "1", "--fresh", "0"];
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder can be made")
@@ -96,7 +97,7 @@ fn shares(amounts: &[u64]) -> [f64; 2] {
          packet_bytes = \"1B\" }}"
     );
     let methods = ["--method", "Vanilla", "--method", "FQ-CoDel", "--method", "Justfull"];
-    let time = ["--set", "duration=25s", "--set", "warmup=5s", "--runs", "1"];
+    let time = ["--set", "duration=25s", "--set", "warmup=5s", "--runs", "1", "--fresh", "0"];
     let args = [&["download-pages-call", "--set", &channel], &time[..], &methods[..]].concat();
     let found = answers(folder().path(), &args);
     let goodput = |method| figure_of(&found[0], method, "goodput_mbit_s");
@@ -144,6 +145,8 @@ fn a_method_whose_low_delay_is_bought_with_a_calls_packets_is_not_recommended() 
         "warmup=5s",
         "--runs",
         "1",
+        "--fresh",
+        "0",
     ];
     // Without the radio's clock, the deadline drops packets of a call that waits through an outage.
     let scenario = [&plain[..], &["--set", "rlc.queue.discipline.dip=0s"]].concat();
@@ -209,15 +212,47 @@ fn a_trace_carries_a_download_pages_and_a_call() {
     std::fs::write(&file, mahimahi(5)).expect("a file can be written");
     let asked = ["--method", "Vanilla", "--method", "Justfull"];
     let found = answers(folder.path(), &[&["walk.trace"], &SHORT[..], &asked[..]].concat());
-    assert_eq!(found.len(), 1);
+    let base_rtts: Vec<&Value> = found.iter().map(|answer| &answer["base_rtt_ms"]).collect();
+    assert_eq!(base_rtts, [&Value::Null, &20.0.into(), &80.0.into()], "the mean comes first");
     let goodput = found[0]["choices"][0]["goodput_mbit_s"]["mean"].as_f64().expect("a number");
     assert!((10.0..12.0).contains(&goodput), "of 12 Mbit/s: {goodput}");
     let heading = found[0]["scenario"].as_str().expect("text");
     let said = "a download, pages and a call (download-pages-call); 4 s of 5 s of walk.trace: the \
                 part beginning at 0 s (seed 1)";
-    assert_eq!(heading, said);
+    assert_eq!(heading, format!("{said}; mean over base round trips"));
     let settings = found[0]["settings"][1]["settings"].as_str().expect("text");
     assert!(settings.contains("fq_codel (ways 8,"), "{settings}");
+}
+
+#[test]
+fn a_method_is_judged_at_each_round_trip_and_over_all_and_fresh_seeds_say_how_sure_it_is() {
+    let folder = folder();
+    let methods = ["--method", "Vanilla", "--method", "CoDel", "--method", "Justfull"];
+    let time = ["--set", "duration=4s", "--set", "warmup=1s", "--runs", "1", "--fresh", "2"];
+    let both = ["--rtt", "80ms,20ms", "--plot", "front.svg"];
+    let args = [&["download-pages-call"], &time[..], &methods[..], &both[..2]].concat();
+    let found = answers(folder.path(), &args);
+    let [all, near, far] = &found[..] else { panic!("{} answers", found.len()) };
+    for method in ["Vanilla", "CoDel", "Justfull"] {
+        let of = |answer: &Value| figure_of(answer, method, "goodput_mbit_s");
+        assert!((of(all) - (of(near) + of(far)) / 2.0).abs() < 1e-9, "{method}");
+        let rtt = |answer: &Value| figure_of(answer, method, "rtt_ms_p95");
+        assert!(rtt(far) > 80.0 && rtt(near) > 20.0);
+    }
+    assert_eq!([&all["seeds"], &near["seeds"]], [&serde_json::json!([1]); 2]);
+    assert_eq!(all["fresh"]["seeds"], serde_json::json!([2, 3]));
+    let by = all["fresh"]["recommended"].as_object().expect("names");
+    assert_eq!(by.values().filter_map(Value::as_u64).sum::<u64>(), 2);
+    assert_eq!([&near["fresh"], &far["fresh"]], [&Value::Null; 2]);
+
+    let args = [&["download-pages-call"], &time[..], &methods[..], &both[..]].concat();
+    let done = recommend(folder.path(), &args);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8(done.stdout).expect("UTF-8");
+    assert!(text.contains("Recommended by fresh seeds 2 to 3"), "{text}");
+    assert_eq!(text.matches("base round trip").count(), 3, "{text}");
+    let figure = std::fs::read_to_string(folder.path().join("front.svg")).expect("the figure");
+    assert!(figure.contains("Pareto front") && figure.contains("Justfull"));
 }
 
 #[test]
@@ -228,12 +263,13 @@ fn seeds_play_parts_that_are_spread_over_the_trace_and_the_heading_says_which() 
     let text: String = lines.map(|ms| format!("{ms}\n")).collect();
     std::fs::write(folder.path().join("fall.trace"), text).expect("a file can be written");
     let time = ["--set", "duration=4s", "--set", "warmup=1s", "--runs", "3"];
-    let args = [&["fall.trace"], &time[..], &["--method", "Vanilla"]].concat();
+    let one = ["--method", "Vanilla", "--rtt", "20ms", "--fresh", "0"];
+    let args = [&["fall.trace"], &time[..], &one[..]].concat();
     let answer = &answers(folder.path(), &args)[0];
     let heading = answer["scenario"].as_str().expect("text");
     let parts = "4 s of 20 s of fall.trace: parts beginning at 0 s (seed 1), 12.4 s (seed 2), 4.7 s \
                  (seed 3)";
-    assert!(heading.ends_with(parts), "{heading}");
+    assert!(heading.ends_with(&format!("{parts}; base round trip 20ms")), "{heading}");
     let goodput = &answer["choices"][0]["goodput_mbit_s"];
     let (least, most) = (goodput["min"].as_f64(), goodput["max"].as_f64());
     let [least, most] = [least, most].map(|value| value.expect("a number"));
@@ -283,7 +319,7 @@ fn a_setting_that_only_some_methods_have_applies_to_those_and_what_it_leaves_out
 
     // With the usual methods, too: all of them run.
     let usual = &answers(folder.path(), &with(&two_packets))[0];
-    assert_eq!(methods(usual).len(), 8);
+    assert_eq!(methods(usual).len(), 13);
     assert_eq!(usual["not_run"].as_array().map(Vec::len), Some(0));
 
     // A setting that no method has is refused, and so is a wrong value in the method that has it.
@@ -312,13 +348,15 @@ fn a_kernel_that_looks_like_a_number_is_taken_as_text_and_another_is_refused() {
 fn wrong_input_is_one_error_before_any_run() {
     let folder = folder();
     std::fs::write(folder.path().join("words.trace"), "not a trace\n").expect("a file");
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["download-pages-call", "--method", "Justful"], "Justfull"),
         (&["missing.trace"], "missing.trace"),
         (&["missing.toml"], "missing.toml"),
         (&["words.trace"], "words.trace"),
         (&["download-pages-call", "--split", "2s"], "rlc.report_delay"),
         (&["download-pages-call", "--runs", "0"], "--runs"),
+        (&["download-pages-call", "--rtt", "0s"], "--rtt"),
+        (&["download-pages-call", "--plot", "front.gif"], "front.gif"),
     ];
     for (args, named) in cases {
         let error = refused(folder.path(), args);

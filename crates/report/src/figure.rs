@@ -6,6 +6,7 @@ mod backlog;
 mod boxes;
 mod cdf;
 mod curves;
+mod front;
 mod layers;
 mod over_sweep;
 mod over_time;
@@ -22,6 +23,7 @@ pub mod trace;
 
 pub(crate) use cdf::tail;
 pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves};
+pub use front::front;
 pub use palette::Palette;
 #[cfg(feature = "png")]
 pub use pdf::pdf;

@@ -11,7 +11,7 @@ mod shown;
 mod terminal;
 mod traces;
 
-pub use choices::choices;
+pub use choices::{agreement, choices};
 pub use claims::{claims, narrow, switches, worlds};
 pub use fit::fit;
 pub use grouped::grouped;

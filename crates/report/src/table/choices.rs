@@ -1,7 +1,7 @@
 //! The candidate methods and the recommended one.
 
 use super::{Grid, Row, RowKind, with_interval};
-use justfull_lab::recommend::Choice;
+use justfull_lab::recommend::{Agreement, Choice};
 use justfull_lab::stats::Summary;
 
 /// The table of `choices`.
@@ -26,6 +26,7 @@ pub fn choices(choices: &[Choice]) -> Grid {
             (_, _, true) => "knows the radio".into(),
             _ if choice.loses_too_much => "loses too much".into(),
             _ if choice.too_late => "too late".into(),
+            _ if choice.sluggish => "sluggish".into(),
             (Some(other), ..) => format!("dominated by {other}"),
             _ => String::new(),
         };
@@ -40,8 +41,8 @@ pub fn choices(choices: &[Choice]) -> Grid {
         numbers_from: 2,
         notes: vec![
             super::PLUS_MINUS.into(),
-            "recommended: of the methods that neither lose too much nor are too late those with \
-             95 % of the greatest goodput, of these those with the least p99 (to 10 % or 1 ms), \
+            "recommended: of the methods that neither lose too much nor are too late or sluggish \
+             those with 95 % of the greatest goodput, of these those with the least p99 (to 10 % or 1 ms), \
              and of these the one with the least round trip."
                 .into(),
             "loss: packets of the low-latency flows that were dropped, of the flow that loses most; \
@@ -50,11 +51,30 @@ pub fn choices(choices: &[Choice]) -> Grid {
             "loses too much: over one per cent of the packets more than the method that loses least."
                 .into(),
             "too late: p99 above 400 ms, while another that does not lose too much has less.".into(),
+            "sluggish: pages take over 5 times another method's, or round trips over a second and 10 \
+             times another's."
+                .into(),
             "dominated: another method is no worse in p99, loss, goodput and round trip, and better \
              in one of them."
                 .into(),
         ],
     }
+}
+
+/// The recommendations of fresh seeds in a sentence.
+#[must_use]
+pub fn agreement(found: &Agreement) -> String {
+    let n = found.seeds.len();
+    let ends = (found.seeds.first(), found.seeds.last());
+    let seeds = match ends {
+        (Some(first), Some(last)) if first < last => format!("seeds {first} to {last}"),
+        (first, _) => format!("seed {}", first.unwrap_or(&0)),
+    };
+    let mut sorted: Vec<(&String, &u32)> = found.recommended.iter().collect();
+    sorted.sort_by(|a, b| b.1.cmp(a.1));
+    let each: Vec<String> =
+        sorted.iter().map(|(method, times)| format!("{method} by {times} of {n}")).collect();
+    format!("Recommended by fresh {seeds}, each judged alone: {}.", each.join(", "))
 }
 
 #[cfg(test)]
@@ -85,5 +105,13 @@ mod tests {
         let word = |row: &&Row| row.cells[1] == "recommended";
         assert_eq!(grid.rows.iter().filter(word).count(), 1);
         assert!(grid.rows.iter().all(|row| row.cells.len() == grid.header.len()));
+    }
+
+    #[test]
+    fn fresh_seeds_are_counted_for_each_method_the_most_frequent_first() {
+        let recommended = [("A".to_owned(), 1), ("B".to_owned(), 2)].into();
+        let text = agreement(&Agreement { seeds: vec![4, 5, 6], recommended });
+        let all = "Recommended by fresh seeds 4 to 6, each judged alone: B by 2 of 3, A by 1 of 3.";
+        assert_eq!(text, all);
     }
 }
