@@ -249,7 +249,7 @@ fn a_method_is_judged_at_each_round_trip_and_over_all_and_fresh_seeds_say_how_su
     let done = recommend(folder.path(), &args);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let text = String::from_utf8(done.stdout).expect("UTF-8");
-    assert!(text.contains("Recommended by fresh seeds 2 to 3"), "{text}");
+    assert!(text.contains("Of 2 fresh seeds (2 to 3)"), "{text}");
     assert_eq!(text.matches("base round trip").count(), 3, "{text}");
     let figure = std::fs::read_to_string(folder.path().join("front.svg")).expect("the figure");
     assert!(figure.contains("Pareto front") && figure.contains("Justfull"));

@@ -78,6 +78,8 @@ pub struct Choice {
     pub dominated_by: Option<String>,
     /// The clairvoyant policy: a reference that is never recommended.
     pub yardstick: bool,
+    /// It has the goodput and the delay of the best methods that are not out.
+    pub as_good: bool,
     /// The recommended method.
     pub recommended: bool,
 }
@@ -133,6 +135,7 @@ pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
             sluggish: false,
             dominated_by: None,
             yardstick: is_clairvoyant(&method.method),
+            as_good: false,
             recommended: false,
         })
         .collect();
@@ -192,31 +195,34 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
     }
     let sound: Vec<&Choice> =
         choices.iter().filter(|c| !c.yardstick && !c.loses_too_much).collect();
-    if let Some(best) = best(&sound) {
-        choices.iter_mut().for_each(|choice| choice.recommended = choice.method == best);
+    let as_good = as_good(&sound);
+    // Of equals the method with the least round trip, of these the one with the most goodput.
+    let order = |c: &&&Choice| (c.numbers().rtt, -c.numbers().goodput);
+    let best = as_good
+        .iter()
+        .min_by(|a, b| order(a).partial_cmp(&order(b)).expect("no result is not a number"));
+    let Some(best) = best.map(|choice| choice.method.clone()) else { return };
+    let as_good: Vec<String> = as_good.iter().map(|choice| choice.method.clone()).collect();
+    for choice in choices {
+        choice.as_good = as_good.contains(&choice.method);
+        choice.recommended = choice.method == best;
     }
 }
 
-/// The name of the recommended method among methods that do not lose too much; none if there are
-/// none.
-fn best(sound: &[&Choice]) -> Option<String> {
-    let in_time: Vec<&&Choice> = sound.iter().filter(|c| !c.too_late).collect();
-    let swift: Vec<&&Choice> = in_time.iter().copied().filter(|c| !c.sluggish).collect();
+/// Of methods that do not lose too much, those with the goodput and the delay of the best.
+fn as_good<'a>(sound: &[&'a Choice]) -> Vec<&'a Choice> {
+    let in_time: Vec<&Choice> = sound.iter().copied().filter(|c| !c.too_late).collect();
+    let swift: Vec<&Choice> = in_time.iter().copied().filter(|c| !c.sluggish).collect();
     let in_time = if swift.is_empty() { in_time } else { swift };
-    let goodput = |c: &&&Choice| c.numbers().goodput;
-    let most = sound.iter().map(|c| c.numbers().goodput).fold(0.0, f64::max);
+    let goodput = |c: &&Choice| c.numbers().goodput;
+    let most = sound.iter().map(goodput).fold(0.0, f64::max);
     let most_in_time = in_time.iter().map(goodput).fold(0.0, f64::max);
     // A goodput that only late or sluggish methods come near does not count.
     let bar = if most_in_time >= GOODPUT * most { most } else { most_in_time };
-    let fast: Vec<&&Choice> = in_time.into_iter().filter(|c| goodput(c) >= GOODPUT * bar).collect();
+    let fast: Vec<&Choice> = in_time.into_iter().filter(|c| goodput(c) >= GOODPUT * bar).collect();
     let least = fast.iter().map(|c| c.numbers().delay).fold(f64::INFINITY, f64::min);
     let enough = (least * (1.0 + AS_GOOD.0)).max(least + AS_GOOD.1);
-    let prompt = fast.into_iter().filter(|c| c.numbers().delay <= enough);
-    // Of equals the method with the most goodput.
-    let order = |c: &&&Choice| (c.numbers().rtt, -c.numbers().goodput);
-    let least =
-        prompt.min_by(|a, b| order(a).partial_cmp(&order(b)).expect("no result is not a number"));
-    least.map(|choice| choice.method.clone())
+    fast.into_iter().filter(|c| c.numbers().delay <= enough).collect()
 }
 
 #[cfg(test)]

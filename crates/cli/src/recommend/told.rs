@@ -5,7 +5,9 @@ use crate::name::VERSION;
 use crate::terminal::{print, print_exact};
 use justfull_base::Duration;
 use justfull_lab::model::Group;
-use justfull_lab::recommend::{Agreement, Choice, agreement, choices, for_low_latency, over_all};
+use justfull_lab::recommend::{
+    Agreement, Choice, agreement, choices, for_low_latency, over_all, recommended,
+};
 use justfull_report::export::choices::Answer;
 use justfull_report::table;
 use justfull_run::results::RunResult;
@@ -41,8 +43,10 @@ impl Told<'_> {
             choices(&own.cloned().collect::<Vec<_>>())
         };
         let by_rtt: Vec<Vec<Choice>> = self.groups.iter().map(of_group).collect();
-        let sure = (self.seeds.fresh > 0).then(|| agreement(&runs, fresh));
         let all = over_all(&by_rtt, for_low_latency(&runs));
+        let taken = recommended(if let [one] = &by_rtt[..] { one } else { &all });
+        let sure = taken.filter(|_| self.seeds.fresh > 0);
+        let sure = sure.map(|choice| agreement(&runs, fresh, &choice.method));
         let heading = self.groups[0].heading();
         let mut answers = Vec::new();
         if by_rtt.len() > 1 {
@@ -97,12 +101,14 @@ impl Told<'_> {
         grid.notes.extend(table::settings(self.groups[0]));
         let notes: String =
             notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
-        let sure = fresh.map_or_else(String::new, |found| format!("{}\n", table::agreement(found)));
+        let sure = fresh.map_or_else(String::new, |found| {
+            format!("\n{}", table::line(&table::agreement(found), style))
+        });
         print(&format!(
-            "{notes}\n{}\n{}{}{}",
+            "{notes}\n{}\n{}{}\n{}",
             table::line(heading, style),
             table::terminal(&grid, style),
-            table::line(&sure, style),
+            sure,
             // The notes of the first table are those of all.
             if fresh.is_some() || self.round_trips.len() == 1 {
                 table::notes([&grid], style)

@@ -44,14 +44,24 @@ fn mean(choice: &Choice, others: &[Choice]) -> Choice {
 pub struct Agreement {
     /// The seeds, each judged alone.
     pub seeds: Vec<u64>,
+    /// The method that the other seeds recommend.
+    pub method: String,
+    /// Number of seeds under which it is as good as the best ([`Choice::as_good`]).
+    pub as_good: u32,
     /// Number of seeds that recommend a method, by its name.
     pub recommended: BTreeMap<String, u32>,
 }
 
-/// Judges each of `seeds` alone over `groups`, which have the runs of one base round trip each.
+/// Judges each of `seeds` alone over `groups`, which have the runs of one base round trip each;
+/// `method` is the recommended one.
 #[must_use]
-pub fn agreement(groups: &[&[RunResult]], seeds: &[u64]) -> Agreement {
-    let mut found = Agreement { seeds: seeds.to_vec(), ..Agreement::default() };
+pub fn agreement(groups: &[&[RunResult]], seeds: &[u64], method: &str) -> Agreement {
+    let mut found = Agreement {
+        seeds: seeds.to_vec(),
+        method: method.to_owned(),
+        as_good: 0,
+        recommended: BTreeMap::new(),
+    };
     for seed in seeds {
         let of_group = |runs: &&[RunResult]| {
             let own: Vec<RunResult> = runs.iter().filter(|r| r.seed == *seed).cloned().collect();
@@ -62,6 +72,7 @@ pub fn agreement(groups: &[&[RunResult]], seeds: &[u64]) -> Agreement {
             [one] => one.clone(),
             several => over_all(several, super::for_low_latency(groups)),
         };
+        found.as_good += u32::from(all.iter().any(|c| c.as_good && c.method == method));
         if let Some(choice) = recommended(&all) {
             *found.recommended.entry(choice.method.clone()).or_default() += 1;
         }

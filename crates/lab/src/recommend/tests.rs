@@ -14,6 +14,7 @@ fn choice(method: &str, delay: f64, rtt: f64, goodput: f64) -> Choice {
         sluggish: false,
         dominated_by: None,
         yardstick: false,
+        as_good: false,
         recommended: false,
     }
 }
@@ -200,16 +201,17 @@ fn over_all_round_trips_a_method_has_the_mean_of_its_numbers_and_one_that_lacks_
 #[test]
 fn agreement_counts_the_fresh_seeds_that_recommend_each_method() {
     let runs = crate::model::example::comparison(3).groups.remove(0).runs;
-    let found = agreement(&[&runs], &[1, 2, 3]);
-    assert_eq!(found.seeds, [1, 2, 3]);
-    assert_eq!(found.recommended.values().sum::<u32>(), 3);
     let alone = |seed| {
         let of_seed: Vec<RunResult> = runs.iter().filter(|r| r.seed == seed).cloned().collect();
-        recommended(&choices(&of_seed)).expect("one").method.clone()
+        choices(&of_seed)
     };
-    assert_eq!(
-        found.recommended[&alone(1)],
-        (1..=3).filter(|s| alone(*s) == alone(1)).count() as u32
-    );
-    assert!(agreement(&[&runs], &[]).recommended.is_empty());
+    let taken = |seed| recommended(&alone(seed)).expect("one").method.clone();
+    let found = agreement(&[&runs], &[1, 2, 3], &taken(1));
+    assert_eq!((&found.seeds[..], found.method == taken(1)), (&[1, 2, 3][..], true));
+    assert_eq!(found.recommended.values().sum::<u32>(), 3);
+    let same = (1..=3).filter(|seed| taken(*seed) == taken(1)).count();
+    assert_eq!(found.recommended[&taken(1)] as usize, same);
+    let good = |seed: &u64| alone(*seed).iter().any(|c| c.as_good && c.method == taken(1));
+    assert_eq!(found.as_good as usize, (1..=3).filter(good).count());
+    assert!(agreement(&[&runs], &[], "a").recommended.is_empty());
 }

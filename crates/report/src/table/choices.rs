@@ -67,14 +67,20 @@ pub fn agreement(found: &Agreement) -> String {
     let n = found.seeds.len();
     let ends = (found.seeds.first(), found.seeds.last());
     let seeds = match ends {
-        (Some(first), Some(last)) if first < last => format!("seeds {first} to {last}"),
-        (first, _) => format!("seed {}", first.unwrap_or(&0)),
+        (Some(first), Some(last)) if first < last => format!("{first} to {last}"),
+        (first, _) => first.unwrap_or(&0).to_string(),
     };
     let mut sorted: Vec<(&String, &u32)> = found.recommended.iter().collect();
     sorted.sort_by(|a, b| b.1.cmp(a.1));
     let each: Vec<String> =
-        sorted.iter().map(|(method, times)| format!("{method} by {times} of {n}")).collect();
-    format!("Recommended by fresh {seeds}, each judged alone: {}.", each.join(", "))
+        sorted.iter().map(|(method, times)| format!("{method} by {times}")).collect();
+    format!(
+        "Of {n} fresh seeds ({seeds}), each judged alone, {} find {} as good as the best. \
+         Recommended: {}.",
+        found.as_good,
+        found.method,
+        each.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -110,8 +116,10 @@ mod tests {
     #[test]
     fn fresh_seeds_are_counted_for_each_method_the_most_frequent_first() {
         let recommended = [("A".to_owned(), 1), ("B".to_owned(), 2)].into();
-        let text = agreement(&Agreement { seeds: vec![4, 5, 6], recommended });
-        let all = "Recommended by fresh seeds 4 to 6, each judged alone: B by 2 of 3, A by 1 of 3.";
+        let (seeds, method) = (vec![4, 5, 6], "A".to_owned());
+        let text = agreement(&Agreement { seeds, method, as_good: 3, recommended });
+        let all = "Of 3 fresh seeds (4 to 6), each judged alone, 3 find A as good as the best. \
+                   Recommended: B by 2, A by 1.";
         assert_eq!(text, all);
     }
 }
