@@ -145,12 +145,11 @@ fn a_method_whose_low_delay_is_bought_with_a_calls_packets_is_not_recommended() 
         "warmup=5s",
         "--runs",
         "1",
-        "--fresh",
-        "0",
     ];
     // Without the radio's clock, the deadline drops packets of a call that waits through an outage.
     let scenario = [&plain[..], &["--set", "rlc.queue.discipline.dip=0s"]].concat();
-    let methods = ["--method", "Vanilla", "--method", "FQ-CoDel", "--method", "Justfull"];
+    let methods =
+        ["--fresh", "0", "--method", "Vanilla", "--method", "FQ-CoDel", "--method", "Justfull"];
     let args = [&scenario[..], &methods[..]].concat();
     let found = answers(folder.path(), &args);
     let of = |method: &str, figure: &str| figure_of(&found[0], method, figure);
