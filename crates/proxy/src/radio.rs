@@ -200,13 +200,15 @@ fn connect(
     thread::Builder::new().name("reports".into()).spawn(work).map(drop)
 }
 
-/// Starts the source that `config` names; it writes to `wake` when reports have arrived.
+/// Starts the source that `config` names; it writes to `wake` when reports have arrived. A
+/// `successor` waits for the address of a receiver, which the process before it may still have.
 ///
 /// # Errors
 /// The source cannot be opened, or its thread cannot be started.
 pub(crate) fn start(
     config: &RadioConfig,
     wake: Arc<EventFd>,
+    successor: bool,
 ) -> Result<(Receiver<Report>, Arc<Account>), SystemError> {
     let (to, reports) = sync_channel(WAITING);
     let account = Arc::<Account>::default();
@@ -214,7 +216,9 @@ pub(crate) fn start(
     let failed = |e: io::Error| SystemError::new(format!("start the source {}", config.name()), e);
     match config {
         RadioConfig::None(_) => {}
-        RadioConfig::Rnis(source) => rnis::start(source.clone(), sink).map_err(failed)?,
+        RadioConfig::Rnis(source) => {
+            rnis::start(source.clone(), sink, successor).map_err(failed)?
+        }
         RadioConfig::Amqp(source) => amqp::start(source.clone(), sink).map_err(failed)?,
         RadioConfig::Websocket(source) => websocket::start(source.clone(), sink).map_err(failed)?,
         RadioConfig::JsonLines(source) => json_lines::start(source.path.as_ref(), sink)

@@ -8,8 +8,8 @@ use justfull_base::Instant;
 
 impl Control {
     /// `from` and `into` are one UE: the flows of `from` belong to `into` from now on, and `from`
-    /// ends. Reports, cell, limit and loops stay those of `into`; if `from` was in another cell, the
-    /// radio legs of its flows are measured anew.
+    /// ends. Reports, cell, limit and loops stay those of `into`; if `from` was in another cell,
+    /// the radio legs of its flows are measured anew.
     ///
     /// # Errors
     /// [`Refused::UnknownUe`]. A UE merged with itself changes nothing.

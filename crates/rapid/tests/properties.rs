@@ -120,7 +120,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => index.clone().prop_map(Event::RemoveUe),
         2 => index.clone().prop_map(Event::MoveUe),
         1 => index.clone().prop_map(Event::MergeUes),
-        1 => (index.clone(), prop_oneof![any::<f64>(), 1e3..1e8]).prop_map(|(i, r)| Event::LimitUe(i, r)),
+        1 => (index.clone(), prop_oneof![any::<f64>(), 1e3..1e8])
+            .prop_map(|(i, most)| Event::LimitUe(i, most)),
         4 => (index.clone(), opening).prop_map(|(i, o)| Event::Open(i, o)),
         2 => index.clone().prop_map(Event::Close),
         20 => (index.clone(), sample).prop_map(|(i, s)| Event::Sample(i, s)),

@@ -29,12 +29,13 @@ pub use callback::Callbacks;
 pub use client::{agent, bounded, tls_client};
 pub use document::document;
 pub use formats::{
-    Notification, SrsranCell, SrsranMessage, UeTable, flexran, notification, reports, srsran,
+    NamedUe, Notification, SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification,
+    reports, srsran,
 };
 pub use lines::{Line, open_lines, read_lines};
-pub use listen::{Listening, Tls, TlsError, listen};
+pub use listen::{Listening, Tls, TlsError, listen, listen_after};
 pub use malformed::Malformed;
-pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport};
+pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport, cell_name};
 pub use routes::serve;
 pub use service::{CellIdentity, Service};
 pub use token::{Tokens, read_token};

@@ -3,6 +3,7 @@
 use crate::query::Problem;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use axum::response::{IntoResponse, Response};
 use justfull_net::Prefix;
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::io;
@@ -69,6 +70,13 @@ impl Tokens {
             1..=MOST_TOKENS => Ok(Self { known: Some(known) }),
             found => Err(invalid(format!("found {found} tokens, allowed is 1 to {MOST_TOKENS}"))),
         }
+    }
+
+    /// The answer to a request that may not be made; none if it may. `writes` is true if it changes
+    /// something.
+    #[must_use]
+    pub fn refusal(&self, headers: &HeaderMap, writes: bool) -> Option<Response> {
+        self.user(headers, writes).err().map(IntoResponse::into_response)
     }
 
     /// The user of a request; `writes` is true if it changes something.

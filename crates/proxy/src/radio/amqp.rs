@@ -9,7 +9,7 @@ mod wire;
 use super::config::{AmqpConfig, host_port};
 use super::{Sink, State, connect, stream};
 use justfull_net::clock::{Clock, SlotClock, now};
-use justfull_rnis::{UeTable, flexran, tls_client};
+use justfull_rnis::{Report, UeTable, flexran, tls_client};
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::io;
 use std::sync::Arc;
@@ -254,17 +254,17 @@ fn deliver(
     clock: &mut SlotClock,
     table: &mut UeTable,
 ) -> bool {
-    if table.addresses(key).is_empty() {
+    if table.named(key).is_none() {
         // The UE may be new in the file.
         let _kept = table.refresh();
     }
-    let ue = table.addresses(key);
-    if ue.is_empty() {
+    let Some(ue) = table.named(key) else {
         sink.unknown(1);
         return true;
-    }
+    };
+    let of_cell = |report| Report { cell: ue.cell.clone(), ..report };
     match text {
-        Some(text) => sink.take(flexran(text, ue, clock.now())),
+        Some(text) => sink.take(flexran(text, &ue.addresses, clock.now()).map(of_cell)),
         None => sink.take(Err("it is too long".into())),
     }
 }

@@ -12,7 +12,8 @@ use justfull_base::Instant;
 use justfull_net::{Prefix, clock};
 use justfull_rnis::types::{RAN_REPORT_SUBSCRIPTION, REPORTS, ROOT, TimeStamp};
 use justfull_rnis::{
-    Listening, Notification, Report, agent, bounded, listen, notification, read_token, reports,
+    Listening, Notification, Report, agent, bounded, listen, listen_after, notification,
+    read_token, reports,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -42,11 +43,30 @@ const MOST_UES: usize = 65_536;
 struct Seen {
     sink: Sink,
     /// The newest report of each UE.
-    newest: Mutex<BTreeMap<Prefix, Instant>>,
+    newest: Mutex<BTreeMap<Prefix, Newest>>,
     /// When the last notification came.
     notified: Mutex<Option<Moment>>,
     /// The service has announced the end of the subscription.
     ends: AtomicBool,
+}
+
+/// The newest report about a UE: its time by its cell's clock, and when it came.
+#[derive(Debug)]
+struct Newest {
+    cell: Option<Arc<str>>,
+    at: Instant,
+    came: Moment,
+}
+
+impl Newest {
+    /// True if the service repeats what is known. Another cell has another clock, and a cell that
+    /// starts again begins with an earlier time.
+    fn has(&self, report: &Report, now: Moment) -> bool {
+        let earlier = report.ran.at < self.at;
+        self.cell == report.cell
+            && report.ran.at <= self.at
+            && !(earlier && now.duration_since(self.came) >= MISSED)
+    }
 }
 
 impl Seen {
@@ -54,15 +74,17 @@ impl Seen {
     /// left.
     fn take(&self, reports: Vec<Report>) -> bool {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let came = clock::now();
         let goes_on = reports.into_iter().all(|report| {
             let name = report.ue[0];
-            if newest.get(&name).is_some_and(|at| report.ran.at <= *at) {
+            if newest.get(&name).is_some_and(|known| known.has(&report, came)) {
                 return true;
             }
             if newest.len() >= MOST_UES {
                 newest.clear();
             }
-            newest.insert(name, report.ran.at);
+            let (cell, at) = (report.cell.clone(), report.ran.at);
+            newest.insert(name, Newest { cell, at, came });
             self.sink.take(Ok(report))
         });
         self.sink.wake();
@@ -95,7 +117,7 @@ impl Seen {
     }
 }
 
-pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
+pub(super) fn start(config: RnisConfig, sink: Sink, successor: bool) -> io::Result<()> {
     let ca = config.url.starts_with("https").then_some(config.ca_file.as_ref());
     let agent = agent(ca, PATIENCE)?;
     let seen = Arc::new(Seen {
@@ -104,7 +126,7 @@ pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
         notified: Mutex::default(),
         ends: AtomicBool::new(false),
     });
-    let receiver = receiver(&config, &seen)?;
+    let receiver = receiver(&config, &seen, successor)?;
     // A subscription outlives a connection.
     let mut subscribed = None;
     connect(sink, move |_sink| {
@@ -122,7 +144,11 @@ pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
 
 /// Listens for notifications at a secret path; returns its address, or none if notifications are
 /// not configured.
-fn receiver(config: &RnisConfig, seen: &Arc<Seen>) -> io::Result<Option<(Listening, String)>> {
+fn receiver(
+    config: &RnisConfig,
+    seen: &Arc<Seen>,
+    successor: bool,
+) -> io::Result<Option<(Listening, String)>> {
     if config.callback.is_empty() {
         return Ok(None);
     }
@@ -133,6 +159,7 @@ fn receiver(config: &RnisConfig, seen: &Arc<Seen>) -> io::Result<Option<(Listeni
     let seen = Arc::clone(seen);
     let take = post(move |body: Bytes| async move { seen.notification(&body) });
     let router = Router::new().route(&path, take);
+    let listen = if successor { listen_after } else { listen };
     let server = listen(address, None, router, CONNECTIONS)?;
     let root = match config.callback_url.trim_end_matches('/') {
         "" => format!("http://{}", server.address()),

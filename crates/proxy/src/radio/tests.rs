@@ -10,7 +10,7 @@ const SOON: Duration = Duration::from_secs(10);
 fn started(toml: &str) -> (Receiver<Report>, Arc<Account>) {
     let config: RadioConfig = toml::from_str(toml).expect("a source");
     assert_eq!(config.validate(), Ok(()), "{toml}");
-    start(&config, Arc::new(EventFd::new().expect("an event"))).expect("it starts")
+    start(&config, Arc::new(EventFd::new().expect("an event")), false).expect("it starts")
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {

@@ -5,7 +5,7 @@ use super::config::WebsocketConfig;
 use super::stream::{self, Stream};
 use super::{Sink, State, connect};
 use justfull_net::clock::{Clock, SlotClock, now};
-use justfull_rnis::{SrsranCell, UeTable, srsran, tls_client};
+use justfull_rnis::{SrsranCell, SrsranUe, UeTable, srsran, tls_client};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,8 @@ const GONE: Duration = Duration::from_secs(15);
 /// Longest message.
 const LONGEST: usize = 4 << 20;
 const SUBSCRIBE: &str = r#"{"cmd": "metrics_subscribe"}"#;
+/// Bytes of a base station's name: with a slash and a cell's number, a name of 64 bytes.
+const LONGEST_STATION: usize = 58;
 /// Ports for a URL without one: without TLS, with TLS.
 const PORTS: [u16; 2] = [80, 443];
 
@@ -47,8 +49,15 @@ pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
             Ok(socket) => socket,
             Err(why) => return Some(why),
         };
-        follow(&mut socket, sink, &cell, clock, &mut table)
+        follow(&mut socket, sink, station(&config.url), &cell, clock, &mut table)
     })
+}
+
+/// The name of a base station: host and port of its URL, as far as a cell's name has room.
+fn station(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or(rest);
+    authority.get(..LONGEST_STATION).unwrap_or(authority)
 }
 
 /// Connects and subscribes.
@@ -74,6 +83,7 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
 fn follow(
     socket: &mut Socket,
     sink: &Sink,
+    station: &str,
     cell: &SrsranCell,
     mut clock: SlotClock,
     table: &mut UeTable,
@@ -93,8 +103,8 @@ fn follow(
                 // After an error the old table stays; the one who writes a wrong file gets the
                 // error there.
                 let _kept = table.refresh();
-                let ues = |rnti: u32| table.of_rnti(rnti).to_vec();
-                match srsran(text, cell, clock.now(), ues) {
+                let ues = |ue: SrsranUe<'_>| table.of_rnti(ue).to_vec();
+                match srsran(text, station, cell, clock.now(), ues) {
                     Ok(read) => {
                         sink.unknown(read.unknown);
                         sink.garbled(read.garbled);
