@@ -288,3 +288,34 @@ fn a_site_has_its_cells_its_ues_and_a_directory_across_a_takeover() {
         assert!(reader.join().expect("it ends") > 0);
     }
 }
+
+const ALERTS: &str = include_str!("../../operation/alerts.yml");
+
+#[test]
+fn the_alert_rules_ask_for_metrics_that_exist_and_promtool_finds_each_fault_and_no_other() {
+    let operation = concat!(env!("CARGO_MANIFEST_DIR"), "/operation");
+    for words in [&["check", "rules", "alerts.yml"][..], &["test", "rules", "alerts-test.yml"]] {
+        match Command::new("promtool").args(words).current_dir(operation).output() {
+            Ok(done) => {
+                let said = String::from_utf8_lossy(&done.stderr);
+                assert!(done.status.success(), "{words:?}: {said}");
+            }
+            Err(error) => {
+                assert!(std::env::var_os("CI").is_none(), "promtool is missing: {error}");
+            }
+        }
+    }
+    if !can_build() {
+        return;
+    }
+    let known = metrics(&World::new(""));
+    let names: BTreeSet<&str> =
+        known.keys().filter_map(|series| series.split('{').next()).collect();
+    let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    let rules = ALERTS.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let asked: Vec<&str> = rules
+        .flat_map(|line| line.split(word))
+        .filter(|word| word.starts_with("justfull_"))
+        .collect();
+    assert!(asked.len() > 10 && asked.iter().all(|name| names.contains(name)), "{asked:?}");
+}
