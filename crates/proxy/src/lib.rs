@@ -38,7 +38,8 @@ pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;
 pub use place::Place;
 pub use radio::{
-    AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
+    AccessConfig, AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig,
+    WebsocketConfig,
 };
 pub use radio_leg::RadioLegConfig;
 

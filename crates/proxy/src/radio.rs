@@ -3,6 +3,7 @@
 //!
 //! A source gives parsed reports and its state to its [`Sink`]; the queue behind that is bounded.
 
+mod access;
 mod amqp;
 mod config;
 mod json_lines;
@@ -10,6 +11,7 @@ mod rnis;
 mod stream;
 mod websocket;
 
+pub use access::AccessConfig;
 pub use config::{
     AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
 };

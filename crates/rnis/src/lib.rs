@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod associate;
 mod callback;
 mod client;
@@ -25,6 +26,7 @@ mod subscription;
 mod token;
 pub mod types;
 
+pub use access::{Credentials, Trust};
 pub use callback::Callbacks;
 pub use client::{agent, bounded, tls_client};
 pub use document::document;

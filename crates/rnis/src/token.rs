@@ -103,7 +103,7 @@ fn invalid(what: String) -> io::Error {
 }
 
 /// RFC 6750 section 2.1: `b64token`.
-fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b))
 }
@@ -180,7 +180,8 @@ mod tests {
                 let error = error.expect_err(part).to_string();
                 assert!(error.contains(part), "{error}");
             }
-            let ca = crate::tls_client(file).map(drop).expect_err(part).to_string();
+            let trust = crate::Trust { ca: Some(file), ..crate::Trust::default() };
+            let ca = crate::tls_client(&trust).map(drop).expect_err(part).to_string();
             assert!(ca.contains(part), "{ca}");
             let ues = crate::UeTable::read(file).map(drop).expect_err(part).to_string();
             assert!(ues.contains(part), "{ues}");

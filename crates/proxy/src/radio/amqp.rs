@@ -53,7 +53,8 @@ const DELIVER: Id = [60, 60];
 pub(super) fn start(config: AmqpConfig, sink: Sink) -> io::Result<()> {
     let mut table = UeTable::read(config.ues.as_ref())?;
     let clock = SlotClock::start().map_err(io::Error::other)?;
-    let tls = config.tls.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
+    let trust = config.access.trust(Some(&config.ca_file));
+    let tls = config.tls.then(|| tls_client(&trust)).transpose()?;
     connect(sink, move |sink| {
         let mut session = match open(&config, tls.as_ref()) {
             Ok(session) => session,
@@ -83,8 +84,9 @@ enum Coming {
 /// Connects, and requests the messages.
 fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session, String> {
     let (host, port) = host_port(&config.address).ok_or("the address has no port")?;
+    // A broker with OAuth 2.0 takes the token in the place of the password.
     let password = match config.password_file.as_str() {
-        "" => "guest".to_owned(),
+        "" => config.access.token()?.unwrap_or_else(|| "guest".to_owned()),
         file => {
             let read = read_text(file.as_ref(), SETTINGS_LIMIT);
             let read = read.map_err(|e| format!("{file}: {e}"))?;

@@ -1,8 +1,9 @@
 //! The sources of radio information, and their settings.
 
+use super::access::AccessConfig;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, kinds_config, table};
-use justfull_rnis::{UeTable, agent, read_token};
+use justfull_rnis::{Trust, UeTable, agent, read_token};
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -61,6 +62,8 @@ table! {
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for an https service",
                 |c| !c.url.starts_with("https") || certificates(&c.ca_file));
+        /// The proxy's own certificate, and OAuth 2.0.
+        access: AccessConfig = AccessConfig::default();
     }
 }
 
@@ -94,6 +97,8 @@ table! {
         /// File with the UE for each routing key.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
+        /// The proxy's own certificate, and OAuth 2.0.
+        access: AccessConfig = AccessConfig::default();
     }
 }
 
@@ -127,6 +132,8 @@ table! {
         symbols: u8 = 13, within(1, 14);
         /// Resource elements of a block that reference signals take.
         dmrs_res: u8 = 12, within(0, 120), "TS 38.211 section 7.4.1.1";
+        /// The proxy's own certificate, and OAuth 2.0.
+        access: AccessConfig = AccessConfig::default();
     }
     check |c| {
         let all = 12 * u16::from(c.symbols);
@@ -145,7 +152,7 @@ const UES: &str = "a file with a name and 1 to 16 addresses or prefixes on each 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
 fn certificates(file: &str) -> bool {
-    agent(Some(file.as_ref()), PATIENCE).is_ok()
+    agent(&Trust { ca: Some(file.as_ref()), ..Trust::default() }, PATIENCE).is_ok()
 }
 
 fn readable(file: &str) -> bool {

@@ -118,8 +118,8 @@ impl Seen {
 }
 
 pub(super) fn start(config: RnisConfig, sink: Sink, successor: bool) -> io::Result<()> {
-    let ca = config.url.starts_with("https").then_some(config.ca_file.as_ref());
-    let agent = agent(ca, PATIENCE)?;
+    let ca = config.url.starts_with("https").then_some(config.ca_file.as_str());
+    let agent = agent(&config.access.trust(ca), PATIENCE)?;
     let seen = Arc::new(Seen {
         sink: sink.clone(),
         newest: Mutex::default(),
@@ -131,7 +131,11 @@ pub(super) fn start(config: RnisConfig, sink: Sink, successor: bool) -> io::Resu
     let mut subscribed = None;
     connect(sink, move |_sink| {
         let token = match config.token_file.as_str() {
-            "" => None,
+            // A token that has expired is refused; the next connection has a new one.
+            "" => match config.access.token() {
+                Ok(token) => token.map(|token| format!("Bearer {token}")),
+                Err(why) => return Some(why),
+            },
             file => match read_token(file.as_ref()) {
                 Ok(token) => Some(format!("Bearer {token}")),
                 Err(e) => return Some(format!("{file}: {e}")),

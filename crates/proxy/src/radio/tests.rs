@@ -105,7 +105,7 @@ fn a_subscription_is_renewed_before_it_ends() {
         last += notified.try_iter().count();
     }
     assert!(now().duration_since(began) > Duration::from_secs(4), "longer than it lasts");
-    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let client = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
     let list = client.get(format!("http://{}/rni/v2/subscriptions", server.address())).call();
     let (status, list) = justfull_rnis::bounded(list).expect("an answer");
     let list = String::from_utf8_lossy(&list).into_owned();
@@ -116,7 +116,7 @@ fn a_subscription_is_renewed_before_it_ends() {
 
 /// Subscriptions of this host at the service at `address`.
 fn subscriptions(address: SocketAddr) -> usize {
-    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let client = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
     let list = client.get(format!("http://{address}/rni/v2/subscriptions")).call();
     let (_, list) = justfull_rnis::bounded(list).expect("an answer");
     String::from_utf8_lossy(&list).matches("JustfullRanReportSubscription").count()
@@ -125,7 +125,7 @@ fn subscriptions(address: SocketAddr) -> usize {
 #[test]
 fn a_proxy_that_may_not_subscribe_goes_on_by_asking() {
     let (service, server) = served(Tokens::default());
-    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let client = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
     let body = r#"{"subscriptionType": "RabEstSubscription",
         "callbackReference": "http://127.0.0.1:1/", "filterCriteriaQci": {"qci": 9}}"#;
     let subscribe = || {

@@ -10,9 +10,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_rustls::rustls::ClientConfig;
-use tungstenite::client::client_with_config;
+use tungstenite::client::{IntoClientRequest, client_with_config};
 use tungstenite::error::Error;
 use tungstenite::http::Uri;
+use tungstenite::http::header::AUTHORIZATION;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{HandshakeError, Message, WebSocket};
 
@@ -43,9 +44,14 @@ pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
         dmrs_res: config.dmrs_res,
     };
     let secure = config.url.starts_with("wss");
-    let tls = secure.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
+    let trust = config.access.trust(Some(&config.ca_file));
+    let tls = secure.then(|| tls_client(&trust)).transpose()?;
     connect(sink, move |sink| {
-        let mut socket = match open(&config.url, tls.as_ref()) {
+        let opened = config
+            .access
+            .token()
+            .and_then(|token| open(&config.url, tls.as_ref(), token.as_deref()));
+        let mut socket = match opened {
             Ok(socket) => socket,
             Err(why) => return Some(why),
         };
@@ -61,7 +67,7 @@ fn station(url: &str) -> &str {
 }
 
 /// Connects and subscribes.
-fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
+fn open(url: &str, tls: Option<&Arc<ClientConfig>>, token: Option<&str>) -> Result<Socket, String> {
     let uri: Uri = url.parse().map_err(|_| format!("{url} is no URI"))?;
     let host = uri.host().unwrap_or_default();
     let host = host.trim_matches(['[', ']']);
@@ -69,7 +75,12 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
     let (tcp, stream) = stream::open(host, port, tls)?;
     let limits =
         WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
-    let shaken = client_with_config(url, stream, Some(limits));
+    let mut request = url.into_client_request().map_err(|e| e.to_string())?;
+    if let Some(token) = token {
+        let value = format!("Bearer {token}").parse().map_err(|_| "the token is no header")?;
+        request.headers_mut().insert(AUTHORIZATION, value);
+    }
+    let shaken = client_with_config(request, stream, Some(limits));
     let (mut socket, _) = shaken.map_err(|e| match e {
         HandshakeError::Failure(e) => e.to_string(),
         HandshakeError::Interrupted(_) => "no answer to the handshake".into(),
