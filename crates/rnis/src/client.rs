@@ -81,7 +81,10 @@ fn own(trust: &Trust<'_>) -> io::Result<Option<Own>> {
     let chain = certificates(&read_capped(chain, SETTINGS_LIMIT)?)?;
     let key = PrivateKey::from_pem(&read_capped(key, SETTINGS_LIMIT)?);
     let key = key.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
-    Ok(Some(Own { chain, key }))
+    let own = Own { chain, key };
+    // Refuses a key of another certificate.
+    client(RootCertStore::empty(), Some(&own))?;
+    Ok(Some(own))
 }
 
 /// TLS of a client with the files of `trust`, for protocols other than HTTP.
@@ -95,15 +98,18 @@ pub fn tls_client(trust: &Trust<'_>) -> io::Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     // As for HTTPS: an unusable certificate in a system's collection is left out.
     roots.add_parsable_certificates(trusted.iter().map(|one| CertificateDer::from(one.der())));
+    Ok(Arc::new(client(roots, own(trust)?.as_ref())?))
+}
+
+fn client(roots: RootCertStore, own: Option<&Own>) -> io::Result<ClientConfig> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?;
     let config = config.with_root_certificates(roots);
-    let Some(own) = own(trust)? else { return Ok(Arc::new(config.with_no_client_auth())) };
+    let Some(own) = own else { return Ok(config.with_no_client_auth()) };
     let chain = own.chain.iter().map(|one| CertificateDer::from(one.der().to_vec())).collect();
     let key = PrivateKeyDer::try_from(own.key.der().to_vec()).map_err(io::Error::other)?;
-    let config = config.with_client_auth_cert(chain, key).map_err(io::Error::other)?;
-    Ok(Arc::new(config))
+    config.with_client_auth_cert(chain, key).map_err(io::Error::other)
 }
 
 fn certificates(pem: &[u8]) -> io::Result<Vec<Certificate<'static>>> {

@@ -1,5 +1,7 @@
 //! Tests sources with services of this process.
 
+mod access;
+
 use super::*;
 use justfull_rnis::{Callbacks, CellIdentity, Listening, Service, Tokens, serve};
 use std::net::{SocketAddr, TcpListener};
