@@ -127,9 +127,12 @@ fn status(value: &Value) -> String {
     line("last reload", plain(&value["last_reload"]));
     for (group, what) in [("ended", &value["ended"]), ("radio", &value["radio"])] {
         let Some(entries) = what.as_object() else { continue };
-        for (name, count) in entries {
+        for (name, count) in entries.iter().filter(|(name, _)| *name != "services") {
             line(&format!("{group} {name}"), plain(count));
         }
+    }
+    for one in value["radio"]["services"].as_array().into_iter().flatten() {
+        line(&format!("source {}", plain(&one["name"])), plain(&one["state"]));
     }
     for (name, count) in value["directory"].as_object().into_iter().flatten() {
         line(&format!("directory {name}"), plain(count));

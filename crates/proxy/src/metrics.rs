@@ -128,9 +128,14 @@ impl Engine {
         let newest = ages.iter().filter_map(|ue| ue.report_age_s).fold(f64::NAN, f64::min);
         let help = "Time since the last report that counts; NaN without one.";
         page.gauge("justfull_proxy_report_age_seconds", help, newest);
-        let up = matches!(source.state(), State::Connected | State::Asking(_));
-        let help = "1 while the source of reports is connected.";
-        page.gauge("justfull_proxy_source_connected", help, flag(up));
+        let services = source.services();
+        let up = |state: &State| matches!(state, State::Connected | State::Asking(_));
+        let all = services.iter().all(|service| up(&service.state));
+        let help = "1 while all services of the source of reports are connected, or there is none.";
+        page.gauge("justfull_proxy_source_connected", help, flag(all));
+        let connected = services.iter().filter(|service| up(&service.state)).count();
+        let help = "Services of the source of reports that are connected.";
+        page.gauge("justfull_proxy_services_connected", help, connected as f64);
         let help = "Connections made to the source of reports.";
         page.counter("justfull_proxy_source_connections_total", help, source.connections());
         page.gauge("justfull_proxy_ues", "UEs that are known.", ages.len() as f64);

@@ -83,6 +83,11 @@ impl Engine {
         json!({
             "source": self.config.radio.name(),
             "state": state,
+            "services": source
+                .services()
+                .iter()
+                .map(|one| json!({ "name": one.name, "state": one.state.to_string() }))
+                .collect::<Vec<Value>>(),
             "taken": of.taken,
             "late": of.late,
             "absurd": of.absurd,

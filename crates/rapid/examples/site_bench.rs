@@ -2,8 +2,8 @@
 //! reports about each UE every 10 ms and samples of each active flow once a round trip of 40 ms.
 //!
 //! `cargo run --release -p justfull-rapid --example site_bench` prints it for several shares of
-//! active flows; `site_bench PERCENT SECONDS` runs one alone. Reports differ from one to the next by
-//! a tenth, as those of a radio do. Time is time on a core, so other programs do not count. To
+//! active flows; `site_bench PERCENT SECONDS` runs one alone. Reports differ from one to the next
+//! by a tenth, as those of a radio do. Time is time on a core, so other programs do not count. To
 //! parse reports is not part of it: sources have threads of their own.
 
 use justfull_base::feedback::{CellKind, RanReport};

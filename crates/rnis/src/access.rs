@@ -1,24 +1,12 @@
-//! What a client shows to a service: a certificate of its own (mutual TLS), and a token of OAuth
-//! 2.0's client credentials (RFC 6749 section 4.4; GS MEC 009 section 6.16).
+//! Tokens of OAuth 2.0's client credentials (RFC 6749 section 4.4; GS MEC 009 section 6.16).
 
 use crate::client::bounded;
 use crate::token::is_token;
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use serde::Deserialize;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use ureq::Agent;
-
-/// The files that TLS of a client needs; all of PEM.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Trust<'a> {
-    /// Certificates that vouch for the service. None: no TLS.
-    pub ca: Option<&'a Path>,
-    /// The client's own certificates, and the key of the first; both or none.
-    pub certificates: Option<&'a Path>,
-    /// See `certificates`.
-    pub key: Option<&'a Path>,
-}
 
 /// A client of an OAuth 2.0 server.
 #[derive(Clone, Debug, PartialEq, Eq)]

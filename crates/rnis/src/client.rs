@@ -1,6 +1,5 @@
 //! A client of HTTP with bounded waits.
 
-use crate::access::Trust;
 use crate::callback::{Callbacks, Open};
 use justfull_trace::input::{SETTINGS_LIMIT, read_capped};
 use std::io;
@@ -21,6 +20,17 @@ use ureq::{Body, Error};
 pub(crate) const LONGEST_ANSWER: usize = 32 << 20;
 /// How long an open connection may wait for its next request: less than a server keeps it.
 const IDLE: Duration = Duration::from_secs(1);
+
+/// The files that TLS of a client needs; all of PEM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trust<'a> {
+    /// Certificates that vouch for the service. None: no TLS.
+    pub ca: Option<&'a Path>,
+    /// The client's own certificates, and the key of the first; both or none.
+    pub certificates: Option<&'a Path>,
+    /// See `certificates`.
+    pub key: Option<&'a Path>,
+}
 
 /// A client of HTTP with the files of `trust` that gives each request `patience`. It follows no
 /// redirect: a request, which may carry secrets, is for one server only.

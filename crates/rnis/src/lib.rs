@@ -26,9 +26,9 @@ mod subscription;
 mod token;
 pub mod types;
 
-pub use access::{Credentials, Trust};
+pub use access::Credentials;
 pub use callback::Callbacks;
-pub use client::{agent, bounded, tls_client};
+pub use client::{Trust, agent, bounded, tls_client};
 pub use document::document;
 pub use formats::{
     NamedUe, Notification, SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification,

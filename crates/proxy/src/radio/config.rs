@@ -35,6 +35,8 @@ table! {
     pub struct RnisConfig with Default {
         /// Root of its paths, such as http://192.0.2.1:8080.
         url: String = String::new(), rule(HTTP, |c| http(&c.url)), "the service is there";
+        /// Further services with the same settings.
+        urls: Vec<String> = Vec::new(), rule(HTTP, |c| c.urls.iter().all(|url| http(url)));
         /// Address and port of the proxy's receiver of notifications, such as 192.0.2.9:9103. Left
         /// out: the proxy polls for reports instead.
         callback: String = String::new(),
@@ -61,7 +63,7 @@ table! {
         /// File of PEM with the certificates that an https service is verified with.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for an https service",
-                |c| !c.url.starts_with("https") || certificates(&c.ca_file));
+                |c| !any("https", &c.url, &c.urls) || certificates(&c.ca_file));
         /// The proxy's own certificate, and OAuth 2.0.
         access: AccessConfig = AccessConfig::default();
     }
@@ -111,10 +113,14 @@ table! {
         url: String = String::new(),
             rule("ws:// or wss:// with a host and perhaps a port", |c| websocket(&c.url)),
             "the metrics are there";
+        /// Further services with the same settings.
+        urls: Vec<String> = Vec::new(),
+            rule("ws:// or wss:// with a host and perhaps a port",
+                |c| c.urls.iter().all(|url| websocket(url)));
         /// File of PEM with the certificates that a wss service is verified with.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for a wss service",
-                |c| !c.url.starts_with("wss") || certificates(&c.ca_file));
+                |c| !any("wss", &c.url, &c.urls) || certificates(&c.ca_file));
         /// File with the UE for each RNTI.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
@@ -169,6 +175,11 @@ fn http(text: &str) -> bool {
             && uri.path().len() <= 1
             && uri.query().is_none()
     })
+}
+
+/// True if a URL has this scheme.
+fn any(scheme: &str, first: &str, others: &[String]) -> bool {
+    first.starts_with(scheme) || others.iter().any(|url| url.starts_with(scheme))
 }
 
 fn websocket(text: &str) -> bool {

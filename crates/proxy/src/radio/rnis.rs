@@ -117,18 +117,42 @@ impl Seen {
     }
 }
 
-pub(super) fn start(config: RnisConfig, sink: Sink, successor: bool) -> io::Result<()> {
+/// Reads the services of `config`, each on a thread of its own, and takes their notifications at
+/// one address.
+///
+/// # Errors
+/// A file cannot be read, the address cannot be bound, or a thread cannot be started.
+pub(super) fn start(config: &RnisConfig, sink: &Sink, successor: bool) -> io::Result<()> {
+    let urls: Vec<&String> = std::iter::once(&config.url).chain(&config.urls).collect();
+    let seen = |url: &&String| {
+        Arc::new(Seen {
+            sink: sink.of(url),
+            newest: Mutex::default(),
+            notified: Mutex::default(),
+            ends: AtomicBool::new(false),
+        })
+    };
+    let all: Vec<Arc<Seen>> = urls.iter().map(seen).collect();
+    let receiver = receiver(config, &all, successor)?.map(Arc::new);
+    for (number, url) in urls.into_iter().enumerate() {
+        let config = RnisConfig { url: url.clone(), ..config.clone() };
+        follow(config, Arc::clone(&all[number]), receiver.clone(), number)?;
+    }
+    Ok(())
+}
+
+/// Follows the service of `config`, whose notifications arrive at path `number` of the receiver.
+fn follow(
+    config: RnisConfig,
+    seen: Arc<Seen>,
+    receiver: Option<Arc<Receiver>>,
+    number: usize,
+) -> io::Result<()> {
     let ca = config.url.starts_with("https").then_some(config.ca_file.as_str());
     let agent = agent(&config.access.trust(ca), PATIENCE)?;
-    let seen = Arc::new(Seen {
-        sink: sink.clone(),
-        newest: Mutex::default(),
-        notified: Mutex::default(),
-        ends: AtomicBool::new(false),
-    });
-    let receiver = receiver(&config, &seen, successor)?;
     // A subscription outlives a connection.
     let mut subscribed = None;
+    let sink = seen.sink.clone();
     connect(sink, move |_sink| {
         let token = match config.token_file.as_str() {
             // A token that has expired is refused; the next connection has a new one.
@@ -142,34 +166,47 @@ pub(super) fn start(config: RnisConfig, sink: Sink, successor: bool) -> io::Resu
             },
         };
         let client = Client { config: &config, agent: &agent, token, seen: &seen };
-        client.session(receiver.as_ref().map(|(_, callback)| callback.as_str()), &mut subscribed)
+        let callback = receiver.as_ref().map(|receiver| receiver.callbacks[number].as_str());
+        client.session(callback, &mut subscribed)
     })
 }
 
-/// Listens for notifications at a secret path; returns its address, or none if notifications are
-/// not configured.
+/// A receiver of notifications, and the address for each service.
+struct Receiver {
+    _server: Listening,
+    callbacks: Vec<String>,
+}
+
+/// Listens for notifications at a secret path for each service; none if notifications are not
+/// configured.
 fn receiver(
     config: &RnisConfig,
-    seen: &Arc<Seen>,
+    all: &[Arc<Seen>],
     successor: bool,
-) -> io::Result<Option<(Listening, String)>> {
+) -> io::Result<Option<Receiver>> {
     if config.callback.is_empty() {
         return Ok(None);
     }
     let address = config.callback.parse().map_err(io::Error::other)?;
-    let mut secret = [0; 16];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut secret)?;
-    let path = format!("/notifications/{:032x}", u128::from_ne_bytes(secret));
-    let seen = Arc::clone(seen);
-    let take = post(move |body: Bytes| async move { seen.notification(&body) });
-    let router = Router::new().route(&path, take);
+    let mut random = std::fs::File::open("/dev/urandom")?;
+    let (mut router, mut paths) = (Router::new(), Vec::new());
+    for seen in all {
+        let mut secret = [0; 16];
+        random.read_exact(&mut secret)?;
+        let path = format!("/notifications/{:032x}", u128::from_ne_bytes(secret));
+        let seen = Arc::clone(seen);
+        let take = post(move |body: Bytes| async move { seen.notification(&body) });
+        router = router.route(&path, take);
+        paths.push(path);
+    }
     let listen = if successor { listen_after } else { listen };
     let server = listen(address, None, router, CONNECTIONS)?;
     let root = match config.callback_url.trim_end_matches('/') {
         "" => format!("http://{}", server.address()),
         root => root.to_owned(),
     };
-    Ok(Some((server, format!("{root}{path}"))))
+    let callbacks = paths.into_iter().map(|path| format!("{root}{path}")).collect();
+    Ok(Some(Receiver { _server: server, callbacks }))
 }
 
 struct Client<'a> {

@@ -1,6 +1,7 @@
 //! Tests sources with services of this process.
 
 mod access;
+mod several;
 
 use super::*;
 use justfull_rnis::{Callbacks, CellIdentity, Listening, Service, Tokens, serve};
@@ -161,7 +162,7 @@ fn a_proxy_that_ends_leaves_no_subscription() {
         server.address()
     ));
     until("it has subscribed", || subscriptions(server.address()) == 1);
-    until("it knows", || account.holds.load(Ordering::Relaxed));
+    until("it knows", || account.services()[0].holds);
     account.end();
     assert_eq!(subscriptions(server.address()), 0);
     // Without a subscription there is nothing to wait for.

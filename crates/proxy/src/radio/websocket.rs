@@ -32,7 +32,19 @@ const PORTS: [u16; 2] = [80, 443];
 
 type Socket = WebSocket<Box<dyn Stream>>;
 
-pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
+/// Reads the services of `config`, each on a thread of its own.
+///
+/// # Errors
+/// A file cannot be read, or a thread cannot be started.
+pub(super) fn start(config: &WebsocketConfig, sink: &Sink) -> io::Result<()> {
+    let urls = std::iter::once(&config.url).chain(&config.urls);
+    urls.into_iter().try_for_each(|url| {
+        let config = WebsocketConfig { url: url.clone(), ..config.clone() };
+        start_one(config, sink.of(url))
+    })
+}
+
+fn start_one(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
     let mut table = UeTable::read(config.ues.as_ref())?;
     let clock = SlotClock::start().map_err(io::Error::other)?;
     let cell = SrsranCell {

@@ -184,8 +184,9 @@ impl Site {
     }
 
     /// Reports name the cells of the two UEs, and a cell that is not configured.
-    fn tell(&mut self, [first, second]: [&str; 2]) {
+    fn tell(&mut self, cells: [&str; 2]) {
         self.at_us += 1_000;
+        let [first, second] = cells;
         let lines = line_of(first, "10.45.0.5", self.at_us, 2_500)
             + &line_of(second, "10.45.0.6", self.at_us, 2_500)
             + &line_of("north", "10.45.0.6", self.at_us, 2_500);
