@@ -131,6 +131,12 @@ fn status(value: &Value) -> String {
             line(&format!("{group} {name}"), plain(count));
         }
     }
+    site(value, &mut line);
+    text
+}
+
+/// A line for each service of the source, for the directory, and for each cell and UE.
+fn site(value: &Value, line: &mut impl FnMut(&str, String)) {
     for one in value["radio"]["services"].as_array().into_iter().flatten() {
         line(&format!("source {}", plain(&one["name"])), plain(&one["state"]));
     }
@@ -162,7 +168,6 @@ fn status(value: &Value) -> String {
             ),
         );
     }
-    text
 }
 
 /// A line for each connection.

@@ -209,3 +209,61 @@ impl std::fmt::Display for Refused {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+
+    fn session(line: &str) -> Session {
+        Session::line(line).expect("a session")
+    }
+
+    fn store(most: usize) -> (Store, Receiver<Change>) {
+        let (to, changes) = channel();
+        (Store::new(most, to, Arc::new(EventFd::new().expect("an event"))), changes)
+    }
+
+    #[test]
+    fn each_change_is_told_once_and_in_order_and_a_repetition_is_none() {
+        let (store, changes) = store(10);
+        let [a, moved] = ["a 10.0.0.1 10.0.0.2", "a 10.0.0.1 cell=east"].map(session);
+        assert_eq!(store.put(a.clone()), Ok(true));
+        assert_eq!(store.put(a.clone()), Ok(false));
+        assert_eq!(store.put(moved.clone()), Ok(false));
+        // The address that it has given up is free.
+        assert_eq!(store.put(session("b 10.0.0.2")), Ok(true));
+        assert_eq!(store.delete("a", false), Ok(true));
+        assert_eq!(store.delete("a", false), Ok(false));
+        let told: Vec<Change> = changes.try_iter().collect();
+        let put = |old: Option<&Session>, new: &Session| Change::Put {
+            old: old.cloned(),
+            new: new.clone(),
+        };
+        let b = session("b 10.0.0.2");
+        assert_eq!(
+            told,
+            [put(None, &a), put(Some(&a), &moved), put(None, &b), Change::Ended(moved)]
+        );
+    }
+
+    #[test]
+    fn neither_the_bound_nor_an_address_of_another_nor_the_files_sessions_can_be_taken() {
+        let (store, changes) = store(2);
+        store.set_file(vec![session("f 10.0.0.1"), session("g 10.0.0.1")]);
+        let account = store.account();
+        assert_eq!((account.sessions, account.refused), (1, 1));
+        assert!(account.last_refused.is_some_and(|why| why.contains("session f has the address")));
+        assert_eq!(store.put(session("f 10.0.0.9")), Err(Refused::OfFile));
+        assert_eq!(store.delete("f", false), Err(Refused::OfFile));
+        let taken = store.put(session("h 10.0.0.2 10.0.0.1"));
+        assert!(matches!(taken, Err(Refused::Taken(_, owner)) if owner == "f"));
+        assert_eq!(store.put(session("h 10.0.0.2")), Ok(true));
+        assert_eq!(store.put(session("i 10.0.0.3")), Err(Refused::Full(2)));
+        assert_eq!((store.of_http().len(), changes.try_iter().count()), (1, 2));
+        // The file has other sessions now; what came over HTTP stays.
+        store.set_file(vec![session("j 10.0.0.1")]);
+        let ids: Vec<String> = store.all().into_iter().map(|one| one.id).collect();
+        assert_eq!(ids, ["h", "j"]);
+    }
+}
