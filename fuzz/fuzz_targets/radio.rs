@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
         2 => reports(text).iter().for_each(|(reports, _)| reports.iter().for_each(check)),
         3 => flexran(text, &ue, at).iter().for_each(check),
         _ => {
-            let Ok(read) = srsran(text, &CELL, at, |_| ue.to_vec()) else { return };
+            let Ok(read) = srsran(text, "gnb:8001", &CELL, at, |_| ue.to_vec()) else { return };
             for report in &read.reports {
                 check(report);
                 let ran = report.ran;

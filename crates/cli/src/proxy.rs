@@ -1,5 +1,6 @@
 //! `proxy`: RAPID in service, and the status of a running proxy.
 
+mod reload;
 mod top;
 
 use crate::args::{ProxyAskArgs, ProxyCommand};
@@ -22,6 +23,7 @@ pub(crate) fn proxy(command: &ProxyCommand) -> Result<(), Failure> {
             ended.map_err(|e| Failure::usage(&e))
         }
         ProxyCommand::Check(args) => check(&read(&args.config)?),
+        ProxyCommand::Reload(args) => reload::reload(&args.config),
         ProxyCommand::Status(args) => {
             let text = ask(args, "status")?;
             if args.json { print_exact(&text) } else { print(&status(&parsed(&text)?)) }
@@ -125,19 +127,47 @@ fn status(value: &Value) -> String {
     line("last reload", plain(&value["last_reload"]));
     for (group, what) in [("ended", &value["ended"]), ("radio", &value["radio"])] {
         let Some(entries) = what.as_object() else { continue };
-        for (name, count) in entries {
+        for (name, count) in entries.iter().filter(|(name, _)| *name != "services") {
             line(&format!("{group} {name}"), plain(count));
         }
+    }
+    site(value, &mut line);
+    text
+}
+
+/// A line for each service of the source, for the directory, and for each cell and UE.
+fn site(value: &Value, line: &mut impl FnMut(&str, String)) {
+    for one in value["radio"]["services"].as_array().into_iter().flatten() {
+        line(&format!("source {}", plain(&one["name"])), plain(&one["state"]));
+    }
+    for (name, count) in value["directory"].as_object().into_iter().flatten() {
+        line(&format!("directory {name}"), plain(count));
+    }
+    for cell in value["cells"].as_array().into_iter().flatten() {
+        let age = cell["report_age_s"].as_f64();
+        let age = age.map_or("no report yet".into(), |age| format!("last report {age:.3} s ago"));
+        let rate = cell["capacity_bytes_per_s"].as_f64().unwrap_or(0.0) * 8e-6;
+        let held = cell["held"].as_f64().unwrap_or(0.0) * 100.0;
+        let [ues, flows] = ["ues", "flows"].map(|key| plain(&cell[key]));
+        line(
+            &format!("cell {}", plain(&cell["cell"])),
+            format!("{ues} UEs, {flows} connections, {rate:.1} Mbit/s, {held:.0} % held, {age}"),
+        );
     }
     for ue in value["ues"].as_array().into_iter().flatten() {
         let age = ue["report_age_s"].as_f64();
         let age = age.map_or(String::new(), |age| format!(", the last {age:.3} s ago"));
         line(
             &plain(&ue["ue"]),
-            format!("{} connections, reports: {}{age}", ue["flows"], plain(&ue["radio"])),
+            format!(
+                "cell {}, {} connections, reports: {}{age}{}",
+                plain(&ue["cell"]),
+                ue["flows"],
+                plain(&ue["radio"]),
+                if ue["two_cells"] == true { ", another cell reports it too" } else { "" },
+            ),
         );
     }
-    text
 }
 
 /// A line for each connection.
@@ -175,6 +205,8 @@ mod tests {
         let text = status(&json!({
             "unsplit": ["no place is left\u{1b}[2J"], "greedy_ues": 2, "flood": true,
             "first_segments": [7, 1], "accepted_of": [5, 0], "return_path": "works",
+            "cells": [{ "cell": "east", "ues": 2, "flows": 9, "held": 0.5, "report_age_s": 0.01,
+                "capacity_bytes_per_s": 2_500_000.0 }],
             "reclaimed": 3, "log_lines_lost": 4, "routes_restored": 6, "control": "\u{1b}]0;x\u{7}",
         }));
         for part in [
@@ -186,6 +218,7 @@ mod tests {
             "reclaimed at start   3",
             "log lines lost       4",
             "restored 6 times",
+            "cell east            2 UEs, 9 connections, 20.0 Mbit/s, 50 % held, last report 0.010",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

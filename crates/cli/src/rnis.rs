@@ -135,7 +135,7 @@ impl Progress for RealTime {
 pub(crate) fn reported(ue: u32, ran: &RanReport, start: Duration) -> Report {
     let addresses = Side::Ue(ue as usize).addresses();
     let ue = addresses.map(|address| Prefix::of(address, 128)).to_vec();
-    Report { ue, ran: RanReport { at: ran.at + start, ..*ran } }
+    Report { ue, cell: None, ran: RanReport { at: ran.at + start, ..*ran } }
 }
 
 /// The time since 1970.

@@ -1,5 +1,9 @@
 //! The configuration file of the proxy: TOML, checked completely before anything is installed.
 
+mod site;
+
+pub use site::{CellsConfig, DirectoryConfig};
+
 use crate::radio::RadioConfig;
 use crate::radio_leg::RadioLegConfig;
 use justfull_base::doc::{Form, ParamDoc};
@@ -161,6 +165,10 @@ table! {
         radio: RadioConfig = RadioConfig::default();
         /// The addresses that belong to one UE.
         ues: UesConfig = UesConfig::default();
+        /// The cells of the site.
+        cells: CellsConfig = CellsConfig::default();
+        /// The directory of UEs from outside.
+        directory: DirectoryConfig = DirectoryConfig::default();
         /// The interfaces for its operator.
         operation: OperationConfig = OperationConfig::default();
     }
@@ -220,6 +228,8 @@ impl ProxyConfig {
                 "control" => config.control = value.try_into().map_err(wrong)?,
                 "radio" => config.radio = value.try_into().map_err(wrong)?,
                 "ues" => config.ues = value.try_into().map_err(wrong)?,
+                "cells" => config.cells = value.try_into().map_err(wrong)?,
+                "directory" => config.directory = value.try_into().map_err(wrong)?,
                 _ => config.operation = value.try_into().map_err(wrong)?,
             }
         }
@@ -244,6 +254,8 @@ impl ProxyConfig {
             (self.control != new.control || self.radio_leg != new.radio_leg, "control"),
             (self.radio != new.radio, "radio"),
             (self.ues != new.ues, "ues"),
+            (self.cells != new.cells, "cells"),
+            (self.directory != new.directory, "directory"),
             (self.operation != new.operation, "operation"),
         ];
         fixed.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
@@ -276,6 +288,8 @@ fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
             "control" => value.try_into::<ControlConfig>().is_ok(),
             "radio" => value.try_into::<RadioConfig>().is_ok(),
             "ues" => value.try_into::<UesConfig>().is_ok(),
+            "cells" => value.try_into::<CellsConfig>().is_ok(),
+            "directory" => value.try_into::<DirectoryConfig>().is_ok(),
             _ => value.try_into::<OperationConfig>().is_ok(),
         }
     };

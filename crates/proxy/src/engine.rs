@@ -7,16 +7,20 @@
 mod build;
 mod divert;
 mod takeover;
+mod turns;
 
 pub(crate) use takeover::Offer;
+use turns::Turns;
 
 use crate::ask::{Ask, Outside, What};
 use crate::config::ProxyConfig;
+use crate::directory::Directory;
 use crate::flood::Flood;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
 use crate::guard::Guard;
 use crate::host::Host;
 use crate::log::Log;
+use crate::notify::Manager;
 use crate::radio;
 use crate::table::{self, Diversion};
 use justfull_base::{Duration, Instant};
@@ -101,6 +105,7 @@ pub(crate) struct Engine {
     pub(crate) totals: Totals,
     pub(crate) log: Log,
     pub(crate) radio: Arc<radio::Account>,
+    pub(crate) directory: Directory,
     pub(crate) open: usize,
     pub(crate) reloads: u64,
     pub(crate) last_reload: Option<String>,
@@ -123,7 +128,9 @@ pub(crate) struct Engine {
     /// When connections that are still open are reset; none while new ones are accepted.
     pub(crate) drain_until: Option<Instant>,
     pub(crate) flood: Flood,
+    pub(crate) turns: Turns,
     pub(crate) outside: Option<Outside>,
+    pub(crate) manager: Manager,
     handed_over: bool,
 }
 
@@ -135,6 +142,7 @@ impl Engine {
         loop {
             let began = std::mem::replace(&mut now, self.clock.now());
             self.shared.turn = now.since(began);
+            self.turns.took(now, self.shared.turn);
             let due = self.shared.steering.next_timer().unwrap_or(Instant::NEVER);
             let wait = due.min(self.next_tick).since(now).as_nanos().div_ceil(1_000_000);
             let wait = if self.list.is_empty() { wait.min(1_000) as u16 } else { 0 };
@@ -356,11 +364,17 @@ impl Engine {
     fn woken(&mut self, now: Instant) {
         // Only the reset of the counter matters.
         let _count = self.wake.read();
+        while let Some(change) = self.directory.change() {
+            self.shared.steering.directory(now, &change);
+        }
         for report in self.reports.try_iter().take(radio::WAITING) {
             self.shared.steering.report(now, &report);
             self.reported = Some(now);
         }
         self.apply();
+        for notice in self.shared.steering.notices.take() {
+            self.log.radio(&notice);
+        }
         while let Ok(ask) = self.asks.try_recv() {
             let text = match ask.what {
                 What::Status => self.status(now),
@@ -382,10 +396,14 @@ impl Engine {
     fn signalled(&mut self, now: Instant) {
         while let Ok(Some(signal)) = self.signals.read_signal() {
             if signal.ssi_signo == Signal::SIGHUP as u32 {
+                self.manager.reloading();
+                self.log.reopen();
                 self.reload(now);
+                self.manager.ready("running");
             } else if self.drain_until.is_none() {
                 self.drain_until = Some(now + self.config.timeouts.drain);
                 self.guard.draining = true;
+                self.manager.stopping();
                 // If this fails, new connections are accepted until the end.
                 self.divert(now);
             } else {

@@ -11,12 +11,14 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Version of this protocol; both sides must have the same.
-pub(crate) const VERSION: u32 = 2;
+/// Version of this protocol, and the versions of old proxies that a new one understands.
+pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSIONS: RangeInclusive<u32> = 2..=VERSION;
 /// Longest wait of either side at each step.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Descriptors of one message, fewer than the kernel's `SCM_MAX_FD`.

@@ -8,6 +8,7 @@
 mod ask;
 mod check;
 mod config;
+mod directory;
 mod engine;
 mod flood;
 mod flow;
@@ -15,7 +16,9 @@ mod guard;
 mod handover;
 mod host;
 mod log;
+mod metrics;
 mod nft;
+mod notify;
 mod place;
 mod radio;
 mod radio_leg;
@@ -28,14 +31,15 @@ mod table;
 pub use ask::ask;
 pub use check::check;
 pub use config::{
-    FileError, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig, SelectConfig,
-    TimeoutsConfig, UesConfig,
+    CellsConfig, DirectoryConfig, FileError, LimitsConfig, OperationConfig, ProxyConfig,
+    RouteConfig, SelectConfig, TimeoutsConfig, UesConfig,
 };
 pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;
 pub use place::Place;
 pub use radio::{
-    AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
+    AccessConfig, AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig,
+    WebsocketConfig,
 };
 pub use radio_leg::RadioLegConfig;
 
@@ -94,6 +98,7 @@ fn begin(
         (Engine::start(config, file, (asks, wake))?, servers)
     };
     engine.outside = servers.outside();
+    engine.manager.ready("running");
     ready();
     let radio = Arc::clone(&engine.radio);
     match engine.run()? {

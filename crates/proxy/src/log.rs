@@ -3,6 +3,7 @@
 
 use crate::config::OperationConfig;
 use crate::flow::{Flow, Outcome};
+use crate::steering::Notice;
 use justfull_base::Instant;
 use justfull_net::Prefix;
 use justfull_net::SystemError;
@@ -11,8 +12,9 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -39,17 +41,27 @@ pub(crate) struct Log {
 struct Writer {
     lines: Option<SyncSender<String>>,
     lost: Arc<AtomicU64>,
+    /// The file is to be opened again.
+    again: Arc<AtomicBool>,
     ended: Receiver<()>,
 }
 
 impl Writer {
-    fn start(to: Box<dyn Write + Send>) -> io::Result<Self> {
+    /// `path` is where the file is; none if it cannot be opened again.
+    fn start(to: Box<dyn Write + Send>, path: Option<PathBuf>) -> io::Result<Self> {
         let (lines, waiting) = sync_channel::<String>(WAITING);
         let (alive, ended) = channel();
         let lost = Arc::<AtomicU64>::default();
+        let again = Arc::<AtomicBool>::default();
         let mut file = File { to: BufWriter::new(to), lost: Arc::clone(&lost) };
+        let asked = Arc::clone(&again);
         let work = move || {
             while let Ok(line) = waiting.recv() {
+                if asked.swap(false, Ordering::Relaxed)
+                    && let Some(path) = &path
+                {
+                    file.open_again(path);
+                }
                 file.write(&line);
                 waiting.try_iter().for_each(|line| file.write(&line));
                 file.flush();
@@ -57,7 +69,7 @@ impl Writer {
             drop(alive);
         };
         thread::Builder::new().name("log".into()).spawn(work)?;
-        Ok(Self { lines: Some(lines), lost, ended })
+        Ok(Self { lines: Some(lines), lost, again, ended })
     }
 
     fn write(&self, line: String) {
@@ -81,6 +93,21 @@ struct File {
 }
 
 impl File {
+    /// Writes to a new file at `path` from now on, or says in the old one why not.
+    fn open_again(&mut self, path: &Path) {
+        match open(path) {
+            Ok(new) => {
+                self.flush();
+                self.to = BufWriter::new(Box::new(new));
+            }
+            Err(why) => {
+                let what = format!("{} cannot be opened again: {why}", path.display());
+                let line = json!({ "time": unix_seconds(), "event": "log", "what": what });
+                self.write(&format!("{line}\n"));
+            }
+        }
+    }
+
     fn write(&mut self, line: &str) {
         // One write for each line, so that a full disk leaves no partial line.
         if self.to.write_all(line.as_bytes()).is_err() {
@@ -95,28 +122,38 @@ impl File {
     }
 }
 
+/// Opens a file to append to.
+fn open(path: &Path) -> io::Result<std::fs::File> {
+    OpenOptions::new().create(true).append(true).mode(MODE).open(path)
+}
+
 impl Log {
+    /// Opens the file again, with the next line: another program has moved it away.
+    pub(crate) fn reopen(&self) {
+        if let Some(to) = &self.to {
+            to.again.store(true, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn open(config: &OperationConfig) -> Result<Self, SystemError> {
         let failed = |e| SystemError::new(format!("open the log {}", config.log), e);
         let to: Option<Box<dyn Write + Send>> = match config.log.as_str() {
             "" => None,
             "-" => Some(Box::new(io::stdout())),
-            path => {
-                let mut options = OpenOptions::new();
-                options.create(true).append(true).mode(MODE);
-                Some(Box::new(options.open(path).map_err(failed)?))
-            }
+            path => Some(Box::new(open(path.as_ref()).map_err(failed)?)),
         };
-        let to = to.map(Writer::start).transpose().map_err(failed)?;
+        let path = (config.log != "-").then(|| PathBuf::from(&config.log));
+        let to = to.map(|to| Writer::start(to, path)).transpose().map_err(failed)?;
         Ok(Self { to, hide: config.hide_addresses, lost: 0 })
     }
 
     fn address(&self, at: SocketAddr) -> String {
-        match (self.hide, at.ip()) {
-            (false, _) => at.to_string(),
-            (true, ip @ IpAddr::V4(_)) => Prefix::of(ip, SHOWN_BITS[0]).to_string(),
-            (true, ip) => Prefix::of(ip, SHOWN_BITS[1]).to_string(),
-        }
+        self.network(at.ip()).map_or_else(|| at.to_string(), |network| network.to_string())
+    }
+
+    /// What the log shows of an address; none where it shows all.
+    fn network(&self, ip: IpAddr) -> Option<Prefix> {
+        self.hide.then(|| Prefix::of(ip, SHOWN_BITS[usize::from(ip.is_ipv6())]))
     }
 
     fn write(&self, line: &serde_json::Value) {
@@ -157,6 +194,13 @@ impl Log {
             "outcome": outcome.name(),
         });
         self.write(&line);
+    }
+
+    /// Reports that contradict each other.
+    pub(crate) fn radio(&self, notice: &Notice) {
+        let ue = notice.ue.map(|ue| self.network(ue.address()).unwrap_or(ue).to_string());
+        let what = &notice.what;
+        self.write(&json!({ "time": unix_seconds(), "event": "radio", "ue": ue, "what": what }));
     }
 
     /// Another event.
@@ -209,7 +253,7 @@ mod tests {
     #[test]
     fn a_reader_that_hangs_costs_lines_and_no_time() {
         let (over, hangs) = channel();
-        let to = Writer::start(Box::new(Hung(hangs))).expect("a thread");
+        let to = Writer::start(Box::new(Hung(hangs)), None).expect("a thread");
         let mut log = Log { to: Some(to), hide: false, lost: 0 };
         for _ in 0..WAITING + 10_000 {
             log.note("test", "a line");
@@ -222,6 +266,38 @@ mod tests {
         let took = now().duration_since(began);
         assert!((END..3 * END).contains(&took), "the end waits a moment: {took:?}");
         drop(over);
+    }
+
+    #[test]
+    fn a_file_that_was_moved_away_is_opened_again_and_no_line_is_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, old] = ["log", "log.1"].map(|name| folder.path().join(name));
+        let config =
+            OperationConfig { log: path.display().to_string(), ..OperationConfig::default() };
+        let log = Log::open(&config).expect("it opens");
+        let written = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+        let until = |path: &Path, what: &str| {
+            let end = now() + Duration::from_secs(60);
+            while !written(path).contains(what) {
+                assert!(now() < end, "{what}: {}", written(path));
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        log.note("test", "before");
+        until(&path, "before");
+        std::fs::rename(&path, &old).expect("it moves");
+        log.note("test", "moved");
+        until(&old, "moved");
+        log.reopen();
+        log.note("test", "after");
+        until(&path, "after");
+        assert!(!written(&old).contains("after"));
+        // A file that cannot be opened: the old one goes on.
+        std::fs::remove_file(&path).expect("it is there");
+        std::fs::create_dir(&path).expect("a folder");
+        log.reopen();
+        log.note("test", "last");
+        drop(log);
     }
 
     #[test]

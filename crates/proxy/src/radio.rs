@@ -3,6 +3,7 @@
 //!
 //! A source gives parsed reports and its state to its [`Sink`]; the queue behind that is bounded.
 
+mod access;
 mod amqp;
 mod config;
 mod json_lines;
@@ -10,6 +11,7 @@ mod rnis;
 mod stream;
 mod websocket;
 
+pub use access::AccessConfig;
 pub use config::{
     AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
 };
@@ -68,11 +70,19 @@ pub(crate) struct Account {
     unknown: AtomicU64,
     /// Connections that were made.
     connections: AtomicU64,
-    state: Mutex<State>,
+    /// The services that it reads.
+    services: Mutex<Vec<Service>>,
     /// The proxy ends, so the source must give back the resources of others.
     ends: AtomicBool,
-    /// The source has resources of others.
-    holds: AtomicBool,
+}
+
+/// A service that a source reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Service {
+    pub(crate) name: String,
+    pub(crate) state: State,
+    /// It has resources that the proxy must give back.
+    holds: bool,
 }
 
 /// At the end, longest wait for a source with resources of others.
@@ -101,13 +111,35 @@ impl Account {
     pub(crate) fn end(&self) {
         self.ends.store(true, Ordering::Relaxed);
         let began = now();
-        while self.holds.load(Ordering::Relaxed) && now().duration_since(began) < END {
+        let holds = || self.services().iter().any(|service| service.holds);
+        while holds() && now().duration_since(began) < END {
             thread::sleep(LOOK);
         }
     }
 
+    /// The services, and the state of each.
+    pub(crate) fn services(&self) -> Vec<Service> {
+        self.services.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The state of the service that is worst off, with its name if there are several.
     pub(crate) fn state(&self) -> State {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let services = self.services();
+        let rank = |state: &State| match state {
+            State::Refused(_) => 0,
+            State::Connecting => 1,
+            State::Asking(_) => 2,
+            State::Connected => 3,
+            State::None => 4,
+        };
+        let several = services.len() > 1;
+        let worst = services.into_iter().min_by_key(|service| rank(&service.state));
+        let Some(Service { name, state, .. }) = worst else { return State::None };
+        match state {
+            State::Refused(why) if several => State::Refused(format!("{name}: {why}")),
+            State::Asking(why) if several => State::Asking(format!("{name}: {why}")),
+            state => state,
+        }
     }
 }
 
@@ -117,9 +149,26 @@ pub(crate) struct Sink {
     to: SyncSender<Report>,
     account: Arc<Account>,
     wake: Arc<EventFd>,
+    /// The place of its service in the account.
+    service: usize,
 }
 
 impl Sink {
+    /// A sink for a further service.
+    fn of(&self, name: &str) -> Self {
+        let mut services = self.account.services.lock().unwrap_or_else(PoisonError::into_inner);
+        services.push(Service { name: name.to_owned(), ..Service::default() });
+        Self { service: services.len() - 1, ..self.clone() }
+    }
+
+    /// Changes the entry of its service.
+    fn change(&self, change: impl FnOnce(&mut Service)) {
+        let mut services = self.account.services.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(service) = services.get_mut(self.service) {
+            change(service);
+        }
+    }
+
     /// Passes a report on, or counts an error; false if no receiver is left. [`Sink::wake`] must
     /// follow.
     fn take(&self, report: Result<Report, Malformed>) -> bool {
@@ -154,12 +203,13 @@ impl Sink {
     }
 
     fn state(&self, state: State) {
-        let mut now = self.account.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let was = matches!(*now, State::Connected | State::Asking(_));
-        if state == State::Connected && !was {
-            self.account.connections.fetch_add(1, Ordering::Relaxed);
-        }
-        *now = state;
+        self.change(|service| {
+            let was = matches!(service.state, State::Connected | State::Asking(_));
+            if state == State::Connected && !was {
+                self.account.connections.fetch_add(1, Ordering::Relaxed);
+            }
+            service.state = state;
+        });
     }
 
     /// True when the proxy ends.
@@ -169,7 +219,7 @@ impl Sink {
 
     /// Notes whether the source has resources of others, which it gives back at the end.
     fn holds(&self, holds: bool) {
-        self.account.holds.store(holds, Ordering::Relaxed);
+        self.change(|service| service.holds = holds);
     }
 }
 
@@ -200,25 +250,32 @@ fn connect(
     thread::Builder::new().name("reports".into()).spawn(work).map(drop)
 }
 
-/// Starts the source that `config` names; it writes to `wake` when reports have arrived.
+/// Starts the source that `config` names; it writes to `wake` when reports have arrived. A
+/// `successor` waits for the address of a receiver, which the process before it may still have.
 ///
 /// # Errors
 /// The source cannot be opened, or its thread cannot be started.
 pub(crate) fn start(
     config: &RadioConfig,
     wake: Arc<EventFd>,
+    successor: bool,
 ) -> Result<(Receiver<Report>, Arc<Account>), SystemError> {
     let (to, reports) = sync_channel(WAITING);
     let account = Arc::<Account>::default();
-    let sink = Sink { to, account: Arc::clone(&account), wake };
+    // Each source makes its own of it, one for each service.
+    let sink = Sink { to, account: Arc::clone(&account), wake, service: usize::MAX };
     let failed = |e: io::Error| SystemError::new(format!("start the source {}", config.name()), e);
     match config {
         RadioConfig::None(_) => {}
-        RadioConfig::Rnis(source) => rnis::start(source.clone(), sink).map_err(failed)?,
-        RadioConfig::Amqp(source) => amqp::start(source.clone(), sink).map_err(failed)?,
-        RadioConfig::Websocket(source) => websocket::start(source.clone(), sink).map_err(failed)?,
-        RadioConfig::JsonLines(source) => json_lines::start(source.path.as_ref(), sink)
-            .map_err(|e| SystemError::new(format!("read reports from {}", source.path), e))?,
+        RadioConfig::Rnis(source) => rnis::start(source, &sink, successor).map_err(failed)?,
+        RadioConfig::Amqp(source) => {
+            amqp::start(source.clone(), sink.of(&source.address)).map_err(failed)?
+        }
+        RadioConfig::Websocket(source) => websocket::start(source, &sink).map_err(failed)?,
+        RadioConfig::JsonLines(source) => {
+            json_lines::start(source.path.as_ref(), sink.of(&source.path))
+                .map_err(|e| SystemError::new(format!("read reports from {}", source.path), e))?
+        }
     }
     Ok((reports, account))
 }

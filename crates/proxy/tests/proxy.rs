@@ -32,6 +32,8 @@ mod faults;
 mod loops;
 #[path = "proxy/random.rs"]
 mod random;
+#[path = "proxy/service.rs"]
+mod service;
 #[path = "proxy/shared.rs"]
 mod shared;
 #[path = "proxy/site.rs"]
@@ -390,8 +392,13 @@ fn samples(body: &str) -> BTreeMap<String, f64> {
             let labels = name.strip_prefix(family.as_str()).expect("of the family");
             let inside = labels.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
             let pair = inside.map(|pair| pair.split_once("=\"").expect("a label"));
-            let sound =
-                |(key, value): (&str, &str)| word(key) && value.strip_suffix('"').is_some_and(word);
+            let shown = |text: &str| {
+                let plain = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
+                !text.is_empty() && text.bytes().all(plain)
+            };
+            let sound = |(key, value): (&str, &str)| {
+                word(key) && value.strip_suffix('"').is_some_and(shown)
+            };
             assert!(labels.is_empty() || pair.is_some_and(sound), "{line}");
             assert!(!kind.is_empty(), "its type comes first: {line}");
             let value: f64 = value.parse().expect("a number");
@@ -988,7 +995,7 @@ fn the_dashboard_shows_only_metrics_that_exist() {
             let asked: Vec<&str> =
                 expr.split(word).filter(|word| word.starts_with("justfull_")).collect();
             assert!(!asked.is_empty() && asked.iter().all(|name| names.contains(name)), "{expr}");
-            for label in ["outcome", "way", "what", "family"] {
+            for label in ["outcome", "way", "what", "family", "cell", "leg"] {
                 let by = expr.contains(&format!("instance, {label})"));
                 let with = |series: &String| {
                     series.starts_with(asked[0]) && series.contains(&format!("{{{label}="))

@@ -29,6 +29,21 @@ impl Claim {
     }
 }
 
+/// What a UE would use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wish {
+    /// True when it has traffic.
+    pub(crate) active: bool,
+    /// True when it has a flow that is not slow.
+    pub(crate) hungry: bool,
+    /// The share of the cell that its own limit allows; 1 or more without one.
+    pub(crate) most: f64,
+}
+
+impl Wish {
+    pub(crate) const NONE: Self = Self { active: false, hungry: false, most: 1.0 };
+}
+
 /// Shares of the cell's blocks that a UE's reports show, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Expected {
@@ -50,20 +65,23 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Replaces the claim `old` of a UE that is now `active` and `hungry`. Without an expectation
-    /// it gets no share.
-    pub(crate) fn claim(
-        &mut self,
-        old: Claim,
-        active: bool,
-        hungry: bool,
-        expected: Option<Expected>,
-    ) -> Claim {
+    /// Replaces the claim `old` of a UE. Without an expectation it gets no share.
+    pub(crate) fn claim(&mut self, old: Claim, wish: Wish, expected: Option<Expected>) -> Claim {
         self.count(old, false);
-        let share = expected.filter(|_| active).map_or(0, |expected| self.share(hungry, expected));
-        let claim = Claim { active, hungry: active && hungry, share };
+        let expected = expected.filter(|_| wish.active);
+        let share = expected.map_or(0, |expected| self.share(wish, expected));
+        // Its own limit stops it: it wants no more of the cell.
+        let sated = expected
+            .is_some_and(|expected| wish.most * f64::from(self.with_traffic(expected)) < 1.0);
+        let hungry = wish.active && wish.hungry && !sated;
+        let claim = Claim { active: wish.active, hungry, share };
         self.count(claim, true);
         claim
+    }
+
+    /// The shares that UEs hold.
+    pub(crate) fn held(&self) -> f64 {
+        self.granted as f64 / WHOLE as f64
     }
 
     fn count(&mut self, claim: Claim, add: bool) {
@@ -82,12 +100,19 @@ impl Cell {
         }
     }
 
+    /// UEs with traffic, with one whose own claim is not counted at the moment.
+    fn with_traffic(&self, expected: Expected) -> u32 {
+        (self.active + 1).max(expected.active_ues)
+    }
+
     /// The share of an active UE whose own claim is not counted at the moment.
-    fn share(&self, hungry: bool, expected: Expected) -> u64 {
-        let with_traffic = (self.active + 1).max(expected.active_ues);
+    fn share(&self, wish: Wish, expected: Expected) -> u64 {
+        let with_traffic = self.with_traffic(expected);
         let part = WHOLE / u64::from(with_traffic);
         let blocks = expected.own + expected.free / f64::from(with_traffic);
-        let mut share = ((blocks * WHOLE as f64) as u64).max(if hungry { part } else { 0 });
+        let mut share = ((blocks * WHOLE as f64) as u64).max(if wish.hungry { part } else { 0 });
+        // A product above 64 bits stays at the largest number.
+        share = share.min((wish.most * WHOLE as f64) as u64);
         if share > part {
             let reserved = u64::from(self.hungry) * part + self.granted_still;
             share = share.min(WHOLE.saturating_sub(reserved)).max(part);
@@ -106,6 +131,10 @@ mod tests {
         Some(Expected { own, free, active_ues: 0 })
     }
 
+    fn wish(active: bool, hungry: bool) -> Wish {
+        Wish { active, hungry, most: f64::INFINITY }
+    }
+
     fn is(claim: Claim, share: f64) -> bool {
         (claim.share() - share).abs() < 1e-6
     }
@@ -113,31 +142,33 @@ mod tests {
     #[test]
     fn one_ue_has_the_cell_but_for_what_strangers_use() {
         let mut cell = Cell::default();
-        let claim = cell.claim(Claim::default(), true, true, IDLE_CELL);
+        let claim = cell.claim(Claim::default(), wish(true, true), IDLE_CELL);
         assert!(is(claim, 1.0));
         let strangers = Some(Expected { own: 0.5, free: 0.25, active_ues: 2 });
-        assert!(is(cell.claim(claim, true, true, strangers), 0.625));
+        assert!(is(cell.claim(claim, wish(true, true), strangers), 0.625));
     }
 
     #[test]
     fn a_second_hungry_ue_has_half_after_a_report_of_each() {
         let mut cell = Cell::default();
-        let first = cell.claim(Claim::default(), true, true, IDLE_CELL);
-        let second = cell.claim(Claim::default(), true, true, reported(0.0, 0.0));
+        let first = cell.claim(Claim::default(), wish(true, true), IDLE_CELL);
+        let second = cell.claim(Claim::default(), wish(true, true), reported(0.0, 0.0));
         assert!(is(second, 0.0), "nothing is left yet");
-        let first = cell.claim(first, true, true, reported(1.0, 0.0));
-        let second = cell.claim(second, true, true, reported(0.0, 0.0));
+        let first = cell.claim(first, wish(true, true), reported(1.0, 0.0));
+        let second = cell.claim(second, wish(true, true), reported(0.0, 0.0));
         assert!(is(first, 0.5) && is(second, 0.5));
-        let first = cell.claim(first, false, false, reported(0.5, 0.0));
-        assert!(is(first, 0.0) && is(cell.claim(second, true, true, reported(0.5, 0.5)), 1.0));
+        let first = cell.claim(first, wish(false, false), reported(0.5, 0.0));
+        assert!(
+            is(first, 0.0) && is(cell.claim(second, wish(true, true), reported(0.5, 0.5)), 1.0)
+        );
     }
 
     #[test]
     fn a_ue_that_is_not_hungry_leaves_the_rest_to_the_hungry() {
         let mut cell = Cell::default();
-        let slow = cell.claim(Claim::default(), true, false, reported(0.1, 0.0));
+        let slow = cell.claim(Claim::default(), wish(true, false), reported(0.1, 0.0));
         assert!(is(slow, 0.1));
-        let hungry = cell.claim(Claim::default(), true, true, reported(0.9, 0.0));
+        let hungry = cell.claim(Claim::default(), wish(true, true), reported(0.9, 0.0));
         assert!(is(hungry, 0.9));
     }
 
@@ -147,9 +178,22 @@ mod tests {
         let mut claims = [Claim::default(); 3];
         for round in 0..20 {
             for claim in &mut claims {
-                *claim = cell.claim(*claim, true, round % 3 > 0, reported(1.0, 1.0));
+                *claim = cell.claim(*claim, wish(true, round % 3 > 0), reported(1.0, 1.0));
             }
             assert!(claims.iter().map(|c| c.share).sum::<u64>() <= WHOLE);
         }
+    }
+
+    #[test]
+    fn a_ue_with_a_limit_keeps_it_and_leaves_the_rest() {
+        let mut cell = Cell::default();
+        let limited = Wish { most: 0.1, ..wish(true, true) };
+        let small = cell.claim(Claim::default(), limited, IDLE_CELL);
+        assert!(is(small, 0.1));
+        let other = cell.claim(Claim::default(), wish(true, true), reported(0.0, 1.0));
+        assert!(is(other, 0.5), "its part of what was free");
+        let other = cell.claim(other, wish(true, true), reported(0.9, 0.0));
+        assert!(is(other, 0.9), "nothing is kept for a UE that may not have more");
+        assert!(is(cell.claim(small, wish(true, true), reported(0.1, 0.0)), 0.1));
     }
 }

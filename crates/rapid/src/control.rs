@@ -30,7 +30,7 @@ pub struct Load {
 pub struct Control {
     pub(crate) rules: Config,
     /// True when nothing is controlled.
-    unlimited: bool,
+    pub(crate) unlimited: bool,
     pub(crate) cells: Vec<Cell>,
     pub(crate) ues: Slab<Ue>,
     pub(crate) flows: Slab<Flow>,
@@ -366,7 +366,7 @@ impl Control {
     }
 
     /// A time that goes back counts as standing still.
-    fn at(&mut self, now: Instant) -> Instant {
+    pub(crate) fn at(&mut self, now: Instant) -> Instant {
         self.now = self.now.max(now);
         self.now
     }

@@ -89,6 +89,7 @@ mod config;
 mod control;
 mod doc;
 mod flow;
+mod identity;
 mod kinds;
 mod members;
 mod payload;

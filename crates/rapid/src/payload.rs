@@ -129,6 +129,20 @@ impl<K: Copy> PayloadControl<K> {
         Ok(())
     }
 
+    /// See [`Control::merge_ues`].
+    ///
+    /// # Errors
+    /// [`Refused::UnknownUe`].
+    pub fn merge_ues(&mut self, now: Instant, from: UeId, into: UeId) -> Result<(), Refused> {
+        self.control.merge_ues(now, from, into)?;
+        if from != into
+            && let Some(slot) = self.slots.get_mut(from.index())
+        {
+            *slot = Duration::ZERO;
+        }
+        Ok(())
+    }
+
     /// See [`Control::remove_ue`].
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::bypass::{self, Beside, Bypass};
 use crate::capacity;
-use crate::cell::{Cell, Claim, Expected};
+use crate::cell::{Cell, Claim, Expected, Wish};
 use crate::config::{Blocks, Config};
 use crate::members::Members;
 use crate::refused::Refused;
@@ -35,6 +35,8 @@ pub(crate) struct Ue {
     pub(crate) radio: Radio,
     pub(crate) delivery: Delivery,
     claim: Claim,
+    /// The rate that its subscription allows, in bytes per second; infinite without one.
+    pub(crate) most: f64,
     /// Totals over its flows; none after a change.
     pub(crate) together: Option<Together>,
     /// The capacity last allocated among them.
@@ -57,6 +59,7 @@ impl Ue {
             radio: Radio::UNKNOWN,
             delivery: Delivery::NONE,
             claim: Claim::NONE,
+            most: f64::INFINITY,
             together: None,
             shared: None,
             turn: 0,
@@ -104,7 +107,7 @@ impl Ue {
 
     /// Gives back its share of `cell`, and resets the loops, which hold for that cell alone.
     pub(crate) fn leave(&mut self, cell: &mut Cell) {
-        self.claim = cell.claim(self.claim, false, false, None);
+        self.claim = cell.claim(self.claim, Wish::NONE, None);
         (self.slack, self.bypass) = (Slack::NONE, Bypass::NONE);
         self.radio.other_cell = true;
     }
@@ -121,16 +124,18 @@ impl Ue {
         let known = self.radio.known;
         let divided = rules.blocks == Blocks::Divided;
         let expected = (known && divided).then_some(self.radio.expected);
-        self.claim = cell.claim(self.claim, active, hungry, expected);
+        let useful = self.radio.useful(rules);
+        let most = if useful > 0.0 { self.most / useful } else { 1.0 };
+        self.claim = cell.claim(self.claim, Wish { active, hungry, most }, expected);
         if !known {
-            return self.delivery.rate().map(|rate| rate * rules.probe);
+            return self.delivery.rate().map(|rate| (rate * rules.probe).min(self.most));
         }
         let share = match rules.blocks {
             Blocks::Divided => self.claim.share(),
             Blocks::AllFree => self.radio.expected.own + self.radio.expected.free,
             Blocks::Carrier => 1.0,
         };
-        let granted = share * self.radio.useful(rules);
+        let granted = (share * useful).min(self.most);
         Some(self.radio.stale.map_or(granted, |stale| stale.value.min(granted)))
     }
 

@@ -90,6 +90,11 @@ impl Pair {
                 self.naive.close(self.now, id);
             }
             (3 | 4, _) => self.report(ue, size % 256, size / 256, u64::from(what) * 40),
+            (5, _) => {
+                let most = (size % 3 > 0).then_some(size as f64 * 100.0).filter(|most| *most > 0.0);
+                self.control.limit_ue(self.now, self.ues[ue], most).expect("known");
+                self.naive.limit(self.now, ue, most);
+            }
             (_, Some(at)) => {
                 let id = self.flows[at];
                 let sample = Sample {

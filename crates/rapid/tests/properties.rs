@@ -15,6 +15,8 @@ enum Event {
     AddUe,
     RemoveUe(usize),
     MoveUe(usize),
+    MergeUes(usize),
+    LimitUe(usize, f64),
     Open(usize, Opening),
     Close(usize),
     Sample(usize, Sample),
@@ -117,6 +119,9 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::AddUe),
         1 => index.clone().prop_map(Event::RemoveUe),
         2 => index.clone().prop_map(Event::MoveUe),
+        1 => index.clone().prop_map(Event::MergeUes),
+        1 => (index.clone(), prop_oneof![any::<f64>(), 1e3..1e8])
+            .prop_map(|(i, most)| Event::LimitUe(i, most)),
         4 => (index.clone(), opening).prop_map(|(i, o)| Event::Open(i, o)),
         2 => index.clone().prop_map(Event::Close),
         20 => (index.clone(), sample).prop_map(|(i, s)| Event::Sample(i, s)),
@@ -154,6 +159,12 @@ impl Run {
             }
             Event::MoveUe(i) => {
                 let _ = control.move_ue(now, ues[i % ues.len()], self.cells[i / 8 % 2]);
+            }
+            Event::MergeUes(i) => {
+                let _ = control.merge_ues(now, ues[i % ues.len()], ues[i / 8 % ues.len()]);
+            }
+            Event::LimitUe(i, most) => {
+                let _ = control.limit_ue(now, ues[i % ues.len()], Some(*most));
             }
             Event::Open(i, opening) => {
                 flows.extend(control.open(now, ues[i % ues.len()], opening));

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use ureq::Agent;
 use ureq::config::Config;
 use ureq::http::Response;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Body, Error};
 
@@ -21,13 +21,24 @@ pub(crate) const LONGEST_ANSWER: usize = 32 << 20;
 /// How long an open connection may wait for its next request: less than a server keeps it.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// A client that trusts the certificates of `ca`, a file of PEM, and gives each request `patience`.
-/// It follows no redirect: a request, which may carry secrets, is for one server only.
+/// The files that TLS of a client needs; all of PEM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trust<'a> {
+    /// Certificates that vouch for the service. None: no TLS.
+    pub ca: Option<&'a Path>,
+    /// The client's own certificates, and the key of the first; both or none.
+    pub certificates: Option<&'a Path>,
+    /// See `certificates`.
+    pub key: Option<&'a Path>,
+}
+
+/// A client of HTTP with the files of `trust` that gives each request `patience`. It follows no
+/// redirect: a request, which may carry secrets, is for one server only.
 ///
 /// # Errors
-/// The file cannot be read or has no certificate.
-pub fn agent(ca: Option<&Path>, patience: Duration) -> io::Result<Agent> {
-    Ok(config(ca, patience)?.into())
+/// A file cannot be read or does not have what it should.
+pub fn agent(trust: &Trust<'_>, patience: Duration) -> io::Result<Agent> {
+    Ok(config(trust, patience)?.into())
 }
 
 /// Like [`agent`], for notifications, which go only to the addresses that `callbacks` allows.
@@ -36,18 +47,20 @@ pub(crate) fn notifier(
     patience: Duration,
     callbacks: Callbacks,
 ) -> io::Result<Agent> {
-    let config = config(ca, patience)?;
+    let config = config(&Trust { ca, ..Trust::default() }, patience)?;
     Ok(Agent::with_parts(config, DefaultConnector::default(), Open(callbacks)))
 }
 
-fn config(ca: Option<&Path>, patience: Duration) -> io::Result<Config> {
-    let roots = match ca {
+fn config(trust: &Trust<'_>, patience: Duration) -> io::Result<Config> {
+    let roots = match trust.ca {
         Some(file) => certificates(&read_capped(file, SETTINGS_LIMIT)?)?,
         None => Vec::new(),
     };
+    let own = own(trust)?.map(|own| ClientCert::new_with_certs(&own.chain, own.key));
     let tls = TlsConfig::builder()
         .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
         .root_certs(RootCerts::new_with_certs(&roots))
+        .client_cert(own)
         .build();
     let config = Agent::config_builder()
         .tls_config(tls)
@@ -62,20 +75,51 @@ fn config(ca: Option<&Path>, patience: Duration) -> io::Result<Config> {
     Ok(config)
 }
 
-/// TLS of a client that trusts the certificates of `ca`, a file of PEM, for protocols other than
-/// HTTP.
+/// A client's own certificates, and the key of the first.
+struct Own {
+    chain: Vec<Certificate<'static>>,
+    key: PrivateKey<'static>,
+}
+
+/// Reads them; none if `trust` names none.
+fn own(trust: &Trust<'_>) -> io::Result<Option<Own>> {
+    let (chain, key) = match (trust.certificates, trust.key) {
+        (None, None) => return Ok(None),
+        (Some(chain), Some(key)) => (chain, key),
+        _ => return Err(io::Error::other("a certificate needs a key, and a key a certificate")),
+    };
+    let chain = certificates(&read_capped(chain, SETTINGS_LIMIT)?)?;
+    let key = PrivateKey::from_pem(&read_capped(key, SETTINGS_LIMIT)?);
+    let key = key.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+    let own = Own { chain, key };
+    // Refuses a key of another certificate.
+    client(RootCertStore::empty(), Some(&own))?;
+    Ok(Some(own))
+}
+
+/// TLS of a client with the files of `trust`, for protocols other than HTTP.
 ///
 /// # Errors
-/// The file cannot be read or has no certificate.
-pub fn tls_client(ca: &Path) -> io::Result<Arc<ClientConfig>> {
+/// A file cannot be read or does not have what it should.
+pub fn tls_client(trust: &Trust<'_>) -> io::Result<Arc<ClientConfig>> {
+    let missing = || io::Error::other("certificates that vouch for the service are needed");
+    let ca = trust.ca.ok_or_else(missing)?;
     let trusted = certificates(&read_capped(ca, SETTINGS_LIMIT)?)?;
     let mut roots = RootCertStore::empty();
     // As for HTTPS: an unusable certificate in a system's collection is left out.
     roots.add_parsable_certificates(trusted.iter().map(|one| CertificateDer::from(one.der())));
+    Ok(Arc::new(client(roots, own(trust)?.as_ref())?))
+}
+
+fn client(roots: RootCertStore, own: Option<&Own>) -> io::Result<ClientConfig> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+    let config = config.with_root_certificates(roots);
+    let Some(own) = own else { return Ok(config.with_no_client_auth()) };
+    let chain = own.chain.iter().map(|one| CertificateDer::from(one.der().to_vec())).collect();
+    let key = PrivateKeyDer::try_from(own.key.der().to_vec()).map_err(io::Error::other)?;
+    config.with_client_auth_cert(chain, key).map_err(io::Error::other)
 }
 
 fn certificates(pem: &[u8]) -> io::Result<Vec<Certificate<'static>>> {

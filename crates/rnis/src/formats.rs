@@ -9,5 +9,5 @@ mod ues;
 
 pub use flexran::flexran;
 pub use notification::{Notification, notification, reports};
-pub use srsran::{SrsranCell, SrsranMessage, srsran};
-pub use ues::UeTable;
+pub use srsran::{SrsranCell, SrsranMessage, SrsranUe, srsran};
+pub use ues::{NamedUe, UeTable};

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod associate;
 mod callback;
 mod client;
@@ -25,16 +26,18 @@ mod subscription;
 mod token;
 pub mod types;
 
+pub use access::Credentials;
 pub use callback::Callbacks;
-pub use client::{agent, bounded, tls_client};
+pub use client::{Trust, agent, bounded, tls_client};
 pub use document::document;
 pub use formats::{
-    Notification, SrsranCell, SrsranMessage, UeTable, flexran, notification, reports, srsran,
+    NamedUe, Notification, SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification,
+    reports, srsran,
 };
 pub use lines::{Line, open_lines, read_lines};
-pub use listen::{Listening, Tls, TlsError, listen};
+pub use listen::{Listening, Tls, TlsError, listen, listen_after};
 pub use malformed::Malformed;
-pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport};
+pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport, cell_name};
 pub use routes::serve;
 pub use service::{CellIdentity, Service};
 pub use token::{Tokens, read_token};

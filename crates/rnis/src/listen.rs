@@ -17,7 +17,7 @@ use justfull_net::{bounded_listener, client};
 use justfull_trace::input::{SETTINGS_LIMIT, read_capped};
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -80,6 +80,14 @@ pub enum TlsError {
     Key(String),
 }
 
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificates(why) | Self::Key(why) => f.write_str(why),
+        }
+    }
+}
+
 /// A server that runs until it is dropped.
 #[derive(Debug)]
 pub struct Listening {
@@ -119,8 +127,46 @@ pub fn listen(
     connections: usize,
 ) -> io::Result<Listening> {
     let listener = bounded_listener(address)?;
-    listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
+    serve_at(address, Some(listener), tls, router, connections)
+}
+
+/// Like [`listen`]; but while another process has `address`, the server waits for its end.
+///
+/// # Errors
+/// The address cannot be bound for another reason, or the thread cannot be started.
+pub fn listen_after(
+    address: SocketAddr,
+    tls: Option<Tls>,
+    router: Router,
+    connections: usize,
+) -> io::Result<Listening> {
+    let listener = match bounded_listener(address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => None,
+        other => Some(other?),
+    };
+    serve_at(address, listener, tls, router, connections)
+}
+
+/// Listens at `address` as soon as no other process does.
+async fn when_free(address: SocketAddr) -> io::Result<TcpListener> {
+    loop {
+        match bounded_listener(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn serve_at(
+    address: SocketAddr,
+    listener: Option<TcpListener>,
+    tls: Option<Tls>,
+    router: Router,
+    connections: usize,
+) -> io::Result<Listening> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(LOOKUPS)
         .enable_all()
@@ -130,9 +176,18 @@ pub fn listen(
     let places = Places::new(connections);
     let work = move || {
         runtime.block_on(async {
-            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+            let serves = async {
+                let listener = match listener {
+                    Some(listener) => listener,
+                    None => when_free(address).await?,
+                };
+                listener.set_nonblocking(true)?;
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                accept(listener, tls, router, places).await;
+                io::Result::Ok(())
+            };
             tokio::select! {
-                () = accept(listener, tls, router, places) => {}
+                _failed = serves => {}
                 _stopped = stopped => {}
             }
         });

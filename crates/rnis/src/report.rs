@@ -6,16 +6,39 @@ use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// Addresses of one UE in a report.
 pub const MOST_ADDRESSES: usize = 16;
+/// Longest name of a cell, in bytes.
+const LONGEST_CELL: usize = 64;
+
+/// A cell's name: 1 to 64 visible ASCII characters without quotes and backslashes, so that status,
+/// log and metrics show it as it is.
+///
+/// # Errors
+/// The text is no such name.
+pub fn cell_name(text: &str) -> Result<Arc<str>, Malformed> {
+    let sound = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
+    if (1..=LONGEST_CELL).contains(&text.len()) && text.bytes().all(sound) {
+        return Ok(text.into());
+    }
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST_CELL).collect();
+    Err(format!(
+        "the cell's name is `{shown}`, allowed is 1 to {LONGEST_CELL} visible ASCII characters \
+         without quotes and backslashes"
+    )
+    .into())
+}
 
 /// One report about one UE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Its addresses or prefixes, 1 to [`MOST_ADDRESSES`]; the first identifies it.
     pub ue: Vec<Prefix>,
+    /// The name of its cell; none from a source that has only one.
+    pub cell: Option<Arc<str>>,
     /// The cell's report about it.
     pub ran: RanReport,
 }
@@ -56,6 +79,11 @@ pub struct WrittenReport {
     /// End of the period by the cell's clock, in microseconds; each report of a UE is newer than
     /// the last.
     at_us: u64,
+    /// The cell that the UE is in, 1 to 64 visible ASCII characters; left out by a source of one
+    /// cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = String, min_length = 1, max_length = 64)]
+    cell_id: Option<String>,
     cell: CellName,
     /// LTE 1 or 2, NR 1 to 3.
     #[serde(default = "one")]
@@ -139,6 +167,7 @@ impl Report {
             ue: None,
             associate_id: self.ue.iter().map(AssociateId::of).collect(),
             at_us: at.as_nanos() / 1_000,
+            cell_id: self.cell.as_deref().map(str::to_owned),
             cell,
             mcs_table,
             layers,
@@ -175,6 +204,7 @@ impl TryFrom<WrittenReport> for Report {
             )
             .into());
         }
+        let cell = written.cell_id.as_deref().map(cell_name).transpose()?;
         let (mcs_table, layers) = (written.mcs_table, written.layers);
         let kind = match written.cell {
             CellName::Lte => CellKind::Lte { mcs_table, layers },
@@ -200,7 +230,7 @@ impl TryFrom<WrittenReport> for Report {
             mcs: written.mcs,
             backlog: written.backlog,
         };
-        Ok(Self { ue, ran })
+        Ok(Self { ue, cell, ran })
     }
 }
 
@@ -240,6 +270,9 @@ mod tests {
             (r#""ue": "10.45.0.1","#, r#""associateId": [{"type": 1, "value": "fd45::1"}],"#),
             (r#""ue": "10.45.0.1","#, r#""associateId": [{"type": 4, "value": "10.45.0.1"}],"#),
             (r#""ue": "10.45.0.1","#, ""),
+            ("\"at_us\"", r#""cell_id": "", "at_us""#),
+            ("\"at_us\"", r#""cell_id": "a b", "at_us""#),
+            ("\"at_us\"", r#""cell_id": 7, "at_us""#),
         ] {
             let text = LINE.replacen(from, to, 1);
             assert_ne!(text, LINE);
@@ -257,6 +290,7 @@ mod tests {
             let mut report = parse(&LINE.replace("\"10.45.0.1\"", r#"["10.45.0.1", "fd45::/64"]"#))
                 .expect("one");
             report.ran.kind = kind;
+            report.cell = (kind != CellKind::Bytes).then(|| "east/1".into());
             let json = serde_json::to_string(&report.written()).expect("it is written");
             assert!(json.contains(r#"{"type":2,"value":"fd45::/64"}"#), "{json}");
             assert_eq!(parse(&json), Ok(report));

@@ -3,6 +3,7 @@
 use crate::query::Problem;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use axum::response::{IntoResponse, Response};
 use justfull_net::Prefix;
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::io;
@@ -71,6 +72,13 @@ impl Tokens {
         }
     }
 
+    /// The answer to a request that may not be made; none if it may. `writes` is true if it changes
+    /// something.
+    #[must_use]
+    pub fn refusal(&self, headers: &HeaderMap, writes: bool) -> Option<Response> {
+        self.user(headers, writes).err().map(IntoResponse::into_response)
+    }
+
     /// The user of a request; `writes` is true if it changes something.
     pub(crate) fn user(&self, headers: &HeaderMap, writes: bool) -> Result<User, Problem> {
         let Some(known) = &self.known else { return Ok(User(0)) };
@@ -95,7 +103,7 @@ fn invalid(what: String) -> io::Error {
 }
 
 /// RFC 6750 section 2.1: `b64token`.
-fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b))
 }
@@ -172,7 +180,8 @@ mod tests {
                 let error = error.expect_err(part).to_string();
                 assert!(error.contains(part), "{error}");
             }
-            let ca = crate::tls_client(file).map(drop).expect_err(part).to_string();
+            let trust = crate::Trust { ca: Some(file), ..crate::Trust::default() };
+            let ca = crate::tls_client(&trust).map(drop).expect_err(part).to_string();
             assert!(ca.contains(part), "{ca}");
             let ues = crate::UeTable::read(file).map(drop).expect_err(part).to_string();
             assert!(ues.contains(part), "{ues}");

@@ -6,7 +6,8 @@ use axum::extract::State;
 use axum::routing::post;
 use justfull_rnis::types::{REPORTS, TimeStamp};
 use justfull_rnis::{
-    Callbacks, CellIdentity, Listening, Report, Service, Tokens, agent, bounded, listen, serve,
+    Callbacks, CellIdentity, Listening, Report, Service, Tokens, Trust, agent, bounded, listen,
+    serve,
 };
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
@@ -46,7 +47,7 @@ fn served_by(tokens: Tokens, allowed: &str) -> Served {
 
 impl Served {
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        let agent = agent(None, SOON).expect("a client");
+        let agent = agent(&Trust::default(), SOON).expect("a client");
         let uri = format!("{}{path}", self.at);
         let answer = match (method, body) {
             ("GET", _) => agent.get(&uri).call(),
@@ -243,7 +244,7 @@ fn each_user_has_a_share_of_the_subscriptions() {
     let names: Vec<String> = (0..6).map(|n| format!("user{n}")).collect();
     std::fs::write(&file, names.join("\n")).expect("a file");
     let served = served(Tokens::read(&file).expect("tokens"));
-    let agent = agent(None, SOON).expect("a client");
+    let agent = agent(&Trust::default(), SOON).expect("a client");
     let subscribe = |token: &str| {
         let body = json!({
             "subscriptionType": "RabEstSubscription",
@@ -375,7 +376,7 @@ fn answers_of_all_ues_are_read_and_longer_ones_are_refused() {
         let both = format!("[\"10.45.{high}.{low}\", \"fd45:0:0:{ue:x}::/64\"]");
         assert!(served.service.report(&report(&both, 1)), "{ue}");
     }
-    let agent = agent(None, SOON).expect("a client");
+    let agent = agent(&Trust::default(), SOON).expect("a client");
     let ask = || bounded(agent.get(format!("{}{REPORTS}", served.at)).call()).expect("an answer");
     let (status, body) = ask();
     assert_eq!(status, 200);
@@ -400,7 +401,7 @@ fn tokens_keep_users_apart() {
     let file = folder.path().join("tokens");
     std::fs::write(&file, "one\ntwo\nlooks read\n").expect("a file");
     let served = served(Tokens::read(&file).expect("tokens"));
-    let agent = agent(None, SOON).expect("a client");
+    let agent = agent(&Trust::default(), SOON).expect("a client");
     let root = format!("{}/rni/v2/subscriptions", served.at);
     let subscribe = |token: &str| {
         let body = json!({

@@ -13,6 +13,13 @@ pub(crate) enum ProxyCommand {
     #[command(after_help = "Example:\n  justfull proxy check --config rapid.toml\n\nExit status: \
                             0 when the proxy can run here, 1 when not, 2 for a wrong file")]
     Check(ProxyCheckArgs),
+    /// Replace the running proxy by one of this program and configuration, with all its connections
+    #[command(
+        after_help = "Example:\n  justfull proxy reload --config rapid.toml\n\nIt returns when \
+                            the new proxy has everything. If that fails, the old one goes on and \
+                            the exit status is 2."
+    )]
+    Reload(ProxyCheckArgs),
     /// Say how a running proxy is: connections, reports of the radio, UEs
     Status(ProxyAskArgs),
     /// List the connections of a running proxy with their windows

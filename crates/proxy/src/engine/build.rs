@@ -1,15 +1,17 @@
 //! Builds the proxy's loop.
 
 use super::{
-    Asks, Engine, FORGET_EVERY, LISTENER, LOOK_AT_ROUTES, SCRATCH, SIGNALS, TICK, Totals, WAKE,
-    signals,
+    Asks, Engine, FORGET_EVERY, LISTENER, LOOK_AT_ROUTES, SCRATCH, SIGNALS, TICK, Totals, Turns,
+    WAKE, signals,
 };
 use crate::config::ProxyConfig;
+use crate::directory::{Directory, Session};
 use crate::flood::Flood;
 use crate::flow::Shared;
 use crate::guard::Guard;
 use crate::host::{self, Host};
 use crate::log::Log;
+use crate::notify::Manager;
 use crate::radio;
 use crate::radio_leg::RadioLeg;
 use crate::relay::Pool;
@@ -36,7 +38,7 @@ impl Engine {
         let slots = host::limits(&config).most as u32;
         let (leg, refused) = RadioLeg::take(config.radio_leg, slots, config.control.loss())?;
         let host = Host::install(&config)?;
-        let mut engine = Self::build(config, file, asks, host, clock, leg)?;
+        let mut engine = Self::build(config, file, asks, host, clock, leg, None)?;
         engine.leg_refused = refused;
         let now = engine.clock.now();
         let refused = |e| SystemError::new("divert connections", table::explain(&e));
@@ -51,6 +53,7 @@ impl Engine {
         mut host: Host,
         clock: SlotClock,
         leg: RadioLeg,
+        before: Option<Vec<Session>>,
     ) -> Result<Self, SystemError> {
         let (asks, wake) = asks;
         let failed = |what: &'static str| move |e: nix::Error| SystemError::new(what, e);
@@ -58,10 +61,12 @@ impl Engine {
         let signals =
             SignalFd::with_flags(&signals(), SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
                 .map_err(failed("listen for signals"))?;
-        let steering = Steering::new(&config.control, config.ues)
+        let steering = Steering::new(&config.control, config.ues, &config.cells)
             .map_err(|e| SystemError::new("start the control", e))?;
         let log = Log::open(&config.operation)?;
-        let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake))?;
+        let successor = before.is_some();
+        let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake), successor)?;
+        let directory = Directory::start(&config.directory, Arc::clone(&wake), before)?;
         let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
         host.limits.most = host.limits.most.min(leg.slots());
         host.limits.flows = host.limits.flows.min(host.limits.most);
@@ -84,6 +89,7 @@ impl Engine {
             totals: Totals::default(),
             log,
             radio,
+            directory,
             open: 0,
             reloads: 0,
             last_reload: None,
@@ -103,7 +109,9 @@ impl Engine {
             diversion: None,
             drain_until: None,
             flood: Flood::default(),
+            turns: Turns::default(),
             outside: None,
+            manager: Manager::of_environment(),
             handed_over: false,
         };
         engine.watch().map_err(failed("watch the listeners"))?;

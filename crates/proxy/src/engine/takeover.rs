@@ -3,20 +3,28 @@
 use super::{Engine, Place, Totals, token};
 use crate::ask::Outside;
 use crate::config::ProxyConfig;
+use crate::directory::Session;
 use crate::flow::{Flow, FlowState};
-use crate::handover::{Line, VERSION};
+use crate::handover::{Line, VERSION, VERSIONS};
 use crate::host::Host;
 use crate::log::Log;
 use crate::radio_leg::{LegState, RadioLeg};
+use crate::steering::Identity;
 use crate::table::TableState;
 use justfull_base::Instant;
 use justfull_net::SystemError;
 use justfull_net::clock::{Clock, SlotClock};
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+
+/// UEs or sessions in one message.
+const CHUNK: usize = 500;
 
 /// The first message: the number of descriptors of each kind that follow, in this order, and the
 /// state that is not in them.
@@ -35,6 +43,11 @@ struct Hello {
     reclaimed: usize,
     totals: Totals,
     flows: usize,
+    /// Messages after the connections: identities of UEs, then sessions of the directory.
+    #[serde(default)]
+    identities: usize,
+    #[serde(default)]
+    sessions: usize,
 }
 
 /// Everything that an old proxy has sent.
@@ -44,6 +57,18 @@ pub(crate) struct Offer {
     /// Descriptors of the first message, without the servers' descriptors.
     fds: Vec<OwnedFd>,
     flows: Vec<(FlowState, Vec<OwnedFd>)>,
+    identities: Vec<Identity>,
+    sessions: Vec<Session>,
+}
+
+/// Receives lists of UEs or sessions.
+fn chunks<T: DeserializeOwned>(line: &mut Line, count: usize) -> io::Result<Vec<T>> {
+    let mut all = Vec::new();
+    for _ in 0..count {
+        let (some, _none): (Vec<T>, _) = line.receive()?;
+        all.extend(some);
+    }
+    Ok(all)
 }
 
 fn namespace() -> io::Result<u64> {
@@ -69,8 +94,9 @@ impl Offer {
         let mut line = Line::new(stream)?;
         let (hello, fds): (Hello, _) = line.receive()?;
         let refused = |why: String| Err(io::Error::other(why));
-        if hello.version != VERSION {
-            return refused(format!("it speaks version {}, this is {VERSION}", hello.version));
+        if !VERSIONS.contains(&hello.version) {
+            let [old, new] = [*VERSIONS.start(), VERSION];
+            return refused(format!("it speaks version {}, this is {old} to {new}", hello.version));
         }
         if hello.namespace != namespace()? {
             return refused("it is in another network namespace".into());
@@ -88,7 +114,10 @@ impl Offer {
         let metrics = if hello.metrics { Some(next()?.into()) } else { None };
         let fds = fds.collect();
         let flows = (0..hello.flows).map(|_| line.receive()).collect::<io::Result<_>>()?;
-        Ok((Self { line, hello, fds, flows }, Outside { questions, metrics }))
+        let identities = chunks(&mut line, hello.identities)?;
+        let sessions = chunks(&mut line, hello.sessions)?;
+        let offer = Self { line, hello, fds, flows, identities, sessions };
+        Ok((offer, Outside { questions, metrics }))
     }
 }
 
@@ -97,12 +126,18 @@ impl Engine {
     /// of it may be touched any more.
     pub(super) fn hand_over(&mut self, stream: UnixStream) -> bool {
         self.log.flush();
+        let successor = getsockopt(&stream, PeerCredentials).map(|peer| peer.pid());
         let Ok(mut line) = Line::new(stream) else { return false };
+        self.manager.reloading();
         let sent = self.send_all(&mut line);
         if sent.is_ok() && line.give() {
+            if let Ok(process) = successor {
+                self.manager.succeeded_by(process);
+            }
             return true;
         }
         line.refuse();
+        self.manager.ready("running");
         let why = sent.err().map_or_else(|| "the new proxy ended".into(), |e| e.to_string());
         self.log.note("takeover failed", &why);
         false
@@ -117,6 +152,7 @@ impl Engine {
         fds.extend(outside.metrics.as_ref().map(AsFd::as_fd));
         fds.push(self.host.table.as_fd());
         fds.extend(self.host.listeners.iter().map(AsFd::as_fd));
+        let (identities, sessions) = (self.shared.steering.identities(), self.directory.sessions());
         let (leg, of_leg) = self.shared.leg.state();
         fds.extend(of_leg);
         let hello = Hello {
@@ -131,9 +167,13 @@ impl Engine {
             reclaimed: self.host.delivery.reclaimed(),
             totals: self.totals.clone(),
             flows: self.open,
+            identities: identities.len().div_ceil(CHUNK),
+            sessions: sessions.len().div_ceil(CHUNK),
         };
         line.send(&hello, &fds)?;
-        self.flows().try_for_each(|flow| line.send(&flow.state(), &flow.descriptors()))
+        self.flows().try_for_each(|flow| line.send(&flow.state(), &flow.descriptors()))?;
+        identities.chunks(CHUNK).try_for_each(|some| line.send(&some, &[]))?;
+        sessions.chunks(CHUNK).try_for_each(|some| line.send(&some, &[]))
     }
 
     /// Leaves everything to another process.
@@ -156,13 +196,16 @@ impl Engine {
         offer: Offer,
     ) -> Result<Self, SystemError> {
         let failed = |e: io::Error| SystemError::new("take over", e);
-        let Offer { mut line, hello, fds, flows } = offer;
+        let Offer { mut line, hello, fds, flows, identities, sessions } = offer;
         let mut fds = fds.into_iter();
         let host = Host::adopt(&config, &hello.table, hello.listeners, hello.reclaimed, &mut fds)?;
         let missing = || failed(io::Error::other("a descriptor is missing"));
         let leg = RadioLeg::adopt(&hello.leg, config.control.loss(), &mut fds).map_err(failed)?;
         let clock = SlotClock::at(hello.clock_start);
-        let mut engine = Self::build(config, file, asks, host, clock, leg)?;
+        let mut engine = Self::build(config, file, asks, host, clock, leg, Some(sessions))?;
+        let now = engine.clock.now();
+        // Before the connections, which then belong to these.
+        identities.iter().for_each(|ue| engine.shared.steering.adopt(now, ue));
         engine.totals = hello.totals;
         for (state, fds) in flows {
             let flow = Flow::restore(&state, fds, &mut engine.shared.pool).ok_or_else(missing)?;

@@ -9,7 +9,7 @@ mod wire;
 use super::config::{AmqpConfig, host_port};
 use super::{Sink, State, connect, stream};
 use justfull_net::clock::{Clock, SlotClock, now};
-use justfull_rnis::{UeTable, flexran, tls_client};
+use justfull_rnis::{Report, UeTable, flexran, tls_client};
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::io;
 use std::sync::Arc;
@@ -53,7 +53,8 @@ const DELIVER: Id = [60, 60];
 pub(super) fn start(config: AmqpConfig, sink: Sink) -> io::Result<()> {
     let mut table = UeTable::read(config.ues.as_ref())?;
     let clock = SlotClock::start().map_err(io::Error::other)?;
-    let tls = config.tls.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
+    let trust = config.access.trust(Some(&config.ca_file));
+    let tls = config.tls.then(|| tls_client(&trust)).transpose()?;
     connect(sink, move |sink| {
         let mut session = match open(&config, tls.as_ref()) {
             Ok(session) => session,
@@ -83,8 +84,9 @@ enum Coming {
 /// Connects, and requests the messages.
 fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session, String> {
     let (host, port) = host_port(&config.address).ok_or("the address has no port")?;
+    // A broker with OAuth 2.0 takes the token in the place of the password.
     let password = match config.password_file.as_str() {
-        "" => "guest".to_owned(),
+        "" => config.access.token()?.unwrap_or_else(|| "guest".to_owned()),
         file => {
             let read = read_text(file.as_ref(), SETTINGS_LIMIT);
             let read = read.map_err(|e| format!("{file}: {e}"))?;
@@ -254,17 +256,17 @@ fn deliver(
     clock: &mut SlotClock,
     table: &mut UeTable,
 ) -> bool {
-    if table.addresses(key).is_empty() {
+    if table.named(key).is_none() {
         // The UE may be new in the file.
         let _kept = table.refresh();
     }
-    let ue = table.addresses(key);
-    if ue.is_empty() {
+    let Some(ue) = table.named(key) else {
         sink.unknown(1);
         return true;
-    }
+    };
+    let of_cell = |report| Report { cell: ue.cell.clone(), ..report };
     match text {
-        Some(text) => sink.take(flexran(text, ue, clock.now())),
+        Some(text) => sink.take(flexran(text, &ue.addresses, clock.now()).map(of_cell)),
         None => sink.take(Err("it is too long".into())),
     }
 }

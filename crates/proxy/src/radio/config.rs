@@ -1,8 +1,9 @@
 //! The sources of radio information, and their settings.
 
+use super::access::AccessConfig;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, kinds_config, table};
-use justfull_rnis::{UeTable, agent, read_token};
+use justfull_rnis::{Trust, UeTable, agent, read_token};
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -34,6 +35,8 @@ table! {
     pub struct RnisConfig with Default {
         /// Root of its paths, such as http://192.0.2.1:8080.
         url: String = String::new(), rule(HTTP, |c| http(&c.url)), "the service is there";
+        /// Further services with the same settings.
+        urls: Vec<String> = Vec::new(), rule(HTTP, |c| c.urls.iter().all(|url| http(url)));
         /// Address and port of the proxy's receiver of notifications, such as 192.0.2.9:9103. Left
         /// out: the proxy polls for reports instead.
         callback: String = String::new(),
@@ -60,7 +63,9 @@ table! {
         /// File of PEM with the certificates that an https service is verified with.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for an https service",
-                |c| !c.url.starts_with("https") || certificates(&c.ca_file));
+                |c| !any("https", &c.url, &c.urls) || certificates(&c.ca_file));
+        /// The proxy's own certificate, and OAuth 2.0.
+        access: AccessConfig = AccessConfig::default();
     }
 }
 
@@ -94,6 +99,8 @@ table! {
         /// File with the UE for each routing key.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
+        /// The proxy's own certificate, and OAuth 2.0.
+        access: AccessConfig = AccessConfig::default();
     }
 }
 
@@ -106,10 +113,14 @@ table! {
         url: String = String::new(),
             rule("ws:// or wss:// with a host and perhaps a port", |c| websocket(&c.url)),
             "the metrics are there";
+        /// Further services with the same settings.
+        urls: Vec<String> = Vec::new(),
+            rule("ws:// or wss:// with a host and perhaps a port",
+                |c| c.urls.iter().all(|url| websocket(url)));
         /// File of PEM with the certificates that a wss service is verified with.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for a wss service",
-                |c| !c.url.starts_with("wss") || certificates(&c.ca_file));
+                |c| !any("wss", &c.url, &c.urls) || certificates(&c.ca_file));
         /// File with the UE for each RNTI.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
@@ -127,6 +138,8 @@ table! {
         symbols: u8 = 13, within(1, 14);
         /// Resource elements of a block that reference signals take.
         dmrs_res: u8 = 12, within(0, 120), "TS 38.211 section 7.4.1.1";
+        /// The proxy's own certificate, and OAuth 2.0.
+        access: AccessConfig = AccessConfig::default();
     }
     check |c| {
         let all = 12 * u16::from(c.symbols);
@@ -145,7 +158,7 @@ const UES: &str = "a file with a name and 1 to 16 addresses or prefixes on each 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
 fn certificates(file: &str) -> bool {
-    agent(Some(file.as_ref()), PATIENCE).is_ok()
+    agent(&Trust { ca: Some(file.as_ref()), ..Trust::default() }, PATIENCE).is_ok()
 }
 
 fn readable(file: &str) -> bool {
@@ -162,6 +175,11 @@ fn http(text: &str) -> bool {
             && uri.path().len() <= 1
             && uri.query().is_none()
     })
+}
+
+/// True if a URL has this scheme.
+fn any(scheme: &str, first: &str, others: &[String]) -> bool {
+    first.starts_with(scheme) || others.iter().any(|url| url.starts_with(scheme))
 }
 
 fn websocket(text: &str) -> bool {

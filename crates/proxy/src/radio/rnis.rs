@@ -12,7 +12,8 @@ use justfull_base::Instant;
 use justfull_net::{Prefix, clock};
 use justfull_rnis::types::{RAN_REPORT_SUBSCRIPTION, REPORTS, ROOT, TimeStamp};
 use justfull_rnis::{
-    Listening, Notification, Report, agent, bounded, listen, notification, read_token, reports,
+    Listening, Notification, Report, agent, bounded, listen, listen_after, notification,
+    read_token, reports,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -42,11 +43,30 @@ const MOST_UES: usize = 65_536;
 struct Seen {
     sink: Sink,
     /// The newest report of each UE.
-    newest: Mutex<BTreeMap<Prefix, Instant>>,
+    newest: Mutex<BTreeMap<Prefix, Newest>>,
     /// When the last notification came.
     notified: Mutex<Option<Moment>>,
     /// The service has announced the end of the subscription.
     ends: AtomicBool,
+}
+
+/// The newest report about a UE: its time by its cell's clock, and when it came.
+#[derive(Debug)]
+struct Newest {
+    cell: Option<Arc<str>>,
+    at: Instant,
+    came: Moment,
+}
+
+impl Newest {
+    /// True if the service repeats what is known. Another cell has another clock, and a cell that
+    /// starts again begins with an earlier time.
+    fn has(&self, report: &Report, now: Moment) -> bool {
+        let earlier = report.ran.at < self.at;
+        self.cell == report.cell
+            && report.ran.at <= self.at
+            && !(earlier && now.duration_since(self.came) >= MISSED)
+    }
 }
 
 impl Seen {
@@ -54,15 +74,17 @@ impl Seen {
     /// left.
     fn take(&self, reports: Vec<Report>) -> bool {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let came = clock::now();
         let goes_on = reports.into_iter().all(|report| {
             let name = report.ue[0];
-            if newest.get(&name).is_some_and(|at| report.ran.at <= *at) {
+            if newest.get(&name).is_some_and(|known| known.has(&report, came)) {
                 return true;
             }
             if newest.len() >= MOST_UES {
                 newest.clear();
             }
-            newest.insert(name, report.ran.at);
+            let (cell, at) = (report.cell.clone(), report.ran.at);
+            newest.insert(name, Newest { cell, at, came });
             self.sink.take(Ok(report))
         });
         self.sink.wake();
@@ -95,50 +117,96 @@ impl Seen {
     }
 }
 
-pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
-    let ca = config.url.starts_with("https").then_some(config.ca_file.as_ref());
-    let agent = agent(ca, PATIENCE)?;
-    let seen = Arc::new(Seen {
-        sink: sink.clone(),
-        newest: Mutex::default(),
-        notified: Mutex::default(),
-        ends: AtomicBool::new(false),
-    });
-    let receiver = receiver(&config, &seen)?;
+/// Reads the services of `config`, each on a thread of its own, and takes their notifications at
+/// one address.
+///
+/// # Errors
+/// A file cannot be read, the address cannot be bound, or a thread cannot be started.
+pub(super) fn start(config: &RnisConfig, sink: &Sink, successor: bool) -> io::Result<()> {
+    let urls: Vec<&String> = std::iter::once(&config.url).chain(&config.urls).collect();
+    let seen = |url: &&String| {
+        Arc::new(Seen {
+            sink: sink.of(url),
+            newest: Mutex::default(),
+            notified: Mutex::default(),
+            ends: AtomicBool::new(false),
+        })
+    };
+    let all: Vec<Arc<Seen>> = urls.iter().map(seen).collect();
+    let receiver = receiver(config, &all, successor)?.map(Arc::new);
+    for (number, url) in urls.into_iter().enumerate() {
+        let config = RnisConfig { url: url.clone(), ..config.clone() };
+        follow(config, Arc::clone(&all[number]), receiver.clone(), number)?;
+    }
+    Ok(())
+}
+
+/// Follows the service of `config`, whose notifications arrive at path `number` of the receiver.
+fn follow(
+    config: RnisConfig,
+    seen: Arc<Seen>,
+    receiver: Option<Arc<Receiver>>,
+    number: usize,
+) -> io::Result<()> {
+    let ca = config.url.starts_with("https").then_some(config.ca_file.as_str());
+    let agent = agent(&config.access.trust(ca), PATIENCE)?;
     // A subscription outlives a connection.
     let mut subscribed = None;
+    let sink = seen.sink.clone();
     connect(sink, move |_sink| {
         let token = match config.token_file.as_str() {
-            "" => None,
+            // A token that has expired is refused; the next connection has a new one.
+            "" => match config.access.token() {
+                Ok(token) => token.map(|token| format!("Bearer {token}")),
+                Err(why) => return Some(why),
+            },
             file => match read_token(file.as_ref()) {
                 Ok(token) => Some(format!("Bearer {token}")),
                 Err(e) => return Some(format!("{file}: {e}")),
             },
         };
         let client = Client { config: &config, agent: &agent, token, seen: &seen };
-        client.session(receiver.as_ref().map(|(_, callback)| callback.as_str()), &mut subscribed)
+        let callback = receiver.as_ref().map(|receiver| receiver.callbacks[number].as_str());
+        client.session(callback, &mut subscribed)
     })
 }
 
-/// Listens for notifications at a secret path; returns its address, or none if notifications are
-/// not configured.
-fn receiver(config: &RnisConfig, seen: &Arc<Seen>) -> io::Result<Option<(Listening, String)>> {
+/// A receiver of notifications, and the address for each service.
+struct Receiver {
+    _server: Listening,
+    callbacks: Vec<String>,
+}
+
+/// Listens for notifications at a secret path for each service; none if notifications are not
+/// configured.
+fn receiver(
+    config: &RnisConfig,
+    all: &[Arc<Seen>],
+    successor: bool,
+) -> io::Result<Option<Receiver>> {
     if config.callback.is_empty() {
         return Ok(None);
     }
     let address = config.callback.parse().map_err(io::Error::other)?;
-    let mut secret = [0; 16];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut secret)?;
-    let path = format!("/notifications/{:032x}", u128::from_ne_bytes(secret));
-    let seen = Arc::clone(seen);
-    let take = post(move |body: Bytes| async move { seen.notification(&body) });
-    let router = Router::new().route(&path, take);
+    let mut random = std::fs::File::open("/dev/urandom")?;
+    let (mut router, mut paths) = (Router::new(), Vec::new());
+    for seen in all {
+        let mut secret = [0; 16];
+        random.read_exact(&mut secret)?;
+        let path = format!("/notifications/{:032x}", u128::from_ne_bytes(secret));
+        let seen = Arc::clone(seen);
+        let take = post(move |body: Bytes| async move { seen.notification(&body) });
+        router = router.route(&path, take);
+        paths.push(path);
+    }
+    let listen = if successor { listen_after } else { listen };
     let server = listen(address, None, router, CONNECTIONS)?;
     let root = match config.callback_url.trim_end_matches('/') {
         "" => format!("http://{}", server.address()),
         root => root.to_owned(),
     };
-    Ok(Some((server, format!("{root}{path}"))))
+    let callbacks = paths.into_iter().map(|path| format!("{root}{path}")).collect();
+    Ok(Some(Receiver { _server: server, callbacks }))
 }
 
 struct Client<'a> {

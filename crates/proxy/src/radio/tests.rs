@@ -1,5 +1,8 @@
 //! Tests sources with services of this process.
 
+mod access;
+mod several;
+
 use super::*;
 use justfull_rnis::{Callbacks, CellIdentity, Listening, Service, Tokens, serve};
 use std::net::{SocketAddr, TcpListener};
@@ -10,7 +13,7 @@ const SOON: Duration = Duration::from_secs(10);
 fn started(toml: &str) -> (Receiver<Report>, Arc<Account>) {
     let config: RadioConfig = toml::from_str(toml).expect("a source");
     assert_eq!(config.validate(), Ok(()), "{toml}");
-    start(&config, Arc::new(EventFd::new().expect("an event"))).expect("it starts")
+    start(&config, Arc::new(EventFd::new().expect("an event")), false).expect("it starts")
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -105,7 +108,7 @@ fn a_subscription_is_renewed_before_it_ends() {
         last += notified.try_iter().count();
     }
     assert!(now().duration_since(began) > Duration::from_secs(4), "longer than it lasts");
-    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let client = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
     let list = client.get(format!("http://{}/rni/v2/subscriptions", server.address())).call();
     let (status, list) = justfull_rnis::bounded(list).expect("an answer");
     let list = String::from_utf8_lossy(&list).into_owned();
@@ -116,7 +119,7 @@ fn a_subscription_is_renewed_before_it_ends() {
 
 /// Subscriptions of this host at the service at `address`.
 fn subscriptions(address: SocketAddr) -> usize {
-    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let client = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
     let list = client.get(format!("http://{address}/rni/v2/subscriptions")).call();
     let (_, list) = justfull_rnis::bounded(list).expect("an answer");
     String::from_utf8_lossy(&list).matches("JustfullRanReportSubscription").count()
@@ -125,7 +128,7 @@ fn subscriptions(address: SocketAddr) -> usize {
 #[test]
 fn a_proxy_that_may_not_subscribe_goes_on_by_asking() {
     let (service, server) = served(Tokens::default());
-    let client = justfull_rnis::agent(None, SOON).expect("a client");
+    let client = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
     let body = r#"{"subscriptionType": "RabEstSubscription",
         "callbackReference": "http://127.0.0.1:1/", "filterCriteriaQci": {"qci": 9}}"#;
     let subscribe = || {
@@ -159,7 +162,7 @@ fn a_proxy_that_ends_leaves_no_subscription() {
         server.address()
     ));
     until("it has subscribed", || subscriptions(server.address()) == 1);
-    until("it knows", || account.holds.load(Ordering::Relaxed));
+    until("it knows", || account.services()[0].holds);
     account.end();
     assert_eq!(subscriptions(server.address()), 0);
     // Without a subscription there is nothing to wait for.

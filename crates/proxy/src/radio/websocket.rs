@@ -5,14 +5,15 @@ use super::config::WebsocketConfig;
 use super::stream::{self, Stream};
 use super::{Sink, State, connect};
 use justfull_net::clock::{Clock, SlotClock, now};
-use justfull_rnis::{SrsranCell, UeTable, srsran, tls_client};
+use justfull_rnis::{SrsranCell, SrsranUe, UeTable, srsran, tls_client};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_rustls::rustls::ClientConfig;
-use tungstenite::client::client_with_config;
+use tungstenite::client::{IntoClientRequest, client_with_config};
 use tungstenite::error::Error;
 use tungstenite::http::Uri;
+use tungstenite::http::header::AUTHORIZATION;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{HandshakeError, Message, WebSocket};
 
@@ -24,12 +25,26 @@ const GONE: Duration = Duration::from_secs(15);
 /// Longest message.
 const LONGEST: usize = 4 << 20;
 const SUBSCRIBE: &str = r#"{"cmd": "metrics_subscribe"}"#;
+/// Bytes of a base station's name: with a slash and a cell's number, a name of 64 bytes.
+const LONGEST_STATION: usize = 58;
 /// Ports for a URL without one: without TLS, with TLS.
 const PORTS: [u16; 2] = [80, 443];
 
 type Socket = WebSocket<Box<dyn Stream>>;
 
-pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
+/// Reads the services of `config`, each on a thread of its own.
+///
+/// # Errors
+/// A file cannot be read, or a thread cannot be started.
+pub(super) fn start(config: &WebsocketConfig, sink: &Sink) -> io::Result<()> {
+    let urls = std::iter::once(&config.url).chain(&config.urls);
+    urls.into_iter().try_for_each(|url| {
+        let config = WebsocketConfig { url: url.clone(), ..config.clone() };
+        start_one(config, sink.of(url))
+    })
+}
+
+fn start_one(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
     let mut table = UeTable::read(config.ues.as_ref())?;
     let clock = SlotClock::start().map_err(io::Error::other)?;
     let cell = SrsranCell {
@@ -41,18 +56,30 @@ pub(super) fn start(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
         dmrs_res: config.dmrs_res,
     };
     let secure = config.url.starts_with("wss");
-    let tls = secure.then(|| tls_client(config.ca_file.as_ref())).transpose()?;
+    let trust = config.access.trust(Some(&config.ca_file));
+    let tls = secure.then(|| tls_client(&trust)).transpose()?;
     connect(sink, move |sink| {
-        let mut socket = match open(&config.url, tls.as_ref()) {
+        let opened = config
+            .access
+            .token()
+            .and_then(|token| open(&config.url, tls.as_ref(), token.as_deref()));
+        let mut socket = match opened {
             Ok(socket) => socket,
             Err(why) => return Some(why),
         };
-        follow(&mut socket, sink, &cell, clock, &mut table)
+        follow(&mut socket, sink, station(&config.url), &cell, clock, &mut table)
     })
 }
 
+/// The name of a base station: host and port of its URL, as far as a cell's name has room.
+fn station(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or(rest);
+    authority.get(..LONGEST_STATION).unwrap_or(authority)
+}
+
 /// Connects and subscribes.
-fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
+fn open(url: &str, tls: Option<&Arc<ClientConfig>>, token: Option<&str>) -> Result<Socket, String> {
     let uri: Uri = url.parse().map_err(|_| format!("{url} is no URI"))?;
     let host = uri.host().unwrap_or_default();
     let host = host.trim_matches(['[', ']']);
@@ -60,7 +87,12 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
     let (tcp, stream) = stream::open(host, port, tls)?;
     let limits =
         WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
-    let shaken = client_with_config(url, stream, Some(limits));
+    let mut request = url.into_client_request().map_err(|e| e.to_string())?;
+    if let Some(token) = token {
+        let value = format!("Bearer {token}").parse().map_err(|_| "the token is no header")?;
+        request.headers_mut().insert(AUTHORIZATION, value);
+    }
+    let shaken = client_with_config(request, stream, Some(limits));
     let (mut socket, _) = shaken.map_err(|e| match e {
         HandshakeError::Failure(e) => e.to_string(),
         HandshakeError::Interrupted(_) => "no answer to the handshake".into(),
@@ -74,6 +106,7 @@ fn open(url: &str, tls: Option<&Arc<ClientConfig>>) -> Result<Socket, String> {
 fn follow(
     socket: &mut Socket,
     sink: &Sink,
+    station: &str,
     cell: &SrsranCell,
     mut clock: SlotClock,
     table: &mut UeTable,
@@ -93,8 +126,8 @@ fn follow(
                 // After an error the old table stays; the one who writes a wrong file gets the
                 // error there.
                 let _kept = table.refresh();
-                let ues = |rnti: u32| table.of_rnti(rnti).to_vec();
-                match srsran(text, cell, clock.now(), ues) {
+                let ues = |ue: SrsranUe<'_>| table.of_rnti(ue).to_vec();
+                match srsran(text, station, cell, clock.now(), ues) {
                     Ok(read) => {
                         sink.unknown(read.unknown);
                         sink.garbled(read.garbled);

@@ -48,6 +48,9 @@ struct Ue {
     rate: f64,
     reported: bool,
     share: u64,
+    /// The limit of its subscription, and whether that is below its part of the cell.
+    most: Option<f64>,
+    sated: bool,
     turn: usize,
     next_turn: usize,
     turn_end: Option<Instant>,
@@ -175,6 +178,18 @@ impl Flow {
     }
 }
 
+impl Ue {
+    fn useful(&self) -> f64 {
+        self.rate * (1.0 - self.waste)
+    }
+
+    /// The share of the cell that the limit allows.
+    fn most_share(&self) -> f64 {
+        let most = self.most.unwrap_or(f64::INFINITY);
+        if self.useful() > 0.0 { most / self.useful() } else { 1.0 }
+    }
+}
+
 impl Naive {
     pub(crate) fn new(ues: usize) -> Self {
         Self { ues: vec![Ue::default(); ues] }
@@ -235,6 +250,11 @@ impl Naive {
     pub(crate) fn close(&mut self, now: Instant, id: FlowId) {
         let (ue, flow) = self.find(id);
         self.ues[ue].flows.swap_remove(flow);
+        self.allocate(now, ue);
+    }
+
+    pub(crate) fn limit(&mut self, now: Instant, ue: usize, most: Option<f64>) {
+        self.ues[ue].most = most;
         self.allocate(now, ue);
     }
 
@@ -324,7 +344,8 @@ impl Naive {
     /// The share of the cell that `ue` gets, in 2^-32.
     fn share(&self, ue: usize) -> u64 {
         let active = |u: &Ue| u.flows.iter().any(Flow::active);
-        let hungry = |u: &Ue| u.flows.iter().any(Flow::hungry);
+        let wants = |u: &Ue| u.flows.iter().any(Flow::hungry);
+        let hungry = |u: &Ue| wants(u) && !u.sated;
         let state = &self.ues[ue];
         if !active(state) || !state.reported {
             return 0;
@@ -333,9 +354,10 @@ impl Naive {
         let part = (1 << 32) / with_traffic;
         let blocks = state.own + state.free / with_traffic as f64;
         let mut share = (blocks * WHOLE) as u64;
-        if hungry(state) {
+        if wants(state) {
             share = share.max(part);
         }
+        share = share.min((state.most_share() * WHOLE) as u64);
         let others = || self.ues.iter().enumerate().filter(|&(i, _)| i != ue).map(|(_, u)| u);
         if share > part {
             let reserved = others().map(|u| if hungry(u) { part } else { u.share }).sum::<u64>();
@@ -345,12 +367,18 @@ impl Naive {
     }
 
     fn allocate(&mut self, now: Instant, index: usize) {
+        let active = |u: &&Ue| u.flows.iter().any(Flow::active);
+        let with_traffic = self.ues.iter().filter(active).count();
+        let state = &self.ues[index];
+        self.ues[index].sated =
+            active(&state) && state.reported && state.most_share() * (with_traffic as f64) < 1.0;
         self.ues[index].share = self.share(index);
         let ue = &mut self.ues[index];
         if !ue.flows.iter().any(Flow::active) {
             ue.turn_end = None;
         }
-        let capacity = ue.share as f64 / WHOLE * (ue.rate * (1.0 - ue.waste));
+        let capacity = ue.share as f64 / WHOLE * ue.useful();
+        let capacity = capacity.min(ue.most.unwrap_or(f64::INFINITY));
         let active = ue.flows.iter().filter(|f| f.active()).count();
         let share = capacity / active.max(1) as f64;
         let slow = ue.flows.iter().filter(|f| f.category == Category::Slow);

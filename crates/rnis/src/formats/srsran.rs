@@ -7,12 +7,13 @@
 //! retransmissions is the share of failures.
 
 use crate::malformed::Malformed;
-use crate::report::Report;
+use crate::report::{Report, cell_name};
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
 use justfull_phy::nr;
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// Most UEs that are read from one message.
 const MOST_UES: usize = 4_096;
@@ -51,6 +52,9 @@ struct Cell {
 
 #[derive(Deserialize)]
 struct Ue {
+    /// The cell's physical identity.
+    #[serde(default)]
+    pci: Option<u16>,
     rnti: u32,
     #[serde(default)]
     dl_ri: Option<f64>,
@@ -73,19 +77,33 @@ pub struct SrsranMessage {
     pub garbled: u64,
 }
 
-/// Reads a message that arrived at `at`; `addresses` returns a UE's addresses by its RNTI. A
-/// message of another kind has no reports.
+/// A UE by the names of its base station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SrsranUe<'a> {
+    /// The base station.
+    pub station: &'a str,
+    /// The cell's physical identity.
+    pub pci: Option<u16>,
+    /// The UE's temporary identity in that cell.
+    pub rnti: u32,
+}
+
+/// Reads a message of the base station `station` that arrived at `at`; `addresses` returns a UE's
+/// addresses. A report's cell is `STATION/PCI`. A message of another kind has no reports.
 ///
 /// # Errors
 /// It is no JSON object, or its cells do not have srsRAN's form.
 pub fn srsran(
     text: &[u8],
+    station: &str,
     cell: &SrsranCell,
     at: Instant,
-    mut addresses: impl FnMut(u32) -> Vec<Prefix>,
+    mut addresses: impl FnMut(SrsranUe<'_>) -> Vec<Prefix>,
 ) -> Result<SrsranMessage, Malformed> {
     let message: Message = serde_json::from_slice(text)?;
     let mut read = SrsranMessage::default();
+    // Reports of one cell share its name.
+    let mut names: Vec<Arc<str>> = Vec::new();
     for of in message.cells {
         if of.ue_list.len() > MOST_UES {
             return Err(
@@ -112,10 +130,18 @@ pub fn srsran(
                 (ran.blocks, ran.repeats) = (part(ran.blocks), part(ran.repeats));
             }
             (ran.used, ran.active_ues) = (sum.min(offered), active_ues);
-            match addresses(ue.rnti) {
-                known if known.is_empty() => read.unknown += 1,
-                known => read.reports.push(Report { ue: known, ran }),
+            let known = addresses(SrsranUe { station, pci: ue.pci, rnti: ue.rnti });
+            if known.is_empty() {
+                read.unknown += 1;
+                continue;
             }
+            let pci = ue.pci.map_or_else(String::new, |pci| format!("/{pci}"));
+            let name = cell_name(&format!("{station}{pci}"))?;
+            let name = names.iter().find(|old| **old == name).cloned().unwrap_or_else(|| {
+                names.push(Arc::clone(&name));
+                name
+            });
+            read.reports.push(Report { ue: known, cell: Some(name), ran });
         }
     }
     Ok(read)
@@ -209,17 +235,18 @@ mod tests {
          "last_phr": 30, "bsr": 0}]}]}"#;
 
     fn read(text: &str) -> Result<SrsranMessage, Malformed> {
-        let table = |rnti| match rnti {
+        let table = |ue: SrsranUe<'_>| match ue.rnti {
             17_921 => vec!["10.45.0.1".parse().expect("an address")],
             _ => Vec::new(),
         };
-        srsran(text.as_bytes(), &CELL, AT, table)
+        srsran(text.as_bytes(), "gnb:8001", &CELL, AT, table)
     }
 
     #[test]
     fn blocks_follow_from_bits_and_scheme() {
         let SrsranMessage { reports, unknown, garbled } = read(MESSAGE).expect("a message");
         assert_eq!((reports.len(), unknown, garbled), (1, 0, 0));
+        assert_eq!(reports[0].cell.as_deref(), Some("gnb:8001/1"));
         let ran = reports[0].ran;
         assert_eq!(
             (ran.offered, ran.slots, ran.mcs, ran.backlog),

@@ -1,25 +1,36 @@
 //! A file that maps a source's own names of UEs to addresses, one UE on each line; it is read again
 //! when it changes.
 
-use crate::report::MOST_ADDRESSES;
+use crate::formats::SrsranUe;
+use crate::report::{MOST_ADDRESSES, cell_name};
 use justfull_net::Prefix;
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Addresses of UEs by a source's names.
+/// The UE of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedUe {
+    /// Its addresses or prefixes.
+    pub addresses: Vec<Prefix>,
+    /// The cell that the name belongs to, if the file has it.
+    pub cell: Option<Arc<str>>,
+}
+
+/// UEs by a source's names.
 #[derive(Clone, Debug)]
 pub struct UeTable {
     path: PathBuf,
     changed: Option<(SystemTime, u64)>,
-    known: BTreeMap<String, Vec<Prefix>>,
+    known: BTreeMap<String, NamedUe>,
 }
 
 impl UeTable {
-    /// Reads the file: a name and its addresses or prefixes on each line, between blanks; lines
-    /// that begin with `#` are left out.
+    /// Reads the file: on each line a name, 1 to 16 addresses or prefixes, and perhaps
+    /// `cell=NAME`, between blanks; lines that begin with `#` are left out.
     ///
     /// # Errors
     /// It cannot be read, or a line of it is wrong.
@@ -44,25 +55,36 @@ impl UeTable {
         Ok(())
     }
 
-    /// Addresses of the UE of that name; none if it is not known.
+    /// The UE of that name.
     #[must_use]
-    pub fn addresses(&self, name: &str) -> &[Prefix] {
-        self.known.get(name).map_or(&[], Vec::as_slice)
+    pub fn named(&self, name: &str) -> Option<&NamedUe> {
+        self.known.get(name)
     }
 
-    /// Addresses of the UE with that RNTI; none if it is not known. Its name is the number, the
-    /// number in hexadecimal with `0x`, or its four hexadecimal digits alone, as srsRAN
-    /// prints it. Digits alone mean the number first.
+    /// Addresses of the UE with that RNTI; none if it is not known. Its name is the RNTI; a cell's
+    /// RNTIs are its own, so `STATION/PCI/RNTI` and `PCI/RNTI` come first. The RNTI is a number,
+    /// the number in hexadecimal with `0x`, or its four hexadecimal digits alone, as srsRAN prints
+    /// it. Digits alone mean the number first.
     #[must_use]
-    pub fn of_rnti(&self, rnti: u32) -> &[Prefix] {
-        let number = rnti.to_string();
-        let hexadecimal = |(name, _): &(&String, &Vec<Prefix>)| {
-            let marked = ["0x", "0X"].iter().find_map(|mark| name.strip_prefix(mark));
-            let digits = marked.or_else(|| (name.len() == 4).then_some(name));
-            digits.is_some_and(|digits| u32::from_str_radix(digits, 16) == Ok(rnti))
-        };
-        let by_hexadecimal = || self.known.iter().find(hexadecimal).map(|(_, all)| all);
-        self.known.get(&number).or_else(by_hexadecimal).map_or(&[], Vec::as_slice)
+    pub fn of_rnti(&self, ue: SrsranUe<'_>) -> &[Prefix] {
+        let pci = ue.pci.map(|pci| format!("{pci}/")).unwrap_or_default();
+        let scopes = [format!("{}/{pci}", ue.station), pci, String::new()];
+        let found = scopes.iter().find_map(|scope| self.in_scope(scope, ue.rnti));
+        found.map_or(&[], |ue| ue.addresses.as_slice())
+    }
+
+    fn in_scope(&self, scope: &str, rnti: u32) -> Option<&NamedUe> {
+        let names = [
+            format!("{scope}{rnti}"),
+            format!("{scope}0x{rnti:x}"),
+            format!("{scope}0x{rnti:X}"),
+            format!("{scope}0X{rnti:X}"),
+            format!("{scope}0x{rnti:04x}"),
+            format!("{scope}0x{rnti:04X}"),
+            format!("{scope}{rnti:04x}"),
+            format!("{scope}{rnti:04X}"),
+        ];
+        names.iter().find_map(|name| self.known.get(name))
     }
 }
 
@@ -70,28 +92,73 @@ fn invalid(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-fn parse(text: &str) -> io::Result<BTreeMap<String, Vec<Prefix>>> {
+fn parse(text: &str) -> io::Result<BTreeMap<String, NamedUe>> {
     let mut known = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let mut words = line.split_whitespace();
         let Some(name) = words.next().filter(|name| !name.starts_with('#')) else { continue };
-        let addresses: Result<Vec<Prefix>, ()> = words.map(str::parse).collect();
-        let sound = addresses.ok().filter(|all| (1..=MOST_ADDRESSES).contains(&all.len()));
-        let Some(addresses) = sound else {
-            return Err(invalid(format!(
-                "line {number}: allowed is a name and 1 to {MOST_ADDRESSES} addresses or prefixes"
-            )));
-        };
-        if known.insert(name.to_owned(), addresses).is_some() {
+        let ue = named(words).ok_or_else(|| {
+            invalid(format!(
+                "line {number}: allowed is a name, 1 to {MOST_ADDRESSES} addresses or prefixes, \
+                 and perhaps cell=NAME"
+            ))
+        })?;
+        if known.insert(name.to_owned(), ue).is_some() {
             return Err(invalid(format!("line {number}: `{name}` is there twice")));
         }
     }
     Ok(known)
 }
 
+fn named<'a>(words: impl Iterator<Item = &'a str>) -> Option<NamedUe> {
+    let mut ue = NamedUe::default();
+    for word in words {
+        match word.strip_prefix("cell=") {
+            Some(cell) if ue.cell.is_none() => ue.cell = Some(cell_name(cell).ok()?),
+            Some(_) => return None,
+            None => ue.addresses.push(word.parse().ok()?),
+        }
+    }
+    (1..=MOST_ADDRESSES).contains(&ue.addresses.len()).then_some(ue)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const fn of(rnti: u32) -> SrsranUe<'static> {
+        SrsranUe { station: "gnb:8001", pci: Some(1), rnti }
+    }
+
+    #[test]
+    fn an_rnti_of_one_cell_is_none_of_another() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ues");
+        let lines = "7 10.45.0.1\n2/0x4601 10.45.0.2\nb:8001/2/17921 10.45.0.3\n";
+        std::fs::write(&path, lines).expect("a file");
+        let table = UeTable::read(&path).expect("a table");
+        let found = |station, pci, rnti| {
+            table.of_rnti(SrsranUe { station, pci, rnti }).first().map(ToString::to_string)
+        };
+        assert_eq!(found("a:8001", Some(2), 17_921).as_deref(), Some("10.45.0.2/32"));
+        assert_eq!(found("b:8001", Some(2), 17_921).as_deref(), Some("10.45.0.3/32"));
+        assert_eq!(found("a:8001", Some(1), 17_921), None, "another cell's");
+        assert_eq!(found("a:8001", None, 17_921), None);
+        assert_eq!(found("a:8001", Some(9), 7).as_deref(), Some("10.45.0.1/32"), "any cell's");
+    }
+
+    #[test]
+    fn a_name_may_belong_to_a_cell() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ues");
+        std::fs::write(&path, "east.1 10.45.0.1 cell=east\n").expect("a file");
+        let table = UeTable::read(&path).expect("a table");
+        assert_eq!(table.named("east.1").and_then(|ue| ue.cell.as_deref()), Some("east"));
+        for wrong in ["x cell=east", "x 10.0.0.1 cell=", "x 10.0.0.1 cell=a cell=b"] {
+            std::fs::write(&path, wrong).expect("a file");
+            assert!(UeTable::read(&path).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn an_rnti_is_found_by_its_number_and_in_hexadecimal() {
@@ -99,7 +166,7 @@ mod tests {
         let path = folder.path().join("ues");
         let found = |line: &str| {
             std::fs::write(&path, line).expect("a file");
-            UeTable::read(&path).expect("a table").of_rnti(17_921).len()
+            UeTable::read(&path).expect("a table").of_rnti(of(17_921)).len()
         };
         for name in ["17921", "4601", "0x4601", "0X4601"] {
             assert_eq!(found(&format!("{name} 10.45.0.1\n")), 1, "{name}");
@@ -109,8 +176,12 @@ mod tests {
         }
         std::fs::write(&path, "460a 10.45.0.1\n4601 10.45.0.2\n").expect("a file");
         let table = UeTable::read(&path).expect("a table");
-        assert_eq!(table.of_rnti(0x460A).len(), 1, "of small letters");
-        assert_eq!(table.of_rnti(4_601), table.of_rnti(17_921), "digits alone mean either");
+        assert_eq!(table.of_rnti(of(0x460A)).len(), 1, "of small letters");
+        assert_eq!(table.of_rnti(of(4_601)), table.of_rnti(of(17_921)), "digits alone mean either");
+    }
+
+    fn count(table: &UeTable, name: &str) -> usize {
+        table.named(name).map_or(0, |ue| ue.addresses.len())
     }
 
     #[test]
@@ -121,14 +192,14 @@ mod tests {
         std::fs::write(&path, "# rnti\n17921 10.45.0.1 fd45::/64\n\n7 10.45.0.2\n")
             .expect("a file");
         let mut table = UeTable::read(&path).expect("a table");
-        assert_eq!((table.addresses("17921").len(), table.addresses("8").len()), (2, 0));
+        assert_eq!((count(&table, "17921"), count(&table, "8")), (2, 0));
         for wrong in ["17921\n", "17921 ten\n", "7 10.45.0.1\n7 10.45.0.2\n"] {
             std::fs::write(&path, wrong).expect("a file");
             assert!(table.refresh().is_err(), "{wrong}");
-            assert_eq!(table.addresses("7").len(), 1);
+            assert_eq!(count(&table, "7"), 1);
         }
         std::fs::write(&path, "8 10.45.0.1\n").expect("a file");
         table.refresh().expect("it is right again");
-        assert_eq!((table.addresses("17921").len(), table.addresses("8").len()), (0, 1));
+        assert_eq!((count(&table, "17921"), count(&table, "8")), (0, 1));
     }
 }

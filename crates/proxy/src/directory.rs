@@ -1,0 +1,78 @@
+//! The directory of UEs: sessions that a file or an SMF tells, each with a UE's addresses, and
+//! perhaps its cell and its limit. They come from outside and are not trusted.
+//!
+//! A change goes to the loop as a [`Change`]; the loop never waits for the directory.
+
+mod file;
+mod http;
+mod session;
+mod store;
+
+pub(crate) use session::Session;
+pub(crate) use store::{Account, Change};
+
+use crate::config::DirectoryConfig;
+use justfull_net::SystemError;
+use justfull_rnis::Listening;
+use nix::sys::eventfd::EventFd;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use store::Store;
+
+/// A directory that works until this is dropped.
+pub(crate) struct Directory {
+    store: Arc<Store>,
+    changes: Receiver<Change>,
+    _server: Option<Listening>,
+}
+
+impl Directory {
+    /// Starts the directory of `config`, with the sessions that the process before had over HTTP;
+    /// that process may still have its address. Changes wake the loop by `wake`.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or a thread cannot be started.
+    pub(crate) fn start(
+        config: &DirectoryConfig,
+        wake: Arc<EventFd>,
+        before: Option<Vec<Session>>,
+    ) -> Result<Self, SystemError> {
+        let (to, changes) = channel();
+        let store = Arc::new(Store::new(config.most as usize, to, wake));
+        let successor = before.is_some();
+        for session in before.into_iter().flatten() {
+            // The limit may be lower now; the others stay.
+            let _left_out = store.put(session);
+        }
+        if !config.file.is_empty() {
+            let failed = |e: io::Error| SystemError::new(format!("read {}", config.file), e);
+            file::follow(PathBuf::from(&config.file), Arc::clone(&store)).map_err(failed)?;
+        }
+        let server = match config.listen.as_str() {
+            "" => None,
+            address => {
+                let failed =
+                    |e: io::Error| SystemError::new(format!("listen for sessions at {address}"), e);
+                Some(http::serve(config, Arc::clone(&store), successor).map_err(failed)?)
+            }
+        };
+        Ok(Self { store, changes, _server: server })
+    }
+
+    /// A change that has not been taken yet.
+    pub(crate) fn change(&self) -> Option<Change> {
+        self.changes.try_recv().ok()
+    }
+
+    /// Its counts.
+    pub(crate) fn account(&self) -> Account {
+        self.store.account()
+    }
+
+    /// The sessions that came over HTTP, for the next process.
+    pub(crate) fn sessions(&self) -> Vec<Session> {
+        self.store.of_http()
+    }
+}

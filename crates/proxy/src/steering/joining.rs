@@ -1,0 +1,157 @@
+//! UEs that turn out to be one, sessions of the directory, and UEs of the process before.
+
+use super::identity::Identity;
+use super::{Cells, Steering};
+use crate::directory::{Change, Session};
+use justfull_base::Instant;
+use justfull_net::Prefix;
+
+impl Steering {
+    /// A report names all `addresses` as the UE's at `place`. An address that is new joins it. One
+    /// that another UE has:
+    ///
+    /// - stays there if reports of that UE name it too (disputed);
+    /// - moves if that UE's reports name it no more, since it was given to another UE;
+    /// - makes both one UE if the other has no reports of its own.
+    pub(super) fn identify(&mut self, now: Instant, place: usize, addresses: &[Prefix]) {
+        let told = |ue: &super::Ue| {
+            ue.told.len() == addresses.len()
+                && ue.told.iter().zip(addresses).all(|(old, new)| *old == self.ues.cut(new))
+        };
+        let same = self.ues.at(place).is_some_and(told);
+        for address in addresses {
+            let address = self.ues.cut(address);
+            match self.ues.find(address) {
+                Some(owner) if owner == place => {}
+                None => self.ues.give(address, place),
+                Some(owner) => self.resolve(now, address, owner, place),
+            }
+        }
+        if !same {
+            let names: Vec<Prefix> = addresses.iter().map(|name| self.ues.cut(name)).collect();
+            if let Some(ue) = self.ues.at_mut(place) {
+                ue.told = names;
+            }
+        }
+    }
+
+    fn resolve(&mut self, now: Instant, address: Prefix, owner: usize, place: usize) {
+        let Some(other) = self.ues.at(owner) else { return };
+        if other.claims(now, address) {
+            self.counts.disputed += 1;
+            self.notices.disputed(now, address);
+        } else if other.has_reports(now) {
+            // Open flows keep their UE.
+            self.ues.give(address, place);
+        } else {
+            self.merge(now, owner, place);
+        }
+    }
+
+    /// The UE at `from` is the one at `into`.
+    fn merge(&mut self, now: Instant, from: usize, into: usize) {
+        let Some(into_id) = self.ues.at(into).map(|ue| ue.id) else { return };
+        let Some(gone) = self.ues.merge(from, into) else { return };
+        self.cells.left(gone.cell);
+        // Both are known.
+        let _merged = self.control.merge_ues(now, gone.id, into_id);
+        if gone.in_session
+            && let Some(ue) = self.ues.at_mut(into)
+        {
+            (ue.in_session, ue.most) = (true, ue.most.or(gone.most));
+            let _limited = self.control.control.limit_ue(now, into_id, ue.most);
+        }
+        self.counts.merges += 1;
+    }
+
+    /// The directory has changed.
+    pub(crate) fn directory(&mut self, now: Instant, change: &Change) {
+        match change {
+            Change::Put { old, new } => {
+                self.session(now, new);
+                let dropped = old.iter().flat_map(|old| &old.ue);
+                for address in dropped.filter(|address| !new.ue.contains(address)) {
+                    let address = self.ues.cut(address);
+                    self.ues.release(address);
+                }
+            }
+            Change::Ended(session) => self.end_session(now, session),
+        }
+    }
+
+    /// The directory has a session: its addresses are one UE's, which is in the session's cell,
+    /// if that is named, and has the session's limit.
+    fn session(&mut self, now: Instant, session: &Session) {
+        let names: Vec<Prefix> = session.ue.iter().map(|name| self.ues.cut(name)).collect();
+        let known = names.iter().find_map(|name| self.ues.find(*name));
+        let Some(place) = known.or_else(|| self.ue(now, names[0])) else { return };
+        for name in names {
+            match self.ues.find(name) {
+                Some(owner) if owner == place => {}
+                None => self.ues.give(name, place),
+                Some(owner) => self.merge(now, owner, place),
+            }
+        }
+        let most = session.ambr.map(|bits| bits as f64 / 8.0);
+        let Some(ue) = self.ues.at_mut(place) else { return };
+        (ue.in_session, ue.most, ue.used) = (true, most, now);
+        let (id, own) = (ue.id, ue.cell);
+        // The directory has checked that the limit is above 0.
+        let _limited = self.control.control.limit_ue(now, id, most);
+        let Some(name) = &session.cell_id else { return };
+        match self.cells.find(&mut self.control.control, Some(name)) {
+            Some(cell) if cell != own => self.move_to(now, place, cell),
+            Some(_) => {}
+            None => {
+                self.counts.unknown_cell += 1;
+                self.notices.session(now, session.ue[0], "`cells` does not allow its cell");
+            }
+        }
+    }
+
+    /// The directory no longer has a session with these addresses. They name nobody from now on;
+    /// the UE goes when its last flow has.
+    fn end_session(&mut self, now: Instant, session: &Session) {
+        let place = session.ue.iter().find_map(|name| self.ues.find(self.ues.cut(name)));
+        let Some(place) = place else { return };
+        let Some(ue) = self.ues.at_mut(place) else { return };
+        (ue.in_session, ue.most) = (false, None);
+        let id = ue.id;
+        let _limited = self.control.control.limit_ue(now, id, None);
+        if self.ues.at(place).is_some_and(|ue| ue.flows == 0) {
+            return self.remove(now, place);
+        }
+        for address in &session.ue {
+            let address = self.ues.cut(address);
+            self.ues.release(address);
+        }
+    }
+
+    /// The UEs, for the next process.
+    pub(crate) fn identities(&self) -> Vec<Identity> {
+        let identity = |ue: &super::Ue| Identity {
+            addresses: ue.addresses.clone(),
+            cell: (ue.cell != Cells::UNNAMED).then(|| self.cells.name(ue.cell).to_owned()),
+        };
+        self.ues.iter().map(identity).collect()
+    }
+
+    /// A UE of the process before.
+    pub(crate) fn adopt(&mut self, now: Instant, identity: &Identity) {
+        let Some(&first) = identity.addresses.first() else { return };
+        let first = self.ues.cut(&first);
+        let Some(place) = self.ue(now, first) else { return };
+        for name in &identity.addresses {
+            let name = self.ues.cut(name);
+            if self.ues.find(name).is_none() {
+                self.ues.give(name, place);
+            }
+        }
+        let name = identity.cell.as_deref().map(Into::into);
+        if let Some(name) = name
+            && let Some(cell) = self.cells.find(&mut self.control.control, Some(&name))
+        {
+            self.move_to(now, place, cell);
+        }
+    }
+}
