@@ -46,6 +46,7 @@ struct Service {
 pub(crate) fn detour(config: &F1uConfig) -> DetourConfig {
     let place = &config.place;
     DetourConfig {
+        device: "jff1u".into(),
         incoming: place.du.clone(),
         port: gtpu::PORT,
         table: place.table,

@@ -39,6 +39,8 @@ const MOST_RULES: usize = 100;
 /// Which datagrams take the detour, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetourConfig {
+    /// The first letters of the device's name, at most 8; the number of the process follows.
+    pub device: String,
     /// The interface at which they arrive.
     pub incoming: String,
     /// Their destination port.
@@ -73,7 +75,7 @@ impl Detour {
     }
 
     fn build(config: &DetourConfig, replace: bool) -> io::Result<Self> {
-        let name = format!("jff1u{}", std::process::id());
+        let name = format!("{}{}", config.device, std::process::id());
         let name = LinkName::new(&name).map_err(io::Error::other)?;
         let tun = Tun::create_passing(name)?;
         let mut detour =
@@ -150,7 +152,7 @@ impl Detour {
     }
 
     fn rule(&self, address: IpAddr) -> RuleMessage {
-        let DetourConfig { incoming, port, table, priority } = &self.config;
+        let DetourConfig { incoming, port, table, priority, .. } = &self.config;
         let mut message = RuleMessage::default();
         message.header.family = family(address);
         message.header.action = RuleAction::ToTable;

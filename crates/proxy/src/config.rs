@@ -1,5 +1,6 @@
 //! The configuration file of the proxy: TOML, checked completely before anything is installed.
 
+use crate::n3::N3StageConfig;
 use crate::radio::RadioConfig;
 use crate::radio_leg::RadioLegConfig;
 use justfull_base::doc::{Form, ParamDoc};
@@ -161,6 +162,8 @@ table! {
         radio: RadioConfig = RadioConfig::default();
         /// The addresses that belong to one UE.
         ues: UesConfig = UesConfig::default();
+        /// The stage at N3 or S1-U.
+        n3: N3StageConfig = N3StageConfig::default();
         /// The interfaces for its operator.
         operation: OperationConfig = OperationConfig::default();
     }
@@ -220,6 +223,7 @@ impl ProxyConfig {
                 "control" => config.control = value.try_into().map_err(wrong)?,
                 "radio" => config.radio = value.try_into().map_err(wrong)?,
                 "ues" => config.ues = value.try_into().map_err(wrong)?,
+                "n3" => config.n3 = value.try_into().map_err(wrong)?,
                 _ => config.operation = value.try_into().map_err(wrong)?,
             }
         }
@@ -244,6 +248,7 @@ impl ProxyConfig {
             (self.control != new.control || self.radio_leg != new.radio_leg, "control"),
             (self.radio != new.radio, "radio"),
             (self.ues != new.ues, "ues"),
+            (self.n3 != new.n3, "n3"),
             (self.operation != new.operation, "operation"),
         ];
         fixed.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
@@ -276,6 +281,7 @@ fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
             "control" => value.try_into::<ControlConfig>().is_ok(),
             "radio" => value.try_into::<RadioConfig>().is_ok(),
             "ues" => value.try_into::<UesConfig>().is_ok(),
+            "n3" => value.try_into::<N3StageConfig>().is_ok(),
             _ => value.try_into::<OperationConfig>().is_ok(),
         }
     };

@@ -10,6 +10,7 @@ use crate::flow::Shared;
 use crate::guard::Guard;
 use crate::host::{self, Host};
 use crate::log::Log;
+use crate::n3;
 use crate::radio;
 use crate::radio_leg::RadioLeg;
 use crate::relay::Pool;
@@ -61,7 +62,7 @@ impl Engine {
         let steering = Steering::new(&config.control, config.ues)
             .map_err(|e| SystemError::new("start the control", e))?;
         let log = Log::open(&config.operation)?;
-        let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake))?;
+        let (reports, radio) = n3::at_home(|| radio::start(&config.radio, Arc::clone(&wake)))?;
         let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
         host.limits.most = host.limits.most.min(leg.slots());
         host.limits.flows = host.limits.flows.min(host.limits.most);
