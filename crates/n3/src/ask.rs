@@ -1,5 +1,5 @@
-//! Requests to a running stage: over a local socket, and to the server of metrics. Other threads wait
-//! for clients; the stage's loop never waits.
+//! Requests to a running stage: over a local socket, and to the server of metrics. Other threads
+//! wait for clients; the stage's loop never waits.
 
 use crate::config::OperationConfig;
 use justfull_net::questions::{self, PATIENCE, PROMETHEUS};

@@ -1,6 +1,5 @@
 //! The configuration file of the stage: TOML, checked completely before anything is installed.
 
-use crate::tables::FlowKey;
 use justfull_base::{ConfigError, Duration, table};
 use justfull_net::{Ports, Prefix};
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
@@ -54,7 +53,8 @@ table! {
         ports: Vec<Ports> = Vec::new();
         /// UEs and servers whose connections pass.
         except: Vec<Prefix> = Vec::new();
-        /// Largest inner packet that fits the tunnels; 0: the smaller MTU of both interfaces less 68.
+        /// Largest inner packet that fits the tunnels; 0: the smaller MTU of both interfaces less
+        /// 68.
         mtu: u32 as "bytes" = 0,
             rule("0, or 1280 to 65535", |c| c.mtu == 0 || (1_280..=65_535).contains(&c.mtu)),
             "RFC 8200 section 5: an IPv6 network carries 1280";
@@ -124,11 +124,11 @@ impl TunnelsConfig {
         within(&self.ues, address)
     }
 
-    /// True for a connection that the proxy may split.
-    pub(crate) fn selects(&self, key: &FlowKey) -> bool {
-        let port = |ports: &Ports| (ports.first..=ports.last).contains(&key.server_port);
-        let chosen = self.ports.is_empty() || self.ports.iter().any(port);
-        chosen && !within(&self.except, key.ue) && !within(&self.except, key.server)
+    /// True for a connection of `ue` to `port` of `server` that the proxy may split.
+    pub(crate) fn selects(&self, ue: IpAddr, server: IpAddr, port: u16) -> bool {
+        let has = |ports: &Ports| (ports.first..=ports.last).contains(&port);
+        let chosen = self.ports.is_empty() || self.ports.iter().any(has);
+        chosen && !within(&self.except, ue) && !within(&self.except, server)
     }
 }
 

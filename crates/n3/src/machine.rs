@@ -9,6 +9,7 @@
 
 use crate::config::TunnelsConfig;
 use crate::header::{self, Header, Tunnel};
+pub use crate::packet::Direction;
 use crate::packet::{self, ACK, FIN, Ip, RST, SYN, Tcp};
 use crate::tables::{FlowKey, Tables, Taken};
 use justfull_base::Instant;
@@ -23,26 +24,6 @@ pub const HEADROOM: usize = header::LONGEST;
 const ERROR_INDICATION: u8 = 26;
 /// Octets of TCP's and IP's headers that an MSS leaves out.
 const TCP_BYTES: u16 = 20;
-
-/// The direction of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the UE.
-    Uplink,
-    /// To the UE.
-    Downlink,
-}
-
-impl Direction {
-    /// The other one.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Uplink => Self::Downlink,
-            Self::Downlink => Self::Uplink,
-        }
-    }
-}
 
 /// Packets and connections, by their treatment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -219,8 +200,10 @@ impl Machine {
             return true;
         }
         self.counts.unsplit += 1;
+        let FlowKey { ue, server, server_port, .. } = key;
+        let selected = self.config.selects(ue, server, server_port);
         let first = direction == Direction::Uplink && tcp.flags & (SYN | ACK | RST) == SYN;
-        let Some(header) = header.filter(|_| first && self.config.selects(&key)) else {
+        let Some(header) = header.filter(|_| first && selected) else {
             return false;
         };
         match self.tables.take(now, key, header) {
@@ -266,8 +249,8 @@ impl Machine {
     }
 
     /// Takes a packet that the proxy's domain sends towards `direction`. It begins at `at` of
-    /// `room`, at least [`HEADROOM`], and ends with it. Returns where the outer packet begins. None:
-    /// no tunnel is known for it.
+    /// `room`, at least [`HEADROOM`], and ends with it. Returns where the outer packet begins.
+    /// None: no tunnel is known for it.
     pub fn on_inner(
         &mut self,
         now: Instant,

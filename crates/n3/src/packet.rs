@@ -28,6 +28,26 @@ pub(crate) const ACK: u8 = 1 << 4;
 /// More extension headers than a packet has in practice; it bounds a loop.
 const MOST_EXTENSIONS: usize = 8;
 
+/// The direction of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the UE.
+    Uplink,
+    /// To the UE.
+    Downlink,
+}
+
+impl Direction {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Uplink => Self::Downlink,
+            Self::Downlink => Self::Uplink,
+        }
+    }
+}
+
 /// An IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ip {

@@ -1,6 +1,7 @@
 //! What a running stage says of itself.
 
-use crate::machine::{Direction, Machine};
+use crate::machine::Machine;
+use crate::packet::Direction;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

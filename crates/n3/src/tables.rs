@@ -3,8 +3,7 @@
 
 use crate::config::TunnelsConfig;
 use crate::header::{Header, Tunnel};
-use crate::machine::Direction;
-use crate::packet::{FIN, RST, SYN};
+use crate::packet::{Direction, FIN, RST, SYN};
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
 use std::collections::BTreeMap;

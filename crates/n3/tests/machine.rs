@@ -293,7 +293,7 @@ fn extension_headers_of_a_flow_stay_and_those_of_a_packet_go() {
 }
 
 #[test]
-fn s1_u_has_no_container_and_each_bearer_its_own_teid() {
+fn each_connection_of_s1_u_stays_on_the_teid_of_its_bearer() {
     let plain = |teid| Tunnel { outer: 0, teid, sequence: None, extensions: &[] };
     let mut machine = Machine::new(&config(), MTU);
     let ping = ip(SERVER[0], UE[0], 17, &[0; 20]);
@@ -462,10 +462,15 @@ fn corpus() -> Vec<(Direction, Vec<u8>)> {
     all
 }
 
+/// Changes of packets: which, at which place, to which value, and the length that is left.
+fn changes() -> impl Strategy<Value = Vec<(usize, usize, u8, usize)>> {
+    prop::collection::vec((0_usize..12, 0_usize..200, any::<u8>(), 0_usize..220), 1..40)
+}
+
 proptest! {
     #[test]
     fn changed_and_cut_packets_never_stop_the_machine_and_pass_unchanged_or_as_their_inside(
-        changes in prop::collection::vec((0_usize..12, 0_usize..200, any::<u8>(), 0_usize..220), 1..40),
+        changes in changes(),
     ) {
         let corpus = corpus();
         let mut machine = ready(0);

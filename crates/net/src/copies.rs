@@ -98,8 +98,8 @@ fn esp() -> [SockFilter; 23] {
 }
 
 impl Copies {
-    /// Begins to copy the UDP datagrams to `port` that arrive at the interface `name` of the calling
-    /// thread's namespace.
+    /// Begins to copy the UDP datagrams to `port` that arrive at the interface `name` of the
+    /// calling thread's namespace.
     ///
     /// # Errors
     /// There is no such interface, or `CAP_NET_RAW` is missing.

@@ -26,7 +26,7 @@ const TRIAL: u32 = 0x6a66_7472;
 pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     let named = |name, required, found| Capability { name, required, found };
     let say = |found: io::Result<String>| found.map_err(|e| e.to_string());
-    if let Err(error) = n3::join(config) {
+    if let Err(error) = n3::join(&config.n3) {
         return vec![named("n3 stage", true, Err(error.to_string()))];
     }
     let mut all = vec![

@@ -87,7 +87,7 @@ fn begin(
     let (wake, (to, asks)) = (Arc::new(wake), channel());
     let asker = Asker { to, wake: Arc::clone(&wake) };
     let (operation, file) = (config.operation.clone(), file.to_owned());
-    n3::join(&config)?;
+    n3::join(&config.n3)?;
     let (mut engine, mut servers) = if takeover {
         let (offer, outside) = Offer::ask(&config)?;
         let engine = Engine::adopt(config, file, (asks, wake), offer)?;
@@ -97,6 +97,7 @@ fn begin(
         (Engine::start(config, file, (asks, wake))?, servers)
     };
     engine.outside = servers.outside();
+    n3::watch()?;
     ready();
     let radio = Arc::clone(&engine.radio);
     match engine.run()? {

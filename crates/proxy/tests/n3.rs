@@ -376,7 +376,7 @@ fn after_the_stage_is_killed_the_tunnels_pass_and_a_new_one_works_with_a_new_pro
         transfer(&world, 0, family);
     }
     assert!(!world.splits(0));
-    world.proxy.signal(Signal::SIGKILL);
+    until("the proxy ends by itself", || world.proxy.0.try_wait().expect("a child").is_some());
     world.stage = world.start_stage();
     world.proxy = world.start_proxy();
     world.learn(0, 0);
