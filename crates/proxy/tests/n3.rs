@@ -73,11 +73,24 @@ struct Part(Child);
 impl Part {
     /// Starts a part with the file `name` in `folder`, and waits until it is ready.
     fn start(chain: &Chain, folder: &Path, role: &str, name: &str) -> Self {
+        Self::start_by(&[], chain, folder, role, name)
+    }
+
+    /// The same through the program `by` with its arguments.
+    fn start_by(by: &[String], chain: &Chain, folder: &Path, role: &str, name: &str) -> Self {
         let file = folder.join(name);
         // The file may not exist yet.
         let _none = fs::remove_file(file.with_extension("ready"));
         let spawn = || {
-            let mut command = Command::new(std::env::current_exe()?);
+            let own = std::env::current_exe()?;
+            let mut command = match by {
+                [] => Command::new(own),
+                [program, words @ ..] => {
+                    let mut command = Command::new(program);
+                    command.args(words).arg(own);
+                    command
+                }
+            };
             command.args(["as_part", "--exact", "--nocapture"]).env(role, &file);
             command.stdout(Stdio::null()).spawn()
         };
@@ -476,4 +489,108 @@ fn a_handover_to_other_tunnels_interrupts_no_connection() {
     assert!(got == Sha256::digest(data(2, 6 * SIZE)).to_vec());
     let tunnels = world.stage("tunnels");
     assert_eq!(tunnels[0]["downlink"]["teid"], 0x600, "{tunnels}");
+}
+
+/// IPsec in every form, both families: ESP alone, and inside UDP.
+fn send_esp(chain: &Chain) {
+    let esp = [0, 0, 0x10, 0x01, 0, 0, 0, 7, 0x5a, 0xc3, 0x99, 0x11, 0x20, 0x47, 0x6e, 0x02];
+    for family in [0, 1] {
+        let (own, to) = (Chain::ue(1)[family], Chain::server()[family]);
+        let sent = chain.inside(Place::Ue, || {
+            let domain = Domain::for_address((to, 0).into());
+            let raw = Socket::new(domain, Type::RAW, Some(50.into()))?;
+            raw.bind(&SocketAddr::from((own, 0)).into())?;
+            raw.send_to(&esp, &SocketAddr::from((to, 0)).into())?;
+            UdpSocket::bind((own, 0))?.send_to(&esp, (to, 4_500))
+        });
+        assert_eq!(sent.expect("it is sent"), esp.len());
+    }
+}
+
+#[test]
+fn ipsec_is_recognised_and_told_by_the_check_and_the_status_and_other_packets_are_not() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new(0);
+    let config = N3Config::read(&world.folder.path().join("n3.toml")).expect("a configuration");
+    let clear = || {
+        let checked = world.chain.inside(Place::Middle, || Ok(justfull_n3::check(&config)));
+        let checked = checked.expect("it runs");
+        let lacking: Vec<_> = checked.iter().filter(|c| c.required && c.found.is_err()).collect();
+        assert!(lacking.is_empty(), "{lacking:?}");
+        let clear = checked.into_iter().find(|one| one.name == "tunnels in the clear");
+        clear.expect("it is checked").found
+    };
+    world.learn(0, 0);
+    transfer(&world, 0, 1);
+    assert_eq!(clear(), Ok("no IPsec in a second".into()));
+    assert_eq!(world.stage("status")["encrypted"], 0);
+    send_esp(&world.chain);
+    until("all four are counted", || world.stage("status")["encrypted"] == 4);
+    let told = thread::scope(|scope| {
+        let checks = scope.spawn(clear);
+        while !checks.is_finished() {
+            send_esp(&world.chain);
+            thread::sleep(Duration::from_millis(20));
+        }
+        checks.join().expect("it ends")
+    });
+    assert!(told.expect_err("IPsec passes").starts_with("encrypted: IPsec (ESP)"));
+}
+
+/// The files that an operator installs.
+const UNIT: &str = include_str!("../../n3/operation/justfull-n3.service");
+const DROP_IN: &str = include_str!("../../n3/operation/proxy-at-n3.conf");
+const PROXY_UNIT: &str = include_str!("../operation/justfull-proxy.service");
+
+/// The program that leaves another the capabilities of units.
+fn with_capabilities(units: &[&str]) -> Vec<String> {
+    let lines = units.iter().flat_map(|unit| unit.lines());
+    let named = lines.filter_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let all: Vec<String> = named
+        .flat_map(|line| line.split(' '))
+        .map(|name| name.replace("CAP_", "+").to_lowercase())
+        .collect();
+    assert!(!all.is_empty());
+    let kept = format!("--bounding-set=-all,{}", all.join(","));
+    vec!["setpriv".into(), "--no-new-privs".into(), kept]
+}
+
+#[test]
+fn the_units_capabilities_are_enough_and_systemd_takes_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        // A unit must name an existing program.
+        fs::write(&file, text.replace("/usr/local/bin/justfull", "/bin/true")).expect("a file");
+        file
+    };
+    let units = [
+        write("justfull-n3.service", UNIT),
+        write("justfull-proxy.service", PROXY_UNIT),
+        write("justfull-proxy.service.d/proxy-at-n3.conf", DROP_IN),
+    ];
+    match Command::new("systemd-analyze").arg("verify").args(&units[..2]).output() {
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success() && !said.contains("justfull"), "{said}");
+        }
+        Err(error) => println!("skipped: systemd-analyze: {error}"),
+    }
+    if !can_build() {
+        return;
+    }
+    let mut world = World::new(0);
+    world.proxy.signal(Signal::SIGTERM);
+    world.stage.signal(Signal::SIGTERM);
+    let (chain, at) = (&world.chain, world.folder.path());
+    let stage = Part::start_by(&with_capabilities(&[UNIT]), chain, at, STAGE, "n3.toml");
+    let both = with_capabilities(&[PROXY_UNIT, DROP_IN]);
+    let proxy = Part::start_by(&both, chain, at, PROXY, "rapid.toml");
+    (world.stage, world.proxy) = (stage, proxy);
+    world.learn(0, 0);
+    assert!(world.splits(0));
+    transfer(&world, 0, 0);
 }
