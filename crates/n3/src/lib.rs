@@ -15,6 +15,7 @@ mod config;
 mod header;
 pub mod machine;
 mod packet;
+mod segments;
 mod service;
 mod status;
 mod tables;

@@ -258,10 +258,27 @@ impl Machine {
         room: &mut [u8],
         at: usize,
     ) -> Option<usize> {
-        let header = self.way(now, direction, room.get(at..)?)?;
+        let route = self.route(now, direction, room.get(at..)?)?;
+        self.wrap(&route, room, at)
+    }
+
+    /// Takes a packet that the proxy's domain sends towards `direction`, which may stand for several
+    /// segments. Returns the way of each of them. None: no tunnel is known for it.
+    pub(crate) fn route(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        packet: &[u8],
+    ) -> Option<Route> {
+        self.way(now, direction, packet).map(Route)
+    }
+
+    /// Puts a packet, which begins at `at` of `room` and ends with it, into a tunnel. Returns where
+    /// the outer packet begins. None: it is too long.
+    pub(crate) fn wrap(&mut self, route: &Route, room: &mut [u8], at: usize) -> Option<usize> {
         self.clamp(&mut room[at..]);
         self.number = self.number.wrapping_add(1);
-        let begin = header.write(room, at, self.number)?;
+        let begin = route.0.write(room, at, self.number)?;
         self.counts.returned += 1;
         Some(begin)
     }
@@ -296,6 +313,10 @@ impl Machine {
         self.tables.sweep(now);
     }
 }
+
+/// The way of a packet into a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route(Header);
 
 /// UE and server of a packet.
 fn ends(direction: Direction, ip: &Ip) -> (IpAddr, IpAddr) {

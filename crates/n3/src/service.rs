@@ -4,10 +4,11 @@
 use crate::ask::{Ask, Asker, Servers, What};
 use crate::config::N3Config;
 use crate::machine::{Direction, HEADROOM, Machine};
+use crate::segments::{Cut, Join};
 use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
-use justfull_net::{Copies, Detour, DetourConfig, Domain, Port, Stop, SystemError};
+use justfull_net::{Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -43,7 +44,10 @@ struct Service {
     /// IPsec at the interfaces of both.
     esp: [Copies; 2],
     asks: Receiver<Ask>,
+    /// One packet with room for its headers, and one of the domain, which may be many segments.
     buffer: Vec<u8>,
+    joined: Vec<u8>,
+    join: Join,
     /// The tunnel that the log named last.
     named: u64,
     esp_named: bool,
@@ -106,6 +110,8 @@ pub fn run(config: &N3Config, ready: impl FnOnce()) -> Result<(), SystemError> {
         esp,
         asks,
         buffer: vec![0; HEADROOM + LONGEST],
+        joined: vec![0; OFFLOAD_PREFIX + LONGEST],
+        join: Join::new(),
         named: 0,
         esp_named: false,
     };
@@ -172,19 +178,33 @@ impl Service {
         let [ue, net] = self.domain.devices();
         let device = if direction == Direction::Uplink { ue } else { net };
         let detour = &mut self.detours[direction as usize];
+        let (join, refused) = (&mut self.join, &mut self.totals.refused);
+        let mut count = |sent: io::Result<bool>| *refused += u64::from(!sent.unwrap_or(false));
+        let mut more = true;
         for _ in 0..PACKETS {
-            let Some(length) = detour.receive(&mut self.buffer)? else { return Ok(false) };
-            let packet = &mut self.buffer[..length];
-            let sent = match self.machine.on_outer(now, direction, packet) {
-                Some(inner) => device.send(&packet[inner]),
-                None => {
-                    self.totals.passed[direction as usize] += 1;
-                    detour.send(packet)
-                }
+            let Some(length) = detour.receive(&mut self.buffer)? else {
+                more = false;
+                break;
             };
-            self.totals.refused += u64::from(!sent.unwrap_or(false));
+            let packet = &mut self.buffer[..length];
+            let Some(inner) = self.machine.on_outer(now, direction, packet) else {
+                self.totals.passed[direction as usize] += 1;
+                count(detour.send(packet));
+                continue;
+            };
+            if join.add(&packet[inner.clone()]) {
+                continue;
+            }
+            join.take().into_iter().for_each(|joined| count(device.send(joined)));
+            if !join.begin(&packet[inner.clone()]) {
+                // The headers of the tunnel are longer than the prefix.
+                let begin = inner.start - OFFLOAD_PREFIX;
+                packet[begin..inner.start].fill(0);
+                count(device.send(&packet[begin..inner.end]));
+            }
         }
-        Ok(true)
+        join.take().into_iter().for_each(|joined| count(device.send(joined)));
+        Ok(more)
     }
 
     /// Packets of the domain: those towards the servers are the uplink.
@@ -194,14 +214,16 @@ impl Service {
         let device = if direction == Direction::Uplink { net } else { ue };
         let detour = &mut self.detours[direction as usize];
         for _ in 0..PACKETS {
-            let room = &mut self.buffer[HEADROOM..];
-            let Some(length) = device.receive(room)? else { return Ok(false) };
-            let packet = &mut self.buffer[..HEADROOM + length];
-            let Some(begin) = self.machine.on_inner(now, direction, packet, HEADROOM) else {
-                continue;
-            };
-            let sent = detour.send(&packet[begin..]);
-            self.totals.refused += u64::from(!sent.unwrap_or(false));
+            let Some(length) = device.receive(&mut self.joined)? else { return Ok(false) };
+            let Some(mut cut) = Cut::new(&self.joined[..length]) else { continue };
+            let Some(route) = self.machine.route(now, direction, cut.packet()) else { continue };
+            while let Some(length) = cut.next(&mut self.buffer[HEADROOM..]) {
+                let packet = &mut self.buffer[..HEADROOM + length];
+                let begin = self.machine.wrap(&route, packet, HEADROOM);
+                let sent = begin.map(|begin| detour.send(&packet[begin..]));
+                let sent = sent.is_some_and(|sent| sent.unwrap_or(false));
+                self.totals.refused += u64::from(!sent);
+            }
         }
         Ok(true)
     }

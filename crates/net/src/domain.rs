@@ -66,7 +66,8 @@ impl Domain {
         })
     }
 
-    /// Its devices: towards the UEs, and towards the servers.
+    /// Its devices: towards the UEs, and towards the servers. They have offloads: each packet has a
+    /// [prefix](crate::OFFLOAD_PREFIX).
     pub fn devices(&mut self) -> [&mut Tun; 2] {
         [&mut self.ue, &mut self.net]
     }
@@ -99,7 +100,7 @@ fn devices(ues: &[Prefix]) -> io::Result<[Tun; 2]> {
     }
     let mut netlink = Netlink::open()?;
     netlink.up(index_of(&name("lo")?)?)?;
-    let made = [Tun::create_passing(name(UE)?)?, Tun::create_passing(name(NET)?)?];
+    let made = [Tun::create_offloading(name(UE)?)?, Tun::create_offloading(name(NET)?)?];
     let [ue, net] = [index_of(&name(UE)?)?, index_of(&name(NET)?)?];
     for link in [ue, net] {
         netlink.shape(link, MTU, QUEUE_PACKETS)?;

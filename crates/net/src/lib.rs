@@ -53,4 +53,4 @@ pub use privilege::{Capability, Privilege, capabilities, privilege};
 pub use spur::Spur;
 pub use state::{Swept, sweep};
 pub use stop::Stop;
-pub use tun::Tun;
+pub use tun::{OFFLOAD_PREFIX, Tun};
