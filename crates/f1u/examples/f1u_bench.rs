@@ -83,6 +83,7 @@ fn plain() -> Outcome<()> {
         port: gtpu::PORT,
         table: 27_239,
         priority: 100,
+        prefixed: false,
     };
     let mut detour = Detour::install(&config, false)?;
     let mut buffer = vec![0; 65_535];

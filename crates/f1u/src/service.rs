@@ -51,6 +51,7 @@ pub(crate) fn detour(config: &F1uConfig) -> DetourConfig {
         port: gtpu::PORT,
         table: place.table,
         priority: place.priority,
+        prefixed: false,
     }
 }
 

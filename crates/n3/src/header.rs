@@ -120,8 +120,14 @@ impl Header {
 
     /// Writes it before the T-PDU, which begins at `at` of `room`, and returns where the packet
     /// begins. None if there is no room, or the packet would be too long. `number` is the IPv4
-    /// identification.
-    pub(crate) fn write(&self, room: &mut [u8], at: usize, number: u16) -> Option<usize> {
+    /// identification. Without `sums` UDP's checksum is left out.
+    pub(crate) fn write(
+        &self,
+        room: &mut [u8],
+        at: usize,
+        number: u16,
+        sums: bool,
+    ) -> Option<usize> {
         let begin = at.checked_sub(self.len())?;
         let packet = &mut room[begin..];
         let ip_bytes = if self.from.is_ipv6() { IPV6_BYTES } else { IPV4_BYTES };
@@ -144,7 +150,7 @@ impl Header {
             let octets = usize::from(self.octets);
             message[12..12 + octets].copy_from_slice(&self.extensions[..octets]);
         }
-        if self.checksummed || self.from.is_ipv6() {
+        if sums && (self.checksummed || self.from.is_ipv6()) {
             let sum = udp_checksum(packet, ip_bytes);
             packet[ip_bytes + 6..ip_bytes + 8].copy_from_slice(&sum.to_be_bytes());
         }

@@ -259,10 +259,10 @@ impl Machine {
         at: usize,
     ) -> Option<usize> {
         let route = self.route(now, direction, room.get(at..)?)?;
-        self.wrap(&route, room, at)
+        self.wrap(&route, room, at, true)
     }
 
-    /// Takes a packet that the proxy's domain sends towards `direction`, which may stand for several
+    /// Takes a packet that the proxy's domain sends towards `direction`; it may stand for several
     /// segments. Returns the way of each of them. None: no tunnel is known for it.
     pub(crate) fn route(
         &mut self,
@@ -274,11 +274,17 @@ impl Machine {
     }
 
     /// Puts a packet, which begins at `at` of `room` and ends with it, into a tunnel. Returns where
-    /// the outer packet begins. None: it is too long.
-    pub(crate) fn wrap(&mut self, route: &Route, room: &mut [u8], at: usize) -> Option<usize> {
+    /// the outer packet begins. None: it is too long. Without `sums` UDP's checksum is left out.
+    pub(crate) fn wrap(
+        &mut self,
+        route: &Route,
+        room: &mut [u8],
+        at: usize,
+        sums: bool,
+    ) -> Option<usize> {
         self.clamp(&mut room[at..]);
         self.number = self.number.wrapping_add(1);
-        let begin = route.0.write(room, at, self.number)?;
+        let begin = route.0.write(room, at, self.number, sums)?;
         self.counts.returned += 1;
         Some(begin)
     }

@@ -3,7 +3,7 @@
 //! 5.1.6). [`Join`] makes one packet of segments that follow each other, [`Cut`] the segments of
 //! one packet. Nothing here allocates after its begin.
 
-use crate::packet::{ACK, IPV4_BYTES, IPV6_BYTES, Ip, TCP};
+use crate::packet::{ACK, IPV4_BYTES, IPV6_BYTES, Ip, TCP, UDP, UDP_BYTES};
 use justfull_net::OFFLOAD_PREFIX;
 use justfull_nru::checksum;
 
@@ -12,6 +12,12 @@ const NEEDS_CHECKSUM: u8 = 1;
 /// Segments of TCP over IPv4, and over IPv6.
 const TCP_IPV4: u8 = 1;
 const TCP_IPV6: u8 = 4;
+/// Datagrams of UDP.
+const UDP_DATAGRAMS: u8 = 5;
+/// Most datagrams that a kernel takes at once (`UDP_MAX_SEGMENTS` before Linux 6.9).
+const MOST_DATAGRAMS: usize = 64;
+/// The place of UDP's checksum in its header.
+const UDP_CHECKSUM: usize = 6;
 /// Octets of TCP's header without options, and places in it.
 const TCP_BYTES: usize = 20;
 const SEQUENCE: usize = 4;
@@ -38,10 +44,10 @@ impl Places {
     }
 }
 
-/// The sum of TCP's pseudo header for `length` octets of header and payload.
-fn pseudo(packet: &[u8], length: usize) -> u16 {
+/// The sum of the pseudo header for `length` octets of header and payload.
+fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u16 {
     let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
-    let sum = checksum::add(checksum::sum(addresses), u16::from(TCP));
+    let sum = checksum::add(checksum::sum(addresses), u16::from(protocol));
     checksum::add(sum, length as u16)
 }
 
@@ -129,7 +135,7 @@ impl Join {
             let (prefix, packet) = self.bytes.split_at_mut(OFFLOAD_PREFIX);
             set_length(packet);
             let Places { tcp, payload } = self.places;
-            let sum = pseudo(packet, packet.len() - tcp);
+            let sum = pseudo(packet, TCP, packet.len() - tcp);
             packet[tcp + CHECKSUM..tcp + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
             let kind = if packet[0] >> 4 == 4 { TCP_IPV4 } else { TCP_IPV6 };
             prefix[..2].copy_from_slice(&[NEEDS_CHECKSUM, kind]);
@@ -163,7 +169,7 @@ fn joinable(packet: &[u8]) -> Option<Places> {
     if !plain || !data {
         return None;
     }
-    let sum = pseudo(packet, packet.len() - places.tcp);
+    let sum = pseudo(packet, TCP, packet.len() - places.tcp);
     let right = checksum::add(sum, checksum::sum(&packet[places.tcp..])) == u16::MAX;
     right.then_some(places)
 }
@@ -182,6 +188,73 @@ fn alike(one: &[u8], other: &[u8], places: Places) -> bool {
         && same(tcp + 8, tcp + FLAGS)
         && same(tcp + 14, tcp + CHECKSUM)
         && same(tcp + 18, payload)
+}
+
+/// Makes one packet of UDP datagrams with the same headers and lengths, of which the last may be
+/// shorter.
+#[derive(Debug)]
+pub(crate) struct Pack {
+    /// The prefix, and the packet so far.
+    bytes: Vec<u8>,
+    /// Octets of IP's header, payload of each datagram, and their number.
+    ip: usize,
+    size: usize,
+    datagrams: usize,
+    closed: bool,
+}
+
+impl Pack {
+    pub(crate) fn new() -> Self {
+        let bytes = Vec::with_capacity(OFFLOAD_PREFIX + LONGEST);
+        Self { bytes, ip: 0, size: 0, datagrams: 0, closed: false }
+    }
+
+    /// Begins with a datagram without IP options. Nothing is in here before.
+    pub(crate) fn begin(&mut self, packet: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&[0; OFFLOAD_PREFIX]);
+        self.bytes.extend_from_slice(packet);
+        self.ip = if packet[0] >> 4 == 4 { IPV4_BYTES } else { IPV6_BYTES };
+        self.size = packet.len() - self.ip - UDP_BYTES;
+        self.datagrams = 1;
+        self.closed = false;
+    }
+
+    /// Adds a datagram with the same headers; false if it does not fit.
+    pub(crate) fn add(&mut self, packet: &[u8]) -> bool {
+        let payload = packet.get(self.ip + UDP_BYTES..).unwrap_or_default();
+        let length = self.bytes.len() + payload.len();
+        let fits = (1..MOST_DATAGRAMS).contains(&self.datagrams)
+            && !self.closed
+            && payload.len() <= self.size
+            && length <= OFFLOAD_PREFIX + LONGEST;
+        if fits {
+            self.bytes.extend_from_slice(payload);
+            self.datagrams += 1;
+            self.closed = payload.len() < self.size;
+        }
+        fits
+    }
+
+    /// The packet with its prefix, which is then no longer here. None without a datagram.
+    pub(crate) fn take(&mut self) -> Option<&[u8]> {
+        if std::mem::take(&mut self.datagrams) == 0 {
+            return None;
+        }
+        let (prefix, packet) = self.bytes.split_at_mut(OFFLOAD_PREFIX);
+        set_length(packet);
+        let udp = packet.len() - self.ip;
+        let at = self.ip + UDP_CHECKSUM;
+        packet[self.ip + 4..at].copy_from_slice(&(udp as u16).to_be_bytes());
+        let sum = pseudo(packet, UDP, udp);
+        packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+        prefix[..2].copy_from_slice(&[NEEDS_CHECKSUM, UDP_DATAGRAMS]);
+        let words = [self.ip + UDP_BYTES, self.size, self.ip, UDP_CHECKSUM];
+        for (place, word) in prefix[2..].chunks_exact_mut(2).zip(words) {
+            place.copy_from_slice(&(word as u16).to_ne_bytes());
+        }
+        Some(&self.bytes)
+    }
 }
 
 /// Cuts one packet into its segments.
@@ -216,6 +289,11 @@ impl<'a> Cut<'a> {
             cut.at = cut.places.payload;
         }
         Some(cut)
+    }
+
+    /// True if it is more than one segment.
+    pub(crate) const fn is_many(&self) -> bool {
+        self.size > 0 && self.places.payload + self.size < self.packet.len()
     }
 
     /// The packet before it is cut.
@@ -257,7 +335,7 @@ impl<'a> Cut<'a> {
             out[tcp + FLAGS] &= !(FIN | PSH);
         }
         out[tcp + CHECKSUM..tcp + CHECKSUM + 2].fill(0);
-        let sum = !checksum::add(pseudo(out, length - tcp), checksum::sum(&out[tcp..]));
+        let sum = !checksum::add(pseudo(out, TCP, length - tcp), checksum::sum(&out[tcp..]));
         out[tcp + CHECKSUM..tcp + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
         self.at = end;
         self.number += 1;
@@ -291,7 +369,7 @@ mod tests {
         packet.extend_from_slice(payload);
         set_length(&mut packet);
         let length = packet.len() - tcp;
-        let sum = !checksum::add(pseudo(&packet, length), checksum::sum(&packet[tcp..]));
+        let sum = !checksum::add(pseudo(&packet, TCP, length), checksum::sum(&packet[tcp..]));
         packet[tcp + CHECKSUM..tcp + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
         packet
     }
@@ -332,6 +410,37 @@ mod tests {
     }
 
     #[test]
+    fn datagrams_are_packed_up_to_a_shorter_one_and_no_longer_than_a_packet() {
+        for v6 in [false, true] {
+            let ip = if v6 { IPV6_BYTES } else { IPV4_BYTES };
+            let datagram = |length: usize| {
+                let mut packet = segment(v6, 0, ACK, &vec![3; length]);
+                packet[if v6 { 6 } else { 9 }] = UDP;
+                packet.truncate(ip + UDP_BYTES + length);
+                packet
+            };
+            let mut pack = Pack::new();
+            assert!(pack.take().is_none() && !pack.add(&datagram(100)));
+            pack.begin(&datagram(100));
+            assert!(pack.add(&datagram(100)) && !pack.add(&datagram(101)));
+            assert!(pack.add(&datagram(40)) && !pack.add(&datagram(40)));
+            let bytes = pack.take().expect("a packet");
+            assert_eq!(bytes[..2], [NEEDS_CHECKSUM, UDP_DATAGRAMS]);
+            let packet = &bytes[OFFLOAD_PREFIX..];
+            assert_eq!(packet.len(), ip + UDP_BYTES + 240);
+            assert_eq!(packet[ip + 4..ip + 6], 248_u16.to_be_bytes());
+            let read = Ip::read(packet).expect("IP");
+            assert_eq!((read.protocol, read.end), (UDP, packet.len()));
+            pack.begin(&datagram(1_400));
+            let more = (0..100).filter(|_| pack.add(&datagram(1_400))).count();
+            assert_eq!(more, 45, "65 535 bytes at most");
+            pack.begin(&datagram(100));
+            let more = (0..100).filter(|_| pack.add(&datagram(100))).count();
+            assert_eq!(more, MOST_DATAGRAMS - 1);
+        }
+    }
+
+    #[test]
     fn a_segment_alone_is_itself() {
         let packet = segment(false, 1, ACK, &[5; 100]);
         let mut join = Join::new();
@@ -351,7 +460,7 @@ mod tests {
         let sound = |mut packet: Vec<u8>, at: usize| {
             packet[at] ^= 1;
             packet[36..38].fill(0);
-            let sum = pseudo(&packet, packet.len() - 20);
+            let sum = pseudo(&packet, TCP, packet.len() - 20);
             let sum = !checksum::add(sum, checksum::sum(&packet[20..]));
             packet[36..38].copy_from_slice(&sum.to_be_bytes());
             packet

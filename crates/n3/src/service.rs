@@ -4,7 +4,7 @@
 use crate::ask::{Ask, Asker, Servers, What};
 use crate::config::N3Config;
 use crate::machine::{Direction, HEADROOM, Machine};
-use crate::segments::{Cut, Join};
+use crate::segments::{Cut, Join, Pack};
 use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
@@ -21,6 +21,8 @@ use std::sync::mpsc::{Receiver, channel};
 const PACKETS: usize = 64;
 /// The longest packet.
 const LONGEST: usize = 65_535;
+/// Where an inner packet begins that gets headers and a prefix.
+const AT: usize = OFFLOAD_PREFIX + HEADROOM;
 /// Turns before requests and signals are looked at again.
 const TURNS: usize = 64;
 /// How often the loop looks at requests and signals when no packet comes.
@@ -48,6 +50,7 @@ struct Service {
     buffer: Vec<u8>,
     joined: Vec<u8>,
     join: Join,
+    pack: Pack,
     /// The tunnel that the log named last.
     named: u64,
     esp_named: bool,
@@ -62,6 +65,7 @@ pub(crate) fn detours(config: &N3Config) -> [DetourConfig; 2] {
         port: gtpu::PORT,
         table,
         priority: place.priority,
+        prefixed: true,
     };
     [detour("jfn3u", &place.ran, place.table), detour("jfn3d", &place.core, place.table + 1)]
 }
@@ -109,7 +113,8 @@ pub fn run(config: &N3Config, ready: impl FnOnce()) -> Result<(), SystemError> {
         domain,
         esp,
         asks,
-        buffer: vec![0; HEADROOM + LONGEST],
+        buffer: vec![0; AT + LONGEST],
+        pack: Pack::new(),
         joined: vec![0; OFFLOAD_PREFIX + LONGEST],
         join: Join::new(),
         named: 0,
@@ -186,10 +191,14 @@ impl Service {
                 more = false;
                 break;
             };
-            let packet = &mut self.buffer[..length];
+            let whole = &mut self.buffer[..length];
+            let Some((prefix, packet)) = whole.split_at_mut_checked(OFFLOAD_PREFIX) else {
+                continue;
+            };
             let Some(inner) = self.machine.on_outer(now, direction, packet) else {
                 self.totals.passed[direction as usize] += 1;
-                count(detour.send(packet));
+                prefix.fill(0);
+                count(detour.send(whole));
                 continue;
             };
             if join.add(&packet[inner.clone()]) {
@@ -217,13 +226,25 @@ impl Service {
             let Some(length) = device.receive(&mut self.joined)? else { return Ok(false) };
             let Some(mut cut) = Cut::new(&self.joined[..length]) else { continue };
             let Some(route) = self.machine.route(now, direction, cut.packet()) else { continue };
-            while let Some(length) = cut.next(&mut self.buffer[HEADROOM..]) {
-                let packet = &mut self.buffer[..HEADROOM + length];
-                let begin = self.machine.wrap(&route, packet, HEADROOM);
-                let sent = begin.map(|begin| detour.send(&packet[begin..]));
-                let sent = sent.is_some_and(|sent| sent.unwrap_or(false));
-                self.totals.refused += u64::from(!sent);
+            let refused = &mut self.totals.refused;
+            let mut count = |sent: io::Result<bool>| *refused += u64::from(!sent.unwrap_or(false));
+            let (pack, joins) = (&mut self.pack, detour.takes_joined() && cut.is_many());
+            while let Some(length) = cut.next(&mut self.buffer[AT..]) {
+                let packet = &mut self.buffer[..AT + length];
+                let Some(begin) = self.machine.wrap(&route, packet, AT, !joins) else {
+                    count(Ok(false));
+                    continue;
+                };
+                if !joins {
+                    let begin = begin - OFFLOAD_PREFIX;
+                    packet[begin..begin + OFFLOAD_PREFIX].fill(0);
+                    count(detour.send(&packet[begin..]));
+                } else if !pack.add(&packet[begin..]) {
+                    pack.take().into_iter().for_each(|packed| count(detour.send(packed)));
+                    pack.begin(&packet[begin..]);
+                }
             }
+            pack.take().into_iter().for_each(|packed| count(detour.send(packed)));
         }
         Ok(true)
     }

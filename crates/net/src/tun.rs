@@ -35,11 +35,13 @@ nix::ioctl_write_int_bad!(
 );
 
 /// Bytes in front of each packet of a device with offloads, read and written (`struct
-/// virtio_net_hdr` of linux/virtio_net.h): the kernel joins the segments of a TCP connection, leaves
-/// their checksum open, and takes such packets.
+/// virtio_net_hdr` of linux/virtio_net.h): the kernel joins the segments of a TCP connection,
+/// leaves their checksum open, and takes such packets.
 pub const OFFLOAD_PREFIX: usize = 10;
 /// Offloads of linux/if_tun.h: checksums, and TCP segments over IPv4 and IPv6.
 const OFFLOADS: libc::c_int = 0x01 | 0x02 | 0x04;
+/// Checksums, and UDP datagrams over IPv4 and IPv6 (Linux 6.2).
+const UDP_OFFLOADS: libc::c_int = 0x01 | 0x20 | 0x40;
 
 /// One end of a TUN device. After a drop of this value the interface discards the packets sent to
 /// it; it ends with its namespace.
@@ -66,6 +68,19 @@ impl Tun {
         // SAFETY: TUNSETOFFLOAD takes a number, on a descriptor that is open.
         unsafe { tun_set_offload(tun.file.as_raw_fd(), OFFLOADS) }?;
         Ok(tun)
+    }
+
+    /// Creates it as [`Tun::create_passing`] does: each packet has a prefix of [`OFFLOAD_PREFIX`]
+    /// bytes, but packets that are read are whole. Also returns whether the kernel takes UDP
+    /// datagrams that are joined.
+    pub(super) fn create_prefixed(name: LinkName) -> io::Result<(Self, bool)> {
+        let mut tun = Self::create_with(name, libc::IFF_VNET_HDR)?;
+        tun.stays = false;
+        // SAFETY: TUNSETOFFLOAD takes a number, on a descriptor that is open.
+        let takes = unsafe { tun_set_offload(tun.file.as_raw_fd(), UDP_OFFLOADS) }.is_ok();
+        // SAFETY: as above.
+        unsafe { tun_set_offload(tun.file.as_raw_fd(), 0) }?;
+        Ok((tun, takes))
     }
 
     fn create_with(name: LinkName, more: libc::c_int) -> io::Result<Self> {

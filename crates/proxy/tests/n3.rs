@@ -327,9 +327,12 @@ fn resets_pass_from_either_end() {
         assert_eq!(error, Err(io::ErrorKind::ConnectionReset));
         let (tell, told) = std::sync::mpsc::channel();
         let server = world.serve(family, move |mut stream| {
+            stream.write_all(b"x").expect("it is sent");
             tell.send(stream.read(&mut [0]).map_err(|e| e.kind())).expect("the test waits");
         });
-        reset(world.connect(0, server).expect("it connects"));
+        let mut client = world.connect(0, server).expect("it connects");
+        client.read_exact(&mut [0]).expect("the server is there");
+        reset(client);
         let error = told.recv_timeout(LIMIT).expect("it is told");
         assert_eq!(error, Err(io::ErrorKind::ConnectionReset));
     }
