@@ -597,3 +597,22 @@ fn the_units_capabilities_are_enough_and_systemd_takes_them() {
     assert!(world.splits(0));
     transfer(&world, 0, 0);
 }
+
+#[test]
+fn a_wrong_socket_of_the_stage_is_named_and_a_missing_stage_refused() {
+    let text = |socket: &str| format!("[select]\ninterfaces = [\"ue\"]\n[n3]\n{socket}\n");
+    for (wrong, parts) in [
+        ("socket = \"x\"", ["n3.socket", "absolute path"]),
+        ("socket = 7", ["n3.socket", "7"]),
+        ("sockt = \"/x\"", ["n3.sockt", "socket"]),
+    ] {
+        let error = ProxyConfig::parse(&text(wrong)).expect_err(wrong);
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let none = folder.path().join("none").display().to_string();
+    let config = ProxyConfig::parse(&text(&format!("socket = {none:?}"))).expect("valid");
+    let checked = justfull_proxy::check(&config);
+    assert_eq!((checked.len(), checked[0].name), (1, "n3 stage"));
+    assert!(checked[0].found.as_ref().is_err_and(|why| why.contains(&none)), "{checked:?}");
+}
