@@ -27,6 +27,7 @@ mod eqp;
 mod f1u;
 mod growth;
 mod live;
+mod n3;
 mod proxy;
 
 use std::path::{Path, PathBuf};
@@ -295,6 +296,11 @@ pub(crate) fn run_live(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench f1u`.
 pub(crate) fn run_f1u(root: &Path, enforce: bool) -> Outcome {
     f1u::run(root, enforce)
+}
+
+/// `cargo xtask bench n3`.
+pub(crate) fn run_n3(root: &Path, enforce: bool) -> Outcome {
+    n3::run(root, enforce)
 }
 
 /// `cargo xtask bench proxy`.

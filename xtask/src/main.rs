@@ -69,6 +69,7 @@ cargo xtask <command>
   bench live [--ci]            throughput and lateness of live runs against a plain forwarder and \
                      a bare loop
   bench f1u [--ci]             packets a second through the box on F1-U, beside a plain forwarder
+  bench n3 [--ci]              what the proxy costs inside tunnels beside its cost at SGi
   bench proxy [--ci]           what the proxy costs beside HAProxy and nginx; --ci fails where a \
                      goal is missed
   site                         the documentation as a site (mdBook), its links and its search \
@@ -152,6 +153,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["bench", "f1u"] => bench::run_f1u(&root(), false),
         ["bench", "f1u", "--ci"] => bench::run_f1u(&root(), true),
+        ["bench", "n3"] => bench::run_n3(&root(), false),
+        ["bench", "n3", "--ci"] => bench::run_n3(&root(), true),
         ["bench", "proxy"] => bench::run_proxy(&root(), false),
         ["bench", "proxy", "--ci"] => bench::run_proxy(&root(), true),
         ["python"] => python::given_away(&root()),

@@ -3,6 +3,7 @@
 mod campaign;
 mod f1u;
 mod live;
+mod n3;
 mod output;
 mod proxy;
 mod rnis;
@@ -17,6 +18,9 @@ pub(crate) use f1u::F1uCommand;
 #[cfg(feature = "live")]
 pub(crate) use live::PaceArgs;
 pub(crate) use live::{LiveArgs, ParityArgs};
+#[cfg(feature = "proxy")]
+pub(crate) use n3::N3AskArgs;
+pub(crate) use n3::N3Command;
 pub(crate) use output::{JobsArgs, OutputArgs, Progress, ThreadsArgs};
 pub(crate) use proxy::ProxyCommand;
 #[cfg(feature = "proxy")]

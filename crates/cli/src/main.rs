@@ -25,6 +25,8 @@ mod list;
 #[cfg(feature = "live")]
 mod live;
 mod man;
+#[cfg(feature = "proxy")]
+mod n3;
 mod name;
 mod new;
 #[cfg(any(feature = "live", feature = "proxy"))]
@@ -141,6 +143,8 @@ commands! {
     Proxy(args::ProxyCommand) in "proxy", "proxy" => proxy::proxy;
     #[command(subcommand)]
     F1u(args::F1uCommand) in "f1u", "box on F1-U" => f1u::f1u;
+    #[command(subcommand)]
+    N3(args::N3Command) in "proxy", "n3" => n3::n3;
     Rnis(args::RnisArgs) in "proxy", "rnis" => rnis::rnis;
     Ui(ui::UiArgs) in "ui", "page" => ui::ui;
     Completions(completions::CompletionsArgs) => completions::completions;

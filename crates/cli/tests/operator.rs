@@ -6,9 +6,12 @@
 
 #[expect(dead_code, reason = "the tests of live runs use the rest")]
 mod room;
+#[path = "../../proxy/tests/n3/tunnels.rs"]
+#[expect(dead_code, reason = "the tests of the proxy use the rest")]
+mod tunnels;
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::UdpSocket;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -16,10 +19,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use justfull_net::Side;
 use justfull_net::chain::{Chain, Mtus, Place, RAN};
 use justfull_net::clock::now;
 use justfull_nru::{DeliveryStatus, Frame, Message, UserData, gtpu};
 use serde_json::Value;
+use tunnels::Tunnels;
 
 /// Longest wait of the test for anything.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -131,6 +136,7 @@ fn answer(said: &str) -> Value {
 /// The guides.
 const RAPID: &str = include_str!("../../../docs/guide/rapid-in-service.md");
 const F1U: &str = include_str!("../../../docs/guide/f1u.md");
+const N3: &str = include_str!("../../../docs/guide/rapid-at-n3.md");
 
 /// The blocks of a guide in `language`.
 fn blocks(page: &str, language: &str) -> Vec<Vec<String>> {
@@ -320,6 +326,63 @@ fn every_command_of_the_guide_to_f1_u_works_as_written() {
         host.nothing_is_left("f1u.toml");
         assert_eq!(host.run(&["ip rule | grep 27239 || true".into()]), "", "the rule has gone");
     });
+}
+
+#[test]
+fn every_command_of_the_guide_to_n3_works_as_written() {
+    room::room("every_command_of_the_guide_to_n3_works_as_written", |folder| {
+        let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
+        let tunnels = Tunnels::build(&chain, 0);
+        let [install, run, watch, remove] = &blocks(N3, "sh")[..] else {
+            panic!("the guide's blocks of commands are others: {:?}", blocks(N3, "sh"));
+        };
+        let [stage, proxy] = &blocks(N3, "toml")[..] else { panic!("the guide's files") };
+        let work = folder.join("host");
+        std::fs::create_dir(&work).expect("a folder");
+        let settings = Settings { file: "n3.toml", text: &stage.join("\n") };
+        let mut host = Shell::start(&chain, Path::new("/"), &work, &settings);
+        host.run(&[format!("cat > rapid.toml <<'END'\n{}\nEND", proxy.join("\n"))]);
+        assert!(host.run(install).ends_with("the stage can run\n"));
+        assert!(host.run(run).contains("the proxy can run\n"));
+        let bytes = through_tunnels(&tunnels);
+        assert_eq!(bytes, [10, 1_000_000]);
+        let said = host.run(watch);
+        assert!(said.contains("0x100") && said.contains("10.46.0.1"), "{said}");
+        assert_eq!(host.ask("status")["accepted"], 1, "{said}");
+        let metrics = host.run(&["curl -sf http://127.0.0.1:9104/metrics".into()]);
+        assert!(metrics.contains("\njustfull_n3_early_total 1\n"), "{metrics}");
+        let metrics = host.run(&["curl -sf http://127.0.0.1:9102/metrics".into()]);
+        assert!(metrics.contains("\njustfull_proxy_flows"), "{metrics}");
+        host.run(remove);
+        host.nothing_is_left("n3.toml");
+        assert_eq!(host.run(&["ip rule | grep 2724 || true".into()]), "", "the rules have gone");
+    });
+}
+
+/// Downloads of a UE, one after the other: the first passes unsplit, since the UE's downlink tunnel
+/// is not known; the bytes of each.
+fn through_tunnels(tunnels: &Tunnels) -> [usize; 2] {
+    let to = SocketAddr::from((Side::Server.addresses()[0], 0));
+    let listener = tunnels.network.inside(Side::Server, || TcpListener::bind(to));
+    let listener = listener.expect("it listens");
+    let to = listener.local_addr().expect("an address");
+    let sizes = [10, 1_000_000];
+    let serves = std::thread::spawn(move || {
+        for size in sizes {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.write_all(&vec![7; size]).expect("it is sent");
+        }
+    });
+    let got = sizes.map(|_| {
+        let stream = tunnels.network.inside(Side::Ue(0), || TcpStream::connect(to));
+        let mut stream = stream.expect("it connects");
+        stream.set_read_timeout(Some(LIMIT)).expect("it is open");
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("all of it");
+        bytes.len()
+    });
+    serves.join().expect("it ends");
+    got
 }
 
 #[test]

@@ -77,8 +77,14 @@ fn pin(last: bool) -> Outcome<()> {
 /// A forwarder that only reads and writes.
 fn plain() -> Outcome<()> {
     pin(true)?;
-    let config =
-        DetourConfig { incoming: CORE.into(), port: gtpu::PORT, table: 27_239, priority: 100 };
+    let config = DetourConfig {
+        device: "jff1u".into(),
+        incoming: CORE.into(),
+        port: gtpu::PORT,
+        table: 27_239,
+        priority: 100,
+        prefixed: false,
+    };
     let mut detour = Detour::install(&config, false)?;
     let mut buffer = vec![0; 65_535];
     loop {

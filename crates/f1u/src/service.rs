@@ -46,10 +46,12 @@ struct Service {
 pub(crate) fn detour(config: &F1uConfig) -> DetourConfig {
     let place = &config.place;
     DetourConfig {
+        device: "jff1u".into(),
         incoming: place.du.clone(),
         port: gtpu::PORT,
         table: place.table,
         priority: place.priority,
+        prefixed: false,
     }
 }
 

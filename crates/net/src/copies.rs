@@ -1,5 +1,5 @@
-//! Copies of the UDP datagrams to one port that arrive at an interface (packet(7)). The originals
-//! take their way whatever happens here.
+//! Copies of packets that arrive at an interface (packet(7)): the UDP datagrams to one port, or
+//! the packets of IPsec. The originals take their way whatever happens here.
 
 use std::io;
 use std::io::Read;
@@ -63,12 +63,59 @@ fn filter(port: u16) -> [SockFilter; 17] {
     ]
 }
 
+/// Accepts ESP, and ESP inside UDP (RFC 4303, RFC 3948), in IPv4, and in IPv6 without extension
+/// headers, and copies the begin of each packet.
+fn esp() -> [SockFilter; 23] {
+    let step = SockFilter::new;
+    let (esp, udp, nat_traversal) = (50, 17, 4_500);
+    [
+        step(LOAD_BYTE, 0, 0, 0),
+        step(AND, 0, 0, 0xf0),
+        step(EQUAL, 0, 10, 0x40),
+        // IPv4: its protocol, the first part of a packet, and the ports behind its header.
+        step(LOAD_BYTE, 0, 0, 9),
+        step(EQUAL, 16, 0, esp),
+        step(EQUAL, 0, 16, udp),
+        step(LOAD_HALF, 0, 0, 6),
+        step(ANY_BIT, 14, 0, 0x1fff),
+        step(LOAD_IPV4_LENGTH, 0, 0, 0),
+        step(LOAD_HALF_BEHIND, 0, 0, 0),
+        step(EQUAL, 10, 0, nat_traversal),
+        step(LOAD_HALF_BEHIND, 0, 0, 2),
+        step(EQUAL, 8, 9, nat_traversal),
+        // IPv6: its next header and the ports.
+        step(EQUAL, 0, 8, 0x60),
+        step(LOAD_BYTE, 0, 0, 6),
+        step(EQUAL, 5, 0, esp),
+        step(EQUAL, 0, 5, udp),
+        step(LOAD_HALF, 0, 0, 40),
+        step(EQUAL, 2, 0, nat_traversal),
+        step(LOAD_HALF, 0, 0, 42),
+        step(EQUAL, 0, 1, nat_traversal),
+        step(RETURN, 0, 0, 64),
+        step(RETURN, 0, 0, 0),
+    ]
+}
+
 impl Copies {
-    /// Begins to copy what arrives at the interface `name` of the calling thread's namespace.
+    /// Begins to copy the UDP datagrams to `port` that arrive at the interface `name` of the
+    /// calling thread's namespace.
     ///
     /// # Errors
     /// There is no such interface, or `CAP_NET_RAW` is missing.
     pub fn open(name: &str, port: u16) -> Result<Self, SystemError> {
+        Self::filtered(name, &filter(port))
+    }
+
+    /// Begins to copy the first 64 bytes of the packets of IPsec that arrive there.
+    ///
+    /// # Errors
+    /// As for [`Copies::open`].
+    pub fn open_esp(name: &str) -> Result<Self, SystemError> {
+        Self::filtered(name, &esp())
+    }
+
+    fn filtered(name: &str, filter: &[SockFilter]) -> Result<Self, SystemError> {
         let refuse =
             |reason: String| SystemError::new(format!("copy what arrives at {name}"), reason);
         let index =
@@ -83,7 +130,7 @@ impl Copies {
                 setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER)?;
             }
             let filtered = Socket::from(socket.try_clone()?);
-            filtered.attach_filter(&filter(port))?;
+            filtered.attach_filter(filter)?;
             bind(&socket, index)?;
             Ok(filtered)
         };

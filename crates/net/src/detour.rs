@@ -39,6 +39,8 @@ const MOST_RULES: usize = 100;
 /// Which datagrams take the detour, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetourConfig {
+    /// The first letters of the device's name, at most 8; the number of the process follows.
+    pub device: String,
     /// The interface at which they arrive.
     pub incoming: String,
     /// Their destination port.
@@ -47,6 +49,9 @@ pub struct DetourConfig {
     pub table: u32,
     /// Priority of the rule that leads to the table.
     pub priority: u32,
+    /// Each packet has a [prefix](crate::OFFLOAD_PREFIX), read and written, and several datagrams
+    /// may be written at once.
+    pub prefixed: bool,
 }
 
 /// See the module's page. Dropping it removes the rule, then the device.
@@ -56,6 +61,7 @@ pub struct Detour {
     config: DetourConfig,
     tun: Tun,
     owned: bool,
+    takes_joined: bool,
 }
 
 impl Detour {
@@ -73,13 +79,16 @@ impl Detour {
     }
 
     fn build(config: &DetourConfig, replace: bool) -> io::Result<Self> {
-        let name = format!("jff1u{}", std::process::id());
+        let name = format!("{}{}", config.device, std::process::id());
         let name = LinkName::new(&name).map_err(io::Error::other)?;
-        let tun = Tun::create_passing(name)?;
-        let mut detour =
-            Self { netlink: Netlink::open()?, config: config.clone(), tun, owned: !replace };
+        let (tun, takes_joined) = match config.prefixed {
+            true => Tun::create_prefixed(name)?,
+            false => (Tun::create_passing(name)?, false),
+        };
+        let (netlink, config) = (Netlink::open()?, config.clone());
+        let mut detour = Self { netlink, config, tun, owned: !replace, takes_joined };
         let index = index_of(&name)?;
-        detour.netlink.shape(index, mtu(&config.incoming), QUEUE_PACKETS)?;
+        detour.netlink.shape(index, mtu(&detour.config.incoming), QUEUE_PACKETS)?;
         // A datagram comes back from the device with another's source address.
         let filter = format!("/proc/sys/net/ipv4/conf/{}/rp_filter", name.as_str());
         fs::write(filter, "0")?;
@@ -102,6 +111,12 @@ impl Detour {
     #[must_use]
     pub fn name(&self) -> &str {
         self.tun.name()
+    }
+
+    /// True if the kernel takes several datagrams at once (Linux 6.2).
+    #[must_use]
+    pub const fn takes_joined(&self) -> bool {
+        self.takes_joined
     }
 
     /// Leaves the rule to another process, whose device has the routes already.
@@ -150,7 +165,7 @@ impl Detour {
     }
 
     fn rule(&self, address: IpAddr) -> RuleMessage {
-        let DetourConfig { incoming, port, table, priority } = &self.config;
+        let DetourConfig { incoming, port, table, priority, .. } = &self.config;
         let mut message = RuleMessage::default();
         message.header.family = family(address);
         message.header.action = RuleAction::ToTable;

@@ -7,6 +7,7 @@ pub(crate) use rules::track;
 
 use crate::config::ProxyConfig;
 use crate::host;
+use crate::n3;
 use crate::radio_leg;
 use crate::relay;
 use crate::system;
@@ -25,6 +26,9 @@ const TRIAL: u32 = 0x6a66_7472;
 pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     let named = |name, required, found| Capability { name, required, found };
     let say = |found: io::Result<String>| found.map_err(|e| e.to_string());
+    if let Err(error) = n3::join(&config.n3) {
+        return vec![named("n3 stage", true, Err(error.to_string()))];
+    }
     let mut all = vec![
         named("transparent sockets", true, listeners()),
         named("nftables table", true, owned_table()),

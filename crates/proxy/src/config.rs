@@ -4,6 +4,7 @@ mod site;
 
 pub use site::{CellsConfig, DirectoryConfig};
 
+use crate::n3::N3StageConfig;
 use crate::radio::RadioConfig;
 use crate::radio_leg::RadioLegConfig;
 use justfull_base::doc::{Form, ParamDoc};
@@ -169,6 +170,8 @@ table! {
         cells: CellsConfig = CellsConfig::default();
         /// The directory of UEs from outside.
         directory: DirectoryConfig = DirectoryConfig::default();
+        /// The stage at N3 or S1-U.
+        n3: N3StageConfig = N3StageConfig::default();
         /// The interfaces for its operator.
         operation: OperationConfig = OperationConfig::default();
     }
@@ -230,6 +233,7 @@ impl ProxyConfig {
                 "ues" => config.ues = value.try_into().map_err(wrong)?,
                 "cells" => config.cells = value.try_into().map_err(wrong)?,
                 "directory" => config.directory = value.try_into().map_err(wrong)?,
+                "n3" => config.n3 = value.try_into().map_err(wrong)?,
                 _ => config.operation = value.try_into().map_err(wrong)?,
             }
         }
@@ -256,6 +260,7 @@ impl ProxyConfig {
             (self.ues != new.ues, "ues"),
             (self.cells != new.cells, "cells"),
             (self.directory != new.directory, "directory"),
+            (self.n3 != new.n3, "n3"),
             (self.operation != new.operation, "operation"),
         ];
         fixed.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
@@ -290,6 +295,7 @@ fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
             "ues" => value.try_into::<UesConfig>().is_ok(),
             "cells" => value.try_into::<CellsConfig>().is_ok(),
             "directory" => value.try_into::<DirectoryConfig>().is_ok(),
+            "n3" => value.try_into::<N3StageConfig>().is_ok(),
             _ => value.try_into::<OperationConfig>().is_ok(),
         }
     };

@@ -17,6 +17,7 @@ mod handover;
 mod host;
 mod log;
 mod metrics;
+mod n3;
 mod nft;
 mod notify;
 mod place;
@@ -36,6 +37,7 @@ pub use config::{
 };
 pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;
+pub use n3::N3StageConfig;
 pub use place::Place;
 pub use radio::{
     AccessConfig, AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig,
@@ -89,15 +91,17 @@ fn begin(
     let (wake, (to, asks)) = (Arc::new(wake), channel());
     let asker = Asker { to, wake: Arc::clone(&wake) };
     let (operation, file) = (config.operation.clone(), file.to_owned());
+    n3::join(&config.n3)?;
     let (mut engine, mut servers) = if takeover {
         let (offer, outside) = Offer::ask(&config)?;
         let engine = Engine::adopt(config, file, (asks, wake), offer)?;
         (engine, Servers::serve(&operation, &asker, outside)?)
     } else {
-        let servers = Servers::start(&operation, &asker)?;
+        let servers = n3::at_home(|| Servers::start(&operation, &asker))?;
         (Engine::start(config, file, (asks, wake))?, servers)
     };
     engine.outside = servers.outside();
+    n3::watch()?;
     engine.manager.ready("running");
     ready();
     let radio = Arc::clone(&engine.radio);

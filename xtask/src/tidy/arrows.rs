@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 7] = ["base", "phy", "queue", "ran", "tcp", "rapid", "nru"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -24,8 +24,12 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("net", &["base"]),
     ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "net"]),
     ("rnis", &["base", "phy", "net", "trace"]),
-    ("proxy", &["base", "phy", "queue", "ran", "tcp", "rapid", "net", "rnis", "trace"]),
+    (
+        "proxy",
+        &["base", "phy", "queue", "ran", "tcp", "rapid", "net", "rnis", "n3", "nru", "trace"],
+    ),
     ("f1u", &["base", "ran", "nru", "net", "trace"]),
+    ("n3", &["base", "nru", "net", "trace"]),
     ("trace", &PURE),
     ("scenario", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "sim", "proxy", "trace"]),
     (
@@ -41,8 +45,8 @@ const ARROWS: [(&str, &[&str]); 25] = [
     (
         "cli",
         &[
-            "campaign", "base", "run", "sim", "net", "ui", "live", "rnis", "proxy", "f1u", "trace",
-            "scenario", "lab", "report",
+            "campaign", "base", "run", "sim", "net", "ui", "live", "rnis", "proxy", "f1u", "n3",
+            "trace", "scenario", "lab", "report",
         ],
     ),
     (

@@ -1,0 +1,367 @@
+//! The machine that decides, without sockets and clock: a packet of the tunnels and an instant in,
+//! and out comes whether its T-PDU goes to the proxy; and a packet of the proxy in, and out comes
+//! the tunnel that it goes into.
+//!
+//! A TCP connection is taken if it begins while the machine looks: its first segment comes from a
+//! UE whose downlink tunnel is known. All other packets pass as they are. The headers in front of a
+//! packet of the proxy are those of the last packet of its connection in that direction; before the
+//! first one, those of the UE's last packet, with the QFI of the other direction.
+
+use crate::config::TunnelsConfig;
+use crate::header::{self, Header, Tunnel};
+pub use crate::packet::Direction;
+use crate::packet::{self, ACK, FIN, Ip, RST, SYN, Tcp};
+use crate::tables::{FlowKey, Tables, Taken};
+use justfull_base::Instant;
+use justfull_nru::{Message, gtpu};
+use serde::Serialize;
+use std::net::IpAddr;
+use std::ops::Range;
+
+/// Octets before a packet of the proxy that [`Machine::on_inner`] may need for its headers.
+pub const HEADROOM: usize = header::LONGEST;
+/// The message about a TEID that its receiver does not know (TS 29.281 section 7.3.1).
+const ERROR_INDICATION: u8 = 26;
+/// Octets of TCP's and IP's headers that an MSS leaves out.
+const TCP_BYTES: u16 = 20;
+
+/// Packets and connections, by their treatment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// T-PDUs that went to the proxy.
+    pub taken: u64,
+    /// Packets of the proxy that went into a tunnel.
+    pub returned: u64,
+    /// Packets of the proxy without a known tunnel; they are dropped.
+    pub homeless: u64,
+    /// T-PDUs of other protocols than TCP.
+    pub other_protocols: u64,
+    /// T-PDUs whose UE has no address in `tunnels.ues`, and those between two UEs.
+    pub foreign: u64,
+    /// T-PDUs of TCP connections that were not taken.
+    pub unsplit: u64,
+    /// First segments of UEs whose downlink tunnel was not known yet.
+    pub early: u64,
+    /// First segments of UEs whose address two sessions use at a time.
+    pub ambiguous: u64,
+    /// First segments beyond `tunnels.most_flows`, and packets of UEs beyond `most_ues`.
+    pub over_limit: u64,
+    /// T-PDUs with extension headers that belong to one packet, or are not known.
+    pub other_extensions: u64,
+    /// G-PDUs with a sequence number.
+    pub numbered: u64,
+    /// Other messages of GTP-U: echo, End Marker, Error Indication.
+    pub other_messages: u64,
+    /// TEIDs that their receiver has not opened, as its Error Indications say.
+    pub unopened: u64,
+    /// Packets whose GTP-U or T-PDU cannot be read.
+    pub malformed: u64,
+    /// First segments whose MSS was lowered.
+    pub clamped: u64,
+}
+
+/// See the module's page.
+#[derive(Debug)]
+pub struct Machine {
+    config: TunnelsConfig,
+    tables: Tables,
+    counts: Counts,
+    /// The largest inner packet, in bytes.
+    mtu: u16,
+    /// The next IPv4 identification.
+    number: u16,
+    /// The last tunnel that was not open.
+    unopened: Option<Tunnel>,
+}
+
+impl Machine {
+    /// A machine that has seen nothing. Inner packets of at most `mtu` bytes fit the tunnels; it is
+    /// 68 bytes or more.
+    #[must_use]
+    pub fn new(config: &TunnelsConfig, mtu: u16) -> Self {
+        Self {
+            tables: Tables::new(config),
+            config: config.clone(),
+            counts: Counts::default(),
+            mtu,
+            number: 0,
+            unopened: None,
+        }
+    }
+
+    /// Its counts.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// UEs with a tunnel in either direction, and connections taken.
+    #[must_use]
+    pub fn sizes(&self) -> [usize; 2] {
+        self.tables.sizes()
+    }
+
+    /// The last tunnel that its receiver had not opened: the receiver's address and the TEID.
+    #[must_use]
+    pub fn unopened(&self) -> Option<(IpAddr, u32)> {
+        self.unopened.map(|tunnel| (tunnel.to, tunnel.teid))
+    }
+
+    /// Its tables, for a list.
+    pub(crate) const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Takes an outer packet of `direction`. Some: the place of the T-PDU that goes to the proxy;
+    /// its first segments have a smaller MSS if need be. None: the packet passes unchanged.
+    pub fn on_outer(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        packet: &mut [u8],
+    ) -> Option<Range<usize>> {
+        let place = self.decide(now, direction, packet)?;
+        self.counts.taken += 1;
+        self.clamp(&mut packet[place.clone()]);
+        Some(place)
+    }
+
+    fn decide(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        packet: &[u8],
+    ) -> Option<Range<usize>> {
+        let outer = Ip::read(packet)?;
+        let at = outer.tunnelled(packet)?;
+        let Ok(message) = Message::read(&packet[at..outer.end]) else {
+            self.counts.malformed += 1;
+            return None;
+        };
+        if message.kind != gtpu::G_PDU {
+            self.on_message(now, &outer, &message);
+            return None;
+        }
+        let payload = outer.end - message.payload.len();
+        let inner = Ip::read(message.payload).filter(|ip| ip.end == message.payload.len());
+        let Some(inner) = inner else {
+            self.counts.malformed += 1;
+            return None;
+        };
+        let (ue, server) = match direction {
+            Direction::Uplink => (inner.source, inner.destination),
+            Direction::Downlink => (inner.destination, inner.source),
+        };
+        if !self.config.has(ue) || self.config.has(server) {
+            self.counts.foreign += 1;
+            return None;
+        }
+        self.counts.numbered += u64::from(message.sequence.is_some());
+        let header = Header::learn(packet, &outer, &message);
+        self.counts.other_extensions += u64::from(header.is_none());
+        if !self.tables.learn(now, direction, ue, header.as_ref()) {
+            self.counts.over_limit += 1;
+            return None;
+        }
+        let goes = match inner.protocol {
+            packet::TCP => self.on_tcp(now, direction, message.payload, &inner, header.as_ref()),
+            packet::ICMP | packet::ICMPV6 => self.on_icmp(direction, message.payload, &inner),
+            _ => {
+                self.counts.other_protocols += 1;
+                false
+            }
+        };
+        goes.then_some(payload..outer.end)
+    }
+
+    /// True if a T-PDU of TCP goes to the proxy.
+    fn on_tcp(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        bytes: &[u8],
+        inner: &Ip,
+        header: Option<&Header>,
+    ) -> bool {
+        if inner.fragment {
+            // The kernel puts the parts together; those of a UE without connections here pass.
+            let (ue, _) = ends(direction, inner);
+            let goes = self.tables.has_flows(ue);
+            self.counts.unsplit += u64::from(!goes);
+            return goes;
+        }
+        let Some(tcp) = inner.tcp(bytes) else {
+            self.counts.malformed += 1;
+            return false;
+        };
+        let key = key(direction, inner, &tcp);
+        let flags = tcp.flags & (FIN | RST | SYN);
+        if self.tables.see(now, direction, &key, flags, header) {
+            return true;
+        }
+        self.counts.unsplit += 1;
+        let FlowKey { ue, server, server_port, .. } = key;
+        let selected = self.config.selects(ue, server, server_port);
+        let first = direction == Direction::Uplink && tcp.flags & (SYN | ACK | RST) == SYN;
+        let Some(header) = header.filter(|_| first && selected) else {
+            return false;
+        };
+        match self.tables.take(now, key, header) {
+            Taken::Yes => {
+                self.counts.unsplit -= 1;
+                return true;
+            }
+            Taken::Early => self.counts.early += 1,
+            Taken::Ambiguous => self.counts.ambiguous += 1,
+            Taken::Full => self.counts.over_limit += 1,
+        }
+        false
+    }
+
+    /// True if an ICMP error is about a packet of a connection that was taken.
+    fn on_icmp(&mut self, direction: Direction, bytes: &[u8], inner: &Ip) -> bool {
+        let about = inner.reported(bytes).and_then(|at| packet::quoted(bytes.get(at..)?));
+        // The packet went the other way.
+        let known =
+            about.is_some_and(|(ip, tcp)| self.tables.has(&key(direction.other(), &ip, &tcp)));
+        self.counts.other_protocols += u64::from(!known);
+        known
+    }
+
+    fn on_message(&mut self, now: Instant, outer: &Ip, message: &Message<'_>) {
+        self.counts.other_messages += 1;
+        match message.kind {
+            gtpu::END_MARKER => {
+                let tunnel = Tunnel { to: outer.destination, teid: message.teid };
+                self.tables.end(now, tunnel);
+            }
+            ERROR_INDICATION => {
+                let Some(tunnel) = indicated(message.payload) else {
+                    self.counts.malformed += 1;
+                    return;
+                };
+                self.counts.unopened += 1;
+                self.unopened = Some(tunnel);
+                self.tables.forget(now, tunnel);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a packet that the proxy's domain sends towards `direction`. It begins at `at` of
+    /// `room`, at least [`HEADROOM`], and ends with it. Returns where the outer packet begins.
+    /// None: no tunnel is known for it.
+    pub fn on_inner(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        room: &mut [u8],
+        at: usize,
+    ) -> Option<usize> {
+        let route = self.route(now, direction, room.get(at..)?)?;
+        self.wrap(&route, room, at, true)
+    }
+
+    /// Takes a packet that the proxy's domain sends towards `direction`; it may stand for several
+    /// segments. Returns the way of each of them. None: no tunnel is known for it.
+    pub(crate) fn route(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        packet: &[u8],
+    ) -> Option<Route> {
+        self.way(now, direction, packet).map(Route)
+    }
+
+    /// Puts a packet, which begins at `at` of `room` and ends with it, into a tunnel. Returns where
+    /// the outer packet begins. None: it is too long. Without `sums` UDP's checksum is left out.
+    pub(crate) fn wrap(
+        &mut self,
+        route: &Route,
+        room: &mut [u8],
+        at: usize,
+        sums: bool,
+    ) -> Option<usize> {
+        self.clamp(&mut room[at..]);
+        self.number = self.number.wrapping_add(1);
+        let begin = route.0.write(room, at, self.number, sums)?;
+        self.counts.returned += 1;
+        Some(begin)
+    }
+
+    fn way(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Option<Header> {
+        let inner = Ip::read(bytes)?;
+        let (ue, _) = ends(direction, &inner);
+        if !self.config.has(ue) {
+            // The domain's kernel speaks for itself, to neighbours that it does not have.
+            return None;
+        }
+        let key = inner.tcp(bytes).map(|tcp| (key(direction, &inner, &tcp), tcp.flags));
+        let way = self.tables.way(now, direction, ue, key);
+        self.counts.homeless += u64::from(way.is_none());
+        way
+    }
+
+    /// Lowers the MSS of a first segment, so that the packets of both ends fit the tunnel.
+    fn clamp(&mut self, bytes: &mut [u8]) {
+        let Some(inner) = Ip::read(bytes) else { return };
+        let Some(tcp) = inner.tcp(bytes) else { return };
+        if tcp.flags & SYN != 0 {
+            let ip = if inner.source.is_ipv6() { 40 } else { 20 };
+            let most = self.mtu - ip - TCP_BYTES;
+            let lowered = packet::clamp(&mut bytes[inner.at..inner.end], most);
+            self.counts.clamped += u64::from(lowered);
+        }
+    }
+
+    /// Forgets what has been silent for long. Call it about once a second.
+    pub fn sweep(&mut self, now: Instant) {
+        self.tables.sweep(now);
+    }
+}
+
+/// The way of a packet into a tunnel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route(Header);
+
+/// UE and server of a packet.
+fn ends(direction: Direction, ip: &Ip) -> (IpAddr, IpAddr) {
+    match direction {
+        Direction::Uplink => (ip.source, ip.destination),
+        Direction::Downlink => (ip.destination, ip.source),
+    }
+}
+
+fn key(direction: Direction, ip: &Ip, tcp: &Tcp) -> FlowKey {
+    let (ue, server) = ends(direction, ip);
+    let (ue_port, server_port) = match direction {
+        Direction::Uplink => (tcp.source, tcp.destination),
+        Direction::Downlink => (tcp.destination, tcp.source),
+    };
+    FlowKey { ue, server, ue_port, server_port }
+}
+
+/// The tunnel that an Error Indication is about: TEID Data I and GTP-U Peer Address (TS 29.281
+/// sections 8.3 and 8.4).
+fn indicated(mut elements: &[u8]) -> Option<Tunnel> {
+    const TEID: u8 = 16;
+    const PEER: u8 = 133;
+    let mut teid = None;
+    loop {
+        match elements {
+            [TEID, a, b, c, d, rest @ ..] => {
+                teid = Some(u32::from_be_bytes([*a, *b, *c, *d]));
+                elements = rest;
+            }
+            [PEER, 0, 4, rest @ ..] => {
+                let octets: [u8; 4] = *rest.first_chunk()?;
+                return Some(Tunnel { to: octets.into(), teid: teid? });
+            }
+            [PEER, 0, 16, rest @ ..] => {
+                let octets: [u8; 16] = *rest.first_chunk()?;
+                return Some(Tunnel { to: octets.into(), teid: teid? });
+            }
+            _ => return None,
+        }
+    }
+}
