@@ -476,6 +476,19 @@ impl ManagedQueue {
         self.account.memory.as_ref()?.service_rate
     }
 
+    /// Takes every waiting packet out, in the order of service, without asking the AQM, and gives
+    /// it to `take`: its UE leaves the cell. The packets count as departed; `probe` gets
+    /// [`Event::Withdrawn`] for each.
+    pub fn withdraw<P: Probe>(
+        &mut self,
+        now: Instant,
+        probe: &mut P,
+        take: &mut dyn FnMut(Packet),
+    ) {
+        known!(self, queue => queue.withdraw(now, probe, take));
+        self.check();
+    }
+
     /// Resets the counts to the present content: the queue moves to another place, and none of its
     /// packets is held.
     pub fn count_anew(&mut self) {
@@ -628,6 +641,12 @@ impl Account {
         self.counters.departed.add(packet.size);
         let sojourn = now.since(packet.enqueued);
         probe.on_event(now, &Event::Departed { layer: self.layer, packet: *packet, sojourn });
+    }
+
+    /// `packet`, which waited, has left with its UE.
+    fn withdraw<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
+        self.counters.departed.add(packet.size);
+        probe.on_event(now, &Event::Withdrawn { layer: self.layer, packet: *packet });
     }
 
     #[inline(always)]

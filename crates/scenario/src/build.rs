@@ -1,6 +1,7 @@
 //! Builds a world from a checked file.
 
 use super::Job;
+use super::cells;
 use super::error::ScenarioError;
 use super::file::{
     ChannelFile, ChannelSource, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile,
@@ -36,7 +37,9 @@ pub(super) fn world(
     locator: &Locator,
 ) -> Result<WorldConfig, ScenarioError> {
     let mut ues = Vec::new();
-    let (slot, unit) = (file.mac.slot().period, file.mac.unit());
+    let mac = file.cell.first().filter(|_| file.cell.len() == 1).and_then(|cell| cell.mac.as_ref());
+    let mac = mac.unwrap_or(&file.mac);
+    let (slot, unit) = (mac.slot().period, mac.unit());
     let run = Run { seed: job.seed, slot, unit, length: file.duration };
     for (i, ue) in file.ue.iter().enumerate() {
         let own = ue
@@ -64,6 +67,10 @@ pub(super) fn world(
         return Err(locator.plain("ue", "an empty list", "at least one UE"));
     }
     let flows = flows(file, &mut ues, locator)?;
+    let cells = cells::cells(file, run, traces, locator)?;
+    let only = file.cell.first().filter(|_| cells.is_none());
+    let own = only.and_then(|cell| cell.channel.as_ref());
+    let (own, at) = own.map_or((&file.channel, "channel"), |own| (own, "cell[0].channel"));
     Ok(WorldConfig {
         scenario: name.into(),
         method: job.method.clone(),
@@ -72,8 +79,8 @@ pub(super) fn world(
             sdap: file.sdap.clone(),
             rlc: file.rlc.clone(),
             pdcp: file.pdcp.clone(),
-            mac: file.mac.clone(),
-            channel: channel(&file.channel, run, traces, "channel", locator)?,
+            mac: only.and_then(|cell| cell.mac.clone()).unwrap_or_else(|| file.mac.clone()),
+            channel: channel(own, run, traces, at, locator)?,
             ues: shared(ues),
             slices: file.slice.iter().map(|slice| slice.share).collect(),
             tie_order: file.tie_order,
@@ -92,6 +99,7 @@ pub(super) fn world(
             limit: file.uplink.limit,
             grants: file.uplink.grants.clone(),
         },
+        cells,
         proxy: file.proxy.clone(),
         duration: file.duration,
         warmup: file.warmup,
@@ -305,7 +313,7 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
     }
 }
 
-fn channel(
+pub(super) fn channel(
     file: &ChannelFile,
     run: Run,
     traces: &TracePaths,

@@ -12,6 +12,7 @@
 
 mod base_rtt;
 mod build;
+mod cells;
 mod chain;
 mod check;
 mod error;

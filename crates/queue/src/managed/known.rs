@@ -208,6 +208,26 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         taken
     }
 
+    /// See [`ManagedQueue::withdraw`](super::ManagedQueue::withdraw).
+    #[cold]
+    pub(super) fn withdraw<P: Probe>(
+        &mut self,
+        now: Instant,
+        probe: &mut P,
+        take: &mut dyn FnMut(Packet),
+    ) {
+        while let Some(lane) = self.discipline.advance() {
+            let Some(queued) = self.discipline.pop(lane) else { return };
+            let packet = queued.packet;
+            self.account.forget_waiting(&packet);
+            self.forget(&packet);
+            self.account.withdraw(now, &packet, probe);
+            self.tell_if_empty(now, lane);
+            self.discipline.served(lane, packet.size);
+            take(packet);
+        }
+    }
+
     /// Puts the next packet that passes the AQM in `place`; false if there is none.
     #[inline(always)]
     fn take_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {

@@ -7,10 +7,12 @@ use crate::hosts::{End, Hosts, key, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::proxy::{Place, Proxy};
+use super::several::Several;
 use crate::receivers::Receivers;
+use crate::region::Region;
 use crate::senders::{Reconnects, Senders};
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
-use justfull_ran::Stack;
+use justfull_ran::{Stack, StackConfig};
 use justfull_run::CoreLoss;
 use justfull_run::Plan;
 use justfull_run::backlog::Backlogs;
@@ -37,12 +39,11 @@ impl<T: Listener> World<T> {
     pub(super) fn build(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
         validate(config)?;
         let seed = config.stack.seed;
-        let mut stack = Stack::new(&config.stack)?;
-        for flow in &config.flows {
-            for connection in 0..flow.traffic.connections() {
-                stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
-            }
-        }
+        let several = several(config)?;
+        let mut stack = match &several {
+            Some(_) => Stack::new(&placeholder(&config.stack))?,
+            None => stack(&config.stack, config)?,
+        };
         let delays = delays(config);
         let Members { streams, tcp, applications } = members(config);
         let (classes, openings) = classes(config)?;
@@ -95,7 +96,14 @@ impl<T: Listener> World<T> {
             monitor: Monitor::new(recorder, tap, streams),
         };
         let backlogs = config.entity_backlog.then(backlogs);
-        let cell = Cell { stack, backlogs, loss: CoreLoss::new(config.core_loss, seed) };
+        let loss = CoreLoss::new(config.core_loss, seed);
+        let (cell, several) = match several {
+            None => (Cell { stack, backlogs, loss }, None),
+            Some((region, ues)) => {
+                let several = Several { region: region.measured(backlogs), loss, ues };
+                (Cell { stack, backlogs: None, loss: None }, Some(Box::new(several)))
+            }
+        };
         Ok(Self {
             plan: Plan::of(config),
             ues: config.stack.ues.len(),
@@ -104,8 +112,39 @@ impl<T: Listener> World<T> {
             hosts,
             links,
             proxy,
+            several,
         })
     }
+}
+
+/// A cell with the flows of `config`.
+fn stack(settings: &StackConfig, config: &WorldConfig) -> Result<Stack, ConfigError> {
+    let mut stack = Stack::new(settings)?;
+    for flow in &config.flows {
+        for connection in 0..flow.traffic.connections() {
+            stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
+        }
+    }
+    Ok(stack)
+}
+
+/// The cells of a world with several, and the UE of each flow.
+fn several(config: &WorldConfig) -> Result<Option<(Region, Vec<u32>)>, ConfigError> {
+    let Some(cells) = &config.cells else { return Ok(None) };
+    let settings: Vec<StackConfig> =
+        (0..cells.cells.len()).map(|i| cells.stack(&config.stack, i)).collect();
+    let cell = |settings| Ok(Cell { stack: stack(settings, config)?, backlogs: None, loss: None });
+    let stacks = settings.iter().map(cell).collect::<Result<Vec<_>, ConfigError>>()?;
+    let of_flow = |flow: &FlowConfig| {
+        std::iter::repeat_n(flow.ue, flow.traffic.connections() as usize)
+    };
+    let ues: Vec<u32> = config.flows.iter().flat_map(of_flow).collect();
+    Ok(Some((Region::new(cells, settings, stacks, ues.len()), ues)))
+}
+
+/// The settings of the cell that a world with several cells does not use: one UE.
+fn placeholder(common: &StackConfig) -> StackConfig {
+    StackConfig { ues: vec![common.ues[0].clone()], ..common.clone() }
 }
 
 /// The extra delays of servers beyond the core, in ascending order.
@@ -153,7 +192,9 @@ fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> U
     let warmup = Instant::ZERO + config.warmup;
     let statuses = config.stack.mac.status_way();
     let Some(wan) = wan else {
-        return Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
+        let uplink = Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
+        let moves = config.cells.as_ref().is_some_and(|cells| cells.moves());
+        return if moves { uplink.with_moves(ues) } else { uplink };
     };
     let to_proxy = UplinkConfig { delay: config.uplink.delay - wan, ..config.uplink.clone() };
     let beyond: Vec<Duration> = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]).collect();
