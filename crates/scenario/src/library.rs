@@ -24,6 +24,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("download-pages-call", include_str!("../../../scenarios/download-pages-call.toml")),
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
     ("two-cells-walk", include_str!("../../../scenarios/two-cells-walk.toml")),
+    ("train-handovers", include_str!("../../../scenarios/train-handovers.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
