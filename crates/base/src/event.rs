@@ -105,10 +105,7 @@ impl DropReason {
     /// withdrawn from its queue with its UE.
     #[must_use]
     pub const fn on_air(self) -> bool {
-        matches!(
-            self,
-            Self::Harq | Self::MaxRetransmissions | Self::Reassembly | Self::Handover
-        )
+        matches!(self, Self::Harq | Self::MaxRetransmissions | Self::Reassembly | Self::Handover)
     }
 
     /// Lower-case name for columns and keys.

@@ -153,7 +153,8 @@ impl CellsConfig {
         let Some(gnb) = cell.gnb else { return stack };
         for ue in &mut stack.ues {
             if let Some(ChannelConfig::Umi(own)) = &ue.channel {
-                let channel = ChannelConfig::Umi(justfull_ran::channel::UmiConfig { gnb, ..own.clone() });
+                let channel =
+                    ChannelConfig::Umi(justfull_ran::channel::UmiConfig { gnb, ..own.clone() });
                 Arc::make_mut(ue).channel = Some(channel);
             }
         }
@@ -179,9 +180,16 @@ impl CellsConfig {
         for (i, cell) in self.cells.iter().enumerate() {
             let at = format!("cell[{i}]");
             let twice = self.cells[..i].iter().any(|other| other.name == cell.name);
-            ensure(!twice, &format!("{at}.name"), &cell.name, "each name once", "a UE names its cell")?;
+            ensure(
+                !twice,
+                &format!("{at}.name"),
+                &cell.name,
+                "each name once",
+                "a UE names its cell",
+            )?;
             let first = &self.cells[0];
-            let same = first.mac.unit() == cell.mac.unit() && first.mac.has_rlc() == cell.mac.has_rlc();
+            let same =
+                first.mac.unit() == cell.mac.unit() && first.mac.has_rlc() == cell.mac.has_rlc();
             let allowed = format!("the kind of the first cell, {}", first.mac.name());
             let why = "results and limiters have one unit";
             ensure(same, &format!("{at}.mac.kind"), &cell.mac.name(), &allowed, why)?;

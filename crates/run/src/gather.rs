@@ -2,9 +2,9 @@
 
 use crate::backlog::Backlogs;
 use crate::config::WorldConfig;
+use crate::handovers::CellsResult;
 use crate::invariants::Evidence;
 use crate::recorder::{Recorder, conservation};
-use crate::handovers::CellsResult;
 use crate::results::{Conservation, ReportsResult, RunResult, UplinkResult};
 use justfull_base::{Duration, Instant};
 use justfull_ran::Stack;
@@ -114,7 +114,8 @@ impl Plan {
     /// ([`RunResult::broken`]).
     #[must_use]
     pub fn gather(self, ended: Ended<'_>) -> RunResult {
-        let Ended { end, recorder, chain, cells, backlogs, uplink, reports, calls, evidence } = ended;
+        let Ended { end, recorder, chain, cells, backlogs, uplink, reports, calls, evidence } =
+            ended;
         let mut result = RunResult {
             scenario: self.scenario,
             method: self.method,

@@ -60,7 +60,8 @@ fn alone(file: &ScenarioFile, locator: &Locator) -> Result<(), ScenarioError> {
         if let Some(cell) = ue.cell.as_deref().filter(|cell| Some(*cell) != known) {
             return wrong("cell", cell, known.unwrap_or("none: there is no [[cell]]"));
         }
-        let moving = [("moves", !ue.moves.is_empty()), ("tour", ue.tour.is_some()), ("a3", ue.a3.is_some())];
+        let moving =
+            [("moves", !ue.moves.is_empty()), ("tour", ue.tour.is_some()), ("a3", ue.a3.is_some())];
         if let Some((field, _)) = moving.into_iter().find(|(_, set)| *set) {
             return wrong(field, "set", "two or more [[cell]]: a UE moves between cells");
         }

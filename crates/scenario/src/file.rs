@@ -23,7 +23,8 @@ use justfull_ran::{
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_run::{
-    A3Config, GrantConfig, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport, UplinkConfig,
+    A3Config, GrantConfig, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport,
+    UplinkConfig,
 };
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{

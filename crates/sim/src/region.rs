@@ -26,8 +26,8 @@ use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
 use justfull_ran::stack::{Forwarded, Kept};
 use justfull_ran::{Stack, StackConfig};
 use justfull_run::CellsConfig;
-use justfull_run::cells::State;
 use justfull_run::backlog::Backlogs;
+use justfull_run::cells::State;
 use justfull_run::gather::Chain;
 use justfull_run::handovers::CellsResult;
 use justfull_run::results::Conservation;
@@ -319,10 +319,15 @@ impl Region {
         self.steps.arm(ue, home.due);
     }
 
-    /// The source decides on the handover of `ue`, if a move is due.
+    /// The source decides on the handover of `ue`, if a move is due or a measurement asks for it.
     fn decide(&mut self, now: Instant, ue: u32) {
+        let cells = &self.cells;
+        let signal = |cell: u32| cells[cell as usize].stack.sinr_db(ue, now);
         let home = &mut self.homes[ue as usize];
-        let Some(to) = home.take_move(now) else { return };
+        let Some(to) = home.take_move(now).or_else(|| home.measure(now, cells.len(), signal))
+        else {
+            return;
+        };
         home.phase = Phase::Preparing;
         home.target = to;
         home.due = now + self.config.handover.preparation;

@@ -12,13 +12,13 @@
 //! Each node and link has one instant at which it acts next (`Node`); this file defines how they
 //! are connected and in which order they act.
 
+use self::several::Several;
 use crate::cell::Cell;
 use crate::hosts::Hosts;
 use crate::links::Links;
 use crate::node::Node;
 use crate::proxy::Proxy;
 use crate::radio::Radio;
-use self::several::Several;
 use justfull_base::{ConfigError, Duration, Instant, Packet};
 use justfull_run::results::RunResult;
 use justfull_run::tap::{Listener, Tap};

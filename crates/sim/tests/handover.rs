@@ -3,14 +3,15 @@
 
 use justfull_base::{BitRate, Duration, Rng};
 use justfull_queue::Limit;
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, McsConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, McsConfig, UmiConfig};
 use justfull_ran::config::Skew;
 use justfull_ran::limiter::LimiterConfig;
 use justfull_ran::{RlcModeConfig, StackConfig, UeConfig};
 use justfull_run::handovers::{CellsResult, HandoverResult, Outcome};
 use justfull_run::results::RunResult;
 use justfull_run::{
-    CellConfig, CellsConfig, HandoverConfig, Interval, Move, Place, State, WorldConfig, XnConfig,
+    A3Config, CellConfig, CellsConfig, HandoverConfig, Interval, Move, Place, State, WorldConfig,
+    XnConfig,
 };
 use justfull_tcp::CcConfig;
 use justfull_testkit::{cell, ms, ping, rb, run, tcp, udp, upload, world};
@@ -264,7 +265,10 @@ fn cells_in_which_nobody_moves_serve_their_ues_as_single_cells_do() {
     let mut alone = config.clone();
     alone.cells = None;
     let alone = run(&alone);
-    assert_eq!(several.flows, alone.flows, "the slots of both are on time, the channel is constant");
+    assert_eq!(
+        several.flows, alone.flows,
+        "the slots of both are on time, the channel is constant"
+    );
     assert_eq!(cells_of(&several).handovers, []);
     let used: Vec<u64> = cells_of(&several).cells.iter().map(|cell| cell.used).collect();
     assert!(used[1] > 0 && used[0] == 0 && used[2] == 0, "{used:?}");
@@ -290,4 +294,51 @@ fn wrong_cells_are_refused_with_their_field() {
     let constant = ChannelConfig::Constant(ConstantConfig { per_slot: 1 });
     refused(&|c| of(c).cells[2].channel = constant.clone(), "cell[2].channel");
     refused(&|c| c.stack.rlc.hold = justfull_ran::config::Hold::Acknowledged, "rlc.hold");
+}
+
+/// A UE that walks from the antenna of one cell to that of another, 200 m apart.
+fn walk(a3: A3Config) -> WorldConfig {
+    let mut stack = stack(Radio::Um, 1);
+    let umi = UmiConfig {
+        ue: [10.0, 0.0, 1.5],
+        walk: vec![[190.0, 0.0]],
+        speed: 45.0,
+        shadowing: false,
+        ..UmiConfig::default()
+    };
+    stack.channel = ChannelConfig::Umi(umi.clone());
+    stack.ue_mut(0).channel = Some(ChannelConfig::Umi(umi));
+    rb(&mut stack).harq.bler = justfull_base::Ratio(0.0);
+    let (carrier, slot) = (&mut rb(&mut stack).carrier, ms(1));
+    carrier.kind = justfull_ran::CarrierKind::Nr;
+    rb(&mut stack).slot.period = slot;
+    let place = Place { cell: 0, moves: Vec::new(), a3: Some(a3) };
+    let flows = vec![udp("datagrams", 172, Interval::Constant(ms(20)))];
+    let mut config = world(stack.clone(), flows, Duration::from_secs(4));
+    let mut several = cells(&stack, vec![place]);
+    several.cells.truncate(2);
+    several.cells[0].gnb = Some([0.0, 0.0, 10.0]);
+    several.cells[1].gnb = Some([200.0, 0.0, 10.0]);
+    config.cells = Some(Box::new(several));
+    config
+}
+
+#[test]
+fn event_a3_decides_where_the_neighbour_is_better_by_offset_and_hysteresis_for_long_enough() {
+    let decided = |offset, hysteresis, time_to_trigger| {
+        let result = run(&walk(A3Config { offset, hysteresis, time_to_trigger, period: ms(10) }));
+        let handovers = &cells_of(&result).handovers;
+        assert_eq!(handovers.len(), 1, "{handovers:?}");
+        assert_eq!((handovers[0].from.as_str(), handovers[0].to.as_str()), ("a", "b"));
+        handovers[0].decided_s
+    };
+    // At 45 m/s it is half way, at 100 m, after 2 s; there both signals are equal.
+    let at_once = decided(0.0, 0.0, Duration::ZERO);
+    assert!((2.0..2.03).contains(&at_once), "{at_once}");
+    let late = decided(0.0, 0.0, ms(160));
+    assert!((late - at_once - 0.16).abs() < 1e-9, "{late}");
+    // TR 38.901: 21 dB a decade. 4 dB: the distances have the ratio 10^(4 / 21) = 1.551, so that
+    // the UE is at about 121.6 m after 2.48 s.
+    let apart = decided(3.0, 1.0, Duration::ZERO);
+    assert!((2.46..2.51).contains(&apart), "{apart}");
 }

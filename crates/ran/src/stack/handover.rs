@@ -355,6 +355,13 @@ impl Stack {
         self.core.next_id
     }
 
+    /// The SINR in dB at which `ue`, also one in another cell, would hear the cell at `now`; none
+    /// if its own channel has none, or it has no channel of its own.
+    #[must_use]
+    pub fn sinr_db(&self, ue: u32, now: Instant) -> Option<f64> {
+        self.cell.ues[ue as usize].own.as_ref()?.channel.sinr_db(now)
+    }
+
     /// True if packets may wait in the UPF.
     #[must_use]
     pub fn has_upf_queues(&self) -> bool {

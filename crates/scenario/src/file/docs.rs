@@ -6,7 +6,8 @@ use justfull_base::doc::MethodDoc;
 use justfull_run::{A3Config, HandoverConfig};
 
 /// Every page.
-pub const DOCS: &[&MethodDoc] = &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &HANDOVER, &A3];
+pub const DOCS: &[&MethodDoc] =
+    &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &HANDOVER, &A3];
 
 /// The kinds of `channel`: the cell's own and those from files.
 pub(crate) fn channels() -> Vec<&'static MethodDoc> {

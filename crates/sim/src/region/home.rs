@@ -41,6 +41,8 @@ pub(crate) struct Home {
     pub(super) buffer: VecDeque<Forwarded>,
     /// Packets of the new path that came before the end marker.
     pub(super) held: VecDeque<Packet>,
+    /// The neighbour for which event A3 is there, and since when.
+    candidate: Option<(u32, Instant)>,
     /// Number of the record of its last handover.
     pub(super) record: usize,
 }
@@ -59,14 +61,19 @@ impl Home {
             context: None,
             buffer: VecDeque::new(),
             held: VecDeque::new(),
+            candidate: None,
             record: 0,
         };
         home.due = home.next_decision(Instant::ZERO);
         home
     }
 
-    /// When its next move begins, not before `now`; never without one.
+    /// When its next move begins, or its next measurement is due, not before `now`; never without
+    /// one.
     pub(super) fn next_decision(&self, now: Instant) -> Instant {
+        if let Some(a3) = &self.place.a3 {
+            return now + a3.period;
+        }
         let next = self.place.moves.get(self.moves);
         next.map_or(Instant::NEVER, |next| (Instant::ZERO + next.at).max(now))
     }
@@ -79,6 +86,37 @@ impl Home {
         self.moves += 1;
         self.due = self.next_decision(now);
         Some(due.to).filter(|to| *to != self.serving)
+    }
+
+    /// The UE measures `cells` cells at `now`, each with its `signal` in dB. Returns the target if
+    /// event A3 has been there for the time to trigger (TS 38.331 section 5.5.4.4).
+    pub(super) fn measure(
+        &mut self,
+        now: Instant,
+        cells: usize,
+        signal: impl Fn(u32) -> Option<f64>,
+    ) -> Option<u32> {
+        let a3 = self.place.a3?;
+        self.due = self.next_decision(now);
+        let own = signal(self.serving)?;
+        let better = |cell: u32| Some(signal(cell)? - own - a3.offset);
+        let stays =
+            |(cell, _): &(u32, Instant)| better(*cell).is_some_and(|by| by + a3.hysteresis >= 0.0);
+        self.candidate = self.candidate.filter(stays);
+        if self.candidate.is_none() {
+            let others = (0..cells as u32).filter(|cell| *cell != self.serving);
+            let entering = others.filter_map(|cell| Some((better(cell)?, cell)));
+            let best = entering
+                .filter(|(by, _)| *by > a3.hysteresis)
+                .max_by(|(a, first), (b, second)| a.total_cmp(b).then(second.cmp(first)));
+            self.candidate = best.map(|(_, cell)| (cell, now));
+        }
+        let (to, since) = self.candidate?;
+        if now.since(since) < a3.time_to_trigger {
+            return None;
+        }
+        self.candidate = None;
+        Some(to)
     }
 
     /// The UE, `context`, leaves its cell.

@@ -238,8 +238,7 @@ impl<T: Listener> Probe for Sited<'_, '_, T> {
                 // The backlog of all cells, as for the other layers.
                 let sum = backlogs.iter().fold((0, 0), |sum, b| (sum.0 + b.0, sum.1 + b.1));
                 let (capacity, used) = (*capacity, *used);
-                let event =
-                    Event::Slot { capacity, used, rlc_packets: sum.0, rlc_bytes: sum.1 };
+                let event = Event::Slot { capacity, used, rlc_packets: sum.0, rlc_bytes: sum.1 };
                 return self.radio.on_event(now, &event);
             }
             Event::Dropped { packet, reason: DropReason::Reassembly, .. } => {

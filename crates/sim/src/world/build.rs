@@ -1,13 +1,13 @@
 //! Builds a world: its nodes, its links, its flows.
 
 use super::World;
+use super::several::Several;
 use crate::applications::Applications;
 use crate::cell::Cell;
 use crate::hosts::{End, Hosts, key, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::proxy::{Place, Proxy};
-use super::several::Several;
 use crate::receivers::Receivers;
 use crate::region::Region;
 use crate::senders::{Reconnects, Senders};
@@ -135,9 +135,8 @@ fn several(config: &WorldConfig) -> Result<Option<(Region, Vec<u32>)>, ConfigErr
         (0..cells.cells.len()).map(|i| cells.stack(&config.stack, i)).collect();
     let cell = |settings| Ok(Cell { stack: stack(settings, config)?, backlogs: None, loss: None });
     let stacks = settings.iter().map(cell).collect::<Result<Vec<_>, ConfigError>>()?;
-    let of_flow = |flow: &FlowConfig| {
-        std::iter::repeat_n(flow.ue, flow.traffic.connections() as usize)
-    };
+    let of_flow =
+        |flow: &FlowConfig| std::iter::repeat_n(flow.ue, flow.traffic.connections() as usize);
     let ues: Vec<u32> = config.flows.iter().flat_map(of_flow).collect();
     Ok(Some((Region::new(cells, settings, stacks, ues.len()), ues)))
 }

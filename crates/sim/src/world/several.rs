@@ -22,8 +22,7 @@ impl<T: Listener> World<T> {
     pub(super) fn step_several(&mut self, end: Instant) -> Instant {
         let Self { several, hosts, links, .. } = self;
         let Some(Several { region, .. }) = several.as_deref_mut() else { return Instant::NEVER };
-        let before =
-            links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let before = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
         let after = links.air.next().min(hosts.receivers.next());
         let (arrival, acts) = (links.core.next(), region.next());
         let now = before.min(arrival).min(acts).min(after);
