@@ -16,6 +16,7 @@ mod memory;
 mod places;
 mod pour;
 mod timeout;
+mod withdraw;
 
 use crate::aqm::none::NoAqm;
 use crate::aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, Ect1, LaneView, Needs, QueueView};
@@ -641,12 +642,6 @@ impl Account {
         self.counters.departed.add(packet.size);
         let sojourn = now.since(packet.enqueued);
         probe.on_event(now, &Event::Departed { layer: self.layer, packet: *packet, sojourn });
-    }
-
-    /// `packet`, which waited, has left with its UE.
-    fn withdraw<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
-        self.counters.departed.add(packet.size);
-        probe.on_event(now, &Event::Withdrawn { layer: self.layer, packet: *packet });
     }
 
     #[inline(always)]

@@ -52,7 +52,8 @@ pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
 /// `flow_series.csv`, `cdf.csv`, `result.json`, with several cells `cells.csv`, `handovers.csv` and
-/// `handover_delay.csv` and, if queues were measured, `entities.csv` into `folder`. Returns the number of files.
+/// `handover_delay.csv`, and, if queues were measured, `entities.csv` into `folder`. Returns the
+/// number of files.
 ///
 /// # Errors
 /// Names the first file that could not be written.

@@ -84,8 +84,8 @@ table! {
         /// Hysteresis.
         hysteresis: f64 as "dB" = 1.0, within(0.0, 15.0), "TS 38.331 Hysteresis";
         /// For how long; 0 ms is allowed: the first measurement decides.
-        time_to_trigger: Duration = Duration::from_millis(160), at_most(Duration::from_millis(5120)),
-            "TS 38.331 TimeToTrigger";
+        time_to_trigger: Duration = Duration::from_millis(160),
+            at_most(Duration::from_millis(5120)), "TS 38.331 TimeToTrigger";
         /// Time between measurements.
         period: Duration = Duration::from_millis(40),
             within(Duration::from_millis(1), Duration::from_secs(10)), "TS 38.331 section 5.5.3";

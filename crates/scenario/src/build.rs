@@ -2,19 +2,17 @@
 
 use super::Job;
 use super::cells;
+use super::channel::channel;
 use super::error::ScenarioError;
-use super::file::{
-    ChannelFile, ChannelSource, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile,
-};
+use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
 use super::locator::Locator;
 use super::trace_channel::{self, Run};
 use justfull_base::Duration;
 use justfull_base::packet::Protocol;
 use justfull_phy::five_qi::{TABLE, five_qi};
-use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
-use justfull_trace::{Format, TracePaths, Values};
+use justfull_trace::{Format, TracePaths};
 use std::sync::Arc;
 
 /// Maximum number of UEs and of flows in a world.
@@ -311,39 +309,6 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
         destination_port: ((FIRST_PORT + flow) % PORTS) as u16,
         protocol,
     }
-}
-
-pub(super) fn channel(
-    file: &ChannelFile,
-    run: Run,
-    traces: &TracePaths,
-    field: &str,
-    locator: &Locator,
-) -> Result<ChannelConfig, ScenarioError> {
-    Ok(match file.source() {
-        ChannelSource::Here(channel) => channel,
-        ChannelSource::Trace(t) => ChannelConfig::Rows(trace_channel::rows(
-            t,
-            run,
-            traces,
-            &format!("{field}.file"),
-            locator,
-        )?),
-        ChannelSource::CqiTrace(t) => {
-            let format = Format::Cqi { missing: t.missing };
-            let field = format!("{field}.file");
-            let Values::Cqi(cqi) =
-                trace_channel::read(t.file.as_ref(), traces, format, t.rows, &field, locator)?
-                    .values
-            else {
-                return Err(locator.plain(&field, "capacities", "channel qualities"));
-            };
-            ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
-        }
-        ChannelSource::McsTrace(t) => {
-            ChannelConfig::Mcs(trace_channel::mcs(t, traces, &format!("{field}.file"), locator)?)
-        }
-    })
 }
 
 /// The repairs made in the traces of `file`.

@@ -1,6 +1,6 @@
 //! Several cells: their settings, and the places and moves of UEs.
 
-use super::build;
+use super::channel::channel as channel_of;
 use super::error::ScenarioError;
 use super::file::{ScenarioFile, UeFile};
 use super::locator::Locator;
@@ -37,7 +37,7 @@ pub(super) fn cells(
         };
         cells.push(CellConfig {
             name: cell.name.as_str().into(),
-            channel: build::channel(channel, run, traces, &at, locator)?,
+            channel: channel_of(channel, run, traces, &at, locator)?,
             mac,
             gnb: cell.gnb,
         });

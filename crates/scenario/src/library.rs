@@ -25,6 +25,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
     ("two-cells-walk", include_str!("../../../scenarios/two-cells-walk.toml")),
     ("train-handovers", include_str!("../../../scenarios/train-handovers.toml")),
+    ("train-no-forwarding", include_str!("../../../scenarios/train-no-forwarding.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),

@@ -208,26 +208,6 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         taken
     }
 
-    /// See [`ManagedQueue::withdraw`](super::ManagedQueue::withdraw).
-    #[cold]
-    pub(super) fn withdraw<P: Probe>(
-        &mut self,
-        now: Instant,
-        probe: &mut P,
-        take: &mut dyn FnMut(Packet),
-    ) {
-        while let Some(lane) = self.discipline.advance() {
-            let Some(queued) = self.discipline.pop(lane) else { return };
-            let packet = queued.packet;
-            self.account.forget_waiting(&packet);
-            self.forget(&packet);
-            self.account.withdraw(now, &packet, probe);
-            self.tell_if_empty(now, lane);
-            self.discipline.served(lane, packet.size);
-            take(packet);
-        }
-    }
-
     /// Puts the next packet that passes the AQM in `place`; false if there is none.
     #[inline(always)]
     fn take_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
@@ -321,7 +301,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
 
     /// `packet` has left the queue.
     #[inline(always)]
-    fn forget(&mut self, packet: &Packet) {
+    pub(super) fn forget(&mut self, packet: &Packet) {
         if let Some(memory) = self.memory() {
             memory.leave(packet);
         }

@@ -159,19 +159,28 @@ impl Stack {
                     waiting.extend(sdus.take_along(sdu));
                     SduHandle(waiting.len() as u64 - 1)
                 });
+                // The head has its number even before its first byte leaves.
+                let first = head.is_some().then_some(link.head);
+                if let Some(taken) = first.and_then(|sdu| sdus.take_along(sdu)) {
+                    head = Some(Head { id: taken.packet.id, sn: Some(taken.pdcp_sn) });
+                }
                 link.tx.unacknowledged(|sdu, bytes| {
-                    radio.data.extend(match sdus.take_along(sdu) {
-                        None => Some(Forwarded::Copy(bytes)),
-                        Some(Taken { packet, pdcp_sn: sn, left: Some(_) }) => {
-                            Some(Forwarded::Numbered { packet, drb: id.drb, sn })
-                        }
-                        Some(Taken { packet, pdcp_sn, left: None }) => {
-                            head = Some(Head { id: packet.id, sn: Some(pdcp_sn) });
-                            None
+                    if first == Some(sdu) {
+                        return;
+                    }
+                    radio.data.push(match sdus.take_along(sdu) {
+                        None => Forwarded::Copy(bytes),
+                        Some(Taken { packet, pdcp_sn: sn, .. }) => {
+                            Forwarded::Numbered { packet, drb: id.drb, sn }
                         }
                     });
                 });
             } else {
+                if head.is_some() && link.tx.head_left().is_none() {
+                    // No byte of the head has left: it goes on as a packet without a number.
+                    let _ = sdus.take_along(link.head);
+                    head = None;
+                }
                 let mut up = Upward { now, sdus, exit: &mut exit, holds: None };
                 link.pdcp_rx().re_establish(|sdu| up.deliver(sdu));
             }
