@@ -14,7 +14,7 @@
 //! and later packets to the target, which keeps them until the end marker has come.
 
 use justfull_base::error::ensure;
-use justfull_base::{BitRate, ConfigError, Duration, choice, table};
+use justfull_base::{BitRate, ConfigError, Duration, Ratio, choice, table};
 use justfull_ran::channel::ChannelConfig;
 use justfull_ran::{MacConfig, StackConfig};
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,18 @@ table! {
         /// From the UE's arrival to the UPF's switch.
         path_switch: Duration = Duration::from_millis(10), at_most(Duration::from_secs(10)),
             "TS 38.413 section 8.4.4";
+        /// The UE decides itself when it leaves, and the target was prepared before: it leaves at
+        /// the decision, and the source forwards only once the target has told it of the arrival.
+        conditional: bool = false, free(), "TS 38.300 section 9.2.3.4";
+        /// Share of handovers in which the UE does not reach the target in time: when T304 ends it
+        /// re-establishes its connection there.
+        failure: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(1.0)), "TS 38.331 section 5.3.5.8.3";
+        /// From the UE's departure to the end of T304.
+        t304: Duration = Duration::from_millis(200),
+            within(Duration::from_millis(50), Duration::from_secs(10)), "TS 38.331 t304";
+        /// From there to its first slot in the target.
+        reestablishment: Duration = Duration::from_millis(100), at_most(Duration::from_secs(10)),
+            "TS 38.133 section 6.2.1";
         /// The source forwards; without, it drops what waits there and what still comes.
         forwarding: bool = true;
         /// What limiters, pacers and AQMs know in the target.

@@ -44,6 +44,9 @@ pub enum Outcome {
     Open,
     /// The UE is in the target, and the end marker has arrived.
     Complete,
+    /// It failed: the UE has re-established its connection in the target, and the end marker has
+    /// arrived.
+    Reestablished,
 }
 
 impl Outcome {
@@ -53,6 +56,7 @@ impl Outcome {
         match self {
             Self::Open => "open",
             Self::Complete => "complete",
+            Self::Reestablished => "reestablished",
         }
     }
 }

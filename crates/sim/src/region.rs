@@ -22,10 +22,10 @@ use crate::cell::Cell;
 use crate::hosts::Hosts;
 use crate::links::Links;
 use crate::radio::Radio;
-use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
+use justfull_base::rng::{mix, stream_key};
+use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 use justfull_ran::stack::{Forwarded, Kept};
 use justfull_ran::{Stack, StackConfig};
-use justfull_run::CellsConfig;
 use justfull_run::backlog::Backlogs;
 use justfull_run::cells::State;
 use justfull_run::gather::Chain;
@@ -33,6 +33,7 @@ use justfull_run::handovers::CellsResult;
 use justfull_run::results::Conservation;
 use justfull_run::tap::Listener;
 use justfull_run::timers::Timers;
+use justfull_run::{CellsConfig, HandoverConfig};
 
 /// The cells of a world with several, and the UEs' places in them.
 pub(crate) struct Region {
@@ -45,6 +46,8 @@ pub(crate) struct Region {
     homes: Vec<Home>,
     /// The next step of each UE: a move or a part of its handover.
     steps: Timers,
+    /// Key of the random numbers of failures.
+    key: u64,
     xn: Xn,
     log: Log,
     /// Packets dropped on the way between cells.
@@ -60,12 +63,14 @@ pub(crate) struct Around<'a, T> {
 }
 
 impl Region {
-    /// The cells of `config`, built as `cells` from the settings `stacks`, for `flows` flows.
+    /// The cells of `config`, built as `cells` from the settings `stacks`, for `flows` flows, in
+    /// the run with `seed`.
     pub(crate) fn new(
         config: &CellsConfig,
         stacks: Vec<StackConfig>,
         mut cells: Vec<Cell>,
         flows: usize,
+        seed: u64,
     ) -> Self {
         let homes: Vec<Home> = config.places.iter().map(|place| Home::new(place)).collect();
         let mut steps = Timers::new(homes.len());
@@ -86,6 +91,7 @@ impl Region {
             cells,
             homes,
             steps,
+            key: stream_key(seed, "handover.failure"),
             dropped: 0,
             backlogs: None,
         }
@@ -238,6 +244,9 @@ impl Region {
         let home = &self.homes[ue as usize];
         if self.config.handover.forwarding {
             self.log.forwarded(home.record, &data);
+            if home.unknown {
+                return self.homes[ue as usize].late.push_back(data);
+            }
             return self.xn.push(now, home.source, home.serving, Item { ue, data: Some(data) });
         }
         let Some(packet) = data.packet().copied() else { return };
@@ -295,7 +304,7 @@ impl Region {
     fn wake<T: Listener>(&mut self, now: Instant, c: u32, around: &mut Around<'_, T>) -> bool {
         around.links.monitor.calls += 1;
         self.on_cell(c, around, |cell, sited| {
-            let after = now + justfull_base::Duration::from_nanos(1);
+            let after = now + Duration::from_nanos(1);
             cell.wake_before(now, after, sited);
             sited.radio.delivered
         })
@@ -312,6 +321,7 @@ impl Region {
             Phase::Settled => self.decide(now, ue),
             Phase::Preparing => self.leave(now, ue, around),
             Phase::Away => self.join(now, ue, around),
+            Phase::Joined if home.unknown => self.learn(now, ue),
             Phase::Joined => self.switch(now, ue),
             Phase::Switched => {}
         }
@@ -330,7 +340,8 @@ impl Region {
         };
         home.phase = Phase::Preparing;
         home.target = to;
-        home.due = now + self.config.handover.preparation;
+        let HandoverConfig { conditional, preparation, .. } = self.config.handover;
+        home.due = now + if conditional { Duration::ZERO } else { preparation };
         home.record = self.log.decided(now, ue, home.serving, to);
     }
 
@@ -344,9 +355,11 @@ impl Region {
         around.links.uplink.pause(ue);
         self.log.left(now, ue, record);
         self.log.lost(record, departure.lost);
+        let due = now + self.interruption(ue, record);
         let home = &mut self.homes[ue as usize];
         home.leave(departure.context);
-        home.due = now + self.config.handover.interruption;
+        home.unknown = self.config.handover.conditional;
+        home.due = due;
         for data in departure.data {
             self.forward(now, ue, data, around);
         }
@@ -359,7 +372,9 @@ impl Region {
         let buffer = std::mem::take(&mut home.buffer);
         let (target, record) = (home.serving, home.record);
         home.phase = Phase::Joined;
-        home.due = now + self.config.handover.path_switch;
+        let HandoverConfig { path_switch, xn, .. } = &self.config.handover;
+        home.switches = now + *path_switch;
+        home.due = if home.unknown { now + xn.delay } else { home.switches };
         let kept = match self.config.handover.state {
             State::New => Kept::Nothing,
             State::Kept => Kept::Gate,
@@ -376,6 +391,28 @@ impl Region {
         self.stacks = config;
         around.links.uplink.resume(now, ue);
         self.log.joined(now, record);
+    }
+
+    /// The source learns that `ue` is in the target, and sends what it has kept.
+    fn learn(&mut self, now: Instant, ue: u32) {
+        let home = &mut self.homes[ue as usize];
+        home.unknown = false;
+        home.due = home.switches.max(now);
+        for data in std::mem::take(&mut home.late) {
+            self.xn.push(now, home.source, home.serving, Item { ue, data: Some(data) });
+        }
+    }
+
+    /// Time for which `ue` is in no cell in the handover of `record`: longer if it fails.
+    fn interruption(&mut self, ue: u32, record: usize) -> Duration {
+        let HandoverConfig { interruption, failure, t304, reestablishment, .. } =
+            self.config.handover;
+        let draw = mix(self.key ^ mix(u64::from(ue)).wrapping_add(record as u64));
+        if (draw >> 11) as f64 / (1_u64 << 53) as f64 >= failure.0 {
+            return interruption;
+        }
+        self.log.failed(record);
+        t304 + reestablishment
     }
 
     /// The UPF switches the path of `ue`, and sends an end marker on the old one.

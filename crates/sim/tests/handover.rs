@@ -235,6 +235,9 @@ fn random_moves_break_no_invariant_and_one_seed_gives_one_result() {
         h.interruption = ms(draw(80));
         h.path_switch = ms(draw(60));
         h.forwarding = draw(4) > 0;
+        h.conditional = draw(4) == 0;
+        h.failure = justfull_base::Ratio([0.0, 0.3][draw(2) as usize]);
+        h.t304 = ms(50 + draw(100));
         h.state = if draw(2) == 0 { State::New } else { State::Kept };
         let rates = [0, 500_000, 5_000_000, 1_000_000_000];
         h.xn = XnConfig { rate: BitRate(rates[draw(4) as usize]), delay: ms(draw(30)) };
@@ -341,4 +344,45 @@ fn event_a3_decides_where_the_neighbour_is_better_by_offset_and_hysteresis_for_l
     // the UE is at about 121.6 m after 2.48 s.
     let apart = decided(3.0, 1.0, Duration::ZERO);
     assert!((2.46..2.51).contains(&apart), "{apart}");
+}
+
+#[test]
+fn a_failed_handover_takes_t304_and_the_re_establishment_and_loses_nothing() {
+    let mut config = mixed(Radio::Am, ms(400), Duration::from_secs(4));
+    config.flows.truncate(2);
+    let h = handover(&mut config);
+    h.failure = justfull_base::Ratio(1.0);
+    (h.t304, h.reestablishment) = (ms(60), ms(70));
+    let result = run(&config);
+    let handovers = &cells_of(&result).handovers;
+    assert_eq!(handovers.len(), 9);
+    assert!(handovers.iter().all(|h| h.outcome == Outcome::Reestablished), "{handovers:?}");
+    assert!(handovers.iter().all(|h| h.interruption_ms == Some(130.0)), "{handovers:?}");
+    assert_eq!(sum(&result, |h| h.lost), 0);
+    handover(&mut config).failure = justfull_base::Ratio(0.5);
+    let some = run(&config);
+    let failed =
+        cells_of(&some).handovers.iter().filter(|h| h.outcome == Outcome::Reestablished).count();
+    assert!((1..9).contains(&failed), "{failed} of 9 at one half");
+}
+
+#[test]
+fn a_conditional_handover_needs_no_preparation_and_forwards_once_the_source_knows() {
+    let mut config = mixed(Radio::Bytes, ms(500), Duration::from_secs(2));
+    config.flows = vec![udp("datagrams", 172, Interval::Constant(ms(1)))];
+    *handover(&mut config) = HandoverConfig {
+        conditional: true,
+        interruption: ms(40),
+        path_switch: ms(11),
+        xn: XnConfig { rate: BitRate(0), delay: ms(3) },
+        ..HandoverConfig::default()
+    };
+    let result = run(&config);
+    let first = &cells_of(&result).handovers[0];
+    assert_eq!((first.preparation_ms, first.interruption_ms), (Some(0.0), Some(40.0)));
+    assert_eq!(first.complete_ms, Some(40.0 + 11.0 + 3.0));
+    // The target tells the source after 40 ms, which then forwards: 3 ms to and 3 ms fro.
+    let gap = first.gap_ms.expect("packets before and after");
+    assert!((46.0..49.0).contains(&gap), "{gap}");
+    assert_eq!((first.lost, cells_of(&result).disordered), (0, 0));
 }

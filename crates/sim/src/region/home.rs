@@ -35,8 +35,14 @@ pub(crate) struct Home {
     pub(super) phase: Phase,
     /// When its phase ends, or its next move is due.
     pub(super) due: Instant,
+    /// When the UPF switches, once the UE has joined.
+    pub(super) switches: Instant,
     /// The UE while it is away.
     pub(super) context: Option<Box<UeContext>>,
+    /// Data that the source keeps until it knows that the UE is in the target.
+    pub(super) late: VecDeque<Forwarded>,
+    /// The source does not know yet that the UE is in the target.
+    pub(super) unknown: bool,
     /// Forwarded data that came before the UE.
     pub(super) buffer: VecDeque<Forwarded>,
     /// Packets of the new path that came before the end marker.
@@ -58,7 +64,10 @@ impl Home {
             target: place.cell,
             phase: Phase::Settled,
             due: Instant::NEVER,
+            switches: Instant::NEVER,
             context: None,
+            late: VecDeque::new(),
+            unknown: false,
             buffer: VecDeque::new(),
             held: VecDeque::new(),
             candidate: None,
@@ -129,7 +138,8 @@ impl Home {
 
     /// Packets that wait for the UE outside of the cells.
     pub(super) fn packets(&self) -> u64 {
-        let waiting = self.buffer.iter().filter(|data| data.packet().is_some()).count();
+        let outside = self.buffer.iter().chain(&self.late);
+        let waiting = outside.filter(|data| data.packet().is_some()).count();
         let own = self.context.as_ref().map_or(0, |context| context.packets());
         (waiting + self.held.len()) as u64 + own
     }

@@ -54,6 +54,7 @@ struct Record {
     before: Option<Instant>,
     /// Numbers of the first and of the last forwarded packet.
     ids: Option<(u64, u64)>,
+    failed: bool,
 }
 
 /// The records.
@@ -97,7 +98,14 @@ impl Log {
         let name = |cell: u32| self.cells[cell as usize].name.clone();
         let (from, to, decided_s) = (name(from), name(to), now.as_secs_f64());
         let result = HandoverResult { ue, from, to, decided_s, ..HandoverResult::default() };
-        self.records.push(Record { result, decided: now, left: now, before: None, ids: None });
+        self.records.push(Record {
+            result,
+            decided: now,
+            left: now,
+            before: None,
+            ids: None,
+            failed: false,
+        });
         self.records.len() - 1
     }
 
@@ -117,6 +125,11 @@ impl Log {
         }
     }
 
+    /// The UE does not reach the target in time.
+    pub(super) fn failed(&mut self, at: usize) {
+        self.records[at].failed = true;
+    }
+
     pub(super) fn joined(&mut self, now: Instant, at: usize) {
         let record = &mut self.records[at];
         record.result.interruption_ms = Some(ms(now.since(record.left)));
@@ -124,7 +137,8 @@ impl Log {
 
     pub(super) fn completed(&mut self, now: Instant, at: usize) {
         let record = &mut self.records[at];
-        record.result.outcome = Outcome::Complete;
+        let failed = record.failed;
+        record.result.outcome = if failed { Outcome::Reestablished } else { Outcome::Complete };
         record.result.complete_ms = Some(ms(now.since(record.left)));
     }
 

@@ -138,7 +138,7 @@ fn several(config: &WorldConfig) -> Result<Option<(Region, Vec<u32>)>, ConfigErr
     let of_flow =
         |flow: &FlowConfig| std::iter::repeat_n(flow.ue, flow.traffic.connections() as usize);
     let ues: Vec<u32> = config.flows.iter().flat_map(of_flow).collect();
-    Ok(Some((Region::new(cells, settings, stacks, ues.len()), ues)))
+    Ok(Some((Region::new(cells, settings, stacks, ues.len(), config.stack.seed), ues)))
 }
 
 /// The settings of the cell that a world with several cells does not use: one UE.

@@ -84,7 +84,7 @@ in_runs! {
     "ue" "number" "The UE." |r| u64::from(r.handover.ue);
     "from" "text" "Name of the source cell." |r| &r.handover.from;
     "to" "text" "Name of the target cell." |r| &r.handover.to;
-    "outcome" "text" "complete, or open at the end of the run." |r| r.handover.outcome.name();
+    "outcome" "text" "complete, reestablished after a failure, or open at the end of the run." |r| r.handover.outcome.name();
     "decided_s" "s" "When the source decided." |r| r.handover.decided_s;
     "preparation_ms" "ms" "From the decision until the UE left." |r| r.handover.preparation_ms;
     "interruption_ms" "ms" "From the UE's departure until it joined the target."
