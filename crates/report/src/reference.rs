@@ -45,7 +45,7 @@ fn told_columns<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
 }
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 18] = [
+const KINDS: [(&str, &str); 19] = [
     ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
@@ -65,6 +65,7 @@ const KINDS: [(&str, &str); 18] = [
     ("PDCP", "PDCP: `pdcp`"),
     ("channel", "Channels: `channel`, `ue.channel`"),
     ("uplink", "The uplink: `uplink`, `uplink.grants`"),
+    ("mobility", "Changes of cell: `handover`, `ue.a3`"),
     ("proxy", "A proxy that splits TCP connections: `proxy`"),
     ("proxy control", "Controls of the proxy: `proxy.control`"),
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
@@ -87,6 +88,7 @@ const KIND_NAMES: [&str; KINDS.len()] = [
     "pdcp",
     "channels",
     "uplinks",
+    "mobility",
     "proxies",
     "proxy-controls",
     "channel-traces",

@@ -214,6 +214,9 @@ impl CellsConfig {
             )?;
             self.stack(common, i).validate().map_err(|e| of_cell(e, &at))?;
         }
+        let (places, ues) = (self.places.len(), common.ues.len());
+        let why = "each UE is in a cell";
+        ensure(places == ues, "places", &places, &format!("{ues}, as there are UEs"), why)?;
         for (i, place) in self.places.iter().enumerate() {
             place.validate(n).map_err(|e| e.within(&format!("ue[{i}]")))?;
         }
