@@ -72,7 +72,7 @@ impl Region {
         flows: usize,
         seed: u64,
     ) -> Self {
-        let homes: Vec<Home> = config.places.iter().map(|place| Home::new(place)).collect();
+        let homes: Vec<Home> = config.places.iter().map(Home::new).collect();
         let mut steps = Timers::new(homes.len());
         for (ue, home) in (0..).zip(&homes) {
             for (c, cell) in (0..).zip(&mut cells) {

@@ -3,11 +3,11 @@
 
 use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile};
 use justfull_base::doc::MethodDoc;
-use justfull_run::{A3Config, HandoverConfig};
+use justfull_run::{A3Config, HandoverConfig, XnConfig};
 
 /// Every page.
 pub const DOCS: &[&MethodDoc] =
-    &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &HANDOVER, &A3];
+    &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &HANDOVER, &XN, &A3];
 
 /// The kinds of `channel`: the cell's own and those from files.
 pub(crate) fn channels() -> Vec<&'static MethodDoc> {
@@ -103,6 +103,17 @@ const HANDOVER: MethodDoc = MethodDoc {
                  one the source keeps its data instead of sending it in vain; the PDCP status \
                  report takes no time and no capacity; uplink data has no PDCP; the signalling takes no capacity; of UMTS there is none",
     params: HandoverConfig::params,
+};
+
+const XN: MethodDoc = MethodDoc {
+    name: "handover.xn",
+    kind: "mobility",
+    title: "The path from the source gNB to the target",
+    text: "A wire for each ordered pair of cells, which carries the forwarded data of all UEs in \
+           order, each packet with 44 bytes of tunnel.",
+    sources: "TS 38.300 section 9.2.3.2; TS 29.281",
+    deviations: "no loss, no other traffic",
+    params: XnConfig::params,
 };
 
 const A3: MethodDoc = MethodDoc {

@@ -40,10 +40,7 @@ impl<T: Listener> World<T> {
         validate(config)?;
         let seed = config.stack.seed;
         let several = several(config)?;
-        let mut stack = match &several {
-            Some(_) => Stack::new(&placeholder(&config.stack))?,
-            None => stack(&config.stack, config)?,
-        };
+        let mut stack = sole_stack(config)?;
         let delays = delays(config);
         let Members { streams, tcp, applications } = members(config);
         let (classes, openings) = classes(config)?;
@@ -97,13 +94,8 @@ impl<T: Listener> World<T> {
         };
         let backlogs = config.entity_backlog.then(backlogs);
         let loss = CoreLoss::new(config.core_loss, seed);
-        let (cell, several) = match several {
-            None => (Cell { stack, backlogs, loss }, None),
-            Some((region, ues)) => {
-                let several = Several { region: region.measured(backlogs), loss, ues };
-                (Cell { stack, backlogs: None, loss: None }, Some(Box::new(several)))
-            }
-        };
+        let mut cell = Cell { stack, backlogs, loss };
+        let several = several.map(|built| built.with_parts_of(&mut cell));
         Ok(Self {
             plan: Plan::of(config),
             ues: config.stack.ues.len(),
@@ -129,7 +121,21 @@ fn stack(settings: &StackConfig, config: &WorldConfig) -> Result<Stack, ConfigEr
 }
 
 /// The cells of a world with several, and the UE of each flow.
-fn several(config: &WorldConfig) -> Result<Option<(Region, Vec<u32>)>, ConfigError> {
+struct Built {
+    region: Region,
+    ues: Vec<u32>,
+}
+
+impl Built {
+    /// These cells with the backlogs and the loss of the only cell.
+    fn with_parts_of(self, cell: &mut Cell) -> Box<Several> {
+        let region = self.region.measured(cell.backlogs.take());
+        Box::new(Several { region, loss: cell.loss.take(), ues: self.ues })
+    }
+}
+
+/// The cells of a world with several.
+fn several(config: &WorldConfig) -> Result<Option<Built>, ConfigError> {
     let Some(cells) = &config.cells else { return Ok(None) };
     let settings: Vec<StackConfig> =
         (0..cells.cells.len()).map(|i| cells.stack(&config.stack, i)).collect();
@@ -138,12 +144,17 @@ fn several(config: &WorldConfig) -> Result<Option<(Region, Vec<u32>)>, ConfigErr
     let of_flow =
         |flow: &FlowConfig| std::iter::repeat_n(flow.ue, flow.traffic.connections() as usize);
     let ues: Vec<u32> = config.flows.iter().flat_map(of_flow).collect();
-    Ok(Some((Region::new(cells, settings, stacks, ues.len(), config.stack.seed), ues)))
+    let region = Region::new(cells, settings, stacks, ues.len(), config.stack.seed);
+    Ok(Some(Built { region, ues }))
 }
 
-/// The settings of the cell that a world with several cells does not use: one UE.
-fn placeholder(common: &StackConfig) -> StackConfig {
-    StackConfig { ues: vec![common.ues[0].clone()], ..common.clone() }
+/// The only cell; of a world with several cells, which does not use it, one with one UE.
+fn sole_stack(config: &WorldConfig) -> Result<Stack, ConfigError> {
+    let common = &config.stack;
+    if config.cells.is_none() {
+        return stack(common, config);
+    }
+    Stack::new(&StackConfig { ues: vec![common.ues[0].clone()], ..common.clone() })
 }
 
 /// The extra delays of servers beyond the core, in ascending order.

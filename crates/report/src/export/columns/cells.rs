@@ -92,7 +92,8 @@ in_runs! {
     "complete_ms" "ms" "From the UE's departure until the end marker was at the target."
         |r| r.handover.complete_ms;
     "gap_ms" "ms"
-        "From the last packet that the UE received in the source to the first in the target."
+        "From the last packet that the UE received in the source to the first in the target; without \
+         traffic it is as long as the pause."
         |r| r.handover.gap_ms;
     "forwarded_packets" "packets" "Packets that the source forwarded." |r| r.handover.forwarded;
     "forwarded_bytes" "bytes" "Bytes of these packets, with copies." |r| r.handover.forwarded_bytes;
