@@ -35,7 +35,7 @@ fn stack(radio: Radio, ues: usize) -> StackConfig {
     let mut stack = cell(per_slot, unit, Limit::Packets(100_000));
     stack.assert_bound = false;
     let one: UeConfig = (*stack.ues[0]).clone();
-    stack.ues = vec![Arc::new(one); ues];
+    stack.ues = (0..ues).map(|_| Arc::new(one.clone())).collect();
     if matches!(radio, Radio::Um | Radio::Am) {
         let rb = rb(&mut stack);
         rb.carrier.n_prb = 25;
