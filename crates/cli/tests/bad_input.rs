@@ -391,7 +391,7 @@ fn cells_and_moves_that_make_no_sense_are_refused() {
         "my.toml:18:*: field `ue[0].a3`: found set, allowed is with a channel of kind umi *",
     );
     Trial::new(in_two_cells(["west", "west"], "cell = \"west\""))
-        .refused("my.toml:14:*: field `cell[1].name`: found west, allowed is each name once*");
+        .refused("my.toml:15:*: field `cell[1].name`: found west, allowed is each name once*");
     Trial::change(
         "[[ue]]\n[[ue.qos_flow]]\nqfi = 3",
         "[[ue]]\ncell = \"a\"\n[[ue.qos_flow]]\nqfi = 3",
