@@ -162,6 +162,7 @@ fn config(choice: u8) -> WorldConfig {
         duration: Duration::from_secs(1_000),
         warmup: Duration::ZERO,
         series_bins: 10,
+        cells: None,
         entity_backlog: choice & 32 != 0,
         proxy: Default::default(),
     }

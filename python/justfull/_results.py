@@ -42,6 +42,21 @@ class Results:
         return Table(self._native.entities, "entities")
 
     @property
+    def cells(self) -> Table:
+        """A row for each run and cell, if the scenario has several cells."""
+        return Table(self._native.cells, "cells")
+
+    @property
+    def handovers(self) -> Table:
+        """A row for each run and handover."""
+        return Table(self._native.handovers, "handovers")
+
+    @property
+    def handover_delay(self) -> Table:
+        """A row for each run and interval around handovers."""
+        return Table(self._native.handover_delay, "handover_delay")
+
+    @property
     def packets(self) -> Table:
         """A row for each packet of each run; ask for them by `run(packets=True)`."""
         return Table(self._native.packets, "packets")

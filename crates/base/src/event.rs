@@ -59,11 +59,14 @@ pub enum DropReason {
     CoreLoss,
     /// Live: it came while all packet buffers of its direction were in use.
     NoBuffer,
+    /// Its UE left the cell: the source cell does not forward it, or it was on the air and no RLC
+    /// resends it (TS 38.300 section 9.2.3.2).
+    Handover,
 }
 
 impl DropReason {
     /// All reasons, in the order of columns.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Overflow,
         Self::OverflowVictim,
         Self::AqmEnqueue,
@@ -76,6 +79,7 @@ impl DropReason {
         Self::Reassembly,
         Self::CoreLoss,
         Self::NoBuffer,
+        Self::Handover,
     ];
 
     /// True when the packet was waiting in the queue that dropped it.
@@ -97,10 +101,11 @@ impl DropReason {
         )
     }
 
-    /// True when the packet had left all queues: lost on the air, or given up by the receiver.
+    /// True when the packet had left all queues: lost on the air, given up by the receiver, or
+    /// withdrawn from its queue with its UE.
     #[must_use]
     pub const fn on_air(self) -> bool {
-        matches!(self, Self::Harq | Self::MaxRetransmissions | Self::Reassembly)
+        matches!(self, Self::Harq | Self::MaxRetransmissions | Self::Reassembly | Self::Handover)
     }
 
     /// Lower-case name for columns and keys.
@@ -119,6 +124,7 @@ impl DropReason {
             Self::Reassembly => "reassembly",
             Self::CoreLoss => "core_loss",
             Self::NoBuffer => "no_buffer",
+            Self::Handover => "handover",
         }
     }
 }
@@ -145,6 +151,13 @@ pub enum Event {
         packet: Packet,
         /// Time it spent in that queue.
         sojourn: Duration,
+    },
+    /// A waiting packet was taken out of a queue, since its UE leaves the cell.
+    Withdrawn {
+        /// Where.
+        layer: Layer,
+        /// The packet.
+        packet: Packet,
     },
     /// A packet was marked congestion experienced.
     Marked {

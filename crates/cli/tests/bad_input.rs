@@ -348,6 +348,57 @@ fn fields_of_several_ues_and_flows_are_named_as_the_file_has_them() {
     );
 }
 
+/// `SOUND` in two cells, whose UE has `place` as its place.
+fn in_two_cells(cells: [&str; 2], place: &str) -> String {
+    let [a, b] = cells.map(|name| format!("[[cell]]\nname = \"{name}\"\n"));
+    SOUND.replace("[[ue]]\n[[ue.qos", &format!("{a}{b}[[ue]]\n{place}\n[[ue.qos"))
+}
+
+#[test]
+fn cells_and_moves_that_make_no_sense_are_refused() {
+    let wrong = |place: &str, message: &str| {
+        Trial::new(in_two_cells(["west", "east"], place)).refused(message);
+    };
+    let moves = |to: &str, at: &str| {
+        format!("cell = \"west\"\nmoves = [{{ at = \"{at}\", cell = \"{to}\" }}]")
+    };
+    Trial::new(in_two_cells(["west", "east"], &moves("east", "1s"))).accepted();
+    wrong("", "my.toml:16:*: field `ue[0].cell`: found none, allowed is west, east*");
+    wrong(
+        "cell = \"north\"",
+        "my.toml:17:*: field `ue[0].cell`: found north, allowed is west, east*",
+    );
+    wrong(
+        &moves("west", "1s"),
+        "my.toml:18:*: field `ue[0].moves[0].cell`: found west, where the UE already is, allowed \
+         is east*",
+    );
+    let tour = |cells: &str, every: &str| {
+        format!(
+            "cell = \"west\"\ntour = {{ cells = {cells}, first = \"1s\", every = \"{every}\" }}"
+        )
+    };
+    wrong(
+        &tour("[\"east\", \"west\"]", "0s"),
+        "my.toml:18:*: field `ue[0].tour.every`: found 0s, allowed is above 0s*",
+    );
+    wrong(
+        &tour("[]", "1s"),
+        "my.toml:18:*: field `ue[0].tour.cells`: found none, allowed is at least one cell*",
+    );
+    wrong(
+        "cell = \"west\"\na3 = { time_to_trigger = \"0s\" }",
+        "my.toml:18:*: field `ue[0].a3`: found set, allowed is with a channel of kind umi *",
+    );
+    Trial::new(in_two_cells(["west", "west"], "cell = \"west\""))
+        .refused("my.toml:15:*: field `cell[1].name`: found west, allowed is each name once*");
+    Trial::change(
+        "[[ue]]\n[[ue.qos_flow]]\nqfi = 3",
+        "[[ue]]\ncell = \"a\"\n[[ue.qos_flow]]\nqfi = 3",
+    )
+    .refused("my.toml:13:*: field `ue[0].cell`: found a, allowed is none: there is no *");
+}
+
 #[test]
 fn a_channel_that_never_carries_anything_is_refused() {
     let constant = "kind = \"constant\"\nper_slot = 4";

@@ -215,6 +215,7 @@ impl Recorder {
                 self.put_packet(Seen { at: now, place: Place::of(*layer), fate }, packet, arena);
             }
             Event::Enqueued { .. }
+            | Event::Withdrawn { .. }
             | Event::Marked { .. }
             | Event::Quantum { .. }
             | Event::Slot { .. } => {}

@@ -15,7 +15,7 @@ use justfull_ran::{FiveTuple, PacketDetectionRule, Stack};
 use justfull_run::AppStats;
 use justfull_run::backlog::Backlogs;
 use justfull_run::config::{MOST_NAMES, WorldConfig, classes, protocol_name, validate};
-use justfull_run::gather::{Ended, Plan};
+use justfull_run::gather::{Chain, Ended, Plan};
 use justfull_run::invariants::Evidence;
 use justfull_run::recorder::{ClassInfo, Opening, Recorder, Window};
 use justfull_run::results::{FlowResult, ReportsResult, RunResult, UplinkResult};
@@ -365,7 +365,8 @@ impl LiveRecorder {
         self.plan.gather(Ended {
             end,
             recorder: &self.recorder,
-            stack,
+            chain: Chain::of(stack, end),
+            cells: None,
             backlogs: self.backlogs.as_deref_mut(),
             uplink,
             reports: ReportsResult::default(),

@@ -117,6 +117,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
         duration: Duration::from_secs(60),
         warmup: Duration::ZERO,
         series_bins: 10,
+        cells: None,
         entity_backlog: false,
         proxy: Default::default(),
     }

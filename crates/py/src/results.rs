@@ -6,8 +6,8 @@ use arrow_schema::ArrowError;
 use justfull_lab::model::Comparison;
 use justfull_lab::stats;
 use justfull_report::export::{
-    CDF_COLUMNS, COLUMNS, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, ResultsFolder, SERIES_COLUMNS,
-    folder, rows, write_all, write_figures,
+    AROUND_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS,
+    HANDOVER_COLUMNS, ResultsFolder, SERIES_COLUMNS, folder, rows, write_all, write_figures,
 };
 use justfull_report::figure::{Figures, Palette};
 use justfull_report::table::{self, RowKind, Style};
@@ -85,6 +85,25 @@ impl Results {
     #[getter]
     fn entities(&self) -> PyResult<Table> {
         Table::of(ENTITY_COLUMNS, rows::entities(&self.comparison)).map_err(|error| failed(&error))
+    }
+
+    /// A row for each run and cell, as `cells.csv`.
+    #[getter]
+    fn cells(&self) -> PyResult<Table> {
+        Table::of(CELL_COLUMNS, rows::cells(&self.comparison)).map_err(|error| failed(&error))
+    }
+
+    /// A row for each run and handover, as `handovers.csv`.
+    #[getter]
+    fn handovers(&self) -> PyResult<Table> {
+        Table::of(HANDOVER_COLUMNS, rows::handovers(&self.comparison))
+            .map_err(|error| failed(&error))
+    }
+
+    /// A row for each run and interval around handovers, as `handover_delay.csv`.
+    #[getter]
+    fn handover_delay(&self) -> PyResult<Table> {
+        Table::of(AROUND_COLUMNS, rows::around(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each packet of each run, as `--packets` writes.

@@ -16,6 +16,7 @@ mod memory;
 mod places;
 mod pour;
 mod timeout;
+mod withdraw;
 
 use crate::aqm::none::NoAqm;
 use crate::aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, Ect1, LaneView, Needs, QueueView};
@@ -474,6 +475,19 @@ impl ManagedQueue {
     #[must_use]
     pub fn service_rate(&self) -> Option<BitRate> {
         self.account.memory.as_ref()?.service_rate
+    }
+
+    /// Takes every waiting packet out, in the order of service, without asking the AQM, and gives
+    /// it to `take`: its UE leaves the cell. The packets count as departed; `probe` gets
+    /// [`Event::Withdrawn`] for each.
+    pub fn withdraw<P: Probe>(
+        &mut self,
+        now: Instant,
+        probe: &mut P,
+        take: &mut dyn FnMut(Packet),
+    ) {
+        known!(self, queue => queue.withdraw(now, probe, take));
+        self.check();
     }
 
     /// Resets the counts to the present content: the queue moves to another place, and none of its

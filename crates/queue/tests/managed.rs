@@ -65,6 +65,9 @@ impl Probe for Ledger {
                 assert!(self.inside.contains_key(&packet.id));
                 self.marked.push(packet.id);
             }
+            Event::Withdrawn { packet, .. } => {
+                assert!(self.inside.remove(&packet.id).is_some());
+            }
             Event::Quantum { .. } | Event::Slot { .. } => unreachable!("not of a queue"),
         }
     }

@@ -16,7 +16,7 @@ mod source;
 pub(crate) use crate::rlc::UMTS_HEADER;
 pub use exit::{Egress, StatusWay};
 pub(crate) use exit::{Exit, Upward};
-pub(crate) use in_flight::InFlight;
+pub(crate) use in_flight::{InFlight, Taken};
 pub(crate) use link::Link;
 pub(crate) use rate::{SentSoFar, ServiceRate, SlotWeight};
 
@@ -152,6 +152,21 @@ impl Bearer {
             self.queue.abort(self.head);
         }
         (self.sent, self.used, self.told_slot) = (0, (NO_SLOT, 0), NO_SLOT);
+    }
+
+    /// Takes every waiting SDU out of the queue ([`ManagedQueue::withdraw`]).
+    pub(crate) fn withdraw<P: Probe>(
+        &mut self,
+        now: Instant,
+        probe: &mut P,
+        take: &mut dyn FnMut(Packet),
+    ) {
+        self.queue.withdraw(now, probe, take);
+    }
+
+    /// The SDU in transmission, if there is one.
+    pub(crate) const fn head(&self) -> Option<&Packet> {
+        if self.sending { Some(&self.head) } else { None }
     }
 
     /// The data still to be sent for the first time: SDUs and bytes.

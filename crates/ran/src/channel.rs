@@ -113,6 +113,12 @@ pub(crate) trait ChannelModel {
         None
     }
 
+    /// The SINR at `at` in dB; none for kinds without one.
+    fn sinr_db(&self, at: Instant) -> Option<f64> {
+        let _ = at;
+        None
+    }
+
     /// Slot `slot_index` is pulled at `now`; neither ever decreases.
     fn advance(&mut self, slot_index: u64, now: Instant) {
         let _ = (slot_index, now);
@@ -266,6 +272,12 @@ impl Channel {
             return each!(&self.kind, kind => kind.mcs(slot_index, at));
         };
         self.cqi(slot_index, at).filter(|&cqi| cqi > 0).and_then(|cqi| to_mcs(map, cqi))
+    }
+
+    /// The SINR at `at`, not before the last pull, in dB; none for kinds without one.
+    #[must_use]
+    pub fn sinr_db(&self, at: Instant) -> Option<f64> {
+        each!(&self.kind, kind => kind.sinr_db(at))
     }
 
     /// Adds to `combined`, a ratio that is 0 before the first transmission, the SINR of a

@@ -139,6 +139,18 @@ impl Harq {
         Self { config: config.clone(), key, waiting: VecDeque::new(), spare: Vec::new() }
     }
 
+    /// Blocks of `ue` are not sent again: it leaves the cell.
+    pub(crate) fn forget(&mut self, ue: u32) {
+        for _ in 0..self.waiting.len() {
+            let Some((due, block)) = self.waiting.pop_front() else { return };
+            if block.ue == ue {
+                self.close(block);
+            } else {
+                self.waiting.push_back((due, block));
+            }
+        }
+    }
+
     /// An empty block for `ue`.
     #[inline]
     pub(crate) fn open(&mut self, ue: u32) -> Block {

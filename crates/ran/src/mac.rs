@@ -21,7 +21,7 @@ mod turns;
 pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
 
-use crate::bearer::{BearerId, Egress, Exit, Slot};
+use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
 use crate::carried::Carried;
 use crate::carrier::CarrierConfig;
 use crate::channel::{CapacityUnit, Channel};
@@ -105,6 +105,21 @@ forwarded! {
         /// lost after leaving it.
         fn in_the_air(&self) -> (u64, u64) {
             (0, 0)
+        }
+
+        /// `ue` leaves the cell: nothing is sent to it again, and no timer or report of it comes.
+        fn forget(&mut self, ue: u32) {
+            let _ = ue;
+        }
+
+        /// The SDUs in transit; none without RLC and PDCP, or if UEs stay in the cell (UMTS).
+        fn in_flight(&mut self) -> Option<&mut InFlight> {
+            None
+        }
+
+        /// `bearer` has entered the cell with its UE: its timers run.
+        fn watch(&mut self, bearer: BearerId, cell: &mut Cell) {
+            let _ = (bearer, cell);
         }
 
         /// The STATUS PDU of `handle`, which the driver carried, has reached the sender at `now`.

@@ -123,6 +123,11 @@ impl PdcpTx {
         sn
     }
 
+    /// The numbers continue where `before` ended: SN Status Transfer (TS 38.300 section 9.2.3.2.2).
+    pub(crate) fn continue_from(&mut self, before: &Self) {
+        self.next = before.next;
+    }
+
     /// TX_NEXT, the COUNT of the next packet.
     #[must_use]
     #[inline]
@@ -250,6 +255,27 @@ impl PdcpRx {
     #[inline]
     pub fn has_all_before(&self, count: u64) -> bool {
         self.deliv == count && self.reordering.as_ref().is_none_or(|held| held.places.is_empty())
+    }
+
+    /// Renames the packets that wait, in the order of their COUNTs: the UE has changed the cell.
+    pub(crate) fn rename(&mut self, mut new: impl FnMut(SduHandle) -> SduHandle) {
+        let Some(held) = &mut self.reordering else { return };
+        for place in &mut held.places {
+            if let Place::Waiting(sdu) = place {
+                *sdu = new(*sdu);
+            }
+        }
+    }
+
+    /// Re-establishment of an entity of unacknowledged mode: delivers the packets that wait, in the
+    /// order of their COUNTs, and starts anew (TS 38.323 section 5.1.2).
+    pub(crate) fn re_establish(&mut self, mut deliver: impl FnMut(SduHandle)) {
+        for place in self.reordering.take().into_iter().flat_map(|held| held.places) {
+            if let Place::Waiting(sdu) = place {
+                deliver(sdu);
+            }
+        }
+        self.deliv = 0;
     }
 
     /// Receives from the RLC the packet whose COUNT [is next](Self::has_all_before); it is

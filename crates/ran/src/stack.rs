@@ -33,6 +33,7 @@ mod contexts;
 mod core_network;
 mod counts;
 mod forecast;
+mod handover;
 mod pour;
 mod refused;
 mod reports;
@@ -43,6 +44,7 @@ pub use crate::bearer::{Egress, StatusWay};
 pub use config::StackConfig;
 pub use contexts::{RoamError, UeContext};
 pub use counts::Conserved;
+pub use handover::{Departure, Forwarded, Kept};
 
 /// The downlink chain of one cell.
 pub struct Stack {

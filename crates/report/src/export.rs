@@ -24,9 +24,10 @@ mod summary;
 mod value;
 
 pub use columns::{
-    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow,
-    FLOW_SERIES_COLUMNS, FlowPoint, FlowRow, FlowsOverTime, Runs, SERIES_COLUMNS, SeriesOverTime,
-    SeriesPoint, Table,
+    AROUND_COLUMNS, AroundRow, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, CdfPoint, Cdfs, CellRow, Cells,
+    Column, ENTITY_COLUMNS, Entities, EntityRow, FLOW_SERIES_COLUMNS, FlowPoint, FlowRow,
+    FlowsOverTime, HANDOVER_COLUMNS, HandoverDelays, HandoverRow, Handovers, Runs, SERIES_COLUMNS,
+    SeriesOverTime, SeriesPoint, Table,
 };
 
 pub use folder::ResultsFolder;
@@ -50,8 +51,9 @@ use std::io::{self, Write};
 pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
-/// `flow_series.csv`, `cdf.csv`, `result.json` and, if queues were measured, `entities.csv` into
-/// `folder`. Returns the number of files.
+/// `flow_series.csv`, `cdf.csv`, `result.json`, with several cells `cells.csv`, `handovers.csv` and
+/// `handover_delay.csv`, and, if queues were measured, `entities.csv` into `folder`. Returns the
+/// number of files.
 ///
 /// # Errors
 /// Names the first file that could not be written.
@@ -70,6 +72,14 @@ pub fn write_all(
         ("cdf.csv", cdf_csv),
         ("result.json", result_json),
     ]);
+    if rows::cells(comparison).next().is_some() {
+        let several: [(&str, Writer); 3] = [
+            ("cells.csv", cells_csv),
+            ("handovers.csv", handovers_csv),
+            ("handover_delay.csv", handover_delay_csv),
+        ];
+        files.extend(several);
+    }
     if rows::entities(comparison).next().is_some() {
         files.push(("entities.csv", entities_csv));
     }
@@ -210,6 +220,30 @@ pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     csv_table(ENTITY_COLUMNS, rows::entities(comparison), out)
 }
 
+/// One line for each run and cell, by [`CELL_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn cells_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(CELL_COLUMNS, rows::cells(comparison), out)
+}
+
+/// One line for each run and handover, by [`HANDOVER_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn handovers_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(HANDOVER_COLUMNS, rows::handovers(comparison), out)
+}
+
+/// One line for each run and interval around handovers, by [`AROUND_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn handover_delay_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(AROUND_COLUMNS, rows::around(comparison), out)
+}
+
 #[derive(Serialize)]
 struct Unit {
     unit: &'static str,
@@ -235,13 +269,18 @@ fn units<T: Table>(columns: &[Column<T>]) -> BTreeMap<&'static str, Unit> {
 /// # Errors
 /// The errors of `out`.
 pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let columns = BTreeMap::from([
+    let mut columns = BTreeMap::from([
         ("runs", units(COLUMNS)),
         ("series", units(SERIES_COLUMNS)),
         ("flow_series", units(FLOW_SERIES_COLUMNS)),
         ("cdf", units(CDF_COLUMNS)),
         ("entities", units(ENTITY_COLUMNS)),
     ]);
+    if rows::cells(comparison).next().is_some() {
+        columns.insert("cells", units(CELL_COLUMNS));
+        columns.insert("handovers", units(HANDOVER_COLUMNS));
+        columns.insert("handover_delay", units(AROUND_COLUMNS));
+    }
     serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
     out.write_all(b"\n")
 }

@@ -7,6 +7,7 @@ mod boxes;
 mod cdf;
 mod curves;
 mod front;
+mod handover;
 mod layers;
 mod over_sweep;
 mod over_time;
@@ -82,6 +83,7 @@ fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> {
         boxes::delay_boxes(group, number, palette),
         cdf::sojourn_cdfs(group, number, palette),
         cdf::delay_tails(group, number, palette),
+        handover::delay_around(group, number, palette),
         backlog::backlog_over_time(group, number, palette),
         layers::backlog_by_layer(group, number, palette),
     ];

@@ -3,7 +3,8 @@
 
 use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
 use crate::export::{
-    CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, SERIES_COLUMNS, Table,
+    AROUND_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS,
+    FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, SERIES_COLUMNS, Table,
 };
 use crate::read;
 use justfull_base::doc::MethodDoc;
@@ -26,12 +27,15 @@ type ColumnText = (&'static str, &'static str, &'static str);
 type ColumnFile = (&'static str, fn() -> Vec<ColumnText>);
 
 /// Files of results, and the columns of each.
-const COLUMN_FILES: [ColumnFile; 7] = [
+const COLUMN_FILES: [ColumnFile; 10] = [
     ("runs.csv, runs.jsonl, runs.parquet", || told_columns(COLUMNS)),
     ("series.csv", || told_columns(SERIES_COLUMNS)),
     ("flow_series.csv", || told_columns(FLOW_SERIES_COLUMNS)),
     ("cdf.csv", || told_columns(CDF_COLUMNS)),
     ("entities.csv", || told_columns(ENTITY_COLUMNS)),
+    ("cells.csv", || told_columns(CELL_COLUMNS)),
+    ("handovers.csv", || told_columns(HANDOVER_COLUMNS)),
+    ("handover_delay.csv", || told_columns(AROUND_COLUMNS)),
     ("--packets FILE", || PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
     ("--slots FILE", || SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
 ];
@@ -41,7 +45,7 @@ fn told_columns<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
 }
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 18] = [
+const KINDS: [(&str, &str); 19] = [
     ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
@@ -61,6 +65,7 @@ const KINDS: [(&str, &str); 18] = [
     ("PDCP", "PDCP: `pdcp`"),
     ("channel", "Channels: `channel`, `ue.channel`"),
     ("uplink", "The uplink: `uplink`, `uplink.grants`"),
+    ("mobility", "Changes of cell: `handover`, `ue.a3`"),
     ("proxy", "A proxy that splits TCP connections: `proxy`"),
     ("proxy control", "Controls of the proxy: `proxy.control`"),
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
@@ -83,6 +88,7 @@ const KIND_NAMES: [&str; KINDS.len()] = [
     "pdcp",
     "channels",
     "uplinks",
+    "mobility",
     "proxies",
     "proxy-controls",
     "channel-traces",

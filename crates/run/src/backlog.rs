@@ -136,7 +136,9 @@ impl Probe for Backlogs {
     fn on_event(&mut self, now: Instant, event: &Event) {
         match event {
             Event::Enqueued { layer, packet, .. } => self.change(now, *layer, packet, true),
-            Event::Departed { layer, packet, .. } => self.change(now, *layer, packet, false),
+            Event::Departed { layer, packet, .. } | Event::Withdrawn { layer, packet } => {
+                self.change(now, *layer, packet, false);
+            }
             Event::Dropped { layer, packet, reason } if reason.waited() => {
                 self.change(now, *layer, packet, false);
             }

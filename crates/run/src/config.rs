@@ -1,6 +1,7 @@
 //! Settings of a run, their bounds, and the names under which its flows are counted.
 
 use crate::app_stats::AppStats;
+use crate::cells::CellsConfig;
 use crate::proxy::ProxyConfig;
 use crate::recorder::{ClassInfo, Opening};
 use crate::traffic::{FlowConfig, Traffic};
@@ -32,6 +33,8 @@ pub struct WorldConfig {
     pub air_delay: Duration,
     /// The UEs' return paths.
     pub uplink: UplinkConfig,
+    /// The cells, if there are several; `stack` then has the settings that all share.
+    pub cells: Option<Box<CellsConfig>>,
     /// The proxy, if its settings name a control.
     pub proxy: ProxyConfig,
     /// Simulated time; above 0, at most a day.
@@ -91,7 +94,22 @@ pub fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
             turn.fits(slot).map_err(|e| e.within(&format!("{at}.ping.from_ue")))?;
         }
     }
+    validate_cells(config)?;
     validate_proxy(config).map_err(|e| e.within("proxy"))
+}
+
+/// Checks the cells, if there are several.
+fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
+    let Some(cells) = &config.cells else { return Ok(()) };
+    cells.validate(&config.stack)?;
+    cells.validate_signals(&config.stack)?;
+    ensure(
+        !config.proxy.is_there(),
+        "proxy.control",
+        &"set",
+        "none with several cells",
+        "a simulated proxy knows one cell",
+    )
 }
 
 /// Checks the settings of the proxy, if there is one, and that it fits the world.

@@ -2,11 +2,13 @@
 
 use crate::backlog::Backlogs;
 use crate::config::WorldConfig;
+use crate::handovers::CellsResult;
 use crate::invariants::Evidence;
 use crate::recorder::{Recorder, conservation};
-use crate::results::{ReportsResult, RunResult, UplinkResult};
+use crate::results::{Conservation, ReportsResult, RunResult, UplinkResult};
 use justfull_base::{Duration, Instant};
 use justfull_ran::Stack;
+use justfull_ran::rlc::Stalls;
 
 /// The settings of a run that its result repeats, without the settings of single UEs and flows.
 pub struct Plan {
@@ -26,14 +28,61 @@ pub struct Plan {
     pub mtu: u32,
 }
 
+/// The facts about the downlink chain of a cell, or of several together.
+#[derive(Default)]
+pub struct Chain {
+    /// Unit of slots.
+    pub unit: &'static str,
+    /// Waits for the windows of the RLC.
+    pub stalls: Stalls,
+    /// Fate of every packet.
+    pub conservation: Conservation,
+    /// Configured mechanisms without effect.
+    pub never_acted: Vec<&'static str>,
+}
+
+impl Chain {
+    /// The chain of `stack` at the end of a run, `end`.
+    #[must_use]
+    pub fn of(stack: &Stack, end: Instant) -> Self {
+        Self {
+            unit: stack.slot_unit(),
+            stalls: stack.rlc_stalls(end),
+            conservation: conservation(&stack.conserved()),
+            never_acted: stack.never_acted(),
+        }
+    }
+
+    /// This chain and `other`, of another cell. A mechanism has acted if it has in one of them.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.stalls = self.stalls + other.stalls;
+        self.never_acted.retain(|name| other.never_acted.contains(name));
+        self.and(&other.conservation)
+    }
+
+    /// This chain with the packets of `other` too.
+    #[must_use]
+    pub fn and(mut self, other: &Conservation) -> Self {
+        let own = &mut self.conservation;
+        own.entered += other.entered;
+        own.delivered += other.delivered;
+        own.dropped += other.dropped;
+        own.queued += other.queued;
+        self
+    }
+}
+
 /// The parts of a run at its end.
 pub struct Ended<'a> {
     /// The end of the run.
     pub end: Instant,
     /// The statistics of flows, layers and slots.
     pub recorder: &'a Recorder,
-    /// The downlink chain.
-    pub stack: &'a Stack,
+    /// The facts about the downlink chain.
+    pub chain: Chain,
+    /// The cells and handovers of a world with several.
+    pub cells: Option<Box<CellsResult>>,
     /// The backlog of each queue; none unless the scenario requests it.
     pub backlogs: Option<&'a mut Backlogs>,
     /// The statistics of the uplink.
@@ -65,7 +114,8 @@ impl Plan {
     /// ([`RunResult::broken`]).
     #[must_use]
     pub fn gather(self, ended: Ended<'_>) -> RunResult {
-        let Ended { end, recorder, stack, backlogs, uplink, reports, calls, evidence } = ended;
+        let Ended { end, recorder, chain, cells, backlogs, uplink, reports, calls, evidence } =
+            ended;
         let mut result = RunResult {
             scenario: self.scenario,
             method: self.method,
@@ -76,15 +126,16 @@ impl Plan {
             layers: recorder.layers(),
             entities: backlogs.map(|backlogs| backlogs.finish(end)).unwrap_or_default(),
             uplink,
-            rlc: stack.rlc_stalls(end).into(),
-            cell: recorder.cell(stack.slot_unit()),
+            rlc: chain.stalls.into(),
+            cell: recorder.cell(chain.unit),
             together: recorder.together(),
             reports,
             slices: recorder.slices(&self.shares),
             series: recorder.series(),
-            conservation: conservation(&stack.conserved()),
+            conservation: chain.conservation,
+            cells,
             component_calls: calls,
-            never_acted: stack.never_acted().into_iter().map(String::from).collect(),
+            never_acted: chain.never_acted.into_iter().map(String::from).collect(),
             broken: None,
         };
         result.broken = evidence.broken(&result);

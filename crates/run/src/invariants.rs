@@ -62,9 +62,22 @@ impl Evidence {
         mtu: u32,
         downlink: impl Iterator<Item = usize>,
     ) -> Self {
+        Self::of_cells(core::iter::once(stack), recorder, mtu, downlink)
+    }
+
+    /// Like [`Self::of`], from the stacks of several cells.
+    pub fn of_cells<'a>(
+        stacks: impl Iterator<Item = &'a Stack> + Clone,
+        recorder: &Recorder,
+        mtu: u32,
+        downlink: impl Iterator<Item = usize>,
+    ) -> Self {
         let goodput = downlink.map(|flow| recorder.goodput_bytes(flow)).sum();
-        let most = recorder.most_carried(stack.most_bytes_per_unit(), stack.bearers(), mtu);
-        let (chain, early) = (stack.broken_conservation(), recorder.bound_beaten());
+        let per_unit = stacks.clone().map(Stack::most_bytes_per_unit).max().unwrap_or_default();
+        let bearers = stacks.clone().map(Stack::bearers).sum();
+        let most = recorder.most_carried(per_unit, bearers, mtu);
+        let chain = stacks.into_iter().find_map(Stack::broken_conservation);
+        let early = recorder.bound_beaten();
         Self {
             chain,
             early,

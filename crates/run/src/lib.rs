@@ -8,9 +8,11 @@
 mod app_stats;
 pub mod arena;
 pub mod backlog;
+pub mod cells;
 pub mod config;
 mod core_loss;
 pub mod gather;
+pub mod handovers;
 pub mod invariants;
 pub mod ledger;
 pub mod proxy;
@@ -27,6 +29,7 @@ pub mod uplink;
 pub mod wire;
 
 pub use app_stats::{AppEvent, AppStats, sent_at};
+pub use cells::{A3Config, CellConfig, CellsConfig, HandoverConfig, Move, Place, State, XnConfig};
 pub use config::WorldConfig;
 pub use core_loss::CoreLoss;
 pub use gather::Plan;

@@ -561,6 +561,7 @@ impl Probe for Recorder {
                         .record(*sojourn);
                 }
             }
+            Event::Withdrawn { layer, .. } => self.layers[*layer as usize].backlog -= 1,
             Event::Marked { layer, packet } => {
                 if packet.entered >= self.warmup {
                     self.layers[*layer as usize].marks += 1;

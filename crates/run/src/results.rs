@@ -1,5 +1,6 @@
 //! The results of one run, as plain data in the units of their names.
 
+use crate::handovers::CellsResult;
 use justfull_ran::rlc::Stalls;
 use serde::Serialize;
 
@@ -39,6 +40,9 @@ pub struct RunResult {
     pub series: Series,
     /// Fate of every packet over the whole run, including the warm-up.
     pub conservation: Conservation,
+    /// The cells and handovers; none in a world with one cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cells: Option<Box<CellsResult>>,
     /// Number of calls into components, a measure of work.
     pub component_calls: u64,
     /// Configured mechanisms without effect in the whole run, e.g. `limiter`, `pacer`, `rlc.aqm`:

@@ -80,6 +80,7 @@ pub fn packet_of(event: &Event) -> Option<&Packet> {
     match event {
         Event::Enqueued { packet, .. }
         | Event::Departed { packet, .. }
+        | Event::Withdrawn { packet, .. }
         | Event::Marked { packet, .. }
         | Event::Dropped { packet, .. } => Some(packet),
         Event::Quantum { .. } | Event::Slot { .. } => None,

@@ -150,6 +150,10 @@ struct Buffer<T> {
     requested: bool,
     /// The first occasion to send a scheduling request, or the first configured PUSCH.
     offset: Duration,
+    /// The next opportunity, while `armed`.
+    due: Instant,
+    /// The UE is in no cell: nothing leaves.
+    paused: bool,
 }
 
 /// Packets that UEs sent.
@@ -194,6 +198,8 @@ impl<T: Copy> Uplink<T> {
             head_sent: 0,
             armed: false,
             requested: false,
+            due: Instant::ZERO,
+            paused: false,
             offset: config.grants.as_ref().map_or(Duration::ZERO, |g| {
                 let period = if g.configured { g.period } else { g.sr_period };
                 let random = || period.scaled(Rng::stream(seed, &format!("uplink.{ue}")).unit());
@@ -211,6 +217,45 @@ impl<T: Copy> Uplink<T> {
             statuses: None,
             counts: Counts::default(),
             waits: Times::new(),
+        }
+    }
+
+    /// Lets `ues` UEs change the cell: each has a queue, also if the uplink is no bottleneck.
+    #[must_use]
+    pub fn with_moves(mut self, ues: usize) -> Self {
+        if self.buffers.is_empty() {
+            let buffer = |_| Buffer {
+                queue: VecDeque::new(),
+                bytes: 0,
+                head_sent: 0,
+                armed: false,
+                requested: false,
+                due: Instant::ZERO,
+                paused: false,
+                offset: Duration::ZERO,
+            };
+            self.buffers = (0..ues).map(buffer).collect();
+            self.opportunities = Timers::new(ues);
+        }
+        self
+    }
+
+    /// UE `ue` leaves its cell: its packets wait from now on.
+    pub fn pause(&mut self, ue: u32) {
+        if let Some(buffer) = self.buffers.get_mut(ue as usize) {
+            buffer.paused = true;
+        }
+    }
+
+    /// UE `ue` is in its new cell at `now`: a partly sent packet starts again, and waiting packets
+    /// ask for access like new ones.
+    pub fn resume(&mut self, now: Instant, ue: u32) {
+        let Some(buffer) = self.buffers.get_mut(ue as usize) else { return };
+        buffer.paused = false;
+        buffer.bytes += u64::from(std::mem::take(&mut buffer.head_sent));
+        if let Some(first) = buffer.queue.front() {
+            let size = first.size;
+            self.ask(now, ue, size);
         }
     }
 
@@ -276,19 +321,26 @@ impl<T: Copy> Uplink<T> {
         }
         buffer.bytes += u64::from(packet.size);
         buffer.queue.push_back(packet);
-        if !buffer.armed {
-            buffer.armed = true;
-            let at = match &self.grants {
-                None => now + self.rate.time_for_ceil(u64::from(packet.size)),
-                Some(g) if g.configured => occasion(now, buffer.offset, g.period),
-                Some(g) => {
-                    buffer.requested = true;
-                    occasion(now, buffer.offset, g.sr_period) + g.grant_delay
-                }
-            };
-            self.opportunities.arm(ue, at);
+        if !buffer.armed && !buffer.paused {
+            self.ask(now, ue, packet.size);
         }
         true
+    }
+
+    /// UE `ue`, whose first packet has `size` bytes, asks for access at `now`.
+    fn ask(&mut self, now: Instant, ue: u32, size: u32) {
+        let buffer = &mut self.buffers[ue as usize];
+        buffer.armed = true;
+        let at = match &self.grants {
+            None => now + time_for(self.rate, size),
+            Some(g) if g.configured => occasion(now, buffer.offset, g.period),
+            Some(g) => {
+                buffer.requested = true;
+                occasion(now, buffer.offset, g.sr_period) + g.grant_delay
+            }
+        };
+        buffer.due = at;
+        self.opportunities.arm(ue, at);
     }
 
     /// True if the uplink is no bottleneck: a UE's packets are on the wire at once.
@@ -334,6 +386,14 @@ impl<T: Copy> Uplink<T> {
     /// data is left.
     fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T)) {
         let buffer = &mut self.buffers[ue as usize];
+        if buffer.paused || now < buffer.due {
+            // A UE that has left, or has asked anew since.
+            buffer.armed &= !buffer.paused;
+            if buffer.armed {
+                self.opportunities.arm(ue, buffer.due);
+            }
+            return;
+        }
         let mut room = match &self.grants {
             None => u64::from(buffer.queue.front().map_or(0, |first| first.size)),
             Some(g) => g.grant.0,
@@ -360,11 +420,12 @@ impl<T: Copy> Uplink<T> {
                 buffer.armed = false;
                 return;
             }
-            (None, Some(first)) => self.rate.time_for_ceil(u64::from(first.size)),
+            (None, Some(first)) => time_for(self.rate, first.size),
             (Some(g), Some(_)) if buffer.requested => g.bsr_delay,
             (Some(g), Some(_)) => g.period,
         };
         buffer.requested = false;
+        buffer.due = now + after;
         self.opportunities.arm(ue, now + after);
     }
 
@@ -383,6 +444,11 @@ impl<T: Copy> Uplink<T> {
             wait: self.waits.finish(),
         }
     }
+}
+
+/// Time of `size` bytes at `rate`; none at 0, which is infinitely fast.
+fn time_for(rate: BitRate, size: u32) -> Duration {
+    if rate.0 == 0 { Duration::ZERO } else { rate.time_for_ceil(u64::from(size)) }
 }
 
 /// The first occasion at or after `now`; occasions are `period` apart from `offset` on.

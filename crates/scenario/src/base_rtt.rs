@@ -149,6 +149,7 @@ fn lone(world: &WorldConfig, flow: &FlowConfig, apart: Duration, run: u32) -> Wo
         duration: interval.mean().times(ECHOES),
         warmup: Duration::ZERO,
         series_bins: 1,
+        cells: None,
         entity_backlog: false,
         ..world.clone()
     };

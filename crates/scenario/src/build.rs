@@ -1,19 +1,18 @@
 //! Builds a world from a checked file.
 
 use super::Job;
+use super::cells;
+use super::channel::channel;
 use super::error::ScenarioError;
-use super::file::{
-    ChannelFile, ChannelSource, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile,
-};
+use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
 use super::locator::Locator;
 use super::trace_channel::{self, Run};
 use justfull_base::Duration;
 use justfull_base::packet::Protocol;
 use justfull_phy::five_qi::{TABLE, five_qi};
-use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
-use justfull_trace::{Format, TracePaths, Values};
+use justfull_trace::{Format, TracePaths};
 use std::sync::Arc;
 
 /// Maximum number of UEs and of flows in a world.
@@ -36,7 +35,9 @@ pub(super) fn world(
     locator: &Locator,
 ) -> Result<WorldConfig, ScenarioError> {
     let mut ues = Vec::new();
-    let (slot, unit) = (file.mac.slot().period, file.mac.unit());
+    let mac = file.cell.first().filter(|_| file.cell.len() == 1).and_then(|cell| cell.mac.as_ref());
+    let mac = mac.unwrap_or(&file.mac);
+    let (slot, unit) = (mac.slot().period, mac.unit());
     let run = Run { seed: job.seed, slot, unit, length: file.duration };
     for (i, ue) in file.ue.iter().enumerate() {
         let own = ue
@@ -64,6 +65,10 @@ pub(super) fn world(
         return Err(locator.plain("ue", "an empty list", "at least one UE"));
     }
     let flows = flows(file, &mut ues, locator)?;
+    let cells = cells::cells(file, run, traces, locator)?;
+    let only = file.cell.first().filter(|_| cells.is_none());
+    let own = only.and_then(|cell| cell.channel.as_ref());
+    let (own, at) = own.map_or((&file.channel, "channel"), |own| (own, "cell[0].channel"));
     Ok(WorldConfig {
         scenario: name.into(),
         method: job.method.clone(),
@@ -72,8 +77,8 @@ pub(super) fn world(
             sdap: file.sdap.clone(),
             rlc: file.rlc.clone(),
             pdcp: file.pdcp.clone(),
-            mac: file.mac.clone(),
-            channel: channel(&file.channel, run, traces, "channel", locator)?,
+            mac: only.and_then(|cell| cell.mac.clone()).unwrap_or_else(|| file.mac.clone()),
+            channel: channel(own, run, traces, at, locator)?,
             ues: shared(ues),
             slices: file.slice.iter().map(|slice| slice.share).collect(),
             tie_order: file.tie_order,
@@ -92,6 +97,7 @@ pub(super) fn world(
             limit: file.uplink.limit,
             grants: file.uplink.grants.clone(),
         },
+        cells,
         proxy: file.proxy.clone(),
         duration: file.duration,
         warmup: file.warmup,
@@ -303,39 +309,6 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
         destination_port: ((FIRST_PORT + flow) % PORTS) as u16,
         protocol,
     }
-}
-
-fn channel(
-    file: &ChannelFile,
-    run: Run,
-    traces: &TracePaths,
-    field: &str,
-    locator: &Locator,
-) -> Result<ChannelConfig, ScenarioError> {
-    Ok(match file.source() {
-        ChannelSource::Here(channel) => channel,
-        ChannelSource::Trace(t) => ChannelConfig::Rows(trace_channel::rows(
-            t,
-            run,
-            traces,
-            &format!("{field}.file"),
-            locator,
-        )?),
-        ChannelSource::CqiTrace(t) => {
-            let format = Format::Cqi { missing: t.missing };
-            let field = format!("{field}.file");
-            let Values::Cqi(cqi) =
-                trace_channel::read(t.file.as_ref(), traces, format, t.rows, &field, locator)?
-                    .values
-            else {
-                return Err(locator.plain(&field, "capacities", "channel qualities"));
-            };
-            ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
-        }
-        ChannelSource::McsTrace(t) => {
-            ChannelConfig::Mcs(trace_channel::mcs(t, traces, &format!("{field}.file"), locator)?)
-        }
-    })
 }
 
 /// The repairs made in the traces of `file`.

@@ -1,6 +1,9 @@
 //! The content of a scenario file.
 
+mod cells;
 pub mod docs;
+
+pub(crate) use cells::{CellFile, MoveFile, TourFile};
 
 use super::error::ScenarioError;
 use super::locator::Locator;
@@ -19,7 +22,10 @@ use justfull_ran::{
     UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
-use justfull_run::{GrantConfig, Interval, PingConfig, ProxyConfig, Transport, UplinkConfig};
+use justfull_run::{
+    A3Config, GrantConfig, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport,
+    UplinkConfig,
+};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{
     Column, DecimalSign, Gaps, Idle, Link, MissingCqi, Repeated, Separator, TimeUnit,
@@ -109,6 +115,12 @@ table! {
         /// Slices; one with all of the resource blocks when none is named.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         slice: Vec<SliceFile> = Default::default();
+        /// Cells; with two or more, each UE names its cell.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cell: Vec<CellFile> = Default::default();
+        /// Handovers between cells.
+        #[serde(default, skip_serializing_if = "is_default")]
+        handover: HandoverConfig = Default::default();
         /// User equipments; one with QFI 9 when none is named.
         #[serde(default = "one_ue")]
         ue: Vec<UeFile> = one_ue();
@@ -414,6 +426,18 @@ table! {
         /// Name of its slice; the first when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice: Option<String> = None;
+        /// Name of the cell where it is at the start.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cell: Option<String> = None, stated("a cell; required with two or more");
+        /// Changes of cell at times.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        moves: Vec<MoveFile> = Default::default(), stated("in the order of time; one of moves, tour, a3");
+        /// Changes of cell at regular times.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tour: Option<TourFile> = None, stated("one of moves, tour, a3");
+        /// It measures the signals of the cells on its walk, and event A3 decides.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3");
     }
 }
 
@@ -593,5 +617,9 @@ fn one_ue() -> Vec<UeFile> {
         rule: Vec::new(),
         channel: None,
         slice: None,
+        cell: None,
+        moves: Vec::new(),
+        tour: None,
+        a3: None,
     }]
 }

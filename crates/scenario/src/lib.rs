@@ -12,7 +12,9 @@
 
 mod base_rtt;
 mod build;
+mod cells;
 mod chain;
+mod channel;
 mod check;
 mod error;
 mod fault;

@@ -11,6 +11,9 @@ pub(super) fn field(file: &ScenarioFile, field: &str) -> String {
     if let Some((flow, rest)) = element(field, "flow") {
         return of_flow(file, flow, rest).unwrap_or_else(|| field.into());
     }
+    if let Some((cell, rest)) = element(field, "cell") {
+        return of_cell(file, cell, rest);
+    }
     match field.strip_prefix("channel.") {
         Some(rest) => format!("channel.{}", of_channel(&file.channel, rest)),
         None => field.into(),
@@ -33,6 +36,19 @@ fn of_channel(channel: &ChannelFile, rest: &str) -> String {
 fn element<'a>(field: &'a str, name: &str) -> Option<(usize, &'a str)> {
     let (index, rest) = field.strip_prefix(name)?.strip_prefix('[')?.split_once(']')?;
     Some((index.parse().ok()?, rest.trim_start_matches('.')))
+}
+
+/// The file's name of the field `rest` of a cell, which may be a setting of all cells.
+fn of_cell(file: &ScenarioFile, cell: usize, rest: &str) -> String {
+    let Some(own) = file.cell.get(cell) else { return rest.into() };
+    let inner = rest.strip_prefix("channel.");
+    let (shared, rest) = match (&own.channel, inner) {
+        (Some(channel), Some(inner)) => (false, format!("channel.{}", of_channel(channel, inner))),
+        (None, Some(inner)) => (true, format!("channel.{}", of_channel(&file.channel, inner))),
+        (channel, None) if rest == "channel" => (channel.is_none(), rest.into()),
+        (_, None) => (own.mac.is_none() && rest.starts_with("mac"), rest.into()),
+    };
+    if shared { rest } else { format!("cell[{cell}].{rest}") }
 }
 
 fn of_ue(file: &ScenarioFile, ue: usize, rest: &str) -> Option<String> {

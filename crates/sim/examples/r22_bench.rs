@@ -137,6 +137,7 @@ fn r22(control: Option<ControlConfig>) -> WorldConfig {
         duration: DURATION,
         warmup: Duration::ZERO,
         series_bins: 1000,
+        cells: None,
         entity_backlog: false,
     }
 }

@@ -114,6 +114,7 @@ fn s1(rlc_bytes: u64, kernel: Kernel) -> WorldConfig {
         duration: Duration::from_secs(60),
         warmup: Duration::from_secs(5),
         series_bins: 1000,
+        cells: None,
         entity_backlog: false,
         proxy: Default::default(),
     }

@@ -112,6 +112,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
         duration,
         warmup: duration.scaled(1.0 / 12.0),
         series_bins: 1000,
+        cells: None,
         entity_backlog: false,
         proxy: Default::default(),
     }

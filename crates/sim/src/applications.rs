@@ -169,6 +169,11 @@ impl Applications {
         }
     }
 
+    /// The UE of source `i`.
+    pub(crate) fn ue_of(&self, i: u32) -> u32 {
+        self.sources[i as usize].route.ue
+    }
+
     /// The request that the UE of source `i` sent at `sent` reaches its server. The reply waits for
     /// the slot, which `slot_from` finds from a given instant on.
     #[cold]

@@ -17,6 +17,7 @@ mod node;
 mod proxy;
 mod radio;
 mod receivers;
+mod region;
 mod senders;
 pub mod world;
 

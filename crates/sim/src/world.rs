@@ -12,6 +12,7 @@
 //! Each node and link has one instant at which it acts next (`Node`); this file defines how they
 //! are connected and in which order they act.
 
+use self::several::Several;
 use crate::cell::Cell;
 use crate::hosts::Hosts;
 use crate::links::Links;
@@ -27,6 +28,7 @@ use justfull_run::{Plan, WorldConfig};
 mod build;
 mod finish;
 mod reported;
+mod several;
 
 /// Follows the progress of a run, and may end it.
 pub trait Progress {
@@ -48,10 +50,13 @@ pub struct World<T = ()> {
     /// Upper bound of the bytes that the uplink can carry from a UE in the measured window; none
     /// without a rate.
     uplink_most: Option<u64>,
+    /// The cell; of several, the first.
     cell: Cell,
     hosts: Hosts,
     links: Links<T>,
     proxy: Option<Box<Proxy>>,
+    /// All cells of a world with several; `cell` then has no part in it.
+    several: Option<Box<Several>>,
 }
 
 impl World {
@@ -102,7 +107,7 @@ impl<T: Listener> World<T> {
         let report_every = Duration::from_nanos((self.plan.duration.as_nanos() / 100).max(1));
         let mut report_at = (Instant::ZERO + report_every).min(end);
         loop {
-            let now = self.step(end);
+            let now = self.step_in_any(end);
             if now > report_at {
                 if !progress.advanced(now.min(end)) {
                     return None;
@@ -113,6 +118,12 @@ impl<T: Listener> World<T> {
                 report_at = (now + report_every).min(end);
             }
         }
+    }
+
+    /// [`World::step`], with any number of cells.
+    #[inline(always)]
+    fn step_in_any(&mut self, end: Instant) -> Instant {
+        if self.several.is_some() { self.step_several(end) } else { self.step(end) }
     }
 
     /// Lets the node or link that is due first act. Returns the last instant at which it acted, or
@@ -199,8 +210,12 @@ impl<T: Listener> World<T> {
     /// The request that the UE of source `i` sent at `sent` reaches its server.
     #[cold]
     fn answer(&mut self, now: Instant, i: u32, sent: Instant) {
-        let Self { cell, hosts, links, .. } = self;
-        let slot_from = |at| cell.stack.slot_from(at);
+        let Self { cell, hosts, links, several, .. } = self;
+        let stack = match several {
+            Some(several) => several.region.stack_of(hosts.applications.ue_of(i)),
+            None => &cell.stack,
+        };
+        let slot_from = |at| stack.slot_from(at);
         hosts.applications.answer(now, i, sent, slot_from, links);
     }
 
@@ -210,7 +225,10 @@ impl<T: Listener> World<T> {
         if let Up::Request(i, _) = item
             && let Some((flow, tuple)) = self.hosts.senders.reconnects(*i)
         {
-            self.cell.stack.renew_flow(flow, &tuple);
+            match &mut self.several {
+                Some(several) => several.region.each_stack(|stack| stack.renew_flow(flow, &tuple)),
+                None => self.cell.stack.renew_flow(flow, &tuple),
+            }
         }
     }
 

@@ -170,6 +170,7 @@ pub fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Duration) -> 
         duration,
         warmup: Duration::from_nanos(duration.as_nanos() / 5),
         series_bins: 100,
+        cells: None,
         entity_backlog: false,
         proxy: Default::default(),
     }

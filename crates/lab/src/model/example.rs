@@ -142,6 +142,7 @@ fn run(example: &Example, interval: f64, seed: u64) -> RunResult {
     let series = series(backlog, &mut rng);
     let offered = 360_000;
     RunResult {
+        cells: None,
         scenario: "t20-individual".into(),
         method: method.into(),
         seed,

@@ -100,6 +100,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
         duration,
         warmup: Duration::ZERO,
         series_bins: 100,
+        cells: None,
         entity_backlog: false,
         proxy: Default::default(),
     }

@@ -107,7 +107,7 @@ impl Probe for Side {
                 self.on_their_way.end(packet.flow);
                 self.arena.give_back(buffer_of(packet));
             }
-            Event::Enqueued { .. } | Event::Quantum { .. } => {}
+            Event::Enqueued { .. } | Event::Withdrawn { .. } | Event::Quantum { .. } => {}
         }
     }
 }

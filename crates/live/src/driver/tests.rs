@@ -229,6 +229,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
         duration: ms(2_000),
         warmup: Duration::ZERO,
         series_bins: 10,
+        cells: None,
         entity_backlog: false,
         proxy: Default::default(),
     }

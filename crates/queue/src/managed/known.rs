@@ -301,7 +301,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
 
     /// `packet` has left the queue.
     #[inline(always)]
-    fn forget(&mut self, packet: &Packet) {
+    pub(super) fn forget(&mut self, packet: &Packet) {
         if let Some(memory) = self.memory() {
             memory.leave(packet);
         }

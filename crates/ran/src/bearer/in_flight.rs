@@ -10,6 +10,7 @@
 //! until both have happened; it is flying only if it is acknowledged before it is delivered.
 
 use crate::pdu::SduHandle;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use justfull_base::{Instant, Packet};
 
@@ -45,6 +46,15 @@ pub(crate) struct Landed {
     pub(crate) held: bool,
 }
 
+/// An SDU that goes with its UE to another cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) packet: Packet,
+    pub(crate) pdcp_sn: u32,
+    /// Time at which its last byte went to the radio, if it did.
+    pub(crate) left: Option<Instant>,
+}
+
 /// The effect of an acknowledgement on the bearer's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acknowledged {
@@ -61,6 +71,8 @@ pub(crate) struct InFlight {
     free: Vec<u32>,
     flying: u64,
     lost: u64,
+    /// PDCP SNs of waiting SDUs that another cell has numbered, by UE and packet.
+    numbered: BTreeMap<(u32, u64), u32>,
 }
 
 impl InFlight {
@@ -176,6 +188,56 @@ impl InFlight {
         entry.held = false;
         self.flying += 1;
         Some(Acknowledged::Flying(packet))
+    }
+
+    /// The PDCP SN that another cell has given to `packet`; it is forgotten.
+    #[inline(always)]
+    pub(crate) fn take_number(&mut self, packet: &Packet) -> Option<u32> {
+        if self.numbered.is_empty() {
+            return None;
+        }
+        self.numbered.remove(&(packet.ue, packet.id))
+    }
+
+    /// Another cell has given `packet` the PDCP SN `sn`.
+    pub(crate) fn note_number(&mut self, packet: &Packet, sn: u32) {
+        self.numbered.insert((packet.ue, packet.id), sn);
+    }
+
+    /// The UE of `handle` leaves the cell. Returns the SDU, its PDCP SN, and the instant at which
+    /// its last byte left if it has; none if it has ended. The SDU is neither delivered nor lost.
+    pub(crate) fn take_along(&mut self, handle: SduHandle) -> Option<Taken> {
+        let &mut Flight { packet, pdcp_sn, left, .. } = self.entry(handle)?;
+        let left = (left < Instant::NEVER).then_some(left);
+        self.flying -= u64::from(left.is_some());
+        self.free(handle);
+        Some(Taken { packet, pdcp_sn, left })
+    }
+
+    /// An SDU that its UE has, and that waits there for an earlier one, comes with the UE.
+    pub(crate) fn bring(&mut self, sdu: &Taken) -> SduHandle {
+        let handle = self.open(&sdu.packet, sdu.pdcp_sn);
+        if let Some(left) = sdu.left {
+            let _ = self.launch(left, handle);
+        }
+        handle
+    }
+
+    /// `ue` leaves the cell: its SDUs on the air are lost, each of which `lost` gets, and the
+    /// numbers of its waiting SDUs are forgotten.
+    pub(crate) fn lose_all_of(&mut self, ue: u32, mut lost: impl FnMut(&Packet)) {
+        for index in 0..self.entries.len() {
+            let entry = &self.entries[index];
+            if !entry.used || entry.packet.ue != ue {
+                continue;
+            }
+            let handle = SduHandle(u64::from(entry.generation) << 32 | index as u64);
+            match self.lose(handle) {
+                Some(landed) => lost(&landed.packet),
+                None => self.free(handle),
+            }
+        }
+        self.numbered.retain(|(of, _), _| *of != ue);
     }
 
     /// Number of SDUs that have left their bearer's queue and are neither delivered nor lost.

@@ -45,6 +45,21 @@ impl Link {
         })
     }
 
+    /// Takes over PDCP of the same bearer in another cell, in acknowledged mode: the numbers go on,
+    /// and the UE keeps the packets that wait (TS 38.323 section 5.1.2). RLC stays new. In other
+    /// modes PDCP also starts anew.
+    pub(crate) fn adopt(&mut self, before: Self) {
+        if self.is_acknowledged() {
+            self.pdcp_tx.continue_from(&before.pdcp_tx);
+            self.pdcp_rx = before.pdcp_rx;
+        }
+    }
+
+    /// The receiving side of PDCP.
+    pub(crate) fn pdcp_rx(&mut self) -> &mut PdcpRx {
+        &mut self.pdcp_rx
+    }
+
     /// True if data lost on the air is retransmitted.
     pub(crate) const fn is_acknowledged(&self) -> bool {
         self.tx.is_acknowledged()

@@ -33,7 +33,8 @@ impl<P: Probe> Source<'_, P> {
                 continue;
             }
             *self.sending = true;
-            *self.handle = self.sdus.open(self.head, self.pdcp.number());
+            let sn = self.sdus.take_number(self.head).unwrap_or_else(|| self.pdcp.number());
+            *self.handle = self.sdus.open(self.head, sn);
             return true;
         }
         false

@@ -333,6 +333,10 @@ impl ChannelModel for Umi {
         Some(self.heard(at).cqi)
     }
 
+    fn sinr_db(&self, at: Instant) -> Option<f64> {
+        Some(10.0 * libm::log10(self.heard(at).sinr))
+    }
+
     #[inline]
     fn advance(&mut self, _: u64, now: Instant) {
         if now >= self.now.until {

@@ -66,6 +66,22 @@ impl Links {
         (self.sdus.flying(), self.sdus.lost())
     }
 
+    /// The SDUs in transit.
+    pub(super) const fn sdus(&mut self) -> &mut InFlight {
+        &mut self.sdus
+    }
+
+    /// `ue` leaves the cell: its timers and STATUS PDUs end.
+    pub(super) fn forget(&mut self, ue: u32) {
+        self.timers.retain(|Reverse((_, of, _))| *of != ue);
+        self.statuses.retain(|(_, id, _)| id.ue != ue);
+    }
+
+    /// `id` has entered the cell with its UE: its timers run.
+    pub(super) fn watch(&mut self, id: BearerId, cell: &mut Cell) {
+        self.arm_timer(id, link(cell, id));
+    }
+
     /// Fills `content` with up to `grant` bytes of `id`; returns the number of bytes, including
     /// headers.
     #[inline]

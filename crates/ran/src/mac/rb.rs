@@ -15,7 +15,7 @@ pub(super) use self::settings::DOC;
 use self::active::Active;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
-use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
+use crate::bearer::{BearerId, Egress, Exit, InFlight, Offer, Slot};
 use crate::carrier::{Carrier, SlotShape};
 use crate::channel::Channel;
 use crate::config::CellContext;
@@ -264,6 +264,20 @@ impl SlotService for Rb {
 
     fn in_the_air(&self) -> (u64, u64) {
         self.air.links.in_the_air()
+    }
+
+    fn forget(&mut self, ue: u32) {
+        self.air.active.retain(|other| other != ue);
+        self.air.harq.forget(ue);
+        self.air.links.forget(ue);
+    }
+
+    fn in_flight(&mut self) -> Option<&mut InFlight> {
+        Some(self.air.links.sdus())
+    }
+
+    fn watch(&mut self, bearer: BearerId, cell: &mut Cell) {
+        self.air.links.watch(bearer, cell);
     }
 
     fn quantum(&self, slice: usize) -> Option<f64> {

@@ -174,6 +174,12 @@ impl RlcModeConfig {
         }
     }
 
+    /// True if it is an RLC of NR, or has no headers (TM).
+    #[must_use]
+    pub fn is_of_nr(&self) -> bool {
+        matches!(self.format(), Format::Tm | Format::NrUm { .. } | Format::NrAm { .. })
+    }
+
     /// The size of its PDUs, if all have one size (UMTS).
     #[must_use]
     pub fn pdu(&self) -> Option<u32> {

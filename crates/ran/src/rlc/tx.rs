@@ -229,6 +229,14 @@ impl RlcTx {
         Some(left).filter(|&left| left > 0)
     }
 
+    /// Calls `each` with the SDUs whose delivery is not confirmed and their sizes, oldest first, in
+    /// acknowledged mode of NR; with none in other modes.
+    pub(crate) fn unacknowledged(&self, mut each: impl FnMut(SduHandle, u32)) {
+        if let Kind::NrAm(am) = &self.kind {
+            am.unacknowledged().for_each(|unit| each(unit.what, unit.size));
+        }
+    }
+
     /// Bytes of each PDU in UMTS; none in other systems.
     #[must_use]
     pub fn pdu(&self) -> Option<u32> {

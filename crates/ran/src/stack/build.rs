@@ -17,7 +17,7 @@ use alloc::sync::Arc;
 use justfull_base::rng::{mix, stream_key};
 
 /// Key of the random streams of UE `index`.
-fn ue_key(config: &StackConfig, index: usize) -> u64 {
+pub(super) fn ue_key(config: &StackConfig, index: usize) -> u64 {
     mix(stream_key(config.seed, "ue") ^ index as u64)
 }
 
@@ -49,15 +49,17 @@ fn build_core(config: &StackConfig, passes: bool) -> Result<Core, ConfigError> {
         aqm_idles: passes && config.upf.queue.has_aqm(),
         paced: 0,
         next_id: 0,
+        skipped: 0,
         refused: 0,
     })
 }
 
-/// The gate of UE `index`.
-fn build_gate(
+/// The gate of UE `index`; `key` is the key of its UE's random streams.
+pub(super) fn build_gate(
     config: &StackConfig,
     index: usize,
     context: &GrantContext,
+    key: u64,
 ) -> Result<Gate, ConfigError> {
     let ue = &config.ues[index];
     let gate = GateConfig {
@@ -67,7 +69,30 @@ fn build_gate(
         qos_flows: &ue.qos_flows,
         drbs: ue.drbs,
     };
-    Gate::build(&gate, context, mix(ue_key(config, index) ^ 2))
+    Gate::build(&gate, context, mix(key ^ 2))
+}
+
+/// The bearers of UE `index` below `gate`; `key` is the key of their random streams.
+pub(super) fn build_bearers(
+    config: &StackConfig,
+    index: usize,
+    gate: &Gate,
+    key: u64,
+) -> Result<Few<Bearer>, ConfigError> {
+    let ue = &config.ues[index];
+    let bearers = (0..ue.drbs).map(|drb| {
+        let key = mix(key ^ 3) ^ u64::from(drb);
+        let mut rlc = Cow::Borrowed(&config.rlc);
+        if rlc.queue.discipline.has_classes() {
+            rlc.to_mut().queue.discipline.serve_first(urgent(&ue.qos_flows));
+        }
+        let mut bearer = Bearer::new(&rlc, !gate.limits(), key)?;
+        if let Some(header) = config.mac.pdu_header() {
+            bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);
+        }
+        Ok(bearer)
+    });
+    Ok(collect_exactly(bearers).map_err(|e: ConfigError| e.within("rlc"))?.into())
 }
 
 /// The clocks of the polls and slots, and a slot's length.
@@ -137,7 +162,7 @@ impl Stack {
             carried: 0,
         };
         for index in 0..config.ues.len() {
-            let gate = build_gate(config, index, &context)?;
+            let gate = build_gate(config, index, &context, ue_key(config, index))?;
             let radio = stack.build_radio(config, index, &gate)?;
             stack.cell.wants_reports |= gate.wants_reports();
             stack.cell.gates.push(gate);
@@ -162,18 +187,6 @@ impl Stack {
         let ue = &config.ues[index];
         let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
         let key = ue_key(config, index);
-        let bearers = (0..ue.drbs).map(|drb| {
-            let key = mix(key ^ 3) ^ u64::from(drb);
-            let mut rlc = Cow::Borrowed(&config.rlc);
-            if rlc.queue.discipline.has_classes() {
-                rlc.to_mut().queue.discipline.serve_first(urgent(&ue.qos_flows));
-            }
-            let mut bearer = Bearer::new(&rlc, !gate.limits(), key)?;
-            if let Some(header) = config.mac.pdu_header() {
-                bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);
-            }
-            Ok(bearer)
-        });
         let channel = ue
             .channel
             .as_ref()
@@ -181,7 +194,7 @@ impl Stack {
             .transpose();
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
         Ok(UeRadio {
-            bearers: collect_exactly(bearers).map_err(|e: ConfigError| e.within("rlc"))?.into(),
+            bearers: build_bearers(config, index, gate, key)?,
             own: channel.map(|channel| {
                 let reported = self.cell.reported.is_some().then(|| channel.clone());
                 Box::new(OwnChannel { channel, reported })

@@ -1,7 +1,7 @@
 //! UEs that leave a cell and enter one while packets wait for them.
 
 use super::*;
-use crate::bearer::{Bearer, ServiceRate};
+use crate::bearer::{Bearer, ServiceRate, Taken};
 use alloc::boxed::Box;
 use core::fmt;
 
@@ -9,9 +9,11 @@ use core::fmt;
 /// cell first sends the first byte of an SDU, since RLC is re-established (TS 38.322 section
 /// 5.1.2).
 pub struct UeContext {
-    ue: u32,
-    gate: Gate,
-    bearers: Few<Bearer>,
+    pub(super) ue: u32,
+    pub(super) gate: Gate,
+    pub(super) bearers: Few<Bearer>,
+    /// By bearer: SDUs that the UE has and that wait in its PDCP for an earlier one.
+    pub(super) waiting: Vec<Vec<Taken>>,
 }
 
 /// The reason why a UE could not leave or enter a cell. Nothing has changed.
@@ -47,10 +49,12 @@ impl UeContext {
         self.ue
     }
 
-    /// Number of waiting packets.
+    /// Number of waiting packets, with those that the UE has and that wait there for an earlier
+    /// one.
     #[must_use]
     pub fn packets(&self) -> u64 {
-        self.queues().map(|queue| u64::from(queue.backlog_packets())).sum()
+        let held: u64 = self.waiting.iter().map(|sdus| sdus.len() as u64).sum();
+        held + self.queues().map(|queue| u64::from(queue.backlog_packets())).sum::<u64>()
     }
 
     fn queues(&self) -> impl Iterator<Item = &justfull_queue::ManagedQueue> {
@@ -77,6 +81,11 @@ impl Stack {
             return Err(RoamError::Absent);
         }
         self.advance(now, true, driver);
+        Ok(self.take_out(ue))
+    }
+
+    /// Takes the context of `ue`, with the packets in its queues, out of the cell.
+    pub(super) fn take_out(&mut self, ue: u32) -> Box<UeContext> {
         self.core.let_go(ue);
         self.sdap_busy.retain(|busy| *busy != ue);
         let Self { cell, service, .. } = self;
@@ -93,7 +102,7 @@ impl Stack {
         let bearers = Few::Many(Vec::new());
         let bearers = core::mem::replace(&mut cell.ues[ue as usize].bearers, bearers);
         let gate = core::mem::replace(&mut cell.gates[ue as usize], Gate::vacant());
-        let mut context = Box::new(UeContext { ue, gate, bearers });
+        let mut context = Box::new(UeContext { ue, gate, bearers, waiting: Vec::new() });
         self.gone += context.packets();
         self.core.refused +=
             context.queues().map(|q| q.counters().dropped_total().packets).sum::<u64>();
@@ -101,7 +110,7 @@ impl Stack {
         gate.listed = false;
         gate.sdap.queues.iter_mut().for_each(|queue| queue.queue.count_anew());
         bearers.iter_mut().for_each(|bearer| bearer.queue_mut().count_anew());
-        Ok(context)
+        context
     }
 
     /// The UE of `context` enters the cell at `now`, after all work due then. Its flows, opened on
@@ -116,13 +125,23 @@ impl Stack {
         context: Box<UeContext>,
         driver: &mut D,
     ) -> Result<(), (RoamError, Box<UeContext>)> {
-        if let Err(error) = self.check_admission(&context) {
+        if let Err(error) = self.check_kind().and_then(|()| self.check_admission(&context)) {
             return Err((error, context));
         }
         self.advance(now, true, driver);
-        let waiting = context.packets();
-        let UeContext { ue, gate, bearers } = *context;
-        self.came += waiting;
+        self.put_in(now, *context, driver);
+        Ok(())
+    }
+
+    /// Puts `context` into its vacant place in the cell.
+    pub(super) fn put_in<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        context: UeContext,
+        driver: &mut D,
+    ) {
+        self.came += context.packets();
+        let UeContext { ue, gate, bearers, waiting } = context;
         self.core.take_in(ue);
         let Self { cell, service, .. } = self;
         cell.wants_reports |= gate.wants_reports();
@@ -135,7 +154,13 @@ impl Stack {
             if view.packets > 0 {
                 service.join(id);
             }
-            if cell.bearer(id).queue().needs().service_rate {
+            if let (Some(link), Some(sdus)) = (&mut cell.bearer(id).link, service.in_flight()) {
+                let held = waiting.get(usize::from(drb)).map_or(&[][..], |held| held);
+                link.pdcp_rx().rename(|at| sdus.bring(&held[at.0 as usize]));
+                link.armed = Instant::NEVER;
+                service.watch(id, cell);
+            }
+            if cell.bearer(id).queue().needs().service_rate && !service.tells_rates() {
                 cell.rated.push((id, ServiceRate::default()));
             }
         }
@@ -148,7 +173,6 @@ impl Stack {
                 self.clocks.arm_sdap(now, true);
             }
         }
-        Ok(())
     }
 
     fn check_kind(&self) -> Result<(), RoamError> {
@@ -156,8 +180,7 @@ impl Stack {
         if plain { Ok(()) } else { Err(RoamError::InTheAir) }
     }
 
-    fn check_admission(&self, context: &UeContext) -> Result<(), RoamError> {
-        self.check_kind()?;
+    pub(super) fn check_admission(&self, context: &UeContext) -> Result<(), RoamError> {
         let known = self.core.ues.get(context.ue as usize).ok_or(RoamError::Absent)?;
         if !known.away {
             return Err(RoamError::Present);

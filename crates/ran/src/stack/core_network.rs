@@ -13,7 +13,7 @@ pub(super) struct Flow {
     /// Index of the QoS flow among the UE's; none if no rule matched, or while the UE is away.
     pub(super) qos: Option<u8>,
     /// Index of the QoS flow, also while the UE is away.
-    detected: Option<u8>,
+    pub(super) detected: Option<u8>,
     /// Its QFI, if it has one.
     pub(super) qfi: Qfi,
 }
@@ -42,6 +42,8 @@ pub(super) struct Core {
     /// Number of opportunities at which a pacer left packets waiting.
     pub(super) paced: u64,
     pub(super) next_id: u64,
+    /// Numbers that packets of other cells have.
+    pub(super) skipped: u64,
     /// Number of packets dropped before a queue: no rule matched them, the core lost them, or the
     /// driver had no room for them.
     pub(super) refused: u64,

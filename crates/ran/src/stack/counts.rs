@@ -40,7 +40,7 @@ impl Stack {
     #[must_use]
     pub fn conserved(&self) -> Conserved {
         let mut counts = Conserved {
-            entered: self.core.next_id,
+            entered: self.core.next_id - self.core.skipped,
             delivered: self.delivered,
             dropped: self.core.refused,
             queued: 0,

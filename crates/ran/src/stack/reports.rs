@@ -35,6 +35,9 @@ impl Stack {
             let between = self.slot.as_nanos() * meter.slots / u64::from(slots);
             let active_ues = meter.active_ues();
             for ue in 0..meter.ues.len() {
+                if self.core.ues[ue].away {
+                    continue;
+                }
                 let UeMeter { blocks, repeats, bytes, offered, used, .. } = meter.ues[ue];
                 let (offered, used) =
                     if per_ue { (offered, used) } else { (meter.offered, meter.used) };

@@ -68,10 +68,15 @@ macro_rules! in_runs {
     };
 }
 
+mod cells;
 mod runs;
 mod table;
 mod tables;
 
+pub use cells::{
+    AROUND_COLUMNS, AroundRow, CELL_COLUMNS, CellRow, Cells, HANDOVER_COLUMNS, HandoverDelays,
+    HandoverRow, Handovers,
+};
 pub use runs::COLUMNS;
 pub use table::{
     CdfPoint, Cdfs, Column, Entities, EntityRow, FlowPoint, FlowRow, FlowsOverTime, Runs,

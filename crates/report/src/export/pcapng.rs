@@ -203,6 +203,7 @@ impl Capture {
                 self.put(*layer as usize, now, &built, &comment)
             }
             Event::Enqueued { .. }
+            | Event::Withdrawn { .. }
             | Event::Marked { .. }
             | Event::Quantum { .. }
             | Event::Slot { .. } => Ok(()),

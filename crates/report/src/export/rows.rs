@@ -1,7 +1,10 @@
 //! The rows of the result files, from a comparison.
 
-use super::{CdfPoint, EntityRow, FlowPoint, FlowRow, SeriesPoint};
+use super::{
+    AroundRow, CdfPoint, CellRow, EntityRow, FlowPoint, FlowRow, HandoverRow, SeriesPoint,
+};
 use justfull_lab::model::{Comparison, Group};
+use justfull_run::handovers::CellsResult;
 use justfull_run::results::{Distribution, RunResult};
 
 fn all_runs(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult)> {
@@ -52,6 +55,33 @@ pub fn cdf(comparison: &Comparison) -> impl Iterator<Item = CdfPoint<'_>> {
 pub fn entities(comparison: &Comparison) -> impl Iterator<Item = EntityRow<'_>> {
     all_runs(comparison).flat_map(|(group, run)| {
         run.entities.iter().map(move |entity| EntityRow { group, run, entity })
+    })
+}
+
+/// The runs of worlds with several cells.
+fn of_cells(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult, &CellsResult)> {
+    all_runs(comparison).filter_map(|(group, run)| Some((group, run, run.cells.as_deref()?)))
+}
+
+/// One row for each run and cell, of [`CELL_COLUMNS`](super::CELL_COLUMNS).
+pub fn cells(comparison: &Comparison) -> impl Iterator<Item = CellRow<'_>> {
+    of_cells(comparison).flat_map(|(group, run, result)| {
+        result.cells.iter().map(move |cell| CellRow { group, run, cell })
+    })
+}
+
+/// One row for each run and handover, of [`HANDOVER_COLUMNS`](super::HANDOVER_COLUMNS).
+pub fn handovers(comparison: &Comparison) -> impl Iterator<Item = HandoverRow<'_>> {
+    of_cells(comparison).flat_map(|(group, run, result)| {
+        result.handovers.iter().map(move |handover| HandoverRow { group, run, handover })
+    })
+}
+
+/// One row for each run and interval around handovers, of
+/// [`AROUND_COLUMNS`](super::AROUND_COLUMNS).
+pub fn around(comparison: &Comparison) -> impl Iterator<Item = AroundRow<'_>> {
+    of_cells(comparison).flat_map(|(group, run, result)| {
+        result.around.iter().map(move |point| AroundRow { group, run, point })
     })
 }
 

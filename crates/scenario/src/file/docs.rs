@@ -3,9 +3,11 @@
 
 use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile};
 use justfull_base::doc::MethodDoc;
+use justfull_run::{A3Config, HandoverConfig, XnConfig};
 
 /// Every page.
-pub const DOCS: &[&MethodDoc] = &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK];
+pub const DOCS: &[&MethodDoc] =
+    &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &HANDOVER, &XN, &A3];
 
 /// The kinds of `channel`: the cell's own and those from files.
 pub(crate) fn channels() -> Vec<&'static MethodDoc> {
@@ -83,4 +85,45 @@ const UPLINK: MethodDoc = MethodDoc {
     sources: "TS 38.321 clause 5.4",
     deviations: "no HARQ, one logical channel, UEs do not compete",
     params: UplinkFile::params,
+};
+
+const HANDOVER: MethodDoc = MethodDoc {
+    name: "handover",
+    kind: "mobility",
+    title: "Handover between cells over Xn",
+    text: "The source decides, prepares the target, and serves the UE until it leaves. From then \
+           on it forwards what waits, in acknowledged mode what is not acknowledged, and what \
+           still comes from the UPF. The target keeps it until the UE is there, and keeps the \
+           packets of the new path until the end marker has come. RLC is re-established; in \
+           acknowledged mode PDCP's numbers go on, in others they start anew. The UE's uplink \
+           waits, and asks for access anew.",
+    sources: "TS 38.300 section 9.2.3.2; TS 38.323 sections 5.1.2 and 5.4; TS 38.322 section \
+              5.1.2; TS 38.413 section 8.4.4",
+    deviations: "a failed handover ends in the target, which was prepared; before a conditional \
+                 one the source keeps its data instead of sending it in vain; the PDCP status \
+                 report takes no time and no capacity; uplink data has no PDCP; the signalling takes no capacity; of UMTS there is none",
+    params: HandoverConfig::params,
+};
+
+const XN: MethodDoc = MethodDoc {
+    name: "handover.xn",
+    kind: "mobility",
+    title: "The path from the source gNB to the target",
+    text: "A wire for each ordered pair of cells, which carries the forwarded data of all UEs in \
+           order, each packet with 44 bytes of tunnel.",
+    sources: "TS 38.300 section 9.2.3.2; TS 29.281",
+    deviations: "no loss, no other traffic",
+    params: XnConfig::params,
+};
+
+const A3: MethodDoc = MethodDoc {
+    name: "a3",
+    kind: "mobility",
+    title: "Event A3: a neighbour becomes better than the serving cell",
+    text: "The UE measures the signals of all cells at its place, without filter. Where the best \
+           neighbour is better than its cell by offset plus hysteresis at each measurement of the \
+           time to trigger, the source decides on a handover.",
+    sources: "TS 38.331 section 5.5.4.4",
+    deviations: "the SINR without interference stands for RSRP; no filter of layer 3",
+    params: A3Config::params,
 };

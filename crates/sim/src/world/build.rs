@@ -1,6 +1,7 @@
 //! Builds a world: its nodes, its links, its flows.
 
 use super::World;
+use super::several::Several;
 use crate::applications::Applications;
 use crate::cell::Cell;
 use crate::hosts::{End, Hosts, key, tcp};
@@ -8,9 +9,10 @@ use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::proxy::{Place, Proxy};
 use crate::receivers::Receivers;
+use crate::region::Region;
 use crate::senders::{Reconnects, Senders};
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
-use justfull_ran::Stack;
+use justfull_ran::{Stack, StackConfig};
 use justfull_run::CoreLoss;
 use justfull_run::Plan;
 use justfull_run::backlog::Backlogs;
@@ -37,12 +39,8 @@ impl<T: Listener> World<T> {
     pub(super) fn build(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
         validate(config)?;
         let seed = config.stack.seed;
-        let mut stack = Stack::new(&config.stack)?;
-        for flow in &config.flows {
-            for connection in 0..flow.traffic.connections() {
-                stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
-            }
-        }
+        let several = several(config)?;
+        let mut stack = sole_stack(config)?;
         let delays = delays(config);
         let Members { streams, tcp, applications } = members(config);
         let (classes, openings) = classes(config)?;
@@ -95,7 +93,9 @@ impl<T: Listener> World<T> {
             monitor: Monitor::new(recorder, tap, streams),
         };
         let backlogs = config.entity_backlog.then(backlogs);
-        let cell = Cell { stack, backlogs, loss: CoreLoss::new(config.core_loss, seed) };
+        let loss = CoreLoss::new(config.core_loss, seed);
+        let mut cell = Cell { stack, backlogs, loss };
+        let several = several.map(|built| built.with_parts_of(&mut cell));
         Ok(Self {
             plan: Plan::of(config),
             ues: config.stack.ues.len(),
@@ -104,8 +104,57 @@ impl<T: Listener> World<T> {
             hosts,
             links,
             proxy,
+            several,
         })
     }
+}
+
+/// A cell with the flows of `config`.
+fn stack(settings: &StackConfig, config: &WorldConfig) -> Result<Stack, ConfigError> {
+    let mut stack = Stack::new(settings)?;
+    for flow in &config.flows {
+        for connection in 0..flow.traffic.connections() {
+            stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
+        }
+    }
+    Ok(stack)
+}
+
+/// The cells of a world with several, and the UE of each flow.
+struct Built {
+    region: Region,
+    ues: Vec<u32>,
+}
+
+impl Built {
+    /// These cells with the backlogs and the loss of the only cell.
+    fn with_parts_of(self, cell: &mut Cell) -> Box<Several> {
+        let region = self.region.measured(cell.backlogs.take());
+        Box::new(Several { region, loss: cell.loss.take(), ues: self.ues })
+    }
+}
+
+/// The cells of a world with several.
+fn several(config: &WorldConfig) -> Result<Option<Built>, ConfigError> {
+    let Some(cells) = &config.cells else { return Ok(None) };
+    let settings: Vec<StackConfig> =
+        (0..cells.cells.len()).map(|i| cells.stack(&config.stack, i)).collect();
+    let cell = |settings| Ok(Cell { stack: stack(settings, config)?, backlogs: None, loss: None });
+    let stacks = settings.iter().map(cell).collect::<Result<Vec<_>, ConfigError>>()?;
+    let of_flow =
+        |flow: &FlowConfig| std::iter::repeat_n(flow.ue, flow.traffic.connections() as usize);
+    let ues: Vec<u32> = config.flows.iter().flat_map(of_flow).collect();
+    let region = Region::new(cells, settings, stacks, ues.len(), config.stack.seed);
+    Ok(Some(Built { region, ues }))
+}
+
+/// The only cell; of a world with several cells, which does not use it, one with one UE.
+fn sole_stack(config: &WorldConfig) -> Result<Stack, ConfigError> {
+    let common = &config.stack;
+    if config.cells.is_none() {
+        return stack(common, config);
+    }
+    Stack::new(&StackConfig { ues: vec![common.ues[0].clone()], ..common.clone() })
 }
 
 /// The extra delays of servers beyond the core, in ascending order.
@@ -153,7 +202,9 @@ fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> U
     let warmup = Instant::ZERO + config.warmup;
     let statuses = config.stack.mac.status_way();
     let Some(wan) = wan else {
-        return Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
+        let uplink = Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
+        let moves = config.cells.as_ref().is_some_and(|cells| cells.moves());
+        return if moves { uplink.with_moves(ues) } else { uplink };
     };
     let to_proxy = UplinkConfig { delay: config.uplink.delay - wan, ..config.uplink.clone() };
     let beyond: Vec<Duration> = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]).collect();

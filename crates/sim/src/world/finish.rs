@@ -1,12 +1,14 @@
 //! The end of a run: its result, and the check of its invariants.
 
 use super::World;
+use super::several::Several;
+use crate::cell::Cell;
 use crate::hosts::End;
 use crate::monitor::Sent;
 use crate::receivers::TcpReceiver;
 use crate::senders::TcpSender;
 use justfull_base::Instant;
-use justfull_run::gather::Ended;
+use justfull_run::gather::{Chain, Ended};
 use justfull_run::invariants::{Carried, Evidence, TcpBytes};
 use justfull_run::results::RunResult;
 use justfull_run::tap::Listener;
@@ -23,11 +25,22 @@ impl<T: Listener> World<T> {
         }
         let evidence = self.evidence();
         let end = Instant::ZERO + self.plan.duration;
+        let (chain, cells, backlogs) = match self.several.as_deref_mut() {
+            None => {
+                let Cell { stack, backlogs, .. } = &mut self.cell;
+                (Chain::of(stack, end), None, backlogs.as_deref_mut())
+            }
+            Some(Several { region, .. }) => {
+                let (chain, cells) = (region.chain(end), Box::new(region.finish()));
+                (chain, Some(cells), region.backlogs())
+            }
+        };
         self.plan.gather(Ended {
             end,
             recorder: &self.links.monitor.recorder,
-            stack: &self.cell.stack,
-            backlogs: self.cell.backlogs.as_deref_mut(),
+            chain,
+            cells,
+            backlogs,
             uplink: self.links.uplink.finish(),
             reports: self.proxy.as_ref().map(|proxy| proxy.reports()).unwrap_or_default(),
             calls: self.links.monitor.calls,
@@ -40,7 +53,13 @@ impl<T: Listener> World<T> {
         let recorder = &self.links.monitor.recorder;
         let to_ue = |(flow, end): (usize, &End)| (!matches!(end, End::Upload(_))).then_some(flow);
         let downlink = self.hosts.ends.iter().enumerate().filter_map(to_ue);
-        let of_radio = Evidence::of(&self.cell.stack, recorder, self.plan.mtu, downlink);
+        let of_radio = match &self.several {
+            None => Evidence::of(&self.cell.stack, recorder, self.plan.mtu, downlink),
+            Some(several) => {
+                let stacks = several.region.stacks();
+                Evidence::of_cells(stacks, recorder, self.plan.mtu, downlink)
+            }
+        };
         let proxy = self.proxy.as_ref().and_then(|proxy| proxy.broken(&self.hosts));
         Evidence { uplinks: self.uploaded(), tcp: self.tcp_bytes(), proxy, ..of_radio }
     }

@@ -3,6 +3,7 @@
 use super::{Progress, World};
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
+use justfull_ran::Stack;
 use justfull_run::results::RunResult;
 
 impl World {
@@ -20,16 +21,24 @@ impl World {
     ) -> Option<RunResult> {
         assert!(!period.is_zero(), "a period of reports is above zero");
         assert!(self.proxy.is_none(), "the cell reports to the proxy");
-        self.cell.stack.start_reports();
+        match &mut self.several {
+            Some(several) => several.region.each_stack(Stack::start_reports),
+            None => self.cell.stack.start_reports(),
+        }
         let end = Instant::ZERO + self.plan.duration;
         let mut due = Instant::ZERO + period;
         loop {
             let until = due.min(end);
-            while self.step(until) <= until {}
+            while self.step_in_any(until) <= until {}
             if due > end {
                 return Some(self.finish());
             }
-            self.cell.stack.reports(due, &mut *listener);
+            match &mut self.several {
+                Some(several) => {
+                    several.region.each_stack(|stack| stack.reports(due, &mut *listener));
+                }
+                None => self.cell.stack.reports(due, &mut *listener),
+            }
             if !progress.advanced(due) {
                 return None;
             }

@@ -3,9 +3,10 @@
 use crate::draws::{self, pick};
 use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
-use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Rng};
-use justfull_queue::AqmConfig;
+use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Ratio, Rng};
+use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
 use justfull_ran::MacConfig;
+use justfull_ran::config::Hold;
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::tap::Tap;
@@ -14,8 +15,8 @@ use justfull_run::traffic::{
     Span, VideoConfig, VoipConfig,
 };
 use justfull_run::{
-    FlowConfig, GrantConfig, Interval, ProxyConfig, ReportConfig, Stop, Traffic, Transport,
-    TurnConfig, WorldConfig,
+    CellConfig, CellsConfig, FlowConfig, GrantConfig, HandoverConfig, Interval, Move, Place,
+    ProxyConfig, ReportConfig, State, Stop, Traffic, Transport, TurnConfig, WorldConfig, XnConfig,
 };
 use justfull_tcp::{ReceiverConfig, Segment};
 use justfull_testkit::{app, ms, world};
@@ -140,7 +141,57 @@ fn draw(seed: u64) -> WorldConfig {
     config.entity_backlog = rng.chance(0.5);
     config.series_bins = pick(&mut rng, &[1, 100, 7_777]);
     split(&mut Rng::stream(seed, "swarm.proxy"), &mut config);
+    roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
     config
+}
+
+/// Gives half of the worlds that may have them several cells, between which UEs move.
+fn roam(rng: &mut Rng, config: &mut WorldConfig) {
+    let stack = &mut config.stack;
+    let fits = matches!(stack.mac.name(), "packets" | "bytes" | "rb")
+        && stack.rlc.mode.is_of_nr()
+        && stack.rlc.hold == Hold::Sent;
+    if !fits || config.proxy.is_there() || !rng.chance(0.5) {
+        return;
+    }
+    let n = 2 + rng.below(3) as u32;
+    let cell = |name: &str| CellConfig {
+        name: name.into(),
+        mac: stack.mac.clone(),
+        channel: stack.channel.clone(),
+        gnb: None,
+    };
+    let place = |rng: &mut Rng| {
+        let cell = rng.below(n.into()) as u32;
+        let (mut at, mut here, mut moves) = (Duration::ZERO, cell, Vec::new());
+        for _ in 0..rng.below(12) {
+            at += ms(rng.below(400));
+            here = (here + 1 + rng.below(u64::from(n) - 1) as u32) % n;
+            moves.push(Move { at, to: here });
+        }
+        Arc::new(Place { cell, moves, a3: None })
+    };
+    let handover = HandoverConfig {
+        preparation: ms(pick(rng, &[0, 20, 100])),
+        interruption: ms(pick(rng, &[0, 1, 50, 300])),
+        path_switch: ms(pick(rng, &[0, 10, 200])),
+        conditional: rng.chance(0.2),
+        failure: Ratio(pick(rng, &[0.0, 0.0, 0.5])),
+        forwarding: rng.chance(0.8),
+        state: pick(rng, &[State::New, State::Kept]),
+        xn: XnConfig {
+            rate: BitRate(pick(rng, &[0, 300_000, 10_000_000, 1_000_000_000])),
+            delay: ms(pick(rng, &[0, 2, 40])),
+        },
+        ..HandoverConfig::default()
+    };
+    config.cells = Some(Box::new(CellsConfig {
+        cells: ["a", "b", "c", "d"][..n as usize].iter().copied().map(cell).collect(),
+        places: stack.ues.iter().map(|_| place(rng)).collect(),
+        handover,
+    }));
+    // A forwarded packet passes the UPF's poll in another cell.
+    stack.assert_bound = false;
 }
 
 /// Puts a proxy in two of five worlds, with any control and lost, late and wrong reports.
@@ -183,6 +234,16 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
     if let Some(broken) = &result.broken {
         panic!("an invariant is broken: {broken}");
     }
+    let queues = [&config.stack.upf.queue, &config.stack.sdap.queue, &config.stack.rlc.queue];
+    let own =
+        config.stack.ues.iter().flat_map(|ue| &ue.qos_flows).filter_map(|f| f.queue.as_deref());
+    let fifo = |queue: &QueueConfig| matches!(queue.discipline, DisciplineConfig::Fifo(_));
+    if let Some(cells) = &result.cells
+        && queues.into_iter().chain(own).all(fifo)
+        && !config.stack.pdcp.out_of_order
+    {
+        assert_eq!(cells.disordered, 0, "packets of a flow keep their order");
+    }
     for (flow, settings) in result.flows.iter().zip(&config.flows) {
         assert_flow(config, result, flow, settings);
     }
@@ -192,7 +253,10 @@ fn assert_flow(config: &WorldConfig, result: &RunResult, flow: &FlowResult, sett
     let name = &flow.name;
     assert!(flow.delivered_packets + flow.dropped_packets <= flow.entered_packets, "{name}");
     let bounded = settings.low_latency && !settings.is_upload();
-    assert_eq!(flow.bound.count, if bounded { flow.delay.count } else { 0 });
+    if config.cells.is_none() || !bounded {
+        assert_eq!(flow.bound.count, if bounded { flow.delay.count } else { 0 });
+    }
+    assert!(flow.bound.count <= flow.delay.count, "{name}");
     if flow.rtt.count > 0 {
         let least = config.core_delay + config.uplink.delay + config.air_delay;
         let least = least + settings.extra_delay + settings.extra_delay;
@@ -258,7 +322,14 @@ impl World for Whole {
         }),
         ("last-flow", |w| w.0.flows.len() > 1 && w.0.flows.pop().is_some()),
         ("first-flow", |w| w.0.flows.len() > 1 && w.0.flows.drain(..1).count() == 1),
-        ("last-ue", |w| reductions::last_ue(&mut w.0.stack)),
+        ("last-ue", |w| {
+            let fewer = reductions::last_ue(&mut w.0.stack);
+            if let Some(cells) = &mut w.0.cells {
+                cells.places.truncate(w.0.stack.ues.len());
+            }
+            fewer
+        }),
+        ("cells", |w| w.0.cells.take().is_some()),
         ("tenth-time", |w| {
             w.0.duration = Duration::from_nanos(w.0.duration.as_nanos() / 10 * 9);
             w.0.duration > ms(1) && w.0.duration > w.0.warmup
@@ -378,4 +449,6 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     assert_eq!(count(&|w| format!("{:?}", proxy(w))), 4, "controls of the proxy, or none");
     let splits = worlds.iter().filter(|w| w.flows.iter().any(FlowConfig::goes_by_proxy));
     assert!(splits.filter(|w| w.proxy.is_there()).count() > 50, "worlds with proxied flows");
+    let moves = |w: &&WorldConfig| w.cells.as_ref().is_some_and(|cells| cells.moves());
+    assert!(worlds.iter().filter(moves).count() > 50, "worlds with UEs that move");
 }

@@ -184,6 +184,11 @@ impl NrAm {
         self.arq.on_status(status, |&sdu| acked(sdu), |_| {});
     }
 
+    /// The SDUs that are not acknowledged, oldest first.
+    pub(super) fn unacknowledged(&self) -> impl Iterator<Item = &Unit<SduHandle>> {
+        self.arq.unacknowledged()
+    }
+
     pub(super) fn given_up(&self, each: impl FnMut(SduHandle)) {
         self.arq.reached().map(|unit| unit.what).for_each(each);
     }

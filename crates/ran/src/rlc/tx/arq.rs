@@ -320,6 +320,11 @@ impl<T> Arq<T> {
         }
     }
 
+    /// The units that are not acknowledged, in the order of their SNs.
+    pub(super) fn unacknowledged(&self) -> impl Iterator<Item = &Unit<T>> {
+        self.ring.iter().filter(|unit| !unit.acked)
+    }
+
     /// The unit `sn` of the window.
     pub(super) fn unit(&self, sn: u32) -> &Unit<T> {
         &self.ring[self.sn.distance(self.base, sn) as usize]

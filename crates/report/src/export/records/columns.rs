@@ -278,7 +278,7 @@ records! {
         maybe Name(Names::Layers) |r| r.dropped.map(|(layer, _)| layer as u32);
     "drop_reason" "text"
         "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, \
-         discard_timer, no_rule, harq, max_retransmissions, reassembly or core_loss."
+         discard_timer, no_rule, harq, max_retransmissions, reassembly, core_loss or handover."
         maybe Name(Names::Reasons) |r| r.dropped.map(|(_, reason)| reason as u32);
     "marked_at" "text" "Layer that first marked it congestion experienced (ECN): upf, sdap or rlc."
         maybe Name(Names::Layers) |r| r.marked_at.map(|layer| layer as u32);

@@ -130,7 +130,7 @@ impl PacketTap {
                 record.dropped = Some((*layer, *reason));
                 self.take(packet)
             }
-            Event::Quantum { .. } | Event::Slot { .. } => None,
+            Event::Withdrawn { .. } | Event::Quantum { .. } | Event::Slot { .. } => None,
         }
     }
 
@@ -173,7 +173,9 @@ impl SlotTap {
                 self.packets[*layer as usize] += 1;
                 self.bytes[*layer as usize] += u64::from(packet.size);
             }
-            Event::Departed { layer, packet, .. } => self.leaves(*layer, packet),
+            Event::Departed { layer, packet, .. } | Event::Withdrawn { layer, packet } => {
+                self.leaves(*layer, packet);
+            }
             Event::Dropped { layer, packet, reason } if reason.waited() => {
                 self.leaves(*layer, packet)
             }

@@ -1,0 +1,399 @@
+//! Handover: a UE leaves the source cell, and its data follows it to the target (TS 38.300 section
+//! 9.2.3.2).
+//!
+//! RLC is re-established at both ends (TS 38.322 section 5.1.2). In acknowledged mode the PDCP of
+//! the UE and the numbers of the gNB's PDCP go on, and the SDUs whose delivery is not confirmed are
+//! sent again in the order of their COUNTs; in other modes PDCP starts anew, and SDUs on the air
+//! are lost (TS 38.323 section 5.1.2). Without PDCP and RLC at both ends (packets, bytes) a partly
+//! sent SDU is sent again as a whole.
+
+use super::build::{build_bearers, build_gate, ue_key};
+use super::*;
+use crate::bearer::{Taken, Upward};
+use crate::pdu::SduHandle;
+use alloc::boxed::Box;
+use justfull_base::rng::mix;
+
+/// A packet that goes from the source cell to the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarded {
+    /// An SDU that the source has sent on bearer `drb`, and that is not acknowledged, with its PDCP
+    /// SN.
+    Numbered {
+        /// The packet.
+        packet: Packet,
+        /// Index of its bearer among the UE's.
+        drb: u8,
+        /// Its PDCP SN.
+        sn: u32,
+    },
+    /// A packet without a PDCP SN.
+    Fresh(Packet),
+    /// A copy, of this many bytes, of an SDU that the UE has but has not acknowledged. The target
+    /// discards it on the UE's PDCP status report (TS 38.323 section 5.4).
+    Copy(u32),
+}
+
+impl Forwarded {
+    /// The packet; none of a copy.
+    #[must_use]
+    pub const fn packet(&self) -> Option<&Packet> {
+        match self {
+            Self::Numbered { packet, .. } | Self::Fresh(packet) => Some(packet),
+            Self::Copy(_) => None,
+        }
+    }
+
+    /// Bytes on the IP layer.
+    #[must_use]
+    pub const fn bytes(&self) -> u32 {
+        match self {
+            Self::Numbered { packet, .. } | Self::Fresh(packet) => packet.size,
+            Self::Copy(bytes) => *bytes,
+        }
+    }
+}
+
+/// A UE that has left a cell, and its data there.
+pub struct Departure {
+    /// Its gate and bearers, with empty queues, and the state of its PDCP.
+    pub context: Box<UeContext>,
+    /// The data for the target, in order: SDUs with a PDCP SN first.
+    pub data: Vec<Forwarded>,
+    /// Number of SDUs lost on the air.
+    pub lost: u64,
+}
+
+/// The state that a UE's bearers keep in the target cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing: limiters, pacers and AQMs start anew.
+    Nothing,
+    /// Limiters, pacers and AQMs go on with the state that they had in the source cell.
+    Gate,
+}
+
+impl Stack {
+    /// UE `ue` leaves the cell at `now`, after all work due then, and takes the data of its queues
+    /// along. Until it is [attached](Self::attach) again, [`Stack::pass_by`] takes its packets.
+    ///
+    /// # Errors
+    /// The UE is not in the cell, or the MAC is of UMTS.
+    pub fn detach<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue: u32,
+        driver: &mut D,
+    ) -> Result<Departure, RoamError> {
+        self.check_handover()?;
+        let known = self.core.ues.get(ue as usize).ok_or(RoamError::Absent)?;
+        if known.away {
+            return Err(RoamError::Absent);
+        }
+        self.advance(now, true, driver);
+        let mut departure = Radio::default();
+        let drbs = self.cell.ues[ue as usize].bearers.len() as u8;
+        for drb in 0..drbs {
+            self.end_link(now, BearerId { ue, drb }, &mut departure, driver);
+        }
+        let Radio { mut data, waiting, heads } = departure;
+        let lost = self.lose_in_flight(now, ue, driver);
+        let mut lost_heads = 0;
+        for drb in 0..drbs {
+            let Self { cell, service, core, .. } = self;
+            let id = BearerId { ue, drb };
+            let bearer = cell.bearer(id);
+            let head = heads[usize::from(drb)];
+            let before = bearer.view();
+            bearer.re_establish();
+            let mut sdus = Vec::new();
+            bearer.withdraw(now, driver, &mut |packet| sdus.push(packet));
+            cell.backlog.change(&before, &RlcView::default());
+            if before.packets > 0 {
+                service.leave(id, cell);
+            }
+            for packet in sdus {
+                match head.filter(|head| head.id == packet.id) {
+                    Some(Head { sn: Some(sn), .. }) => {
+                        data.push(Forwarded::Numbered { packet, drb, sn });
+                    }
+                    Some(_) => {
+                        lost_heads += 1;
+                        core.refused += 1;
+                        let reason = DropReason::Handover;
+                        driver.on_event(now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
+                    }
+                    None => data.push(Forwarded::Fresh(packet)),
+                }
+            }
+        }
+        for queue in &mut *self.cell.gates[ue as usize].sdap.queues {
+            queue.queue.withdraw(now, driver, &mut |packet| data.push(Forwarded::Fresh(packet)));
+        }
+        self.service.forget(ue);
+        // SDUs with a number of all bearers come before the others.
+        data.sort_by_key(|sdu| matches!(sdu, Forwarded::Fresh(_)));
+        self.gone += data.iter().filter(|sdu| sdu.packet().is_some()).count() as u64;
+        let mut context = self.take_out(ue);
+        self.gone += waiting.iter().map(|sdus| sdus.len() as u64).sum::<u64>();
+        context.waiting = waiting;
+        Ok(Departure { context, data, lost: lost + lost_heads })
+    }
+
+    /// Ends PDCP and RLC of `id`, and notes the data that they hold in `radio`.
+    fn end_link<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        id: BearerId,
+        radio: &mut Radio,
+        driver: &mut D,
+    ) {
+        let Self { clocks, assert_bound, delivered, carried, service, cell, .. } = self;
+        let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, carried, driver };
+        let bearer = cell.bearer(id);
+        let mut head = bearer.head().map(|head| Head { id: head.id, sn: None });
+        let mut waiting = Vec::new();
+        if let (Some(link), Some(sdus)) = (&mut bearer.link, service.in_flight()) {
+            if link.is_acknowledged() {
+                link.pdcp_rx().rename(|sdu| {
+                    waiting.extend(sdus.take_along(sdu));
+                    SduHandle(waiting.len() as u64 - 1)
+                });
+                // The head has its number even before its first byte leaves.
+                let first = head.is_some().then_some(link.head);
+                if let Some(taken) = first.and_then(|sdu| sdus.take_along(sdu)) {
+                    head = Some(Head { id: taken.packet.id, sn: Some(taken.pdcp_sn) });
+                }
+                link.tx.unacknowledged(|sdu, bytes| {
+                    if first == Some(sdu) {
+                        return;
+                    }
+                    radio.data.push(match sdus.take_along(sdu) {
+                        None => Forwarded::Copy(bytes),
+                        Some(Taken { packet, pdcp_sn: sn, .. }) => {
+                            Forwarded::Numbered { packet, drb: id.drb, sn }
+                        }
+                    });
+                });
+            } else {
+                if head.is_some() && link.tx.head_left().is_none() {
+                    // No byte of the head has left: it goes on as a packet without a number.
+                    let _ = sdus.take_along(link.head);
+                    head = None;
+                }
+                let mut up = Upward { now, sdus, exit: &mut exit, holds: None };
+                link.pdcp_rx().re_establish(|sdu| up.deliver(sdu));
+            }
+        } else {
+            // Without RLC at both ends nothing of the head has arrived.
+            head = None;
+        }
+        radio.waiting.push(waiting);
+        radio.heads.push(head);
+    }
+
+    /// The SDUs of `ue` on the air are lost; returns their number.
+    fn lose_in_flight<D: Probe>(&mut self, now: Instant, ue: u32, driver: &mut D) -> u64 {
+        let mut lost = 0;
+        if let Some(sdus) = self.service.in_flight() {
+            sdus.lose_all_of(ue, |packet| {
+                lost += 1;
+                let reason = DropReason::Handover;
+                let packet = *packet;
+                driver.on_event(now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
+            });
+        }
+        lost
+    }
+
+    /// The UE of `context`, which has left another cell, enters this cell of `config` at `now`,
+    /// after all work due then. Its data follows ([`Stack::accept`]).
+    ///
+    /// # Errors
+    /// The cell has a UE of this number, another unit of grants, other QoS flows, or a MAC of UMTS.
+    ///
+    /// # Panics
+    /// If `config` is not the configuration that built the cell.
+    pub fn attach<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        mut context: Box<UeContext>,
+        config: &StackConfig,
+        kept: Kept,
+        driver: &mut D,
+    ) -> Result<(), RoamError> {
+        self.check_handover()?;
+        self.check_admission(&context)?;
+        self.advance(now, true, driver);
+        self.fit(&mut context, config, kept);
+        self.put_in(now, *context, driver);
+        Ok(())
+    }
+
+    /// Builds the parts of `context` that are the cell's own.
+    fn fit(&self, context: &mut UeContext, config: &StackConfig, kept: Kept) {
+        const BUILT: &str = "the settings have built a cell before";
+        let index = context.ue as usize;
+        let grants = GrantContext { unit: self.cell.unit, slot: self.slot, mtu: config.mtu };
+        // A UE that comes again meets other random numbers.
+        let key = mix(ue_key(config, index) ^ mix(self.came + self.gone));
+        let gate = build_gate(config, index, &grants, key).expect(BUILT);
+        let mut bearers = build_bearers(config, index, &gate, key).expect(BUILT);
+        for (new, old) in bearers.iter_mut().zip(context.bearers.iter_mut()) {
+            if let (Some(new), Some(old)) = (&mut new.link, old.link.take()) {
+                new.adopt(old);
+            }
+            if kept == Kept::Gate {
+                old.link = new.link.take();
+            }
+        }
+        if kept == Kept::Nothing {
+            (context.gate, context.bearers) = (gate, bearers);
+        }
+    }
+
+    /// `data` of a UE in the cell arrives from the UE's last cell at `now`.
+    pub fn accept<D: Probe + Egress>(&mut self, now: Instant, data: Forwarded, driver: &mut D) {
+        self.advance(now, !self.clocks.top_down, driver);
+        match data {
+            Forwarded::Copy(_) => {}
+            Forwarded::Numbered { packet, drb, sn } => {
+                self.came += 1;
+                if let Some(sdus) = self.service.in_flight() {
+                    sdus.note_number(&packet, sn);
+                }
+                let (_, mut bearers) = self.gate_and_bearers(packet.ue);
+                if !bearers.enqueue(now, drb, &packet, driver)
+                    && let Some(sdus) = self.service.in_flight()
+                {
+                    let _ = sdus.take_number(&packet);
+                }
+            }
+            Forwarded::Fresh(mut packet) => {
+                self.came += 1;
+                packet.enqueued = now;
+                let flow = self.core.flows[packet.flow as usize];
+                let Some(qos) = flow.qos else {
+                    self.core.refused += 1;
+                    let reason = DropReason::NoRule;
+                    driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason });
+                    return;
+                };
+                self.enter_sdap(now, flow.ue, qos.into(), &mut packet, driver);
+            }
+        }
+    }
+
+    /// A packet of a UE that is on the way to another cell reaches the UPF at `now`. If packets
+    /// pass through the UPF, it is stamped as in [`Stack::input`] and leaves again at once: false.
+    /// Otherwise the UPF keeps it, or drops it: true.
+    pub fn pass_by<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        driver: &mut D,
+    ) -> bool {
+        self.advance(now, !self.clocks.top_down, driver);
+        let flow = self.core.number(now, packet);
+        let Some(qos) = flow.detected else {
+            self.refuse(now, *packet, DropReason::NoRule, driver);
+            return true;
+        };
+        if self.core.upfs.is_empty() {
+            self.gone += 1;
+            return false;
+        }
+        let upf = &mut self.core.upfs[flow.ue as usize];
+        upf.queues[usize::from(qos)].queue.enqueue_from(now, packet, driver);
+        if self.clocks.have_timeouts() {
+            self.arm_timeout(QueueId::Upf { ue: flow.ue, qos: qos.into() });
+        }
+        true
+    }
+
+    /// The UPF sends the packets of `ue` to this cell from `now` on, and no longer to `source`: the
+    /// packets in the UPF come along.
+    pub fn switch_path(&mut self, now: Instant, source: &mut Self, ue: u32) {
+        if self.core.upfs.is_empty() || source.core.upfs.is_empty() {
+            return;
+        }
+        let at = ue as usize;
+        let upf = &mut source.core.upfs[at];
+        for queue in &mut upf.queues {
+            let moved = u64::from(queue.queue.backlog_packets());
+            source.core.refused += queue.queue.counters().dropped_total().packets;
+            source.gone += moved;
+            self.came += moved;
+            queue.queue.count_anew();
+        }
+        core::mem::swap(upf, &mut self.core.upfs[at]);
+        (upf.listed, self.core.upfs[at].listed) = (false, false);
+        source.core.busy.retain(|busy| *busy != ue);
+        if self.core.upfs[at].is_busy() {
+            self.core.upfs[at].listed = true;
+            self.core.busy.push(ue);
+            self.clocks.arm_upf(now, true);
+        }
+        for qos in 0..self.core.upfs[at].queues.len() as u32 {
+            let id = QueueId::Upf { ue, qos };
+            let Some(due) = self.queue_mut(id).next_timeout() else { continue };
+            // The timeout may be armed for the source cell.
+            let _ = self.queue_mut(id).take_timeout(due);
+            self.clocks.expect_timeouts();
+            self.arm_timeout(id);
+        }
+    }
+
+    /// UE `ue` is in another cell at the start: its place is vacant.
+    ///
+    /// # Panics
+    /// If the cell has no such UE.
+    pub fn vacate(&mut self, ue: u32) {
+        drop(self.take_out(ue));
+    }
+
+    /// Packets of other cells have the numbers below `next`.
+    pub fn number_from(&mut self, next: u64) {
+        self.core.skipped += next.saturating_sub(self.core.next_id);
+        self.core.next_id = self.core.next_id.max(next);
+    }
+
+    /// The number of the next packet.
+    #[must_use]
+    pub const fn next_number(&self) -> u64 {
+        self.core.next_id
+    }
+
+    /// The SINR in dB at which `ue`, also one in another cell, would hear the cell at `now`; none
+    /// if its own channel has none, or it has no channel of its own.
+    #[must_use]
+    pub fn sinr_db(&self, ue: u32, now: Instant) -> Option<f64> {
+        self.cell.ues[ue as usize].own.as_ref()?.channel.sinr_db(now)
+    }
+
+    /// True if packets may wait in the UPF.
+    #[must_use]
+    pub fn has_upf_queues(&self) -> bool {
+        !self.core.upfs.is_empty()
+    }
+
+    fn check_handover(&self) -> Result<(), RoamError> {
+        let umts = matches!(self.service, AnyService::Dch(_) | AnyService::Hsdpa(_));
+        if umts { Err(RoamError::InTheAir) } else { Ok(()) }
+    }
+}
+
+/// The data of a UE's PDCP and RLC, by bearer where it is a list of lists.
+#[derive(Default)]
+struct Radio {
+    data: Vec<Forwarded>,
+    waiting: Vec<Vec<Taken>>,
+    heads: Vec<Option<Head>>,
+}
+
+/// The SDU in transmission: its packet's number, and its PDCP SN if it is sent again.
+#[derive(Clone, Copy)]
+struct Head {
+    id: u64,
+    sn: Option<u32>,
+}

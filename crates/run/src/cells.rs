@@ -1,0 +1,295 @@
+//! Several cells: their settings, the UEs' places and moves, and handovers.
+//!
+//! Source: TS 38.300 section 9.2.3.2 (handover over Xn), TS 38.331 section 5.5.4.4 (event A3), TS
+//! 38.323 sections 5.1.2 and 5.4 (PDCP), TS 38.322 section 5.1.2 (RLC), TS 38.413 section 8.4.4
+//! (path switch request).
+//!
+//! ```text
+//! decision --preparation--> the UE leaves --interruption--> it joins --path_switch--> UPF switches
+//! ```
+//! From the UE's departure on, the source forwards: what waits there, in acknowledged mode the SDUs
+//! whose delivery is not confirmed, and what still comes from the UPF, over an Xn wire of one rate
+//! and one delay for each ordered pair of cells. The target keeps the forwarded data until the UE
+//! is there. At the path switch the UPF sends an end marker behind the last packet of the old path,
+//! and later packets to the target, which keeps them until the end marker has come.
+
+use justfull_base::error::ensure;
+use justfull_base::{BitRate, ConfigError, Duration, Ratio, choice, table};
+use justfull_ran::channel::ChannelConfig;
+use justfull_ran::{MacConfig, StackConfig};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Most cells of a world: their slots are served one by one.
+pub const MOST_CELLS: usize = 256;
+/// Most moves of one UE, which bounds memory.
+pub const MOST_MOVES: usize = 100_000;
+
+choice! {
+    serde;
+    /// What limiters, pacers and AQMs of a UE know after a handover.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum State {
+        /// Nothing: they start anew, as in another gNB.
+        #[default]
+        New = "new",
+        /// What they knew in the source, as in a gNB whose CU has both cells.
+        Kept = "kept",
+    }
+}
+
+table! {
+    /// The path from the source gNB to the target.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct XnConfig with Default {
+        /// Rate of the wire of two cells, in each direction; "0bit/s" for infinitely fast.
+        rate: BitRate = BitRate(1_000_000_000);
+        /// One-way delay.
+        delay: Duration = Duration::from_millis(2), at_most(Duration::from_secs(10)), "a handover ends";
+    }
+}
+
+table! {
+    /// Handovers of all UEs.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct HandoverConfig with Default {
+        /// From the decision to the UE's departure: request, admission, RRC reconfiguration. The
+        /// source still serves it.
+        preparation: Duration = Duration::from_millis(20), at_most(Duration::from_secs(10)),
+            "TS 38.300 section 9.2.3.2.1";
+        /// From the UE's departure to its first slot in the target: no cell serves it.
+        interruption: Duration = Duration::from_millis(50), at_most(Duration::from_secs(10)),
+            "TS 38.133 section 6.1.1.2.2";
+        /// From the UE's arrival to the UPF's switch.
+        path_switch: Duration = Duration::from_millis(10), at_most(Duration::from_secs(10)),
+            "TS 38.413 section 8.4.4";
+        /// The UE decides itself when it leaves, and the target was prepared before: it leaves at
+        /// the decision, and the source forwards only once the target has told it of the arrival.
+        conditional: bool = false, free(), "TS 38.300 section 9.2.3.4";
+        /// Share of handovers in which the UE does not reach the target in time: when T304 ends it
+        /// re-establishes its connection there.
+        failure: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(1.0)), "TS 38.331 section 5.3.5.8.3";
+        /// From the UE's departure to the end of T304.
+        t304: Duration = Duration::from_millis(200),
+            within(Duration::from_millis(50), Duration::from_secs(10)), "TS 38.331 t304";
+        /// From there to its first slot in the target.
+        reestablishment: Duration = Duration::from_millis(100), at_most(Duration::from_secs(10)),
+            "TS 38.133 section 6.2.1";
+        /// The source forwards; without, it drops what waits there and what still comes.
+        forwarding: bool = true;
+        /// What limiters, pacers and AQMs know in the target.
+        state: State = State::New;
+        /// The path between gNBs.
+        xn: XnConfig = Default::default();
+    }
+}
+
+table! {
+    /// Event A3: a neighbour becomes better by an offset than the serving cell.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct A3Config with Default {
+        /// How much better.
+        offset: f64 as "dB" = 3.0, within(-15.0, 15.0), "TS 38.331 a3-Offset";
+        /// Hysteresis.
+        hysteresis: f64 as "dB" = 1.0, within(0.0, 15.0), "TS 38.331 Hysteresis";
+        /// For how long; 0 ms is allowed: the first measurement decides.
+        time_to_trigger: Duration = Duration::from_millis(160),
+            at_most(Duration::from_millis(5120)), "TS 38.331 TimeToTrigger";
+        /// Time between measurements.
+        period: Duration = Duration::from_millis(40),
+            within(Duration::from_millis(1), Duration::from_secs(10)), "TS 38.331 section 5.5.3";
+    }
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellConfig {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its MAC, with its carrier and slots.
+    pub mac: MacConfig,
+    /// Its channel.
+    pub channel: ChannelConfig,
+    /// Position of the gNB's antenna, for UEs with a channel of kind `umi`.
+    pub gnb: Option<[f64; 3]>,
+}
+
+/// A change of cell at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// When the source decides.
+    pub at: Duration,
+    /// Index of the target.
+    pub to: u32,
+}
+
+/// The place of a UE.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Place {
+    /// Index of the cell where it is at the start.
+    pub cell: u32,
+    /// Its moves, in the order of time.
+    pub moves: Vec<Move>,
+    /// Its measurements, if these decide.
+    pub a3: Option<A3Config>,
+}
+
+/// The cells of a world with several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellsConfig {
+    /// Two or more.
+    pub cells: Vec<CellConfig>,
+    /// One for each UE.
+    pub places: Vec<Arc<Place>>,
+    /// Handovers.
+    pub handover: HandoverConfig,
+}
+
+impl CellsConfig {
+    /// The settings of cell `index`; `common` has the settings that all cells share.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    #[must_use]
+    pub fn stack(&self, common: &StackConfig, index: usize) -> StackConfig {
+        let cell = &self.cells[index];
+        let mut stack = StackConfig {
+            mac: cell.mac.clone(),
+            channel: cell.channel.clone(),
+            seed: justfull_base::rng::stream_key(common.seed, &format!("cell.{}", cell.name)),
+            ..common.clone()
+        };
+        let Some(gnb) = cell.gnb else { return stack };
+        for ue in &mut stack.ues {
+            if let Some(ChannelConfig::Umi(own)) = &ue.channel {
+                let channel =
+                    ChannelConfig::Umi(justfull_ran::channel::UmiConfig { gnb, ..own.clone() });
+                Arc::make_mut(ue).channel = Some(channel);
+            }
+        }
+        stack
+    }
+
+    /// True if a UE may change the cell.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        self.places.iter().any(|place| !place.moves.is_empty() || place.a3.is_some())
+    }
+
+    /// Checks the bounds; `common` has the settings that all cells share.
+    ///
+    /// # Errors
+    /// The first field outside its bounds.
+    pub fn validate(&self, common: &StackConfig) -> Result<(), ConfigError> {
+        let n = self.cells.len();
+        let most = format!("2 to {MOST_CELLS}");
+        ensure((2..=MOST_CELLS).contains(&n), "cell", &n, &most, "each serves its slots")?;
+        self.handover.validate().map_err(|e| e.within("handover"))?;
+        self.handover.xn.validate().map_err(|e| e.within("handover.xn"))?;
+        for (i, cell) in self.cells.iter().enumerate() {
+            let at = format!("cell[{i}]");
+            let twice = self.cells[..i].iter().any(|other| other.name == cell.name);
+            ensure(
+                !twice,
+                &format!("{at}.name"),
+                &cell.name,
+                "each name once",
+                "a UE names its cell",
+            )?;
+            let first = &self.cells[0];
+            let same =
+                first.mac.unit() == cell.mac.unit() && first.mac.has_rlc() == cell.mac.has_rlc();
+            let allowed = format!("the kind of the first cell, {}", first.mac.name());
+            let why = "results and limiters have one unit";
+            ensure(same, &format!("{at}.mac.kind"), &cell.mac.name(), &allowed, why)?;
+            ensure(
+                matches!(cell.mac.name(), "packets" | "bytes" | "rb"),
+                &format!("{at}.mac.kind"),
+                &cell.mac.name(),
+                "packets, bytes, rb with several cells",
+                "UMTS has soft handover and relocation, which are not modelled",
+            )?;
+            self.stack(common, i).validate().map_err(|e| of_cell(e, &at))?;
+        }
+        let (places, ues) = (self.places.len(), common.ues.len());
+        let why = "each UE is in a cell";
+        ensure(places == ues, "places", &places, &format!("{ues}, as there are UEs"), why)?;
+        for (i, place) in self.places.iter().enumerate() {
+            place.validate(n).map_err(|e| e.within(&format!("ue[{i}]")))?;
+        }
+        if self.moves() { self.validate_moves(common) } else { Ok(()) }
+    }
+
+    fn validate_moves(&self, common: &StackConfig) -> Result<(), ConfigError> {
+        if !self.cells[0].mac.has_rlc() {
+            return Ok(());
+        }
+        ensure(
+            common.rlc.mode.is_of_nr(),
+            "rlc.mode.generation",
+            &"lte",
+            "nr with UEs that move",
+            "RLC is re-established as in TS 38.322",
+        )?;
+        ensure(
+            common.rlc.hold == justfull_ran::config::Hold::Sent,
+            "rlc.hold",
+            &common.rlc.hold.name(),
+            "sent with UEs that move",
+            "PDCP keeps what is not acknowledged",
+        )
+    }
+
+    /// Checks that a UE measured by A3 has a signal in each cell.
+    ///
+    /// # Errors
+    /// The UE without one.
+    pub fn validate_signals(&self, common: &StackConfig) -> Result<(), ConfigError> {
+        let measured = self.places.iter().enumerate().filter(|(_, place)| place.a3.is_some());
+        for (i, _) in measured {
+            let umi = matches!(common.ues[i].channel, Some(ChannelConfig::Umi(_)));
+            let allowed = "with a channel of kind umi";
+            let why = "A3 compares signals at positions";
+            ensure(umi, &format!("ue[{i}].a3"), &"set", allowed, why)?;
+            for (c, cell) in self.cells.iter().enumerate() {
+                let field = format!("cell[{c}].gnb");
+                let why = "a UE measures the signals of all cells";
+                ensure(cell.gnb.is_some(), &field, &"none", "a position with ue.a3", why)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The field of cell `at` that `e` concerns, if cells have such a field.
+fn of_cell(e: ConfigError, at: &str) -> ConfigError {
+    let own = ["mac", "channel"].iter().any(|own| e.field.starts_with(own));
+    if own { e.within(at) } else { e }
+}
+
+impl Place {
+    fn validate(&self, cells: usize) -> Result<(), ConfigError> {
+        let known = format!("0 to {}", cells - 1);
+        let is_cell = |cell: u32| (cell as usize) < cells;
+        ensure(is_cell(self.cell), "cell", &self.cell, &known, "an index of the cells")?;
+        let n = self.moves.len();
+        let most = format!("at most {MOST_MOVES}");
+        ensure(n <= MOST_MOVES, "moves", &n, &most, "memory is bounded")?;
+        let (mut at, mut here) = (Duration::ZERO, self.cell);
+        for (i, step) in self.moves.iter().enumerate() {
+            let field = |name: &str| format!("moves[{i}].{name}");
+            ensure(is_cell(step.to), &field("cell"), &step.to, &known, "an index of the cells")?;
+            let why = "a handover leads to another cell";
+            ensure(step.to != here, &field("cell"), &step.to, "another cell than before", why)?;
+            let later = step.at >= at;
+            ensure(later, &field("at"), &step.at, "not before the move above", "in order of time")?;
+            (at, here) = (step.at, step.to);
+        }
+        let Some(a3) = &self.a3 else { return Ok(()) };
+        ensure(n == 0, "moves", &n, "none with a3", "measurements decide")?;
+        a3.validate().map_err(|e| e.within("a3"))
+    }
+}

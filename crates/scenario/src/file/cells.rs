@@ -1,0 +1,54 @@
+//! The content of a scenario file about several cells.
+
+use super::ChannelFile;
+use justfull_base::{Duration, table};
+use justfull_ran::MacConfig;
+use serde::{Deserialize, Serialize};
+
+table! {
+    /// A cell. With two or more, each UE names its cell; settings that a cell leaves out are the
+    /// scenario's.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct CellFile {
+        /// Its name, once.
+        name: String;
+        /// What it can carry.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<ChannelFile> = None;
+        /// Its medium access control, with carrier and slots: the whole table.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mac: Option<MacConfig> = None;
+        /// Position of its antenna, x, y and height above ground, for UEs with a channel of kind
+        /// `umi`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gnb: Option<[f64; 3]> as "m, m, m" = None, stated("as channel.gnb of umi");
+    }
+}
+
+table! {
+    /// A change of cell at a time.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct MoveFile {
+        /// When the source decides; not before the move above.
+        at: Duration;
+        /// Name of the target: another cell than before.
+        cell: String;
+    }
+}
+
+table! {
+    /// Changes of cell at regular times. Of several UEs of an entry each begins later than the one
+    /// before, by `every` divided by their number.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct TourFile {
+        /// Names of the targets, one after the other, then from the first again.
+        cells: Vec<String>;
+        /// When the first UE's first handover is decided.
+        first: Duration;
+        /// Time from one handover to the next.
+        every: Duration where (above(Duration::ZERO));
+    }
+}

@@ -1,0 +1,455 @@
+//! Several cells: each is a node of the world; UEs move between them.
+//!
+//! ```text
+//! core wires -> UPF -+-> source cell -> air
+//!                    |       | Xn wire
+//!                    +-> target cell -> air
+//! ```
+//! A UE's handover has five instants: the decision, its departure, its arrival, the switch of the
+//! UPF, and the arrival of the end marker (`justfull_run::cells`). Until the last of them it begins
+//! no other: a move that is due earlier begins then.
+
+mod home;
+mod log;
+mod xn;
+
+pub(crate) use self::log::Sited;
+
+use self::home::{Home, Phase};
+use self::log::Log;
+use self::xn::{Item, Xn};
+use crate::cell::Cell;
+use crate::hosts::Hosts;
+use crate::links::Links;
+use crate::radio::Radio;
+use justfull_base::rng::{mix, stream_key};
+use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
+use justfull_ran::stack::{Forwarded, Kept};
+use justfull_ran::{Stack, StackConfig};
+use justfull_run::backlog::Backlogs;
+use justfull_run::cells::State;
+use justfull_run::gather::Chain;
+use justfull_run::handovers::CellsResult;
+use justfull_run::results::Conservation;
+use justfull_run::tap::Listener;
+use justfull_run::timers::Timers;
+use justfull_run::{CellsConfig, HandoverConfig};
+
+/// The cells of a world with several, and the UEs' places in them.
+pub(crate) struct Region {
+    config: CellsConfig,
+    /// The settings of each cell.
+    stacks: Vec<StackConfig>,
+    cells: Vec<Cell>,
+    /// When each cell acts next.
+    wakes: Vec<Instant>,
+    homes: Vec<Home>,
+    /// The next step of each UE: a move or a part of its handover.
+    steps: Timers,
+    /// Key of the random numbers of failures.
+    key: u64,
+    xn: Xn,
+    log: Log,
+    /// Packets dropped on the way between cells.
+    dropped: u64,
+    /// Backlog of each queue of all UEs, if the scenario has it measured.
+    backlogs: Option<Box<Backlogs>>,
+}
+
+/// The hosts and links around the cells.
+pub(crate) struct Around<'a, T> {
+    pub(crate) hosts: &'a mut Hosts,
+    pub(crate) links: &'a mut Links<T>,
+}
+
+impl Region {
+    /// The cells of `config`, built as `cells` from the settings `stacks`, for `flows` flows, in
+    /// the run with `seed`.
+    pub(crate) fn new(
+        config: &CellsConfig,
+        stacks: Vec<StackConfig>,
+        mut cells: Vec<Cell>,
+        flows: usize,
+        seed: u64,
+    ) -> Self {
+        let homes: Vec<Home> = config.places.iter().map(Home::new).collect();
+        let mut steps = Timers::new(homes.len());
+        for (ue, home) in (0..).zip(&homes) {
+            for (c, cell) in (0..).zip(&mut cells) {
+                if c != home.serving {
+                    cell.stack.vacate(ue);
+                }
+            }
+            steps.arm(ue, home.next_decision(Instant::ZERO));
+        }
+        Self {
+            xn: Xn::new(&config.handover.xn),
+            log: Log::new(config, flows, homes.len()),
+            wakes: cells.iter().map(Cell::next).collect(),
+            config: config.clone(),
+            stacks,
+            cells,
+            homes,
+            steps,
+            key: stream_key(seed, "handover.failure"),
+            dropped: 0,
+            backlogs: None,
+        }
+    }
+
+    /// Measures `backlogs`, if there are any.
+    pub(crate) fn measured(self, backlogs: Option<Box<Backlogs>>) -> Self {
+        Self { backlogs, ..self }
+    }
+
+    /// The measured backlogs.
+    pub(crate) fn backlogs(&mut self) -> Option<&mut Backlogs> {
+        self.backlogs.as_deref_mut()
+    }
+
+    /// The next instant at which it acts: a cell, a handover, or an arrival over Xn.
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.next_cell().min(self.steps.next()).min(self.xn.next())
+    }
+
+    fn next_cell(&self) -> Instant {
+        self.wakes.iter().copied().min().unwrap_or(Instant::NEVER)
+    }
+
+    /// The stack that serves `ue`, or serves it next.
+    pub(crate) fn stack_of(&self, ue: u32) -> &Stack {
+        &self.cells[self.homes[ue as usize].serving as usize].stack
+    }
+
+    /// Calls `each` with the stack of every cell.
+    pub(crate) fn each_stack(&mut self, mut each: impl FnMut(&mut Stack)) {
+        self.cells.iter_mut().for_each(|cell| each(&mut cell.stack));
+    }
+
+    /// The stacks of all cells.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = &Stack> + Clone {
+        self.cells.iter().map(|cell| &cell.stack)
+    }
+
+    /// Packets that are in no cell: on Xn wires, in buffers of targets, at UEs on their way.
+    pub(crate) fn between(&self) -> u64 {
+        self.xn.packets() + self.homes.iter().map(Home::packets).sum::<u64>()
+    }
+
+    /// The facts about all cells together at the end of a run, `end`.
+    pub(crate) fn chain(&self, end: Instant) -> Chain {
+        let between = Conservation {
+            dropped: self.dropped,
+            queued: self.between(),
+            ..Conservation::default()
+        };
+        let each = self.stacks().map(|stack| Chain::of(stack, end));
+        each.reduce(Chain::with).map_or_else(Chain::default, |chain| chain.and(&between))
+    }
+
+    /// The results of cells and handovers.
+    pub(crate) fn finish(&self) -> CellsResult {
+        let mut result = self.log.finish();
+        for home in &self.homes {
+            result.cells[home.serving as usize].ues += 1;
+        }
+        result.between = self.between();
+        result
+    }
+
+    /// Runs `call` on cell `c` and the listener to its events.
+    fn on_cell<T: Listener, R>(
+        &mut self,
+        c: u32,
+        around: &mut Around<'_, T>,
+        call: impl FnOnce(&mut Cell, &mut Sited<'_, '_, T>) -> R,
+    ) -> R {
+        let Self { cells, log, wakes, backlogs, .. } = self;
+        let cell = &mut cells[c as usize];
+        let Around { hosts, links } = around;
+        let mut radio = Radio { hosts, links, delivered: false };
+        let result = call(
+            cell,
+            &mut Sited { radio: &mut radio, log, cell: c, backlogs: backlogs.as_deref_mut() },
+        );
+        wakes[c as usize] = cell.next();
+        result
+    }
+
+    /// `packet` reaches the UPF.
+    pub(crate) fn input<T: Listener>(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        ue: u32,
+        around: &mut Around<'_, T>,
+    ) {
+        let home = &self.homes[ue as usize];
+        let next = self.log.next_number;
+        match home.phase {
+            Phase::Settled | Phase::Preparing => {
+                self.on_cell(home.serving, around, |cell, sited| {
+                    cell.stack.number_from(next);
+                    cell.input_from(now, packet, sited);
+                    sited.log.next_number = cell.stack.next_number();
+                });
+            }
+            Phase::Away | Phase::Joined | Phase::Switched => {
+                let switched = home.phase == Phase::Switched;
+                let polled = self.cells[home.source as usize].stack.has_upf_queues();
+                let at = if switched && !polled { home.serving } else { home.source };
+                let kept = self.on_cell(at, around, |cell, sited| {
+                    cell.stack.number_from(next);
+                    let kept = cell.stack.pass_by(now, packet, sited);
+                    sited.log.next_number = cell.stack.next_number();
+                    kept
+                });
+                if kept {
+                    return;
+                }
+                if switched {
+                    self.homes[ue as usize].held.push_back(*packet);
+                } else {
+                    self.forward(now, ue, Forwarded::Fresh(*packet), around);
+                }
+            }
+        }
+    }
+
+    /// A packet that the core lost on its way to `ue`.
+    pub(crate) fn lose<T: Listener>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        ue: u32,
+        around: &mut Around<'_, T>,
+    ) {
+        let next = self.log.next_number;
+        self.on_cell(self.homes[ue as usize].serving, around, |cell, sited| {
+            cell.stack.number_from(next);
+            cell.stack.lose(now, packet, sited);
+            sited.log.next_number = cell.stack.next_number();
+        });
+    }
+
+    /// `data` of `ue` goes from the source to the target, or is dropped.
+    fn forward<T: Listener>(
+        &mut self,
+        now: Instant,
+        ue: u32,
+        data: Forwarded,
+        around: &mut Around<'_, T>,
+    ) {
+        let home = &self.homes[ue as usize];
+        if self.config.handover.forwarding {
+            self.log.forwarded(home.record, &data);
+            if home.unknown {
+                return self.homes[ue as usize].late.push_back(data);
+            }
+            return self.xn.push(now, home.source, home.serving, Item { ue, data: Some(data) });
+        }
+        let Some(packet) = data.packet().copied() else { return };
+        self.log.lost(home.record, 1);
+        self.dropped += 1;
+        let reason = DropReason::Handover;
+        around.links.monitor.on_event(now, &Event::Dropped { layer: Layer::Sdap, packet, reason });
+    }
+
+    /// Acts at `now`: handovers first, then arrivals over Xn, then the cells in their order, which
+    /// go on until they deliver a packet or reach `until`.
+    pub(crate) fn act<T: Listener>(
+        &mut self,
+        now: Instant,
+        until: Instant,
+        around: &mut Around<'_, T>,
+    ) -> Instant {
+        while let Some(ue) = self.steps.pop(now) {
+            self.step(now, ue, around);
+        }
+        while let Some(item) = self.xn.pop(now) {
+            self.arrive(now, item, around);
+        }
+        let until = until.min(self.steps.next()).min(self.xn.next());
+        self.serve(now, until, around)
+    }
+
+    /// Lets cells serve their slots from `now` to `until`; returns the last instant.
+    fn serve<T: Listener>(
+        &mut self,
+        now: Instant,
+        until: Instant,
+        around: &mut Around<'_, T>,
+    ) -> Instant {
+        let mut last = now;
+        loop {
+            let due = self.next_cell();
+            if due >= until && due > now {
+                return last;
+            }
+            last = last.max(due);
+            let mut delivered = false;
+            for c in 0..self.cells.len() {
+                if self.wakes[c] == due {
+                    delivered |= self.wake(due, c as u32, around);
+                }
+            }
+            if delivered {
+                return last;
+            }
+        }
+    }
+
+    /// Cell `c` acts at `now`; true if it delivered a packet.
+    fn wake<T: Listener>(&mut self, now: Instant, c: u32, around: &mut Around<'_, T>) -> bool {
+        around.links.monitor.calls += 1;
+        self.on_cell(c, around, |cell, sited| {
+            let after = now + Duration::from_nanos(1);
+            cell.wake_before(now, after, sited);
+            sited.radio.delivered
+        })
+    }
+
+    /// The next step of `ue` is due.
+    fn step<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+        let home = &self.homes[ue as usize];
+        let due = home.due;
+        if now < due {
+            return self.steps.arm(ue, due);
+        }
+        match home.phase {
+            Phase::Settled => self.decide(now, ue),
+            Phase::Preparing => self.leave(now, ue, around),
+            Phase::Away => self.join(now, ue, around),
+            Phase::Joined if home.unknown => self.learn(now, ue),
+            Phase::Joined => self.switch(now, ue),
+            Phase::Switched => {}
+        }
+        let home = &self.homes[ue as usize];
+        self.steps.arm(ue, home.due);
+    }
+
+    /// The source decides on the handover of `ue`, if a move is due or a measurement asks for it.
+    fn decide(&mut self, now: Instant, ue: u32) {
+        let cells = &self.cells;
+        let signal = |cell: u32| cells[cell as usize].stack.sinr_db(ue, now);
+        let home = &mut self.homes[ue as usize];
+        let Some(to) = home.take_move(now).or_else(|| home.measure(now, cells.len(), signal))
+        else {
+            return;
+        };
+        home.phase = Phase::Preparing;
+        home.target = to;
+        let HandoverConfig { conditional, preparation, .. } = self.config.handover;
+        home.due = now + if conditional { Duration::ZERO } else { preparation };
+        home.record = self.log.decided(now, ue, home.serving, to);
+    }
+
+    /// `ue` leaves the source, which begins to forward.
+    fn leave<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+        let home = &mut self.homes[ue as usize];
+        let (source, record) = (home.serving, home.record);
+        let departure = self.on_cell(source, around, |cell, sited| {
+            cell.stack.detach(now, ue, sited).expect("a UE in no handover is in its cell")
+        });
+        around.links.uplink.pause(ue);
+        self.log.left(now, ue, record);
+        self.log.lost(record, departure.lost);
+        let due = now + self.interruption(ue, record);
+        let home = &mut self.homes[ue as usize];
+        home.leave(departure.context);
+        home.unknown = self.config.handover.conditional;
+        home.due = due;
+        for data in departure.data {
+            self.forward(now, ue, data, around);
+        }
+    }
+
+    /// `ue` joins the target, which has kept the forwarded data.
+    fn join<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+        let home = &mut self.homes[ue as usize];
+        let Some(context) = home.context.take() else { return };
+        let buffer = std::mem::take(&mut home.buffer);
+        let (target, record) = (home.serving, home.record);
+        home.phase = Phase::Joined;
+        let HandoverConfig { path_switch, xn, .. } = &self.config.handover;
+        home.switches = now + *path_switch;
+        home.due = if home.unknown { now + xn.delay } else { home.switches };
+        let kept = match self.config.handover.state {
+            State::New => Kept::Nothing,
+            State::Kept => Kept::Gate,
+        };
+        let config = std::mem::take(&mut self.stacks);
+        self.on_cell(target, around, |cell, sited| {
+            let stack = &mut cell.stack;
+            let settings = &config[target as usize];
+            stack.attach(now, context, settings, kept, sited).expect("its place is vacant");
+            for data in buffer {
+                stack.accept(now, data, sited);
+            }
+        });
+        self.stacks = config;
+        around.links.uplink.resume(now, ue);
+        self.log.joined(now, record);
+    }
+
+    /// The source learns that `ue` is in the target, and sends what it has kept.
+    fn learn(&mut self, now: Instant, ue: u32) {
+        let home = &mut self.homes[ue as usize];
+        home.unknown = false;
+        home.due = home.switches.max(now);
+        for data in std::mem::take(&mut home.late) {
+            self.xn.push(now, home.source, home.serving, Item { ue, data: Some(data) });
+        }
+    }
+
+    /// Time for which `ue` is in no cell in the handover of `record`: longer if it fails.
+    fn interruption(&mut self, ue: u32, record: usize) -> Duration {
+        let HandoverConfig { interruption, failure, t304, reestablishment, .. } =
+            self.config.handover;
+        let draw = mix(self.key ^ mix(u64::from(ue)).wrapping_add(record as u64));
+        if (draw >> 11) as f64 / (1_u64 << 53) as f64 >= failure.0 {
+            return interruption;
+        }
+        self.log.failed(record);
+        t304 + reestablishment
+    }
+
+    /// The UPF switches the path of `ue`, and sends an end marker on the old one.
+    fn switch(&mut self, now: Instant, ue: u32) {
+        let home = &mut self.homes[ue as usize];
+        home.phase = Phase::Switched;
+        home.due = Instant::NEVER;
+        self.xn.push(now, home.source, home.serving, Item { ue, data: None });
+    }
+
+    /// `item` reaches the target over Xn.
+    fn arrive<T: Listener>(&mut self, now: Instant, item: Item, around: &mut Around<'_, T>) {
+        let Item { ue, data } = item;
+        let Some(data) = data else { return self.complete(now, ue, around) };
+        let home = &mut self.homes[ue as usize];
+        if home.context.is_some() {
+            return home.buffer.push_back(data);
+        }
+        let target = home.serving;
+        self.on_cell(target, around, |cell, sited| cell.stack.accept(now, data, sited));
+    }
+
+    /// The end marker of `ue` has come: the target sends what it has kept.
+    fn complete<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+        let home = &mut self.homes[ue as usize];
+        let (source, target, record) = (home.source as usize, home.serving, home.record);
+        let held = std::mem::take(&mut home.held);
+        home.phase = Phase::Settled;
+        home.due = home.next_decision(now);
+        self.steps.arm(ue, home.due);
+        self.on_cell(target, around, |cell, sited| {
+            held.into_iter().for_each(|p| cell.stack.accept(now, Forwarded::Fresh(p), sited));
+        });
+        let [from, to] = self.cells.get_disjoint_mut([source, target as usize]).expect("two cells");
+        to.stack.switch_path(now, &mut from.stack, ue);
+        self.wakes[source] = from.next();
+        self.wakes[target as usize] = to.next();
+        self.log.completed(now, record);
+    }
+}

@@ -1,0 +1,146 @@
+//! The place of one UE, and the state of its handover.
+
+use justfull_base::{Instant, Packet};
+use justfull_ran::stack::{Forwarded, UeContext};
+use justfull_run::Place;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The state of a UE's handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It is in its cell, and the UPF sends there.
+    Settled,
+    /// The source has decided, and still serves it.
+    Preparing,
+    /// It is in no cell.
+    Away,
+    /// It is in the target; the UPF still sends to the source.
+    Joined,
+    /// The UPF sends to the target; the end marker has not come.
+    Switched,
+}
+
+/// The place of a UE.
+pub(crate) struct Home {
+    place: Arc<Place>,
+    /// Number of its moves that have begun.
+    moves: usize,
+    /// The cell that serves it; from its departure on the target.
+    pub(super) serving: u32,
+    /// The cell that it has left last.
+    pub(super) source: u32,
+    /// The cell that it goes to.
+    pub(super) target: u32,
+    pub(super) phase: Phase,
+    /// When its phase ends, or its next move is due.
+    pub(super) due: Instant,
+    /// When the UPF switches, once the UE has joined.
+    pub(super) switches: Instant,
+    /// The UE while it is away.
+    pub(super) context: Option<Box<UeContext>>,
+    /// Data that the source keeps until it knows that the UE is in the target.
+    pub(super) late: VecDeque<Forwarded>,
+    /// The source does not know yet that the UE is in the target.
+    pub(super) unknown: bool,
+    /// Forwarded data that came before the UE.
+    pub(super) buffer: VecDeque<Forwarded>,
+    /// Packets of the new path that came before the end marker.
+    pub(super) held: VecDeque<Packet>,
+    /// The neighbour for which event A3 is there, and since when.
+    candidate: Option<(u32, Instant)>,
+    /// Number of the record of its last handover.
+    pub(super) record: usize,
+}
+
+impl Home {
+    /// The UE of `place` before its first move.
+    pub(super) fn new(place: &Arc<Place>) -> Self {
+        let mut home = Self {
+            place: Arc::clone(place),
+            moves: 0,
+            serving: place.cell,
+            source: place.cell,
+            target: place.cell,
+            phase: Phase::Settled,
+            due: Instant::NEVER,
+            switches: Instant::NEVER,
+            context: None,
+            late: VecDeque::new(),
+            unknown: false,
+            buffer: VecDeque::new(),
+            held: VecDeque::new(),
+            candidate: None,
+            record: 0,
+        };
+        home.due = home.next_decision(Instant::ZERO);
+        home
+    }
+
+    /// When its next move begins, or its next measurement is due, not before `now`; never without
+    /// one.
+    pub(super) fn next_decision(&self, now: Instant) -> Instant {
+        if let Some(a3) = &self.place.a3 {
+            return now + a3.period;
+        }
+        let next = self.place.moves.get(self.moves);
+        next.map_or(Instant::NEVER, |next| (Instant::ZERO + next.at).max(now))
+    }
+
+    /// The target of the move that begins at `now`. A move to the cell where the UE already is, for
+    /// lack of time for the moves before, is skipped.
+    pub(super) fn take_move(&mut self, now: Instant) -> Option<u32> {
+        let next = self.place.moves.get(self.moves).copied();
+        let due = next.filter(|next| Instant::ZERO + next.at <= now)?;
+        self.moves += 1;
+        self.due = self.next_decision(now);
+        Some(due.to).filter(|to| *to != self.serving)
+    }
+
+    /// The UE measures `cells` cells at `now`, each with its `signal` in dB. Returns the target if
+    /// event A3 has been there for the time to trigger (TS 38.331 section 5.5.4.4).
+    pub(super) fn measure(
+        &mut self,
+        now: Instant,
+        cells: usize,
+        signal: impl Fn(u32) -> Option<f64>,
+    ) -> Option<u32> {
+        let a3 = self.place.a3?;
+        self.due = self.next_decision(now);
+        let own = signal(self.serving)?;
+        let better = |cell: u32| Some(signal(cell)? - own - a3.offset);
+        let stays =
+            |(cell, _): &(u32, Instant)| better(*cell).is_some_and(|by| by + a3.hysteresis >= 0.0);
+        self.candidate = self.candidate.filter(stays);
+        if self.candidate.is_none() {
+            let others = (0..cells as u32).filter(|cell| *cell != self.serving);
+            let entering = others.filter_map(|cell| Some((better(cell)?, cell)));
+            let best = entering
+                .filter(|(by, _)| *by > a3.hysteresis)
+                .max_by(|(a, first), (b, second)| a.total_cmp(b).then(second.cmp(first)));
+            self.candidate = best.map(|(_, cell)| (cell, now));
+        }
+        let (to, since) = self.candidate?;
+        if now.since(since) < a3.time_to_trigger {
+            return None;
+        }
+        self.candidate = None;
+        Some(to)
+    }
+
+    /// The UE, `context`, leaves its cell.
+    pub(super) fn leave(&mut self, context: Box<UeContext>) {
+        self.context = Some(context);
+        self.source = self.serving;
+        self.serving = self.target;
+        self.phase = Phase::Away;
+    }
+
+    /// Packets that wait for the UE outside of the cells.
+    pub(super) fn packets(&self) -> u64 {
+        let outside = self.buffer.iter().chain(&self.late);
+        let waiting = outside.filter(|data| data.packet().is_some()).count();
+        let own = self.context.as_ref().map_or(0, |context| context.packets());
+        (waiting + self.held.len()) as u64 + own
+    }
+}

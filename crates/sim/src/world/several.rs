@@ -1,0 +1,64 @@
+//! The event loop of a world with several cells. At one instant the order is as with one cell; the
+//! cells' part of it is in [`Region::act`].
+
+use super::World;
+use crate::region::{Around, Region};
+use justfull_base::{Duration, Instant, Packet};
+use justfull_run::CoreLoss;
+use justfull_run::tap::Listener;
+
+/// Several cells, and the way to them.
+pub(super) struct Several {
+    pub(super) region: Region,
+    /// Random loss on the way to the UPF, if the scenario has any.
+    pub(super) loss: Option<Box<CoreLoss>>,
+    /// The UE of each flow.
+    pub(super) ues: Vec<u32>,
+}
+
+impl<T: Listener> World<T> {
+    /// Like [`World::step`], with several cells.
+    #[inline(never)]
+    pub(super) fn step_several(&mut self, end: Instant) -> Instant {
+        let Self { several, hosts, links, .. } = self;
+        let Some(Several { region, .. }) = several.as_deref_mut() else { return Instant::NEVER };
+        let before = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let after = links.air.next().min(hosts.receivers.next());
+        let (arrival, acts) = (links.core.next(), region.next());
+        let now = before.min(arrival).min(acts).min(after);
+        if now > end {
+            return now;
+        }
+        links.monitor.calls += 1;
+        if before == now {
+            self.act_before_cell(now);
+        } else if arrival == now {
+            self.reach_upf(now);
+        } else if acts == now {
+            let beyond = end + Duration::from_nanos(1);
+            let until = before.min(arrival).min(after).min(beyond);
+            return region.act(now, until, &mut Around { hosts, links });
+        } else {
+            self.act_after_cell(now);
+        }
+        now
+    }
+
+    /// Packets reach the UPF.
+    fn reach_upf(&mut self, now: Instant) {
+        let Self { several, hosts, links, .. } = self;
+        let Some(Several { region, loss, ues }) = several.as_deref_mut() else { return };
+        let mut packet = Packet::default();
+        while links.core.pop_into(now, &mut packet) {
+            links.monitor.calls += 1;
+            links.monitor.recorder.entered(now, packet.flow);
+            let ue = ues[packet.flow as usize];
+            let around = &mut Around { hosts, links };
+            if loss.as_mut().is_some_and(|loss| loss.takes_next()) {
+                region.lose(now, packet, ue, around);
+            } else {
+                region.input(now, &mut packet, ue, around);
+            }
+        }
+    }
+}
