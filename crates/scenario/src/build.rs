@@ -1,5 +1,7 @@
 //! Builds a world from a checked file.
 
+mod uplink;
+
 use super::Job;
 use super::error::ScenarioError;
 use super::file::{
@@ -64,7 +66,7 @@ pub(super) fn world(
         return Err(locator.plain("ue", "an empty list", "at least one UE"));
     }
     let flows = flows(file, &mut ues, locator)?;
-    Ok(WorldConfig {
+    let mut world = WorldConfig {
         scenario: name.into(),
         method: job.method.clone(),
         stack: StackConfig {
@@ -91,13 +93,16 @@ pub(super) fn world(
             delay: file.uplink.delay,
             limit: file.uplink.limit,
             grants: file.uplink.grants.clone(),
+            stack: None,
         },
         proxy: file.proxy.clone(),
         duration: file.duration,
         warmup: file.warmup,
         series_bins: file.series_bins,
         entity_backlog: file.entity_backlog,
-    })
+    };
+    uplink::add(&mut world, file, run, traces, locator)?;
+    Ok(world)
 }
 
 /// Index of the slice named by entry `i` of the UEs.

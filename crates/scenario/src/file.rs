@@ -1,6 +1,9 @@
 //! The content of a scenario file.
 
 pub mod docs;
+mod uplink;
+
+pub(crate) use uplink::{MethodPlace, UplinkFile, UplinkStackFile};
 
 use super::error::ScenarioError;
 use super::locator::Locator;
@@ -19,7 +22,7 @@ use justfull_ran::{
     UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
-use justfull_run::{GrantConfig, Interval, PingConfig, ProxyConfig, Transport, UplinkConfig};
+use justfull_run::{Interval, PingConfig, ProxyConfig, Transport};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{
     Column, DecimalSign, Gaps, Idle, Link, MissingCqi, Repeated, Separator, TimeUnit,
@@ -146,23 +149,6 @@ table! {
     pub struct AirFile with Default {
         /// From the pull to the UE's stack.
         delay: Duration = Default::default();
-    }
-}
-
-table! {
-    /// The way back.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct UplinkFile with Default {
-        /// Rate of each UE; "0bit/s" for infinitely fast.
-        rate: BitRate = BitRate(0), stated("any; 0bit/s with grants");
-        /// One-way delay from UE to server.
-        delay: Duration = Duration::from_millis(10);
-        /// What a UE's queue holds at most.
-        limit: Bytes = UplinkConfig::LIMIT, stated("at least the MTU");
-        /// A UE sends what it is granted.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        grants: Option<GrantConfig> = None;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Methods and variants: named lists of settings.
 
 use super::error::ScenarioError;
+use super::file::MethodPlace;
 use super::locator::{Locator, Origin};
 use super::tree::Setting;
 use crate::near;
@@ -58,6 +59,20 @@ impl Settings {
             locator.apply(tree, path, setting, origin)
         };
         self.0.iter().map(one).filter_map(Result::err).collect()
+    }
+
+    /// The settings with those of SDAP and RLC at `place`.
+    #[must_use]
+    pub(super) fn at(&self, place: MethodPlace) -> Self {
+        let layered = |path: &str| path.starts_with("sdap.") || path.starts_with("rlc.");
+        let placed = self.0.iter().flat_map(|(path, value)| {
+            let above = place != MethodPlace::Cell && layered(path);
+            let kept = place != MethodPlace::Ue || !layered(path);
+            let own = kept.then(|| (path.clone(), value.clone()));
+            let ue = above.then(|| (format!("uplink.stack.{path}"), value.clone()));
+            own.into_iter().chain(ue)
+        });
+        Self(placed.collect())
     }
 
     /// Paths and values, for display.

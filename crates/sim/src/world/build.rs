@@ -91,7 +91,7 @@ impl<T: Listener> World<T> {
             core: core(config, &delays, proxy.is_some()),
             air: Wire::new(BitRate(0), config.air_delay),
             air_delay: config.air_delay,
-            uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay)),
+            uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay))?,
             monitor: Monitor::new(recorder, tap, streams),
         };
         let backlogs = config.entity_backlog.then(backlogs);
@@ -148,16 +148,30 @@ fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet>
 
 /// The return paths to servers at `delays` and, with the proxy at `wan` before them, the path to
 /// it.
-fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> Uplink<Up> {
+fn uplink(
+    config: &WorldConfig,
+    delays: &[Duration],
+    wan: Option<Duration>,
+) -> Result<Uplink<Up>, ConfigError> {
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
     let warmup = Instant::ZERO + config.warmup;
     let statuses = config.stack.mac.status_way();
-    let Some(wan) = wan else {
-        return Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
+    let uplink = match wan {
+        None => Uplink::new(&config.uplink, ues, delays, warmup, seed),
+        Some(wan) => {
+            let delay = config.uplink.delay - wan;
+            let to_proxy = UplinkConfig { delay, ..config.uplink.clone() };
+            let beyond = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]);
+            Uplink::new(&to_proxy, ues, &beyond.collect::<Vec<_>>(), warmup, seed)
+        }
     };
-    let to_proxy = UplinkConfig { delay: config.uplink.delay - wan, ..config.uplink.clone() };
-    let beyond: Vec<Duration> = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]).collect();
-    Uplink::new(&to_proxy, ues, &beyond, warmup, seed).with_statuses(statuses)
+    let mut uplink = uplink.with_statuses(statuses).with_stack(&config.uplink)?;
+    for flow in &config.flows {
+        for connection in 0..flow.traffic.connections() {
+            uplink.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
+        }
+    }
+    Ok(uplink)
 }
 
 fn add_flow(
