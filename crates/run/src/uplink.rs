@@ -306,6 +306,19 @@ impl<T: Copy> Uplink<T> {
         self.opportunities.arm(0, chain.next().max(now));
     }
 
+    /// Gives the number of a flow that has ended to another.
+    pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        if let Some(chain) = &mut self.chain {
+            chain.reopen_flow(number, ue, tuple, dscp);
+        }
+    }
+
+    /// True if it is a stack.
+    #[must_use]
+    pub fn is_stack(&self) -> bool {
+        self.chain.is_some()
+    }
+
     /// True if the uplink is no bottleneck: a UE's packets are on the wire at once.
     #[must_use]
     pub fn is_free(&self) -> bool {

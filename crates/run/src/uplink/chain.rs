@@ -132,6 +132,11 @@ impl<T: Copy> Chain<T> {
         self.stack.open_flow(ue, tuple, dscp);
     }
 
+    /// Gives the number of a flow that has ended to another.
+    pub(super) fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        self.stack.reopen_flow(self.first + number, ue, tuple, dscp);
+    }
+
     /// A packet enters at its UE. False if the stack drops it at once.
     pub(super) fn push(&mut self, now: Instant, carried: Carried<T>) -> bool {
         let Carried { size, way, .. } = carried;
