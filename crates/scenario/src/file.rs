@@ -3,7 +3,7 @@
 pub mod docs;
 mod uplink;
 
-pub(crate) use uplink::{MethodPlace, UplinkFile, UplinkStackFile};
+pub(crate) use uplink::{UplinkFile, UplinkStackFile};
 
 use super::error::ScenarioError;
 use super::locator::Locator;

@@ -1,18 +1,32 @@
 //! Methods and variants: named lists of settings.
 
 use super::error::ScenarioError;
-use super::file::MethodPlace;
 use super::locator::{Locator, Origin};
 use super::tree::Setting;
 use crate::near;
 use justfull_base::bounds::key;
 use justfull_base::param::{Form, Param, written_table};
-use justfull_base::table;
+use justfull_base::{choice, table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The shipped methods, by T20's names.
 const SHIPPED: &str = include_str!("methods.toml");
+
+choice! {
+    serde;
+    /// Where a method's settings of SDAP and RLC go.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum MethodPlace {
+        /// Into the cell.
+        #[default]
+        Cell = "cell",
+        /// Into the UEs' stack.
+        Ue = "ue",
+        /// Into both.
+        Both = "both",
+    }
+}
 
 /// Settings in the order of their paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

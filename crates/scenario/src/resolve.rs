@@ -2,10 +2,10 @@
 //! settings in order.
 
 use super::error::ScenarioError;
-use super::file::{self, MethodPlace, ScenarioFile};
+use super::file::{self, ScenarioFile};
 use super::kinds;
 use super::locator::{By, Locator, Origin};
-use super::method::{Method, Settings};
+use super::method::{Method, MethodPlace, Settings};
 use super::tree::{self, Path, Setting};
 use super::{Job, Scenario};
 use crate::near;

@@ -2,8 +2,9 @@
 
 use super::{channel, shared};
 use crate::error::ScenarioError;
-use crate::file::{MethodPlace, ScenarioFile, UplinkStackFile};
+use crate::file::{ScenarioFile, UplinkStackFile};
 use crate::locator::Locator;
+use crate::method::MethodPlace;
 use crate::trace_channel::Run;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::{MacConfig, StackConfig, UeConfig, UpfConfig, UplinkMacConfig};

@@ -1,7 +1,8 @@
 //! The uplink of a scenario file.
 
 use super::{ChannelFile, is_default};
-use justfull_base::{BitRate, Bytes, Duration, choice, table};
+use crate::method::MethodPlace;
+use justfull_base::{BitRate, Bytes, Duration, table};
 use justfull_ran::{PdcpConfig, RlcConfig, SdapConfig, UplinkMacConfig};
 use justfull_run::{GrantConfig, UplinkConfig, UplinkKind};
 use serde::{Deserialize, Serialize};
@@ -23,27 +24,12 @@ table! {
         /// A UE sends what it is granted.
         #[serde(skip_serializing_if = "Option::is_none")]
         grants: Option<GrantConfig> = None;
-        /// Where a method's settings of SDAP and RLC go: into the cell, into the UEs' stack, or both.
+        /// Where a method's settings of SDAP and RLC go: into the cell, the UEs' stack, or both.
         #[serde(skip_serializing_if = "is_default")]
         method_at: MethodPlace = MethodPlace::Cell, stated("cell; ue and both with kind stack");
         /// The stack, with kind stack.
         #[serde(skip_serializing_if = "is_default")]
         stack: UplinkStackFile = UplinkStackFile::default();
-    }
-}
-
-choice! {
-    serde;
-    /// Where a method's settings of SDAP and RLC go.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum MethodPlace {
-        /// Into the cell.
-        #[default]
-        Cell = "cell",
-        /// Into the UEs' stack.
-        Ue = "ue",
-        /// Into both.
-        Both = "both",
     }
 }
 
