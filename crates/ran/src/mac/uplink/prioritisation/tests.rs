@@ -129,7 +129,7 @@ fn random_grants_are_divided_like_the_oracles() {
             let bucket = match rng.below(5) {
                 0 => None,
                 1 => Some(0),
-                _ => Some(rng.below(600) as i64 - 200),
+                _ => Some(i64::from(rng.below(600) as u32) - 200),
             };
             channels.push(channel(priority, bucket, &own, &mut sdus));
         }
