@@ -21,7 +21,9 @@ mod rb;
 mod turns;
 mod uplink;
 
-pub use uplink::{AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig};
+pub use uplink::{
+    AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS,
+};
 
 pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};

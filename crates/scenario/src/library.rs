@@ -86,6 +86,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::rb_scheduler::DOCS);
     docs.extend(justfull_ran::mac::DOCS);
     docs.extend(justfull_ran::RB_DOCS);
+    docs.extend(justfull_ran::mac::UPLINK_DOCS);
     docs.extend(justfull_ran::rlc::mode::DOCS);
     docs.extend(justfull_ran::channel::DOCS);
     docs.extend(crate::docs::DOCS);

@@ -16,7 +16,7 @@ mod sending;
 mod settings;
 
 pub use self::settings::{
-    BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UplinkMacConfig,
+    BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS, UplinkMacConfig,
 };
 
 pub(super) use self::settings::DOC;

@@ -36,7 +36,8 @@ fn stack(
     traces: &TracePaths,
     locator: &Locator,
 ) -> Result<UplinkStack, ScenarioError> {
-    let UplinkStackFile { channel: own, sdap, rlc, pdcp, mac, ack_filter } = &file.uplink.stack;
+    let stack = file.uplink.stack.clone().unwrap_or_default();
+    let UplinkStackFile { channel: own, sdap, rlc, pdcp, mac, ack_filter } = &stack;
     let (mut mac, plain) = (mac.clone(), UplinkMacConfig::default());
     if let MacConfig::Rb(of_cell) = &cell.mac
         && (&mac.carrier, mac.slot) == (&plain.carrier, plain.slot)

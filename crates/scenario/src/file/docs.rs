@@ -1,11 +1,12 @@
 //! Documentation of the parts that only scenario files have: channels from files, TCP and UDP
 //! flows, the uplink.
 
-use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile};
+use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile, UplinkStackFile};
 use justfull_base::doc::MethodDoc;
 
 /// Every page.
-pub const DOCS: &[&MethodDoc] = &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK];
+pub const DOCS: &[&MethodDoc] =
+    &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &UPLINK_STACK];
 
 /// The kinds of `channel`: the cell's own and those from files.
 pub(crate) fn channels() -> Vec<&'static MethodDoc> {
@@ -71,6 +72,17 @@ const UDP: MethodDoc = MethodDoc {
     sources: "T20 section IV (normal intervals); Kleinrock 1975 section 2.4 (Poisson process)",
     deviations: "none",
     params: UdpFile::params,
+};
+
+const UPLINK_STACK: MethodDoc = MethodDoc {
+    name: "uplink.stack",
+    kind: "uplink",
+    title: "The uplink as a stack: the UEs' queues and the MAC of the cell's uplink",
+    text: "SDAP, RLC and PDCP have the settings of the cell's, at the UE. What a limiter keeps in \
+           SDAP is not in the UE's buffer status reports.",
+    sources: "TS 38.321 clause 5.4; TS 37.324; TS 38.322; TS 38.323",
+    deviations: "see mac.kind uplink",
+    params: UplinkStackFile::params,
 };
 
 const UPLINK: MethodDoc = MethodDoc {

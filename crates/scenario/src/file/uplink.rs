@@ -28,8 +28,8 @@ table! {
         #[serde(skip_serializing_if = "is_default")]
         method_at: MethodPlace = MethodPlace::Cell, stated("cell; ue and both with kind stack");
         /// The stack, with kind stack.
-        #[serde(skip_serializing_if = "is_default")]
-        stack: UplinkStackFile = UplinkStackFile::default();
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stack: Option<UplinkStackFile> = None;
     }
 }
 

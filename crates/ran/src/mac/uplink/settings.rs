@@ -156,6 +156,52 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
     params: UplinkMacConfig::params,
 };
 
+/// Descriptions of the parts of an uplink's MAC.
+pub const UPLINK_DOCS: [&MethodDoc; 4] = [&SR, &BSR, &CHANNEL, &CONFIGURED];
+
+const SR: MethodDoc = MethodDoc {
+    name: "uplink.sr",
+    kind: "MAC",
+    title: "scheduling requests",
+    text: "A pending request is sent in the first slot of the uplink at or after an occasion.",
+    sources: "TS 38.321 clause 5.4.4; the default is OCUDU's",
+    deviations: "a request is always heard; no limit of requests",
+    params: SrConfig::params,
+};
+
+const BSR: MethodDoc = MethodDoc {
+    name: "uplink.bsr",
+    kind: "MAC",
+    title: "buffer status reports",
+    text: "A report is short for one group with data and long for several; padding \
+           carries one where it fits. The scheduler reads a level as its upper end.",
+    sources: "TS 38.321 clauses 5.4.5, 6.1.3.1; the defaults are OCUDU's",
+    deviations: "a truncated report tells one group",
+    params: BsrConfig::params,
+};
+
+const CHANNEL: MethodDoc = MethodDoc {
+    name: "uplink.logical_channel",
+    kind: "MAC",
+    title: "logical channels of a UE",
+    text: "A grant fills the buckets in decreasing priority, then gives the rest in \
+           decreasing priority; equal priorities share it.",
+    sources: "TS 38.321 clause 5.4.3.1",
+    deviations: "restrictions to grants and subcarrier spacings are left out",
+    params: LogicalChannelConfig::params,
+};
+
+const CONFIGURED: MethodDoc = MethodDoc {
+    name: "uplink.configured",
+    kind: "MAC",
+    title: "configured grants",
+    text: "The turns of the UEs are staggered over the period; a turn between slots of the \
+           uplink is in the next one. A UE without data skips it.",
+    sources: "TS 38.321 clause 5.8.2",
+    deviations: "no HARQ timer of its own",
+    params: ConfiguredGrantConfig::params,
+};
+
 impl UplinkMacConfig {
     /// The carrier with the letters of up and down exchanged. Special slots carry no uplink.
     pub(super) fn mirrored(&self) -> CarrierConfig {
