@@ -419,8 +419,7 @@ impl<P: Port> Live<P> {
         let links = self.core.len() + self.side.air.len();
         self.down.dropped = chain.dropped - self.down.no_buffer;
         self.down.queued = chain.queued + links as u64;
-        let uplink = self.uplink.finish();
-        self.up.queued = uplink.queued - self.statuses;
+        self.up.queued = self.uplink.finish().queued - self.statuses;
         for account in [&self.down, &self.up] {
             assert!(account.is_balanced(), "datagrams are accounted for: {account:?}");
         }
@@ -458,7 +457,7 @@ impl<P: Port> Live<P> {
             tcp_was_short: false,
             fault: self.fault.map(|fault| fault.to_string()),
         };
-        let mut result = self.side.record.finish(self.done, &self.stack, uplink);
+        let mut result = self.side.record.finish(self.done, &self.stack, &self.uplink);
         result.reports = reports
             .map_or(ReportsResult::default(), |of| ReportsResult { ues: of.ues, sent: of.made });
         (result, report)
