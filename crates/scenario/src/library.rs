@@ -32,6 +32,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("l4s-cell", include_str!("../../../scenarios/l4s-cell.toml")),
     ("upload-and-call", include_str!("../../../scenarios/upload-and-call.toml")),
     ("rrul-5g", include_str!("../../../scenarios/rrul-5g.toml")),
+    ("uplink-live", include_str!("../../../scenarios/uplink-live.toml")),
     ("uplink-access", include_str!("../../../scenarios/uplink-access.toml")),
     ("r22-fast", include_str!("../../../scenarios/r22-fast.toml")),
     ("r22-fast-nlos", include_str!("../../../scenarios/r22-fast-nlos.toml")),
