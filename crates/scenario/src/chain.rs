@@ -58,7 +58,11 @@ impl Scenario {
 }
 
 fn tree(file: &ScenarioFile) -> Value {
-    Value::Table(Table::try_from(file).unwrap_or_default())
+    let mut file = file.clone();
+    if file.uplink.kind == UplinkKind::Stack {
+        file.uplink.stack.get_or_insert_default();
+    }
+    Value::Table(Table::try_from(&file).unwrap_or_default())
 }
 
 fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {

@@ -3,7 +3,7 @@
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Ecn, choice, table};
-use justfull_ran::{MacConfig, StackConfig};
+use justfull_ran::{Hold, MacConfig, StackConfig};
 use serde::{Deserialize, Serialize};
 
 table! {
@@ -134,6 +134,10 @@ impl UplinkConfig {
             ensure(alone, "kind", &"stack", "queue with a rate or grants", why)?;
             let uplink = matches!(stack.chain.mac, MacConfig::Uplink(_));
             ensure(uplink, "stack.mac.kind", &stack.chain.mac.name(), "uplink", "it carries one")?;
+            let held = stack.chain.rlc.hold == Hold::Acknowledged;
+            let why = "an acknowledgement on the air keeps its place then";
+            let ok = !(stack.ack_filter && held);
+            ensure(ok, "stack.ack_filter", &true, "false with rlc.hold acknowledged", why)?;
             return stack.chain.validate().map_err(|e| e.within("stack"));
         }
         let Some(g) = &self.grants else { return Ok(()) };

@@ -89,6 +89,15 @@ fn bad_settings_of_a_stack_are_one_error_that_names_the_field() {
             "uplink.stack.mac.bsr.retransmission",
             "10ms to",
         ),
+        (
+            &[
+                "uplink.stack.rlc.mode=am",
+                "uplink.stack.rlc.hold=acknowledged",
+                "uplink.stack.ack_filter=true",
+            ],
+            "uplink.stack.ack_filter",
+            "false with rlc.hold acknowledged",
+        ),
         (&["mac.carrier.tdd=DDD"], "uplink.stack.mac.carrier.tdd", "a pattern with a U"),
         (&["uplink.kind=queue", "uplink.method_at=ue"], "uplink.method_at", "uplink.kind stack"),
     ] {
