@@ -213,6 +213,7 @@ impl<P: Port> Live<P> {
             };
             let members = Members {
                 stack: &mut self.stack,
+                uplink: &mut self.uplink,
                 record: &mut self.side.record,
                 on_their_way: &self.side.on_their_way,
             };
@@ -303,9 +304,11 @@ impl<P: Port> Live<P> {
         while self.uplink.next() <= now {
             let due = self.uplink.next();
             let Self { uplink, side, .. } = self;
-            while let Some(item) =
-                uplink.pop(due, |entered, item| side.left_up(due, *item, entered))
-            {
+            let mut lost = 0;
+            while let Some(item) = uplink.pop(due, |entered, item, fate| {
+                lost += u64::from(side.took_leave_up(due, *item, entered, fate));
+                false
+            }) {
                 if item & STATUS != 0 {
                     self.statuses -= 1;
                     self.stack.hear_status(now, item as u32, side);
@@ -320,6 +323,7 @@ impl<P: Port> Live<P> {
                 let sent = send(&mut self.server, &mut side.arena_up, handle, &mut self.up);
                 sent.map_err(|e| SystemError::new("write to the server's side", e))?;
             }
+            self.up.dropped += lost;
         }
         Ok(wrote)
     }
@@ -415,8 +419,7 @@ impl<P: Port> Live<P> {
         let links = self.core.len() + self.side.air.len();
         self.down.dropped = chain.dropped - self.down.no_buffer;
         self.down.queued = chain.queued + links as u64;
-        let uplink = self.uplink.finish();
-        self.up.queued = uplink.queued - self.statuses;
+        self.up.queued = self.uplink.finish().queued - self.statuses;
         for account in [&self.down, &self.up] {
             assert!(account.is_balanced(), "datagrams are accounted for: {account:?}");
         }
@@ -454,7 +457,7 @@ impl<P: Port> Live<P> {
             tcp_was_short: false,
             fault: self.fault.map(|fault| fault.to_string()),
         };
-        let mut result = self.side.record.finish(self.done, &self.stack, uplink);
+        let mut result = self.side.record.finish(self.done, &self.stack, &self.uplink);
         result.reports = reports
             .map_or(ReportsResult::default(), |of| ReportsResult { ues: of.ues, sent: of.made });
         (result, report)

@@ -18,7 +18,8 @@ use justfull_run::config::{MOST_NAMES, WorldConfig, classes, protocol_name, vali
 use justfull_run::gather::{Chain, Ended, Plan};
 use justfull_run::invariants::Evidence;
 use justfull_run::recorder::{ClassInfo, Opening, Recorder, Window};
-use justfull_run::results::{FlowResult, ReportsResult, RunResult, UplinkResult};
+use justfull_run::results::{FlowResult, ReportsResult, RunResult};
+use justfull_run::uplink::Uplink;
 
 /// A flow of the scenario, as a real one is compared with it.
 struct Stand {
@@ -358,17 +359,18 @@ impl LiveRecorder {
     /// The result of a run that ended at `end`, at the latest when the scenario says. It says which
     /// invariant it breaks, if any ([`RunResult::broken`]).
     #[must_use]
-    pub fn finish(mut self, end: Instant, stack: &Stack, uplink: UplinkResult) -> RunResult {
+    pub fn finish<T: Copy>(mut self, end: Instant, stack: &Stack, uplink: &Uplink<T>) -> RunResult {
         let end = self.recorder.end_at(end);
-        let evidence =
-            Evidence::of(stack, &self.recorder, self.plan.mtu, self.recorder.flow_numbers());
+        let down = self.recorder.flow_numbers().filter(|flow| !self.is_upload(*flow as u32));
+        let of_radio = Evidence::of(stack, &self.recorder, self.plan.mtu, down);
+        let evidence = Evidence { uplink: uplink.broken_conservation(), ..of_radio };
         self.plan.gather(Ended {
             end,
             recorder: &self.recorder,
             chain: Chain::of(stack, end),
             cells: None,
             backlogs: self.backlogs.as_deref_mut(),
-            uplink,
+            uplink: uplink.finish(),
             reports: ReportsResult::default(),
             calls: self.calls,
             evidence,

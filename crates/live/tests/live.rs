@@ -113,6 +113,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             delay: Duration::from_nanos(UP.as_nanos() as u64),
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         duration: Duration::from_secs(60),
         warmup: Duration::ZERO,

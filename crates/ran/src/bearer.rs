@@ -130,6 +130,11 @@ impl Bearer {
         &mut self.queue
     }
 
+    /// True if the SDU in transmission has this `payload`.
+    pub(crate) fn is_sending(&self, payload: u64) -> bool {
+        self.sending && self.head.payload == payload
+    }
+
     /// The MAC serves the bearer at `rate` from now on; passes this to the AQM.
     pub(crate) fn set_service_rate(&mut self, rate: BitRate) {
         self.queue.set_service_rate(Some(rate));

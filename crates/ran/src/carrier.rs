@@ -315,9 +315,25 @@ impl Carrier {
     #[inline]
     #[must_use]
     pub fn sizes(&self, shape: SlotShape, mcs: u8) -> &[u32] {
+        self.row(&self.bytes, shape, mcs)
+    }
+
+    /// A table like the one of [`Self::sizes`] for a UE whose power fills at most `most` blocks:
+    /// more of them carry no more. Empty if the carrier has no more.
+    pub(crate) fn limited(&self, most: u16) -> Vec<u32> {
+        if most >= self.n_prb {
+            return Vec::new();
+        }
+        let rows = self.bytes.chunks(usize::from(self.n_prb) + 1);
+        rows.flat_map(|row| (0..row.len()).map(|n| row[n.min(usize::from(most))])).collect()
+    }
+
+    /// The row of `table` for `mcs` in a slot of `shape`.
+    #[inline]
+    pub(crate) fn row<'a>(&self, table: &'a [u32], shape: SlotShape, mcs: u8) -> &'a [u32] {
         let row = usize::from(shape.special) * MCS_ROWS + usize::from(mcs).min(MCS_ROWS - 1);
         let width = usize::from(self.n_prb) + 1;
-        &self.bytes[row * width..][..width]
+        &table[row * width..][..width]
     }
 
     /// Bytes that the largest slot of the pattern carries at `mcs`.

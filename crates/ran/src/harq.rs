@@ -65,6 +65,9 @@ pub(crate) struct Block {
     pub(crate) sent: u8,
     /// True if its MCS was above the channel's at its first transmission.
     stale: bool,
+    /// The sender's number for what the block carries besides the bearers' data; the sender of
+    /// such blocks sets it anew in each.
+    pub(crate) tag: u32,
     /// Sum of the SINRs of its transmissions, if the channel has a SINR.
     pub(crate) sinr: f64,
     /// It is decoded once the share of failing blocks is at most this number.

@@ -43,7 +43,10 @@ pub use config::{
     UpfConfig,
 };
 pub use harq::HarqConfig;
-pub use mac::{BytesConfig, DchConfig, HsdpaConfig, MacConfig, PacketsConfig, RbConfig};
+pub use mac::{
+    AccessCounts, BytesConfig, DchConfig, HsdpaConfig, LogicalChannelConfig, MacConfig,
+    PacketsConfig, RbConfig, UplinkMacConfig,
+};
 pub use pdcp::PdcpConfig;
 pub use prefix::Prefix;
 pub use rlc::RlcModeConfig;

@@ -1,12 +1,14 @@
 //! Medium access control: the slots, and the data that bearers send in them.
 //!
-//! There are five services of a slot, one file each: whole packets ([`Packets`]), bytes
-//! ([`Bytes`]), resource blocks of a carrier ([`Rb`]), and PDUs of one size, on dedicated channels
-//! ([`Dch`]) or shared by credits ([`Hsdpa`]).
+//! There are six services of a slot, one file each: whole packets ([`Packets`]), bytes
+//! ([`Bytes`]), resource blocks of a carrier ([`Rb`]), PDUs of one size, on dedicated channels
+//! ([`Dch`]) or shared by credits ([`Hsdpa`]), and the resource blocks of an uplink
+//! ([`UplinkMac`]), where UEs request and report.
 //!
 //! To add one: its file, with settings that implement `MacSettings`, a service that implements
 //! `SlotService`, and `DOC`; then its `mod` and its line in the list of kinds.
 
+mod active;
 mod bytes;
 mod cell;
 mod dch;
@@ -17,6 +19,11 @@ mod meter;
 mod packets;
 mod rb;
 mod turns;
+mod uplink;
+
+pub use uplink::{
+    AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS,
+};
 
 pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
@@ -52,6 +59,7 @@ kinds! {
     "rb" Rb = rb::{Rb in Box, RbConfig};
     "dch" Dch = dch::{Dch in Box, DchConfig};
     "hsdpa" Hsdpa = hsdpa::{Hsdpa in Box, HsdpaConfig};
+    "uplink" Uplink = uplink::{UplinkMac in Box, UplinkMacConfig};
 }
 
 forwarded! {
@@ -156,6 +164,11 @@ forwarded! {
 
         /// The MCS that the MAC knows for `ue` in `slot`, the last one; none if it knows none.
         fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
+            None
+        }
+
+        /// What UEs and scheduler have done so far; none but on an uplink.
+        fn access_counts(&self) -> Option<AccessCounts> {
             None
         }
     }

@@ -43,6 +43,12 @@ impl<T: Copy> Arena<T> {
         self.slots.iter().zip(free).filter(|(_, free)| !free).map(|(item, _)| item)
     }
 
+    /// The item of `handle`, to be changed.
+    #[inline]
+    pub fn peek_mut(&mut self, handle: u64) -> &mut T {
+        &mut self.slots[handle as usize]
+    }
+
     /// The item of `handle`, without removing it.
     #[inline]
     pub fn peek(&self, handle: u64) -> &T {

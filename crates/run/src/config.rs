@@ -9,7 +9,7 @@ use crate::uplink::UplinkConfig;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Ratio};
-use justfull_ran::StackConfig;
+use justfull_ran::{MacConfig, StackConfig};
 use std::collections::BTreeMap;
 
 /// Settings of a run.
@@ -80,6 +80,13 @@ pub fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         "0 with a proxy",
         "the way from the servers to the proxy loses nothing",
     )?;
+    let own = config.stack.mac.name();
+    let why = "the MAC of the uplink is uplink.stack.mac";
+    let ok = !matches!(config.stack.mac, MacConfig::Uplink(_));
+    ensure(ok, "mac.kind", &own, "packets, bytes, rb, dch or hsdpa", why)?;
+    let why = "its STATUS PDUs share the queue of a UE";
+    let ok = config.uplink.stack.is_none() || config.stack.mac.status_way().is_none();
+    ensure(ok, "uplink.kind", &"stack", &format!("queue with mac.kind {own}"), why)?;
     config.uplink.validate(config.stack.mtu).map_err(|e| e.within("uplink"))?;
     ensure(!config.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;
     for (i, flow) in config.flows.iter().enumerate() {

@@ -47,6 +47,8 @@ pub struct Evidence {
     pub downlink: Carried,
     /// Goodput of each UE's uploads, and the capacity of its uplink if that has a rate.
     pub uplinks: Vec<Carried>,
+    /// The contradiction in the counts of the uplink's stack, in words; none in a sound run.
+    pub uplink: Option<String>,
     /// TCP flows; none in a live run, whose endpoints are the kernel's.
     pub tcp: Vec<TcpBytes>,
     /// A contradiction in the proxy, in words.
@@ -82,6 +84,7 @@ impl Evidence {
             chain,
             early,
             downlink: Carried { goodput, most },
+            uplink: None,
             uplinks: Vec::new(),
             tcp: Vec::new(),
             proxy: None,
@@ -97,8 +100,11 @@ impl Evidence {
             })
         };
         let chain = self.chain.as_ref().map(|counts| format!("packets are conserved: {counts}"));
+        let uplink =
+            self.uplink.as_ref().map(|c| format!("packets are conserved on the uplink: {c}"));
         let early = self.early.as_ref().map(|packet| format!("delay >= bound: {packet}"));
         chain
+            .or(uplink)
             .or(early)
             .or_else(|| carries("on the radio", &self.downlink))
             .or_else(|| self.uplinks.iter().find_map(|c| carries("on a UE's uplink", c)))
@@ -389,6 +395,7 @@ mod tests {
             under_way: 1,
         };
         let evidence = |chain: Option<&str>, down, up, received| Evidence {
+            uplink: None,
             chain: chain.map(String::from),
             early: None,
             downlink: carried(down),

@@ -328,7 +328,8 @@ pub struct UplinkResult {
     pub entered: u64,
     /// Packets that reached their servers.
     pub delivered: u64,
-    /// Packets that found a UE's queue full or, in a live run, no free packet buffer.
+    /// Packets that found a UE's queue full or, in a live run, no free packet buffer; with a stack
+    /// packets dropped for any reason, filtered acknowledgements among them.
     pub overflow_drops: u64,
     /// Bytes of these packets.
     pub overflow_bytes: u64,
@@ -337,6 +338,36 @@ pub struct UplinkResult {
     /// Time from entry into the UE's queue to the PUSCH that took the last byte, for packets that
     /// entered in the measured window; empty if the uplink is no bottleneck.
     pub wait: Distribution,
+    /// The stack of the uplink, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<UplinkStackResult>,
+}
+
+/// What the UEs and the scheduler of an uplink with a stack have done over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct UplinkStackResult {
+    /// Scheduling requests sent.
+    pub requests: u64,
+    /// PUSCHs for new data.
+    pub grants: u64,
+    /// Bytes of their transport blocks.
+    pub granted_bytes: u64,
+    /// Bytes of padding in them.
+    pub padding_bytes: u64,
+    /// Regular buffer status reports sent.
+    pub regular_reports: u64,
+    /// Periodic ones.
+    pub periodic_reports: u64,
+    /// Reports in padding.
+    pub padding_reports: u64,
+    /// Transport blocks sent again by HARQ.
+    pub repeats: u64,
+    /// Acknowledgements that a later one has replaced.
+    pub filtered_acks: u64,
+    /// Dropped packets by reason, without these.
+    pub drops: Vec<(String, u64)>,
+    /// Configured mechanisms without effect in the whole run.
+    pub never_acted: Vec<String>,
 }
 
 /// Echo requests sent in the measured window, and their fate; the rest was in transit at the end.

@@ -10,6 +10,7 @@ mod voip;
 
 pub use docs::DOCS;
 pub use on_off::{CbrConfig, OnOffConfig, Span};
+pub(crate) use page::RETRY as REQUEST_RETRY;
 pub use page::{
     Http, Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount, RequestLaw, RequestSize,
 };

@@ -15,25 +15,32 @@
 //!   reports again, so grants follow every `period` until the buffer is empty. With `configured =
 //!   true` (clause 5.8.2, configured grant) there is a PUSCH every `period` without requests.
 //!
+//! A fourth mode, *stack* ([`UplinkConfig::stack`]), is a chain of its own: QoS flows, bearers,
+//! logical channels, requests and reports of all UEs, which compete for the uplink of the cell.
+//!
 //! So the wait of a lone packet is uniform from `grant_delay` to `grant_delay + sr_period` with
 //! scheduling requests, and from 0 to `period` with configured grants; a full buffer drains at
 //! `grant` / `period`. Packets are segmented to fill grants. Not modelled: HARQ retransmissions,
 //! power headroom, more than one logical channel (no prioritisation among QoS flows), and UEs that
 //! compete for uplink resources. The grant delay stands for all processing.
 
+mod chain;
+mod config;
 mod docs;
 
+pub use config::{Fate, GrantConfig, NO_FLOW, UplinkConfig, UplinkKind, UplinkStack, Way};
 pub use docs::DOC;
 
+use self::chain::{Carried, Chain, Left};
 use crate::results::UplinkResult;
 use crate::timers::Timers;
 use crate::times::Times;
 use crate::wire::{Wire, Wires};
-use justfull_base::error::ensure;
-use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng, table};
-use justfull_ran::StatusWay;
+
+use justfull_base::{BitRate, ConfigError, Dscp, Duration, Instant, Rng};
+use justfull_ran::{FiveTuple, StatusWay};
 use justfull_tcp::Ack;
-use serde::{Deserialize, Serialize};
+
 use std::collections::VecDeque;
 
 /// An item that a UE sends.
@@ -58,72 +65,6 @@ impl Up {
     #[inline(always)]
     pub const fn nothing() -> Self {
         Self::Status(u32::MAX)
-    }
-}
-
-table! {
-    /// Settings of grants.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct GrantConfig with Default {
-        /// Time between a UE's occasions to send a scheduling request.
-        sr_period: Duration = Duration::from_millis(10),
-            within(Duration::from_micros(1), Duration::from_secs(3600)),
-            "TS 38.331: 2 symbols to 640 slots";
-        /// The first occasion; left out, random for each UE.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        sr_offset: Option<Duration> = None,
-            rule("below sr_period", |c| c.sr_offset.unwrap_or_default() < c.sr_period),
-            "TS 38.331, schedulingRequestResourceConfig";
-        /// From a scheduling request to the PUSCH that it is granted.
-        grant_delay: Duration = Duration::from_millis(8), at_most(Duration::from_secs(3600)),
-            "a grant comes";
-        /// From that PUSCH, with its buffer status report, to the next.
-        bsr_delay: Duration = Duration::from_millis(8),
-            within(Duration::from_micros(1), Duration::from_secs(3600)), "a grant comes";
-        /// Time between PUSCHs while the UE has data.
-        period: Duration = Duration::from_millis(1),
-            within(Duration::from_micros(1), Duration::from_secs(3600)), "finer would not end";
-        /// Bytes that a PUSCH carries.
-        grant: Bytes = Bytes(1_250), within(Bytes(1), Bytes(1 << 24)), "a grant carries something";
-        /// There is a PUSCH each period without scheduling requests.
-        configured: bool = false;
-    }
-}
-
-/// Access to the uplink.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UplinkConfig {
-    /// Rate of each UE; 0 for no transmission time.
-    pub rate: BitRate,
-    /// One-way delay from UE to server.
-    pub delay: Duration,
-    /// Maximum bytes in a UE's queue.
-    pub limit: Bytes,
-    /// Grants; a rate and grants exclude each other.
-    pub grants: Option<GrantConfig>,
-}
-
-impl UplinkConfig {
-    /// Default maximum bytes in a UE's queue.
-    pub const LIMIT: Bytes = Bytes(4_000_000);
-
-    /// Checks every bound; `mtu` is the cell's.
-    ///
-    /// # Errors
-    /// The first field outside its bounds.
-    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
-        let least = u64::from(mtu);
-        ensure(
-            self.limit.0 >= least,
-            "limit",
-            &self.limit,
-            "at least the MTU",
-            "a packet must fit",
-        )?;
-        let Some(g) = &self.grants else { return Ok(()) };
-        ensure(self.rate.0 == 0, "rate", &self.rate, "0bit/s with grants", "grants are the rate")?;
-        g.validate().map_err(|e| e.within("grants"))
     }
 }
 
@@ -179,6 +120,7 @@ pub struct Uplink<T> {
     statuses: Option<u32>,
     counts: Counts,
     waits: Times,
+    chain: Option<Box<Chain<T>>>,
 }
 
 impl<T: Copy> Uplink<T> {
@@ -191,7 +133,7 @@ impl<T: Copy> Uplink<T> {
         warmup: Instant,
         seed: u64,
     ) -> Self {
-        let free = config.rate.0 == 0 && config.grants.is_none();
+        let free = config.rate.0 == 0 && config.grants.is_none() && config.stack.is_none();
         let buffer = |ue: usize| Buffer {
             queue: VecDeque::new(),
             bytes: 0,
@@ -217,6 +159,27 @@ impl<T: Copy> Uplink<T> {
             statuses: None,
             counts: Counts::default(),
             waits: Times::new(),
+            chain: None,
+        }
+    }
+
+    /// Gives the UEs the stack of `config`, if it has one.
+    ///
+    /// # Errors
+    /// The field of the stack outside its bounds.
+    pub fn with_stack(mut self, config: &UplinkConfig) -> Result<Self, ConfigError> {
+        if let Some(stack) = &config.stack {
+            let chain = Chain::new(&stack.chain, stack.ack_filter);
+            self.chain = Some(Box::new(chain.map_err(|e| e.within("uplink.stack"))?));
+        }
+        Ok(self)
+    }
+
+    /// Opens a flow of `ue` with the 5-tuple of its downlink, if the uplink is a stack. Flows are
+    /// numbered in the order of opening, like the cell's.
+    pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        if let Some(chain) = &mut self.chain {
+            chain.open_flow(ue, tuple, dscp);
         }
     }
 
@@ -279,7 +242,11 @@ impl<T: Copy> Uplink<T> {
     /// The RLC of `ue` sends `item`, a STATUS PDU that takes `size` bytes.
     pub fn push_status(&mut self, now: Instant, ue: u32, size: u32, item: T) -> StatusWay {
         let Some(wire) = self.statuses else { return StatusWay::Delayed };
-        if self.push(now, ue, wire, size, item) { StatusWay::Carried } else { StatusWay::Lost }
+        if self.push(now, Way { ue, wire, flow: NO_FLOW, ..Way::default() }, size, item) {
+            StatusWay::Carried
+        } else {
+            StatusWay::Lost
+        }
     }
 
     /// The next event: a UE may send, or a packet reaches its server.
@@ -289,16 +256,16 @@ impl<T: Copy> Uplink<T> {
         self.wires.next().min(self.opportunities.next())
     }
 
-    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False if its queue
-    /// is full and drops the item.
+    /// A UE sends `item` of `size` bytes on its `way`. False if its queue is full and drops the
+    /// item.
     #[inline(always)]
-    pub fn push(&mut self, now: Instant, ue: u32, wire: u32, size: u32, item: T) -> bool {
+    pub fn push(&mut self, now: Instant, way: Way, size: u32, item: T) -> bool {
         self.counts.entered += 1;
         if self.buffers.is_empty() {
-            self.wires.push(now, wire, size, item);
+            self.wires.push(now, way.wire, size, item);
             return true;
         }
-        self.enqueue(now, ue, Waiting { entered: now, size, wire, item })
+        self.enqueue(now, way, size, item)
     }
 
     /// A packet of `size` bytes is dropped before its UE's queue: the driver has no room for it.
@@ -313,7 +280,11 @@ impl<T: Copy> Uplink<T> {
     }
 
     #[inline(never)]
-    fn enqueue(&mut self, now: Instant, ue: u32, packet: Waiting<T>) -> bool {
+    fn enqueue(&mut self, now: Instant, way: Way, size: u32, item: T) -> bool {
+        if self.chain.is_some() {
+            return self.enter_chain(now, Carried { entered: now, size, way, item });
+        }
+        let (ue, packet) = (way.ue, Waiting { entered: now, size, wire: way.wire, item });
         let buffer = &mut self.buffers[ue as usize];
         if buffer.bytes + u64::from(packet.size) > self.limit {
             self.count_drop(packet.size);
@@ -343,16 +314,77 @@ impl<T: Copy> Uplink<T> {
         self.opportunities.arm(ue, at);
     }
 
+    /// A packet enters the stack; false if that drops it at once.
+    fn enter_chain(&mut self, now: Instant, carried: Carried<T>) -> bool {
+        let Some(chain) = &mut self.chain else { return false };
+        let taken = chain.push(now, carried);
+        self.opportunities.arm(0, chain.next().max(now));
+        if !taken {
+            self.count_drop(carried.size);
+        }
+        taken
+    }
+
+    /// The stack's work up to `now`: its packets go on the wire. `told` returns true for a lost
+    /// packet that is to be sent again.
+    fn run_chain(&mut self, now: Instant, told: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
+        while self.opportunities.pop(now).is_some() {}
+        while let Some(carried) = self.chain.as_mut().and_then(|chain| chain.due_again(now)) {
+            self.counts.entered += 1;
+            if !self.enter_chain(now, carried)
+                && let Some(chain) = &mut self.chain
+            {
+                chain.send_again(now, carried);
+            }
+        }
+        let Some(chain) = &mut self.chain else { return };
+        chain.wake(now);
+        while let Some(Left { at, carried, fate, .. }) = chain.left() {
+            let Carried { entered, size, way, ref item } = carried;
+            let again = told(entered, item, fate);
+            if let Fate::Sent { .. } = fate {
+                if entered >= self.warmup {
+                    self.waits.record(at.since(entered));
+                }
+                self.wires.push(at, way.wire, size, *item);
+                continue;
+            }
+            self.counts.dropped += 1;
+            self.counts.dropped_bytes += u64::from(size);
+            if again {
+                chain.send_again(now, carried);
+            }
+        }
+        self.opportunities.arm(0, chain.next().max(now));
+    }
+
+    /// Gives the number of a flow that has ended to another.
+    pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        if let Some(chain) = &mut self.chain {
+            chain.reopen_flow(number, ue, tuple, dscp);
+        }
+    }
+
+    /// True if it is a stack.
+    #[must_use]
+    pub fn is_stack(&self) -> bool {
+        self.chain.is_some()
+    }
+
     /// True if the uplink is no bottleneck: a UE's packets are on the wire at once.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.buffers.is_empty()
     }
 
-    /// An item that has reached its server by `now`. Calls `sent` for each item that a UE has sent
-    /// whole by then, with the instant at which it entered the UE's queue, unless the uplink [is
-    /// free](Self::is_free).
-    pub fn pop(&mut self, now: Instant, mut sent: impl FnMut(Instant, &T)) -> Option<T> {
+    /// An item that has reached its server by `now`. Calls `sent` for each item that has left its
+    /// UE by then, with the instant at which it entered the UE's queue, unless the uplink [is
+    /// free](Self::is_free). It returns true for a lost item that is to be sent again.
+    pub fn pop(
+        &mut self,
+        now: Instant,
+        mut sent: impl FnMut(Instant, &T, Fate) -> bool,
+    ) -> Option<T> {
         self.take_opportunities(now, &mut sent);
         let item = self.wires.pop(now);
         self.counts.delivered += u64::from(item.is_some());
@@ -365,7 +397,7 @@ impl<T: Copy> Uplink<T> {
         &mut self,
         now: Instant,
         place: &mut T,
-        mut sent: impl FnMut(Instant, &T),
+        mut sent: impl FnMut(Instant, &T, Fate) -> bool,
     ) -> bool {
         if self.opportunities.next() <= now {
             self.take_opportunities(now, &mut sent);
@@ -376,7 +408,17 @@ impl<T: Copy> Uplink<T> {
     }
 
     #[inline(never)]
-    fn take_opportunities(&mut self, now: Instant, sent: &mut dyn FnMut(Instant, &T)) {
+    fn take_opportunities(
+        &mut self,
+        now: Instant,
+        sent: &mut dyn FnMut(Instant, &T, Fate) -> bool,
+    ) {
+        if self.chain.is_some() {
+            if self.opportunities.next() <= now {
+                self.run_chain(now, sent);
+            }
+            return;
+        }
         while let Some(ue) = self.opportunities.pop(now) {
             self.transmit(now, ue, sent);
         }
@@ -384,7 +426,7 @@ impl<T: Copy> Uplink<T> {
 
     /// A UE's opportunity: puts the data that it carries on the wire, and schedules the next if
     /// data is left.
-    fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T)) {
+    fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
         let buffer = &mut self.buffers[ue as usize];
         if buffer.paused || now < buffer.due {
             // A UE that has left, or has asked anew since.
@@ -410,7 +452,7 @@ impl<T: Copy> Uplink<T> {
             if first.entered >= self.warmup {
                 self.waits.record(now.since(first.entered));
             }
-            told(first.entered, &first.item);
+            told(first.entered, &first.item, Fate::Sent { ce: false });
             self.wires.push(now, first.wire, first.size, first.item);
             buffer.head_sent = 0;
             buffer.queue.pop_front();
@@ -434,7 +476,8 @@ impl<T: Copy> Uplink<T> {
     pub fn finish(&self) -> UplinkResult {
         let Counts { entered, delivered, dropped, dropped_bytes } = self.counts;
         let waiting: usize = self.buffers.iter().map(|b| b.queue.len()).sum();
-        let queued = (waiting + self.wires.len()) as u64;
+        let inside = self.chain.as_ref().map_or(0, |chain| chain.waiting());
+        let queued = (waiting + self.wires.len()) as u64 + inside;
         UplinkResult {
             entered,
             delivered,
@@ -442,7 +485,14 @@ impl<T: Copy> Uplink<T> {
             overflow_bytes: dropped_bytes,
             queued,
             wait: self.waits.finish(),
+            stack: self.chain.as_ref().map(|chain| chain.result()),
         }
+    }
+
+    /// The contradiction in the counts of its stack, in words; none in a sound run.
+    #[must_use]
+    pub fn broken_conservation(&self) -> Option<String> {
+        self.chain.as_ref().and_then(|chain| chain.broken())
     }
 }
 

@@ -4,9 +4,9 @@
 //! grants and their segments. So the scenario's own cell carries echoes, one at a time.
 
 use justfull_base::{Bytes, Duration};
-use justfull_ran::PollConfig;
 use justfull_ran::config::Phase;
 use justfull_ran::upf::detect;
+use justfull_ran::{MacConfig, PollConfig, UplinkMacConfig};
 use justfull_run::{FlowConfig, Interval, PingConfig, Traffic, WorldConfig};
 use justfull_sim::World;
 use std::sync::Arc;
@@ -117,12 +117,21 @@ fn of_run(config: &WorldConfig, apart: Duration) -> Option<(u64, BaseRtt)> {
     alone.then_some((rtt.count, found))
 }
 
+/// The MAC of the uplink, if that is a stack.
+fn requests(world: &WorldConfig) -> Option<&UplinkMacConfig> {
+    match &world.uplink.stack.as_ref()?.chain.mac {
+        MacConfig::Uplink(mac) => Some(mac),
+        _ => None,
+    }
+}
+
 /// The longest time between two polls, slots, or occasions to send on the uplink.
 fn longest_period(world: &WorldConfig) -> Duration {
     let stack = &world.stack;
     let occasions = world.uplink.grants.as_ref().map_or(Duration::ZERO, |grants| {
         if grants.configured { grants.period } else { grants.sr_period }
     });
+    let occasions = requests(world).map_or(occasions, |mac| mac.sr.period);
     let polls = [&stack.upf.poll, &stack.sdap.poll, stack.mac.slot()].map(|poll| poll.period);
     polls.into_iter().fold(occasions, Duration::max)
 }
@@ -169,6 +178,13 @@ fn lone(world: &WorldConfig, flow: &FlowConfig, apart: Duration, run: u32) -> Wo
     spread(stack.mac.slot_mut(), &|period| shift(of_slots, period));
     if let Some(grants) = config.uplink.grants.as_mut().filter(|grants| !grants.configured) {
         grants.sr_offset.get_or_insert(shift(of_requests, grants.sr_period));
+    }
+    if let Some(stack) = &mut config.uplink.stack
+        && let MacConfig::Uplink(mac) = &mut stack.chain.mac
+    {
+        stack.chain.seed = stack.chain.seed.wrapping_add(run.into());
+        spread(&mut mac.slot, &|period| shift(of_slots, period));
+        mac.sr.offset.get_or_insert(shift(of_requests, mac.sr.period));
     }
     config
 }

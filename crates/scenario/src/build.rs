@@ -1,5 +1,7 @@
 //! Builds a world from a checked file.
 
+mod uplink;
+
 use super::Job;
 use super::cells;
 use super::channel::channel;
@@ -34,42 +36,17 @@ pub(super) fn world(
     traces: &TracePaths,
     locator: &Locator,
 ) -> Result<WorldConfig, ScenarioError> {
-    let mut ues = Vec::new();
     let mac = file.cell.first().filter(|_| file.cell.len() == 1).and_then(|cell| cell.mac.as_ref());
     let mac = mac.unwrap_or(&file.mac);
     let (slot, unit) = (mac.slot().period, mac.unit());
     let run = Run { seed: job.seed, slot, unit, length: file.duration };
-    for (i, ue) in file.ue.iter().enumerate() {
-        let own = ue
-            .channel
-            .as_ref()
-            .map(|c| channel(c, run, traces, &format!("ue[{i}].channel"), locator))
-            .transpose()?;
-        let config = UeConfig {
-            drbs: ue.drbs,
-            qos_flows: ue.qos_flow.clone(),
-            rules: ue.rule.clone(),
-            channel: own,
-            slice: slice(file, i, ue, locator)?,
-        };
-        if ue.count == 0 || ues.len() + ue.count as usize > MOST {
-            return Err(locator.plain(
-                &format!("ue[{i}].count"),
-                &ue.count.to_string(),
-                "1 to a million UEs in all",
-            ));
-        }
-        ues.extend(std::iter::repeat_n(config, ue.count as usize));
-    }
-    if ues.is_empty() {
-        return Err(locator.plain("ue", "an empty list", "at least one UE"));
-    }
+    let mut ues = ues(file, run, traces, locator)?;
     let flows = flows(file, &mut ues, locator)?;
     let cells = cells::cells(file, run, traces, locator)?;
     let only = file.cell.first().filter(|_| cells.is_none());
     let own = only.and_then(|cell| cell.channel.as_ref());
     let (own, at) = own.map_or((&file.channel, "channel"), |own| (own, "cell[0].channel"));
-    Ok(WorldConfig {
+    let mut world = WorldConfig {
         scenario: name.into(),
         method: job.method.clone(),
         stack: StackConfig {
@@ -96,6 +73,7 @@ pub(super) fn world(
             delay: file.uplink.delay,
             limit: file.uplink.limit,
             grants: file.uplink.grants.clone(),
+            stack: None,
         },
         cells,
         proxy: file.proxy.clone(),
@@ -103,7 +81,45 @@ pub(super) fn world(
         warmup: file.warmup,
         series_bins: file.series_bins,
         entity_backlog: file.entity_backlog,
-    })
+    };
+    uplink::add(&mut world, file, run, traces, locator)?;
+    Ok(world)
+}
+
+/// The UEs of `file`, one for each of an entry's `count`.
+fn ues(
+    file: &ScenarioFile,
+    run: Run,
+    traces: &TracePaths,
+    locator: &Locator,
+) -> Result<Vec<UeConfig>, ScenarioError> {
+    let mut ues = Vec::new();
+    for (i, ue) in file.ue.iter().enumerate() {
+        let own = ue
+            .channel
+            .as_ref()
+            .map(|c| channel(c, run, traces, &format!("ue[{i}].channel"), locator))
+            .transpose()?;
+        let config = UeConfig {
+            drbs: ue.drbs,
+            qos_flows: ue.qos_flow.clone(),
+            rules: ue.rule.clone(),
+            channel: own,
+            slice: slice(file, i, ue, locator)?,
+        };
+        if ue.count == 0 || ues.len() + ue.count as usize > MOST {
+            return Err(locator.plain(
+                &format!("ue[{i}].count"),
+                &ue.count.to_string(),
+                "1 to a million UEs in all",
+            ));
+        }
+        ues.extend(std::iter::repeat_n(config, ue.count as usize));
+    }
+    if ues.is_empty() {
+        return Err(locator.plain("ue", "an empty list", "at least one UE"));
+    }
+    Ok(ues)
 }
 
 /// Index of the slice named by entry `i` of the UEs.

@@ -11,7 +11,7 @@ use justfull_ran::StackConfig;
 use justfull_ran::carrier::Carrier;
 use justfull_ran::channel::{CapacityUnit, Channel, ChannelContext};
 use justfull_ran::config::PollConfig;
-use justfull_run::{FlowConfig, WorldConfig};
+use justfull_run::{FlowConfig, UplinkKind, WorldConfig};
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -58,7 +58,11 @@ impl Scenario {
 }
 
 fn tree(file: &ScenarioFile) -> Value {
-    Value::Table(Table::try_from(file).unwrap_or_default())
+    let mut file = file.clone();
+    if file.uplink.kind == UplinkKind::Stack {
+        file.uplink.stack.get_or_insert_default();
+    }
+    Value::Table(Table::try_from(&file).unwrap_or_default())
 }
 
 fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
@@ -110,6 +114,14 @@ fn picture(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> String {
     if let Some(grants) = &uplink.grants {
         back[0] = format!("uplink {}", uplink.delay);
         back.push(format!("grants {}", grants.written()));
+    }
+    if uplink.kind == UplinkKind::Stack {
+        back = vec![
+            format!("uplink {}", uplink.delay),
+            format!("a QoS flow: {}", queue(tree, "uplink.stack.sdap.queue")),
+            format!("a bearer: {}", queue(tree, "uplink.stack.rlc.queue")),
+            format!("limiter {}", kind("uplink.stack.rlc.limiter")),
+        ];
     }
     layer("  |", &back);
     layer("servers", &[]);

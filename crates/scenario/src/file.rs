@@ -2,6 +2,9 @@
 
 mod cells;
 pub mod docs;
+mod uplink;
+
+pub(crate) use uplink::{UplinkFile, UplinkStackFile};
 
 pub(crate) use cells::{CellFile, MoveFile, TourFile};
 
@@ -22,10 +25,7 @@ use justfull_ran::{
     UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
-use justfull_run::{
-    A3Config, GrantConfig, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport,
-    UplinkConfig,
-};
+use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{
     Column, DecimalSign, Gaps, Idle, Link, MissingCqi, Repeated, Separator, TimeUnit,
@@ -158,23 +158,6 @@ table! {
     pub struct AirFile with Default {
         /// From the pull to the UE's stack.
         delay: Duration = Default::default();
-    }
-}
-
-table! {
-    /// The way back.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct UplinkFile with Default {
-        /// Rate of each UE; "0bit/s" for infinitely fast.
-        rate: BitRate = BitRate(0), stated("any; 0bit/s with grants");
-        /// One-way delay from UE to server.
-        delay: Duration = Duration::from_millis(10);
-        /// What a UE's queue holds at most.
-        limit: Bytes = UplinkConfig::LIMIT, stated("at least the MTU");
-        /// A UE sends what it is granted.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        grants: Option<GrantConfig> = None;
     }
 }
 

@@ -4,7 +4,7 @@
 use toml::{Table, Value};
 
 /// Keys of the tables that have a `kind`.
-const HOLDERS: [&str; 11] = [
+const HOLDERS: [&str; 12] = [
     "aqm",
     "carrier",
     "cc",
@@ -16,6 +16,7 @@ const HOLDERS: [&str; 11] = [
     "mode",
     "pacer",
     "scheduler",
+    "uplink",
 ];
 
 /// True if the table `key` has a `kind`.

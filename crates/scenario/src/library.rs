@@ -33,6 +33,10 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
     ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
     ("l4s-cell", include_str!("../../../scenarios/l4s-cell.toml")),
+    ("upload-and-call", include_str!("../../../scenarios/upload-and-call.toml")),
+    ("rrul-5g", include_str!("../../../scenarios/rrul-5g.toml")),
+    ("uplink-live", include_str!("../../../scenarios/uplink-live.toml")),
+    ("uplink-access", include_str!("../../../scenarios/uplink-access.toml")),
     ("r22-fast", include_str!("../../../scenarios/r22-fast.toml")),
     ("r22-fast-nlos", include_str!("../../../scenarios/r22-fast-nlos.toml")),
     ("r22-mixed", include_str!("../../../scenarios/r22-mixed.toml")),
@@ -86,6 +90,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::rb_scheduler::DOCS);
     docs.extend(justfull_ran::mac::DOCS);
     docs.extend(justfull_ran::RB_DOCS);
+    docs.extend(justfull_ran::mac::UPLINK_DOCS);
     docs.extend(justfull_ran::rlc::mode::DOCS);
     docs.extend(justfull_ran::channel::DOCS);
     docs.extend(crate::docs::DOCS);

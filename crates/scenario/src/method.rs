@@ -6,12 +6,27 @@ use super::tree::Setting;
 use crate::near;
 use justfull_base::bounds::key;
 use justfull_base::param::{Form, Param, written_table};
-use justfull_base::table;
+use justfull_base::{choice, table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The shipped methods, by T20's names.
 const SHIPPED: &str = include_str!("methods.toml");
+
+choice! {
+    serde;
+    /// Where a method's settings of SDAP and RLC go.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum MethodPlace {
+        /// Into the cell.
+        #[default]
+        Cell = "cell",
+        /// Into the UEs' stack.
+        Ue = "ue",
+        /// Into both.
+        Both = "both",
+    }
+}
 
 /// Settings in the order of their paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,6 +73,20 @@ impl Settings {
             locator.apply(tree, path, setting, origin)
         };
         self.0.iter().map(one).filter_map(Result::err).collect()
+    }
+
+    /// The settings with those of SDAP and RLC at `place`.
+    #[must_use]
+    pub(super) fn at(&self, place: MethodPlace) -> Self {
+        let layered = |path: &str| path.starts_with("sdap.") || path.starts_with("rlc.");
+        let placed = self.0.iter().flat_map(|(path, value)| {
+            let above = place != MethodPlace::Cell && layered(path);
+            let kept = place != MethodPlace::Ue || !layered(path);
+            let own = kept.then(|| (path.clone(), value.clone()));
+            let ue = above.then(|| (format!("uplink.stack.{path}"), value.clone()));
+            own.into_iter().chain(ue)
+        });
+        Self(placed.collect())
     }
 
     /// Paths and values, for display.

@@ -5,7 +5,7 @@ use super::error::ScenarioError;
 use super::file::{self, ScenarioFile};
 use super::kinds;
 use super::locator::{By, Locator, Origin};
-use super::method::{Method, Settings};
+use super::method::{Method, MethodPlace, Settings};
 use super::tree::{self, Path, Setting};
 use super::{Job, Scenario};
 use crate::near;
@@ -106,9 +106,12 @@ impl Scenario {
             None if variant == file::SOUND => {}
             None => return Err(self.unknown_variant(variant)),
         }
+        let place = self.method_place(case, &self.tree);
         if let Some(name) = case.method {
             let method = self.methods.find(name).ok_or_else(|| self.unknown_method(name))?;
-            self.apply_method(method, variant, &mut apply);
+            self.apply_method(method, variant, &mut |settings, by, set_by, table| {
+                apply(&settings.at(place), by, set_by, table);
+            });
         }
         let switches = case
             .switches
@@ -137,6 +140,30 @@ impl Scenario {
             ));
         }
         Ok((tree, locator, errors))
+    }
+
+    /// Where `case` puts a method's settings of SDAP and RLC: by the user's setting, else by a
+    /// switch's, the sweep's, the variant's or the file's.
+    fn method_place(&self, case: Case<'_>, tree: &Table) -> MethodPlace {
+        const PATH: &str = "uplink.method_at";
+        let of = |settings: &Settings| {
+            settings.iter().find(|(path, _)| *path == PATH).map(|(_, value)| value.clone())
+        };
+        let user = self.overrides.set.iter().rfind(|set| set.path.to_string() == PATH);
+        let user = user.map(|set| set.value.clone());
+        let mut switches = case.switches.iter().filter_map(|name| of(self.switches.get(name)?));
+        let swept = || {
+            let sweep = self.base.sweep.as_ref()?;
+            of(&sweep.path.settings(case.point?).ok()?)
+        };
+        let keys: Vec<String> = PATH.split('.').map(str::to_string).collect();
+        let value = user
+            .or_else(|| switches.next_back())
+            .or_else(swept)
+            .or_else(|| of(self.variants.get(case.variant)?))
+            .or_else(|| tree::get(tree, &keys).cloned());
+        let name = value.as_ref().and_then(Value::as_str);
+        MethodPlace::ALL.into_iter().find(|place| Some(place.name()) == name).unwrap_or_default()
     }
 
     /// Applies the settings of `method`, and then its settings for `variant`.

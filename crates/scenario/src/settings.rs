@@ -77,7 +77,8 @@ fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
 /// The values below `value`; a table with a kind is one value.
 fn leaves(value: Value, path: String, found: &mut BTreeMap<String, Value>) {
     match value {
-        Value::Table(table) if !table.contains_key("kind") => {
+        // The kind of the uplink is no algorithm: its stack has settings of its own.
+        Value::Table(table) if !table.contains_key("kind") || path == "uplink" => {
             for (key, value) in table {
                 leaves(value, format!("{path}.{key}"), found);
             }

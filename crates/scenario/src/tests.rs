@@ -4,6 +4,7 @@
 use super::*;
 
 mod proxy;
+mod uplink;
 
 /// A scenario in which every kind of setting changes `mtu`.
 const LAYERS: &str = r#"

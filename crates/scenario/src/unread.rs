@@ -9,6 +9,8 @@ use toml::{Table, Value};
 const SINR: &str = "with channel umi the SINRs of a block's transmissions add up";
 const NO_PROXY: &str =
     "without proxy.control there is no proxy; the methods Split, EqualShare and RAPID name one";
+const STACKED: &str = "the queues of a stack are uplink.stack.sdap.queue and .rlc.queue";
+const QUEUED: &str = "only with uplink.kind stack is there one";
 const NO_CONTROL: &str = "without a control nobody asks for reports";
 const CONTROLLED: &str = "the proxy's control sets the window";
 
@@ -23,6 +25,11 @@ pub(super) fn in_tree(tree: &Table) -> Vec<Unread> {
     let mut all: Vec<Unread> = mac.unread().iter().map(|(path, why)| (keys(path), *why)).collect();
     if hears_sinr(tree) {
         all.push((keys("mac.harq.combining"), SINR));
+    }
+    if kind("uplink.kind") == Some("stack") {
+        all.push((keys("uplink.limit"), STACKED));
+    } else {
+        all.push((keys("uplink.stack"), QUEUED));
     }
     all.push(match kind("proxy.control.kind") {
         None => (keys("proxy"), NO_PROXY),

@@ -128,6 +128,7 @@ fn r22(control: Option<ControlConfig>) -> WorldConfig {
             delay: half,
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         proxy: ProxyConfig {
             control,

@@ -110,6 +110,7 @@ fn s1(rlc_bytes: u64, kernel: Kernel) -> WorldConfig {
             delay: ms(10),
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         duration: Duration::from_secs(60),
         warmup: Duration::from_secs(5),

@@ -108,6 +108,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
             delay: Duration::from_millis(5),
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         duration,
         warmup: duration.scaled(1.0 / 12.0),

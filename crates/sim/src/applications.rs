@@ -1,14 +1,14 @@
 //! Applications: datagram sources at servers, their peers at UEs, and browsers.
 
 use crate::calendar::Calendar;
-use crate::links::{Arrival, Links};
+use crate::links::{Arrival, Links, way};
 use crate::node::Node;
 use justfull_base::{Instant, Packet, Rng};
 use justfull_run::route::Route;
 use justfull_run::sources::{Kind, Source};
 use justfull_run::tap::Listener;
 use justfull_run::traffic::{Browser, FrameProgress, PageConfig, Request, Wish};
-use justfull_run::uplink::Up;
+use justfull_run::uplink::{Up, Way};
 use justfull_run::{AppEvent, sent_at};
 
 /// The owner of a timer.
@@ -95,12 +95,13 @@ impl Applications {
 
     fn wake_source<T: Listener>(&mut self, now: Instant, timer: u32, i: u32, links: &mut Links<T>) {
         let source = &mut self.sources[i as usize];
-        let Route { flow, ue, wire, .. } = source.route;
+        let Route { flow, wire, .. } = source.route;
+        let way = way(&source.route);
         let tracked = source.route.tracked();
         if let (Kind::Asked(_), Some((size, _))) = (&source.kind, source.datagram(now)) {
             let recorder = &mut links.monitor.recorder;
             recorder.app_event(flow, now, AppEvent::Sent);
-            if !links.uplink.push(now, ue, wire, size, Up::Asked(i, now)) {
+            if !links.uplink.push(now, way, size, Up::Asked(i, now)) {
                 recorder.app_event(flow, now, AppEvent::Lost);
             }
             if let Some(at) = source.after(now) {
@@ -149,8 +150,8 @@ impl Applications {
             Kind::Plain => {}
             Kind::Echo => {
                 let sent = sent_at(arrival.payload);
-                let Route { ue, wire, .. } = source.route;
-                if !links.uplink.push(now, ue, wire, arrival.size, Up::Reply(i, sent)) {
+                let way = way(&source.route);
+                if !links.uplink.push(now, way, arrival.size, Up::Reply(i, sent)) {
                     recorder.app_event(arrival.flow, sent, AppEvent::Lost);
                 }
             }
@@ -229,7 +230,9 @@ impl Applications {
         let Page { browser, route, first, timer, out } = &mut self.pages[page as usize];
         for asked in out.drain(..) {
             let item = Up::Request(*first + asked.connection, asked.bytes);
-            if !links.uplink.push(now, route.ue, route.wire, asked.size, item) {
+            let flow = route.flow + asked.connection;
+            let way = Way { flow, ..way(route) };
+            if !links.uplink.push(now, way, asked.size, item) {
                 self.timers.arm(*timer, browser.refused(now, asked));
             }
         }

@@ -6,7 +6,7 @@ use crate::monitor::Sent;
 use crate::receivers::Receivers;
 use crate::senders::Senders;
 use justfull_base::rng::stream_key;
-use justfull_base::{ConfigError, Instant};
+use justfull_base::{ConfigError, Ecn, Instant};
 use justfull_run::ledger::Ledger;
 use justfull_run::route::Route;
 use justfull_run::tap::Listener;
@@ -53,7 +53,8 @@ impl Hosts {
             Up::Reply(i, sent) => links.monitor.replied(now, self.applications.flow_of(i), sent),
             Up::Segment(i, payload) => {
                 links.monitor.calls += 1;
-                self.take_segment(now, i, payload, false, links);
+                let ce = links.monitor.segments.peek(payload).segment.ecn == Ecn::Ce;
+                self.take_segment(now, i, payload, ce, links);
             }
             Up::Request(i, bytes) => self.senders.write(now, i, bytes, links),
             // These go to the cell, in step with it (`World::reach_servers`).

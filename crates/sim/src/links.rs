@@ -7,7 +7,7 @@ use crate::senders::SegmentLink;
 use justfull_base::{Duration, Ecn, Instant, Packet};
 use justfull_run::route::Route;
 use justfull_run::tap::Listener;
-use justfull_run::uplink::{Up, Uplink};
+use justfull_run::uplink::{Fate, Up, Uplink, Way};
 use justfull_run::wire::{Wire, Wires};
 use justfull_tcp::{Ack, Segment};
 
@@ -26,6 +26,13 @@ impl Arrival {
         let (payload, flow, size) = (packet.payload, packet.flow, packet.size);
         Self { payload, flow, size, ce: packet.ecn == Ecn::Ce }
     }
+}
+
+/// The way of a packet of `route` from its UE.
+#[inline(always)]
+pub(crate) fn way(route: &Route) -> Way {
+    let Route { ue, wire, flow, protocol, .. } = *route;
+    Way { ue, wire, flow, protocol, ..Way::default() }
 }
 
 /// The links and their listeners.
@@ -67,7 +74,9 @@ impl<T: Listener> AckLink for Links<T> {
         if route.up() {
             return self.send_ack_down(now, route, ack);
         }
-        self.uplink.push(now, route.ue, route.wire, route.ack(), Up::Ack(i, ack));
+        let plain = ack.sack_len == 0 && !ack.ece && !ack.syn;
+        let way = Way { ack: plain.then_some(ack.cumulative), ..way(route) };
+        self.uplink.push(now, way, route.ack(), Up::Ack(i, ack));
     }
 }
 
@@ -77,7 +86,9 @@ impl<T: Listener> Links<T> {
     fn send_up(&mut self, now: Instant, i: u32, route: &Route, size: u32, payload: u64) {
         let recorder = &mut self.monitor.recorder;
         recorder.upload_entered(now, route.flow);
-        if !self.uplink.push(now, route.ue, route.wire, size, Up::Segment(i, payload)) {
+        let ecn = self.monitor.segments.peek(payload).segment.ecn;
+        let way = Way { ecn, ..way(route) };
+        if !self.uplink.push(now, way, size, Up::Segment(i, payload)) {
             recorder.upload_dropped(now, route.flow);
             self.monitor.lose(payload);
         } else if self.uplink.is_free() {
@@ -90,11 +101,17 @@ impl<T: Listener> Links<T> {
     #[inline(always)]
     pub(crate) fn pop_up(&mut self, now: Instant, place: &mut Up) -> bool {
         let Self { uplink, monitor, .. } = self;
-        uplink.pop_into(now, place, |entered, item| {
-            if let Up::Segment(_, payload) = item {
-                let flow = monitor.segments.peek(*payload).flow;
-                monitor.recorder.upload_left(now, flow, entered);
+        uplink.pop_into(now, place, |entered, item, fate| match (item, fate) {
+            (Up::Segment(_, payload), Fate::Sent { ce }) => {
+                let sent = monitor.segments.peek_mut(*payload);
+                if ce {
+                    sent.segment.ecn = Ecn::Ce;
+                }
+                monitor.recorder.upload_left(now, sent.flow, entered);
+                false
             }
+            (_, Fate::Sent { .. } | Fate::Filtered) => false,
+            (_, Fate::Lost { flow }) => monitor.lose_up(now, flow, item),
         })
     }
 

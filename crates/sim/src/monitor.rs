@@ -2,9 +2,11 @@
 
 use justfull_base::packet::Protocol;
 use justfull_base::{Duration, Event, Instant, Packet, Probe};
+use justfull_run::AppEvent;
 use justfull_run::arena::Arena;
 use justfull_run::recorder::Recorder;
 use justfull_run::tap::{Listener, packet_of};
+use justfull_run::uplink::Up;
 use justfull_tcp::{Ack, Segment};
 
 /// The recorder, the tap, and the content behind the payload handles of packets.
@@ -71,6 +73,24 @@ impl<T: Listener> Monitor<T> {
     pub(crate) fn lose(&mut self, handle: u64) {
         let Sent { segment, flow } = self.segments.take(handle);
         self.lost[flow as usize] += u64::from(segment.len);
+    }
+
+    /// `item` of `flow` is lost on the uplink. True if it is to be sent again: a request, which TCP
+    /// would repeat.
+    #[cold]
+    pub(crate) fn lose_up(&mut self, now: Instant, flow: u32, item: &Up) -> bool {
+        match *item {
+            Up::Segment(_, payload) => {
+                self.recorder.upload_dropped(now, flow);
+                self.lose(payload);
+            }
+            Up::Reply(_, sent) | Up::Asked(_, sent) => {
+                self.recorder.app_event(flow, sent, AppEvent::Lost);
+            }
+            Up::Request(..) => return true,
+            Up::Ack(..) | Up::Status(_) => {}
+        }
+        false
     }
 
     /// `ack` reaches the sender of `flow`, which takes this `sample` of the round-trip time.

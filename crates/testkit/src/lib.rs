@@ -166,6 +166,7 @@ pub fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Duration) -> 
             delay: ms(10),
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         duration,
         warmup: Duration::from_nanos(duration.as_nanos() / 5),

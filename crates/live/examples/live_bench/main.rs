@@ -96,6 +96,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
             delay: Duration::ZERO,
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         duration,
         warmup: Duration::ZERO,

@@ -11,7 +11,7 @@ use crate::packet::{FragmentPorts, mapped};
 use crate::recorder::LiveRecorder;
 use crate::report::Account;
 use crate::reports::ReportStream;
-use justfull_base::{BitRate, Duration, Instant};
+use justfull_base::{BitRate, ConfigError, Duration, Instant};
 use justfull_net::{Port, SystemError};
 use justfull_ran::Stack;
 use justfull_run::uplink::Uplink;
@@ -19,6 +19,18 @@ use justfull_run::wire::Wires;
 use justfull_run::{CoreLoss, FlowConfig, UplinkConfig, WorldConfig};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+/// The uplink of `config` with the settings `of_radio`, to servers at `delays`.
+fn uplink(
+    config: &WorldConfig,
+    of_radio: &UplinkConfig,
+    delays: &[Duration],
+) -> Result<Uplink<u64>, ConfigError> {
+    let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
+    Uplink::new(of_radio, ues, delays, Instant::ZERO + config.warmup, seed)
+        .with_statuses(config.stack.mac.status_way())
+        .with_stack(of_radio)
+}
 
 impl<P: Port> Live<P> {
     /// A run of `config` between `ends`. The flows of `config` only name the counts of real ones.
@@ -61,9 +73,7 @@ impl<P: Port> Live<P> {
             ues.push(end.port);
         }
         let delays = flows::extra_delays(config);
-        let warmup = Instant::ZERO + config.warmup;
-        let uplink = Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed)
-            .with_statuses(config.stack.mac.status_way());
+        let uplink = uplink(config, &config.uplink, &delays).map_err(|e| refused(e.to_string()))?;
         let arenas = [(); 2].map(|()| Arena::new(options.buffers, config.stack.mtu));
         let mut side = Side::new(record, arenas, config.air_delay);
         side.carries_statuses = uplink.carries_statuses();
@@ -132,11 +142,10 @@ impl<P: Port> Live<P> {
         let wan = Wan::new(config, buffers, &self.delays, servers, proxy);
         let (wan, delay) = wan.map_err(|e| SystemError::new("put a proxy between", e))?;
         let radio = UplinkConfig { delay, ..config.uplink.clone() };
-        let warmup = Instant::ZERO + config.warmup;
         self.delays = vec![Duration::ZERO];
         self.core = Wires::new(BitRate(0), self.delays.iter().copied());
-        self.uplink = Uplink::new(&radio, self.ues.len(), &self.delays, warmup, config.stack.seed)
-            .with_statuses(config.stack.mac.status_way());
+        let refused = |e: ConfigError| SystemError::new("put a proxy between", e);
+        self.uplink = uplink(config, &radio, &self.delays).map_err(refused)?;
         self.wan = Some(wan);
         Ok(self)
     }

@@ -5,6 +5,7 @@ use crate::recorder::LiveRecorder;
 use justfull_base::{Dscp, Duration, Instant};
 use justfull_ran::{FiveTuple, Stack};
 use justfull_run::WorldConfig;
+use justfull_run::uplink::Uplink;
 use std::collections::BTreeMap;
 
 /// The common part of a flow's packets.
@@ -63,6 +64,7 @@ impl OnTheirWay {
 /// The parts of a run in which a new flow is opened.
 pub(super) struct Members<'a> {
     pub(super) stack: &'a mut Stack,
+    pub(super) uplink: &'a mut Uplink<u64>,
     pub(super) record: &'a mut LiveRecorder,
     pub(super) on_their_way: &'a OnTheirWay,
 }
@@ -156,13 +158,14 @@ impl FlowTable {
         delays: &[Duration],
         members: Members<'_>,
     ) -> Flow {
-        let Members { stack, record, on_their_way } = members;
+        let Members { stack, uplink, record, on_their_way } = members;
         let (tuple, dscp) = key;
         let pipe_of = |delay| delays.iter().position(|d| *d == delay).unwrap_or(0) as u32;
         if self.entries.len() >= self.most {
             if let Some(entry) = self.idle(on_their_way) {
                 let number = self.entries[entry as usize].flow.number;
                 stack.reopen_flow(number, ue, tuple, *dscp);
+                uplink.reopen_flow(number, ue, tuple, *dscp);
                 let opened = record.reopen(now, number, ue, tuple, *dscp);
                 let flow =
                     Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
@@ -180,6 +183,7 @@ impl FlowTable {
             }
         }
         let number = stack.open_flow(ue, tuple, *dscp);
+        uplink.open_flow(ue, tuple, *dscp);
         let opened = record.open(now, ue, tuple, *dscp);
         let flow = Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
         self.opened += 1;

@@ -225,6 +225,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             delay: ms(10),
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         duration: ms(2_000),
         warmup: Duration::ZERO,

@@ -6,6 +6,7 @@ use super::{Live, STATUS};
 use crate::packet::{Datagram, parse};
 use justfull_base::{DropReason, Instant};
 use justfull_net::Port;
+use justfull_run::uplink::{Fate, NO_FLOW, Way};
 
 /// Place of the flow in an item of the uplink: one more than its number, above the number of its
 /// buffer.
@@ -25,17 +26,20 @@ impl<P: Port> Live<P> {
     /// `ue` sends `datagram`, which is in buffer `handle`.
     pub(super) fn send_up(&mut self, stamp: Instant, ue: u32, mut datagram: Datagram, handle: u64) {
         let mut flow = None;
-        if self.delays.len() > 1 || self.uploads {
+        if self.delays.len() > 1 || self.uploads || self.uplink.is_stack() {
             self.fragments_up.complete(&mut datagram);
             flow = self.flows.up(&datagram.tuple);
         }
         let pipe = flow.map_or(0, |flow| flow.pipe);
+        let protocol = datagram.tuple.protocol;
+        let number = flow.map_or(NO_FLOW, |flow| flow.number);
+        let way = Way { ue, wire: pipe, flow: number, protocol, ..Way::default() };
         let item = self.side.goes_up(stamp, &datagram, handle, flow);
         let reason = if handle == self.side.arena_up.spare() {
             self.uplink.turn_away(datagram.size);
             self.up.no_buffer += 1;
             DropReason::NoBuffer
-        } else if self.uplink.push(stamp, ue, pipe, datagram.size, item) {
+        } else if self.uplink.push(stamp, way, datagram.size, item) {
             if self.uplink.is_free() {
                 self.side.left_up(stamp, item, stamp);
             }
@@ -75,6 +79,23 @@ impl Side {
             self.record.upload_dropped(now, flow);
             self.on_their_way.end(flow);
         }
+    }
+
+    /// `item`, which `entered` the queue at that time, has left its UE. True if it is lost.
+    pub(super) fn took_leave_up(
+        &mut self,
+        now: Instant,
+        item: u64,
+        entered: Instant,
+        fate: Fate,
+    ) -> bool {
+        if let Fate::Sent { .. } = fate {
+            self.left_up(now, item, entered);
+            return false;
+        }
+        self.refused_up(now, item);
+        self.arena_up.give_back(buffer_of(item));
+        true
     }
 
     /// `item`, which `entered` the queue at that time, has been sent completely.

@@ -3,7 +3,6 @@
 //!
 //! Every event at the UE happens at the slot of its transmission; the driver adds the air delay.
 
-mod active;
 mod light;
 mod settings;
 mod sole;
@@ -12,7 +11,7 @@ pub use self::settings::RbConfig;
 
 pub(super) use self::settings::DOC;
 
-use self::active::Active;
+use super::active::Active;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Offer, Slot};

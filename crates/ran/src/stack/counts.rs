@@ -106,6 +106,21 @@ impl Stack {
         links.fold(Stalls::default(), |sum, link| sum + link.tx.stalls(now))
     }
 
+    /// What UEs and scheduler have done so far; none unless the stack is an uplink.
+    #[must_use]
+    pub fn access_counts(&self) -> Option<crate::AccessCounts> {
+        self.service.access_counts()
+    }
+
+    /// True if the first bytes of the packet of `ue` with this `payload` have left its RLC queue.
+    ///
+    /// # Panics
+    /// If there is no such UE.
+    #[must_use]
+    pub fn has_begun(&self, ue: u32, payload: u64) -> bool {
+        self.cell.ues[ue as usize].bearers.iter().any(|bearer| bearer.is_sending(payload))
+    }
+
     /// Number of bearers of all UEs.
     #[must_use]
     pub fn bearers(&self) -> u64 {

@@ -25,6 +25,7 @@ mod contexts;
 mod pour;
 mod refused;
 mod reports;
+mod uplink;
 
 const MS: u64 = 1_000_000;
 

@@ -1,4 +1,5 @@
 use super::*;
+use justfull_base::Bytes;
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -9,8 +10,13 @@ fn at(ms_from_start: u64) -> Instant {
 }
 
 fn uplink(grants: GrantConfig, limit: u64) -> Uplink<Up> {
-    let config =
-        UplinkConfig { rate: BitRate(0), delay: ms(10), limit: Bytes(limit), grants: Some(grants) };
+    let config = UplinkConfig {
+        rate: BitRate(0),
+        delay: ms(10),
+        limit: Bytes(limit),
+        grants: Some(grants),
+        stack: None,
+    };
     config.validate(1500).expect("sound settings");
     Uplink::new(&config, 2, &[Duration::ZERO], Instant::ZERO, 1)
 }
@@ -24,7 +30,7 @@ fn arrivals(uplink: &mut Uplink<Up>) -> Vec<f64> {
     let mut found = Vec::new();
     while uplink.next() < Instant::NEVER {
         let now = uplink.next();
-        while uplink.pop(now, |_, _| {}).is_some() {
+        while uplink.pop(now, |_, _, _| false).is_some() {
             found.push(now.as_secs_f64() * 1e3);
         }
     }
@@ -32,7 +38,7 @@ fn arrivals(uplink: &mut Uplink<Up>) -> Vec<f64> {
 }
 
 fn send(uplink: &mut Uplink<Up>, now: Instant, ue: u32, size: u32) -> bool {
-    uplink.push(now, ue, 0, size, Up::Reply(0, now))
+    uplink.push(now, Way { ue, ..Way::default() }, size, Up::Reply(0, now))
 }
 
 #[test]
@@ -107,6 +113,7 @@ fn a_rate_serialises_and_a_free_uplink_only_delays() {
         delay: ms(10),
         limit: UplinkConfig::LIMIT,
         grants: None,
+        stack: None,
     };
     for (rate, wanted) in [(8_000_000, [11.0, 12.0]), (0, [10.0, 10.0])] {
         let mut uplink = Uplink::new(&config(rate), 1, &[Duration::ZERO], Instant::ZERO, 1);
@@ -125,6 +132,7 @@ fn settings_out_of_bounds_are_named() {
             delay: ms(10),
             limit: UplinkConfig::LIMIT,
             grants: Some(grants),
+            stack: None,
         };
         config.validate(1500).map_err(|e| e.field)
     };

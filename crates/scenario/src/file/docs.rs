@@ -1,13 +1,13 @@
 //! Documentation of the parts that only scenario files have: channels from files, TCP and UDP
 //! flows, the uplink.
 
-use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile};
+use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile, UplinkStackFile};
 use justfull_base::doc::MethodDoc;
 use justfull_run::{A3Config, HandoverConfig, XnConfig};
 
 /// Every page.
 pub const DOCS: &[&MethodDoc] =
-    &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &HANDOVER, &XN, &A3];
+    &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &UPLINK_STACK, &HANDOVER, &XN, &A3];
 
 /// The kinds of `channel`: the cell's own and those from files.
 pub(crate) fn channels() -> Vec<&'static MethodDoc> {
@@ -75,15 +75,28 @@ const UDP: MethodDoc = MethodDoc {
     params: UdpFile::params,
 };
 
+const UPLINK_STACK: MethodDoc = MethodDoc {
+    name: "uplink.stack",
+    kind: "uplink",
+    title: "The uplink as a stack: the UEs' queues and the MAC of the cell's uplink",
+    text: "SDAP, RLC and PDCP have the settings of the cell's, at the UE. What a limiter keeps in \
+           SDAP is not in the UE's buffer status reports.",
+    sources: "TS 38.321 clause 5.4; TS 37.324; TS 38.322; TS 38.323",
+    deviations: "see mac.kind uplink",
+    params: UplinkStackFile::params,
+};
+
 const UPLINK: MethodDoc = MethodDoc {
     name: "uplink",
     kind: "uplink",
-    title: "The UEs' way back: a queue for each UE, access, and a wire of fixed delay",
-    text: "Acknowledgements, replies, requests and uploads of a UE share one queue, in order. \
-           Access is free (default), at a constant rate, or by grants; what finds no room in the \
-           queue is dropped.",
-    sources: "TS 38.321 clause 5.4",
-    deviations: "no HARQ, one logical channel, UEs do not compete",
+    title: "The UEs' way back: a queue for each UE or a stack, and a wire of fixed delay",
+    text: "With `kind = \"queue\"` acknowledgements, replies, requests and uploads of a UE share \
+           one queue, in order. Access is free (default), at a constant rate, or by grants; what \
+           finds no room in the queue is dropped. With `kind = \"stack\"` each UE has SDAP, PDCP \
+           and RLC with their methods above `uplink.stack.mac`, and UEs compete for the cell's \
+           uplink; a packet has the QFI of its flow's downlink.",
+    sources: "TS 38.321 clause 5.4; TS 23.501 clause 5.7.5.3",
+    deviations: "queue: no HARQ, one logical channel, UEs do not compete",
     params: UplinkFile::params,
 };
 

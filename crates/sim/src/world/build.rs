@@ -61,16 +61,7 @@ impl<T: Listener> World<T> {
             stack.start_reports();
         }
         for (i, flow) in config.flows.iter().enumerate() {
-            let route = Route {
-                flow: hosts.ends.len() as u32,
-                ue: flow.ue,
-                wire: delays.iter().position(|d| *d == flow.extra_delay).unwrap_or(0) as u32,
-                protocol: flow.traffic.protocol(),
-                marks: Marks::NONE.tracked(flow.low_latency).up(flow.is_upload()),
-                header: flow.traffic.sender().map_or(0, |sender| sender.header as u8),
-                ack: flow.traffic.sender().map_or(0, |sender| sender.ack_size() as u8),
-                stop: flow.stop_instant(),
-            };
+            let route = route(flow, hosts.ends.len() as u32, &delays);
             if let Traffic::Tcp { size, .. } | Traffic::Upload { size, .. } = &*flow.traffic {
                 recorder.transfer(route.flow, size.map(|size| size.0));
             }
@@ -89,7 +80,7 @@ impl<T: Listener> World<T> {
             core: core(config, &delays, proxy.is_some()),
             air: Wire::new(BitRate(0), config.air_delay),
             air_delay: config.air_delay,
-            uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay)),
+            uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay))?,
             monitor: Monitor::new(recorder, tap, streams),
         };
         let backlogs = config.entity_backlog.then(backlogs);
@@ -106,6 +97,21 @@ impl<T: Listener> World<T> {
             proxy,
             several,
         })
+    }
+}
+
+/// The route of the first connection of `flow`, which has this `number`.
+fn route(flow: &FlowConfig, number: u32, delays: &[Duration]) -> Route {
+    let sender = flow.traffic.sender();
+    Route {
+        flow: number,
+        ue: flow.ue,
+        wire: delays.iter().position(|d| *d == flow.extra_delay).unwrap_or(0) as u32,
+        protocol: flow.traffic.protocol(),
+        marks: Marks::NONE.tracked(flow.low_latency).up(flow.is_upload()),
+        header: sender.map_or(0, |sender| sender.header as u8),
+        ack: sender.map_or(0, |sender| sender.ack_size() as u8),
+        stop: flow.stop_instant(),
     }
 }
 
@@ -197,18 +203,32 @@ fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet>
 
 /// The return paths to servers at `delays` and, with the proxy at `wan` before them, the path to
 /// it.
-fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> Uplink<Up> {
+fn uplink(
+    config: &WorldConfig,
+    delays: &[Duration],
+    wan: Option<Duration>,
+) -> Result<Uplink<Up>, ConfigError> {
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
     let warmup = Instant::ZERO + config.warmup;
     let statuses = config.stack.mac.status_way();
-    let Some(wan) = wan else {
-        let uplink = Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
-        let moves = config.cells.as_ref().is_some_and(|cells| cells.moves());
-        return if moves { uplink.with_moves(ues) } else { uplink };
+    let uplink = match wan {
+        None => Uplink::new(&config.uplink, ues, delays, warmup, seed),
+        Some(wan) => {
+            let delay = config.uplink.delay - wan;
+            let to_proxy = UplinkConfig { delay, ..config.uplink.clone() };
+            let beyond = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]);
+            Uplink::new(&to_proxy, ues, &beyond.collect::<Vec<_>>(), warmup, seed)
+        }
     };
-    let to_proxy = UplinkConfig { delay: config.uplink.delay - wan, ..config.uplink.clone() };
-    let beyond: Vec<Duration> = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]).collect();
-    Uplink::new(&to_proxy, ues, &beyond, warmup, seed).with_statuses(statuses)
+    let moves = wan.is_none() && config.cells.as_ref().is_some_and(|cells| cells.moves());
+    let uplink = if moves { uplink.with_moves(ues) } else { uplink };
+    let mut uplink = uplink.with_statuses(statuses).with_stack(&config.uplink)?;
+    for flow in &config.flows {
+        for connection in 0..flow.traffic.connections() {
+            uplink.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
+        }
+    }
+    Ok(uplink)
 }
 
 fn add_flow(

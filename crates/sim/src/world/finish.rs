@@ -61,7 +61,8 @@ impl<T: Listener> World<T> {
             }
         };
         let proxy = self.proxy.as_ref().and_then(|proxy| proxy.broken(&self.hosts));
-        Evidence { uplinks: self.uploaded(), tcp: self.tcp_bytes(), proxy, ..of_radio }
+        let uplink = self.links.uplink.broken_conservation();
+        Evidence { uplinks: self.uploaded(), uplink, tcp: self.tcp_bytes(), proxy, ..of_radio }
     }
 
     /// Goodput of each UE's uploads; empty if the uplink has no rate.

@@ -17,6 +17,7 @@ mod harness;
 #[allow(dead_code, reason = "TCP's own tests use more of it")]
 mod link;
 mod reductions;
+mod uplink;
 mod wires;
 mod worlds;
 

@@ -141,7 +141,10 @@ fn draw(seed: u64) -> WorldConfig {
     config.entity_backlog = rng.chance(0.5);
     config.series_bins = pick(&mut rng, &[1, 100, 7_777]);
     split(&mut Rng::stream(seed, "swarm.proxy"), &mut config);
-    roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
+    crate::uplink::stacked(&mut Rng::stream(seed, "swarm.uplink"), &mut config);
+    if config.uplink.stack.is_none() {
+        roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
+    }
     config
 }
 
@@ -338,6 +341,7 @@ impl World for Whole {
         ("proxy", |w| w.0.proxy.control.take().is_some()),
         ("proxy-reports", |w| reductions::set(&mut w.0.proxy.report, ReportConfig::default())),
         ("proxy-radio", |w| reductions::set(&mut w.0.proxy.radio, Default::default())),
+        ("uplink-stack", |w| w.0.uplink.stack.take().is_some()),
         ("grants", |w| w.0.uplink.grants.take().is_some()),
         ("uplink-rate", |w| reductions::set(&mut w.0.uplink.rate, BitRate(0))),
         ("core-rate", |w| reductions::set(&mut w.0.core_rate, BitRate(0))),

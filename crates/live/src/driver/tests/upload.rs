@@ -1,7 +1,8 @@
 //! The row of an upload counts its data, and its goodput covers the time of its flow.
 
 use super::*;
-use justfull_run::Transport;
+use justfull_ran::{CarrierConfig, CarrierKind, HarqConfig, MacConfig, UplinkMacConfig};
+use justfull_run::{Transport, UplinkStack};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 
 /// An upload over packets of UDP on ports 2112 and 6000.
@@ -48,6 +49,39 @@ fn the_data_of_an_upload_is_what_its_row_counts() {
     let down = vec![(at(0), udp(SERVER, UE, 6000, 20))];
     let flow = Bench::new(down, up.to_vec()).run(&config).0.flows.remove(0);
     assert_eq!((flow.delivered_packets, flow.delay.max_ms), (2, 0.0));
+}
+
+#[test]
+fn buffers_come_back_from_an_uplink_that_drops_on_entry_and_on_the_air() {
+    let mut config = config(ms(1), 1_500, droptail(), vec![upload()]);
+    let mac = UplinkMacConfig {
+        slot: *config.stack.mac.slot(),
+        carrier: CarrierConfig { kind: CarrierKind::Nr, ..CarrierConfig::default() },
+        harq: HarqConfig { bler: Ratio(0.5), transmissions: 1, ..HarqConfig::default() },
+        ..UplinkMacConfig::default()
+    };
+    let mut chain = config.stack.clone();
+    chain.mac = MacConfig::Uplink(mac);
+    chain.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![20], ..McsConfig::default() });
+    chain.rlc.queue = QueueConfig::tail_drop(Limit::Packets(4));
+    chain.assert_bound = false;
+    config.uplink.stack = Some(Box::new(UplinkStack { chain, ack_filter: false }));
+    let down = vec![(at(0), udp(SERVER, UE, 6000, 20))];
+    let up = (0..60).map(|i| (at(100_000 + i / 6 * 180_000), to_server(1_472)));
+    // The run's end asserts that each buffer in use holds a queued packet.
+    let (result, _, (_, reached)) = Bench::new(down, up.collect()).run(&config);
+    let stack = result.uplink.stack.as_ref().expect("a stack");
+    let dropped = |name: &str| {
+        stack.drops.iter().find(|(reason, _)| reason == name).map_or(0, |(_, count)| *count)
+    };
+    let (overflow, harq) = (dropped("overflow"), dropped("harq"));
+    assert!(overflow >= 20 && harq > 0, "at least two of six each time: {stack:?}");
+    let (came, waits) = (reached.len() as u64, result.uplink.queued);
+    assert!(came > 0);
+    assert_eq!(came + overflow + harq + waits, 60);
+    let flow = &result.flows[0];
+    assert_eq!(flow.delivered_packets, reached.len() as u64);
+    assert_eq!(flow.entered_packets, 60);
 }
 
 #[test]

@@ -8,7 +8,7 @@ const WORD: usize = u64::BITS as usize;
 
 /// The list of UEs with data to send. The marks of listed UEs are here, because in each UE they
 /// would take one more cache line.
-pub(super) struct Active {
+pub(in crate::mac) struct Active {
     ues: Vec<u32>,
     /// A bit for each UE of the cell.
     listed: Vec<u64>,
@@ -16,13 +16,13 @@ pub(super) struct Active {
 
 impl Active {
     /// An empty list for `ues` UEs.
-    pub(super) fn new(ues: usize) -> Self {
+    pub(in crate::mac) fn new(ues: usize) -> Self {
         Self { ues: Vec::new(), listed: vec![0; ues.div_ceil(WORD)] }
     }
 
     /// `ue` has data to send.
     #[inline(always)]
-    pub(super) fn add(&mut self, ue: u32) {
+    pub(in crate::mac) fn add(&mut self, ue: u32) {
         let (word, bit) = (ue as usize / WORD, 1 << (ue as usize % WORD));
         let word = &mut self.listed[word];
         if *word & bit == 0 {
@@ -32,7 +32,7 @@ impl Active {
     }
 
     /// Removes the UEs for which `stays` returns false: they have no more data to send.
-    pub(super) fn retain(&mut self, mut stays: impl FnMut(u32) -> bool) {
+    pub(in crate::mac) fn retain(&mut self, mut stays: impl FnMut(u32) -> bool) {
         let Self { ues, listed } = self;
         ues.retain(|&ue| {
             let stays = stays(ue);
@@ -45,7 +45,7 @@ impl Active {
 
     /// Removes all UEs: none has more data to send.
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(in crate::mac) fn clear(&mut self) {
         if self.are_few() {
             for &ue in &self.ues {
                 self.listed[ue as usize / WORD] = 0;
@@ -64,7 +64,7 @@ impl Active {
 
     /// Sorts the UEs by number.
     #[inline]
-    pub(super) fn sort(&mut self) {
+    pub(in crate::mac) fn sort(&mut self) {
         // Sorting takes some 80 instructions for each, reading the bits 3 for each word and 8 for
         // each UE: 2 000 calls of which 50 send in a slot take 3 % less.
         if self.are_few() {
@@ -82,7 +82,7 @@ impl Active {
 
     /// The UEs in the order of joining, or by number after [`Self::sort`].
     #[inline]
-    pub(super) fn ues(&self) -> &[u32] {
+    pub(in crate::mac) fn ues(&self) -> &[u32] {
         &self.ues
     }
 }

@@ -1,0 +1,318 @@
+//! A UE's access to the uplink: its buffer status reports and scheduling requests, and what the
+//! base station's scheduler knows of it.
+
+use super::levels::Field;
+use super::prioritisation::Buckets;
+use super::settings::UplinkMacConfig;
+use crate::config::CellContext;
+use alloc::collections::VecDeque;
+use justfull_base::{Duration, Instant, Rng};
+
+/// Logical channel groups.
+pub(super) const GROUPS: usize = 8;
+
+/// What has triggered a buffer status report that is not yet sent (TS 38.321 clause 5.4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Trigger {
+    #[default]
+    None,
+    /// The periodic timer: a report in the next grant.
+    Periodic,
+    /// New data, or no grant for a long time: a report, and a scheduling request without a grant.
+    Regular,
+}
+
+/// The content of a report, in bytes as the scheduler reads them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    /// Bytes of each group.
+    pub(super) groups: [u64; GROUPS],
+    /// Groups that it tells, a bit each; all others are empty unless it is truncated.
+    pub(super) told: u8,
+    pub(super) truncated: bool,
+    /// Bytes granted to the UE up to the PUSCH that carries it.
+    pub(super) granted: u64,
+}
+
+/// The format of a report (TS 38.321 clause 6.1.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// One group.
+    Short,
+    /// The group with the best priority, though others have data too.
+    ShortTruncated,
+    /// All groups with data.
+    Long,
+}
+
+impl Format {
+    /// Bytes in a MAC PDU, with the subheader, for `groups` with data.
+    pub(super) const fn size(self, groups: u32) -> u32 {
+        match self {
+            Self::Short | Self::ShortTruncated => 2,
+            // Subheader 2, bitmap 1, a field for each group.
+            Self::Long => 3 + groups,
+        }
+    }
+
+    /// The format of a regular or periodic report while `groups` have data.
+    pub(super) const fn triggered(groups: u32) -> Self {
+        if groups > 1 { Self::Long } else { Self::Short }
+    }
+
+    /// The format of a report in `padding` bytes while `groups` have data; none if it is too
+    /// small. A truncated report tells one group.
+    pub(super) const fn padding(padding: u32, groups: u32) -> Option<Self> {
+        if padding >= Self::Long.size(groups) {
+            Some(Self::Long)
+        } else if padding >= Self::Short.size(1) {
+            Some(if groups > 1 { Self::ShortTruncated } else { Self::Short })
+        } else {
+            None
+        }
+    }
+}
+
+impl Report {
+    /// The report in `format` of buffers with `held` bytes in each group; `first` is the group with
+    /// the best priority that has data.
+    pub(super) fn of(format: Format, held: &[u64; GROUPS], first: usize, granted: u64) -> Self {
+        let mut report = Self { granted, ..Self::default() };
+        let field = if format == Format::Long { Field::Long } else { Field::Short };
+        report.truncated = format == Format::ShortTruncated;
+        for (group, &bytes) in held.iter().enumerate() {
+            let tells = if format == Format::Long { bytes > 0 } else { group == first };
+            if tells {
+                report.told |= 1 << group;
+                report.groups[group] = field.bytes(field.level(bytes));
+            }
+        }
+        report
+    }
+}
+
+/// News of a UE on the way to the scheduler.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum News {
+    Request,
+    Report(Report),
+}
+
+/// Times of a UE's access, in slots.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) sr_period: u64,
+    pub(super) prohibit: Duration,
+    /// None without periodic reports.
+    pub(super) periodic: Option<Duration>,
+    pub(super) retransmission: Duration,
+}
+
+impl Times {
+    pub(super) fn of(config: &UplinkMacConfig) -> Self {
+        let periodic = config.bsr.periodic;
+        Self {
+            sr_period: config.slots(config.sr.period),
+            prohibit: config.sr.prohibit,
+            periodic: (!periodic.is_zero()).then_some(periodic),
+            retransmission: config.bsr.retransmission,
+        }
+    }
+}
+
+/// A UE's access to the uplink.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    pub(super) buckets: Buckets,
+    /// Bearers with data that the reports know of, a bit each.
+    pub(super) holding: u32,
+    pub(super) trigger: Trigger,
+    /// A scheduling request is pending.
+    pub(super) pending: bool,
+    /// The first slot with an occasion for a request.
+    sr_offset: u64,
+    prohibited_until: Instant,
+    periodic_at: Instant,
+    retransmit_at: Instant,
+    /// Bytes granted so far.
+    pub(super) granted: u64,
+    /// The scheduler's knowledge.
+    pub(super) known: Known,
+}
+
+/// What the scheduler knows of a UE.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Bytes told and not granted since.
+    pub(super) bytes: u64,
+    /// A request without a grant since.
+    pub(super) asked: bool,
+    /// Grants up to the report that was heard last.
+    heard: u64,
+    /// News with the first slot that they can cause to be granted.
+    news: VecDeque<(u64, News)>,
+}
+
+impl Access {
+    pub(super) fn new(ue: usize, config: &UplinkMacConfig, cell: &CellContext<'_>) -> Self {
+        let period = config.slots(config.sr.period);
+        let random = || Rng::stream(cell.seed, &alloc::format!("uplink.sr.{ue}")).below(period);
+        let slot = config.slot.period.as_nanos().max(1);
+        let fixed = config.sr.offset.map(|offset| offset.as_nanos() / slot);
+        Self {
+            buckets: Buckets::new(usize::from(cell.ues[ue].drbs)),
+            holding: 0,
+            trigger: Trigger::None,
+            pending: false,
+            sr_offset: fixed.unwrap_or_else(random),
+            prohibited_until: Instant::ZERO,
+            periodic_at: Instant::NEVER,
+            retransmit_at: Instant::NEVER,
+            granted: 0,
+            known: Known::default(),
+        }
+    }
+
+    /// True while there is something to do for it in a slot.
+    pub(super) fn is_active(&self) -> bool {
+        self.holding != 0 || self.known.bytes > 0 || self.known.asked || !self.known.news.is_empty()
+    }
+
+    /// Triggers the reports of timers that have expired by `now`.
+    pub(super) fn end_timers(&mut self, now: Instant) {
+        if self.periodic_at <= now {
+            self.periodic_at = Instant::NEVER;
+            self.trigger = self.trigger.max(Trigger::Periodic);
+        }
+        if self.retransmit_at <= now && self.holding != 0 {
+            self.retransmit_at = Instant::NEVER;
+            self.trigger = Trigger::Regular;
+        }
+    }
+
+    /// A PUSCH for new data has been granted for `now`, of `bytes`.
+    pub(super) fn grant(&mut self, now: Instant, bytes: u32, times: &Times) {
+        self.granted += u64::from(bytes);
+        self.known.asked = false;
+        self.known.bytes = self.known.bytes.saturating_sub(u64::from(bytes));
+        if self.retransmit_at < Instant::NEVER {
+            self.retransmit_at = now + times.retransmission;
+        }
+    }
+
+    /// A report leaves at `now`, in a PDU that answers all triggers.
+    pub(super) fn reported(&mut self, now: Instant, truncated: bool, times: &Times) {
+        self.cancel();
+        if !truncated {
+            self.periodic_at = times.periodic.map_or(Instant::NEVER, |after| now + after);
+        }
+        self.retransmit_at = now + times.retransmission;
+    }
+
+    /// All pending data has left, or has been reported.
+    pub(super) fn cancel(&mut self) {
+        self.trigger = Trigger::None;
+        self.pending = false;
+    }
+
+    /// True if a request leaves at `now` in slot `k`, whose slot of the uplink before it is
+    /// `before`: one is pending, and an occasion has come since then.
+    pub(super) fn requests(
+        &mut self,
+        k: u64,
+        before: Option<u64>,
+        now: Instant,
+        t: &Times,
+    ) -> bool {
+        let occasions = |k: u64| (k + t.sr_period - self.sr_offset) / t.sr_period;
+        let comes = before.map_or(occasions(k) > 0, |before| occasions(k) > occasions(before));
+        let sends = self.pending && comes && now >= self.prohibited_until;
+        if sends {
+            self.prohibited_until = now + t.prohibit;
+        }
+        sends
+    }
+}
+
+impl Known {
+    /// `news` may cause a grant from slot `at` on.
+    pub(super) fn tell(&mut self, at: u64, news: News) {
+        self.news.push_back((at, news));
+    }
+
+    /// Hears the news that count in slot `k`; `granted` bytes in all have been granted.
+    pub(super) fn hear(&mut self, k: u64, granted: u64) {
+        while let Some(&(at, news)) = self.news.front()
+            && at <= k
+        {
+            self.news.pop_front();
+            match news {
+                News::Request => self.asked = true,
+                News::Report(report) => self.learn(&report, granted),
+            }
+        }
+    }
+
+    /// A report that HARQ has delayed behind a later one tells nothing.
+    fn learn(&mut self, report: &Report, granted: u64) {
+        if report.granted < self.heard {
+            return;
+        }
+        self.heard = report.granted;
+        let told: u64 = report.groups.iter().sum();
+        let rest = told.saturating_sub(granted - report.granted);
+        self.bytes = if report.truncated { self.bytes.max(rest) } else { rest };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Format::{Long, Short, ShortTruncated};
+    use super::*;
+
+    #[test]
+    fn formats_follow_the_number_of_groups_and_the_padding() {
+        assert_eq!(Format::triggered(1), Short);
+        assert_eq!(Format::triggered(2), Long);
+        assert_eq!((Short.size(1), Long.size(2)), (2, 5));
+        let padding = [(1, 1), (2, 1), (3, 1), (4, 1), (3, 2), (4, 2), (5, 2), (3, 0)];
+        let found = padding.map(|(bytes, groups)| Format::padding(bytes, groups));
+        let wanted = [
+            None,
+            Some(Short),
+            Some(Short),
+            Some(Long),
+            Some(ShortTruncated),
+            Some(ShortTruncated),
+            Some(Long),
+            Some(Long),
+        ];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn the_scheduler_knows_a_report_less_the_grants_since() {
+        let mut known = Known::default();
+        let held = [1_500, 0, 40, 0, 0, 0, 0, 0];
+        let report = Report::of(Long, &held, 0, 1_000);
+        known.tell(7, News::Report(report));
+        known.hear(6, 1_000);
+        assert_eq!(known.bytes, 0, "not yet decoded");
+        // 8 bits: 1500 B are level 80, at most 1532 B; 40 B are level 22, at most 40 B.
+        known.hear(7, 1_800);
+        assert_eq!(known.bytes, 1_532 + 40 - 800);
+        let stale = Report::of(Short, &held, 0, 900);
+        known.tell(8, News::Report(stale));
+        known.hear(8, 1_800);
+        assert_eq!(known.bytes, 772, "an older report, late by HARQ");
+    }
+
+    #[test]
+    fn a_truncated_report_takes_nothing_away() {
+        let mut known = Known { bytes: 5_000, ..Known::default() };
+        let report = Report::of(ShortTruncated, &[10, 5_000, 0, 0, 0, 0, 0, 0], 0, 0);
+        known.tell(0, News::Report(report));
+        known.hear(0, 0);
+        assert_eq!(known.bytes, 5_000);
+    }
+}

@@ -1,0 +1,116 @@
+//! Worlds whose uplink is a stack: packets are conserved, acknowledgements may be filtered, lost
+//! requests are repeated, and UEs compete.
+
+use justfull_base::Ratio;
+use justfull_queue::{Limit, QueueConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig};
+use justfull_ran::{
+    CarrierConfig, CarrierKind, HarqConfig, MacConfig, RlcModeConfig, StackConfig, UplinkMacConfig,
+};
+use justfull_run::results::{RunResult, UplinkStackResult};
+use justfull_run::traffic::{PageConfig, Span};
+use justfull_run::{FlowConfig, Interval, Traffic, UplinkStack, WorldConfig};
+use justfull_tcp::CcConfig;
+use justfull_testkit::{app, cell, ms, ping, rb, run, tcp, upload, world};
+use std::sync::Arc;
+
+/// A cell of 25 blocks of NR at MCS 10 both ways, and its uplink with `limit` in each RLC queue.
+fn stacked(ues: usize, limit: Limit, flows: Vec<FlowConfig>) -> WorldConfig {
+    let mut down = cell(1, CapacityUnit::Bytes, Limit::Packets(2_000));
+    down.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
+    let carrier = CarrierConfig { kind: CarrierKind::Nr, ..CarrierConfig::default() };
+    rb(&mut down).carrier = carrier.clone();
+    let one = Arc::clone(&down.ues[0]);
+    down.ues = vec![one; ues];
+    let mac = UplinkMacConfig {
+        slot: *down.mac.slot(),
+        carrier,
+        harq: HarqConfig { bler: Ratio(0.1), ..HarqConfig::default() },
+        ..UplinkMacConfig::default()
+    };
+    let chain = StackConfig { mac: MacConfig::Uplink(mac), assert_bound: false, ..down.clone() };
+    let mut config = world(down, flows, ms(8_000));
+    let mut stack = UplinkStack { chain, ack_filter: false };
+    stack.chain.rlc.queue = QueueConfig::tail_drop(limit);
+    stack.chain.rlc.mode = RlcModeConfig::default();
+    config.uplink.stack = Some(Box::new(stack));
+    config
+}
+
+fn of_stack(result: &RunResult) -> &UplinkStackResult {
+    result.uplink.stack.as_ref().expect("a stack")
+}
+
+fn bulk() -> CcConfig {
+    CcConfig::default()
+}
+
+/// 0.2 s in a debug build.
+#[test]
+fn packets_are_conserved_beside_an_upload_that_overflows_its_queue() {
+    let flows = vec![
+        upload("upload", bulk(), None),
+        tcp("download", bulk(), None),
+        ping("echo", 56, Interval::Constant(ms(20))),
+    ];
+    let result = run(&stacked(1, Limit::Packets(60), flows));
+    let stack = of_stack(&result);
+    assert!(stack.drops.iter().any(|(reason, n)| reason == "overflow" && *n > 0), "{stack:?}");
+    let dropped: u64 = stack.drops.iter().map(|(_, n)| n).sum();
+    assert_eq!(dropped, result.uplink.overflow_drops);
+    assert!(stack.requests > 0 && stack.grants > 1_000 && stack.repeats > 0, "{stack:?}");
+    assert!(stack.padding_bytes < stack.granted_bytes);
+    for flow in &result.flows {
+        assert!(flow.goodput_mbit_s > 0.0, "{} lives", flow.name);
+    }
+}
+
+#[test]
+fn filtered_acknowledgements_leave_the_download_more_and_are_counted() {
+    let with = |ack_filter: bool| {
+        let flows = vec![upload("upload", bulk(), None), tcp("download", bulk(), None)];
+        let mut config = stacked(1, Limit::Packets(1_000), flows);
+        config.uplink.stack.as_mut().expect("a stack").ack_filter = ack_filter;
+        run(&config)
+    };
+    let (all, filtered) = (with(false), with(true));
+    assert_eq!(of_stack(&all).filtered_acks, 0);
+    assert!(of_stack(&filtered).filtered_acks > 100, "{:?}", of_stack(&filtered));
+    let download = |result: &RunResult| result.flows[1].goodput_mbit_s;
+    assert!(download(&filtered) > 1.1 * download(&all));
+}
+
+#[test]
+fn a_lost_request_of_a_page_is_repeated() {
+    let page = PageConfig { reading: Span::Constant(ms(100)), ..PageConfig::default() };
+    let flows = vec![upload("upload", bulk(), None), app(Traffic::Page(Box::new(page)))];
+    // A queue of two packets loses requests beside an upload.
+    let result = run(&stacked(1, Limit::Bytes(3_000), flows));
+    assert!(result.flows[1].goodput_mbit_s > 0.0, "pages load");
+}
+
+#[test]
+fn ues_share_the_uplink_of_the_cell() {
+    let uploads = |ues: usize| {
+        let flow = |ue: usize| FlowConfig {
+            ue: ue as u32,
+            name: format!("upload{ue}").into(),
+            ..upload("upload", bulk(), None)
+        };
+        let result = run(&stacked(ues, Limit::Packets(200), (0..ues).map(flow).collect()));
+        result.flows.iter().map(|flow| flow.goodput_mbit_s).collect::<Vec<_>>()
+    };
+    let (alone, three) = (uploads(1)[0], uploads(3));
+    let sum: f64 = three.iter().sum();
+    assert!((0.8..1.1).contains(&(sum / alone)), "{alone} alone, {three:?}");
+    assert!(three.iter().all(|of| (0.7..1.4).contains(&(of * 3.0 / sum))), "{three:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let once = || {
+        let flows = vec![upload("upload", bulk(), None), tcp("download", bulk(), None)];
+        run(&stacked(2, Limit::Packets(100), flows))
+    };
+    assert_eq!(once(), once());
+}
