@@ -31,14 +31,14 @@ use told::{Seeds, Told};
      justfull recommend my.toml --rtt 10ms,40ms,160ms --plot front.svg\n\n\
      A trace gets the traffic of the shipped scenario download-pages-call. \
      With --split what the RLC holds is known so much later, as where CU and DU are apart.\n\n\
-     Recommended is, of the methods that lose at most one per cent of a low-latency flow's \
-     packets more than the method that loses least and have a p99 of these flows' delay of at \
-     most 400 ms, if any has, and are not sluggish, and of these that have 95 % of the greatest goodput of the other \
-     flows, one with the least p99; within 10 % or 1 ms of it, the one with the least round \
-     trip. A packet is lost if it was dropped on its way to the UE, not if it was still queued \
-     at the end; the p99 is that of packets that arrive. Sluggish is a method under which pages \
-     load 5 times as long as under another, or round trips exceed a second and 10 times \
-     another's."
+     Three kinds of methods are out: those that lose over one per cent of a low-latency \
+     flow's packets more than the method that loses least; those with a p99 of these flows' \
+     delay above 400 ms, if another has less; and sluggish ones, whose pages load 5 times as long \
+     as another's, or whose round trips exceed a second and 10 times another's. Of the rest, \
+     those with 95 % of the greatest goodput of the other flows stay; of these those within 10 % \
+     or 1 ms of the least p99; and of these the one with the least round trip is recommended. A \
+     packet is lost if it was dropped on its way to the UE, not if it was still queued at the \
+     end; the p99 is that of packets that arrive."
 ))]
 pub(crate) struct RecommendArgs {
     /// A scenario file, the name of a shipped one, or a trace of any format that `justfull trace`
@@ -57,8 +57,9 @@ pub(crate) struct RecommendArgs {
     /// changed
     #[arg(long, value_name = "DELAY")]
     pub(crate) split: Option<Duration>,
-    /// Base round trip, half of it in the core and half on the uplink; several, separated by commas,
-    /// are compared one by one and in the mean [default: the scenario's; 20ms,80ms for a trace]
+    /// Base round trip, half of it in the core and half on the uplink; several, separated by
+    /// commas, are compared one by one and in the mean
+    /// [default: the scenario's; 20ms,80ms for a trace]
     #[arg(long, value_name = "TIME", value_delimiter = ',')]
     pub(crate) rtt: Vec<Duration>,
     /// Number of further seeds, each judged alone, which say how sure the answer is
@@ -75,8 +76,8 @@ pub(crate) struct RecommendArgs {
     pub(crate) runs: Option<u32>,
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
-    /// Print JSON, a line for each point of the sweep and each base round trip; before several round
-    /// trips a line with their means
+    /// Print JSON, a line for each point of the sweep and each base round trip; before several
+    /// round trips a line with their means
     #[arg(long)]
     pub(crate) json: bool,
     /// No progress

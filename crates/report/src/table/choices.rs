@@ -42,8 +42,8 @@ pub fn choices(choices: &[Choice]) -> Grid {
         notes: vec![
             super::PLUS_MINUS.into(),
             "recommended: of the methods that neither lose too much nor are too late or sluggish \
-             those with 95 % of the greatest goodput, of these those with the least p99 (to 10 % or 1 ms), \
-             and of these the one with the least round trip."
+             those with 95 % of the greatest goodput, of these those with the least p99 (to 10 % \
+             or 1 ms), and of these the one with the least round trip."
                 .into(),
             "loss: packets of the low-latency flows that were dropped, of the flow that loses most; \
              a delay is that of packets that arrive."
