@@ -400,6 +400,16 @@ fn cells_and_moves_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn an_uplink_that_is_a_stack_belongs_to_one_cell() {
+    let text = include_str!("../../../scenarios/upload-and-call.toml");
+    let cells = "[[cell]]\nname = \"west\"\n[[cell]]\nname = \"east\"\n";
+    let text = text.replacen("[[ue]]\n", &format!("{cells}[[ue]]\ncell = \"west\"\n"), 1);
+    Trial::new(text).refused(
+        "my.toml:*: field `uplink.kind`: found stack, allowed is queue with several cells *",
+    );
+}
+
+#[test]
 fn a_channel_that_never_carries_anything_is_refused() {
     let constant = "kind = \"constant\"\nper_slot = 4";
     Trial::change("per_slot = 4", "per_slot = 0")

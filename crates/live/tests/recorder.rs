@@ -1,12 +1,12 @@
 //! The recorder of runs whose flows are known only as they appear.
 
 use justfull_base::packet::Protocol;
-use justfull_base::{Dscp, Instant, Packet};
+use justfull_base::{BitRate, Dscp, Duration, Instant, Packet};
 use justfull_live::recorder::{LiveRecorder, Opened};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::{FiveTuple, PacketDetectionRule, Stack};
-use justfull_run::results::UplinkResult;
+use justfull_run::uplink::{Uplink, UplinkConfig};
 use justfull_run::{Interval, WorldConfig};
 use justfull_tcp::CcConfig;
 use justfull_testkit::{cell, ms, tcp, udp, world};
@@ -22,6 +22,13 @@ fn config() -> WorldConfig {
     world(cell(4, CapacityUnit::Packets, Limit::Packets(100)), vec![call, bulk], ms(1_000))
 }
 
+/// An uplink that carried nothing.
+fn idle() -> Uplink<()> {
+    let (rate, delay, limit) = (BitRate(0), Duration::ZERO, UplinkConfig::LIMIT);
+    let config = UplinkConfig { rate, delay, limit, grants: None, stack: None };
+    Uplink::new(&config, 1, &[Duration::ZERO], Instant::ZERO, 1)
+}
+
 fn tuple(protocol: Protocol, source_port: u16, destination_port: u16) -> FiveTuple {
     FiveTuple { protocol, source_port, destination_port, ..FiveTuple::default() }
 }
@@ -33,7 +40,7 @@ fn names(config: &WorldConfig, tuples: &[FiveTuple]) -> (Vec<(String, u32)>, Opt
     let opened =
         tuples.iter().map(|tuple| record.open(Instant::ZERO, 0, tuple, Dscp::default())).last();
     let stack = Stack::new(&config.stack).expect("a valid cell");
-    let result = record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default());
+    let result = record.finish(Instant::ZERO + config.duration, &stack, &idle());
     (result.flows.into_iter().map(|flow| (flow.name, flow.flows)).collect(), opened)
 }
 
@@ -100,7 +107,7 @@ fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
         });
     }
     let stack = Stack::new(&config.stack).expect("a valid cell");
-    let result = record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default());
+    let result = record.finish(Instant::ZERO + config.duration, &stack, &idle());
     assert_eq!(result.flows.len(), 2 + 1_000 + 1);
     let last = result.flows.last().expect("some");
     assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 3_000);
@@ -120,7 +127,7 @@ fn a_tracked_packet_that_beats_its_bound_breaks_the_run_by_name() {
         record.open(Instant::ZERO, 0, &tuple(Protocol::Udp, 2112, 40_000), Dscp::default());
         let packet = Packet { entered, tracked: true, ..Packet::default() };
         record.delivered(left, &packet, Some(bound));
-        record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default()).broken
+        record.finish(Instant::ZERO + config.duration, &stack, &idle()).broken
     };
     assert_eq!(broken(at(500), at(502), at(502)), None);
     for entered in [500, 1] {
@@ -146,7 +153,7 @@ fn the_jitter_of_a_flow_goes_a_sixteenth_of_the_way_to_each_difference() {
         record.delivered(entered + ms(3), &Packet { flow: 1, ..packet }, None);
     }
     let end = Instant::ZERO + config.duration;
-    let result = record.finish(end, &stack, UplinkResult::default());
+    let result = record.finish(end, &stack, &idle());
     let near = |found: Option<f64>, ms: f64| found.is_some_and(|found| (found - ms).abs() < 1e-6);
     let [call, bulk] = &result.flows[..] else { panic!("two names: {:?}", result.flows) };
     assert!(near(call.jitter_mean_ms, (1.0 + 1.9375 + 1.81640625) / 3.0), "{call:?}");
@@ -168,7 +175,7 @@ fn the_series_of_a_run_that_ends_early_end_with_it() {
     let series = |end| {
         let record = LiveRecorder::new(&config).expect("sound settings");
         let stack = Stack::new(&config.stack).expect("a valid cell");
-        record.finish(Instant::ZERO + end, &stack, UplinkResult::default()).series
+        record.finish(Instant::ZERO + end, &stack, &idle()).series
     };
     let (whole, early) = (series(config.duration), series(ms(255)));
     assert_eq!(whole.rlc_packets.len(), config.series_bins as usize);
@@ -193,7 +200,7 @@ fn a_foreign_flow_is_active_from_its_first_packet_to_its_last_payload_and_counts
     record.open(at(700), 0, &own, Dscp::default());
     record.goodput(at(800), 1, 10_000);
     let end = Instant::ZERO + config.duration;
-    let result = record.finish(end, &stack, UplinkResult::default());
+    let result = record.finish(end, &stack, &idle());
     let [call, _, http] = &result.flows[..] else { panic!("three names: {:?}", result.flows) };
     assert_eq!((http.active_from_s, http.active_to_s), (Some(0.25), Some(0.65)));
     assert!((http.goodput_bytes() - 125_000.0).abs() < 1e-6, "{http:?}");

@@ -116,6 +116,13 @@ fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
         &"set",
         "none with several cells",
         "a simulated proxy knows one cell",
+    )?;
+    ensure(
+        config.uplink.stack.is_none(),
+        "uplink.kind",
+        &"stack",
+        "queue with several cells",
+        "a stack of the uplink belongs to one cell",
     )
 }
 
