@@ -110,13 +110,12 @@ impl Applications {
             return;
         }
         let (protocol, core) = (source.route.protocol, &mut links.core);
-        let mut push = |size, payload| {
-            let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
-            core.push(now, wire, size, packet);
-        };
+        let fixed = Packet { flow, protocol, tracked, ..Packet::default() };
         match source.datagram(now) {
-            Some((size, payload)) => push(size, payload),
-            None => source.send_frame(now, &mut push),
+            Some((size, payload)) => core.push(now, wire, size, Packet { payload, size, ..fixed }),
+            None => source.send_frame(now, &mut |size, payload| {
+                core.push(now, wire, size, Packet { payload, size, ..fixed });
+            }),
         }
         if matches!(source.kind, Kind::Echo | Kind::Frames(_)) {
             links.monitor.recorder.app_event(flow, now, AppEvent::Sent);

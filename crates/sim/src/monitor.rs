@@ -127,7 +127,7 @@ impl<T: Listener> Monitor<T> {
     }
 
     /// `bytes` of new payload reach the receiver of `flow`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.recorder.goodput(now, flow, bytes);
         if T::ACTIVE {

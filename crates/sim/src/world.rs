@@ -102,12 +102,26 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
 }
 
 impl<T: Listener> World<T> {
-    fn run_to_end(mut self, progress: &mut dyn Progress) -> Option<RunResult> {
+    fn run_to_end(self, progress: &mut dyn Progress) -> Option<RunResult> {
+        // Two loops: with one cell, a step does not ask for the others.
+        if self.several.is_some() {
+            self.run_by(Self::step_several, progress)
+        } else {
+            self.run_by(Self::step, progress)
+        }
+    }
+
+    #[inline(always)]
+    fn run_by(
+        mut self,
+        step: impl Fn(&mut Self, Instant) -> Instant,
+        progress: &mut dyn Progress,
+    ) -> Option<RunResult> {
         let end = Instant::ZERO + self.plan.duration;
         let report_every = Duration::from_nanos((self.plan.duration.as_nanos() / 100).max(1));
         let mut report_at = (Instant::ZERO + report_every).min(end);
         loop {
-            let now = self.step_in_any(end);
+            let now = step(&mut self, end);
             if now > report_at {
                 if !progress.advanced(now.min(end)) {
                     return None;
@@ -118,12 +132,6 @@ impl<T: Listener> World<T> {
                 report_at = (now + report_every).min(end);
             }
         }
-    }
-
-    /// [`World::step`], with any number of cells.
-    #[inline(always)]
-    fn step_in_any(&mut self, end: Instant) -> Instant {
-        if self.several.is_some() { self.step_several(end) } else { self.step(end) }
     }
 
     /// Lets the node or link that is due first act. Returns the last instant at which it acted, or

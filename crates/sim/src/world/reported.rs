@@ -29,7 +29,7 @@ impl World {
         let mut due = Instant::ZERO + period;
         loop {
             let until = due.min(end);
-            while self.step_in_any(until) <= until {}
+            while self.step_of_any(until) <= until {}
             if due > end {
                 return Some(self.finish());
             }
@@ -44,5 +44,10 @@ impl World {
             }
             due += period;
         }
+    }
+
+    /// [`World::step`], with any number of cells.
+    fn step_of_any(&mut self, end: Instant) -> Instant {
+        if self.several.is_some() { self.step_several(end) } else { self.step(end) }
     }
 }
