@@ -109,7 +109,7 @@ mod tests {
         }
         let found: std::vec::Vec<u64> =
             DropReason::ALL.into_iter().map(|r| counters.dropped(r).packets).collect();
-        assert_eq!(found, [1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(found, [1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(counters.dropped_total(), Count { packets: 21, bytes: 2100 });
     }
 }
