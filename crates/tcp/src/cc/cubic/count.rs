@@ -128,7 +128,8 @@ impl Count {
             let k = libm::cbrt(((1u64 << 40) / self.c * below) as f64) as u64;
             (now, k, w_max.max(window))
         });
-        let rtt = min_rtt.as_nanos().div_ceil(TICK_NS);
+        // Linux adds nothing while it has no sample: all segments so far were sent again (Karn).
+        let rtt = if min_rtt == Duration::MAX { 0 } else { min_rtt.as_nanos().div_ceil(TICK_NS) };
         let t = ((now - start).saturating_add(rtt) << 10) / HZ;
         let away = t.abs_diff(k);
         let delta = ((u128::from(self.c) * u128::from(away).pow(3)) >> 40) as u64;

@@ -463,6 +463,23 @@ fn by_count_the_window_grows_as_linux_grows_it() {
 }
 
 #[test]
+fn by_count_a_round_trip_that_is_not_known_adds_nothing_to_the_time() {
+    let grown = |min_rtt| {
+        let mut c = of(Kernel::default(), &without_hystart());
+        (c.curve.cwnd, c.curve.ssthresh, c.curve.w_max) = (40.0, 20.0, 100.0);
+        c.publish();
+        for i in 0..500 {
+            let mut sample = testing::sample(MSS);
+            (sample.now, sample.min_rtt) = (at(1000 + 20 * i), min_rtt);
+            c.on_ack(&sample);
+        }
+        c.cwnd()
+    };
+    assert_eq!(grown(Duration::MAX), grown(Duration::ZERO));
+    assert!(grown(Duration::ZERO) > 41 * MSS);
+}
+
+#[test]
 fn before_the_first_loss_a_count_adds_a_twentieth_of_the_window_a_round_trip_and_the_curve_nothing()
 {
     // HyStart has ended slow start at 200 segments, 10 ms ago; the round trip is 1 ms.
