@@ -69,7 +69,7 @@ impl Look {
 }
 
 /// Colour and shape indexes of the shipped methods. Methods of one shipped scenario differ in
-/// colour as far as possible; methods that `recommend` compares differ in shape too.
+/// colour as far as possible; methods that `recommend` compares differ in colour or shape.
 const SHIPPED: [(&str, usize, usize); 43] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 6),
