@@ -257,7 +257,11 @@ mod tests {
         let text = fs::read_to_string(crate::root().join(UNIT)).unwrap();
         let unit = packaged_unit(&text);
         assert!(unit.starts_with("[Unit]\n") && !unit.contains("/usr/local"), "{unit}");
-        assert_eq!(unit.matches("=/usr/bin/justfull proxy").count(), 3, "check, run, reload: {unit}");
+        assert_eq!(
+            unit.matches("=/usr/bin/justfull proxy").count(),
+            3,
+            "check, run, reload: {unit}"
+        );
     }
 
     /// The metadata of a crate that registries show.

@@ -327,9 +327,10 @@ fn load_of(all: &[(&str, &str)], paper: &str) -> Result<ClaimsFile, ClaimsError>
     let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
     let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
     let (_, text) = found.ok_or_else(|| {
+        let all = format!("one of {}", known.join(", "));
         ClaimsError::Unknown(format!(
             "paper: found {paper}, allowed is {}",
-            near::allowed(paper, &known, "")
+            near::allowed(paper, &known, &all)
         ))
     })?;
     Ok(toml::from_str(text).expect("the shipped claims are sound"))
