@@ -1,11 +1,12 @@
 //! The box in service: one thread that reads copies of the downlink and the detour of the uplink.
 
-use crate::ask::{Ask, Asker, Servers, What, ask};
+use crate::ask::{Ask, Asker, What, ask};
 use crate::config::F1uConfig;
 use crate::machine::Machine;
 use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
+use justfull_net::questions::Servers;
 use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
@@ -101,10 +102,11 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
 /// Starts the servers; with `takeover` it waits a moment until the box that leaves has closed its
 /// own. Packets wait in the device's queue.
 fn servers(config: &F1uConfig, asker: &Asker, takeover: bool) -> Result<Servers, SystemError> {
+    let operation = &config.operation;
     let mut tries = if takeover { TRIES } else { 1 };
     loop {
         tries -= 1;
-        match Servers::start(&config.operation, asker) {
+        match Servers::start(&operation.socket, &operation.metrics, asker) {
             Err(_) if tries > 0 => std::thread::sleep(PAUSE),
             started => return started,
         }

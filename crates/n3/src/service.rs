@@ -1,13 +1,14 @@
 //! The stage in service: one thread between the detours of both directions and the devices of the
 //! routing domain.
 
-use crate::ask::{Ask, Asker, Servers, What};
+use crate::ask::{Ask, Asker, What};
 use crate::config::N3Config;
 use crate::machine::{Direction, HEADROOM, Machine};
 use crate::segments::{Cut, Join, Pack};
 use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
+use justfull_net::questions::Servers;
 use justfull_net::{Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
@@ -103,7 +104,8 @@ pub fn run(config: &N3Config, ready: impl FnOnce()) -> Result<(), SystemError> {
     let [ran, core] = [&config.place.ran, &config.place.core];
     let esp = [Copies::open_esp(ran)?, Copies::open_esp(core)?];
     let domain = Domain::build(&config.tunnels.ues)?;
-    let servers = Servers::start(&config.operation, &asker)?;
+    let operation = &config.operation;
+    let servers = Servers::start(&operation.socket, &operation.metrics, &asker)?;
     let [uplink, downlink] = detours(config);
     let mut service = Service {
         machine: Machine::new(&config.tunnels, u16::try_from(mtu(config)).unwrap_or(u16::MAX)),

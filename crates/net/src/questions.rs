@@ -1,5 +1,9 @@
 //! Questions to a running service over a local socket: a line with a word, answered with a text.
 
+mod served;
+
+pub use served::{Ask, Asker, Question, Servers};
+
 use crate::SystemError;
 use nix::sys::stat::{Mode, umask};
 use std::io::{self, BufRead, BufReader, Read, Write};
