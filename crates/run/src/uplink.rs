@@ -242,11 +242,8 @@ impl<T: Copy> Uplink<T> {
     /// The RLC of `ue` sends `item`, a STATUS PDU that takes `size` bytes.
     pub fn push_status(&mut self, now: Instant, ue: u32, size: u32, item: T) -> StatusWay {
         let Some(wire) = self.statuses else { return StatusWay::Delayed };
-        if self.push(now, Way { ue, wire, flow: NO_FLOW, ..Way::default() }, size, item) {
-            StatusWay::Carried
-        } else {
-            StatusWay::Lost
-        }
+        let way = || Way { ue, wire, flow: NO_FLOW, ..Way::default() };
+        if self.push(now, wire, size, item, way) { StatusWay::Carried } else { StatusWay::Lost }
     }
 
     /// The next event: a UE may send, or a packet reaches its server.
@@ -256,16 +253,23 @@ impl<T: Copy> Uplink<T> {
         self.wires.next().min(self.opportunities.next())
     }
 
-    /// A UE sends `item` of `size` bytes on its `way`. False if its queue is full and drops the
-    /// item.
+    /// A UE sends `item` of `size` bytes to the servers behind `wire`, on its `way`, which only an
+    /// uplink with queues asks for. False if its queue is full and drops the item.
     #[inline(always)]
-    pub fn push(&mut self, now: Instant, way: Way, size: u32, item: T) -> bool {
+    pub fn push(
+        &mut self,
+        now: Instant,
+        wire: u32,
+        size: u32,
+        item: T,
+        way: impl FnOnce() -> Way,
+    ) -> bool {
         self.counts.entered += 1;
         if self.buffers.is_empty() {
-            self.wires.push(now, way.wire, size, item);
+            self.wires.push(now, wire, size, item);
             return true;
         }
-        self.enqueue(now, way, size, item)
+        self.enqueue(now, way(), size, item)
     }
 
     /// A packet of `size` bytes is dropped before its UE's queue: the driver has no room for it.

@@ -96,12 +96,11 @@ impl Applications {
     fn wake_source<T: Listener>(&mut self, now: Instant, timer: u32, i: u32, links: &mut Links<T>) {
         let source = &mut self.sources[i as usize];
         let Route { flow, wire, .. } = source.route;
-        let way = way(&source.route);
         let tracked = source.route.tracked();
         if let (Kind::Asked(_), Some((size, _))) = (&source.kind, source.datagram(now)) {
             let recorder = &mut links.monitor.recorder;
             recorder.app_event(flow, now, AppEvent::Sent);
-            if !links.uplink.push(now, way, size, Up::Asked(i, now)) {
+            if !links.uplink.push(now, wire, size, Up::Asked(i, now), || way(&source.route)) {
                 recorder.app_event(flow, now, AppEvent::Lost);
             }
             if let Some(at) = source.after(now) {
@@ -149,8 +148,9 @@ impl Applications {
             Kind::Plain => {}
             Kind::Echo => {
                 let sent = sent_at(arrival.payload);
-                let way = way(&source.route);
-                if !links.uplink.push(now, way, arrival.size, Up::Reply(i, sent)) {
+                let route = &source.route;
+                let item = Up::Reply(i, sent);
+                if !links.uplink.push(now, route.wire, arrival.size, item, || way(route)) {
                     recorder.app_event(arrival.flow, sent, AppEvent::Lost);
                 }
             }
@@ -230,8 +230,8 @@ impl Applications {
         for asked in out.drain(..) {
             let item = Up::Request(*first + asked.connection, asked.bytes);
             let flow = route.flow + asked.connection;
-            let way = Way { flow, ..way(route) };
-            if !links.uplink.push(now, way, asked.size, item) {
+            let way = || Way { flow, ..way(route) };
+            if !links.uplink.push(now, route.wire, asked.size, item, way) {
                 self.timers.arm(*timer, browser.refused(now, asked));
             }
         }

@@ -74,9 +74,11 @@ impl<T: Listener> AckLink for Links<T> {
         if route.up() {
             return self.send_ack_down(now, route, ack);
         }
-        let plain = ack.sack_len == 0 && !ack.ece && !ack.syn;
-        let way = Way { ack: plain.then_some(ack.cumulative), ..way(route) };
-        self.uplink.push(now, way, route.ack(), Up::Ack(i, ack));
+        let way = || {
+            let plain = ack.sack_len == 0 && !ack.ece && !ack.syn;
+            Way { ack: plain.then_some(ack.cumulative), ..way(route) }
+        };
+        self.uplink.push(now, route.wire, route.ack(), Up::Ack(i, ack), way);
     }
 }
 
@@ -87,8 +89,8 @@ impl<T: Listener> Links<T> {
         let recorder = &mut self.monitor.recorder;
         recorder.upload_entered(now, route.flow);
         let ecn = self.monitor.segments.peek(payload).segment.ecn;
-        let way = Way { ecn, ..way(route) };
-        if !self.uplink.push(now, way, size, Up::Segment(i, payload)) {
+        let way = || Way { ecn, ..way(route) };
+        if !self.uplink.push(now, route.wire, size, Up::Segment(i, payload), way) {
             recorder.upload_dropped(now, route.flow);
             self.monitor.lose(payload);
         } else if self.uplink.is_free() {

@@ -39,7 +39,7 @@ impl<P: Port> Live<P> {
             self.uplink.turn_away(datagram.size);
             self.up.no_buffer += 1;
             DropReason::NoBuffer
-        } else if self.uplink.push(stamp, way, datagram.size, item) {
+        } else if self.uplink.push(stamp, way.wire, datagram.size, item, || way) {
             if self.uplink.is_free() {
                 self.side.left_up(stamp, item, stamp);
             }

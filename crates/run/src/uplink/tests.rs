@@ -38,7 +38,7 @@ fn arrivals(uplink: &mut Uplink<Up>) -> Vec<f64> {
 }
 
 fn send(uplink: &mut Uplink<Up>, now: Instant, ue: u32, size: u32) -> bool {
-    uplink.push(now, Way { ue, ..Way::default() }, size, Up::Reply(0, now))
+    uplink.push(now, 0, size, Up::Reply(0, now), || Way { ue, ..Way::default() })
 }
 
 #[test]
