@@ -121,7 +121,8 @@ fn a_log_that_was_moved_away_is_opened_again_on_sighup() {
     assert_eq!(lines("log.1"), 1);
 }
 
-/// The status and body of a request to the directory.
+/// The status and body of a request to the directory; 0 and the error if it is not served, as for
+/// a moment while a new process takes over.
 fn request_directory(world: &World, head: &str, token: &str, body: &str) -> (u16, String) {
     let text = world.chain.inside(Place::Middle, || {
         let mut stream = limited(TcpStream::connect("127.0.0.1:9104")?);
@@ -135,7 +136,10 @@ fn request_directory(world: &World, head: &str, token: &str, body: &str) -> (u16
         stream.read_to_string(&mut text)?;
         Ok(text)
     });
-    let text = text.expect("an answer");
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return (0, error.to_string()),
+    };
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
     (status, body.to_owned())
