@@ -97,11 +97,11 @@ pub(crate) struct ReadArgs {
     /// that in the column's name]
     #[arg(long)]
     unit: Option<Unit>,
-    /// Unit of the times: s, ms, us, ns [default: that in the column's name, or what an epoch
+    /// Unit of the times: s, ms, us, ns, min, h [default: that in the column's name, or what an epoch
     /// shows, or s]
     #[arg(long)]
     time_unit: Option<TimeUnit>,
-    /// What separates fields: comma, semicolon, tab, blank [default: found from the file]
+    /// What separates fields: comma, semicolon, tab, pipe, blank [default: found from the file]
     #[arg(long)]
     separator: Option<Separator>,
     /// Sign before a fraction: point, comma [default: found from the file]

@@ -264,10 +264,10 @@ table! {
         rate_unit: Option<String> = None, stated("such as Mbit/s, MB/s, bit, B; rates and amounts only");
         /// Unit of the times; that in the column's name, or what an epoch shows, when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        time_unit: Option<TimeUnit> = None, stated("s, ms, us, ns; rates and amounts only");
+        time_unit: Option<TimeUnit> = None, stated("s, ms, us, ns, min, h; rates and amounts only");
         /// What separates the fields of a table; found from the file when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        separator: Option<Separator> = None, stated("comma, semicolon, tab, blank; tables only");
+        separator: Option<Separator> = None, stated("comma, semicolon, tab, pipe, blank; tables only");
         /// The sign before a fraction; found from the file when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decimal: Option<DecimalSign> = None, stated("point, comma; tables only");

@@ -26,17 +26,23 @@ choice! {
         Us = "us",
         /// Nanoseconds.
         Ns = "ns",
+        /// Minutes.
+        Min = "min",
+        /// Hours.
+        H = "h",
     }
 }
 
 impl TimeUnit {
-    /// The power of ten of ns that it is.
-    const fn power(self) -> i32 {
+    /// Nanoseconds of one.
+    const fn ns(self) -> u64 {
         match self {
-            Self::S => 9,
-            Self::Ms => 6,
-            Self::Us => 3,
-            Self::Ns => 0,
+            Self::H => 3_600_000_000_000,
+            Self::Min => 60_000_000_000,
+            Self::S => 1_000_000_000,
+            Self::Ms => 1_000_000,
+            Self::Us => 1_000,
+            Self::Ns => 1,
         }
     }
 
@@ -53,6 +59,8 @@ impl TimeUnit {
             "ns" | "nsec" | "nsecs" | "nano" | "nanos" | "nanosecond" | "nanoseconds" => {
                 Some(Self::Ns)
             }
+            "min" | "mins" | "minute" | "minutes" => Some(Self::Min),
+            "h" | "hr" | "hrs" | "hour" | "hours" => Some(Self::H),
             _ => None,
         }
     }
@@ -154,7 +162,7 @@ impl Clock {
             Kind::Iso => iso(field).ok_or_else(refused),
             Kind::Number { unit, epoch } => {
                 let number = number.filter(|number| !epoch || by_size(*number) == Some(unit));
-                let ns = number.and_then(|number| number.scaled(1, unit.power()));
+                let ns = number.and_then(|number| number.scaled(unit.ns(), 0));
                 // A hundred thousand years are as good as any bound.
                 let ns = ns.filter(|ns| *ns < 1 << 92).ok_or_else(refused)?;
                 let negative = number.is_some_and(|number| number.negative);
@@ -181,7 +189,7 @@ impl Clock {
             Named::Unknown(unit) => Err(at.malformed(
                 &self.column,
                 format!("times in {}", quote(&unit)),
-                "s, ms, us or ns in its name, or by the option --time-unit",
+                "h, min, s, ms, us or ns in its name, or by the option --time-unit",
             )),
             Named::Nothing => {
                 let epoch = by_size(number);
@@ -241,14 +249,17 @@ fn by_size(number: Decimal) -> Option<TimeUnit> {
 }
 
 /// The instant of an ISO 8601 date and time, in ns since the first day of the year 0; of a time
-/// alone, since midnight. Between date and time stands `T`, a blank or `_`; a zone is `Z` or an
-/// offset.
+/// alone, since midnight. Between date and time stands `T`, a blank or `_`; a zone is `Z`, `UTC`,
+/// `GMT` or an offset. A time behind a date may have points for its colons, as phones' logs do.
 pub(super) fn iso(text: &str) -> Option<i128> {
     let (day, clock) = match text.split_once(['T', 't', ' ', '_']) {
         Some((date, clock)) => (self::date(date)?, clock.trim_start()),
         None => (0, text),
     };
     let (clock, offset) = zone(clock)?;
+    let pointed = clock.matches('.').count() == 2 && !clock.contains(':') && day > 0;
+    let colons = if pointed { clock.replace('.', ":") } else { String::new() };
+    let clock = if pointed { &colons } else { clock };
     let (whole, fraction) = clock.split_once([',', '.']).unwrap_or((clock, "0"));
     let (hour, minute, second) = match whole.split(':').collect::<Vec<_>>()[..] {
         [hour, minute, second] => (hour, minute, second),
@@ -285,8 +296,10 @@ fn date(text: &str) -> Option<u64> {
 
 /// A time of the day without its zone, and the zone's offset in seconds.
 fn zone(clock: &str) -> Option<(&str, i64)> {
-    if let Some(clock) = clock.strip_suffix(['Z', 'z']) {
-        return Some((clock.trim_end(), 0));
+    for utc in ["Z", "z", "UTC", "GMT"] {
+        if let Some(clock) = clock.strip_suffix(utc) {
+            return Some((clock.trim_end(), 0));
+        }
     }
     let Some(place) = clock.rfind(['+', '-']) else { return Some((clock, 0)) };
     let (sign, offset) =
@@ -335,12 +348,14 @@ mod tests {
 
     #[test]
     fn names_of_columns_state_their_unit() {
-        use TimeUnit::{Ms, Ns, S, Us};
+        use TimeUnit::{H, Min, Ms, Ns, S, Us};
         for (names, unit) in [
             ("Time(ms)|time [ms]|timeMs|time-ms|t_msec|ms|Time (msec)|time_ms|timems|tms", Ms),
             ("timestamp_us|time [µs]|t (us)|TimeUs|usec|elapsed_us", Us),
             ("time_ns|start_nanos|t(ns)|timestampNs", Ns),
             ("time_s|t [s]|sec|Time (seconds)|elapsed_sec", S),
+            ("Time (min)|time_min|minutes|elapsed mins", Min),
+            ("t[h]|time_h|Hours|Time (hrs)", H),
         ] {
             for name in names.split('|') {
                 assert_eq!(in_name(name), Named::Unit(unit), "{name}");
@@ -349,7 +364,7 @@ mod tests {
         for name in ["time", "t", "ts", "Timestamp", "zeit", "Time (UTC)", "date", "status"] {
             assert_eq!(in_name(name), Named::Nothing, "{name}");
         }
-        for name in ["Time (min)", "t[h]", "ms_or_us"] {
+        for name in ["Time (days)", "t[weeks]", "ms_or_us", "time_min_s"] {
             assert!(matches!(in_name(name), Named::Unknown(_)), "{name}");
         }
     }
@@ -365,14 +380,23 @@ mod tests {
             "2024/05/14 12:00",
             "20240514T120000Z",
             "2024-05-14T12:00:00.000000000Z",
+            "2024-05-14 12:00:00 UTC",
+            "2024.05.14_12.00.00",
         ] {
             assert_eq!(iso(text), Some(noon), "{text}");
         }
         assert_eq!(iso("2024-05-14 12:00:00.113"), Some(noon + 113_000_000));
         assert_eq!(iso("2024-05-14 12:00:00,5"), Some(noon + 500_000_000));
         assert_eq!(iso("00:01:00.25"), Some(60_250_000_000));
-        for text in ["", "12", "2024-05-14", "2024-13-14 12:00:00", "2024-05-14 25:00:00", "x:y:z"]
-        {
+        for text in [
+            "",
+            "12",
+            "2024-05-14",
+            "2024-13-14 12:00:00",
+            "2024-05-14 25:00:00",
+            "x:y:z",
+            "12.00.00",
+        ] {
             assert_eq!(iso(text), None, "{text}");
         }
     }

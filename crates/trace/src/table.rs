@@ -29,6 +29,8 @@ choice! {
         /// `,`.
         #[default]
         Comma = "comma",
+        /// `|`.
+        Pipe = "pipe",
         /// One or more blanks.
         Blank = "blank",
     }
@@ -40,6 +42,7 @@ impl Separator {
             Self::Tab => b'\t',
             Self::Semicolon => b';',
             Self::Comma => b',',
+            Self::Pipe => b'|',
             Self::Blank => b' ',
         }
     }
@@ -100,6 +103,7 @@ impl Dialect {
             Separator::Comma => None,
             Separator::Tab => Some("tabs"),
             Separator::Semicolon => Some("semicolons"),
+            Separator::Pipe => Some("pipes"),
             Separator::Blank => Some("blanks"),
         };
         match (separated, self.comma) {
@@ -153,19 +157,28 @@ fn score(separator: Separator, comma: bool, lines: &[&str]) -> u64 {
 }
 
 /// True where some field between separators is a number only with a decimal comma, and none is one
-/// only with a point.
+/// only with a point. Quoted numbers between commas that could all have thousands, such as `1,500`,
+/// show no decimal comma.
 fn has_commas(separator: Separator, lines: &[&str]) -> bool {
     let mut splitter = Splitter::new(separator);
-    let (mut commas, mut points) = (false, false);
+    let (mut commas, mut points, mut fractions) = (false, false, separator != Separator::Comma);
     for line in lines {
         let Some(record) = splitter.split(line) else { continue };
         for field in record.iter() {
             let (comma, point) = (Decimal::parse(field, true), Decimal::parse(field, false));
             commas |= comma.is_some() && point.is_none();
             points |= point.is_some() && comma.is_none();
+            fractions |= comma.is_some() && point.is_none() && !may_have_thousands(field);
         }
     }
-    commas && !points
+    commas && fractions && !points
+}
+
+/// True for `1,500`: a thousand and a half, or one and a half.
+fn may_have_thousands(field: &str) -> bool {
+    field.split_once(',').is_some_and(|(whole, rest)| {
+        rest.len() == 3 && matches!(whole.len(), 1..=3) && !whole.starts_with('0')
+    })
 }
 
 /// True for a field of a row rather than the name of a column.
@@ -287,6 +300,13 @@ pub(super) fn place(names: &[String], name: &str) -> Option<usize> {
     names.iter().position(|own| own == name).or_else(by_name).or_else(by_number)
 }
 
+/// The numbers from 1 of the columns called `name`, where there are several.
+pub(super) fn several(names: &[String], name: &str) -> Option<String> {
+    let same = names.iter().zip(1..).filter(|(own, _)| *own == name);
+    let numbers: Vec<String> = same.map(|(_, number): (_, usize)| number.to_string()).collect();
+    (numbers.len() > 1).then(|| numbers.join(" or "))
+}
+
 /// The three names that are most like `name`, and how many there are.
 pub(super) fn nearest(names: &[String], name: &str) -> String {
     let wanted = name.to_lowercase();
@@ -312,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_separates_fields_is_found_from_the_file() {
-        use Separator::{Blank, Comma, Semicolon, Tab};
+        use Separator::{Blank, Comma, Pipe, Semicolon, Tab};
         for (head, want) in [
             ("time,rate\n0,12.5\n1,11\n", (Comma, false)),
             ("zeit;rate\n0,0;12,5\n0,5;11,25\n1,0;9\n", (Semicolon, true)),
@@ -328,6 +348,9 @@ mod tests {
             ("time;rate\n2024-05-14 09:31:02;12,5\n", (Semicolon, true)),
             ("# a, b; c\n\n0 1\n", (Blank, false)),
             ("zeit,rate\n\"0,0\",\"12,5\"\n1,\"3,5\"\n", (Comma, true)),
+            ("time,rate\n0,\"1,500\"\n1,\"12,250\"\n", (Comma, false)),
+            ("time,rate\n0,\"0,500\"\n1,\"1,250\"\n", (Comma, true)),
+            ("time|rate\n0|1.5\n1|2\n", (Pipe, false)),
             ("bytes\n5\n", (Comma, false)),
             ("", (Comma, false)),
         ] {

@@ -235,9 +235,14 @@ fn units_stand_in_the_name_of_a_column_or_in_an_option_and_are_told() {
         let refused = text(&table, &[("time", "time"), ("rate", name)]).expect_err("no unit");
         assert!(refused.contains(why) && refused.contains("--unit"), "{refused}");
     }
-    let minutes =
-        text("Time (min),rate\n0,8\n1,16\n", &[("time", "1"), ("rate", "2"), ("unit", "bps")]);
-    assert!(minutes.expect_err("minutes").contains("found times in `min`"));
+    for (name, bytes_of_a_row) in [("Time (min)", 60_000_000), ("time_h", 3_600_000_000_u32)] {
+        let table = format!("{name},rate\n0,8\n1,8\n");
+        let given = [("time", "1"), ("rate", "2"), ("unit", "Mbit/s")];
+        assert_eq!(bytes(text(&table, &given)), [bytes_of_a_row; 2], "{name}");
+    }
+    let days =
+        text("Time (days),rate\n0,8\n1,16\n", &[("time", "1"), ("rate", "2"), ("unit", "bps")]);
+    assert!(days.expect_err("days").contains("found times in `days`"));
 }
 
 #[test]
@@ -251,6 +256,8 @@ fn epochs_and_dates_are_times() {
         (["1700000000000000000", "1700000000005000000"], 5),
         (["2024-05-14T09:31:02.113Z", "2024-05-14T09:31:02.213Z"], 100),
         (["2024-05-14 09:31:02", "2024-05-14 09:31:04"], 2000),
+        (["2024-05-14 09:31:02 UTC", "2024-05-14 09:31:03 UTC"], 1000),
+        (["2024.05.14_09.31.02", "2024.05.14_09.31.03"], 1000),
         (["2024-02-28T23:59:59+01:00", "2024-02-29T00:00:00+01:00"], 1000),
     ] {
         let table = format!("when,rate\n{},8\n{},8\n", rows[0], rows[1]);
@@ -348,6 +355,16 @@ fn bad_input_is_one_error_with_line_value_and_what_is_allowed() {
         ),
         ("time,rate\n0,1\n1\n", "t:3: column `rate`: found 1 fields", "2 fields"),
         ("time,rate\n0,\"1\n1,2\n", "t:2: column `rate`: found `0,", "quotes that end"),
+        (
+            "time,rate,rate\n0,1,2\n1,2,3\n",
+            "t:1: column `rate`: found several columns of this name (--rate-column)",
+            "the number of one: 2 or 3",
+        ),
+        (
+            "time,rate\n0,\"1,500\"\n1,\"1,250\"\n",
+            "t:2: column `rate`: found `1,500`",
+            "a decimal point (--decimal)",
+        ),
         ("", "t: found no rows", "rows"),
         ("time,rate\n", "t: found no rows", "rows"),
     ] {
@@ -364,6 +381,24 @@ fn bad_input_is_one_error_with_line_value_and_what_is_allowed() {
     );
     let again = "time,rate\n0,8\ntime,rate\n1,16\n";
     assert_eq!(bytes(text(again, &RATES)), [1_000_000, 2_000_000], "a header that repeats");
+}
+
+#[test]
+fn a_file_that_is_in_no_format_is_refused_with_its_columns_where_it_has_any() {
+    for (table, found) in [
+        ("time|rate\n0|5\n1|6\n", "a table with the columns `time`, `rate`"),
+        ("time,rate\n0 s,5 Mbps\n1 s,6 Mbps\n", "a table with the columns `time`, `rate`"),
+        ("time,rate\n", "the columns `time`, `rate` and no row"),
+        ("no table\nat all\n", "no format that is known by its first line"),
+    ] {
+        let refused = text(table, &[]).expect_err("no format");
+        assert!(refused.starts_with(&format!("t: found {found}")), "{refused}");
+    }
+    let wide: Vec<u8> = "time,rate\n0,5\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [b"\xff\xfe", &wide[..]].concat();
+    let refused = load_from(&marked[..], Path::new("t"), &ReadOptions::default());
+    let refused = refused.expect_err("no UTF-8").to_string();
+    assert_eq!(refused, "t: found text in UTF-16, allowed is text in UTF-8");
 }
 
 /// A decimal number of nanoseconds in seconds.

@@ -10,7 +10,7 @@ use super::super::error::quote;
 use super::super::number::{Decimal, is_missing};
 use super::super::pieces::PER_BIT;
 use super::super::rows::At;
-use super::super::table::{self, Record, is_value, nearest, place};
+use super::super::table::{self, Record, is_value, nearest, place, several};
 use super::super::unit::{Spelled, Unit, capitals, in_name};
 use super::super::{Repeated, TraceError};
 use super::series::{Field, Fill, Series};
@@ -150,6 +150,10 @@ impl Layout {
         };
         let names = if headed { own } else { numbers };
         let find = |option: &str, name: &str| {
+            if let Some(numbers) = several(&names, name) {
+                let found = format!("several columns of this name ({option})");
+                return Err(at.malformed(name, found, format!("the number of one: {numbers}")));
+            }
             place(&names, name).ok_or_else(|| {
                 let found = format!("no such column ({option})");
                 let near = nearest(&names, name);
@@ -232,7 +236,7 @@ impl Layout {
 }
 
 /// True for a number with something behind it.
-fn starts_as_number(field: &str) -> bool {
+pub(super) fn starts_as_number(field: &str) -> bool {
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
     let rest = field.trim_start_matches(is_number);
     rest.len() < field.len() && rest.trim().starts_with(char::is_alphabetic)

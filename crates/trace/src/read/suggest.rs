@@ -8,6 +8,7 @@ use super::super::table::{Splitter, is_value};
 use super::super::unit::{Spelled, in_name};
 use super::super::{FileFormat, TraceError};
 use super::Source;
+use super::columns::starts_as_number;
 use std::path::Path;
 
 /// Most columns that are listed.
@@ -15,6 +16,9 @@ const LISTED: usize = 40;
 
 /// The refusal of a file that is in no format that its first line shows.
 pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return source.unusable("text in UTF-16", "text in UTF-8");
+    }
     let text = String::from_utf8_lossy(head);
     let mut lines = text.lines().map(|line| line.trim_start_matches('\u{feff}'));
     let mut rows = lines
@@ -29,8 +33,13 @@ pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
     let values = |row: &[String]| row.iter().filter(|field| is_value(field, comma)).count();
     // A table has numbers, in its first line or below the names of its columns.
     let has_names = values(&first) < first.len();
+    if first.len() > 1 && has_names && second.is_empty() {
+        let found = format!("the columns {} and no row", listed(&first));
+        return source.unusable(&found, "a table with at least two rows");
+    }
     let sample = if has_names { &second } else { &first };
-    if first.len() < 2 || sample.len() != first.len() || values(sample) == 0 {
+    let has_numbers = values(sample) > 0 || sample.iter().any(|field| starts_as_number(field));
+    if first.len() < 2 || sample.len() != first.len() || !has_numbers {
         let names = FileFormat::ALL.map(FileFormat::name).join(", ");
         let allowed = format!("one of {names}; if it is one of them, name it (--from)");
         return source.unusable("no format that is known by its first line", &allowed);
