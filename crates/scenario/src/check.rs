@@ -61,7 +61,8 @@ impl Scenario {
     /// mistake is found before the first run.
     pub(super) fn find(&mut self, found: &mut Findings) -> Result<(), Full> {
         self.find_in_numbers(found)?;
-        self.notes = self.find_under(self.variant(), found)?;
+        let notes = self.find_under(self.variant(), found)?;
+        self.notes.extend(notes);
         Ok(())
     }
 

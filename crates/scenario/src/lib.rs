@@ -20,6 +20,7 @@ mod error;
 mod fault;
 mod file;
 mod findings;
+mod former;
 mod grid;
 pub mod keys;
 mod kinds;
@@ -174,6 +175,7 @@ impl Scenario {
             Ok(tree) => tree,
             Err(error) => return found.add(error).map(|()| None),
         };
+        let former = former::replace(&mut tree);
         let own = tree.remove("method").map(|own| ("method".to_string(), own));
         let library = |own: &Table| {
             MethodLibrary::shipped()
@@ -219,7 +221,7 @@ impl Scenario {
             variants,
             switches,
             overrides,
-            notes: Vec::new(),
+            notes: former.into_iter().collect(),
             base,
         };
         match scenario.read(scenario.case(None, None)) {

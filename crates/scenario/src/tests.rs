@@ -601,6 +601,20 @@ fn a_sweep_that_the_user_overrides_is_said() {
 }
 
 #[test]
+fn a_file_of_an_earlier_format_is_read_with_a_note() {
+    let rest = "[core]\ndelay = \"10ms\"\n[uplink]\ndelay = \"10ms\"\n[[ue]]\n[[flow]]\nname = \"a\"\ntcp = {}";
+    let channel = "[channel]\nkind = \"constant\"\nper_slot = 1250";
+    let head = "title = \"t\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]";
+    let former = format!("{head}\n{channel}\nunit = \"bytes\"\n{rest}");
+    let today = format!("{head}\n[mac]\nkind = \"bytes\"\n{channel}\n{rest}");
+    let former = parse(&former, Overrides::default()).expect("read");
+    let today = parse(&today, Overrides::default()).expect("read");
+    let note = "channel.unit of an earlier format is read as mac.kind = \"bytes\"";
+    assert_eq!(former.warnings().expect("no trace"), [note]);
+    assert_eq!(former.resolved_toml(None), today.resolved_toml(None));
+}
+
+#[test]
 fn all_mistakes_of_a_file_are_told_at_once_each_once() {
     let text = two()
         .replace("title = \"two\"", "titel = \"two\"")
