@@ -1,0 +1,433 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr; the variant `google` has the constants of Google's Linux).
+//!
+//! Controls the pacing rate and the congestion window by a model of the path: the largest delivery
+//! rate of two cycles, the smallest RTT of 10 s, and three bounds that loss teaches.
+//!
+//! ```text
+//! bw          = min(max_bw, bw_shortterm)
+//! pacing rate = pacing_gain x bw x 0.99
+//! cwnd        = cwnd_gain x bw x min_rtt + extra_acked, at most inflight_shortterm and
+//!               inflight_longterm (less 15 % in Cruise and ProbeRTT)
+//!
+//! Startup (2.77; 2) --- three rounds without a quarter more, or loss ---> Drain (0.5; 2)
+//!                                                                           | at most a BDP
+//!            +--------------------------------------------------------------+
+//!            v                                                              |
+//!        Down (0.9; 2) --> Cruise (1; 2) --> Refill (1; 2) --> Up (1.25; 2.25)
+//!
+//! ProbeRTT (1; 0.5) each 5 s, for 200 ms and a round
+//!
+//! a round with loss, not probing:  bw_shortterm       = max(bw_latest, 0.7 bw_shortterm)
+//!                                  inflight_shortterm = max(inflight_latest, 0.7 inflight_shortterm)
+//! loss above 2 % of the bytes in flight, probing:  inflight_longterm = bytes in flight at the loss
+//! ```
+//!
+//! One file per part: `model` (rounds, rates, bounds), `phases` (Startup to Up), `probe_rtt`.
+//!
+//! Defaults: the draft's.
+//!
+//! Known weaknesses: short-term bounds ignore the threshold of 2 %, so random loss far below it
+//! costs rate; links that deliver in bursts look faster than they are; an ECN mark is no signal.
+//!
+//! Deviations: where text and pseudo-code of the draft differ, the code follows the table of gains,
+//! compares the Reno bound in segments, lets `ProbeRTT` have at least four segments, and leaves one
+//! segment beyond the data in flight at a timeout. The window counts as limiting if it did in this
+//! round or the last. `google` has no ECN, which Linux uses only on marked routes, and keeps the
+//! extra acknowledgements of ten rounds, where Linux keeps five to ten.
+
+mod model;
+mod phases;
+mod probe_rtt;
+#[cfg(test)]
+mod tests;
+
+use super::CongestionController;
+use crate::control::{
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, Lost, RecoveryState, Sent,
+};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng, choice, params};
+use model::Model;
+use phases::{Cycle, FullBandwidth, Phase};
+use probe_rtt::ProbeRtt;
+
+/// Pace at 99 % of the estimated bandwidth so that queues drain (`BBRPacingMarginPercent`).
+const PACING_MARGIN: f64 = 0.99;
+/// Minimum window in segments (`BBRMinPipeCwnd`).
+const MIN_WINDOW: u64 = 4;
+/// Below this rate a burst may be a single segment.
+const LONE_SEGMENTS: BitRate = BitRate(1_200_000);
+/// Largest burst in bytes.
+const MAX_BURST: u64 = 64_000;
+/// Bursts that the window must hold: one being built, one in the driver, one at the receiver.
+const BURSTS: u64 = 3;
+
+choice! {
+    /// Whose BBRv3.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Variant {
+        /// The draft of the IETF.
+        #[default]
+        Draft = "draft",
+        /// Google's Linux.
+        Google = "google",
+    }
+}
+
+params! {
+    /// Settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Bbr3Config {
+        /// Whose constants.
+        variant: Variant = Variant::Draft;
+    }
+}
+
+/// For the reference pages.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "bbr3",
+    kind: "congestion control",
+    title: "BBR v3: a model of bandwidth and RTT with bounds from loss",
+    text: "Paces at the largest delivery rate of the last cycles and keeps a bandwidth-delay \
+           product in flight; probes for more every 2 to 3 s or 63 rounds. Loss above 2 % while \
+           it probes bounds the data in flight, and a round with loss lowers rate and window by up \
+           to 30 % until the next probe.",
+    sources: "draft-ietf-ccwg-bbr; Google's Linux v3 (constants of the variant google)",
+    deviations: "Without ECN, as in the draft; the window counts as limiting if it did in this \
+                 round or the last.",
+    params: Bbr3Config::params,
+};
+
+/// Constants by which the variants differ.
+#[derive(Debug)]
+struct Constants {
+    startup_gain: f64,
+    drain_gain: f64,
+    /// Most rounds in Drain.
+    drain_rounds: Option<u64>,
+    down_gain: f64,
+    /// Share of the bytes in flight beyond which their loss is too high.
+    loss_threshold: f64,
+    /// Kept by a bound when it is lowered.
+    beta: f64,
+    /// Share of the long-term bound that stays free outside probes.
+    headroom: f64,
+    /// The extra acknowledgements are at most the bytes that the bandwidth delivers in this time.
+    excess_time: Option<Duration>,
+    /// The loss of each sample, and not of lost segments alone, is held against the threshold.
+    judges_samples: bool,
+}
+
+static DRAFT: Constants = Constants {
+    startup_gain: 2.77,
+    drain_gain: 0.5,
+    drain_rounds: Some(3),
+    down_gain: 0.9,
+    loss_threshold: 0.02,
+    beta: 0.7,
+    headroom: 0.15,
+    excess_time: None,
+    judges_samples: false,
+};
+
+static GOOGLE: Constants = Constants {
+    startup_gain: 2.77 + 1.0 / 256.0,
+    drain_gain: 1000.0 / 2885.0,
+    drain_rounds: None,
+    down_gain: 0.91,
+    loss_threshold: 5.0 / 256.0,
+    beta: 1.0 - 76.0 / 256.0,
+    headroom: 38.0 / 256.0,
+    excess_time: Some(Duration::from_millis(100)),
+    judges_samples: true,
+};
+
+/// What a loss changed, for the case that it was spurious.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    phase: Phase,
+    bw_short: u64,
+    inflight_short: u64,
+    inflight_long: u64,
+}
+
+/// State. Sizes are bytes, rates bytes per second.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    constants: &'static Constants,
+    mss: u64,
+    initial_window: u64,
+    phase: Phase,
+    cwnd: u64,
+    pacing: BitRate,
+    seen_rtt: bool,
+    model: Model,
+    full: FullBandwidth,
+    cycle: Cycle,
+    probe_rtt: ProbeRtt,
+    /// The window to return to after a probe of the RTT.
+    prior_cwnd: u64,
+    idle_restart: bool,
+    /// The engine's state at the last acknowledgement.
+    recovery: RecoveryState,
+    /// Round in which recovery began.
+    recovery_round: u64,
+    undo: Option<Undo>,
+    rng: Rng,
+}
+
+impl Bbr3 {
+    /// A control for a new connection.
+    ///
+    /// # Errors
+    /// The first setting outside its bounds.
+    pub fn new(config: &Bbr3Config, birth: &Birth) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let constants = match config.variant {
+            Variant::Draft => &DRAFT,
+            Variant::Google => &GOOGLE,
+        };
+        let mss = u64::from(birth.mss);
+        let initial_window = birth.initial_window.max(mss);
+        let nominal = initial_window as f64 / 0.001;
+        Ok(Self {
+            constants,
+            mss,
+            initial_window,
+            phase: Phase::Startup,
+            cwnd: initial_window,
+            pacing: rate(nominal, constants.startup_gain),
+            seen_rtt: false,
+            model: Model::default(),
+            full: FullBandwidth::default(),
+            cycle: Cycle::default(),
+            probe_rtt: ProbeRtt::default(),
+            prior_cwnd: 0,
+            idle_restart: false,
+            recovery: RecoveryState::Open,
+            recovery_round: 0,
+            undo: None,
+            rng: Rng::stream(birth.key, "bbr3"),
+        })
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.phase {
+            Phase::Startup => self.constants.startup_gain,
+            Phase::Drain => self.constants.drain_gain,
+            Phase::Down => self.constants.down_gain,
+            Phase::Up => 1.25,
+            Phase::Cruise | Phase::Refill | Phase::ProbeRtt => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.phase {
+            Phase::Up => 2.25,
+            Phase::ProbeRtt => 0.5,
+            _ => 2.0,
+        }
+    }
+
+    /// `gain` x `bandwidth` x smallest RTT; the initial window before the first RTT.
+    fn bdp(&self, bandwidth: u64, gain: f64) -> u64 {
+        let Some(min_rtt) = self.probe_rtt.min_rtt else { return self.initial_window };
+        (bandwidth as f64 * min_rtt.as_secs_f64() * gain) as u64
+    }
+
+    /// Bytes that leave together: about a millisecond's worth (`BBR.send_quantum`).
+    fn burst(&self) -> u64 {
+        (self.pacing.0 / 8 / 1000).min(MAX_BURST).max(self.least_burst() * self.mss)
+    }
+
+    /// `bytes` with room for bursts (`BBRQuantizationBudget`).
+    fn with_bursts(&self, bytes: u64) -> u64 {
+        let least = (BURSTS * self.burst()).max(MIN_WINDOW * self.mss);
+        bytes.max(least) + if self.phase == Phase::Up { 2 * self.mss } else { 0 }
+    }
+
+    /// The data in flight that a window of `gain` BDPs holds (`BBRInflight`).
+    fn inflight(&self, bandwidth: u64, gain: f64) -> u64 {
+        self.with_bursts(self.bdp(bandwidth, gain))
+    }
+
+    /// The smaller of BDP and window (`BBRTargetInflight`).
+    fn target_inflight(&self) -> u64 {
+        self.bdp(self.model.bandwidth(), 1.0).min(self.cwnd)
+    }
+
+    /// The long-term bound with room for others (`BBRInflightWithHeadroom`).
+    fn inflight_with_headroom(&self) -> u64 {
+        let bound = self.model.inflight_long;
+        if bound == u64::MAX {
+            return bound;
+        }
+        let free = ((bound as f64 * self.constants.headroom) as u64).max(self.mss);
+        bound.saturating_sub(free).max(MIN_WINDOW * self.mss)
+    }
+
+    /// Follows the bandwidth at `gain`. Until the pipe has been full the rate never falls.
+    fn set_pacing(&mut self, gain: f64) {
+        let wanted = rate(self.model.bandwidth() as f64, gain);
+        if self.full.reached || wanted > self.pacing {
+            self.pacing = wanted;
+        }
+    }
+
+    /// The first RTT replaces the millisecond that the first rate assumed.
+    fn see_rtt(&mut self, srtt: Duration) {
+        if !self.seen_rtt && !srtt.is_zero() {
+            self.seen_rtt = true;
+            let nominal = self.cwnd as f64 / srtt.as_secs_f64();
+            self.pacing = rate(nominal, self.constants.startup_gain);
+        }
+    }
+
+    /// Moves the window towards its target by the bytes acknowledged, and bounds it
+    /// (`BBRSetCwnd`).
+    fn set_cwnd(&mut self, sample: &AckSample) {
+        let bandwidth = self.model.bandwidth();
+        let extra = self.extra_acked(bandwidth);
+        let most = self.with_bursts(self.bdp(bandwidth, self.cwnd_gain()) + extra);
+        if self.full.reached {
+            self.cwnd = (self.cwnd + sample.acked).min(most);
+        } else if self.cwnd < most || sample.delivered < self.initial_window {
+            self.cwnd += sample.acked;
+        }
+        self.cwnd = self.cwnd.max(MIN_WINDOW * self.mss);
+        if self.phase == Phase::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.probe_rtt_window());
+        }
+        let bound = match self.phase {
+            Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_long,
+            Phase::Cruise | Phase::ProbeRtt => self.inflight_with_headroom(),
+            Phase::Startup | Phase::Drain => u64::MAX,
+        };
+        let bound = bound.min(self.model.inflight_short).max(MIN_WINDOW * self.mss);
+        self.cwnd = self.cwnd.min(bound);
+    }
+
+    fn save_cwnd(&mut self) {
+        let undisturbed = self.recovery < RecoveryState::Recovery && self.phase != Phase::ProbeRtt;
+        self.prior_cwnd = if undisturbed { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    fn follow_recovery(&mut self, state: RecoveryState) {
+        if state >= RecoveryState::Recovery && self.recovery < RecoveryState::Recovery {
+            self.recovery_round = self.model.round;
+        }
+        self.recovery = state;
+    }
+}
+
+/// `gain` times `bytes_per_second`, less the margin.
+fn rate(bytes_per_second: f64, gain: f64) -> BitRate {
+    BitRate((bytes_per_second * gain * PACING_MARGIN * 8.0) as u64)
+}
+
+impl CongestionController for Bbr3 {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.follow_recovery(sample.recovery);
+        self.update_latest(sample);
+        self.update_bounds(sample);
+        self.update_aggregation(sample);
+        self.check_full_bandwidth(sample);
+        self.check_startup(sample);
+        self.check_drain(sample);
+        self.update_cycle(sample);
+        self.update_min_rtt(sample);
+        self.check_probe_rtt(sample);
+        self.advance_latest(sample);
+        self.see_rtt(sample.srtt);
+        self.set_pacing(self.pacing_gain());
+        self.set_cwnd(sample);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.save_cwnd();
+        self.undo.get_or_insert(Undo {
+            phase: self.phase,
+            bw_short: self.model.bw_short,
+            inflight_short: self.model.inflight_short,
+            inflight_long: self.model.inflight_long,
+        });
+        if matches!(event.cause, CongestionCause::Timeout { .. }) {
+            self.cwnd = event.in_flight + self.mss;
+        }
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.note_lost(lost);
+    }
+
+    fn on_spurious(&mut self, now: Instant) {
+        let Some(undo) = self.undo.take() else { return };
+        self.model.forgive(undo.bw_short, undo.inflight_short, undo.inflight_long);
+        self.full.measure_again(0);
+        if self.phase != Phase::ProbeRtt && self.phase != undo.phase {
+            match undo.phase {
+                Phase::Startup => self.phase = Phase::Startup,
+                Phase::Up => self.start_up(now, 0),
+                _ => {}
+            }
+        }
+    }
+
+    fn on_idle_restart(&mut self, restart: &IdleRestart) {
+        if !restart.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.model.restart_aggregation(restart.now);
+        match self.phase {
+            Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up => self.set_pacing(1.0),
+            Phase::ProbeRtt => self.check_probe_rtt_done(restart.now),
+            Phase::Startup | Phase::Drain => {}
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _: Instant) {
+        self.undo = None;
+        if self.phase != Phase::ProbeRtt {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+        }
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn least_burst(&self) -> u64 {
+        if self.pacing < LONE_SEGMENTS { 1 } else { 2 }
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        Some(self.pacing)
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.phase == Phase::Startup
+    }
+
+    fn uses_losses(&self) -> bool {
+        true
+    }
+
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+
+    fn limits_samples(&self) -> bool {
+        self.phase == Phase::ProbeRtt
+    }
+
+    fn phase(&self) -> &'static str {
+        self.phase.name()
+    }
+}

@@ -1,0 +1,91 @@
+//! The smallest RTT, and `ProbeRTT`: each 5 s without a smaller RTT, keeps half a BDP in flight for
+//! 200 ms and one round, so that the queues of all flows drain.
+
+use super::{Bbr3, MIN_WINDOW, Phase};
+use crate::control::AckSample;
+use justfull_base::{Duration, Instant};
+
+/// Minimum time with little in flight.
+const DURATION: Duration = Duration::from_millis(200);
+/// Age of the smallest RTT at which it is measured anew.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// Age at which it is forgotten.
+const MEMORY: Duration = Duration::from_secs(10);
+
+/// State.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProbeRtt {
+    /// Smallest RTT of 10 s.
+    pub(super) min_rtt: Option<Duration>,
+    min_rtt_at: Instant,
+    /// Smallest RTT since the last probe.
+    least: Option<Duration>,
+    least_at: Instant,
+    expired: bool,
+    /// When the probe may end; none until little is in flight.
+    done_at: Option<Instant>,
+    round_done: bool,
+}
+
+impl Bbr3 {
+    pub(super) fn update_min_rtt(&mut self, sample: &AckSample) {
+        let probe = &mut self.probe_rtt;
+        probe.expired = probe.least.is_some() && sample.now > probe.least_at + INTERVAL;
+        let Some(rtt) = sample.rtt else { return };
+        if probe.expired || probe.least.is_none_or(|least| rtt < least) {
+            (probe.least, probe.least_at) = (Some(rtt), sample.now);
+        }
+        let forgotten = sample.now > probe.min_rtt_at + MEMORY;
+        if forgotten || probe.min_rtt.is_none_or(|min| probe.least.is_some_and(|rtt| rtt < min)) {
+            (probe.min_rtt, probe.min_rtt_at) = (probe.least, probe.least_at);
+        }
+    }
+
+    /// The window of a probe: half a BDP, at least four segments.
+    pub(super) fn probe_rtt_window(&self) -> u64 {
+        self.bdp(self.model.bandwidth(), 0.5).max(MIN_WINDOW * self.mss)
+    }
+
+    pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
+        if self.phase != Phase::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
+            self.save_cwnd();
+            self.phase = Phase::ProbeRtt;
+            self.probe_rtt.done_at = None;
+            self.stop_probe();
+            self.model.start_round();
+        }
+        if self.phase == Phase::ProbeRtt {
+            self.progress_probe_rtt(sample);
+        }
+        if sample.interval.is_some() && sample.delivered > sample.prior_delivered {
+            self.idle_restart = false;
+        }
+    }
+
+    fn progress_probe_rtt(&mut self, sample: &AckSample) {
+        if self.probe_rtt.done_at.is_some() {
+            self.probe_rtt.round_done |= self.model.round_start;
+            if self.probe_rtt.round_done {
+                self.check_probe_rtt_done(sample.now);
+            }
+        } else if sample.in_flight <= self.probe_rtt_window() {
+            self.probe_rtt.done_at = Some(sample.now + DURATION);
+            self.probe_rtt.round_done = false;
+            self.model.start_round();
+        }
+    }
+
+    pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
+        if self.probe_rtt.done_at.is_some_and(|at| now > at) {
+            self.probe_rtt.least_at = now;
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.model.reset_short_term();
+            if self.full.reached {
+                self.start_down(now);
+                self.start_cruise();
+            } else {
+                self.phase = Phase::Startup;
+            }
+        }
+    }
+}
