@@ -7,6 +7,7 @@
 //! and run whole scenarios. The results are the same bytes on every machine.
 
 mod bbr;
+mod bbr3;
 mod by_hand;
 mod case;
 mod cubic;
@@ -31,8 +32,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The controls with cases, by name, and the figures worked out by hand.
-pub const CONTROLS: [&str; 10] =
-    ["new_reno", "cubic", "bbr", "vegas", "westwood", "yeah", "fixed", "prague", "dctcp", BY_HAND];
+pub const CONTROLS: [&str; 11] = [
+    "new_reno", "cubic", "bbr", "bbr3", "vegas", "westwood", "yeah", "fixed", "prague", "dctcp",
+    BY_HAND,
+];
 
 /// The figures worked out by hand.
 const BY_HAND: &str = "by-hand";
@@ -43,6 +46,7 @@ fn experiments(control: &str) -> Option<Vec<Task>> {
         "new_reno" => new_reno::EXPERIMENTS,
         "cubic" => cubic::EXPERIMENTS,
         "bbr" => bbr::EXPERIMENTS,
+        "bbr3" => bbr3::EXPERIMENTS,
         "vegas" => vegas::EXPERIMENTS,
         "westwood" => westwood::EXPERIMENTS,
         "yeah" => yeah::EXPERIMENTS,

@@ -1,6 +1,7 @@
 //! The congestion controls. Their interface to the engine is in [`crate::control`].
 
 pub mod bbr;
+pub mod bbr3;
 pub mod cubic;
 pub mod dctcp;
 pub mod fixed;
@@ -10,7 +11,7 @@ pub mod vegas;
 pub mod westwood;
 pub mod yeah;
 
-use crate::control::{AckSample, Birth, Congestion, IdleRestart, Sent};
+use crate::control::{AckSample, Birth, Congestion, IdleRestart, Lost, Sent};
 use alloc::boxed::Box;
 use core::fmt;
 use justfull_base::{BitRate, Duration, Ecn, Instant, forwarded, kinds};
@@ -40,7 +41,7 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum CcConfig = Cubic;
 
-    /// One of our controls, or a user's own. BBR and Prague are boxed, since their state is larger
+    /// One of our controls, or a user's own. BBR, BBRv3 and Prague are boxed, since their state is larger
     /// than the others'.
     #[derive(Clone)]
     pub enum AnyControl(birth: &Birth) or Box<dyn CustomControl>;
@@ -48,6 +49,7 @@ kinds! {
     "new_reno" NewReno = new_reno::{NewReno, NewRenoConfig};
     "cubic" Cubic = cubic::{Cubic, CubicConfig};
     "bbr" Bbr = bbr::{Bbr in Box, BbrConfig};
+    "bbr3" Bbr3 = bbr3::{Bbr3 in Box, Bbr3Config};
     "fixed" Fixed = fixed::{Fixed, FixedConfig};
     "vegas" Vegas = vegas::{Vegas, VegasConfig};
     "westwood" Westwood = westwood::{Westwood, WestwoodConfig};
@@ -69,6 +71,10 @@ forwarded! {
 
         /// Congestion: called once per recovery, once per window of ECN echoes, once per timeout.
         fn on_congestion(&mut self, event: &Congestion);
+
+        /// A segment was just marked lost. Called only for a control that asks for it by
+        /// [`CongestionController::uses_losses`], before [`CongestionController::on_ack`].
+        fn on_lost(&mut self, _lost: &Lost) {}
 
         /// The last reduction was needless: the original segment had arrived (RFC 3522, RFC 4015).
         fn on_spurious(&mut self, now: Instant);
@@ -135,6 +141,11 @@ forwarded! {
         /// `app_limited`, `round_start` and `retransmitted_sample` are false.
         fn uses_rate_samples(&self) -> bool {
             true
+        }
+
+        /// True for a control that looks at each lost segment.
+        fn uses_losses(&self) -> bool {
+            false
         }
 
         /// True when [`CongestionController::cwnd`] holds during recovery too, without PRR.

@@ -78,6 +78,10 @@ pub struct AckSample {
     pub lost: u64,
     /// Bytes marked lost since the start.
     pub lost_total: u64,
+    /// Bytes in flight when the sampled segment left, with it (`P.tx_in_flight` of BBRv3's draft).
+    pub tx_in_flight: u64,
+    /// Bytes marked lost since the sampled segment left (`RS.lost`).
+    pub lost_since_sent: u64,
     /// Segments newly reported with congestion experienced.
     pub ce_count: u64,
     /// Payload bytes of these segments (RFC 9768).
@@ -141,6 +145,25 @@ pub struct Congestion {
     pub delivered: u64,
     /// Bytes marked lost since the start.
     pub lost_total: u64,
+}
+
+/// A segment that was just marked lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Now.
+    pub now: Instant,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Bytes in flight when it left, with it.
+    pub tx_in_flight: u64,
+    /// Bytes marked lost since it left, with it.
+    pub lost_since_sent: u64,
+    /// It left while the application limited the rate.
+    pub app_limited: bool,
+    /// Bytes delivered since the start of the connection.
+    pub delivered: u64,
+    /// It directly follows the segment that was marked before, so that both are in one range.
+    pub follows: bool,
 }
 
 /// The first segment after a time with nothing in flight.

@@ -71,6 +71,7 @@ pub mod segment;
 pub mod sender;
 #[cfg(test)]
 mod testing;
+mod windowed_max;
 
 pub use cc::CongestionController;
 pub use cc::{AnyControl, CcConfig};

@@ -21,7 +21,7 @@ pub(crate) struct RateSampler {
     next_round: u64,
 }
 
-/// Data for the later sample of one segment: the draft's `P.*`. 32 bytes.
+/// Data for the later sample of one segment: the draft's `P.*`. 48 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamp {
     /// Start of the sending interval.
@@ -30,8 +30,24 @@ struct Stamp {
     delivered: u64,
     /// When that count was reached.
     delivered_at: Instant,
+    /// Bytes in flight with it.
+    in_flight: u64,
+    /// Bytes marked lost until it left.
+    lost: u64,
     /// It left while the application limited the rate.
     app_limited: bool,
+}
+
+/// The state of the connection when a segment leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) now: Instant,
+    /// Bytes in flight without it.
+    pub(crate) in_flight: u64,
+    /// Its payload bytes.
+    pub(crate) bytes: u64,
+    /// Bytes marked lost since the start.
+    pub(crate) lost: u64,
 }
 
 /// Initial number of stamps.
@@ -66,6 +82,9 @@ pub(crate) struct RateSample {
     pub(crate) app_limited: bool,
     pub(crate) retransmitted: bool,
     pub(crate) round_start: bool,
+    pub(crate) tx_in_flight: u64,
+    /// Bytes marked lost before the sampled segment left.
+    pub(crate) prior_lost: u64,
 }
 
 impl Delivery {
@@ -125,22 +144,37 @@ impl RateSampler {
         }
     }
 
-    /// Segment `serial` is about to leave; `first` is the lowest outstanding one. `idle`: nothing
-    /// is in flight.
+    /// Segment `serial` is about to leave; `first` is the lowest outstanding one.
     #[inline]
-    pub(crate) fn stamp(&mut self, now: Instant, idle: bool, serial: u64, first: u64) {
+    pub(crate) fn stamp(&mut self, leaving: &Leaving, serial: u64, first: u64) {
         let app_limited = self.is_app_limited();
         let Some(stamps) = &mut self.stamps else { return };
-        if idle {
-            self.first_sent = now;
-            self.delivered_at = now;
+        if leaving.in_flight == 0 {
+            self.first_sent = leaving.now;
+            self.delivered_at = leaving.now;
         }
         if serial - first >= stamps.len() as u64 {
             grow(stamps, first, serial);
         }
         let (first_sent, delivered, delivered_at) =
             (self.first_sent, self.delivered, self.delivered_at);
-        *slot(stamps, serial) = Stamp { first_sent, delivered, delivered_at, app_limited };
+        let (in_flight, lost) = (leaving.in_flight + leaving.bytes, leaving.lost);
+        *slot(stamps, serial) =
+            Stamp { first_sent, delivered, delivered_at, in_flight, lost, app_limited };
+    }
+
+    /// What [`RateSampler::stamp`] kept of an outstanding segment; none if the control uses no
+    /// samples.
+    pub(crate) fn stamped(&self, serial: u64) -> Option<RateSample> {
+        let stamps = self.stamps.as_ref().filter(|stamps| !stamps.is_empty())?;
+        let stamp = &stamps[serial as usize & (stamps.len() - 1)];
+        Some(RateSample {
+            prior_delivered: stamp.delivered,
+            app_limited: stamp.app_limited,
+            tx_in_flight: stamp.in_flight,
+            prior_lost: stamp.lost,
+            ..RateSample::default()
+        })
     }
 
     /// The sender runs dry with `in_flight` bytes out. Until these are acknowledged, samples do not
@@ -203,8 +237,16 @@ impl RateSampler {
             app_limited: stamp.app_limited,
             retransmitted: newest.was_retransmitted(),
             round_start,
+            tx_in_flight: stamp.in_flight,
+            prior_lost: stamp.lost,
         }
     }
+}
+
+/// `bytes` over `time`, per second, rounded down.
+pub(crate) fn bytes_per_second(bytes: u64, time: Duration) -> u64 {
+    // 2^33 x 10^9 is below 2^63, and no window delivers eight gigabytes in one sample.
+    bytes.min(1 << 33) * 1_000_000_000 / time.as_nanos().max(1)
 }
 
 #[inline]
@@ -237,9 +279,10 @@ mod tests {
     /// The sample of segment 7 of 100 when the first was acknowledged before the last 60 left.
     fn sample(samples: bool) -> RateSample {
         let mut sampler = RateSampler::new(samples);
-        (0..40).for_each(|serial| sampler.stamp(at(serial), serial == 0, serial, 0));
+        let leaving = |ms, in_flight| Leaving { now: at(ms), in_flight, bytes: 1000, lost: ms };
+        (0..40).for_each(|serial| sampler.stamp(&leaving(serial, serial * 1000), serial, 0));
         sampler.finish(at(50), 1000, Some((0, &Record::new(0, 1000, at(0)))), Duration::MAX);
-        (40..100).for_each(|serial| sampler.stamp(at(60), false, serial, 1));
+        (40..100).for_each(|serial| sampler.stamp(&leaving(60, 39_000), serial, 1));
         sampler.finish(at(200), 1000, Some((7, &Record::new(7_000, 1000, at(7)))), Duration::MAX)
     }
 
@@ -247,6 +290,7 @@ mod tests {
     fn a_stamp_outlives_the_growth_of_the_ring() {
         let found = sample(true);
         assert_eq!((found.prior_delivered, found.interval), (0, Some(Duration::from_millis(200))));
+        assert_eq!((found.tx_in_flight, found.prior_lost), (8000, 7));
     }
 
     #[test]

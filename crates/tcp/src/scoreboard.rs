@@ -62,6 +62,8 @@ pub(crate) struct Scoreboard {
     known: [SackBlock; 3],
     /// RACK's state; none when losses are found by counting.
     again: Option<Retransmissions>,
+    /// Serials of the originals newly marked lost; none if the control does not ask for them.
+    newly_lost: Option<Vec<u64>>,
 }
 
 impl Scoreboard {
@@ -85,7 +87,26 @@ impl Scoreboard {
             dup_thresh: 3,
             known: [SackBlock::default(); 3],
             again: by_time.then(Retransmissions::default),
+            newly_lost: None,
         }
+    }
+
+    /// With `keep`, [`Scoreboard::take_newly_lost`] has the serials of segments that are marked
+    /// lost.
+    pub(crate) fn keeping_losses(mut self, keep: bool) -> Self {
+        self.newly_lost = keep.then(Vec::new);
+        self
+    }
+
+    /// Takes the kept serials, if there are any. [`Scoreboard::keep_again`] gives them back.
+    pub(crate) fn take_newly_lost(&mut self) -> Option<Vec<u64>> {
+        self.newly_lost.take_if(|serials| !serials.is_empty())
+    }
+
+    /// Gives back the memory of what [`Scoreboard::take_newly_lost`] took.
+    pub(crate) fn keep_again(&mut self, mut serials: Vec<u64>) {
+        serials.clear();
+        self.newly_lost = Some(serials);
     }
 
     /// Begins a stream at `offset` instead of 0; nothing may be outstanding yet.
@@ -380,7 +401,20 @@ impl Scoreboard {
         let len = u64::from(record.len);
         self.pipe -= len;
         self.lost_outstanding += len;
+        self.note_lost(serial);
         len
+    }
+
+    #[inline]
+    fn note_lost(&mut self, serial: u64) {
+        if let Some(serials) = &mut self.newly_lost {
+            serials.push(serial);
+        }
+    }
+
+    /// True if the segment before `serial` is outstanding and marked lost too.
+    pub(crate) fn follows_loss(&self, serial: u64) -> bool {
+        serial > self.first && self.slot(serial - 1).has(LOST)
     }
 
     /// Marks the lowest outstanding segment lost (the duplicate threshold was reached without

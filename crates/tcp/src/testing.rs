@@ -27,6 +27,8 @@ pub(crate) fn sample(acked: u64) -> AckSample {
         departure: Instant::ZERO,
         lost: 0,
         lost_total: 0,
+        tx_in_flight: 11 * MSS,
+        lost_since_sent: 0,
         ce_count: 0,
         ce_bytes: 0,
         app_limited: false,

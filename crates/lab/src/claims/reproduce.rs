@@ -168,7 +168,14 @@ impl Maker<'_> {
         let (file, options) = (self.file, self.options);
         let mut cases = Cases::new();
         for claim in &file.claim {
-            self.add(&mut cases, claim, Under { world: file.world_of(claim), switch });
+            let under = Under { world: file.world_of(claim), switch };
+            // A method may refuse a switch, as one that waits for polls does where there are none.
+            let runs = |(case, method): &(Case, String)| self.is_run(case, method);
+            if claim.needs(file, under).iter().all(runs) {
+                self.add(&mut cases, claim, under);
+            } else {
+                effects.refuse(switch, &claim.id);
+            }
         }
         let new: Vec<Case> =
             cases.keys().filter(|case| !self.runs.by_case.contains_key(case)).cloned().collect();
@@ -179,6 +186,12 @@ impl Maker<'_> {
             self.runs.by_case.remove(&case);
         }
         Ok(())
+    }
+
+    /// True if `method` can run in `case`, or could with the trace that it needs.
+    fn is_run(&self, case: &Case, method: &str) -> bool {
+        let found = self.file.scenario(case, &[method.into()], self.options);
+        found.map_or_else(|error| error.needs_data, |_| true)
     }
 
     /// Adds the runs for `claim` to `cases`.

@@ -8,6 +8,8 @@ use crate::model::SwitchRow;
 /// The recorded or counted effects of the switches that claims name.
 pub(super) struct Effects {
     rows: Vec<SwitchRow>,
+    /// Claims not counted under a switch that one of their methods refuses: switch and claim.
+    refused: Vec<(String, String)>,
 }
 
 impl Effects {
@@ -24,7 +26,13 @@ impl Effects {
                 why: record.map(|record| record.why.clone()).unwrap_or_default(),
             }
         };
-        Self { rows: file.switches_named().into_iter().map(row).collect() }
+        let rows = file.switches_named().into_iter().map(row).collect();
+        Self { rows, refused: Vec::new() }
+    }
+
+    /// A method of `claim` refuses `switch`.
+    pub(super) fn refuse(&mut self, switch: &str, claim: &str) {
+        self.refused.push((switch.into(), claim.into()));
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -44,9 +52,12 @@ impl Effects {
         switch: &str,
         options: &Options,
     ) {
-        let Some(row) = self.rows.iter_mut().find(|row| row.name == switch) else { return };
         let (mut mends, mut breaks) = (Vec::new(), Vec::new());
-        for claim in &file.claim {
+        let refused = |claim: &str| {
+            let mut of_switch = self.refused.iter().filter(|(name, _)| name == switch);
+            of_switch.any(|(_, id)| id == claim)
+        };
+        for claim in file.claim.iter().filter(|claim| !refused(&claim.id)) {
             let meets = |switch: &str| {
                 let under = Under { world: file.world_of(claim), switch };
                 runs.find(file, claim, under, options).map(|found| found.meets)
@@ -57,7 +68,9 @@ impl Effects {
                 _ => {}
             }
         }
-        (row.mends, row.breaks) = (Some(mends), Some(breaks));
+        if let Some(row) = self.rows.iter_mut().find(|row| row.name == switch) {
+            (row.mends, row.breaks) = (Some(mends), Some(breaks));
+        }
     }
 
     /// A sentence for each switch whose record is absent or differs from the count.
@@ -77,7 +90,16 @@ impl Effects {
             )),
             _ => None,
         };
-        self.rows.iter().filter_map(told).collect()
+        let count = |row: &SwitchRow| {
+            let claims = self.refused.iter().filter(|(name, _)| *name == row.name).count();
+            (claims > 0).then(|| {
+                format!(
+                    "switch {}: without {claims} claims, which have a method that refuses it",
+                    row.name
+                )
+            })
+        };
+        self.rows.iter().flat_map(|row| [told(row), count(row)]).flatten().collect()
     }
 
     pub(super) fn rows(self) -> Vec<SwitchRow> {

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 
 /// The shipped files by control, and the file of the figures worked out by hand.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("new_reno", include_str!("../../../../claims/validation/new_reno.toml")),
     ("cubic", include_str!("../../../../claims/validation/cubic.toml")),
     ("bbr", include_str!("../../../../claims/validation/bbr.toml")),
+    ("bbr3", include_str!("../../../../claims/validation/bbr3.toml")),
     ("vegas", include_str!("../../../../claims/validation/vegas.toml")),
     ("westwood", include_str!("../../../../claims/validation/westwood.toml")),
     ("yeah", include_str!("../../../../claims/validation/yeah.toml")),

@@ -38,7 +38,8 @@ fn receiver(kernel: Kernel, acks: Acks) -> ReceiverConfig {
 /// A greedy flow under `cc`, by the RFCs, whose formulas are the reference; BBR runs as in Linux,
 /// the source of its published figures.
 pub(super) fn flow(cc: &CcConfig, acks: Acks, rtt_ms: u64) -> DumbbellFlow {
-    let kernel = if matches!(cc, CcConfig::Bbr(_)) { Kernel::default() } else { Kernel::Rfc };
+    let linux = matches!(cc, CcConfig::Bbr(_) | CcConfig::Bbr3(_));
+    let kernel = if linux { Kernel::default() } else { Kernel::Rfc };
     let sender = SenderConfig { cc: cc.clone(), kernel, ..SenderConfig::default() };
     DumbbellFlow::greedy(sender, receiver(kernel, acks), Duration::from_millis(rtt_ms))
 }

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! One file per mechanism: `startup` (with the full-pipe estimator), `drain`, `probe_bw`,
-//! `probe_rtt`, `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth),
-//! `pacing`, and the windowed maximum in `filter`.
+//! `probe_rtt`, `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth) and
+//! `pacing`.
 //!
 //! Defaults: all of Linux's; the sender's `kernel` selects among its versions.
 //!
@@ -29,7 +29,6 @@
 
 mod aggregation;
 mod drain;
-mod filter;
 mod pacing;
 mod policer;
 mod probe_bw;
@@ -43,8 +42,10 @@ use super::CongestionController;
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
+use crate::rate::bytes_per_second;
+use crate::windowed_max::WindowedMax;
 use aggregation::Aggregation;
-use filter::WindowedMax;
+
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng, params};
 use policer::Policer;
@@ -267,12 +268,6 @@ impl Bbr {
             self.cwnd = self.cwnd.min(MIN_WINDOW * self.mss);
         }
     }
-}
-
-/// `bytes` over `time`, per second, rounded down.
-fn bytes_per_second(bytes: u64, time: Duration) -> u64 {
-    // 2^33 x 10^9 is below 2^63, and no window delivers eight gigabytes in one sample.
-    bytes.min(1 << 33) * 1_000_000_000 / time.as_nanos().max(1)
 }
 
 impl CongestionController for Bbr {

@@ -122,7 +122,9 @@ impl Scoreboard {
     /// The retransmission of `serial` is lost, and its original too if it was not yet marked.
     /// Returns its bytes.
     fn lose_again(&mut self, serial: u64) -> u64 {
-        self.mark_lost(serial);
+        if self.mark_lost(serial) == 0 {
+            self.note_lost(serial);
+        }
         let record = self.slot_mut(serial);
         record.flags &= !RETRANSMITTED;
         let len = u64::from(record.len);

@@ -78,7 +78,7 @@ impl Sender {
         let newest = self.board.newest(&progress.delivery);
         let rate = self.rate.finish(now, progress.delivery.bytes, newest, self.rtt.min());
         self.change_state(now, ack, &mut progress);
-        self.stats.bytes_lost += progress.lost;
+        self.count_lost(now, progress.lost);
         self.tell_control(now, &progress, &rate);
         self.reduce(&progress);
         if !progress.advanced && self.setup.sack_restarts && progress.delivery.once.is_some() {
@@ -345,6 +345,8 @@ impl Sender {
             departure: pacer.release(),
             lost: progress.lost,
             lost_total: stats.bytes_lost,
+            tx_in_flight: rate.tx_in_flight,
+            lost_since_sent: stats.bytes_lost - rate.prior_lost,
             ce_count: progress.ce_count,
             ce_bytes: progress.ce_bytes,
             app_limited: rate.app_limited,

@@ -47,7 +47,8 @@ impl Sender {
 
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        self.stats.bytes_lost += self.mark_timed_out(now);
+        let lost = self.mark_timed_out(now);
+        self.count_lost(now, lost);
         self.rtt.back_off();
         let repeated = self.repeated_timeout();
         let event = self.congestion(now, CongestionCause::Timeout { repeated });

@@ -5,6 +5,7 @@ use super::new_reno::Reduction;
 use super::offload::Rooms;
 use crate::cc::CongestionController;
 use crate::control::{IdleRestart, RecoveryState, Sent};
+use crate::rate::Leaving;
 use crate::record::Record;
 use crate::segment::{Mark, Segment};
 use justfull_base::{Ecn, Instant};
@@ -159,7 +160,7 @@ impl Sender {
     pub(super) fn emit(&mut self, now: Instant, len: u64) -> Segment {
         let seq = self.board.nxt();
         let (first, serial) = self.board.serials();
-        self.rate.stamp(now, self.board.pipe() == 0, serial, first);
+        self.rate.stamp(&self.leaving(now, len), serial, first);
         let cwr = core::mem::take(&mut self.send_cwr);
         let len = len as u32;
         self.leave(now, len, false);
@@ -168,6 +169,12 @@ impl Sender {
         self.time(seq + u64::from(len), now);
         let mark = Mark::pushed(self.offload.leave() | self.ends_data(seq + u64::from(len)));
         Segment { seq, len, retransmission: false, sent_at: now, ecn: self.setup.ecn, cwr, mark }
+    }
+
+    /// The state in which a segment of `bytes` leaves.
+    #[inline(always)]
+    fn leaving(&self, now: Instant, bytes: u64) -> Leaving {
+        Leaving { now, in_flight: self.board.pipe(), bytes, lost: self.stats.bytes_lost }
     }
 
     /// Without timestamps, times the new segment up to `end` if none is timed.
@@ -189,8 +196,8 @@ impl Sender {
 
     /// `serial` leaves again.
     pub(super) fn emit_again(&mut self, now: Instant, serial: u64, rescue: bool) -> Segment {
-        let idle = self.board.pipe() == 0;
-        self.rate.stamp(now, idle, serial, self.board.serials().0);
+        let leaving = self.leaving(now, self.board.record(serial).len.into());
+        self.rate.stamp(&leaving, serial, self.board.serials().0);
         let after = self.last_sent == Some(now);
         self.board.record_mut(serial).sent_at = self.turns.again(now, after);
         let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));

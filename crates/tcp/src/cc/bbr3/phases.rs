@@ -178,7 +178,10 @@ impl Bbr3 {
         if !self.full.reached {
             return;
         }
-        self.adapt_long_term(sample);
+        // The bound grows with each acknowledgement, in bytes: the window of before is compared with
+        // the bound of before.
+        let held = sample.window_limited && self.cwnd >= self.model.inflight_long;
+        self.adapt_long_term(sample, held);
         match self.phase {
             Phase::Down | Phase::Cruise if self.is_time_to_probe(sample.now) => {
                 self.start_refill();
@@ -191,7 +194,7 @@ impl Bbr3 {
                 self.start_up(sample.now, rate);
             }
             Phase::Up => {
-                if self.is_time_to_go_down(sample) {
+                if self.is_time_to_go_down(sample, held) {
                     self.start_down(sample.now);
                 }
             }
@@ -201,7 +204,7 @@ impl Bbr3 {
 
     /// Follows the long-term bound with the data that passed without too much loss
     /// (`BBRAdaptLongTermModel`).
-    fn adapt_long_term(&mut self, sample: &AckSample) {
+    fn adapt_long_term(&mut self, sample: &AckSample, held: bool) {
         let starts = self.model.round_start;
         match self.cycle.feedback {
             Feedback::Starting if starts => self.cycle.feedback = Feedback::Probe,
@@ -224,17 +227,14 @@ impl Bbr3 {
             return;
         }
         self.model.inflight_long = self.model.inflight_long.max(sample.tx_in_flight);
-        if self.phase == Phase::Up {
+        if self.phase == Phase::Up && held {
             self.raise_long_term(sample);
         }
     }
 
-    /// In Up the bound grows by 1, 2, 4, 8 ... segments a round
+    /// In Up a bound that holds the window back grows by 1, 2, 4, 8 ... segments a round
     /// (`BBRProbeInflightLongtermUpward`).
     fn raise_long_term(&mut self, sample: &AckSample) {
-        if !sample.window_limited || self.cwnd < self.model.inflight_long {
-            return;
-        }
         let cycle = &mut self.cycle;
         cycle.up_acked += sample.acked;
         let growth = cycle.up_acked / cycle.up_count;
@@ -262,8 +262,9 @@ impl Bbr3 {
         now > self.cycle.at + self.cycle.wait || self.cycle.rounds >= rounds
     }
 
-    fn is_time_to_go_down(&mut self, sample: &AckSample) -> bool {
-        if sample.window_limited && self.cwnd >= self.model.inflight_long {
+    /// A probe ends when the pipe is full, unless the long-term bound holds the window back.
+    fn is_time_to_go_down(&mut self, sample: &AckSample, held: bool) -> bool {
+        if held {
             self.full.measure_again(sampled_rate(sample).unwrap_or(0));
             return false;
         }

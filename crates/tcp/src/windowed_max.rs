@@ -10,18 +10,18 @@ struct Sample {
 
 /// `best[0]` is the maximum; the others are the best of the later parts of the window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WindowedMax {
+pub(crate) struct WindowedMax {
     best: [Sample; 3],
 }
 
 impl WindowedMax {
     /// The maximum, 0 before the first sample.
-    pub(super) fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.best[0].value
     }
 
     /// Adds `value` of `round`; samples more than `window` rounds old expire.
-    pub(super) fn update(&mut self, window: u64, round: u64, value: u64) {
+    pub(crate) fn update(&mut self, window: u64, round: u64, value: u64) {
         let new = Sample { round, value };
         let best = &mut self.best;
         if value >= best[0].value || round - best[2].round > window {
