@@ -9,7 +9,9 @@ use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::questions::Servers;
-use justfull_net::{Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError};
+use justfull_net::{
+    Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError, router,
+};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -95,11 +97,7 @@ pub fn run(config: &N3Config, ready: impl FnOnce()) -> Result<(), SystemError> {
     let (to, asks) = channel();
     let asker = Asker { to };
     for name in [&config.place.ran, &config.place.core] {
-        // The rule of a detour matches nothing where there is no such interface.
-        if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
-            let doing = format!("lead what arrives at {name} through a device");
-            return Err(SystemError::new(doing, "there is no such interface"));
-        }
+        router::can_detour(name)?;
     }
     let [ran, core] = [&config.place.ran, &config.place.core];
     let esp = [Copies::open_esp(ran)?, Copies::open_esp(core)?];
