@@ -22,6 +22,6 @@ mod tables;
 
 pub use ask::ask;
 pub use check::check;
-pub use config::{FileError, N3Config, OperationConfig, PlaceConfig, TunnelsConfig};
+pub use config::{N3Config, OperationConfig, PlaceConfig, TunnelsConfig};
 pub use machine::{Counts, Direction, Machine};
 pub use service::run;
