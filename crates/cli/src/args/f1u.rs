@@ -1,5 +1,6 @@
 //! Arguments of `f1u`.
 
+use super::ConfigArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ pub(crate) enum F1uCommand {
     /// Say what this host can do for the box
     #[command(after_help = "Example:\n  justfull f1u check --config f1u.toml\n\nExit status: 0 \
                             when the box can run here, 1 when not, 2 for a wrong file")]
-    Check(F1uCheckArgs),
+    Check(ConfigArgs),
     /// Say how a running box is: bearers, frames, what passed
     Status(F1uAskArgs),
     /// List the bearers of a running box with their limits
@@ -22,20 +23,11 @@ pub(crate) enum F1uCommand {
 /// What `run` reads.
 #[derive(Args)]
 pub(crate) struct F1uRunArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: ConfigArgs,
     /// Take the place of the box that runs at `operation.socket`; it ends then
     #[arg(long)]
     pub(crate) takeover: bool,
-}
-
-/// What `check` reads.
-#[derive(Args)]
-pub(crate) struct F1uCheckArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
 }
 
 // Whom `status` and `bearers` ask.

@@ -1,5 +1,6 @@
 //! Arguments of `n3`.
 
+use super::ConfigArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -8,23 +9,15 @@ use std::path::PathBuf;
 pub(crate) enum N3Command {
     /// Take connections out of their tunnels until SIGTERM
     #[command(after_help = "Example:\n  justfull n3 run --config n3.toml")]
-    Run(N3RunArgs),
+    Run(ConfigArgs),
     /// Say what this host can do for the stage, and whether IPsec passes it
     #[command(after_help = "Example:\n  justfull n3 check --config n3.toml\n\nExit status: 0 \
                             when the stage can run here, 1 when not, 2 for a wrong file")]
-    Check(N3RunArgs),
+    Check(ConfigArgs),
     /// Say how a running stage is: UEs, connections, what passed
     Status(N3AskArgs),
     /// List the UEs of a running stage with their tunnels
     Tunnels(N3AskArgs),
-}
-
-/// What `run` and `check` read.
-#[derive(Args)]
-pub(crate) struct N3RunArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
 }
 
 // Whom `status` and `tunnels` ask.

@@ -1,5 +1,6 @@
 //! Arguments of `proxy`.
 
+use super::ConfigArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -12,14 +13,14 @@ pub(crate) enum ProxyCommand {
     /// Say what this host can do for the proxy, and which limits hold
     #[command(after_help = "Example:\n  justfull proxy check --config rapid.toml\n\nExit status: \
                             0 when the proxy can run here, 1 when not, 2 for a wrong file")]
-    Check(ProxyCheckArgs),
+    Check(ConfigArgs),
     /// Replace the running proxy by one of this program and configuration, with all its connections
     #[command(
         after_help = "Example:\n  justfull proxy reload --config rapid.toml\n\nIt returns when \
                             the new proxy has everything. If that fails, the old one goes on and \
                             the exit status is 2."
     )]
-    Reload(ProxyCheckArgs),
+    Reload(ConfigArgs),
     /// Say how a running proxy is: connections, reports of the radio, UEs
     Status(ProxyAskArgs),
     /// List the connections of a running proxy with their windows
@@ -33,21 +34,12 @@ pub(crate) enum ProxyCommand {
 /// What `run` reads.
 #[derive(Args)]
 pub(crate) struct ProxyRunArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: ConfigArgs,
     /// Take the place of the proxy that runs at `operation.socket`, with its connections; it ends
     /// then
     #[arg(long)]
     pub(crate) takeover: bool,
-}
-
-/// What `check` reads.
-#[derive(Args)]
-pub(crate) struct ProxyCheckArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
 }
 
 // Whom `status` and `flows` ask.

@@ -1,6 +1,6 @@
 //! `proxy reload`: a new process takes the place of the running proxy.
 
-use super::{parsed, question, read};
+use super::{answer_of, read};
 use crate::failure::Failure;
 use crate::terminal::say;
 use justfull_net::clock;
@@ -55,6 +55,6 @@ fn until_it_has_everything(socket: &Path, new: &mut Child) -> Result<(), Failure
 
 /// The process that answers at `socket`.
 fn process(socket: &Path) -> Result<u64, Failure> {
-    let status = parsed(&question(socket, "status")?)?;
+    let status = answer_of(socket, "status")?;
     status["process"].as_u64().ok_or_else(|| Failure::Failed("the proxy's answer is none".into()))
 }
