@@ -9,6 +9,7 @@
 //! `SlotService`, and `DOC`; then its `mod` and its line in the list of kinds.
 
 mod active;
+mod blocks;
 mod bytes;
 mod cell;
 mod dch;

@@ -6,6 +6,7 @@ use super::{Grant, Scratch, UplinkMac};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::harq::{Block, Outcome, Reception};
 use crate::mac::Cell;
+use crate::mac::blocks::heard;
 use justfull_base::{Instant, Probe};
 
 impl UplinkMac {
@@ -159,12 +160,7 @@ impl UplinkMac {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        let met = if cell.errors_follow_sinr {
-            let channel = cell.channel_of(block.ue);
-            channel.block_error(slot.k, slot.now, block.mcs, &mut block.sinr).map(Reception::Error)
-        } else {
-            None
-        };
+        let met = heard(cell, slot, &mut block);
         let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(Reception::Borne));
         if outcome == Outcome::Again {
             return self.harq.keep(slot.k, block);

@@ -5,6 +5,7 @@ use crate::carrier::CarrierConfig;
 use crate::config::{CellContext, PollConfig};
 use crate::harq::HarqConfig;
 use crate::mac::MacSettings;
+use crate::mac::blocks::{self, Blocks};
 use crate::rb_scheduler::RbSchedulerConfig;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -135,10 +136,6 @@ params! {
     }
 }
 
-/// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 clause
-/// 6.1.2).
-const MAC_HEADER: u8 = 3;
-
 /// Description.
 pub(crate) const DOC: MethodDoc = MethodDoc {
     name: "uplink",
@@ -265,41 +262,25 @@ impl MacSettings for UplinkMacConfig {
     }
 
     fn pdu_header(&self) -> Option<u8> {
-        Some(MAC_HEADER)
+        Some(blocks::HEADER)
     }
 
     fn unread(&self) -> &'static [(&'static str, &'static str)] {
-        &[("pdcp.umts_header", "only a MAC of kind dch or hsdpa has it")]
+        blocks::UNREAD
     }
 
     fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
-        self.carrier.check_slot(self.slot.period).map_err(|e| e.within("mac"))?;
+        let Self { slot, carrier, harq, .. } = self;
+        blocks::check(&Blocks { slot, carrier, harq }, cell)?;
         let carries = self.carrier.tdd.is_empty() || self.carrier.tdd.contains('U');
         let why = "the uplink has its slots";
         ensure(carries, "mac.carrier.tdd", &self.carrier.tdd, "a pattern with a U", why)?;
-        ensure(
-            cell.rlc.mode.pdu().is_none(),
-            "rlc.mode.generation",
-            &"umts",
-            "nr or lte",
-            "TS 25.322 has PDUs of one size, resource blocks carry transport blocks of many",
-        )?;
         ensure(
             !cell.rlc.limiter.foresees(),
             "rlc.limiter",
             &"clairvoyant",
             "another limiter",
             "a UE cannot know its coming grants",
-        )?;
-        ensure(
-            cell.channels().all(|(_, channel)| match channel.map() {
-                Some(map) => map.mcs_table() == self.carrier.table(),
-                None => channel.needs_carrier(),
-            }),
-            "channel",
-            &"another channel",
-            "kind mcs, or a kind with a CQI whose map leads to the carrier's MCS table",
-            "the MAC sizes blocks by the MCS (TS 38.214 section 6.1.4)",
         )?;
         self.check_channels(cell)?;
         self.check_configured(cell.ues.len())

@@ -51,6 +51,24 @@ fn times(bench: &Bench) -> Vec<u64> {
 }
 
 #[test]
+fn an_uplink_over_umi_with_block_errors_by_a_setting_is_refused() {
+    use crate::channel::UmiConfig;
+    use justfull_base::Ratio;
+    let over_umi = |bler: f64| {
+        let mut config = uplink(vec![ue(&[0])], |mac| {
+            mac.slot = poll(125, 0);
+            mac.sr.offset = None;
+            mac.harq.bler = Ratio(bler);
+        });
+        config.channel = ChannelConfig::Umi(UmiConfig::default());
+        config.validate()
+    };
+    assert_eq!(over_umi(0.0), Ok(()));
+    let error = over_umi(0.1).expect_err("the SINR says how often a block fails");
+    assert_eq!((error.field.as_str(), error.value.as_str()), ("mac.harq.bler", "0.1"));
+}
+
+#[test]
 fn a_lone_packet_waits_for_its_occasion_and_its_grant() {
     // Occasions at 5 and 25 ms; the PUSCH 2 + 4 slots later.
     for (sent_us, arrives) in [(100, 11), (4_900, 11), (5_000, 11), (5_100, 31), (24_999, 31)] {
