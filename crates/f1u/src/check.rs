@@ -5,7 +5,7 @@ use crate::service::detour;
 use justfull_net::{Capability, Copies, Detour, DetourConfig, router};
 use justfull_nru::gtpu;
 
-/// An interface that does not exist, so that nothing takes the detour of the trial.
+/// A name without an interface: no packet takes the detour of the trial.
 const NOWHERE: &str = "jf-trial";
 
 /// Tries everything that the box needs. Nothing stays, and no packet takes another way.

@@ -7,7 +7,7 @@ use justfull_net::{Capability, Copies, Detour, DetourConfig, Domain, router};
 use std::thread;
 use std::time::Duration;
 
-/// An interface that does not exist, so that nothing takes the detour of the trial.
+/// A name without an interface: no packet takes the detour of the trial.
 const NOWHERE: &str = "jf-trial";
 /// How long the check listens for IPsec.
 const LISTEN: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ fn interfaces(config: &N3Config) -> Result<String, String> {
 
 fn trial(config: &N3Config) -> Result<String, String> {
     for real in detours(config) {
-        // A table that neither a running stage nor the other detour uses.
+        // Neither a running stage nor the other detour uses this table.
         let table = real.table ^ 1 << 24;
         let trial =
             DetourConfig { device: "jftry".into(), incoming: NOWHERE.into(), table, ..real };
@@ -63,8 +63,8 @@ fn clear(config: &N3Config) -> Result<String, String> {
         for copies in &mut both {
             if copies.receive(&mut bytes).map_err(|e| e.to_string())?.is_some() {
                 return Err(
-                    "encrypted: IPsec (ESP) passes here; the stage reads no tunnel inside \
-                            it: place it between the security gateway and the core"
+                    "encrypted: IPsec (ESP) passes here, and the stage cannot read tunnels inside \
+                     it: place the stage between the security gateway and the core"
                         .into(),
                 );
             }

@@ -39,13 +39,13 @@ table! {
         ues: Vec<Prefix> = Vec::new(),
             rule("one or more prefixes, such as [\"10.45.0.0/16\", \"fd45::/16\"]",
                 |c| !c.ues.is_empty()),
-            "they tell which end of an inner packet is the UE";
+            "one end of an inner packet is the UE";
         /// Ports of servers. Left out: all.
         ports: Vec<Ports> = Vec::new();
         /// UEs and servers whose connections pass.
         except: Vec<Prefix> = Vec::new();
-        /// Largest inner packet that fits the tunnels; 0: the smaller MTU of both interfaces less
-        /// 68.
+        /// Largest inner packet that fits the tunnels; 0: the smaller MTU of the two interfaces
+        /// less 68.
         mtu: u32 as "bytes" = 0,
             rule("0, or 1280 to 65535", |c| c.mtu == 0 || (1_280..=65_535).contains(&c.mtu)),
             "RFC 8200 section 5: an IPv6 network carries 1280";
