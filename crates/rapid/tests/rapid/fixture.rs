@@ -1,4 +1,4 @@
-//! A control with one UE, and what its driver tells it.
+//! A control with one UE, and its input.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! A site: several cells whose UEs share nothing, UEs that move, and who a UE is.
+//! A site: several cells whose UEs share nothing, UEs that move, and identities of UEs.
 
 use crate::fixture::{MSS, OPENING, RTT, at, ms, one_ue, report, sample, server};
 use justfull_base::feedback::RanReport;
@@ -51,7 +51,7 @@ impl Site {
         site
     }
 
-    /// What the windows of a phone's flow let pass in a ms.
+    /// Bytes that the windows of a phone's flow allow in a ms.
     fn wants(&self, phone: &Phone) -> u64 {
         let windows = self.control.view(phone.flow).expect("open").windows;
         windows.server.min(windows.radio) / RTT
@@ -135,7 +135,7 @@ impl Site {
         }
     }
 
-    /// A UE is nowhere for `gap` ms, and then in `cell`.
+    /// A UE is in no cell for `gap` ms, and then in `cell`.
     fn hand_over(&mut self, phone: usize, gap: u64, cell: usize) {
         self.phones[phone].cell = None;
         self.run(self.now + gap);
