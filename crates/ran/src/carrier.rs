@@ -318,8 +318,8 @@ impl Carrier {
         self.row(&self.bytes, shape, mcs)
     }
 
-    /// A table like the one of [`Self::sizes`] for a UE whose power fills at most `most` blocks:
-    /// more of them carry no more. Empty if the carrier has no more.
+    /// The table of [`Self::sizes`] for a UE whose power fills at most `most` blocks; further
+    /// blocks carry nothing. Empty if the carrier has no more than `most` blocks.
     pub(crate) fn limited(&self, most: u16) -> Vec<u32> {
         if most >= self.n_prb {
             return Vec::new();

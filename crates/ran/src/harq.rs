@@ -65,8 +65,7 @@ pub(crate) struct Block {
     pub(crate) sent: u8,
     /// True if its MCS was above the channel's at its first transmission.
     stale: bool,
-    /// The sender's number for what the block carries besides the bearers' data; the sender of
-    /// such blocks sets it anew in each.
+    /// A number that the sender sets in each block for content other than the bearers' data.
     pub(crate) tag: u32,
     /// Sum of the SINRs of its transmissions, if the channel has a SINR.
     pub(crate) sinr: f64,

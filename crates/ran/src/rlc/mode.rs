@@ -174,7 +174,7 @@ impl RlcModeConfig {
         }
     }
 
-    /// True if it is an RLC of NR, or has no headers (TM).
+    /// True for the RLC of NR, and for TM, which has no headers.
     #[must_use]
     pub fn is_of_nr(&self) -> bool {
         matches!(self.format(), Format::Tm | Format::NrUm { .. } | Format::NrAm { .. })

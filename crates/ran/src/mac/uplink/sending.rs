@@ -1,4 +1,4 @@
-//! A PUSCH: how a UE fills its grant, and what becomes of the transport block.
+//! A PUSCH: how a UE fills its grant, and the fate of the transport block.
 
 use super::access::{Format, GROUPS, News, Report, Trigger};
 use super::prioritisation::{Channel as LogicalChannel, divide};
@@ -63,8 +63,8 @@ impl UplinkMac {
         sent
     }
 
-    /// Bytes that `ue` has on the air in each group, and the group with the best priority among
-    /// them (0 if none has data); notes which bearers have data.
+    /// Bytes of `ue` in each group, headers included, and the group with the best priority (0 if
+    /// none has data). Records which bearers have data.
     pub(super) fn held(&mut self, ue: u32, cell: &Cell) -> ([u64; GROUPS], usize) {
         let Self { ues, channels, by_priority, .. } = self;
         let bearers = &cell.ues[ue as usize].bearers;
@@ -125,7 +125,7 @@ impl UplinkMac {
         sent
     }
 
-    /// Tells the limiters of `ue` of its grant.
+    /// Reports the grant to the limiters of `ue`.
     pub(super) fn offer(&self, ue: u32, bytes: u32, padding: u32, mcs: u8, cell: &mut Cell) {
         if !cell.wants_reports {
             return;

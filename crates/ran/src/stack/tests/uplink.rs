@@ -15,8 +15,8 @@ const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// 25 blocks of NR at MCS 10, given out one by one, requests at 5, 25, 45, ... ms, no periodic
-/// reports; a logical channel for each bearer, the first before the others.
+/// 25 blocks of NR at MCS 10, allocated one by one; requests at 5, 25, 45, ... ms; no periodic
+/// reports; a logical channel for each bearer, in decreasing priority.
 fn uplink(ues: Vec<UeConfig>, change: impl Fn(&mut UplinkMacConfig)) -> StackConfig {
     let mut config = bytes(1, ues);
     let drbs = config.ues.iter().map(|ue| ue.drbs).max().unwrap_or(1);
@@ -182,7 +182,7 @@ fn a_configured_grant_needs_no_request_and_is_unused_without_data() {
     bench.run_to(80_000);
     assert_eq!((times(&bench), bench.log.flows()), (vec![10, 11], vec![0, 1]));
     let counts = counts(&bench);
-    // Both UEs have asked at 5 ms and are granted at 11 ms: for UE 0 it is for nothing.
+    // Both UEs send a request at 5 ms and get a grant at 11 ms; UE 0 has no data left.
     assert_eq!(counts.requests, 2);
     assert!(counts.grants <= 4, "no PUSCH without data but those of requests: {counts:?}");
 }
