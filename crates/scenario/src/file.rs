@@ -409,16 +409,16 @@ table! {
         /// Name of its slice; the first when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice: Option<String> = None;
-        /// Name of the cell where it is at the start.
+        /// Name of its cell at the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cell: Option<String> = None, stated("a cell; required with two or more");
-        /// Changes of cell at times.
+        /// Changes of cell at given times.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moves: Vec<MoveFile> = Default::default(), stated("in the order of time; one of moves, tour, a3");
         /// Changes of cell at regular times.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tour: Option<TourFile> = None, stated("one of moves, tour, a3");
-        /// It measures the signals of the cells on its walk, and event A3 decides.
+        /// Measurements of the cells' signals on its walk: event A3 decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3");
     }
