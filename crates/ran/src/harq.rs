@@ -29,7 +29,8 @@ params! {
     /// Settings of HARQ.
     #[derive(Clone, Debug, PartialEq)]
     pub struct HarqConfig: "TS 36.321 and 38.321 section 5.3.2" {
-        /// Share of first transmissions that are not decoded; 0 with a channel whose SINR says it.
+        /// Share of first transmissions that are not decoded; 0 with a channel whose SINR decides
+        /// it.
         bler: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(1.0));
         /// Factor of that share from one transmission to the next; not with a channel that has a
         /// SINR, where transmissions add up.

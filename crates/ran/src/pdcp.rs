@@ -66,8 +66,8 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "pdcp",
     kind: "PDCP",
     title: "Packet data convergence: order and age",
-    text: "Each packet gets a number and a header. One that waited longer than discardTimer is \
-           not sent. The UE delivers in order and waits t-Reordering at most for what is missing.",
+    text: "Each packet gets a number and a header. One that waited longer than discardTimer is not \
+           sent. The UE delivers in order and waits at most t-Reordering for missing packets.",
     sources: "TS 38.323 sections 5.2, 5.3 and 6.2",
     deviations: "no ciphering, integrity, header compression or status reports; any time between \
                  the standard's least and greatest; 0 stands for an infinite discardTimer, and \

@@ -16,15 +16,15 @@ params! {
     pub struct RbConfig {
         /// The slots: 1ms with an LTE carrier, 1ms to 125us with an NR carrier.
         slot: PollConfig = PollConfig::every(Duration::from_millis(1));
-        /// The carrier: how many blocks, and what they carry.
+        /// The carrier: the number of resource blocks, and their sizes.
         carrier: CarrierConfig = CarrierConfig::default();
         /// Who gets resource blocks.
         scheduler: RbSchedulerConfig = RbSchedulerConfig::default();
         /// Transport blocks that are sent again.
         harq: HarqConfig = HarqConfig::default();
         /// Slots from a measurement of the channel to the first slot whose MCS follows it, 0 to
-        /// 255. A block whose MCS is above what the channel bears by then is not decoded at its
-        /// first transmission.
+        /// 255. A block whose MCS is above the channel's MCS by then is not decoded at its first
+        /// transmission.
         cqi_delay: u8 = 0;
         /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink included.
         status_delay: Duration = Duration::from_millis(8);
