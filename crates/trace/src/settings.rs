@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn the_first_mistake_is_named_with_its_place_and_what_is_allowed() {
         for (text, parts) in [
-            ("name = \"a\"\n[limits", &["line 2, column 8: "][..]),
+            ("name = \"a\"\n[limits", &["line 2, column "][..]),
             ("limit = 1", &["field `limit`: there is no", "limits, name; did you mean limits?"]),
             ("limits.dat = 1", &["field `limits.dat`", "answer, data; did you mean data?"]),
             ("limits.data = 1\nname = 2", &["field `limits.data`: ", "a time with its unit"]),
