@@ -153,12 +153,12 @@ mod tests {
             "pass unsplit: no place is left",
             "those of 2 UEs pass unsplit",
             "IPv4: 7 first segments diverted, 5 connections",
-            "return path          works",
-            "flood                yes",
-            "reclaimed at start   3",
-            "log lines lost       4",
+            "return path         works",
+            "flood               yes",
+            "reclaimed at start  3",
+            "log lines lost      4",
             "restored 6 times",
-            "cell east            2 UEs, 9 connections, 20.0 Mbit/s, 50 % held, last report 0.010",
+            "cell east           2 UEs, 9 connections, 20.0 Mbit/s, 50 % held, last report 0.010",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
