@@ -138,6 +138,32 @@ impl Bench {
     }
 }
 
+/// The last view.
+#[derive(Default)]
+struct Seen(Option<View>);
+
+impl Watch for Seen {
+    fn saw(&mut self, _now: Instant, view: &View) {
+        self.0 = Some(view.clone());
+    }
+}
+
+/// A port that returns the same datagram `left` times.
+struct Same(Vec<u8>, Rc<Cell<u32>>);
+
+impl Port for Same {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some(left) = self.1.get().checked_sub(1) else { return Ok(None) };
+        self.1.set(left);
+        buffer[..self.0.len()].copy_from_slice(&self.0);
+        Ok(Some(self.0.len()))
+    }
+
+    fn send(&mut self, _packet: &[u8]) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }

@@ -32,22 +32,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// A port that returns the same datagram `left` times.
-struct Same(Vec<u8>, Rc<Cell<u32>>);
-
-impl Port for Same {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        let Some(left) = self.1.get().checked_sub(1) else { return Ok(None) };
-        self.1.set(left);
-        buffer[..self.0.len()].copy_from_slice(&self.0);
-        Ok(Some(self.0.len()))
-    }
-
-    fn send(&mut self, _packet: &[u8]) -> io::Result<bool> {
-        Ok(true)
-    }
-}
-
 #[test]
 fn no_packet_allocates_once_the_queues_have_their_size() {
     let config = config(ms(1), 60_000, droptail(), vec![source(100, 1_000)]);

@@ -95,16 +95,6 @@ fn after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_ow
     assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 1_002);
 }
 
-/// The last view.
-#[derive(Default)]
-struct Seen(Option<View>);
-
-impl Watch for Seen {
-    fn saw(&mut self, _now: Instant, view: &View) {
-        self.0 = Some(view.clone());
-    }
-}
-
 #[test]
 fn observers_see_what_each_name_got_and_beyond_64_names_what_the_others_got_together() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000); 70]);
