@@ -10,7 +10,7 @@ use crate::process::Captured;
 use crate::tidy::arrows::PURE;
 use crate::{Failure, Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
 
-/// Targets without an operating system, best first: a crate that uses `std` does not build there.
+/// Targets without an operating system, best first: a crate that uses `std` is refused there.
 const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
 
 struct Step {
@@ -27,7 +27,8 @@ pub(crate) enum Part<'a> {
     /// From the step of this name on.
     From(&'a str),
     Fast,
-    /// Those in real time, which [`Part::All`] runs beside the steps after the tests.
+    /// The steps in real time. [`Part::All`] begins them after the tests in real time, beside the
+    /// other tests and the steps after them.
     Live,
 }
 
@@ -57,9 +58,9 @@ const STEPS: [Step; 14] = [
     Step { name: "tidy", fast: true, run: tidy::run },
     Step { name: "supply chain", fast: true, run: supply_chain },
     Step { name: "unit tests", fast: true, run: unit_tests },
-    Step { name: "no_std build", fast: false, run: no_std },
+    Step { name: "no_std", fast: false, run: no_std },
     Step { name: "features", fast: false, run: features },
-    Step { name: "tests", fast: false, run: tests },
+    Step { name: TESTS, fast: false, run: tests },
     Step { name: "documentation", fast: false, run: documentation },
     Step { name: "mutations, short", fast: false, run: mutations },
     Step { name: "generated docs", fast: false, run: generated_docs },
@@ -73,8 +74,8 @@ const LIVE_STEPS: [Step; 2] = [
     Step { name: "live claims, short", fast: false, run: live_claims },
 ];
 
-/// The step after which nothing else needs the clock, so that [`LIVE_STEPS`] begin.
-const LAST_BEFORE_LIVE: &str = "tests";
+/// The step with tests in real time, after which [`LIVE_STEPS`] begin.
+const TESTS: &str = "tests";
 
 /// Within which [`LIVE_STEPS`] must end; three tries of each take less.
 const LIVE_LIMIT: Duration = Duration::from_secs(1800);
@@ -102,7 +103,11 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     for (index, step) in chosen.iter().enumerate() {
         println!("\n=== {} ({} of {})", step.name, index + 1, chosen.len());
         let start = process::clock();
-        let outcome = (step.run)(root);
+        let outcome = if part == Part::All && step.name == TESTS {
+            test_programs::run(root, || live = Some(std::thread::spawn(live_steps)))
+        } else {
+            (step.run)(root)
+        };
         let elapsed = start.elapsed();
         if let Err(failure) = outcome {
             let not_run: Vec<&str> = chosen[index + 1..].iter().map(|step| step.name).collect();
@@ -110,9 +115,6 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
             return Err(failure);
         }
         passed.push((step.name, elapsed));
-        if part == Part::All && step.name == LAST_BEFORE_LIVE {
-            live = Some(std::thread::spawn(live_steps));
-        }
     }
     println!("\n{}", summary(&passed, None, &[]));
     let Some(live) = live else { return Ok(()) };
@@ -179,7 +181,7 @@ fn unit_tests(root: &Path) -> Outcome {
 }
 
 fn tests(root: &Path) -> Outcome {
-    test_programs::run(root)
+    test_programs::run(root, || ())
 }
 
 /// Builds the documentation of every crate and runs the examples in it.
@@ -296,31 +298,31 @@ fn tested_program(root: &Path) -> Outcome<PathBuf> {
     )
 }
 
-/// Builds the pure crates alone, so that no other crate's features reach them, with and without
-/// `serde`.
+/// Checks the pure crates alone, so that no other crate's features reach them, with and without
+/// `serde`. The tests build the same code for the host.
 fn no_std(root: &Path) -> Outcome {
     let metadata = process::metadata(&root.join("Cargo.toml"))?;
-    let mut build = vec!["build".to_owned(), "--no-default-features".to_owned()];
+    let mut check = vec!["check".to_owned(), "--no-default-features".to_owned()];
     for package in metadata.workspace_packages() {
         if PURE.iter().any(|pure| package.name.strip_prefix("justfull-") == Some(*pure)) {
-            build.extend(["-p".to_owned(), package.name.to_string()]);
+            check.extend(["-p".to_owned(), package.name.to_string()]);
         }
     }
     match bare_metal_target(root)? {
         Some(target) => {
-            println!("built for {target}, which has no operating system");
-            build.extend(["--target".to_owned(), target.to_owned()]);
+            println!("checked for {target}, which has no operating system");
+            check.extend(["--target".to_owned(), target.to_owned()]);
         }
         None => println!(
-            "built for this host only: none of {} is installed (`rustup target add {}` makes this \
+            "checked for this host only: none of {} is installed (`rustup target add {}` makes this \
              check whole)",
             BARE_METAL.join(", "),
             BARE_METAL[0]
         ),
     }
-    process::must_succeed(process::cargo(root).args(&build))?;
-    build.extend(["--features".to_owned(), "serde".to_owned()]);
-    process::must_succeed(process::cargo(root).args(&build))
+    process::must_succeed(process::cargo(root).args(&check))?;
+    check.extend(["--features".to_owned(), "serde".to_owned()]);
+    process::must_succeed(process::cargo(root).args(&check))
 }
 
 /// The first target of [`BARE_METAL`] whose `core` is installed.

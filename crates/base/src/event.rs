@@ -59,8 +59,8 @@ pub enum DropReason {
     CoreLoss,
     /// Live: it came while all packet buffers of its direction were in use.
     NoBuffer,
-    /// Its UE left the cell: the source cell does not forward it, or it was on the air and no RLC
-    /// resends it (TS 38.300 section 9.2.3.2).
+    /// Its UE left the cell, and the source cell does not forward it, or it was on the air and no
+    /// RLC retransmits it (TS 38.300 section 9.2.3.2).
     Handover,
 }
 
@@ -101,8 +101,8 @@ impl DropReason {
         )
     }
 
-    /// True when the packet had left all queues: lost on the air, given up by the receiver, or
-    /// withdrawn from its queue with its UE.
+    /// True if the packet had left all queues before: lost on the air, given up by the receiver, or
+    /// withdrawn with its UE.
     #[must_use]
     pub const fn on_air(self) -> bool {
         matches!(self, Self::Harq | Self::MaxRetransmissions | Self::Reassembly | Self::Handover)
@@ -134,7 +134,7 @@ impl DropReason {
 pub enum Event {
     /// A packet entered a queue. The backlog does not count the packet itself.
     Enqueued {
-        /// Where.
+        /// The queue's layer.
         layer: Layer,
         /// The packet.
         packet: Packet,
@@ -152,7 +152,7 @@ pub enum Event {
         /// Time it spent in that queue.
         sojourn: Duration,
     },
-    /// A waiting packet was taken out of a queue, since its UE leaves the cell.
+    /// A waiting packet was taken out of its queue, since its UE leaves the cell.
     Withdrawn {
         /// Where.
         layer: Layer,

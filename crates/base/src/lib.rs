@@ -36,6 +36,7 @@ pub mod error;
 pub mod event;
 pub mod feedback;
 mod forward;
+mod kinds;
 mod macros;
 pub mod make;
 pub mod packet;

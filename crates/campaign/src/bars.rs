@@ -55,8 +55,8 @@ struct Flow {
 
 /// A method's figures of a case; none where the case has no such flow.
 ///
-/// Infinite where the method lacks a figure that the floor or another method has: of a flow whose
-/// packets or pages never arrived. JSON has `"lacking"` in its place.
+/// Infinite if the method lacks a figure that the floor or another method has, because no packet or
+/// page of a flow arrived. In JSON it is `"lacking"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     /// 99th percentile of the delay of low-latency packets, less a slot, over the floor's.
@@ -167,7 +167,7 @@ fn all_or_lacking<S: Serializer>(figures: &[Option<f64>], to: S) -> Result<S::Ok
     to.collect_seq(figures.iter().map(|figure| Found(*figure)))
 }
 
-/// A figure as JSON has it.
+/// A figure in JSON.
 struct Found(Option<f64>);
 
 impl Serialize for Found {
@@ -314,7 +314,7 @@ impl Yardstick {
     }
 }
 
-/// Jain's index, if `flow` is that of the equal downloads.
+/// Jain's index, if `flow` is the flow of the equal downloads.
 fn jain_of(flow: &Flow) -> Option<f64> {
     flow.jain.filter(|_| flow.name == "download")
 }
@@ -330,7 +330,7 @@ impl Judged {
         let at = |of: fn(&Figures) -> Option<f64>, p: f64| {
             let mut values: Vec<f64> = figures.iter().filter_map(of).collect();
             values.sort_by(f64::total_cmp);
-            // No interpolation towards an infinite value, or between two.
+            // No interpolation with an infinite value.
             let found = quantile(&values, p)?;
             let below = (p * (values.len() - 1) as f64) as usize;
             Some(if found.is_nan() { values[below] } else { found })

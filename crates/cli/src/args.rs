@@ -8,22 +8,20 @@ mod output;
 mod proxy;
 mod rnis;
 mod scenario;
+mod service;
 
 pub(crate) use campaign::CampaignCommand;
 #[cfg(feature = "campaign")]
 pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, TableArgs};
-#[cfg(feature = "f1u")]
-pub(crate) use f1u::F1uAskArgs;
 pub(crate) use f1u::F1uCommand;
 #[cfg(feature = "live")]
 pub(crate) use live::PaceArgs;
 pub(crate) use live::{LiveArgs, ParityArgs};
-#[cfg(feature = "proxy")]
-pub(crate) use n3::N3AskArgs;
 pub(crate) use n3::N3Command;
 pub(crate) use output::{JobsArgs, OutputArgs, Progress, ThreadsArgs};
 pub(crate) use proxy::ProxyCommand;
 #[cfg(feature = "proxy")]
-pub(crate) use proxy::{ProxyAskArgs, ProxyTopArgs};
+pub(crate) use proxy::ProxyTopArgs;
 pub(crate) use rnis::RnisArgs;
 pub(crate) use scenario::{GridArgs, ScenarioArgs};
+use service::ConfigArgs;

@@ -31,7 +31,7 @@ pub(crate) struct CheckArgs {
     /// Method to check instead of the file's; may be given several times
     #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
-    /// Print JSON: a list of the files and folders, each with what was found
+    /// Print JSON: a list of the files and folders, each with its findings
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -35,8 +35,8 @@ pub(crate) struct CompareArgs {
     /// Flow to compare; may be given several times [default: all]
     #[arg(long = "flow", value_name = "NAME")]
     pub(crate) flows: Vec<String>,
-    /// Change that is a failure: COLUMN > NUMBER or COLUMN < NUMBER, with % for parts of the first
-    /// folder's mean; may be given several times
+    /// Change that counts as a failure: COLUMN > NUMBER or COLUMN < NUMBER, with % for a part of
+    /// the first folder's mean; may be given several times
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
     /// Print JSON

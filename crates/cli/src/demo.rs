@@ -17,8 +17,8 @@ use std::path::Path;
      The first is the shipped scenario demo (`justfull show demo`)."
 ))]
 pub(crate) struct DemoArgs {
-    /// T20's main comparison on two synthetic channels, and on the paper's where JUSTFULL_DATA has
-    /// them: 85 MB of results
+    /// T20's main comparison on two synthetic channels and, if JUSTFULL_DATA has them, the paper's
+    /// channels: 85 MB of results
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]

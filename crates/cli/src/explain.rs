@@ -16,7 +16,7 @@ pub(crate) struct ExplainArgs {
     /// Name of an algorithm or a method (see `justfull list`), path of a key, column, format
     #[arg(add = complete::explained())]
     name: String,
-    /// Print JSON: a list of all that has the name, each with `what` it is
+    /// Print JSON: a list of everything with this name, each with its kind in `what`
     #[arg(long)]
     json: bool,
 }

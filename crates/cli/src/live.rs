@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::period::check_period;
 use crate::results;
 use crate::runs::{show, unbroken};
-use crate::terminal::{print, say};
+use crate::service::checked;
+use crate::terminal::say;
 use justfull_base::Duration;
 use justfull_live::driver::LiveOptions;
 use justfull_live::middle::Middle;
@@ -50,8 +51,6 @@ use without_proxy::{Proxy, Rnis};
 
 /// Prints the abilities of this machine.
 pub(crate) fn check() -> Result<(), Failure> {
-    let mut text = String::new();
-    let mut lacking = Vec::new();
     // First of all, as in a run: the following checks use the right that is found here.
     let right = match privilege() {
         Ok(Privilege::Own) => Ok("CAP_SYS_ADMIN and CAP_NET_ADMIN".to_owned()),
@@ -59,21 +58,8 @@ pub(crate) fn check() -> Result<(), Failure> {
         Err(why) => Err(why.reason),
     };
     let right = Capability { name: "right to make them", required: true, found: right };
-    for capability in std::iter::once(right).chain(capabilities()) {
-        let (word, what) = match &capability.found {
-            Ok(found) => ("yes", found),
-            Err(why) => ("no", why),
-        };
-        text.push_str(&format!("{:22} {word:3}  {what}\n", capability.name));
-        if capability.required && capability.found.is_err() {
-            lacking.push(capability.name);
-        }
-    }
-    print(&text)?;
-    if lacking.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Failed(format!("a live run needs {}", lacking.join(", "))))
+    let tried: Vec<Capability> = std::iter::once(right).chain(capabilities()).collect();
+    checked("justfull live", &tried)
 }
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {

@@ -49,6 +49,8 @@ mod scenarios;
 mod schema;
 #[cfg(any(feature = "live", feature = "proxy"))]
 mod screen;
+#[cfg(any(feature = "f1u", feature = "live", feature = "proxy"))]
+mod service;
 mod show;
 mod terminal;
 mod trace;

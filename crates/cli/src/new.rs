@@ -26,8 +26,8 @@ pub(crate) struct NewArgs {
     /// File to write, or its name without .toml; - is standard output
     #[arg(value_name = "NAME|FILE", required_unless_present = "limiter")]
     pub(crate) file: Option<PathBuf>,
-    /// Write a Rust crate with a limiter of your own instead, into this new folder, whose name is
-    /// the limiter's
+    /// Write a Rust crate with your own limiter instead, into this new folder, whose name is the
+    /// limiter's name
     #[arg(long, value_name = "FOLDER", conflicts_with_all = [
         "file", "CellArgs", "ues", "traffic", "methods", "runs", "trace", "force"
     ])]
@@ -41,7 +41,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) ues: u32,
-    /// What each UE sends and receives
+    /// Traffic of each UE
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',',
           default_values = ["download", "call"])]
     pub(crate) traffic: Vec<TrafficName>,
@@ -52,10 +52,10 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
-    /// Trace of what the cell can carry, instead of its resource blocks
+    /// Trace of the cell's capacity, instead of its resource blocks
     #[arg(long, value_name = "FILE", conflicts_with = "umts")]
     pub(crate) trace: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
 }

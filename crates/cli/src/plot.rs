@@ -23,12 +23,12 @@ pub(crate) struct PlotArgs {
     /// Folders of results
     #[arg(required = true)]
     pub(crate) folders: Vec<PathBuf>,
-    /// What goes up: a column of runs.jsonl; of a distribution its quantity in cdf.csv, such as
+    /// Vertical axis: a column of runs.jsonl; for distributions a quantity of cdf.csv, such as
     /// delay
     #[arg(long, value_name = "COLUMN")]
     pub(crate) y: String,
-    /// What goes across: a column for points; for lines what is swept [default: of a grid its first
-    /// setting]
+    /// Horizontal axis: for points a column; for lines the swept setting [default: of a grid its
+    /// first setting]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) x: Option<String>,
     /// Means over a sweep, means over another column, or distributions (ccdf: the logarithmic tail)

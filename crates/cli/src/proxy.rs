@@ -3,35 +3,33 @@
 mod reload;
 mod top;
 
-use crate::args::{ProxyAskArgs, ProxyCommand};
+use crate::args::ProxyCommand;
 use crate::failure::Failure;
-use crate::terminal::{print, print_exact, say};
-use justfull_proxy::ProxyConfig;
+use crate::service::{Lines, answer, checked, listed, parsed, plain};
+use crate::terminal::say;
+use justfull_proxy::{ProxyConfig, ask};
 use serde_json::Value;
 use std::path::Path;
+
+/// The service in messages.
+const WHO: &str = "the proxy";
 
 pub(crate) fn proxy(command: &ProxyCommand) -> Result<(), Failure> {
     match command {
         ProxyCommand::Run(args) => {
-            let config = read(&args.config)?;
+            let config = read(&args.file.config)?;
             let socket = config.operation.socket.clone();
             let ready = || say(&format!("proxying; justfull proxy status --socket {socket}"));
             let ended = match args.takeover {
-                true => justfull_proxy::take_over(config, &args.config, ready),
-                false => justfull_proxy::run(config, &args.config, ready),
+                true => justfull_proxy::take_over(config, &args.file.config, ready),
+                false => justfull_proxy::run(config, &args.file.config, ready),
             };
             ended.map_err(|e| Failure::usage(&e))
         }
-        ProxyCommand::Check(args) => check(&read(&args.config)?),
+        ProxyCommand::Check(args) => checked(WHO, &justfull_proxy::check(&read(&args.config)?)),
         ProxyCommand::Reload(args) => reload::reload(&args.config),
-        ProxyCommand::Status(args) => {
-            let text = ask(args, "status")?;
-            if args.json { print_exact(&text) } else { print(&status(&parsed(&text)?)) }
-        }
-        ProxyCommand::Flows(args) => {
-            let text = ask(args, "flows")?;
-            if args.json { print_exact(&text) } else { print(&flows(&parsed(&text)?)) }
-        }
+        ProxyCommand::Status(args) => answer(WHO, ask(&args.socket, "status"), args.json, status),
+        ProxyCommand::Flows(args) => answer(WHO, ask(&args.socket, "flows"), args.json, flows),
         ProxyCommand::Top(args) => top::run(args),
     }
 }
@@ -40,60 +38,15 @@ fn read(file: &Path) -> Result<ProxyConfig, Failure> {
     ProxyConfig::read(file).map_err(|e| Failure::usage(&e))
 }
 
-fn check(config: &ProxyConfig) -> Result<(), Failure> {
-    let mut text = String::new();
-    let mut lacking = Vec::new();
-    for capability in justfull_proxy::check(config) {
-        let (word, what) = match &capability.found {
-            Ok(found) => ("yes", found),
-            Err(why) => ("no", why),
-        };
-        text.push_str(&format!("{:20} {word:3}  {what}\n", capability.name));
-        if capability.required && capability.found.is_err() {
-            lacking.push(capability.name);
-        }
-    }
-    if lacking.is_empty() {
-        text.push_str("the proxy can run\n");
-    }
-    print(&text)?;
-    if lacking.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Failed(format!("the proxy needs {}", lacking.join(", "))))
-}
-
-fn ask(args: &ProxyAskArgs, question: &str) -> Result<String, Failure> {
-    self::question(&args.socket, question)
-}
-
-fn question(socket: &Path, question: &str) -> Result<String, Failure> {
-    justfull_proxy::ask(socket, question).map_err(|e| Failure::usage(&e))
-}
-
-fn parsed(text: &str) -> Result<Value, Failure> {
-    serde_json::from_str(text).map_err(|e| Failure::Failed(format!("the proxy's answer: {e}")))
-}
-
-/// A value without JSON's quotes and without characters that control a terminal.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text
-            .chars()
-            .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-            .collect(),
-        Value::Null => "-".into(),
-        Value::Number(number) if number.is_f64() => {
-            format!("{:.3}", number.as_f64().unwrap_or_default())
-        }
-        other => other.to_string(),
-    }
+/// The answer of the proxy at `socket`.
+fn answer_of(socket: &Path, question: &str) -> Result<Value, Failure> {
+    parsed(WHO, &ask(socket, question).map_err(|e| Failure::usage(&e))?)
 }
 
 /// A line for each subject, and then a line for each UE.
 fn status(value: &Value) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, what: String| text.push_str(&format!("{name:20} {what}\n"));
+    let mut lines = Lines::default();
+    let mut line = |name: &str, what: String| lines.add(name, what);
     line("state", format!("{}, {} s", plain(&value["state"]), plain(&value["seconds"])));
     line("control", plain(&value["control"]));
     line("radio leg by", plain(&value["radio_leg"]));
@@ -125,31 +78,27 @@ fn status(value: &Value) -> String {
     line("reclaimed at start", plain(&value["reclaimed"]));
     line("log lines lost", plain(&value["log_lines_lost"]));
     line("last reload", plain(&value["last_reload"]));
-    for (group, what) in [("ended", &value["ended"]), ("radio", &value["radio"])] {
-        let Some(entries) = what.as_object() else { continue };
-        for (name, count) in entries.iter().filter(|(name, _)| *name != "services") {
-            line(&format!("{group} {name}"), plain(count));
-        }
-    }
-    site(value, &mut line);
-    text
+    lines.add_group("ended", &value["ended"]);
+    let mut radio = value["radio"].clone();
+    let services = radio.as_object_mut().and_then(|radio| radio.remove("services"));
+    lines.add_group("radio", &radio);
+    site(value, &services.unwrap_or_default(), &mut lines);
+    lines.text()
 }
 
 /// A line for each service of the source, for the directory, and for each cell and UE.
-fn site(value: &Value, line: &mut impl FnMut(&str, String)) {
-    for one in value["radio"]["services"].as_array().into_iter().flatten() {
-        line(&format!("source {}", plain(&one["name"])), plain(&one["state"]));
+fn site(value: &Value, services: &Value, lines: &mut Lines) {
+    for one in services.as_array().into_iter().flatten() {
+        lines.add(&format!("source {}", plain(&one["name"])), plain(&one["state"]));
     }
-    for (name, count) in value["directory"].as_object().into_iter().flatten() {
-        line(&format!("directory {name}"), plain(count));
-    }
+    lines.add_group("directory", &value["directory"]);
     for cell in value["cells"].as_array().into_iter().flatten() {
         let age = cell["report_age_s"].as_f64();
         let age = age.map_or("no report yet".into(), |age| format!("last report {age:.3} s ago"));
         let rate = cell["capacity_bytes_per_s"].as_f64().unwrap_or(0.0) * 8e-6;
         let held = cell["held"].as_f64().unwrap_or(0.0) * 100.0;
         let [ues, flows] = ["ues", "flows"].map(|key| plain(&cell[key]));
-        line(
+        lines.add(
             &format!("cell {}", plain(&cell["cell"])),
             format!("{ues} UEs, {flows} connections, {rate:.1} Mbit/s, {held:.0} % held, {age}"),
         );
@@ -157,7 +106,7 @@ fn site(value: &Value, line: &mut impl FnMut(&str, String)) {
     for ue in value["ues"].as_array().into_iter().flatten() {
         let age = ue["report_age_s"].as_f64();
         let age = age.map_or(String::new(), |age| format!(", the last {age:.3} s ago"));
-        line(
+        lines.add(
             &plain(&ue["ue"]),
             format!(
                 "cell {}, {} connections, reports: {}{age}{}",
@@ -183,16 +132,7 @@ fn flows(value: &Value) -> String {
         ("wired s", "wired_rtt_s"),
         ("radio s", "radio_rtt_s"),
     ];
-    let rows: Vec<Vec<String>> = std::iter::once(COLUMNS.map(|(title, _)| title.into()).to_vec())
-        .chain(
-            value
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|flow| COLUMNS.iter().map(|(_, key)| plain(&flow[*key])).collect()),
-        )
-        .collect();
-    top::table(&rows).join("\n") + "\n"
+    listed(&COLUMNS, value)
 }
 
 #[cfg(test)]
@@ -213,12 +153,12 @@ mod tests {
             "pass unsplit: no place is left",
             "those of 2 UEs pass unsplit",
             "IPv4: 7 first segments diverted, 5 connections",
-            "return path          works",
-            "flood                yes",
-            "reclaimed at start   3",
-            "log lines lost       4",
+            "return path         works",
+            "flood               yes",
+            "reclaimed at start  3",
+            "log lines lost      4",
             "restored 6 times",
-            "cell east            2 UEs, 9 connections, 20.0 Mbit/s, 50 % held, last report 0.010",
+            "cell east           2 UEs, 9 connections, 20.0 Mbit/s, 50 % held, last report 0.010",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -44,8 +44,8 @@ pub(crate) struct RecommendArgs {
     /// A scenario file, the name of a shipped one, or a trace of any format that `justfull trace`
     /// reads.
     ///
-    /// Of a trace each seed plays 60 s from another place, spread over the whole trace; `--set
-    /// duration=180s` makes it more. A scenario has its own duration.
+    /// With a trace each seed plays 60 s from another place of the trace; `--set duration=180s`
+    /// makes it longer. A scenario has its own duration.
     #[arg(value_name = "SCENARIO|TRACE", add = complete::scenarios_and_files())]
     pub(crate) input: PathBuf,
     /// Method to compare instead of the usual ones; may be given several times
@@ -53,17 +53,16 @@ pub(crate) struct RecommendArgs {
     pub(crate) methods: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// CU and DU are apart: what the RLC holds is known so much later, and its order cannot be
-    /// changed
+    /// CU and DU are apart: the CU knows the RLC's backlog this much later, and the RLC's order is
+    /// fixed
     #[arg(long, value_name = "DELAY")]
     pub(crate) split: Option<Duration>,
-    /// Base round trip, half of it in the core and half on the uplink; several, separated by
-    /// commas, are compared one by one and in the mean
-    /// [default: the scenario's; 20ms,80ms for a trace]
+    /// Base round trip, half in the core and half on the uplink; several, separated by commas, are
+    /// compared one by one and by their mean [default: the scenario's; 20ms,80ms for a trace]
     #[arg(long, value_name = "TIME", value_delimiter = ',')]
     pub(crate) rtt: Vec<Duration>,
-    /// Number of further seeds, each judged alone, which say how sure the answer is
-    /// [default: as many as --runs]
+    /// Number of further seeds, each judged alone, that measure how certain the answer is [default:
+    /// as many as --runs]
     #[arg(long, value_name = "N")]
     pub(crate) fresh: Option<u32>,
     /// Draw goodput against delay with the Pareto front: a file that ends in .svg, .png or .pdf, or
@@ -76,11 +75,11 @@ pub(crate) struct RecommendArgs {
     pub(crate) runs: Option<u32>,
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
-    /// Print JSON, a line for each point of the sweep and each base round trip; before several
-    /// round trips a line with their means
+    /// Print JSON: a line for each point of the sweep and each base round trip; with several round
+    /// trips first a line with their means
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress
+    /// Print no progress
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }
@@ -118,7 +117,7 @@ const SPLIT: [&str; 10] = [
     "Justfull-split",
     "Justfull-2-split",
 ];
-/// Base round trips for a trace, which has none of its own, in ms.
+/// Base round trips for a trace, which has no round trip, in ms.
 const TRACE_RTTS: [u64; 2] = [20, 80];
 
 /// Runs methods on the user's channel and traffic and prints a recommendation.
@@ -173,7 +172,7 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The base round trips that are set, in order; none alone where the scenario's own is kept.
+/// The base round trips in order; a single none keeps the scenario's.
 fn round_trips(args: &RecommendArgs) -> Result<Vec<Option<Duration>>, Failure> {
     if args.rtt.is_empty() {
         let of_trace = || TRACE_RTTS.map(|ms| Some(Duration::from_millis(ms))).to_vec();
@@ -191,10 +190,10 @@ fn round_trips(args: &RecommendArgs) -> Result<Vec<Option<Duration>>, Failure> {
     }
 }
 
-/// What is asked at one base round trip.
+/// The question at one base round trip.
 struct Asked {
     scenario: Scenario,
-    /// Methods that cannot run on it, each with the reason.
+    /// Methods that cannot run, each with the reason.
     not_run: Vec<(String, String)>,
     seeds: Seeds,
 }

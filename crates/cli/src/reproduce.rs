@@ -35,36 +35,36 @@ pub(crate) struct ReproduceArgs {
     /// Justfull-fresh, -held-out or -unseen
     #[arg(add = complete::papers())]
     pub(crate) paper: String,
-    /// The claims that are run live, over the kernel's TCP and `justfull proxy`: R22, section 5
+    /// Judge the claims that run live, over the kernel's TCP and `justfull proxy`: R22, section 5
     #[arg(long)]
     pub(crate) live: bool,
     /// Only the claims of this figure, e.g. 7, or of another place that the paper's claims name,
     /// e.g. "Table 4"
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
-    /// Number of seeds, at least 3, for an interval: more give narrower ones
+    /// Number of seeds, at least 3 for an interval; more seeds give narrower intervals
     #[arg(long, value_parser = clap::value_parser!(u32).range(3..))]
     pub(crate) runs: Option<u32>,
     /// First seed, instead of the scenarios' own
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=u64::MAX / 2))]
     pub(crate) seed: Option<u64>,
-    /// Judge the claims in this many groups of seeds, one after the other, from --seed on: how
-    /// often each verdict falls; no folder is written, and what the file records is not compared
+    /// Judge the claims in this many consecutive groups of seeds, from --seed on, and count the
+    /// verdicts; no folder is written, and recorded verdicts are not compared
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
           requires = "seed", conflicts_with_all = ["fit", "live"])]
     pub(crate) groups: Option<u32>,
     /// Fewer points of the sweep, same bands
     #[arg(long)]
     pub(crate) short: bool,
-    /// Count what each switch that claims name does to the whole paper, which takes as long as the
-    /// paper once for each; without, the counts are those that the file of claims records
+    /// Count the effect of each switch of the claims on the whole paper; each switch takes as long
+    /// as the paper. Without this option the counts are the recorded ones
     #[arg(long, conflicts_with_all = ["figure", "short", "fit", "groups", "live"])]
     pub(crate) switches: bool,
-    /// Fit what the paper does not print to some of its values, as the claims' file says, and print
-    /// what that does to all of them; no claim is judged and no folder is written
+    /// Fit settings that the paper does not print to some of its values, as the file of claims
+    /// says, and print the effect on all values; no claim is judged and no folder is written
     #[arg(long, conflicts_with_all = ["figure", "short", "strict", "seed"])]
     pub(crate) fit: bool,
-    /// Exit 1 when a claim was not run for want of its trace
+    /// Exit with 1 if a claim did not run because its trace is missing
     #[arg(long)]
     pub(crate) strict: bool,
     /// Also write the table of claims as Markdown to this file

@@ -35,7 +35,7 @@ pub(crate) struct RunArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) grid: GridArgs,
-    /// Print JSON instead of tables: notes, the folder, what is missing, the rows of runs.jsonl
+    /// Print JSON instead of tables: notes, the folder, missing runs, the rows of runs.jsonl
     #[arg(long)]
     pub(crate) json: bool,
     /// Number of runs, each with the next seed; three or more give 95 % confidence intervals

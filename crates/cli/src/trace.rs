@@ -20,16 +20,16 @@ use std::path::{Path, PathBuf};
 /// Look at traces, convert them, fit and make them
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Say what traces are like: length, rates, outages, coherence, repairs
+    /// Describe traces: length, rates, outages, coherence, repairs
     #[command(after_help = INFO_EXAMPLES)]
     Info(InfoArgs),
-    /// Convert a trace to another format, whole or in part; every byte is kept or told
+    /// Convert a trace to another format, whole or in part; no byte is lost without a note
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(ConvertArgs),
     /// Fit a Markov chain to a trace: a channel for scenarios
     #[command(after_help = FIT_EXAMPLES)]
     Fit(FitArgs),
-    /// Make a trace by chance, from a fit
+    /// Make a random trace from a fit
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
     /// Draw rate over time and its distribution as SVG or PNG
@@ -71,7 +71,7 @@ Examples:
 /// How a trace is read.
 #[derive(Args)]
 pub(crate) struct ReadArgs {
-    /// Format of the file [default: told by what it holds; cellreplay looks like mahimahi and must
+    /// Format of the file [default: found from the content; cellreplay looks like mahimahi and must
     /// be named]
     #[arg(long, value_name = "FORMAT")]
     from: Option<FileFormat>,
@@ -79,18 +79,18 @@ pub(crate) struct ReadArgs {
     /// 1460B]
     #[arg(long, value_name = "SIZE")]
     packet: Option<Bytes>,
-    /// Length of a row of the formats bytes and cqi, and of tables without times; of the intervals
-    /// that rows with times become [default: 1s for cqi; what fits the rows]
+    /// Length of a row, for the formats bytes and cqi and for tables without times; or of the
+    /// intervals into which rows with times are divided [default: 1s for cqi; what fits the rows]
     #[arg(long, value_name = "TIME")]
     row: Option<Duration>,
     /// Column of the rates of a table, by name or by number from 1
     #[arg(long, value_name = "COLUMN")]
     rate_column: Option<String>,
-    /// Column of amounts at instants of a table; those of one instant are added
+    /// Column of a table with amounts at instants; amounts of one instant are added
     #[arg(long, value_name = "COLUMN", conflicts_with = "rate_column")]
     amount_column: Option<String>,
-    /// Column of their times, which may be epochs or dates; the first becomes 0 [default: rows as
-    /// long as --row]
+    /// Column of the times, which may be epochs or dates; the first time becomes 0 [default: rows
+    /// as long as --row]
     #[arg(long, value_name = "COLUMN")]
     time_column: Option<String>,
     /// Unit of the rates or amounts, such as kbit/s, Mbps, MB/s, B: b is bits, B bytes [default:
@@ -101,7 +101,7 @@ pub(crate) struct ReadArgs {
     /// shows, or s]
     #[arg(long)]
     time_unit: Option<TimeUnit>,
-    /// What separates fields: comma, semicolon, tab, pipe, blank [default: found from the file]
+    /// Separator of fields: comma, semicolon, tab, pipe, blank [default: found from the file]
     #[arg(long)]
     separator: Option<Separator>,
     /// Sign before a fraction: point, comma [default: found from the file]
@@ -130,10 +130,10 @@ pub(crate) struct ReadArgs {
     /// Map from CQI to MCS: tmc, oai, oai_2013, ns3_lteamc, nr_t1, nr_t2, nr_t3 [default: tmc]
     #[arg(long, value_name = "NAME")]
     map: Option<String>,
-    /// Resource blocks that a CQI's capacity is for [default: 25]
+    /// Resource blocks for the capacity of a CQI [default: 25]
     #[arg(long, value_name = "N")]
     prbs: Option<u16>,
-    /// Spatial layers that a CQI's capacity is for [default: 1]
+    /// Spatial layers for the capacity of a CQI [default: 1]
     #[arg(long, value_name = "N")]
     layers: Option<u8>,
 }
@@ -202,7 +202,7 @@ pub(crate) struct InfoArgs {
     /// Trace files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Length of the bins over which rates are told [default: an interval, at least 100ms]
+    /// Length of the bins for rates [default: an interval, at least 100ms]
     #[arg(long, value_name = "TIME")]
     bin: Option<Duration>,
     /// Print JSON, a line for each trace
@@ -217,7 +217,7 @@ pub(crate) struct ConvertArgs {
     /// Trace file; - is standard input
     #[arg(value_name = "FILE", required_unless_present = "cbr", conflicts_with = "cbr")]
     file: Option<PathBuf>,
-    /// A constant rate instead of a file; --duration says how long
+    /// A constant rate instead of a file, for the time of --duration
     #[arg(long, value_name = "RATE", requires = "duration")]
     cbr: Option<BitRate>,
     /// Format to write: mahimahi, cellreplay, t20, cqi, bytes, csv
@@ -226,16 +226,16 @@ pub(crate) struct ConvertArgs {
     /// File to write; - is standard output
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     out: PathBuf,
-    /// Leave out what is before this time
+    /// Leave out everything before this time
     #[arg(long, value_name = "TIME")]
     from_time: Option<Duration>,
-    /// Leave out what is from this time on
+    /// Leave out everything from this time on
     #[arg(long, value_name = "TIME")]
     to_time: Option<Duration>,
     /// Multiply all amounts, e.g. 0.5
     #[arg(long, value_name = "FACTOR")]
     scale: Option<Factor>,
-    /// Repeat so many times
+    /// Number of repetitions
     #[arg(long = "loop", value_name = "N", conflicts_with = "duration")]
     times: Option<u32>,
     /// Loop or cut to this length
@@ -256,8 +256,8 @@ pub(crate) struct FitArgs {
     /// Trace file; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What the states are: cqi, or rate (quantised to transport blocks) [default: cqi where the
-    /// trace has it]
+    /// States of the chain: cqi, or rate (quantised to transport blocks) [default: cqi if the trace
+    /// has it]
     #[arg(long, value_name = "WHAT")]
     over: Option<Over>,
     /// Length of a step, at most 1s [default: an interval, at least 100ms]
@@ -297,13 +297,13 @@ pub(crate) struct PlotArgs {
     /// Trace files, at most eight; - is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Length of the bins over which rates are drawn [default: an interval, at least 100ms]
+    /// Length of the bins for rates [default: an interval, at least 100ms]
     #[arg(long, value_name = "TIME")]
     bin: Option<Duration>,
-    /// Leave out what is before this time
+    /// Leave out everything before this time
     #[arg(long, value_name = "TIME")]
     from_time: Option<Duration>,
-    /// Leave out what is from this time on
+    /// Leave out everything from this time on
     #[arg(long, value_name = "TIME")]
     to_time: Option<Duration>,
     /// File to write, in the form that its name ends in: .svg, .png, .pdf; - is standard output, as

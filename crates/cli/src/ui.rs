@@ -10,11 +10,11 @@ use std::path::PathBuf;
     The page simulates while you move its controls. Its address has a token; keep it to yourself. \
     Ctrl-C ends it.")]
 pub(crate) struct UiArgs {
-    /// Folder with earlier results; traces that are dropped on the page are kept there, and its
-    /// scenarios read no other files
+    /// Folder with earlier results. It also keeps traces dropped on the page, and scenarios of the
+    /// page read no other files
     #[arg(default_value = "results")]
     folder: PathBuf,
-    /// Port on the loopback address; 0 for any that is free
+    /// Port on the loopback address; 0 for any free port
     #[arg(long, default_value_t = 0)]
     port: u16,
     /// Print the address without opening a browser

@@ -2,11 +2,10 @@
 
 use crate::config::F1uConfig;
 use crate::service::detour;
-use justfull_net::{Capability, Copies, Detour, DetourConfig};
+use justfull_net::{Capability, Copies, Detour, DetourConfig, router};
 use justfull_nru::gtpu;
-use std::fs;
 
-/// An interface that does not exist, so that nothing takes the detour of the trial.
+/// A name without an interface: no packet takes the detour of the trial.
 const NOWHERE: &str = "jf-trial";
 
 /// Tries everything that the box needs. Nothing stays, and no packet takes another way.
@@ -17,18 +16,14 @@ pub fn check(config: &F1uConfig) -> Vec<Capability> {
         named("interfaces", true, interfaces(config)),
         named("copies of the downlink", true, copies(config)),
         named("detour of the uplink", true, trial(config)),
-        named("forwarding", true, forwarding()),
-        named("reverse path filter", true, reverse_path()),
+        named("forwarding", true, router::forwards(false)),
+        named("reverse path filter", true, router::lets_detours_back([])),
     ]
 }
 
 fn interfaces(config: &F1uConfig) -> Result<String, String> {
     let place = &config.place;
-    for (name, side) in [(&place.cu_up, "place.cu_up"), (&place.du, "place.du")] {
-        if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
-            return Err(format!("there is no {name}, which `{side}` names"));
-        }
-    }
+    router::interfaces_exist([("place.cu_up", &*place.cu_up), ("place.du", &*place.du)])?;
     Ok(format!("{} to the CU-UPs, {} to the DUs", place.cu_up, place.du))
 }
 
@@ -47,24 +42,4 @@ fn trial(config: &F1uConfig) -> Result<String, String> {
     let installed = Detour::install(&trial, false).map_err(|e| e.reason)?;
     drop(installed);
     Ok(format!("a TUN device, table {}, priority {}", real.table, real.priority))
-}
-
-fn setting(key: &str) -> Option<String> {
-    fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
-}
-
-fn forwarding() -> Result<String, String> {
-    match setting("ipv4/ip_forward").as_deref() {
-        Some("1") => Ok("on".into()),
-        _ => Err("net.ipv4.ip_forward must be 1: this host is a router between both sides".into()),
-    }
-}
-
-/// A strict filter for all interfaces also holds for the device, where datagrams come back with
-/// another host's address.
-fn reverse_path() -> Result<String, String> {
-    match setting("ipv4/conf/all/rp_filter").as_deref() {
-        Some("1") => Err("net.ipv4.conf.all.rp_filter is 1 (strict); 2 or 0 lets F1-U pass".into()),
-        _ => Ok("not strict".into()),
-    }
 }

@@ -1,15 +1,12 @@
 //! The configuration file of the box: TOML, checked completely before anything is installed.
 
 use justfull_base::{Bytes, ConfigError, Duration, table};
+use justfull_net::router::is_interface_name;
 use justfull_ran::limiter::{Bdp5gConfig, LimiterConfig};
-use justfull_trace::input::{SETTINGS_LIMIT, read_text};
-use serde::de::DeserializeOwned;
+use justfull_trace::settings::{self, FileError};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::Path;
 
-/// Bytes of an interface's name (`IFNAMSIZ` less the closing zero).
-const LONGEST_NAME: usize = 15;
 /// Limiters that need no more than delivery statuses tell.
 const LIMITERS: [&str; 4] = ["unlimited", "fixed", "bdp_5g", "drql"];
 
@@ -20,22 +17,17 @@ table! {
     pub struct PlaceConfig with Default {
         /// Interface at which the CU-UPs' packets arrive.
         cu_up: String = String::new(),
-            rule("the name of an interface, of 1 to 15 bytes without blanks", |c| named(&c.cu_up)),
+            rule("the name of an interface, of 1 to 15 bytes without blanks", |c| is_interface_name(&c.cu_up)),
             "user data is read there";
         /// Interface at which the DUs' packets arrive; it may be the same.
         du: String = String::new(),
-            rule("the name of an interface, of 1 to 15 bytes without blanks", |c| named(&c.du)),
+            rule("the name of an interface, of 1 to 15 bytes without blanks", |c| is_interface_name(&c.du)),
             "delivery statuses are changed there";
         /// Number of the routing table through which the DUs' packets reach the box.
         table: u32 = 27_239, at_least(256), "the kernel's own tables are below";
         /// Priority of the rule that leads to the table.
         priority: u32 = 100, within(1, 32_765), "between the kernel's own rules";
     }
-}
-
-fn named(name: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&name.len())
-        && !name.bytes().any(|b| b == b'/' || b.is_ascii_whitespace() || b == 0)
 }
 
 table! {
@@ -98,33 +90,13 @@ table! {
     }
 }
 
-/// An error in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileError {
-    /// The file.
-    pub file: String,
-    /// The error in words.
-    pub what: String,
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.what)
-    }
-}
-
-impl std::error::Error for FileError {}
-
 impl F1uConfig {
     /// Reads and checks a file.
     ///
     /// # Errors
     /// The first mistake: file, field, value and allowed values.
     pub fn read(file: &Path) -> Result<Self, FileError> {
-        let name = file.display().to_string();
-        let failed = |what: String| FileError { file: name.clone(), what };
-        let text = read_text(file, SETTINGS_LIMIT).map_err(|e| failed(e.to_string()))?;
-        Self::parse(&text).map_err(failed)
+        settings::read(file, Self::parse)
     }
 
     /// Reads and checks the text of a file.
@@ -132,58 +104,10 @@ impl F1uConfig {
     /// # Errors
     /// The first mistake, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let line = |e: &toml::de::Error| {
-            let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
-            before.matches('\n').count() + 1
-        };
-        let tree: Result<toml::Table, _> = text.parse();
-        let tree = tree.map_err(|e| format!("line {}: {}", line(&e), e.message()))?;
-        let mut config = Self::default();
-        for (name, value) in &tree {
-            match name.as_str() {
-                "place" => config.place = part(name, value)?,
-                "limiter" => config.limiter = part(name, value)?,
-                "bearers" => config.bearers = part(name, value)?,
-                "operation" => config.operation = part(name, value)?,
-                _ => {
-                    let names = Self::params().iter().map(|param| param.name).collect::<Vec<_>>();
-                    let names = names.join(", ");
-                    return Err(format!(
-                        "field `{name}`: there is no such field, allowed is one of {names}"
-                    ));
-                }
-            }
-        }
+        let config: Self = settings::settings(&settings::table(text)?, &Self::params())?;
         config.validate().map_err(|e: ConfigError| e.to_string())?;
         Ok(config)
     }
-}
-
-/// Reads the table `name`.
-fn part<T: DeserializeOwned>(name: &str, value: &toml::Value) -> Result<T, String> {
-    let reads = |value: toml::Value| value.try_into::<T>();
-    reads(value.clone()).map_err(|error| {
-        // The wrong field is the first that is wrong alone, beside the kind, which selects the
-        // known ones.
-        let entries = value.as_table();
-        let kind = entries.and_then(|entries| entries.get("kind"));
-        let wrong = entries.into_iter().flatten().find_map(|(key, value)| {
-            let mut alone = toml::Table::new();
-            kind.map(|kind| alone.insert("kind".into(), kind.clone()));
-            alone.insert(key.clone(), value.clone());
-            reads(toml::Value::Table(alone)).err().map(|_| format!("{name}.{key}"))
-        });
-        // Every field is wrong beside a wrong kind.
-        let only = |kind: &toml::Value| {
-            let alone = toml::Table::from_iter([("kind".to_owned(), kind.clone())]);
-            reads(toml::Value::Table(alone)).is_err()
-        };
-        let path = match kind {
-            Some(kind) if only(kind) => format!("{name}.kind"),
-            _ => wrong.unwrap_or_else(|| name.to_owned()),
-        };
-        format!("field `{path}`: {}", error.message())
-    })
 }
 
 #[cfg(test)]
@@ -209,7 +133,7 @@ mod tests {
             ("[bearers]\nleast = 9", &["bearers.least", "9", "1500B"]),
             ("[bearer]\nleast = 9", &["field `bearer`", "place, limiter, bearers"]),
             ("[limiter]\nkind = \"dyn_rlc\"", &["limiter", "dyn_rlc", "fixed, bdp_5g, drql"]),
-            ("[limiter]\nkind = \"x\"\noffset = 1.0", &["limiter.kind", "`x`", "bdp_5g"]),
+            ("[limiter]\nkind = \"x\"\noffset = 1.0", &["limiter.kind", "found x", "bdp_5g"]),
             ("[limiter]\nkind = \"bdp_5g\"\noffset = 1.5", &["limiter.offset", "1.5"]),
             ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),
             ("[operation]\nmetrics = \"x\"", &["operation.metrics", "x", "127.0.0.1:9103"]),

@@ -7,7 +7,7 @@ use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::questions::Servers;
-use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError};
+use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError, router};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -122,11 +122,7 @@ fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
     let place = &config.place;
     let one = place.cu_up == place.du;
     let copies = (!one).then(|| Copies::open(&place.cu_up, gtpu::PORT)).transpose()?;
-    // The rule matches nothing where there is no such interface.
-    if nix::net::if_::if_nametoindex(place.du.as_str()).is_err() {
-        let doing = format!("lead what arrives at {} through a device", place.du);
-        return Err(SystemError::new(doing, "there is no such interface"));
-    }
+    router::can_detour(&place.du)?;
     Ok(PlaceOf { copies, detour: Detour::install(&detour(config), takeover)? })
 }
 

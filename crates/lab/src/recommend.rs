@@ -78,7 +78,7 @@ pub struct Choice {
     pub dominated_by: Option<String>,
     /// The clairvoyant policy: a reference that is never recommended.
     pub yardstick: bool,
-    /// It has the goodput and the delay of the best methods that are not out.
+    /// It has the goodput and the delay of the best of the methods that qualify.
     pub as_good: bool,
     /// The recommended method.
     pub recommended: bool,
@@ -149,7 +149,7 @@ pub fn for_low_latency(groups: &[&[RunResult]]) -> bool {
     groups.iter().any(|runs| GroupSummary::of(runs).subject.is_low_latency())
 }
 
-/// The recommended one of `choices`; none if there are none.
+/// The recommended method of `choices`; none if `choices` is empty.
 #[must_use]
 pub fn recommended(choices: &[Choice]) -> Option<&Choice> {
     choices.iter().find(|choice| choice.recommended)
@@ -196,7 +196,7 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
     let sound: Vec<&Choice> =
         choices.iter().filter(|c| !c.yardstick && !c.loses_too_much).collect();
     let as_good = as_good(&sound);
-    // Of equals the method with the least round trip, of these the one with the most goodput.
+    // Among equals the least round trip decides, then the greatest goodput.
     let order = |c: &&&Choice| (c.numbers().rtt, -c.numbers().goodput);
     let best = as_good
         .iter()
@@ -209,7 +209,7 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
     }
 }
 
-/// Of methods that do not lose too much, those with the goodput and the delay of the best.
+/// The methods that do not lose too much and have the goodput and the delay of the best.
 fn as_good<'a>(sound: &[&'a Choice]) -> Vec<&'a Choice> {
     let in_time: Vec<&Choice> = sound.iter().copied().filter(|c| !c.too_late).collect();
     let swift: Vec<&Choice> = in_time.iter().copied().filter(|c| !c.sluggish).collect();
@@ -217,7 +217,7 @@ fn as_good<'a>(sound: &[&'a Choice]) -> Vec<&'a Choice> {
     let goodput = |c: &&Choice| c.numbers().goodput;
     let most = sound.iter().map(goodput).fold(0.0, f64::max);
     let most_in_time = in_time.iter().map(goodput).fold(0.0, f64::max);
-    // A goodput that only late or sluggish methods come near does not count.
+    // A goodput that only late or sluggish methods approach does not count.
     let bar = if most_in_time >= GOODPUT * most { most } else { most_in_time };
     let fast: Vec<&Choice> = in_time.into_iter().filter(|c| goodput(c) >= GOODPUT * bar).collect();
     let least = fast.iter().map(|c| c.numbers().delay).fold(f64::INFINITY, f64::min);

@@ -28,6 +28,7 @@ pub use case::{Case, CaseFile, Live, Status};
 use crate::model::claims::Verdict;
 use crate::model::plot::Plot;
 use crate::stats::Summary;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -155,11 +156,14 @@ impl Validation {
 /// Runs the cases of `control`, one of [`CONTROLS`], on `threads` threads; none for another name.
 ///
 /// # Panics
-/// Never: a test runs every case of every shipped file.
+/// Never: the pages of `docs/validation` have every case of every shipped file.
 #[must_use]
 pub fn validate(control: &str, threads: usize) -> Option<Validation> {
     let file = CaseFile::load(control)?;
     let evidence = run_all(&experiments(control)?, threads);
+    if cfg!(debug_assertions) {
+        assert_complete(&file, &evidence);
+    }
     let rows = file.cases.iter().map(|case| judge(case, &evidence.measured)).collect();
     Some(Validation { rows, plots: evidence.plots, file })
 }
@@ -188,6 +192,23 @@ fn run_all(experiments: &[Task], threads: usize) -> Evidence {
         all.plots.extend(evidence.plots);
     }
     all
+}
+
+/// Asserts that each case of `file` is measured once and nothing else is, that either the file or
+/// the measurement has the published value, and that no two figures have the same name.
+fn assert_complete(file: &CaseFile, evidence: &Evidence) {
+    let mut measured: Vec<&str> = evidence.measured.iter().map(|m| m.id.as_str()).collect();
+    let mut cases: Vec<&str> = file.cases.iter().map(|case| case.id.as_str()).collect();
+    measured.sort_unstable();
+    cases.sort_unstable();
+    assert_eq!(measured, cases);
+    for case in &file.cases {
+        let found = evidence.measured.iter().find(|m| m.id == case.id);
+        let published = found.is_some_and(|found| found.published.is_some());
+        assert!(published != case.published.is_some(), "{}", case.id);
+    }
+    let figures: BTreeSet<&str> = evidence.plots.iter().map(|plot| plot.id.as_str()).collect();
+    assert_eq!(figures.len(), evidence.plots.len());
 }
 
 fn judge(case: &Case, measured: &[Measured]) -> Row {

@@ -3,12 +3,11 @@
 use crate::config::N3Config;
 use crate::service::{detours, mtu};
 use justfull_net::clock::now;
-use justfull_net::{Capability, Copies, Detour, DetourConfig, Domain};
-use std::fs;
+use justfull_net::{Capability, Copies, Detour, DetourConfig, Domain, router};
 use std::thread;
 use std::time::Duration;
 
-/// An interface that does not exist, so that nothing takes the detour of the trial.
+/// A name without an interface: no packet takes the detour of the trial.
 const NOWHERE: &str = "jf-trial";
 /// How long the check listens for IPsec.
 const LISTEN: Duration = Duration::from_secs(1);
@@ -23,8 +22,8 @@ pub fn check(config: &N3Config) -> Vec<Capability> {
         named("interfaces", true, interfaces(config)),
         named("detours", true, trial(config)),
         named("routing domain", true, domain(config)),
-        named("forwarding", true, forwarding()),
-        named("reverse path filter", true, reverse_path()),
+        named("forwarding", true, router::forwards(false)),
+        named("reverse path filter", true, router::lets_detours_back([])),
         named("tunnels in the clear", false, clear(config)),
         named("largest inner packet", true, Ok(format!("{} bytes", mtu(config)))),
     ]
@@ -32,17 +31,13 @@ pub fn check(config: &N3Config) -> Vec<Capability> {
 
 fn interfaces(config: &N3Config) -> Result<String, String> {
     let place = &config.place;
-    for (name, side) in [(&place.ran, "place.ran"), (&place.core, "place.core")] {
-        if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
-            return Err(format!("there is no {name}, which `{side}` names"));
-        }
-    }
+    router::interfaces_exist([("place.ran", &*place.ran), ("place.core", &*place.core)])?;
     Ok(format!("{} to the base stations, {} to the core", place.ran, place.core))
 }
 
 fn trial(config: &N3Config) -> Result<String, String> {
     for real in detours(config) {
-        // A table that neither a running stage nor the other detour uses.
+        // Neither a running stage nor the other detour uses this table.
         let table = real.table ^ 1 << 24;
         let trial =
             DetourConfig { device: "jftry".into(), incoming: NOWHERE.into(), table, ..real };
@@ -59,28 +54,6 @@ fn domain(config: &N3Config) -> Result<String, String> {
     Ok("a namespace with two TUN devices".into())
 }
 
-fn setting(key: &str) -> Option<String> {
-    fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
-}
-
-fn forwarding() -> Result<String, String> {
-    match setting("ipv4/ip_forward").as_deref() {
-        Some("1") => Ok("on".into()),
-        _ => Err("net.ipv4.ip_forward must be 1: this host is a router between both sides".into()),
-    }
-}
-
-/// A strict filter for all interfaces also holds for the devices, where datagrams come back with
-/// another host's address.
-fn reverse_path() -> Result<String, String> {
-    match setting("ipv4/conf/all/rp_filter").as_deref() {
-        Some("1") => {
-            Err("net.ipv4.conf.all.rp_filter is 1 (strict); 2 or 0 lets GTP-U pass".into())
-        }
-        _ => Ok("not strict".into()),
-    }
-}
-
 /// Listens for IPsec at both interfaces.
 fn clear(config: &N3Config) -> Result<String, String> {
     let open = |name: &str| Copies::open_esp(name).map_err(|e| e.reason);
@@ -90,8 +63,8 @@ fn clear(config: &N3Config) -> Result<String, String> {
         for copies in &mut both {
             if copies.receive(&mut bytes).map_err(|e| e.to_string())?.is_some() {
                 return Err(
-                    "encrypted: IPsec (ESP) passes here; the stage reads no tunnel inside \
-                            it: place it between the security gateway and the core"
+                    "encrypted: IPsec (ESP) passes here, and the stage cannot read tunnels inside \
+                     it: place the stage between the security gateway and the core"
                         .into(),
                 );
             }

@@ -1,16 +1,12 @@
 //! The configuration file of the stage: TOML, checked completely before anything is installed.
 
 use justfull_base::{ConfigError, Duration, table};
+use justfull_net::router::is_interface_name;
 use justfull_net::{Ports, Prefix};
-use justfull_trace::input::{SETTINGS_LIMIT, read_text};
-use serde::de::DeserializeOwned;
+use justfull_trace::settings::{self, FileError};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
-
-/// Bytes of an interface's name (`IFNAMSIZ` less the closing zero).
-const LONGEST_NAME: usize = 15;
 
 table! {
     /// The interfaces of the host on which N3 or S1-U passes.
@@ -19,12 +15,12 @@ table! {
     pub struct PlaceConfig with Default {
         /// Interface at which the base stations' packets arrive.
         ran: String = String::new(),
-            rule("the name of an interface, of 1 to 15 bytes without blanks", |c| named(&c.ran)),
+            rule("the name of an interface, of 1 to 15 bytes without blanks", |c| is_interface_name(&c.ran)),
             "the uplink is read there";
         /// Interface at which the packets of UPF or SGW arrive.
         core: String = String::new(),
             rule("the name of another interface than place.ran, of 1 to 15 bytes without blanks",
-                |c| named(&c.core) && c.core != c.ran),
+                |c| is_interface_name(&c.core) && c.core != c.ran),
             "the downlink is read there";
         /// Number of the routing table through which the uplink reaches the stage; the downlink has
         /// the next.
@@ -32,11 +28,6 @@ table! {
         /// Priority of the rules that lead to the tables.
         priority: u32 = 101, within(1, 32_765), "between the kernel's own rules";
     }
-}
-
-fn named(name: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&name.len())
-        && !name.bytes().any(|b| b == b'/' || b.is_ascii_whitespace() || b == 0)
 }
 
 table! {
@@ -48,13 +39,13 @@ table! {
         ues: Vec<Prefix> = Vec::new(),
             rule("one or more prefixes, such as [\"10.45.0.0/16\", \"fd45::/16\"]",
                 |c| !c.ues.is_empty()),
-            "they tell which end of an inner packet is the UE";
+            "one end of an inner packet is the UE";
         /// Ports of servers. Left out: all.
         ports: Vec<Ports> = Vec::new();
         /// UEs and servers whose connections pass.
         except: Vec<Prefix> = Vec::new();
-        /// Largest inner packet that fits the tunnels; 0: the smaller MTU of both interfaces less
-        /// 68.
+        /// Largest inner packet that fits the tunnels; 0: the smaller MTU of the two interfaces
+        /// less 68.
         mtu: u32 as "bytes" = 0,
             rule("0, or 1280 to 65535", |c| c.mtu == 0 || (1_280..=65_535).contains(&c.mtu)),
             "RFC 8200 section 5: an IPv6 network carries 1280";
@@ -101,23 +92,6 @@ table! {
     }
 }
 
-/// An error in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileError {
-    /// The file.
-    pub file: String,
-    /// The error in words.
-    pub what: String,
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.what)
-    }
-}
-
-impl std::error::Error for FileError {}
-
 impl TunnelsConfig {
     /// True for the address of a UE.
     pub(crate) fn has(&self, address: IpAddr) -> bool {
@@ -145,10 +119,7 @@ impl N3Config {
     /// # Errors
     /// The first mistake: file, field, value and allowed values.
     pub fn read(file: &Path) -> Result<Self, FileError> {
-        let name = file.display().to_string();
-        let failed = |what: String| FileError { file: name.clone(), what };
-        let text = read_text(file, SETTINGS_LIMIT).map_err(|e| failed(e.to_string()))?;
-        Self::parse(&text).map_err(failed)
+        settings::read(file, Self::parse)
     }
 
     /// Reads and checks the text of a file.
@@ -156,42 +127,10 @@ impl N3Config {
     /// # Errors
     /// The first mistake, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let line = |e: &toml::de::Error| {
-            let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
-            before.matches('\n').count() + 1
-        };
-        let tree: Result<toml::Table, _> = text.parse();
-        let tree = tree.map_err(|e| format!("line {}: {}", line(&e), e.message()))?;
-        let mut config = Self::default();
-        for (name, value) in &tree {
-            match name.as_str() {
-                "place" => config.place = part(name, value)?,
-                "tunnels" => config.tunnels = part(name, value)?,
-                "operation" => config.operation = part(name, value)?,
-                _ => {
-                    let names = Self::params().iter().map(|param| param.name).collect::<Vec<_>>();
-                    let names = names.join(", ");
-                    return Err(format!(
-                        "field `{name}`: there is no such field, allowed is one of {names}"
-                    ));
-                }
-            }
-        }
+        let config: Self = settings::settings(&settings::table(text)?, &Self::params())?;
         config.validate().map_err(|e: ConfigError| e.to_string())?;
         Ok(config)
     }
-}
-
-/// Reads the table `name`. A wrong field is the first that is wrong alone.
-fn part<T: DeserializeOwned>(name: &str, value: &toml::Value) -> Result<T, String> {
-    let reads = |value: toml::Value| value.try_into::<T>();
-    reads(value.clone()).map_err(|error| {
-        let wrong = value.as_table().into_iter().flatten().find_map(|(key, value)| {
-            let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
-            reads(toml::Value::Table(alone)).err().map(|_| format!("{name}.{key}"))
-        });
-        format!("field `{}`: {}", wrong.unwrap_or_else(|| name.to_owned()), error.message())
-    })
 }
 
 #[cfg(test)]

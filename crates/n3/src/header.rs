@@ -1,15 +1,16 @@
-//! The headers in front of a T-PDU: learnt from a packet of a tunnel, written before another.
+//! The headers in front of a T-PDU: the stage learns them from one packet and writes them in front
+//! of another.
 
 use crate::packet::{IPV4_BYTES, IPV6_BYTES, Ip, UDP, UDP_BYTES};
 use justfull_nru::{Message, checksum, gtpu};
 use std::net::IpAddr;
 
-/// Octets of the extension headers that are kept.
+/// Octets kept of the extension headers.
 const EXTENSIONS: usize = 16;
 /// Octets of GTP-U's header, and of the optional fields before extension headers.
 const GTPU_BYTES: usize = 8;
 const OPTIONAL: usize = 4;
-/// The longest header that is written.
+/// The longest written header.
 pub(crate) const LONGEST: usize = IPV6_BYTES + UDP_BYTES + GTPU_BYTES + OPTIONAL + EXTENSIONS;
 /// The service class indicator, which stays the same for a flow (TS 29.281 section 5.2.2.3).
 const SERVICE_CLASS: u8 = 0x20;
@@ -46,8 +47,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Learns the header of a G-PDU. None if it has extension headers that cannot be given to
-    /// another packet.
+    /// Learns the header of a G-PDU. None if it has extension headers that are valid for this
+    /// packet only.
     pub(crate) fn learn(packet: &[u8], ip: &Ip, message: &Message<'_>) -> Option<Self> {
         let udp = packet.get(ip.at..)?.first_chunk::<UDP_BYTES>()?;
         let v6 = ip.destination.is_ipv6();
@@ -105,22 +106,23 @@ impl Header {
         self
     }
 
-    /// Its extension headers in front of the way of `other`, to the same end of the tunnel.
+    /// This header's extension headers with the addresses and the TEID of `other`, for the same end
+    /// of the tunnel.
     pub(crate) fn over(&self, other: &Self) -> Self {
         let Self { extensions, octets, first, qfi_at, .. } = *self;
         Self { extensions, octets, first, qfi_at, dscp: self.dscp, ..*other }
     }
 
-    /// Octets that it takes.
+    /// Its length in octets.
     pub(crate) fn len(&self) -> usize {
         let ip = if self.from.is_ipv6() { IPV6_BYTES } else { IPV4_BYTES };
         let optional = if self.octets > 0 { OPTIONAL + usize::from(self.octets) } else { 0 };
         ip + UDP_BYTES + GTPU_BYTES + optional
     }
 
-    /// Writes it before the T-PDU, which begins at `at` of `room`, and returns where the packet
-    /// begins. None if there is no room, or the packet would be too long. `number` is the IPv4
-    /// identification. Without `sums` UDP's checksum is left out.
+    /// Writes the header in front of the T-PDU `room[at..]`, and returns where the packet begins.
+    /// None if `room` is too small or the packet too long. `number` is the IPv4 identification.
+    /// Without `sums` the UDP checksum is 0.
     pub(crate) fn write(
         &self,
         room: &mut [u8],
@@ -184,7 +186,7 @@ impl Header {
     }
 }
 
-/// The part of a PDU session container that another packet may have: direction, QFI, reflective
+/// The part of a PDU session container that is valid for other packets: direction, QFI, reflective
 /// QoS and paging policy, without time stamps and sequence numbers (TS 38.415 section 5.5.2).
 fn session<'a>(content: &'a [u8], kept: &'a mut [u8; 6]) -> Option<&'a [u8]> {
     let [first, second, rest @ ..] = content else { return None };
@@ -205,7 +207,7 @@ fn session<'a>(content: &'a [u8], kept: &'a mut [u8; 6]) -> Option<&'a [u8]> {
     }
 }
 
-/// UDP's checksum, whose own field is 0 (RFC 768, RFC 8200 section 8.1).
+/// The UDP checksum of a datagram whose checksum field is 0 (RFC 768, RFC 8200 section 8.1).
 fn udp_checksum(packet: &[u8], ip_bytes: usize) -> u16 {
     let udp = &packet[ip_bytes..];
     let addresses = if ip_bytes == IPV6_BYTES { &packet[8..40] } else { &packet[12..20] };

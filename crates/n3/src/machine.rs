@@ -1,11 +1,10 @@
-//! The machine that decides, without sockets and clock: a packet of the tunnels and an instant in,
-//! and out comes whether its T-PDU goes to the proxy; and a packet of the proxy in, and out comes
-//! the tunnel that it goes into.
+//! The machine decides without sockets and clock. For a packet of the tunnels and an instant it
+//! returns whether the T-PDU goes to the proxy; for a packet of the proxy it returns the tunnel.
 //!
-//! A TCP connection is taken if it begins while the machine looks: its first segment comes from a
-//! UE whose downlink tunnel is known. All other packets pass as they are. The headers in front of a
-//! packet of the proxy are those of the last packet of its connection in that direction; before the
-//! first one, those of the UE's last packet, with the QFI of the other direction.
+//! The machine takes a TCP connection if it has seen the first segment, which comes from the UE,
+//! and knows the UE's downlink tunnel. All other packets pass unchanged. A packet of the proxy gets
+//! the headers of the last packet of its connection in that direction. Before the first such packet
+//! it gets the headers of the UE's last packet, with the QFI of the other direction.
 
 use crate::config::TunnelsConfig;
 use crate::header::{self, Header, Tunnel};
@@ -38,23 +37,23 @@ pub struct Counts {
     pub other_protocols: u64,
     /// T-PDUs whose UE has no address in `tunnels.ues`, and those between two UEs.
     pub foreign: u64,
-    /// T-PDUs of TCP connections that were not taken.
+    /// T-PDUs of TCP connections that the machine has not taken.
     pub unsplit: u64,
     /// First segments of UEs whose downlink tunnel was not known yet.
     pub early: u64,
-    /// First segments of UEs whose address two sessions use at a time.
+    /// First segments of UEs whose address two sessions use at once.
     pub ambiguous: u64,
     /// First segments beyond `tunnels.most_flows`, and packets of UEs beyond `most_ues`.
     pub over_limit: u64,
-    /// T-PDUs with extension headers that belong to one packet, or are not known.
+    /// T-PDUs with an extension header that is unknown, or valid for one packet only.
     pub other_extensions: u64,
     /// G-PDUs with a sequence number.
     pub numbered: u64,
     /// Other messages of GTP-U: echo, End Marker, Error Indication.
     pub other_messages: u64,
-    /// TEIDs that their receiver has not opened, as its Error Indications say.
+    /// Error Indications about TEIDs that the receiver has not opened.
     pub unopened: u64,
-    /// Packets whose GTP-U or T-PDU cannot be read.
+    /// Packets whose GTP-U or T-PDU is malformed.
     pub malformed: u64,
     /// First segments whose MSS was lowered.
     pub clamped: u64,
@@ -107,13 +106,14 @@ impl Machine {
         self.unopened.map(|tunnel| (tunnel.to, tunnel.teid))
     }
 
-    /// Its tables, for a list.
+    /// Its tables.
     pub(crate) const fn tables(&self) -> &Tables {
         &self.tables
     }
 
-    /// Takes an outer packet of `direction`. Some: the place of the T-PDU that goes to the proxy;
-    /// its first segments have a smaller MSS if need be. None: the packet passes unchanged.
+    /// Takes an outer packet of `direction`. Returns the place of the T-PDU if this goes to the
+    /// proxy; the MSS of a first segment is then lowered to fit the tunnel. None: the packet passes
+    /// unchanged.
     pub fn on_outer(
         &mut self,
         now: Instant,
@@ -184,7 +184,8 @@ impl Machine {
         header: Option<&Header>,
     ) -> bool {
         if inner.fragment {
-            // The kernel puts the parts together; those of a UE without connections here pass.
+            // The kernel reassembles the fragments. Fragments of a UE without taken connections
+            // pass.
             let (ue, _) = ends(direction, inner);
             let goes = self.tables.has_flows(ue);
             self.counts.unsplit += u64::from(!goes);
@@ -218,7 +219,7 @@ impl Machine {
         false
     }
 
-    /// True if an ICMP error is about a packet of a connection that was taken.
+    /// True if an ICMP error is about a packet of a taken connection.
     fn on_icmp(&mut self, direction: Direction, bytes: &[u8], inner: &Ip) -> bool {
         let about = inner.reported(bytes).and_then(|at| packet::quoted(bytes.get(at..)?));
         // The packet went the other way.
@@ -248,9 +249,9 @@ impl Machine {
         }
     }
 
-    /// Takes a packet that the proxy's domain sends towards `direction`. It begins at `at` of
-    /// `room`, at least [`HEADROOM`], and ends with it. Returns where the outer packet begins.
-    /// None: no tunnel is known for it.
+    /// Takes a packet that the proxy's domain sends towards `direction`. The packet is
+    /// `room[at..]`, with `at` at least [`HEADROOM`]. Returns where the outer packet begins; none
+    /// if no tunnel is known.
     pub fn on_inner(
         &mut self,
         now: Instant,
@@ -262,8 +263,8 @@ impl Machine {
         self.wrap(&route, room, at, true)
     }
 
-    /// Takes a packet that the proxy's domain sends towards `direction`; it may stand for several
-    /// segments. Returns the way of each of them. None: no tunnel is known for it.
+    /// Takes a packet that the proxy's domain sends towards `direction`; it may hold several
+    /// segments. Returns the tunnel of each; none if no tunnel is known.
     pub(crate) fn route(
         &mut self,
         now: Instant,
@@ -273,8 +274,8 @@ impl Machine {
         self.way(now, direction, packet).map(Route)
     }
 
-    /// Puts a packet, which begins at `at` of `room` and ends with it, into a tunnel. Returns where
-    /// the outer packet begins. None: it is too long. Without `sums` UDP's checksum is left out.
+    /// Puts the packet `room[at..]` into a tunnel. Returns where the outer packet begins; none if
+    /// it is too long. Without `sums` the UDP checksum is 0.
     pub(crate) fn wrap(
         &mut self,
         route: &Route,
@@ -293,7 +294,8 @@ impl Machine {
         let inner = Ip::read(bytes)?;
         let (ue, _) = ends(direction, &inner);
         if !self.config.has(ue) {
-            // The domain's kernel speaks for itself, to neighbours that it does not have.
+            // The kernel of the domain sends packets of its own to neighbours, of which it has
+            // none.
             return None;
         }
         let key = inner.tcp(bytes).map(|tcp| (key(direction, &inner, &tcp), tcp.flags));
@@ -314,13 +316,14 @@ impl Machine {
         }
     }
 
-    /// Forgets what has been silent for long. Call it about once a second.
+    /// Forgets UEs and connections that have been silent for `tunnels.idle`. Call it about once a
+    /// second.
     pub fn sweep(&mut self, now: Instant) {
         self.tables.sweep(now);
     }
 }
 
-/// The way of a packet into a tunnel.
+/// The tunnel of a packet, with its headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route(Header);
 

@@ -1,5 +1,5 @@
-//! The fields of IP packets that the stage reads: of the outer packet up to GTP-U, and of the inner
-//! one up to TCP. Nothing here allocates, and every field is checked against the packet's end.
+//! The fields of IP packets that the stage reads: of the outer packet up to GTP-U, of the inner
+//! packet up to TCP. Nothing here allocates, and no read passes the packet's end.
 
 use justfull_nru::gtpu;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ pub(crate) const SYN: u8 = 1 << 1;
 pub(crate) const RST: u8 = 1 << 2;
 pub(crate) const ACK: u8 = 1 << 4;
 
-/// More extension headers than a packet has in practice; it bounds a loop.
+/// Most extension headers that are read: more than packets have in practice.
 const MOST_EXTENSIONS: usize = 8;
 
 /// The direction of a packet.
@@ -38,7 +38,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The other one.
+    /// The opposite direction.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -57,7 +57,7 @@ pub(crate) struct Ip {
     /// Offset of the protocol's header, and of the packet's end, in bytes.
     pub(crate) at: usize,
     pub(crate) end: usize,
-    /// True for a part of a packet; only the first part has the protocol's header.
+    /// True for a fragment; only the first fragment has the protocol's header.
     pub(crate) fragment: bool,
 }
 
@@ -70,8 +70,8 @@ pub(crate) struct Tcp {
 }
 
 impl Ip {
-    /// Reads an IPv4 packet, or an IPv6 one with its extension headers. None if it ends too early,
-    /// or has headers that this does not know.
+    /// Reads an IPv4 packet, or an IPv6 packet with its extension headers. None if it is too short
+    /// or has unknown headers.
     pub(crate) fn read(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Self::read_ipv4(packet),
@@ -135,7 +135,7 @@ impl Ip {
         None
     }
 
-    /// The TCP header of a whole packet.
+    /// The TCP header of a packet that is no fragment.
     pub(crate) fn tcp(&self, packet: &[u8]) -> Option<Tcp> {
         let header = packet.get(self.at..self.end)?.first_chunk::<20>()?;
         let [a, b, c, d, .., flags, _, _, _, _, _, _] = *header;
@@ -144,8 +144,8 @@ impl Ip {
         whole.then_some(Tcp { source: word(a, b), destination: word(c, d), flags })
     }
 
-    /// The GTP-U message of a UDP datagram to its port, as its offset. None for other packets and
-    /// for parts of packets.
+    /// The offset of the GTP-U message in a UDP datagram to the GTP-U port. None for other packets
+    /// and for fragments.
     pub(crate) fn tunnelled(&self, packet: &[u8]) -> Option<usize> {
         let header = packet.get(self.at..self.end)?.first_chunk::<UDP_BYTES>()?;
         let [_, _, high, low, length_high, length_low, ..] = *header;
@@ -155,7 +155,7 @@ impl Ip {
         (whole && to_port).then_some(self.at + UDP_BYTES)
     }
 
-    /// The packet that an ICMP error is about, as its offset (RFC 792, RFC 4443).
+    /// The offset of the packet that an ICMP error quotes (RFC 792, RFC 4443).
     pub(crate) fn reported(&self, packet: &[u8]) -> Option<usize> {
         let kind = *packet.get(self.at)?;
         let error = match self.protocol {
@@ -167,7 +167,7 @@ impl Ip {
     }
 }
 
-/// Addresses and ports of the TCP segment whose first bytes an ICMP error carries.
+/// Addresses and ports of the TCP segment that an ICMP error quotes.
 pub(crate) fn quoted(bytes: &[u8]) -> Option<(Ip, Tcp)> {
     let address = |v6: bool, at| if v6 { ipv6(bytes, at) } else { ipv4(bytes, at) };
     let (v6, protocol, at) = match bytes.first()? >> 4 {
@@ -201,7 +201,8 @@ fn ipv6(bytes: &[u8], at: usize) -> Option<IpAddr> {
     Some(octets.into())
 }
 
-/// Lowers the MSS option of a SYN to `most` bytes, and keeps the checksum right. True if it did.
+/// Lowers the MSS option of a SYN to `most` bytes and corrects the checksum. True if it changed the
+/// option.
 pub(crate) fn clamp(segment: &mut [u8], most: u16) -> bool {
     use justfull_nru::checksum;
     const CHECKSUM: usize = 16;

@@ -9,7 +9,9 @@ use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::questions::Servers;
-use justfull_net::{Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError};
+use justfull_net::{
+    Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError, router,
+};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -18,21 +20,21 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, channel};
 
-/// Packets that are read from one device before the next is looked at.
+/// Packets read from one device before the next device.
 const PACKETS: usize = 64;
 /// The longest packet.
 const LONGEST: usize = 65_535;
-/// Where an inner packet begins that gets headers and a prefix.
+/// Offset of an inner packet that gets headers and a prefix.
 const AT: usize = OFFLOAD_PREFIX + HEADROOM;
-/// Turns before requests and signals are looked at again.
+/// Turns between two checks for requests and signals.
 const TURNS: usize = 64;
-/// How often the loop looks at requests and signals when no packet comes.
+/// Time between two checks for requests and signals while no packet comes, in ms.
 const LOOK_MS: u16 = 50;
-/// Copies of IPsec that are counted in a turn.
+/// IPsec packets counted in a turn.
 const COPIES: usize = 256;
 /// Octets around an inner packet: IPv6, UDP, GTP-U with a PDU session container of 8 octets.
 const AROUND: u32 = 40 + 8 + 12 + 8;
-/// The MTU of an interface that tells none.
+/// The MTU of an interface whose MTU cannot be read.
 const ETHERNET: u32 = 1_500;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Uplink, Direction::Downlink];
@@ -41,23 +43,24 @@ struct Service {
     machine: Machine,
     totals: Totals,
     clock: SlotClock,
-    /// Of the uplink, and of the downlink.
+    /// The detours of the uplink and of the downlink.
     detours: [Detour; 2],
     domain: Domain,
-    /// IPsec at the interfaces of both.
+    /// Copies of IPsec packets at both interfaces.
     esp: [Copies; 2],
     asks: Receiver<Ask>,
-    /// One packet with room for its headers, and one of the domain, which may be many segments.
+    /// A buffer for one packet with its headers, and one for a packet of the domain, which may hold
+    /// many segments.
     buffer: Vec<u8>,
     joined: Vec<u8>,
     join: Join,
     pack: Pack,
-    /// The tunnel that the log named last.
+    /// Number of unopened tunnels when the log last named one.
     named: u64,
     esp_named: bool,
 }
 
-/// The detours of a configuration: of the uplink, and of the downlink.
+/// The detours of the uplink and of the downlink.
 pub(crate) fn detours(config: &N3Config) -> [DetourConfig; 2] {
     let place = &config.place;
     let detour = |device: &str, incoming: &str, table| DetourConfig {
@@ -95,11 +98,7 @@ pub fn run(config: &N3Config, ready: impl FnOnce()) -> Result<(), SystemError> {
     let (to, asks) = channel();
     let asker = Asker { to };
     for name in [&config.place.ran, &config.place.core] {
-        // The rule of a detour matches nothing where there is no such interface.
-        if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
-            let doing = format!("lead what arrives at {name} through a device");
-            return Err(SystemError::new(doing, "there is no such interface"));
-        }
+        router::can_detour(name)?;
     }
     let [ran, core] = [&config.place.ran, &config.place.core];
     let esp = [Copies::open_esp(ran)?, Copies::open_esp(core)?];
@@ -167,7 +166,7 @@ impl Service {
         }
     }
 
-    /// Reads some of what waits; true if there may be more.
+    /// Reads some waiting packets; true if more may wait.
     fn turn(&mut self) -> io::Result<bool> {
         let mut more = false;
         for direction in DIRECTIONS {
@@ -218,7 +217,7 @@ impl Service {
         Ok(more)
     }
 
-    /// Packets of the domain: those towards the servers are the uplink.
+    /// Packets of the domain. Packets towards the servers are uplink.
     fn inner(&mut self, direction: Direction) -> io::Result<bool> {
         let now = self.clock.now();
         let [ue, net] = self.domain.devices();
@@ -263,7 +262,7 @@ impl Service {
         Ok(())
     }
 
-    /// Tells what an operator must know once, on standard error.
+    /// Writes warnings for the operator to standard error, each once.
     fn tell(&mut self) {
         let count = self.machine.counts().unopened;
         if let Some((to, teid)) = self.machine.unopened()
@@ -291,7 +290,7 @@ impl Service {
         }
     }
 
-    /// Lets what waits in the devices pass.
+    /// Forwards the packets that wait in the devices.
     fn end(&mut self) {
         self.detours.iter_mut().for_each(Detour::close);
         while self.turn().unwrap_or(false) {}

@@ -1,14 +1,14 @@
-//! What a running stage says of itself.
+//! The answers of a running stage.
 
 use crate::machine::Machine;
 use crate::packet::Direction;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What the loop counts beside the machine.
+/// Counts of the loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
-    /// Datagrams that passed unchanged, of the uplink and of the downlink.
+    /// Unchanged datagrams of the uplink and of the downlink.
     pub(crate) passed: [u64; 2],
     /// Packets that the kernel did not take.
     pub(crate) refused: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Totals {
     pub(crate) esp: u64,
 }
 
-/// What there is to say.
+/// The facts for an answer.
 pub(crate) struct Seen<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) totals: Totals,

@@ -1,5 +1,5 @@
-//! What the machine knows: UEs with their tunnels, connections that were taken, and tunnels that
-//! have ended. All tables are bounded, and entries that are silent for long are removed.
+//! The machine's tables: UEs with their tunnels, taken connections, and ended tunnels. All are
+//! bounded; entries without packets for `tunnels.idle` are removed.
 
 use crate::config::TunnelsConfig;
 use crate::header::{Header, Tunnel};
@@ -11,10 +11,10 @@ use std::net::IpAddr;
 
 /// Two sessions use one address if the first comes back within this time.
 const RETURNS: Duration = Duration::from_secs(10);
-/// Time for which a closed connection, or a tunnel that has ended, is remembered: the kernel keeps
-/// a socket in TIME_WAIT for 60 s.
+/// Time for which closed connections and ended tunnels stay in the tables: the kernel keeps a
+/// socket in TIME_WAIT for 60 s.
 const CLOSED: Duration = Duration::from_secs(90);
-/// Most tunnels that have ended.
+/// Most ended tunnels in the tables.
 const MOST_ENDED: usize = 65_536;
 /// Time between two searches for silent entries.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ pub(crate) struct FlowKey {
     pub(crate) server_port: u16,
 }
 
-/// Whether a connection is taken, or why not.
+/// Whether the machine takes a connection, or the reason why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     Yes,
@@ -38,7 +38,7 @@ pub(crate) enum Taken {
     Early,
     /// Two sessions use the UE's address.
     Ambiguous,
-    /// There is no place.
+    /// The table is full.
     Full,
 }
 
@@ -66,7 +66,7 @@ impl Session {
 pub(crate) struct Ue {
     pub(crate) ways: [Option<Header>; 2],
     session: Option<Session>,
-    /// The one before, and when it was left.
+    /// The session before, and the time of its last packet.
     previous: Option<(Session, Instant)>,
     pub(crate) ambiguous_until: Instant,
     pub(crate) flows: u32,
@@ -87,7 +87,7 @@ struct Flow {
 pub(crate) struct Tables {
     ues: BTreeMap<IpAddr, Ue>,
     flows: BTreeMap<FlowKey, Flow>,
-    /// Tunnels that have ended or were never open, and when that was said.
+    /// Tunnels that have ended or were never open, with the time of the message.
     ended: BTreeMap<Tunnel, Instant>,
     most_ues: usize,
     most_flows: usize,
@@ -127,7 +127,7 @@ impl Tables {
         self.ues.get(&network(ue)).is_some_and(|ue| ue.flows > 0)
     }
 
-    /// Learns from a packet of the UE; false if there is no place for the UE.
+    /// Learns from a packet of the UE; false if the table of UEs is full.
     pub(crate) fn learn(
         &mut self,
         now: Instant,
@@ -156,14 +156,14 @@ impl Tables {
         }
         let way = &mut ue.ways[direction as usize];
         if way.is_none_or(|way| way.tunnel != header.tunnel) {
-            // Its identifier is in use again.
+            // The TEID is in use again.
             self.ended.remove(&header.tunnel);
         }
         *way = Some(*header);
         true
     }
 
-    /// Sees a segment of a connection; false if it was not taken.
+    /// Registers a segment of a connection; false if the connection is not taken.
     pub(crate) fn see(
         &mut self,
         now: Instant,
@@ -180,7 +180,7 @@ impl Tables {
         true
     }
 
-    /// Takes a connection whose first segment has `header`, if that is possible.
+    /// Takes a connection whose first segment has `header`, if possible.
     pub(crate) fn take(&mut self, now: Instant, key: FlowKey, header: &Header) -> Taken {
         let Some(ue) = self.ues.get_mut(&network(key.ue)) else { return Taken::Early };
         let ended = &self.ended;
@@ -200,8 +200,8 @@ impl Tables {
         Taken::Yes
     }
 
-    /// The header in front of a packet towards `direction`, of the connection and with the flags of
-    /// `segment` if it is a whole segment. None if the UE has no tunnel.
+    /// The header for a packet towards `direction`: the connection's, with the flags of `segment`,
+    /// if the packet is a whole segment. None if the UE has no tunnel.
     pub(crate) fn way(
         &mut self,
         now: Instant,
@@ -232,19 +232,20 @@ impl Tables {
         }
     }
 
-    /// A tunnel has ended: its UE has another one by now, or will have one.
+    /// A tunnel has ended: its UE has another one, or will get one.
     pub(crate) fn end(&mut self, now: Instant, tunnel: Tunnel) {
         if self.ended.len() < MOST_ENDED {
             self.ended.insert(tunnel, now);
         }
     }
 
-    /// A tunnel is not open. New connections wait for a packet through another one.
+    /// A tunnel is not open. The UE's new connections are not taken before a packet through another
+    /// tunnel.
     pub(crate) fn forget(&mut self, now: Instant, tunnel: Tunnel) {
         self.end(now, tunnel);
     }
 
-    /// Removes what has been silent for long.
+    /// Removes silent entries.
     pub(crate) fn sweep(&mut self, now: Instant) {
         if now < self.next_sweep {
             return;
@@ -294,7 +295,7 @@ impl Flow {
     }
 }
 
-/// True if a connection's own tunnel is no longer the UE's: its ends are others, or it has ended.
+/// True if a connection's tunnel is no longer the UE's: the tunnel has other ends, or has ended.
 fn moved(own: &Header, newest: &Header, ended: &BTreeMap<Tunnel, Instant>) -> bool {
     if own.tunnel == newest.tunnel && own.from == newest.from {
         return false;

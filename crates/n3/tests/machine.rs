@@ -86,7 +86,7 @@ fn tcp(family: usize, direction: Direction, flags: u8, payload: &[u8]) -> Vec<u8
     summed(from, to, 6, segment, 16)
 }
 
-/// What stands between UDP and the T-PDU.
+/// The bytes between UDP and the T-PDU.
 #[derive(Clone, Copy)]
 struct Tunnel<'a> {
     outer: usize,
@@ -160,7 +160,7 @@ fn ready(outer: usize) -> Machine {
     machine
 }
 
-/// What goes to the proxy of an inner packet in a tunnel.
+/// The part of a tunnelled packet that goes to the proxy.
 fn outer_in(
     machine: &mut Machine,
     direction: Direction,

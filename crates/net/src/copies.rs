@@ -1,5 +1,5 @@
-//! Copies of packets that arrive at an interface (packet(7)): the UDP datagrams to one port, or
-//! the packets of IPsec. The originals take their way whatever happens here.
+//! Copies of packets that arrive at an interface (packet(7)): UDP datagrams to one port, or IPsec
+//! packets. The kernel forwards the originals, whatever happens here.
 
 use std::io;
 use std::io::Read;
@@ -63,8 +63,8 @@ fn filter(port: u16) -> [SockFilter; 17] {
     ]
 }
 
-/// Accepts ESP, and ESP inside UDP (RFC 4303, RFC 3948), in IPv4, and in IPv6 without extension
-/// headers, and copies the begin of each packet.
+/// Accepts ESP and ESP inside UDP (RFC 4303, RFC 3948), in IPv4 and in IPv6 without extension
+/// headers, and copies the first bytes of each packet.
 fn esp() -> [SockFilter; 23] {
     let step = SockFilter::new;
     let (esp, udp, nat_traversal) = (50, 17, 4_500);
@@ -107,7 +107,7 @@ impl Copies {
         Self::filtered(name, &filter(port))
     }
 
-    /// Begins to copy the first 64 bytes of the packets of IPsec that arrive there.
+    /// Begins to copy the first 64 bytes of each IPsec packet that arrives at the interface `name`.
     ///
     /// # Errors
     /// As for [`Copies::open`].

@@ -49,8 +49,7 @@ pub struct DetourConfig {
     pub table: u32,
     /// Priority of the rule that leads to the table.
     pub priority: u32,
-    /// Each packet has a [prefix](crate::OFFLOAD_PREFIX), read and written, and several datagrams
-    /// may be written at once.
+    /// Each packet has a [prefix](crate::OFFLOAD_PREFIX), and one write may hold several datagrams.
     pub prefixed: bool,
 }
 
@@ -113,7 +112,7 @@ impl Detour {
         self.tun.name()
     }
 
-    /// True if the kernel takes several datagrams at once (Linux 6.2).
+    /// True if the kernel accepts several datagrams in one write (Linux 6.2).
     #[must_use]
     pub const fn takes_joined(&self) -> bool {
         self.takes_joined

@@ -1,12 +1,13 @@
-//! A routing domain of its own between two TUN devices: a namespace without a name, in which the
-//! kernel forwards between the devices, and in which a transparent proxy may stand.
+//! A separate routing domain between two TUN devices: an unnamed namespace in which the kernel
+//! forwards between the devices. A transparent proxy may run in it.
 //!
 //! ```text
 //!   this process -- ue: addresses of UEs -- domain -- net: all other addresses -- this process
 //! ```
 //!
-//! No rule, route or address of the host applies there, and none there applies to the host. The
-//! domain ends with the last process in it; the devices end with the process that made them.
+//! Rules, routes and addresses of the host have no effect in the domain, and those of the domain
+//! none on the host. The domain ends with the last process in it; the devices end with the process
+//! that made them.
 
 use std::fs::{self, File};
 use std::io;
@@ -32,11 +33,11 @@ use crate::tun::Tun;
 pub const UE: &str = "ue";
 /// Interface of the domain towards the servers.
 pub const NET: &str = "net";
-/// Packets of any length pass: those that enter fit the tunnels that they came through.
+/// The MTU of the devices: every packet passes, since it has fit its tunnel.
 const MTU: u32 = 65_535;
 /// Length of the devices' queues in packets.
 const QUEUE_PACKETS: u32 = 10_000;
-/// The address that a router without one puts into its ICMP errors (RFC 7600 section 4.8).
+/// The source address of ICMP errors of a router without an address (RFC 7600 section 4.8).
 const DUMMY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
 /// See the module's page.
@@ -72,13 +73,13 @@ impl Domain {
         [&mut self.ue, &mut self.net]
     }
 
-    /// A path by which other processes of this user join it while this process lives.
+    /// The path by which other processes of this user can join the domain while this process lives.
     #[must_use]
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.namespace.raw())
     }
 
-    /// Runs `work` inside, on a thread that ends with it.
+    /// Runs `work` inside the domain, on a new thread.
     ///
     /// # Errors
     /// The error of `work`.
@@ -117,7 +118,7 @@ fn devices(ues: &[Prefix]) -> io::Result<[Tun; 2]> {
     Ok(made)
 }
 
-/// Routes `prefix` out of a link.
+/// Routes `prefix` to a link.
 fn route(link: u32, prefix: Prefix) -> RouteNetlinkMessage {
     let address: IpAddr = prefix.address();
     let mut message = RouteMessage::default();
@@ -137,7 +138,7 @@ fn route(link: u32, prefix: Prefix) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewRoute(message)
 }
 
-/// The namespace from which a thread went into a domain.
+/// The namespace that a thread has left for a domain.
 #[derive(Debug)]
 pub struct Home {
     home: File,
@@ -162,10 +163,11 @@ impl Home {
         })
     }
 
-    /// Runs `work` with the calling thread at home, so that threads that it starts stay there.
+    /// Runs `work` with the calling thread in its former namespace; threads that `work` starts stay
+    /// there.
     ///
     /// # Errors
-    /// The kernel moves the thread neither there nor back.
+    /// The kernel refuses to move the thread there or back.
     pub fn inside<T>(&self, work: impl FnOnce() -> T) -> Result<T, SystemError> {
         let failed = |error| SystemError::new("leave the routing domain for a moment", error);
         setns(&self.home, CloneFlags::CLONE_NEWNET).map_err(failed)?;

@@ -28,6 +28,7 @@ mod prefix;
 mod privilege;
 mod proc;
 pub mod questions;
+pub mod router;
 mod spur;
 mod state;
 mod stop;

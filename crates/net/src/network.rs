@@ -13,13 +13,16 @@
 //! path between two sides, and no path to the rest of the machine. Dropping [`Network`] removes
 //! everything it created; [`sweep`](crate::sweep) removes the leftovers of a killed process.
 
+mod side;
+
+pub use side::Side;
+
 use std::ffi::OsString;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -50,70 +53,6 @@ pub const DEFAULT_QUEUE_PACKETS: u32 = 5000;
 pub const MAX_UES: usize = 65_534;
 /// `TCP_CA_NAME_MAX` less the closing zero, bytes.
 const LONGEST_CONGESTION: usize = 15;
-
-/// A side of the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    /// The host of the servers.
-    Server,
-    /// A UE, numbered from 0 as in the results.
-    Ue(usize),
-    /// The host between the servers and the stack, if there is a proxy.
-    Proxy,
-}
-
-impl Side {
-    /// Its addresses, IPv4 and IPv6. Distinct for all UEs below [`MAX_UES`].
-    #[must_use]
-    pub fn addresses(self) -> [IpAddr; 2] {
-        match self {
-            Self::Server => [
-                Ipv4Addr::new(10, 46, 0, 1).into(),
-                Ipv6Addr::new(0xfd46, 0, 0, 0, 0, 0, 0, 1).into(),
-            ],
-            Self::Proxy => [
-                Ipv4Addr::new(10, 47, 0, 1).into(),
-                Ipv6Addr::new(0xfd47, 0, 0, 0, 0, 0, 0, 1).into(),
-            ],
-            Self::Ue(ue) => {
-                let number = u16::try_from(ue + 1).unwrap_or(u16::MAX);
-                let [high, low] = number.to_be_bytes();
-                [
-                    Ipv4Addr::new(10, 45, high, low).into(),
-                    Ipv6Addr::new(0xfd45, 0, 0, 0, 0, 0, 0, number).into(),
-                ]
-            }
-        }
-    }
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server => f.write_str("server"),
-            Self::Ue(ue) => write!(f, "ue{ue}"),
-            Self::Proxy => f.write_str("proxy"),
-        }
-    }
-}
-
-impl FromStr for Side {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let ue = match text {
-            "server" => return Ok(Self::Server),
-            "proxy" => return Ok(Self::Proxy),
-            "ue" => Some(0),
-            _ => text.strip_prefix("ue").and_then(|number| number.parse().ok()),
-        };
-        ue.map(Self::Ue).ok_or_else(|| {
-            format!(
-                "{text:?} is no side: `server`, `ue` (the first UE), `ue0`, `ue1` ..., or `proxy`"
-            )
-        })
-    }
-}
 
 /// The settings of a network.
 #[derive(Debug, Clone)]

@@ -20,8 +20,8 @@ pub const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Bytes of a question, which is a word.
 const LONGEST: u64 = 64;
 
-/// Binds a socket at `path` that only its owner may use, with mode 0600 from its first moment. It
-/// replaces a socket that no process serves any more. No other thread may make files meanwhile.
+/// Binds a socket at `path` that only its owner may use: its mode is 0600 from the start. A socket
+/// that no process serves any more is replaced. No other thread may make files during the call.
 ///
 /// # Errors
 /// Another process serves the socket, or the system refuses.

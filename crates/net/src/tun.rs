@@ -34,9 +34,9 @@ nix::ioctl_write_int_bad!(
     nix::request_code_write!(b'T', 208, size_of::<libc::c_uint>())
 );
 
-/// Bytes in front of each packet of a device with offloads, read and written (`struct
-/// virtio_net_hdr` of linux/virtio_net.h): the kernel joins the segments of a TCP connection,
-/// leaves their checksum open, and takes such packets.
+/// Bytes in front of each packet that a device with offloads reads or writes (`struct
+/// virtio_net_hdr` of linux/virtio_net.h). The kernel joins the segments of a TCP connection and
+/// leaves the checksum incomplete; it accepts packets of the same form.
 pub const OFFLOAD_PREFIX: usize = 10;
 /// Offloads of linux/if_tun.h: checksums, and TCP segments over IPv4 and IPv6.
 const OFFLOADS: libc::c_int = 0x01 | 0x02 | 0x04;
@@ -71,8 +71,8 @@ impl Tun {
     }
 
     /// Creates it as [`Tun::create_passing`] does: each packet has a prefix of [`OFFLOAD_PREFIX`]
-    /// bytes, but packets that are read are whole. Also returns whether the kernel takes UDP
-    /// datagrams that are joined.
+    /// bytes, but no packet that is read is joined. Also returns whether the kernel accepts joined
+    /// UDP datagrams.
     pub(super) fn create_prefixed(name: LinkName) -> io::Result<(Self, bool)> {
         let mut tun = Self::create_with(name, libc::IFF_VNET_HDR)?;
         tun.stays = false;

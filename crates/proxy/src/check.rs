@@ -12,6 +12,7 @@ use crate::radio_leg;
 use crate::relay;
 use crate::system;
 use crate::table::{self, Diversion, Table};
+use justfull_net::router::{self, setting};
 use justfull_net::{Capability, LocalDelivery};
 use std::fs;
 use std::io;
@@ -29,17 +30,18 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     if let Err(error) = n3::join(&config.n3) {
         return vec![named("n3 stage", true, Err(error.to_string()))];
     }
+    let names = config.select.interfaces.iter().map(String::as_str);
     let mut all = vec![
         named("transparent sockets", true, listeners()),
         named("nftables table", true, owned_table()),
         named("policy routes", true, routes(config)),
-        named("forwarding", true, forwarding()),
+        named("forwarding", true, router::forwards(true)),
         named("splice and pipes", true, say(relay::attempt(config.limits.pipe.0))),
         named("server windows", true, say(windows())),
         named("radio leg", false, radio_leg::attempt(config.radio_leg)),
         named("interfaces", true, interfaces(config)),
         named("descriptors", true, descriptors(config)),
-        named("reverse path filter", false, reverse_path(config)),
+        named("reverse path filter", false, router::lets_detours_back(names)),
         named("path MTU", false, Ok(path_mtu())),
         named("host rules", true, rules::missed(&config.select.interfaces)),
         named("routing domains", true, domains(config)),
@@ -117,27 +119,6 @@ fn routes(config: &ProxyConfig) -> Result<String, String> {
     Ok(format!("mark {}, table {}, priority {}", route.mark, route.table, route.priority))
 }
 
-fn setting(key: &str) -> Option<String> {
-    fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
-}
-
-/// The host must forward connections that are not proxied.
-fn forwarding() -> Result<String, String> {
-    let v6 = setting("ipv6/conf/all/forwarding");
-    let missing: Vec<&str> = [
-        (setting("ipv4/ip_forward").as_deref() != Some("1"), "net.ipv4.ip_forward"),
-        (v6.as_deref().is_some_and(|v| v != "1"), "net.ipv6.conf.all.forwarding"),
-    ]
-    .into_iter()
-    .filter_map(|(off, name)| off.then_some(name))
-    .collect();
-    if missing.is_empty() {
-        Ok("on".into())
-    } else {
-        Err(format!("{} must be 1, or nothing passes beside the proxy", missing.join(" and ")))
-    }
-}
-
 /// Windows of a connection from this host to itself.
 fn windows() -> io::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -150,17 +131,9 @@ fn windows() -> io::Result<String> {
 }
 
 fn interfaces(config: &ProxyConfig) -> Result<String, String> {
-    let missing: Vec<&str> = config
-        .select
-        .interfaces
-        .iter()
-        .map(String::as_str)
-        .filter(|name| nix::net::if_::if_nametoindex(*name).is_err())
-        .collect();
-    match missing.is_empty() {
-        true => Ok(config.select.interfaces.join(", ")),
-        false => Err(format!("there is no {}", missing.join(", "))),
-    }
+    let names = &config.select.interfaces;
+    router::interfaces_exist(names.iter().map(|name| ("select.interfaces", name.as_str())))?;
+    Ok(names.join(", "))
 }
 
 fn descriptors(config: &ProxyConfig) -> Result<String, String> {
@@ -171,18 +144,4 @@ fn descriptors(config: &ProxyConfig) -> Result<String, String> {
         return Err(format!("{text}, `limits.flows` is {asked}; raise LimitNOFILE (ulimit -n)"));
     }
     Ok(text)
-}
-
-fn reverse_path(config: &ProxyConfig) -> Result<String, String> {
-    let names = config.select.interfaces.iter().map(String::as_str).chain(["all"]);
-    let strict: Vec<&str> = names
-        .filter(|name| setting(&format!("ipv4/conf/{name}/rp_filter")).as_deref() == Some("1"))
-        .collect();
-    match strict.is_empty() {
-        true => Ok("not strict".into()),
-        false => Err(format!(
-            "strict (1) at {}: asymmetric ways are dropped; 2 or 0 lets them pass",
-            strict.join(", ")
-        )),
-    }
 }

@@ -7,22 +7,16 @@ pub use site::{CellsConfig, DirectoryConfig};
 use crate::n3::N3StageConfig;
 use crate::radio::RadioConfig;
 use crate::radio_leg::RadioLegConfig;
-use justfull_base::doc::{Form, ParamDoc};
 use justfull_base::{Bytes, ConfigError, Duration, table};
-use justfull_net::PolicyRoute;
-use justfull_net::{Ports, Prefix};
+use justfull_net::router::is_interface_name;
+use justfull_net::{PolicyRoute, Ports, Prefix};
 use justfull_rapid::ControlConfig;
-use justfull_trace::input::{SETTINGS_LIMIT, read_text};
+use justfull_trace::settings::{self, FileError};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::Path;
 
 /// An hour.
 const HOUR: Duration = Duration::from_secs(3_600);
-/// Bytes of an interface's name (`IFNAMSIZ` less the closing zero).
-const LONGEST_NAME: usize = 15;
-/// Least similarity of a name that an error suggests.
-const LIKE: f64 = 0.8;
 
 table! {
     /// The connections that are proxied. All others pass untouched.
@@ -43,11 +37,7 @@ table! {
 }
 
 fn named(config: &SelectConfig) -> bool {
-    let sound = |name: &String| {
-        (1..=LONGEST_NAME).contains(&name.len())
-            && !name.bytes().any(|b| b == b'/' || b.is_ascii_whitespace() || b == 0)
-    };
-    !config.interfaces.is_empty() && config.interfaces.iter().all(sound)
+    !config.interfaces.is_empty() && config.interfaces.iter().all(|name| is_interface_name(name))
 }
 
 table! {
@@ -177,33 +167,13 @@ table! {
     }
 }
 
-/// An error in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileError {
-    /// The file.
-    pub file: String,
-    /// The error in words.
-    pub what: String,
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.what)
-    }
-}
-
-impl std::error::Error for FileError {}
-
 impl ProxyConfig {
     /// Reads and checks a file.
     ///
     /// # Errors
     /// The first mistake: file, field, value and allowed values.
     pub fn read(file: &Path) -> Result<Self, FileError> {
-        let name = file.display().to_string();
-        let failed = |what: String| FileError { file: name.clone(), what };
-        let text = read_text(file, SETTINGS_LIMIT).map_err(|e| failed(e.to_string()))?;
-        Self::parse(&text).map_err(failed)
+        settings::read(file, Self::parse)
     }
 
     /// Reads and checks the text of a file.
@@ -211,42 +181,13 @@ impl ProxyConfig {
     /// # Errors
     /// The first mistake, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut tree = Self::table(text)?;
-        let mut config = Self { radio_leg: take_radio_leg(&mut tree)?, ..Self::default() };
-        let mut known = Self::params();
-        known.retain(|param| param.name != "radio_leg");
-        unknown(&tree, &known, "")?;
-        for (key, value) in tree {
-            let wrong = |e: toml::de::Error| {
-                let path = value.as_table().and_then(|table| guilty(&key, table));
-                let path = path.unwrap_or_else(|| key.clone());
-                format!("field `{path}`: {}", e.message().trim())
-            };
-            let value = value.clone();
-            match key.as_str() {
-                "select" => config.select = value.try_into().map_err(wrong)?,
-                "route" => config.route = value.try_into().map_err(wrong)?,
-                "timeouts" => config.timeouts = value.try_into().map_err(wrong)?,
-                "limits" => config.limits = value.try_into().map_err(wrong)?,
-                "control" => config.control = value.try_into().map_err(wrong)?,
-                "radio" => config.radio = value.try_into().map_err(wrong)?,
-                "ues" => config.ues = value.try_into().map_err(wrong)?,
-                "cells" => config.cells = value.try_into().map_err(wrong)?,
-                "directory" => config.directory = value.try_into().map_err(wrong)?,
-                "n3" => config.n3 = value.try_into().map_err(wrong)?,
-                _ => config.operation = value.try_into().map_err(wrong)?,
-            }
-        }
+        let mut tree = settings::table(text)?;
+        let radio_leg = take_radio_leg(&mut tree)?;
+        let mut params = Self::params();
+        params.retain(|param| param.name != "radio_leg");
+        let config = Self { radio_leg, ..settings::settings(&tree, &params)? };
         config.validate().map_err(|e: ConfigError| e.to_string())?;
         Ok(config)
-    }
-
-    /// The table of a text, without checks.
-    pub(crate) fn table(text: &str) -> Result<toml::Table, String> {
-        text.parse().map_err(|e: toml::de::Error| {
-            let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
-            format!("line {}: {}", before.matches('\n').count() + 1, e.message())
-        })
     }
 
     /// The tables that differ from `new` and cannot change while the proxy runs.
@@ -279,71 +220,6 @@ fn take_radio_leg(tree: &mut toml::Table) -> Result<RadioLegConfig, String> {
     let names = RadioLegConfig::ALL.map(RadioLegConfig::name).join(", ");
     let wrong = || format!("field `control.radio_leg`: found {value}, allowed is one of {names}");
     value.clone().try_into().map_err(|_| wrong())
-}
-
-/// The wrong field of a table: the first one whose removal makes the table valid.
-fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
-    let reads = |entries: &toml::Table| {
-        let value = toml::Value::Table(entries.clone());
-        match table {
-            "select" => value.try_into::<SelectConfig>().is_ok(),
-            "route" => value.try_into::<RouteConfig>().is_ok(),
-            "timeouts" => value.try_into::<TimeoutsConfig>().is_ok(),
-            "limits" => value.try_into::<LimitsConfig>().is_ok(),
-            "control" => value.try_into::<ControlConfig>().is_ok(),
-            "radio" => value.try_into::<RadioConfig>().is_ok(),
-            "ues" => value.try_into::<UesConfig>().is_ok(),
-            "cells" => value.try_into::<CellsConfig>().is_ok(),
-            "directory" => value.try_into::<DirectoryConfig>().is_ok(),
-            "n3" => value.try_into::<N3StageConfig>().is_ok(),
-            _ => value.try_into::<OperationConfig>().is_ok(),
-        }
-    };
-    // Each field is tried alone, beside the kind, which selects the known fields.
-    let kind = entries.get("kind");
-    entries.iter().find_map(|(key, value)| {
-        let mut alone = toml::Table::new();
-        kind.map(|kind| alone.insert("kind".into(), kind.clone()));
-        alone.insert(key.clone(), value.clone());
-        (!reads(&alone)).then(|| format!("{table}.{key}"))
-    })
-}
-
-/// Refuses a key that is not in `known`, and suggests similar keys.
-fn unknown(tree: &toml::Table, known: &[ParamDoc], at: &str) -> Result<(), String> {
-    for (key, value) in tree {
-        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
-        let Some(param) = known.iter().find(|param| param.name == key) else {
-            let names: Vec<&str> = known.iter().map(|param| param.name).collect();
-            let near = names.iter().find(|name| strsim::jaro_winkler(name, key) >= LIKE);
-            let near = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            return Err(format!(
-                "field `{path}`: there is no such field, allowed is one of {}{near}",
-                names.join(", ")
-            ));
-        };
-        let Some(table) = value.as_table() else { continue };
-        match &param.form {
-            Form::Table(params) => unknown(table, params, &path)?,
-            Form::Kinds(docs) => {
-                let kind = table.get("kind").and_then(toml::Value::as_str);
-                let Some(doc) = kind.and_then(|kind| docs.iter().find(|doc| doc.name == kind))
-                else {
-                    let names: Vec<&str> = docs.iter().map(|doc| doc.name).collect();
-                    return Err(format!(
-                        "field `{path}.kind`: found {}, allowed is one of {}",
-                        kind.unwrap_or("nothing"),
-                        names.join(", ")
-                    ));
-                };
-                let mut rest = table.clone();
-                rest.remove("kind");
-                unknown(&rest, &doc.params(), &path)?;
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

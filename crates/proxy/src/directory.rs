@@ -1,5 +1,5 @@
-//! The directory of UEs: sessions that a file or an SMF tells, each with a UE's addresses, and
-//! perhaps its cell and its limit. They come from outside and are not trusted.
+//! The directory of UEs: sessions from a file or an SMF. Each has a UE's addresses and may have its
+//! cell and its limit. Sessions come from outside and are not trusted.
 //!
 //! A change goes to the loop as a [`Change`]; the loop never waits for the directory.
 
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use store::Store;
 
-/// A directory that works until this is dropped.
+/// A directory. It ends when this value is dropped.
 pub(crate) struct Directory {
     store: Arc<Store>,
     changes: Receiver<Change>,
@@ -29,8 +29,8 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Starts the directory of `config`, with the sessions that the process before had over HTTP;
-    /// that process may still have its address. Changes wake the loop by `wake`.
+    /// Starts the directory of `config` with the HTTP sessions of the previous process, which may
+    /// still hold the address. Changes wake the loop through `wake`.
     ///
     /// # Errors
     /// The address cannot be bound, or a thread cannot be started.
@@ -43,7 +43,7 @@ impl Directory {
         let store = Arc::new(Store::new(config.most as usize, to, wake));
         let successor = before.is_some();
         for session in before.into_iter().flatten() {
-            // The limit may be lower now; the others stay.
+            // The limit may be lower now: sessions above it are left out.
             let _left_out = store.put(session);
         }
         if !config.file.is_empty() {
@@ -61,7 +61,7 @@ impl Directory {
         Ok(Self { store, changes, _server: server })
     }
 
-    /// A change that has not been taken yet.
+    /// The next change for the loop; none if there is none.
     pub(crate) fn change(&self) -> Option<Change> {
         self.changes.try_recv().ok()
     }

@@ -32,8 +32,8 @@ mod table;
 pub use ask::ask;
 pub use check::check;
 pub use config::{
-    CellsConfig, DirectoryConfig, FileError, LimitsConfig, OperationConfig, ProxyConfig,
-    RouteConfig, SelectConfig, TimeoutsConfig, UesConfig,
+    CellsConfig, DirectoryConfig, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig,
+    SelectConfig, TimeoutsConfig, UesConfig,
 };
 pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;

@@ -41,13 +41,13 @@ pub(crate) struct Log {
 struct Writer {
     lines: Option<SyncSender<String>>,
     lost: Arc<AtomicU64>,
-    /// The file is to be opened again.
+    /// The file must be reopened.
     again: Arc<AtomicBool>,
     ended: Receiver<()>,
 }
 
 impl Writer {
-    /// `path` is where the file is; none if it cannot be opened again.
+    /// `path` is the path of the file; none if it cannot be reopened.
     fn start(to: Box<dyn Write + Send>, path: Option<PathBuf>) -> io::Result<Self> {
         let (lines, waiting) = sync_channel::<String>(WAITING);
         let (alive, ended) = channel();
@@ -93,7 +93,8 @@ struct File {
 }
 
 impl File {
-    /// Writes to a new file at `path` from now on, or says in the old one why not.
+    /// Writes to a new file at `path` from now on. If it cannot be opened, the old file gets the
+    /// reason and stays in use.
     fn open_again(&mut self, path: &Path) {
         match open(path) {
             Ok(new) => {
@@ -128,7 +129,7 @@ fn open(path: &Path) -> io::Result<std::fs::File> {
 }
 
 impl Log {
-    /// Opens the file again, with the next line: another program has moved it away.
+    /// Reopens the file with the next line: another program has moved it.
     pub(crate) fn reopen(&self) {
         if let Some(to) = &self.to {
             to.again.store(true, Ordering::Relaxed);
@@ -151,7 +152,7 @@ impl Log {
         self.network(at.ip()).map_or_else(|| at.to_string(), |network| network.to_string())
     }
 
-    /// What the log shows of an address; none where it shows all.
+    /// The part of an address that the log shows; none for the whole address.
     fn network(&self, ip: IpAddr) -> Option<Prefix> {
         self.hide.then(|| Prefix::of(ip, SHOWN_BITS[usize::from(ip.is_ipv6())]))
     }
@@ -292,7 +293,7 @@ mod tests {
         log.note("test", "after");
         until(&path, "after");
         assert!(!written(&old).contains("after"));
-        // A file that cannot be opened: the old one goes on.
+        // A file that cannot be opened: the old file stays in use.
         std::fs::remove_file(&path).expect("it is there");
         std::fs::create_dir(&path).expect("a folder");
         log.reopen();

@@ -1,5 +1,5 @@
-//! The proxy inside tunnels: it works in the routing domain of a stage at N3 or S1-U
-//! (`justfull n3`), and its reports, status and metrics stay in the namespace that it came from.
+//! The proxy inside tunnels: it runs in the routing domain of a stage at N3 or S1-U (`justfull
+//! n3`). Reports, status and metrics stay in the namespace in which it was started.
 
 use justfull_base::table;
 use justfull_net::{Home, SystemError, domain};
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// Time between two looks at the domain's devices.
+/// Time between two checks of the domain's devices.
 const LOOK: Duration = Duration::from_millis(250);
 
 table! {
@@ -30,7 +30,7 @@ table! {
     }
 }
 
-/// Where this process came from, if it joined a domain.
+/// The former namespace of this process, if it has joined a domain.
 static HOME: OnceLock<Home> = OnceLock::new();
 
 /// Moves the calling thread into the domain of the stage that `config` names, if it names one.
@@ -50,7 +50,7 @@ pub(crate) fn join(config: &N3StageConfig) -> Result<(), SystemError> {
 }
 
 /// Ends this process when its domain has lost its devices, as after the end of the stage: no
-/// connection can go on, and a new process joins the next stage. Call it inside the domain, with
+/// connection can continue, and a new process joins the next stage. Call it inside the domain with
 /// SIGTERM blocked.
 ///
 /// # Errors
@@ -65,7 +65,7 @@ pub(crate) fn watch() -> Result<(), SystemError> {
         }
         // A closed standard error is no reason to stay.
         let _closed = writeln!(io::stderr(), "proxy: the stage at N3 has ended, and so does this");
-        // The second ends the drain.
+        // The second signal ends the drain.
         for _ in 0..2 {
             let _gone = kill(getpid(), Signal::SIGTERM);
         }
@@ -74,8 +74,8 @@ pub(crate) fn watch() -> Result<(), SystemError> {
     started.map(drop).map_err(|e| SystemError::new("watch the routing domain", e))
 }
 
-/// Runs `work` where the process came from: sockets that it opens and threads that it starts stay
-/// there.
+/// Runs `work` in the former namespace of the process: sockets that it opens and threads that it
+/// starts stay there.
 pub(crate) fn at_home<T>(work: impl FnOnce() -> Result<T, SystemError>) -> Result<T, SystemError> {
     match HOME.get() {
         Some(home) => home.inside(work)?,

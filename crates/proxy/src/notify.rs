@@ -19,11 +19,11 @@ impl Manager {
     /// The manager that started this process.
     pub(crate) fn of_environment() -> Self {
         let socket = std::env::var_os("NOTIFY_SOCKET");
-        // Without a socket that exists, nobody waits for words.
+        // Without the socket there is no manager.
         Self { to: socket.and_then(|name| at(&name).ok()) }
     }
 
-    /// A manager that does not listen costs nothing: the socket does not block.
+    /// The socket does not block, so a manager that does not read costs nothing.
     fn tell(&self, words: &str) {
         if let Some((socket, to)) = &self.to {
             let _nobody = socket.send_to_addr(words.as_bytes(), to);
@@ -44,7 +44,7 @@ impl Manager {
         }
     }
 
-    /// From now on another process is the service.
+    /// Another process is the service from now on.
     pub(crate) fn succeeded_by(&self, process: i32) {
         self.tell(&format!("MAINPID={process}"));
     }

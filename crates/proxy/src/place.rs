@@ -3,6 +3,7 @@
 
 use crate::config::ProxyConfig;
 use justfull_rapid::ControlConfig;
+use justfull_trace::settings;
 use serde::Serialize;
 
 /// Values of a place for settings that the file omits.
@@ -65,7 +66,7 @@ impl ProxyConfig {
     /// # Errors
     /// The first mistake, in words.
     pub fn complete(text: &str, place: &Place<'_>) -> Result<String, String> {
-        let mut tree = Self::table(text)?;
+        let mut tree = settings::table(text)?;
         let filled = Filled {
             select: Select { interfaces: [place.interface] },
             control: place.control,

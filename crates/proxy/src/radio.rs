@@ -81,7 +81,7 @@ pub(crate) struct Account {
 pub(crate) struct Service {
     pub(crate) name: String,
     pub(crate) state: State,
-    /// It has resources that the proxy must give back.
+    /// It has resources that the proxy must release.
     holds: bool,
 }
 
@@ -122,7 +122,7 @@ impl Account {
         self.services.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The state of the service that is worst off, with its name if there are several.
+    /// The worst state of a service, with the service's name if there are several.
     pub(crate) fn state(&self) -> State {
         let services = self.services();
         let rank = |state: &State| match state {
@@ -250,8 +250,8 @@ fn connect(
     thread::Builder::new().name("reports".into()).spawn(work).map(drop)
 }
 
-/// Starts the source that `config` names; it writes to `wake` when reports have arrived. A
-/// `successor` waits for the address of a receiver, which the process before it may still have.
+/// Starts the source of `config`, which writes to `wake` when reports have arrived. A `successor`
+/// waits for the address of a receiver while the previous process holds it.
 ///
 /// # Errors
 /// The source cannot be opened, or its thread cannot be started.
@@ -262,7 +262,7 @@ pub(crate) fn start(
 ) -> Result<(Receiver<Report>, Arc<Account>), SystemError> {
     let (to, reports) = sync_channel(WAITING);
     let account = Arc::<Account>::default();
-    // Each source makes its own of it, one for each service.
+    // Each source makes a sink for each of its services from it.
     let sink = Sink { to, account: Arc::clone(&account), wake, service: usize::MAX };
     let failed = |e: io::Error| SystemError::new(format!("start the source {}", config.name()), e);
     match config {

@@ -1,5 +1,5 @@
-//! RAPID's control in service: which addresses belong to which UE, which cell a UE is in, reports
-//! and samples in, windows out.
+//! RAPID's control in service: the addresses and the cell of each UE; reports and samples in,
+//! windows out.
 
 mod cells;
 mod identity;
@@ -40,7 +40,7 @@ pub(crate) const fn headers(v6: bool) -> u32 {
     TCP_HEADER + if v6 { IPV6_HEADER } else { IPV4_HEADER }
 }
 
-/// Counts of reports by their result, and of changes of UEs that they brought.
+/// Counts of reports by their result, and of changes of UEs that reports caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct ReportCounts {
     /// Taken.
@@ -51,15 +51,15 @@ pub(crate) struct ReportCounts {
     pub(crate) absurd: u64,
     /// About UEs without flows.
     pub(crate) without_flows: u64,
-    /// Of cells that are not among those of the configuration, or are too many.
+    /// Reports of cells that the configuration does not allow, or that exceed the number of cells.
     pub(crate) unknown_cell: u64,
-    /// Of a cell that the UE has left, while the cell that it is in reports too.
+    /// Reports of a cell that the UE has left, while its present cell reports too.
     pub(crate) two_cells: u64,
-    /// With an address that another UE's reports name too.
+    /// Reports with an address that another UE's reports also name.
     pub(crate) disputed: u64,
     /// UEs that moved to another cell.
     pub(crate) moves: u64,
-    /// UEs that were found to be another one.
+    /// UEs merged into another UE.
     pub(crate) merges: u64,
 }
 
@@ -152,7 +152,7 @@ impl Steering {
         }
         let first = self.ues.cut(&report.ue[0]);
         let Some(place) = known.or_else(|| self.ue(now, first)) else { return };
-        // A report without a cell is of the cell that its UE is in.
+        // A report that names no cell is about the present cell of its UE.
         let own = self.ues.at(place).map_or(cell, |ue| ue.cell);
         let cell = if report.cell.is_none() { own } else { cell };
         self.identify(now, place, &report.ue);
@@ -174,12 +174,12 @@ impl Steering {
         }
     }
 
-    /// Sees that the UE at `place` is in `cell`, of which a report names it; false if the report
-    /// does not count, since the UE has left that cell.
+    /// Puts the UE at `place` into `cell`, whose report names it; false if the report does not
+    /// count, since the UE has left that cell.
     ///
-    /// A report of a cell moves its UE there at once. A cell that the UE has left within the last
-    /// minute gets it back only when the cell that it is in has fallen silent: the last reports of
-    /// an old cell may come after the first ones of the new, and a UE may be served by two cells.
+    /// A report moves its UE to the report's cell at once. A cell that the UE left within the last
+    /// minute gets it back only when the present cell no longer reports: the last reports of an old
+    /// cell may arrive after the first reports of a new one, and two cells may serve a UE.
     fn settle(&mut self, now: Instant, place: usize, cell: usize) -> bool {
         let Some(ue) = self.ues.at_mut(place) else { return false };
         if ue.cell == cell {
@@ -203,7 +203,7 @@ impl Steering {
         let _moved = self.control.control.move_ue(now, ue.id, self.cells.id(cell));
         self.cells.left(old);
         self.cells.joined(cell);
-        // The first report says where a UE is; it has not moved.
+        // The first report gives the UE's cell; the UE has not moved.
         self.counts.moves += u64::from(old != Cells::UNNAMED);
     }
 

@@ -28,7 +28,7 @@ use std::thread;
 use std::time::Duration;
 use tunnels::{QFI_OTHER, QFI_TCP, Tunnels};
 
-/// Set in the process that is the stage or the proxy: its configuration.
+/// The configuration of a process that is the stage or the proxy.
 const STAGE: &str = "JUSTFULL_N3_TEST_STAGE";
 const PROXY: &str = "JUSTFULL_N3_TEST_PROXY";
 const LIMIT: Duration = Duration::from_secs(30);
@@ -76,7 +76,7 @@ impl Part {
         Self::start_by(&[], chain, folder, role, name)
     }
 
-    /// The same through the program `by` with its arguments.
+    /// As above, started by the program `by` with its arguments.
     fn start_by(by: &[String], chain: &Chain, folder: &Path, role: &str, name: &str) -> Self {
         let file = folder.join(name);
         // The file may not exist yet.
@@ -167,7 +167,7 @@ impl World {
         serde_json::from_str(&text.expect("an answer")).expect("JSON")
     }
 
-    /// Lets the stage learn the downlink tunnel of a UE: a datagram there and back.
+    /// Sends a datagram there and back, from which the stage learns the UE's downlink tunnel.
     fn learn(&self, ue: usize, family: usize) {
         let server = Side::Server.addresses()[family];
         let at = SocketAddr::from((server, 7));
@@ -247,7 +247,7 @@ fn data(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// Sends and receives `length` bytes at a time; the hashes of both.
+/// Sends and receives `length` bytes at once; returns the hashes of both.
 fn both_ways(stream: TcpStream, seed: u64, length: usize) -> [Vec<u8>; 2] {
     let sent = data(seed, length);
     let hash = Sha256::digest(&sent).to_vec();
@@ -264,7 +264,7 @@ fn both_ways(stream: TcpStream, seed: u64, length: usize) -> [Vec<u8>; 2] {
 
 const SIZE: usize = 2_000_000;
 
-/// A transfer of both directions at a time, whole and in order.
+/// A transfer in both directions at once, whole and in order.
 fn transfer(world: &World, ue: usize, family: usize) {
     let server = world.serve(family, |stream| drop(both_ways(stream, 2, SIZE)));
     let client = world.connect(ue, server).expect("it connects");
@@ -448,7 +448,7 @@ fn what_is_not_tcp_is_equal_byte_for_byte_and_a_teid_that_nobody_opened_is_told(
         // A segment of an unknown connection.
         tunnels::g_pdu(false, 0x201, &ipv4(6, &[0x10; 40])),
         tunnels::g_pdu(false, 0xdead_beef, &[0xff; 30]),
-        // Echo request, End Marker, and what is no GTP-U.
+        // Echo request, End Marker, and a packet that is not GTP-U.
         vec![0x32, 1, 0, 4, 0, 0, 0, 0, 0, 7, 0, 0],
         vec![0x30, 254, 0, 0, 0, 0, 2, 1],
         vec![0x30, 255, 0, 9, 0, 0, 2, 1],
@@ -547,7 +547,7 @@ const UNIT: &str = include_str!("../../n3/operation/justfull-n3.service");
 const DROP_IN: &str = include_str!("../../n3/operation/proxy-at-n3.conf");
 const PROXY_UNIT: &str = include_str!("../operation/justfull-proxy.service");
 
-/// The program that leaves another the capabilities of units.
+/// The program that starts another with the capabilities of units.
 fn with_capabilities(units: &[&str]) -> Vec<String> {
     let lines = units.iter().flat_map(|unit| unit.lines());
     let named = lines.filter_map(|line| line.strip_prefix("CapabilityBoundingSet="));

@@ -68,7 +68,7 @@ pub trait DisciplineSettings {
         false
     }
 
-    /// Serves the QoS flows in `urgent`, a bit for each QFI, before the others, if it has classes.
+    /// If it has classes, serves the QoS flows in `urgent`, a bit for each QFI, before the others.
     fn serve_first(&mut self, _urgent: u64) {}
 }
 

@@ -477,9 +477,9 @@ impl ManagedQueue {
         self.account.memory.as_ref()?.service_rate
     }
 
-    /// Takes every waiting packet out, in the order of service, without asking the AQM, and gives
-    /// it to `take`: its UE leaves the cell. The packets count as departed; `probe` gets
-    /// [`Event::Withdrawn`] for each.
+    /// Passes every waiting packet to `take`, in the order of service and without the AQM, since
+    /// the UE leaves the cell. The packets count as departed; `probe` gets [`Event::Withdrawn`] for
+    /// each.
     pub fn withdraw<P: Probe>(
         &mut self,
         now: Instant,

@@ -130,7 +130,7 @@ impl Bearer {
         &mut self.queue
     }
 
-    /// True if the SDU in transmission has this `payload`.
+    /// True if the SDU in transmission is the packet of `payload`.
     pub(crate) fn is_sending(&self, payload: u64) -> bool {
         self.sending && self.head.payload == payload
     }

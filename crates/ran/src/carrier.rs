@@ -226,9 +226,9 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "carrier",
     kind: "MAC",
     title: "a carrier of resource blocks",
-    text: "With mac.kind rb the MAC deals in resource blocks: each slot offers so many, the \
-           scheduler gives them to UEs in whole groups, and n of them carry what the tables say \
-           at the UE's MCS. RLC and PDCP then have headers and a receiving side.",
+    text: "With mac.kind rb the MAC allocates resource blocks: each slot offers a number of them, \
+           the scheduler gives them to UEs in whole groups, and the tables give the size of n \
+           blocks at the UE's MCS. RLC and PDCP then have headers and a receiving side.",
     sources: "TS 36.213 sections 7.1.6.1 and 7.1.7; TS 38.214 sections 5.1.2.2 and 5.1.3; TS \
               38.213 section 11.1; A21 section V-A",
     deviations: "LTE's special subframes are not built; an NR block has one front-loaded \
@@ -318,8 +318,8 @@ impl Carrier {
         self.row(&self.bytes, shape, mcs)
     }
 
-    /// A table like the one of [`Self::sizes`] for a UE whose power fills at most `most` blocks:
-    /// more of them carry no more. Empty if the carrier has no more.
+    /// The table of [`Self::sizes`] for a UE whose power fills at most `most` blocks; further
+    /// blocks carry nothing. Empty if the carrier has no more than `most` blocks.
     pub(crate) fn limited(&self, most: u16) -> Vec<u32> {
         if most >= self.n_prb {
             return Vec::new();

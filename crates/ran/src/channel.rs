@@ -113,7 +113,7 @@ pub(crate) trait ChannelModel {
         None
     }
 
-    /// The SINR at `at` in dB; none for kinds without one.
+    /// The SINR in dB at the instant `at`; none for a kind of channel without a SINR.
     fn sinr_db(&self, at: Instant) -> Option<f64> {
         let _ = at;
         None
@@ -274,7 +274,8 @@ impl Channel {
         self.cqi(slot_index, at).filter(|&cqi| cqi > 0).and_then(|cqi| to_mcs(map, cqi))
     }
 
-    /// The SINR at `at`, not before the last pull, in dB; none for kinds without one.
+    /// The SINR in dB at the instant `at`, which is not before the last pull; none for a kind of
+    /// channel without a SINR.
     #[must_use]
     pub fn sinr_db(&self, at: Instant) -> Option<f64> {
         each!(&self.kind, kind => kind.sinr_db(at))

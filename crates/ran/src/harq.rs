@@ -29,7 +29,8 @@ params! {
     /// Settings of HARQ.
     #[derive(Clone, Debug, PartialEq)]
     pub struct HarqConfig: "TS 36.321 and 38.321 section 5.3.2" {
-        /// Share of first transmissions that are not decoded; 0 with a channel whose SINR says it.
+        /// Share of first transmissions that are not decoded; 0 with a channel whose SINR decides
+        /// it.
         bler: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(1.0));
         /// Factor of that share from one transmission to the next; not with a channel that has a
         /// SINR, where transmissions add up.
@@ -65,8 +66,7 @@ pub(crate) struct Block {
     pub(crate) sent: u8,
     /// True if its MCS was above the channel's at its first transmission.
     stale: bool,
-    /// The sender's number for what the block carries besides the bearers' data; the sender of
-    /// such blocks sets it anew in each.
+    /// A number that the sender sets in each block for content other than the bearers' data.
     pub(crate) tag: u32,
     /// Sum of the SINRs of its transmissions, if the channel has a SINR.
     pub(crate) sinr: f64,

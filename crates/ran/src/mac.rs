@@ -9,6 +9,7 @@
 //! `SlotService`, and `DOC`; then its `mod` and its line in the list of kinds.
 
 mod active;
+mod blocks;
 mod bytes;
 mod cell;
 mod dch;
@@ -115,7 +116,7 @@ forwarded! {
             (0, 0)
         }
 
-        /// `ue` leaves the cell: nothing is sent to it again, and no timer or report of it comes.
+        /// `ue` leaves the cell: it gets no more data, and its timers and reports end.
         fn forget(&mut self, ue: u32) {
             let _ = ue;
         }
@@ -125,7 +126,7 @@ forwarded! {
             None
         }
 
-        /// `bearer` has entered the cell with its UE: its timers run.
+        /// `bearer` has entered the cell with its UE; its timers are running.
         fn watch(&mut self, bearer: BearerId, cell: &mut Cell) {
             let _ = (bearer, cell);
         }
@@ -167,7 +168,7 @@ forwarded! {
             None
         }
 
-        /// What UEs and scheduler have done so far; none but on an uplink.
+        /// Counts of UEs and scheduler so far; only an uplink has them.
         fn access_counts(&self) -> Option<AccessCounts> {
             None
         }

@@ -66,8 +66,8 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "pdcp",
     kind: "PDCP",
     title: "Packet data convergence: order and age",
-    text: "Each packet gets a number and a header. One that waited longer than discardTimer is \
-           not sent. The UE delivers in order and waits t-Reordering at most for what is missing.",
+    text: "Each packet gets a number and a header. One that waited longer than discardTimer is not \
+           sent. The UE delivers in order and waits at most t-Reordering for missing packets.",
     sources: "TS 38.323 sections 5.2, 5.3 and 6.2",
     deviations: "no ciphering, integrity, header compression or status reports; any time between \
                  the standard's least and greatest; 0 stands for an infinite discardTimer, and \
@@ -257,7 +257,7 @@ impl PdcpRx {
         self.deliv == count && self.reordering.as_ref().is_none_or(|held| held.places.is_empty())
     }
 
-    /// Renames the packets that wait, in the order of their COUNTs: the UE has changed the cell.
+    /// Renames the waiting packets in the order of their COUNTs, since the UE has changed the cell.
     pub(crate) fn rename(&mut self, mut new: impl FnMut(SduHandle) -> SduHandle) {
         let Some(held) = &mut self.reordering else { return };
         for place in &mut held.places {
@@ -267,8 +267,8 @@ impl PdcpRx {
         }
     }
 
-    /// Re-establishment of an entity of unacknowledged mode: delivers the packets that wait, in the
-    /// order of their COUNTs, and starts anew (TS 38.323 section 5.1.2).
+    /// Re-establishes an entity of unacknowledged mode: delivers the waiting packets in the order
+    /// of their COUNTs, and starts anew (TS 38.323 section 5.1.2).
     pub(crate) fn re_establish(&mut self, mut deliver: impl FnMut(SduHandle)) {
         for place in self.reordering.take().into_iter().flat_map(|held| held.places) {
             if let Place::Waiting(sdu) = place {

@@ -2,9 +2,9 @@
 //! reports about each UE every 10 ms and samples of each active flow once a round trip of 40 ms.
 //!
 //! `cargo run --release -p justfull-rapid --example site_bench` prints it for several shares of
-//! active flows; `site_bench PERCENT SECONDS` runs one alone. Reports differ from one to the next
-//! by a tenth, as those of a radio do. Time is time on a core, so other programs do not count. To
-//! parse reports is not part of it: sources have threads of their own.
+//! active flows; `site_bench PERCENT SECONDS` runs one alone. Consecutive reports differ by a
+//! tenth, as on a radio. The time is the CPU time of the thread, so other programs do not count.
+//! Parsing of reports is not included: sources have their own threads.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -33,7 +33,7 @@ struct Site {
 }
 
 impl Site {
-    /// A site where `active` of each UE's flows have data.
+    /// A site in which `active` flows of each UE have data to send.
     fn new(active: usize) -> Self {
         let mut control = PayloadControl::new(&ControlConfig::default()).expect("valid");
         let cells: Vec<_> = (0..CELLS).map(|_| control.control.add_cell()).collect();
@@ -113,14 +113,14 @@ impl Site {
     }
 }
 
-/// Seconds that this thread has been on a core.
+/// CPU time of this thread in seconds.
 fn on_core() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let nanos: u64 = text.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
     nanos as f64 * 1e-9
 }
 
-/// Runs a site for so many seconds of its own time; prints the share of a core.
+/// Runs a site for `seconds` of simulated time; prints the share of a core.
 fn run(percent: usize, seconds: u64) {
     let mut site = Site::new(FLOWS_PER_UE * percent / 100);
     let rounds = |seconds: u64| (seconds * 1_000_000_000 / PERIOD.as_nanos()) as usize;

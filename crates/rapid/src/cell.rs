@@ -15,7 +15,7 @@ const WHOLE: u64 = 1 << 32;
 pub(crate) struct Claim {
     /// True when it has traffic.
     pub(crate) active: bool,
-    /// True when it has a flow that is not slow.
+    /// True when one of its flows is not slow.
     pub(crate) hungry: bool,
     share: u64,
 }
@@ -29,14 +29,14 @@ impl Claim {
     }
 }
 
-/// What a UE would use.
+/// The claim of a UE on its cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wish {
     /// True when it has traffic.
     pub(crate) active: bool,
     /// True when it has a flow that is not slow.
     pub(crate) hungry: bool,
-    /// The share of the cell that its own limit allows; 1 or more without one.
+    /// The share of the cell that its own limit allows; at least 1 without a limit.
     pub(crate) most: f64,
 }
 
@@ -65,12 +65,12 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Replaces the claim `old` of a UE. Without an expectation it gets no share.
+    /// Replaces the claim `old` of a UE. A UE without an expected rate gets no share.
     pub(crate) fn claim(&mut self, old: Claim, wish: Wish, expected: Option<Expected>) -> Claim {
         self.count(old, false);
         let expected = expected.filter(|_| wish.active);
         let share = expected.map_or(0, |expected| self.share(wish, expected));
-        // Its own limit stops it: it wants no more of the cell.
+        // Its own limit binds: it wants no more of the cell.
         let sated = expected
             .is_some_and(|expected| wish.most * f64::from(self.with_traffic(expected)) < 1.0);
         let hungry = wish.active && wish.hungry && !sated;
@@ -100,7 +100,7 @@ impl Cell {
         }
     }
 
-    /// UEs with traffic, with one whose own claim is not counted at the moment.
+    /// UEs with traffic, including the UE whose claim is not counted at the moment.
     fn with_traffic(&self, expected: Expected) -> u32 {
         (self.active + 1).max(expected.active_ues)
     }

@@ -455,7 +455,7 @@ impl Flow {
         let radio = match ratio {
             _ if rules.radio_window == RadioWindow::ServerWindow => server,
             Some(ratio) if rules.unit.0 == 0 => {
-                // Both fit 32 bits, which divide faster.
+                // Both fit 32 bits, and a division of 32 bits is faster.
                 let segments =
                     ((window * ratio + room).min(LARGEST_WINDOW) as u32).div_ceil(self.mss);
                 u64::from(segments) * u64::from(self.mss)
@@ -477,7 +477,7 @@ impl Flow {
         let floor = self.floor(rules) as u64;
         let units = |window: f64, unit: u64| (window as u64) / unit * unit;
         let window = match rules.unit.0 {
-            // Both fit 32 bits, which divide faster.
+            // Both fit 32 bits, and a division of 32 bits is faster.
             0 => u64::from((self.exact + self.carry) as u32 / self.mss * self.mss),
             unit if rules.round_up => (libm::ceil(self.exact) as u64).div_ceil(unit) * unit,
             unit => units(self.exact, unit),

@@ -1,4 +1,4 @@
-//! Who a UE is: two that turn out to be one, and the rate that its subscription allows.
+//! The identity of UEs: two handles for one UE, and the rate that a subscription allows.
 
 use crate::control::Control;
 use crate::members::Members;
@@ -7,9 +7,9 @@ use crate::slab::{CellId, UeId};
 use justfull_base::Instant;
 
 impl Control {
-    /// `from` and `into` are one UE: the flows of `from` belong to `into` from now on, and `from`
-    /// ends. Reports, cell, limit and loops stay those of `into`; if `from` was in another cell,
-    /// the radio legs of its flows are measured anew.
+    /// `from` and `into` are one UE: the flows of `from` belong to `into` from now on, and the
+    /// handle `from` ends. Reports, cell, limit and loops of `into` stay. If `from` was in another
+    /// cell, the radio legs of its flows are measured anew.
     ///
     /// # Errors
     /// [`Refused::UnknownUe`]. A UE merged with itself changes nothing.
@@ -43,9 +43,9 @@ impl Control {
         Ok(())
     }
 
-    /// From now on the flows of `ue` get at most `most` bytes per second together, with headers, as
-    /// its subscription allows (UE-AMBR, TS 23.501 section 5.7.1.8); none: no such limit. The rest
-    /// of its share is free for the other UEs of its cell.
+    /// From now on all flows of `ue` together get at most `most` bytes per second, headers
+    /// included: the limit of its subscription (UE-AMBR, TS 23.501 section 5.7.1.8). None: no
+    /// limit. The rest of its share is free for the other UEs of its cell.
     ///
     /// # Errors
     /// [`Refused::UnknownUe`], or [`Refused::Absurd`] for a rate that is not above 0.
@@ -69,8 +69,8 @@ impl Control {
         Some(CellId(self.ues[self.ues.find(ue.0)?].cell))
     }
 
-    /// The share of `cell` that its UEs hold, 0 to 1: 0 for a cell without reports, and where
-    /// free blocks are not divided.
+    /// The share of `cell` that its UEs hold, 0 to 1. It is 0 without reports, and if the control
+    /// does not divide free blocks.
     #[must_use]
     pub fn held(&self, cell: CellId) -> f64 {
         self.cells.get(cell.0 as usize).map_or(0.0, crate::cell::Cell::held)

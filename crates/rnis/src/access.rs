@@ -1,4 +1,4 @@
-//! Tokens of OAuth 2.0's client credentials (RFC 6749 section 4.4; GS MEC 009 section 6.16).
+//! OAuth 2.0 tokens for client credentials (RFC 6749 section 4.4; GS MEC 009 section 6.16).
 
 use crate::client::bounded;
 use crate::token::is_token;
@@ -21,7 +21,7 @@ pub struct Credentials {
     pub scope: String,
 }
 
-/// The part of an answer that is used (RFC 6749 section 5.1), and of an error (section 5.2).
+/// The used fields of an answer (RFC 6749 section 5.1) and of an error (section 5.2).
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -33,7 +33,7 @@ struct Answer {
 }
 
 impl Credentials {
-    /// Asks for a new token.
+    /// Requests a new token.
     ///
     /// # Errors
     /// Why there is none, in words.

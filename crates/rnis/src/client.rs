@@ -21,22 +21,22 @@ pub(crate) const LONGEST_ANSWER: usize = 32 << 20;
 /// How long an open connection may wait for its next request: less than a server keeps it.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// The files that TLS of a client needs; all of PEM.
+/// The PEM files that TLS of a client needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trust<'a> {
-    /// Certificates that vouch for the service. None: no TLS.
+    /// Certificates that verify the service. None: no TLS.
     pub ca: Option<&'a Path>,
-    /// The client's own certificates, and the key of the first; both or none.
+    /// The client's certificates, and the key of the first: both or none.
     pub certificates: Option<&'a Path>,
     /// See `certificates`.
     pub key: Option<&'a Path>,
 }
 
-/// A client of HTTP with the files of `trust` that gives each request `patience`. It follows no
-/// redirect: a request, which may carry secrets, is for one server only.
+/// An HTTP client with the files of `trust`; each request may take `patience`. It follows no
+/// redirect, since a request may carry secrets for one server only.
 ///
 /// # Errors
-/// A file cannot be read or does not have what it should.
+/// A file cannot be read, or lacks the certificates or the key.
 pub fn agent(trust: &Trust<'_>, patience: Duration) -> io::Result<Agent> {
     Ok(config(trust, patience)?.into())
 }
@@ -100,7 +100,7 @@ fn own(trust: &Trust<'_>) -> io::Result<Option<Own>> {
 /// TLS of a client with the files of `trust`, for protocols other than HTTP.
 ///
 /// # Errors
-/// A file cannot be read or does not have what it should.
+/// A file cannot be read, or lacks the certificates or the key.
 pub fn tls_client(trust: &Trust<'_>) -> io::Result<Arc<ClientConfig>> {
     let missing = || io::Error::other("certificates that vouch for the service are needed");
     let ca = trust.ca.ok_or_else(missing)?;

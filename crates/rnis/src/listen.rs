@@ -131,7 +131,7 @@ pub fn listen(
     serve_at(address, Some(listener), tls, router, connections)
 }
 
-/// Like [`listen`]; but while another process has `address`, the server waits for its end.
+/// As [`listen`]. While another process has `address`, the server waits for it to end.
 ///
 /// # Errors
 /// The address cannot be bound for another reason, or the thread cannot be started.

@@ -37,7 +37,7 @@ pub fn cell_name(text: &str) -> Result<Arc<str>, Malformed> {
 pub struct Report {
     /// Its addresses or prefixes, 1 to [`MOST_ADDRESSES`]; the first identifies it.
     pub ue: Vec<Prefix>,
-    /// The name of its cell; none from a source that has only one.
+    /// The name of its cell; none from a source with one cell.
     pub cell: Option<Arc<str>>,
     /// The cell's report about it.
     pub ran: RanReport,
@@ -79,8 +79,7 @@ pub struct WrittenReport {
     /// End of the period by the cell's clock, in microseconds; each report of a UE is newer than
     /// the last.
     at_us: u64,
-    /// The cell that the UE is in, 1 to 64 visible ASCII characters; left out by a source of one
-    /// cell.
+    /// The cell of the UE, 1 to 64 visible ASCII characters; a source with one cell leaves it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = String, min_length = 1, max_length = 64)]
     cell_id: Option<String>,

@@ -72,8 +72,8 @@ impl Tokens {
         }
     }
 
-    /// The answer to a request that may not be made; none if it may. `writes` is true if it changes
-    /// something.
+    /// The answer to a request without a valid token; none if the request is allowed. `writes` is
+    /// true for a request that changes something.
     #[must_use]
     pub fn refusal(&self, headers: &HeaderMap, writes: bool) -> Option<Response> {
         self.user(headers, writes).err().map(IntoResponse::into_response)

@@ -43,7 +43,7 @@ impl<T: Copy> Arena<T> {
         self.slots.iter().zip(free).filter(|(_, free)| !free).map(|(item, _)| item)
     }
 
-    /// The item of `handle`, to be changed.
+    /// The item of `handle`, mutable.
     #[inline]
     pub fn peek_mut(&mut self, handle: u64) -> &mut T {
         &mut self.slots[handle as usize]

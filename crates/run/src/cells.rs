@@ -7,11 +7,11 @@
 //! ```text
 //! decision --preparation--> the UE leaves --interruption--> it joins --path_switch--> UPF switches
 //! ```
-//! From the UE's departure on, the source forwards: what waits there, in acknowledged mode the SDUs
-//! whose delivery is not confirmed, and what still comes from the UPF, over an Xn wire of one rate
-//! and one delay for each ordered pair of cells. The target keeps the forwarded data until the UE
-//! is there. At the path switch the UPF sends an end marker behind the last packet of the old path,
-//! and later packets to the target, which keeps them until the end marker has come.
+//! From the UE's departure on, the source forwards waiting packets, packets that still arrive from
+//! the UPF and, in acknowledged mode, SDUs whose delivery is not confirmed. Each ordered pair of
+//! cells has an Xn wire of one rate and one delay. The target keeps the forwarded data until the UE
+//! joins. At the path switch the UPF sends an end marker behind the last packet of the old path.
+//! Later packets go to the target, which keeps them until the end marker arrives.
 
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, ConfigError, Duration, Ratio, choice, table};
@@ -20,20 +20,20 @@ use justfull_ran::{MacConfig, StackConfig};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Most cells of a world: their slots are served one by one.
+/// Most cells of a world. Their slots are served one by one.
 pub const MOST_CELLS: usize = 256;
 /// Most moves of one UE, which bounds memory.
 pub const MOST_MOVES: usize = 100_000;
 
 choice! {
     serde;
-    /// What limiters, pacers and AQMs of a UE know after a handover.
+    /// The state of a UE's limiters, pacers and AQMs after a handover.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum State {
-        /// Nothing: they start anew, as in another gNB.
+        /// They start anew, as in another gNB.
         #[default]
         New = "new",
-        /// What they knew in the source, as in a gNB whose CU has both cells.
+        /// They keep the state that they had in the source, as in a gNB whose CU has both cells.
         Kept = "kept",
     }
 }
@@ -65,21 +65,21 @@ table! {
         /// From the UE's arrival to the UPF's switch.
         path_switch: Duration = Duration::from_millis(10), at_most(Duration::from_secs(10)),
             "TS 38.413 section 8.4.4";
-        /// The UE decides itself when it leaves, and the target was prepared before: it leaves at
-        /// the decision, and the source forwards only once the target has told it of the arrival.
+        /// Conditional handover: the target is prepared in advance, and the UE leaves at the
+        /// decision. The source forwards only after the target has reported the UE's arrival.
         conditional: bool = false, free(), "TS 38.300 section 9.2.3.4";
-        /// Share of handovers in which the UE does not reach the target in time: when T304 ends it
-        /// re-establishes its connection there.
+        /// Share of handovers in which the UE does not reach the target in time. It then
+        /// re-establishes its connection in the target when T304 ends.
         failure: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(1.0)), "TS 38.331 section 5.3.5.8.3";
         /// From the UE's departure to the end of T304.
         t304: Duration = Duration::from_millis(200),
             within(Duration::from_millis(50), Duration::from_secs(10)), "TS 38.331 t304";
-        /// From there to its first slot in the target.
+        /// From the end of T304 to the UE's first slot in the target.
         reestablishment: Duration = Duration::from_millis(100), at_most(Duration::from_secs(10)),
             "TS 38.133 section 6.2.1";
-        /// The source forwards; without, it drops what waits there and what still comes.
+        /// The source forwards. If false, it drops waiting packets and packets that still arrive.
         forwarding: bool = true;
-        /// What limiters, pacers and AQMs know in the target.
+        /// The state of limiters, pacers and AQMs in the target.
         state: State = State::New;
         /// The path between gNBs.
         xn: XnConfig = Default::default();
@@ -95,7 +95,7 @@ table! {
         offset: f64 as "dB" = 3.0, within(-15.0, 15.0), "TS 38.331 a3-Offset";
         /// Hysteresis.
         hysteresis: f64 as "dB" = 1.0, within(0.0, 15.0), "TS 38.331 Hysteresis";
-        /// For how long; 0 ms is allowed: the first measurement decides.
+        /// Time for which the event must hold; with 0 ms the first measurement decides.
         time_to_trigger: Duration = Duration::from_millis(160),
             at_most(Duration::from_millis(5120)), "TS 38.331 TimeToTrigger";
         /// Time between measurements.
@@ -117,7 +117,7 @@ pub struct CellConfig {
     pub gnb: Option<[f64; 3]>,
 }
 
-/// A change of cell at a time.
+/// A change of cell at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// When the source decides.
@@ -129,11 +129,11 @@ pub struct Move {
 /// The place of a UE.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Place {
-    /// Index of the cell where it is at the start.
+    /// Index of its cell at the start.
     pub cell: u32,
-    /// Its moves, in the order of time.
+    /// Its moves, in order of time.
     pub moves: Vec<Move>,
-    /// Its measurements, if these decide.
+    /// Its measurements, if they decide on handovers.
     pub a3: Option<A3Config>,
 }
 
@@ -149,7 +149,7 @@ pub struct CellsConfig {
 }
 
 impl CellsConfig {
-    /// The settings of cell `index`; `common` has the settings that all cells share.
+    /// The settings of cell `index`. `common` has the settings that all cells share.
     ///
     /// # Panics
     /// If there is no such cell.
@@ -173,7 +173,7 @@ impl CellsConfig {
         stack
     }
 
-    /// True if a UE may change the cell.
+    /// True if a UE may change its cell.
     #[must_use]
     pub fn moves(&self) -> bool {
         self.places.iter().any(|place| !place.moves.is_empty() || place.a3.is_some())
@@ -264,7 +264,7 @@ impl CellsConfig {
     }
 }
 
-/// The field of cell `at` that `e` concerns, if cells have such a field.
+/// The field of cell `at` that `e` names, if cells have that field.
 fn of_cell(e: ConfigError, at: &str) -> ConfigError {
     let own = ["mac", "channel"].iter().any(|own| e.field.starts_with(own));
     if own { e.within(at) } else { e }

@@ -33,7 +33,7 @@ pub struct WorldConfig {
     pub air_delay: Duration,
     /// The UEs' return paths.
     pub uplink: UplinkConfig,
-    /// The cells, if there are several; `stack` then has the settings that all share.
+    /// The cells, if there are several. `stack` then has the settings that all cells share.
     pub cells: Option<Box<CellsConfig>>,
     /// The proxy, if its settings name a control.
     pub proxy: ProxyConfig,

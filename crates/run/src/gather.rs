@@ -53,7 +53,8 @@ impl Chain {
         }
     }
 
-    /// This chain and `other`, of another cell. A mechanism has acted if it has in one of them.
+    /// The sum of this chain and `other`, the chain of another cell. A mechanism has an effect if
+    /// it has one in either chain.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.stalls = self.stalls + other.stalls;

@@ -31,7 +31,7 @@ pub struct OneCellResult {
     pub delivered_packets: u64,
     /// Bytes of these packets.
     pub delivered_bytes: u64,
-    /// UEs in it at the end, also a UE that is on its way into it.
+    /// UEs in it at the end, including a UE on its way into it.
     pub ues: u32,
 }
 
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// One handover. Packets are those towards the UE.
+/// One handover. It counts packets towards the UE.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HandoverResult {
     /// The UE.
@@ -74,25 +74,25 @@ pub struct HandoverResult {
     pub outcome: Outcome,
     /// When the source decided.
     pub decided_s: f64,
-    /// From the decision until the UE left; none before.
+    /// From the decision until the UE left; none if it has not left.
     pub preparation_ms: Option<f64>,
-    /// From the UE's departure until it joined the target; none before.
+    /// From the UE's departure until it joined the target; none if it has not joined.
     pub interruption_ms: Option<f64>,
-    /// From the UE's departure until the end marker was at the target; none before.
+    /// From the UE's departure until the end marker reached the target; none if it has not.
     pub complete_ms: Option<f64>,
-    /// From the last packet that the UE received in the source to the first in the target; none
-    /// without one of them.
+    /// From the last packet that the UE received in the source to the first in the target; none if
+    /// either is missing.
     pub gap_ms: Option<f64>,
     /// Packets forwarded.
     pub forwarded: u64,
     /// Bytes of these packets, with copies.
     pub forwarded_bytes: u64,
-    /// Forwarded copies of packets that the UE had and had not acknowledged; the target discards
-    /// them.
+    /// Forwarded copies of packets that the UE had received but not acknowledged; the target
+    /// discards them.
     pub duplicates: u64,
-    /// Packets dropped for the handover: on the air, or not forwarded.
+    /// Packets dropped by the handover: on the air, or not forwarded.
     pub lost: u64,
-    /// Forwarded packets that came after the UE's PDCP had given them up.
+    /// Forwarded packets that arrived after the UE's PDCP had given them up.
     pub late: u64,
     /// Greatest delay of a forwarded packet from the UPF to the UE; none without one.
     pub forwarded_delay_max_ms: Option<f64>,
@@ -102,7 +102,7 @@ pub struct HandoverResult {
 /// from the source, over all handovers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AroundPoint {
-    /// Begin of the interval after the departure; below 0 before it.
+    /// Start of the interval relative to the departure; negative before it.
     pub from_ms: f64,
     /// Packets.
     pub packets: u64,

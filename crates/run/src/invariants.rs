@@ -47,7 +47,7 @@ pub struct Evidence {
     pub downlink: Carried,
     /// Goodput of each UE's uploads, and the capacity of its uplink if that has a rate.
     pub uplinks: Vec<Carried>,
-    /// The contradiction in the counts of the uplink's stack, in words; none in a sound run.
+    /// A contradiction in the counts of the uplink's stack, in words; none in a sound run.
     pub uplink: Option<String>,
     /// TCP flows; none in a live run, whose endpoints are the kernel's.
     pub tcp: Vec<TcpBytes>,

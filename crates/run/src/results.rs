@@ -328,8 +328,8 @@ pub struct UplinkResult {
     pub entered: u64,
     /// Packets that reached their servers.
     pub delivered: u64,
-    /// Packets that found a UE's queue full or, in a live run, no free packet buffer; with a stack
-    /// packets dropped for any reason, filtered acknowledgements among them.
+    /// Packets dropped at a full queue of a UE or, in a live run, for lack of a packet buffer. With
+    /// a stack: packets dropped for any reason, filtered acknowledgements included.
     pub overflow_drops: u64,
     /// Bytes of these packets.
     pub overflow_bytes: u64,
@@ -343,7 +343,7 @@ pub struct UplinkResult {
     pub stack: Option<UplinkStackResult>,
 }
 
-/// What the UEs and the scheduler of an uplink with a stack have done over the whole run.
+/// Counts of the UEs and the scheduler of an uplink with a stack, over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UplinkStackResult {
     /// Scheduling requests sent.
@@ -356,15 +356,15 @@ pub struct UplinkStackResult {
     pub padding_bytes: u64,
     /// Regular buffer status reports sent.
     pub regular_reports: u64,
-    /// Periodic ones.
+    /// Periodic buffer status reports sent.
     pub periodic_reports: u64,
-    /// Reports in padding.
+    /// Padding buffer status reports sent.
     pub padding_reports: u64,
     /// Transport blocks sent again by HARQ.
     pub repeats: u64,
-    /// Acknowledgements that a later one has replaced.
+    /// Acknowledgements that a later acknowledgement has replaced.
     pub filtered_acks: u64,
-    /// Dropped packets by reason, without these.
+    /// Dropped packets by reason, without replaced acknowledgements.
     pub drops: Vec<(String, u64)>,
     /// Configured mechanisms without effect in the whole run.
     pub never_acted: Vec<String>,

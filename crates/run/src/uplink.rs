@@ -15,7 +15,7 @@
 //!   reports again, so grants follow every `period` until the buffer is empty. With `configured =
 //!   true` (clause 5.8.2, configured grant) there is a PUSCH every `period` without requests.
 //!
-//! A fourth mode, *stack* ([`UplinkConfig::stack`]), is a chain of its own: QoS flows, bearers,
+//! The fourth mode, *stack* ([`UplinkConfig::stack`]), is a separate chain: QoS flows, bearers,
 //! logical channels, requests and reports of all UEs, which compete for the uplink of the cell.
 //!
 //! So the wait of a lone packet is uniform from `grant_delay` to `grant_delay + sr_period` with
@@ -163,7 +163,7 @@ impl<T: Copy> Uplink<T> {
         }
     }
 
-    /// Gives the UEs the stack of `config`, if it has one.
+    /// Builds the uplink's stack of `config`, if it has one.
     ///
     /// # Errors
     /// The field of the stack outside its bounds.
@@ -176,14 +176,14 @@ impl<T: Copy> Uplink<T> {
     }
 
     /// Opens a flow of `ue` with the 5-tuple of its downlink, if the uplink is a stack. Flows are
-    /// numbered in the order of opening, like the cell's.
+    /// numbered in the order of opening, as in the cell.
     pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
         if let Some(chain) = &mut self.chain {
             chain.open_flow(ue, tuple, dscp);
         }
     }
 
-    /// Lets `ues` UEs change the cell: each has a queue, also if the uplink is no bottleneck.
+    /// Lets `ues` UEs change cells: each gets a queue, even if the uplink is no bottleneck.
     #[must_use]
     pub fn with_moves(mut self, ues: usize) -> Self {
         if self.buffers.is_empty() {
@@ -210,8 +210,8 @@ impl<T: Copy> Uplink<T> {
         }
     }
 
-    /// UE `ue` is in its new cell at `now`: a partly sent packet starts again, and waiting packets
-    /// ask for access like new ones.
+    /// UE `ue` has joined its new cell at `now`. A partly sent packet starts again, and waiting
+    /// packets request access like new packets.
     pub fn resume(&mut self, now: Instant, ue: u32) {
         let Some(buffer) = self.buffers.get_mut(ue as usize) else { return };
         buffer.paused = false;
@@ -253,8 +253,8 @@ impl<T: Copy> Uplink<T> {
         self.wires.next().min(self.opportunities.next())
     }
 
-    /// A UE sends `item` of `size` bytes to the servers behind `wire`, on its `way`, which only an
-    /// uplink with queues asks for. False if its queue is full and drops the item.
+    /// A UE sends `item` of `size` bytes to the servers behind `wire`. `way` is called only by an
+    /// uplink with queues. False if the UE's queue is full and drops the item.
     #[inline(always)]
     pub fn push(
         &mut self,
@@ -302,7 +302,7 @@ impl<T: Copy> Uplink<T> {
         true
     }
 
-    /// UE `ue`, whose first packet has `size` bytes, asks for access at `now`.
+    /// UE `ue`, whose first packet has `size` bytes, requests access at `now`.
     fn ask(&mut self, now: Instant, ue: u32, size: u32) {
         let buffer = &mut self.buffers[ue as usize];
         buffer.armed = true;
@@ -318,7 +318,7 @@ impl<T: Copy> Uplink<T> {
         self.opportunities.arm(ue, at);
     }
 
-    /// A packet enters the stack; false if that drops it at once.
+    /// A packet enters the stack; false if the stack drops it at once.
     fn enter_chain(&mut self, now: Instant, carried: Carried<T>) -> bool {
         let Some(chain) = &mut self.chain else { return false };
         let taken = chain.push(now, carried);
@@ -329,8 +329,8 @@ impl<T: Copy> Uplink<T> {
         taken
     }
 
-    /// The stack's work up to `now`: its packets go on the wire. `told` returns true for a lost
-    /// packet that is to be sent again.
+    /// Does the stack's work up to `now` and puts its packets on the wire. `told` returns true for
+    /// a lost packet that must be sent again.
     fn run_chain(&mut self, now: Instant, told: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
         while self.opportunities.pop(now).is_some() {}
         while let Some(carried) = self.chain.as_mut().and_then(|chain| chain.due_again(now)) {
@@ -362,14 +362,14 @@ impl<T: Copy> Uplink<T> {
         self.opportunities.arm(0, chain.next().max(now));
     }
 
-    /// Gives the number of a flow that has ended to another.
+    /// Reuses the number of an ended flow for another flow.
     pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
         if let Some(chain) = &mut self.chain {
             chain.reopen_flow(number, ue, tuple, dscp);
         }
     }
 
-    /// True if it is a stack.
+    /// True if the uplink is a stack.
     #[must_use]
     pub fn is_stack(&self) -> bool {
         self.chain.is_some()
@@ -383,7 +383,7 @@ impl<T: Copy> Uplink<T> {
 
     /// An item that has reached its server by `now`. Calls `sent` for each item that has left its
     /// UE by then, with the instant at which it entered the UE's queue, unless the uplink [is
-    /// free](Self::is_free). It returns true for a lost item that is to be sent again.
+    /// free](Self::is_free). `sent` returns true for a lost item that must be sent again.
     pub fn pop(
         &mut self,
         now: Instant,
@@ -433,7 +433,7 @@ impl<T: Copy> Uplink<T> {
     fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
         let buffer = &mut self.buffers[ue as usize];
         if buffer.paused || now < buffer.due {
-            // A UE that has left, or has asked anew since.
+            // The UE has left, or has sent a new request since.
             buffer.armed &= !buffer.paused;
             if buffer.armed {
                 self.opportunities.arm(ue, buffer.due);
@@ -493,7 +493,7 @@ impl<T: Copy> Uplink<T> {
         }
     }
 
-    /// The contradiction in the counts of its stack, in words; none in a sound run.
+    /// A contradiction in the counts of its stack, in words; none in a sound run.
     #[must_use]
     pub fn broken_conservation(&self) -> Option<String> {
         self.chain.as_ref().and_then(|chain| chain.broken())

@@ -90,7 +90,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Index of the cell `name` in `field`, to which a UE in `from` goes.
+    /// Index of the cell `name` in `field`, the target of a UE in `from`.
     fn target(&self, field: &str, name: &str, from: u32) -> Result<u32, ScenarioError> {
         let to = self.cell(field, name)?;
         if to == from {

@@ -7,7 +7,7 @@ use super::trace_channel::{self, Run};
 use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_trace::{Format, TracePaths, Values};
 
-/// The channel of `file`, which is in `field`, in the run `run`.
+/// The channel of `file` in the run `run`; `file` is the value of `field`.
 pub(super) fn channel(
     file: &ChannelFile,
     run: Run,

@@ -221,7 +221,7 @@ table! {
         /// Name of the trace, plain or gzip; looked up beside the scenario, then in the folder that
         /// `JUSTFULL_DATA` names.
         file: String;
-        /// What the file holds; auto tells it from the contents.
+        /// Format of the file; auto finds it from the content.
         #[serde(default = "packets")]
         format: AmountFormat = packets();
         /// How many rows are used, from the first on; all when left out.
@@ -246,8 +246,7 @@ table! {
         /// What follows the last row.
         #[serde(default)]
         at_end: AtEnd = Default::default();
-        /// What a packet of the trace is worth in bytes; 1460 B or what is usual in the format when
-        /// left out.
+        /// Bytes of a packet of the trace. Left out: 1460 B, or the usual size of the format.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         packet_bytes: Option<Bytes> = None, stated("1B to 65535B");
         /// Column of the rates of a table, which the file then is.
@@ -360,7 +359,7 @@ table! {
         /// How many rows are used, from `first` on; all when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rows: Option<usize> = None, stated("1 to the rows from the first on");
-        /// How many rows longer the first one is in force: what a flow meets that starts before the
+        /// Number of rows by which the first row is extended, for flows that start before the
         /// trace.
         #[serde(default)]
         lead: u16 as "rows" = Default::default(), at_most(3600);
@@ -409,16 +408,16 @@ table! {
         /// Name of its slice; the first when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice: Option<String> = None;
-        /// Name of the cell where it is at the start.
+        /// Name of its cell at the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cell: Option<String> = None, stated("a cell; required with two or more");
-        /// Changes of cell at times.
+        /// Changes of cell at given times.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moves: Vec<MoveFile> = Default::default(), stated("in the order of time; one of moves, tour, a3");
         /// Changes of cell at regular times.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tour: Option<TourFile> = None, stated("one of moves, tour, a3");
-        /// It measures the signals of the cells on its walk, and event A3 decides.
+        /// Measurements of the cells' signals on its walk: event A3 decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3");
     }
@@ -510,7 +509,7 @@ table! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct TcpFile with Default {
-        /// Which way it goes.
+        /// Direction of the transfer.
         #[serde(skip_serializing_if = "is_down")]
         direction: Direction = Default::default();
         /// Bytes to transfer; left out, it never ends.
@@ -520,10 +519,10 @@ table! {
         /// left out, all is there at the start.
         #[serde(skip_serializing_if = "Option::is_none")]
         rate: Option<BitRate> = None, stated("1bit/s to a segment per 1us");
-        /// What its packets say they are: with `udp` a flow like QUIC (RFC 9000), whose ends do as
-        /// TCP's and which a rule, a queue or a proxy takes for datagrams. With `ssh` the bytes are
-        /// of a session over SSH: live, an `ssh` fetches them from an `sshd`; the simulator sends
-        /// them alone, without SSH's handshake.
+        /// Protocol of its packets. With `udp` it is a flow like QUIC (RFC 9000): its ends work as
+        /// TCP's, and rules, queues and a proxy treat it as datagrams. With `ssh` the bytes belong
+        /// to an SSH session: live, an `ssh` fetches them from an `sshd`; the simulator sends the
+        /// bytes without SSH's handshake.
         #[serde(skip_serializing_if = "is_default")]
         protocol: Transport = Default::default();
         /// The end that sends: the server's, or the UE's where it goes up.

@@ -38,7 +38,7 @@ fn element<'a>(field: &'a str, name: &str) -> Option<(usize, &'a str)> {
     Some((index.parse().ok()?, rest.trim_start_matches('.')))
 }
 
-/// The file's name of the field `rest` of a cell, which may be a setting of all cells.
+/// The name in the file of the field `rest` of a cell; it may be a setting of all cells.
 fn of_cell(file: &ScenarioFile, cell: usize, rest: &str) -> String {
     let Some(own) = file.cell.get(cell) else { return rest.into() };
     let inner = rest.strip_prefix("channel.");

@@ -75,8 +75,8 @@ impl<T: Listener> Monitor<T> {
         self.lost[flow as usize] += u64::from(segment.len);
     }
 
-    /// `item` of `flow` is lost on the uplink. True if it is to be sent again: a request, which TCP
-    /// would repeat.
+    /// `item` of `flow` is lost on the uplink. True if it must be sent again: a request, which TCP
+    /// would retransmit.
     #[cold]
     pub(crate) fn lose_up(&mut self, now: Instant, flow: u32, item: &Up) -> bool {
         match *item {

@@ -6,8 +6,8 @@
 //!                    +-> target cell -> air
 //! ```
 //! A UE's handover has five instants: the decision, its departure, its arrival, the switch of the
-//! UPF, and the arrival of the end marker (`justfull_run::cells`). Until the last of them it begins
-//! no other: a move that is due earlier begins then.
+//! UPF, and the arrival of the end marker (`justfull_run::cells`). A UE begins no other handover
+//! before the end marker: a move that is due earlier begins then.
 
 mod home;
 mod log;
@@ -52,7 +52,7 @@ pub(crate) struct Region {
     log: Log,
     /// Packets dropped on the way between cells.
     dropped: u64,
-    /// Backlog of each queue of all UEs, if the scenario has it measured.
+    /// Backlog of each queue of all UEs, if the scenario measures it.
     backlogs: Option<Box<Backlogs>>,
 }
 
@@ -107,7 +107,7 @@ impl Region {
         self.backlogs.as_deref_mut()
     }
 
-    /// The next instant at which it acts: a cell, a handover, or an arrival over Xn.
+    /// The next instant of a cell, a handover, or an arrival over Xn.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.next_cell().min(self.steps.next()).min(self.xn.next())
@@ -117,7 +117,7 @@ impl Region {
         self.wakes.iter().copied().min().unwrap_or(Instant::NEVER)
     }
 
-    /// The stack that serves `ue`, or serves it next.
+    /// The stack that serves `ue`, or will serve it next.
     pub(crate) fn stack_of(&self, ue: u32) -> &Stack {
         &self.cells[self.homes[ue as usize].serving as usize].stack
     }
@@ -233,7 +233,7 @@ impl Region {
         });
     }
 
-    /// `data` of `ue` goes from the source to the target, or is dropped.
+    /// Forwards `data` of `ue` from the source to the target, or drops it.
     fn forward<T: Listener>(
         &mut self,
         now: Instant,
@@ -256,8 +256,8 @@ impl Region {
         around.links.monitor.on_event(now, &Event::Dropped { layer: Layer::Sdap, packet, reason });
     }
 
-    /// Acts at `now`: handovers first, then arrivals over Xn, then the cells in their order, which
-    /// go on until they deliver a packet or reach `until`.
+    /// Acts at `now`: handovers first, then arrivals over Xn, then the cells in order. The cells
+    /// continue until they deliver a packet or reach `until`.
     pub(crate) fn act<T: Listener>(
         &mut self,
         now: Instant,
@@ -329,7 +329,7 @@ impl Region {
         self.steps.arm(ue, home.due);
     }
 
-    /// The source decides on the handover of `ue`, if a move is due or a measurement asks for it.
+    /// The source decides on the handover of `ue` if a move is due or a measurement triggers it.
     fn decide(&mut self, now: Instant, ue: u32) {
         let cells = &self.cells;
         let signal = |cell: u32| cells[cell as usize].stack.sinr_db(ue, now);
@@ -345,7 +345,7 @@ impl Region {
         home.record = self.log.decided(now, ue, home.serving, to);
     }
 
-    /// `ue` leaves the source, which begins to forward.
+    /// `ue` leaves the source. The source begins to forward.
     fn leave<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
         let home = &mut self.homes[ue as usize];
         let (source, record) = (home.serving, home.record);
@@ -393,7 +393,7 @@ impl Region {
         self.log.joined(now, record);
     }
 
-    /// The source learns that `ue` is in the target, and sends what it has kept.
+    /// The source learns that `ue` is in the target, and forwards the data that it has kept.
     fn learn(&mut self, now: Instant, ue: u32) {
         let home = &mut self.homes[ue as usize];
         home.unknown = false;
@@ -403,7 +403,8 @@ impl Region {
         }
     }
 
-    /// Time for which `ue` is in no cell in the handover of `record`: longer if it fails.
+    /// Time for which `ue` is in no cell during the handover of `record`; longer if the handover
+    /// fails.
     fn interruption(&mut self, ue: u32, record: usize) -> Duration {
         let HandoverConfig { interruption, failure, t304, reestablishment, .. } =
             self.config.handover;
@@ -435,7 +436,7 @@ impl Region {
         self.on_cell(target, around, |cell, sited| cell.stack.accept(now, data, sited));
     }
 
-    /// The end marker of `ue` has come: the target sends what it has kept.
+    /// The end marker of `ue` has arrived: the target sends the packets that it has kept.
     fn complete<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
         let home = &mut self.homes[ue as usize];
         let (source, target, record) = (home.source as usize, home.serving, home.record);

@@ -55,7 +55,7 @@ pub struct World<T = ()> {
     hosts: Hosts,
     links: Links<T>,
     proxy: Option<Box<Proxy>>,
-    /// All cells of a world with several; `cell` then has no part in it.
+    /// All cells of a world with several, which does not use `cell`.
     several: Option<Box<Several>>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
 
 impl<T: Listener> World<T> {
     fn run_to_end(self, progress: &mut dyn Progress) -> Option<RunResult> {
-        // Two loops: with one cell, a step does not ask for the others.
+        // Two loops, so that a step with one cell costs nothing for several.
         if self.several.is_some() {
             self.run_by(Self::step_several, progress)
         } else {

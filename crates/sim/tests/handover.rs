@@ -1,5 +1,5 @@
-//! UEs that move between cells: nothing is lost or doubled, order is kept, and each figure of a
-//! handover follows from its settings.
+//! UEs that move between cells: no packet is lost or duplicated, packets stay in order, and each
+//! figure of a handover follows from its settings.
 
 use justfull_base::{BitRate, Duration, Rng};
 use justfull_queue::Limit;
@@ -66,7 +66,7 @@ fn cells(stack: &StackConfig, places: Vec<Place>) -> CellsConfig {
     }
 }
 
-/// Moves of one UE from cell 0 every `every`, to and fro.
+/// Moves of one UE from cell 0 and back, every `every`.
 fn to_and_fro(every: Duration, duration: Duration) -> Place {
     let n = duration.as_nanos() / every.as_nanos();
     let moves = (1..n).map(|k| Move { at: every.times(k), to: (k % 2) as u32 }).collect();
@@ -381,7 +381,7 @@ fn a_conditional_handover_needs_no_preparation_and_forwards_once_the_source_know
     let first = &cells_of(&result).handovers[0];
     assert_eq!((first.preparation_ms, first.interruption_ms), (Some(0.0), Some(40.0)));
     assert_eq!(first.complete_ms, Some(40.0 + 11.0 + 3.0));
-    // The target tells the source after 40 ms, which then forwards: 3 ms to and 3 ms fro.
+    // After 40 ms the target reports the arrival, and the source forwards: 3 ms each way.
     let gap = first.gap_ms.expect("packets before and after");
     assert!((46.0..49.0).contains(&gap), "{gap}");
     assert_eq!((first.lost, cells_of(&result).disordered), (0, 0));

@@ -1,5 +1,5 @@
 //! Runs the test programs of the workspace two at a time: many of them wait, for the slots of a
-//! clock or for a server. At most one of those in real time runs at a time.
+//! clock or for a server. At most one program in real time runs at a time.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,11 +57,12 @@ struct Queues {
     others: Vec<Program>,
 }
 
-/// Builds all test programs and runs them. Every one runs, whatever the others say.
+/// Builds all test programs and runs them, also after a failure. Calls `after_real_time` when all
+/// programs in real time have passed.
 ///
 /// # Errors
 /// The names of those that failed.
-pub(super) fn run(root: &Path) -> Outcome {
+pub(super) fn run(root: &Path, after_real_time: impl FnOnce() + Send) -> Outcome {
     let programs = built(root)?;
     let (mut real_time, mut others): (Vec<Program>, Vec<Program>) =
         programs.into_iter().partition(Program::is_real_time);
@@ -70,8 +71,14 @@ pub(super) fn run(root: &Path) -> Outcome {
     let queues = Mutex::new(Queues { real_time, others });
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        scope.spawn(|| work(&failed, || next(&queues, true)));
-        scope.spawn(|| work(&failed, || next(&queues, false)));
+        scope.spawn(|| {
+            work(&failed, || next_in_real_time(&queues));
+            if failed.lock().expect("no worker panics").is_empty() {
+                after_real_time();
+            }
+            work(&failed, || next(&queues));
+        });
+        scope.spawn(|| work(&failed, || next(&queues)));
     });
     let failed = failed.into_inner().unwrap_or_default();
     if failed.is_empty() {
@@ -80,11 +87,14 @@ pub(super) fn run(root: &Path) -> Outcome {
     Err(Failure::Check(format!("tests failed: {}", failed.join(", "))))
 }
 
-/// The next program of the worker that has the real-time ones, or of the other.
-fn next(queues: &Mutex<Queues>, real_time: bool) -> Option<Program> {
-    let mut queues = queues.lock().expect("no worker panics");
-    let first = if real_time { queues.real_time.pop() } else { None };
-    first.or_else(|| queues.others.pop())
+/// The next program in real time, for one worker.
+fn next_in_real_time(queues: &Mutex<Queues>) -> Option<Program> {
+    queues.lock().expect("no worker panics").real_time.pop()
+}
+
+/// The next of the other programs, for both workers.
+fn next(queues: &Mutex<Queues>) -> Option<Program> {
+    queues.lock().expect("no worker panics").others.pop()
 }
 
 /// Runs programs until there are no more; prints the output of each when it has ended. A program in
@@ -101,6 +111,11 @@ fn work(failed: &Mutex<Vec<String>>, mut next: impl FnMut() -> Option<Program>) 
 /// Runs `program` and prints its output; true if all its tests pass.
 fn passes(program: &Program) -> bool {
     let mut command = Command::new(&program.executable);
+    if !program.is_real_time() {
+        // It leaves the processors to the programs in real time.
+        command = Command::new("nice");
+        command.args(["-n", "10"]).arg(&program.executable);
+    }
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     let ended = Captured::start(&mut command).and_then(|running| running.end(LIMIT));
     let (passed, text) = match ended {
@@ -151,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn one_worker_has_the_programs_in_real_time_and_both_share_the_others() {
+    fn programs_in_real_time_and_the_others_are_two_queues_in_their_order() {
         let queues = Mutex::new(Queues {
             real_time: vec![program("live")],
             others: vec![program("b"), program("a")],
         });
-        let drawn: Vec<_> = [false, true, true, true, false]
-            .map(|real_time| next(&queues, real_time).map(|program| program.name))
+        let drawn: Vec<_> = [next, next_in_real_time, next, next_in_real_time, next]
+            .map(|draw| draw(&queues).map(|program| program.name))
             .into_iter()
             .flatten()
             .collect();

@@ -18,23 +18,23 @@ use std::path::PathBuf;
 pub(crate) enum CampaignCommand {
     /// Make what the dataset lacks; a campaign that was killed goes on
     ///
-    /// Nothing is made twice.
+    /// A job is never run twice.
     #[command(after_help = "Examples:\n  justfull campaign run delays.toml -j 2\n  justfull \
                             campaign run delays.toml --out /data/delays --quiet\n  justfull \
                             campaign run results/campaign/delays --retry")]
     Run(MakeArgs),
     /// Add seeds, methods or values of settings to the file, and make them
     ///
-    /// The present cases stay what they are, so what is made of them stays.
+    /// The present cases do not change, so their results stay.
     #[command(
         after_help = "Examples:\n  justfull campaign add delays.toml --seeds 50\n  justfull \
                             campaign add results/campaign/delays --method CoDel --grid \
                             'rlc.queue.limit=[2MB]'"
     )]
     Add(AddArgs),
-    /// Say how far it is: jobs made, failed and open
+    /// Show the progress: finished, failed and open jobs
     Status(CampaignArgs),
-    /// Print the means of what is made, with their 95 % intervals, or differences to a method
+    /// Print means of the finished jobs with their 95 % intervals, or differences to a method
     #[command(
         after_help = "Examples:\n  justfull campaign table delays.toml --flow voip --column \
                             delay.p99\n  justfull campaign table results/campaign/delays \
@@ -47,8 +47,8 @@ pub(crate) enum CampaignCommand {
     List(CampaignArgs),
     /// Draw cases from a seed, run methods on them, and hold the methods against bars
     ///
-    /// Writes the campaign's file SEED-CASES.toml into the folder, and the dataset beside it; a
-    /// campaign that was killed goes on.
+    /// Writes the campaign's file SEED-CASES.toml into the folder, and the dataset beside it. A
+    /// killed campaign continues.
     #[command(after_help = "Examples:\n  justfull campaign judge --seed 7 --cases 30\n  justfull \
                             campaign judge --seed $(git rev-parse HEAD) --measured -j 2")]
     Judge(JudgeArgs),
@@ -57,7 +57,7 @@ pub(crate) enum CampaignCommand {
 /// What to judge.
 #[derive(Args)]
 pub(crate) struct JudgeArgs {
-    /// Any text of letters, digits, `-` and `_`: each draws cases of its own
+    /// Any text of letters, digits, `-` and `_`: each text draws other cases
     #[arg(long, value_name = "TEXT")]
     pub(crate) seed: String,
     /// Number of cases
@@ -81,7 +81,7 @@ pub(crate) struct JudgeArgs {
     pub(crate) misses: Option<String>,
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
-    /// No progress and no remarks
+    /// Print neither progress nor notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
     /// Print JSON: the verdicts and the figures of each case
@@ -110,10 +110,10 @@ pub(crate) struct MakeArgs {
     pub(crate) campaign: CampaignArgs,
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
-    /// Make the jobs that have failed once more
+    /// Run the failed jobs again
     #[arg(long)]
     pub(crate) retry: bool,
-    /// No progress and no remarks
+    /// Print neither progress nor notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }
@@ -126,7 +126,7 @@ pub(crate) struct AddArgs {
     /// Raise the number of seeds of each case to N
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Raise the most seeds of a case with a target to N
+    /// Raise the maximum number of seeds of a case with a target to N
     #[arg(long, value_name = "N")]
     pub(crate) most: Option<u64>,
     /// Another method; may be given several times

@@ -34,11 +34,12 @@ A command behind -- that fails makes the exit status 1, whatever its own; the me
 // How long a live run takes, and how true it is.
 #[derive(Args)]
 pub(crate) struct PaceArgs {
-    /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's
-    /// duration]
+    /// Time after which the run ends, even if a command or a transfer is not finished, e.g. 20s
+    /// [default: the scenario's duration]
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,
-    /// Time between readings of the interfaces: shorter is truer, and takes more of a core
+    /// Time between two reads of the interfaces: a shorter time is more exact and takes more of a
+    /// core
     #[arg(long, value_name = "TIME", default_value = "100us")]
     pub(crate) read: justfull_base::Duration,
 }
@@ -50,7 +51,7 @@ pub(crate) struct LiveArgs {
     /// Scenario file, or the name of a shipped one
     #[arg(required_unless_present = "check", add = complete::scenarios_and_files())]
     pub(crate) file: Option<PathBuf>,
-    /// Method; may be given several times: one run after the other [default: the file's first]
+    /// Method; may be given several times, for one run after the other [default: the file's first]
     #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
     /// Number of runs of each method, each with the next seed; three or more give 95 % confidence
@@ -66,8 +67,8 @@ pub(crate) struct LiveArgs {
     /// Where the command runs: server, ue (the first), ue0, ue1 ..., or proxy
     #[arg(long, value_name = "SIDE", default_value = "ue")]
     pub(crate) on: String,
-    /// A line for a shell on the server's side, started before the command and ended after it; may
-    /// be given several times
+    /// Shell command on the server's side, started before the command and ended after it; may be
+    /// given several times
     #[arg(long, value_name = "LINE")]
     pub(crate) serve: Vec<OsString>,
     /// An interactive shell on this side instead of a command
@@ -76,54 +77,54 @@ pub(crate) struct LiveArgs {
     /// Put the stack between two existing Ethernet interfaces, as a bridge, until the command
     /// ends, --time is over or Ctrl-C comes.
     ///
-    /// The first is the servers' side, the second the UEs'. The command runs where justfull does.
-    /// A sole UE takes all; of several, UE n has 10.45.0.(n+1) and fd45::(n+1), and ue0 takes
-    /// what no other has.
+    /// The first interface is the servers' side, the second the UEs' side. The command runs in the
+    /// namespace of justfull. A single UE gets all packets. Of several, UE n has 10.45.0.(n+1) and
+    /// fd45::(n+1), and ue0 gets the packets to all other addresses.
     #[arg(long, num_args = 2, value_names = ["SERVERS", "UES"],
           conflicts_with_all = ["on", "serve", "shell", "flows", "congestion_control"])]
     pub(crate) attach: Option<Vec<String>>,
     /// Put `justfull proxy` with this configuration between the servers and the stack.
     ///
-    /// It runs in a namespace `proxy`, behind the core's delay, and hears what the run's own slots
-    /// report. What the file leaves out is filled in: the interface, the reports, the socket, and
-    /// the control that the method names. If it fails, the run has failed.
+    /// The proxy runs in a namespace `proxy`, behind the core's delay, and gets the reports of the
+    /// run's slots. The run sets what the file leaves out: interface, source of reports, socket,
+    /// and the control that the method names. If the proxy fails, the run fails.
     #[arg(long, value_name = "FILE", conflicts_with = "attach")]
     pub(crate) proxy: Option<PathBuf>,
     /// Send the scenario's own flows beside the command
     #[arg(long)]
     pub(crate) flows: bool,
-    /// Congestion control of both sides by route, as the kernel names it [default: that of each
+    /// Congestion control of both sides, set by route, by the kernel's name [default: that of each
     /// UE's first flow]
     #[arg(long, value_name = "NAME")]
     pub(crate) congestion_control: Option<String>,
-    /// A capture for Wireshark with the real datagrams, one interface for each layer
+    /// Capture file for Wireshark with the real datagrams and one interface for each layer
     #[arg(long, value_name = "FILE")]
     pub(crate) pcapng: Option<PathBuf>,
-    /// Paint what the run is doing on the terminal four times a second: rate, backlog, delay,
-    /// drops, with sparklines; without a terminal, write a line each second
+    /// Show rate, backlog, delay and drops of the run on the terminal four times a second, with
+    /// sparklines; without a terminal, write a line each second
     #[arg(long, conflicts_with_all = ["quiet", "shell"])]
     pub(crate) tui: bool,
     /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub(crate) metrics: Option<String>,
-    /// Write what the cell reports of its UEs to this file or named pipe, a line of JSON for each
-    /// report, as `justfull proxy` reads them
+    /// Write the cell's reports about its UEs to this file or named pipe: a line of JSON for each
+    /// report, as `justfull proxy` reads it
     #[arg(long, value_name = "FILE")]
     pub(crate) reports: Option<PathBuf>,
-    /// Serve them at this port of 127.0.0.1, or at this address, as `justfull rnis` does
+    /// Serve the reports at this port of 127.0.0.1, or at this address, as `justfull rnis` does
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub(crate) rnis: Option<String>,
-    /// Let `--rnis` send notifications also to this address or network, though it is this host's,
-    /// link-local or a cloud's metadata; may be given several times
+    /// Allow `--rnis` to send notifications to this address or network even if it belongs to this
+    /// host, is link-local or serves a cloud's metadata; may be given several times
     #[arg(long, value_name = "NETWORK", requires = "rnis")]
     pub(crate) allow_callbacks: Vec<String>,
     /// Time between two reports about a UE
     #[arg(long, value_name = "TIME", default_value = "10ms")]
     pub(crate) report_period: justfull_base::Duration,
-    /// Exit 0 though slots were handled too late
+    /// Exit with 0 even if slots were late
     #[arg(long)]
     pub(crate) allow_late: bool,
-    /// Say what this machine can do, and nothing else
+    /// Only check the abilities of this machine
     #[arg(long)]
     pub(crate) check: bool,
     #[command(flatten)]
@@ -153,32 +154,32 @@ pub(crate) struct ParityArgs {
     pub(crate) pace: PaceArgs,
     /// Time for live runs until one can be compared, in whole runs.
     ///
-    /// One of which 0.1 % of the slots are late, or 1 % of the wake-ups by a tenth of their
-    /// period, says as much about the machine as about the method, and is given up as soon as
-    /// that is settled.
+    /// A run is late if 0.1 % of its slots are late, or 1 % of its wake-ups by a tenth of their
+    /// period. A late run measures the machine as much as the method, so it stops as soon as it is
+    /// known to be late.
     #[arg(
         long, value_name = "N", default_value_t = 3,
         value_parser = clap::value_parser!(u32).range(1..=100)
     )]
     pub(crate) tries: u32,
-    /// Number of live runs of each method: their medians are compared, and a miss within the
-    /// distance of two of them is explained
+    /// Number of live runs of each method. Their medians are compared; a miss smaller than the
+    /// distance of two runs is explained
     #[arg(
         long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=100)
     )]
     pub(crate) live_runs: u32,
-    /// Compare delays that miss again, taking for equal what differs by no more than this: tells a
-    /// machine's 50 us on delays that come in steps from a difference of substance
+    /// Compare missed delays again and count differences up to this time as equal: delays come in
+    /// steps, and a machine's 50 us may shift one to the next step
     #[arg(long, value_name = "TIME")]
     pub(crate) explain: Option<justfull_base::Duration>,
     /// Print one line of JSON for each method instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Judge the last live run, however late it was
+    /// Judge the last live run even if it was late
     #[arg(long)]
     pub(crate) allow_late: bool,
-    /// No line about the run
+    /// Print no line about the run
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }

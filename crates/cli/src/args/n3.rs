@@ -1,39 +1,32 @@
 //! Arguments of `n3`.
 
+use super::ConfigArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Let the proxy stand at N3 or S1-U: take TCP out of GTP-U for it, and put it back
+/// Take TCP out of GTP-U at N3 or S1-U for the proxy, and put it back
 #[derive(Subcommand)]
 pub(crate) enum N3Command {
     /// Take connections out of their tunnels until SIGTERM
     #[command(after_help = "Example:\n  justfull n3 run --config n3.toml")]
-    Run(N3RunArgs),
-    /// Say what this host can do for the stage, and whether IPsec passes it
+    Run(ConfigArgs),
+    /// Check the abilities of this host that the stage needs, and whether IPsec passes
     #[command(after_help = "Example:\n  justfull n3 check --config n3.toml\n\nExit status: 0 \
                             when the stage can run here, 1 when not, 2 for a wrong file")]
-    Check(N3RunArgs),
-    /// Say how a running stage is: UEs, connections, what passed
+    Check(ConfigArgs),
+    /// Show the status of a running stage: UEs, connections, packets
     Status(N3AskArgs),
     /// List the UEs of a running stage with their tunnels
     Tunnels(N3AskArgs),
 }
 
-/// What `run` and `check` read.
-#[derive(Args)]
-pub(crate) struct N3RunArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
-}
-
-// Whom `status` and `tunnels` ask.
+// The stage of `status` and `tunnels`.
 #[derive(Args)]
 pub(crate) struct N3AskArgs {
     /// Local socket of the stage, `operation.socket` of its configuration
     #[arg(long, value_name = "FILE", default_value = "/run/justfull-n3.sock")]
     pub(crate) socket: PathBuf,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -15,8 +15,7 @@ pub(crate) struct ThreadsArgs {
 pub(crate) struct JobsArgs {
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
-    /// How standard error tells of the runs: a bar where it is a terminal, lines of JSON, or not
-    /// at all
+    /// Progress on standard error: a bar if it is a terminal, lines of JSON, or nothing
     #[arg(long, value_enum, default_value = "auto", conflicts_with = "quiet")]
     pub(crate) progress: Progress,
 }
@@ -39,7 +38,7 @@ pub(crate) struct OutputArgs {
     /// results/NAME; live: results/live/SCENARIO-UTC]
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace the folder whatever it holds; what no run can make again is kept as DIR.old
+    /// Replace the folder whatever it holds; files that no run can make again are kept in DIR.old
     #[arg(long, conflicts_with = "no_files")]
     pub(crate) force: bool,
     /// Print the table only
@@ -60,7 +59,7 @@ pub(crate) struct OutputArgs {
     /// Print p99.9, jitter, missed delay budgets and fairness too
     #[arg(long)]
     pub(crate) wide: bool,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }

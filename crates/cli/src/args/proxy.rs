@@ -1,5 +1,6 @@
 //! Arguments of `proxy`.
 
+use super::ConfigArgs;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -9,18 +10,18 @@ pub(crate) enum ProxyCommand {
     /// Proxy TCP connections until SIGTERM; SIGHUP reads the configuration again
     #[command(after_help = "Example:\n  justfull proxy run --config rapid.toml")]
     Run(ProxyRunArgs),
-    /// Say what this host can do for the proxy, and which limits hold
+    /// Check the abilities of this host that the proxy needs, and show its limits
     #[command(after_help = "Example:\n  justfull proxy check --config rapid.toml\n\nExit status: \
                             0 when the proxy can run here, 1 when not, 2 for a wrong file")]
-    Check(ProxyCheckArgs),
-    /// Replace the running proxy by one of this program and configuration, with all its connections
+    Check(ConfigArgs),
+    /// Replace the running proxy by this program with this configuration; all connections continue
     #[command(
         after_help = "Example:\n  justfull proxy reload --config rapid.toml\n\nIt returns when \
                             the new proxy has everything. If that fails, the old one goes on and \
                             the exit status is 2."
     )]
-    Reload(ProxyCheckArgs),
-    /// Say how a running proxy is: connections, reports of the radio, UEs
+    Reload(ConfigArgs),
+    /// Show the status of a running proxy: connections, reports of the radio, UEs
     Status(ProxyAskArgs),
     /// List the connections of a running proxy with their windows
     Flows(ProxyAskArgs),
@@ -30,38 +31,29 @@ pub(crate) enum ProxyCommand {
     Top(ProxyTopArgs),
 }
 
-/// What `run` reads.
+/// Arguments of `run`.
 #[derive(Args)]
 pub(crate) struct ProxyRunArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
-    /// Take the place of the proxy that runs at `operation.socket`, with its connections; it ends
-    /// then
+    #[command(flatten)]
+    pub(crate) file: ConfigArgs,
+    /// Replace the proxy that runs at `operation.socket` and take over its connections; it then
+    /// ends
     #[arg(long)]
     pub(crate) takeover: bool,
 }
 
-/// What `check` reads.
-#[derive(Args)]
-pub(crate) struct ProxyCheckArgs {
-    /// Configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
-}
-
-// Whom `status` and `flows` ask.
+// The proxy of `status` and `flows`.
 #[derive(Args)]
 pub(crate) struct ProxyAskArgs {
     /// Local socket of the proxy, `operation.socket` of its configuration
     #[arg(long, value_name = "FILE", default_value = "/run/justfull-proxy.sock")]
     pub(crate) socket: PathBuf,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What `top` shows.
+/// Arguments of `top`.
 #[derive(Args)]
 pub(crate) struct ProxyTopArgs {
     #[command(flatten)]
@@ -69,7 +61,7 @@ pub(crate) struct ProxyTopArgs {
     /// Time between two pages
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
     pub(crate) every: justfull_base::Duration,
-    /// Pages after which it ends [default: without a terminal 1]
+    /// Number of pages [default: without a terminal 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 }

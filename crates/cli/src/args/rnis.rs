@@ -33,24 +33,24 @@ pub(crate) struct RnisArgs {
     /// until its end
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub(crate) lines: Option<PathBuf>,
-    /// Where to listen: a port of 127.0.0.1, or an address with a port
+    /// Address to listen at: a port of 127.0.0.1, or an address with a port
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "8080")]
     pub(crate) listen: String,
-    /// Serve HTTPS with this chain of certificates, a file of PEM
+    /// Serve HTTPS with this chain of certificates, a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Key of the first certificate, a file of PEM
+    /// Key of the first certificate, a PEM file
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Serve only those who show a token of this file: one on each line, with `read` after it for
-    /// those who may not subscribe
+    /// Serve only clients with a token of this file: one token on each line, followed by `read` if
+    /// it does not allow subscriptions
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
-    /// Certificates that may vouch for receivers of notifications over HTTPS, a file of PEM
+    /// Certificates that verify receivers of notifications over HTTPS, a PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// Send notifications also to this address or network, though it is this host's, link-local or
-    /// a cloud's metadata; may be given several times
+    /// Allow notifications to this address or network even if it belongs to this host, is
+    /// link-local or serves a cloud's metadata; may be given several times
     #[arg(long, value_name = "NETWORK")]
     pub(crate) allow_callbacks: Vec<String>,
     /// Mobile country code of the cell
@@ -65,7 +65,7 @@ pub(crate) struct RnisArgs {
     /// QoS class of its bearers
     #[arg(long, default_value_t = 9)]
     pub(crate) qci: u8,
-    /// Print the OpenAPI description, and nothing else
+    /// Only print the OpenAPI description
     #[arg(long)]
     pub(crate) openapi: bool,
 }

@@ -15,10 +15,10 @@ pub(crate) struct ScenarioArgs {
     /// Change a setting, e.g. rlc.queue.limit=10MB or rlc.limiter.keep=1; may be given several
     /// times.
     ///
-    /// It comes after the method's settings and beats them. Where a method has no such setting it
-    /// does not apply, which is said; a setting that no method has is refused. A bare name
-    /// stands for a table of that kind: rlc.limiter=drql. Text needs no quotes, even if it looks
-    /// like a number: flow.NAME.tcp.sender.kernel=4.15.
+    /// It is applied after the method's settings. A note names the methods without this setting; a
+    /// setting that no method has is an error. A bare name is a table of that kind:
+    /// rlc.limiter=drql. Text needs no quotes, even if it looks like a number:
+    /// flow.NAME.tcp.sender.kernel=4.15.
     #[arg(long = "set", value_name = "PATH=VALUE", add = complete::settings())]
     pub(crate) set: Vec<String>,
     /// Seed of the first run [default: the scenario's]
@@ -29,8 +29,8 @@ pub(crate) struct ScenarioArgs {
 // A grid of settings.
 #[derive(Args, Default)]
 pub(crate) struct GridArgs {
-    /// A setting and its values, e.g. rlc.queue.limit=[1MB, 10MB], instead of the file's sweep; of
-    /// several, all combinations are run
+    /// A setting and its values, e.g. rlc.queue.limit=[1MB, 10MB], instead of the file's sweep;
+    /// with several settings all combinations run
     #[arg(long = "grid", value_name = "PATH=[VALUE, ...]", add = complete::paths_of_settings())]
     pub(crate) axes: Vec<String>,
 }

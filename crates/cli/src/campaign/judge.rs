@@ -138,7 +138,7 @@ fn line(figures: &Figures) -> String {
     words.join(", ")
 }
 
-/// A figure with this many digits after the point.
+/// A figure with `digits` digits after the point.
 fn rounded(figure: Option<f64>, digits: usize) -> String {
     match figure {
         None => "-".to_owned(),

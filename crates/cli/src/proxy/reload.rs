@@ -1,6 +1,6 @@
 //! `proxy reload`: a new process takes the place of the running proxy.
 
-use super::{parsed, question, read};
+use super::{answer_of, read};
 use crate::failure::Failure;
 use crate::terminal::say;
 use justfull_net::clock;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Longest wait for the new process. Each of its steps has a shorter limit.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Time between two questions.
+/// Time between two requests of the status.
 const LOOK: Duration = Duration::from_millis(20);
 
 pub(super) fn reload(file: &Path) -> Result<(), Failure> {
@@ -29,7 +29,7 @@ pub(super) fn reload(file: &Path) -> Result<(), Failure> {
         .map_err(|e| Failure::usage(&format!("start the new proxy: {e}")))?;
     let took = until_it_has_everything(socket, &mut new);
     if took.is_err() {
-        // It has not taken over, or it hangs.
+        // The new process has not taken over, or it hangs.
         let _ended = new.kill();
     }
     took?;
@@ -44,7 +44,7 @@ fn until_it_has_everything(socket: &Path, new: &mut Child) -> Result<(), Failure
             let why = format!("the new proxy ended ({status}); the old one goes on");
             return Err(Failure::usage(&why));
         }
-        // The old one may end between the question and its answer.
+        // The old process may end between request and answer.
         if process(socket).is_ok_and(|process| process == u64::from(new.id())) {
             return Ok(());
         }
@@ -55,6 +55,6 @@ fn until_it_has_everything(socket: &Path, new: &mut Child) -> Result<(), Failure
 
 /// The process that answers at `socket`.
 fn process(socket: &Path) -> Result<u64, Failure> {
-    let status = parsed(&question(socket, "status")?)?;
+    let status = answer_of(socket, "status")?;
     status["process"].as_u64().ok_or_else(|| Failure::Failed("the proxy's answer is none".into()))
 }

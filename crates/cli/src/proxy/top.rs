@@ -1,10 +1,11 @@
 //! `proxy top`: UEs and connections of a running proxy, repainted periodically, or as plain lines
 //! without a terminal.
 
-use super::{parsed, plain, question};
+use super::answer_of;
 use crate::args::ProxyTopArgs;
 use crate::failure::Failure;
 use crate::screen::{Keys, Screen, To};
+use crate::service::{plain, table};
 use crate::terminal::{print, print_exact};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ type Rates = Option<[f64; 2]>;
 
 impl Picture {
     fn take(args: &ProxyTopArgs) -> Result<Self, Failure> {
-        let ask = |what| parsed(&question(&args.ask.socket, what)?);
+        let ask = |what| answer_of(&args.ask.socket, what);
         let (status, flows) = (ask("status")?, ask("flows")?);
         Ok(Self { status, flows: flows.as_array().cloned().unwrap_or_default() })
     }
@@ -169,22 +170,6 @@ fn mbit(bytes_per_s: Option<f64>) -> String {
     bytes_per_s.map_or("-".into(), |rate| format!("{:.2}", rate / BYTES_OF_MBIT))
 }
 
-/// Rows with columns as wide as their widest cell; numbers are aligned to the right.
-pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or_default();
-    let number = |cell: &str| cell == "-" || cell.parse::<f64>().is_ok();
-    let right = |at: usize| rows.len() > 1 && rows[1..].iter().all(|row| number(&row[at]));
-    let shape: Vec<(usize, bool)> = (0..columns).map(|at| (width(at), right(at))).collect();
-    let cell = |(cell, (width, right)): (&String, &(usize, bool))| {
-        if *right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-    };
-    rows.iter()
-        .map(|row| row.iter().zip(&shape).map(cell).collect::<Vec<_>>().join("  "))
-        .map(|line| line.trim_end().to_owned())
-        .collect()
-}
-
 /// Paints until told to end, or prints the requested number of times.
 pub(crate) fn run(args: &ProxyTopArgs) -> Result<(), Failure> {
     let every = Duration::from_nanos(args.every.as_nanos());
@@ -296,12 +281,5 @@ mod tests {
         assert_eq!(old.rates(Some(&new)), [None, None]);
         assert!(new.lines(&new.rates(None)).join("\n").contains("- Mbit/s down, - up"));
         assert!(new.json(&rates).contains("\"down_bytes_per_s\":62500.0"));
-    }
-
-    #[test]
-    fn numbers_stand_to_the_right_and_words_to_the_left() {
-        let rows = [["name", "count"], ["a", "1"], ["bcdef", "200"]];
-        let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        assert_eq!(table(&rows), ["name   count", "a          1", "bcdef    200"]);
     }
 }

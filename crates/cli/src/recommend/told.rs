@@ -15,9 +15,9 @@ use justfull_run::results::RunResult;
 /// Numbers of seeds.
 #[derive(Clone, Copy)]
 pub(super) struct Seeds {
-    /// That choose.
+    /// Seeds that choose the method.
     pub(super) choosing: usize,
-    /// That say how sure the choice is.
+    /// Seeds that measure how certain the choice is.
     pub(super) fresh: usize,
 }
 
@@ -30,8 +30,8 @@ pub(super) struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Prints the answer; over several base round trips the one over all comes first. Returns the
-    /// choices of the first.
+    /// Prints the answer. With several base round trips the answer over all comes first. Returns
+    /// the choices of the first printed answer.
     pub(super) fn tell(&self, notes: &[String], json: bool) -> Result<Vec<Choice>, Failure> {
         let mut seeds: Vec<u64> = self.groups[0].runs.iter().map(|run| run.seed).collect();
         seeds.sort_unstable();
@@ -109,7 +109,7 @@ impl Told<'_> {
             table::line(heading, style),
             table::terminal(&grid, style),
             sure,
-            // The notes of the first table are those of all.
+            // The first table has the notes of all tables.
             if fresh.is_some() || self.round_trips.len() == 1 {
                 table::notes([&grid], style)
             } else {

@@ -6,8 +6,8 @@ use justfull_run::results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The methods that all of `of` have, each with the means of its numbers, judged anew.
-/// Low-latency flows count for delays if `for_low_latency`.
+/// The methods that are in all of `of`, each with the means of its numbers, judged anew.
+/// `for_low_latency`: delays are those of low-latency flows.
 #[must_use]
 pub fn over_all(of: &[Vec<Choice>], for_low_latency: bool) -> Vec<Choice> {
     let Some((first, others)) = of.split_first() else { return Vec::new() };
@@ -21,7 +21,8 @@ pub fn over_all(of: &[Vec<Choice>], for_low_latency: bool) -> Vec<Choice> {
     all
 }
 
-/// `choice` with the means of its own numbers and those of `others`; none where one lacks it.
+/// `choice` with the means of its numbers and those of `others`. A number that one of them lacks is
+/// none.
 fn mean(choice: &Choice, others: &[Choice]) -> Choice {
     let of = |number: fn(&Choice) -> Option<Summary>| {
         let all = std::iter::once(choice).chain(others).map(|c| Some(number(c)?.mean));
@@ -39,7 +40,7 @@ fn mean(choice: &Choice, others: &[Choice]) -> Choice {
     }
 }
 
-/// How many seeds that had no part in a recommendation make the same one.
+/// How many further seeds make the same recommendation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Agreement {
     /// The seeds, each judged alone.
@@ -52,8 +53,8 @@ pub struct Agreement {
     pub recommended: BTreeMap<String, u32>,
 }
 
-/// Judges each of `seeds` alone over `groups`, which have the runs of one base round trip each;
-/// `method` is the recommended one.
+/// Judges each of `seeds` alone over `groups`, one for each base round trip; `method` is the
+/// recommended method.
 #[must_use]
 pub fn agreement(groups: &[&[RunResult]], seeds: &[u64], method: &str) -> Agreement {
     let mut found = Agreement {

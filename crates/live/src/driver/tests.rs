@@ -14,7 +14,6 @@ use justfull_ran::{
 use justfull_run::{FlowConfig, Interval, Tap, Traffic, UplinkConfig, WorldConfig};
 use justfull_sim::World;
 use justfull_tcp::Segment;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
@@ -22,6 +21,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 mod buffers;
+mod devices;
+mod flows;
+mod lateness;
 mod upload;
 
 const SERVER: [u8; 4] = [10, 0, 0, 1];
@@ -133,6 +135,32 @@ impl Bench {
         let stop = AtomicBool::new(false);
         let (result, report) = live.run(&mut clock, Priority::RealTime, &stop, watch);
         (result, report, (at_ue.take(), at_server.take()))
+    }
+}
+
+/// The last view.
+#[derive(Default)]
+struct Seen(Option<View>);
+
+impl Watch for Seen {
+    fn saw(&mut self, _now: Instant, view: &View) {
+        self.0 = Some(view.clone());
+    }
+}
+
+/// A port that returns the same datagram `left` times.
+struct Same(Vec<u8>, Rc<Cell<u32>>);
+
+impl Port for Same {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some(left) = self.1.get().checked_sub(1) else { return Ok(None) };
+        self.1.set(left);
+        buffer[..self.0.len()].copy_from_slice(&self.0);
+        Ok(Some(self.0.len()))
+    }
+
+    fn send(&mut self, _packet: &[u8]) -> io::Result<bool> {
+        Ok(true)
     }
 }
 
@@ -488,231 +516,6 @@ fn a_mark_of_the_chain_is_in_the_datagram_with_a_right_checksum() {
     assert!(result.flows[0].marked_packets >= marked, "some still wait");
 }
 
-#[test]
-fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_families() {
-    let mut config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
-    let qfi = |n| Qfi::new(n).expect("below 64");
-    let v6 = |last| [0xfd, 0x45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
-    let ue = config.stack.ue_mut(0);
-    ue.qos_flows =
-        (1..=3).map(|n| QosFlowConfig { qfi: qfi(n), ..ue.qos_flows[0].clone() }).collect();
-    ue.rules = vec![
-        PacketDetectionRule { dscp: Dscp::new(46), ..PacketDetectionRule::any(qfi(1)) },
-        PacketDetectionRule {
-            source: "fd45::/64".parse().ok(),
-            ..PacketDetectionRule::any(qfi(2))
-        },
-        PacketDetectionRule {
-            destination: "10.0.1.1".parse().ok(),
-            ..PacketDetectionRule::any(qfi(3))
-        },
-    ];
-    let v4_marked = |dscp: u8| {
-        let mut out = Vec::new();
-        let mut header = etherparse::Ipv4Header::new(0, 64, 17.into(), SERVER, UE).expect("short");
-        header.dscp = dscp.try_into().expect("below 64");
-        PacketBuilder::ip(etherparse::IpHeaders::Ipv4(header, Default::default()))
-            .udp(1, 2)
-            .write(&mut out, &[0; 10])
-            .expect("memory takes it");
-        out
-    };
-    let v6_marked = |dscp: u8, from: u8| {
-        let mut out = Vec::new();
-        let header = etherparse::Ipv6Header {
-            traffic_class: dscp << 2,
-            hop_limit: 64,
-            source: v6(from),
-            destination: mapped(UE),
-            ..Default::default()
-        };
-        PacketBuilder::ip(etherparse::IpHeaders::Ipv6(header, Default::default()))
-            .udp(1, 2)
-            .write(&mut out, &[0; 10])
-            .expect("memory takes it");
-        out
-    };
-    // One flow changes its codepoint on the way: EF, default, EF.
-    let sent = [
-        v4_marked(46),
-        v4_marked(0),
-        v4_marked(46),
-        v6_marked(46, 1),
-        v6_marked(0, 1),
-        v6_marked(10, 1),
-    ];
-    let packets = (0..).zip(&sent).map(|(i, bytes)| (at(1_000 + i), bytes.clone()));
-    let (result, report, (at_ue, _)) = Bench::new(packets.collect(), Vec::new()).run(&config);
-    assert_eq!((report.down.delivered, report.flows), (6, 5));
-    let counted = |n: u8| {
-        let flows = result.flows.iter().filter(|flow| flow.qfi == n);
-        flows.map(|flow| flow.delivered_packets).sum::<u64>()
-    };
-    assert_eq!([counted(1), counted(2), counted(3)], [3, 2, 1], "{:?}", result.flows);
-    let arrived: Vec<_> = at_ue.into_iter().map(|(_, bytes)| bytes).collect();
-    assert!(sent.iter().all(|bytes| arrived.contains(bytes)), "nothing is changed on the way");
-}
-
-/// Packets delivered and dropped: of all flows of `result`, and of the first.
-fn fates(result: &RunResult) -> [u64; 2] {
-    let fate =
-        |flow: &justfull_run::results::FlowResult| flow.delivered_packets + flow.dropped_packets;
-    [result.flows.iter().map(fate).sum(), fate(&result.flows[0])]
-}
-
-#[test]
-fn after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_own_name() {
-    let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
-    let of = |from: u64, port: u16| (at(from), udp(SERVER, UE, port, 100));
-    let own = |from: u64| (0..5).map(move |i| of(from + i * 1_000, 6000));
-    let flood = (0..1_000).map(|i| of(100_000 + i * 1_000, 7_000 + i as u16));
-    let mut bench =
-        Bench::new(own(10_000).chain(flood).chain(own(1_500_000)).collect(), Vec::new());
-    bench.options.flows = 10;
-    let (result, report, _) = bench.run(&config);
-    assert_eq!((report.flows, report.aged_flows, report.shared_packets), (1_002, 992, 0));
-    assert_eq!(fates(&result), [1_010, 10], "no packet is counted under another's name");
-    let named = &result.flows[0];
-    assert_eq!(
-        (named.flows, named.delay.count, named.jain_index),
-        (2, 10, Some(1.0)),
-        "both times as much"
-    );
-    assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 1_002);
-}
-
-/// The last view.
-#[derive(Default)]
-struct Seen(Option<View>);
-
-impl Watch for Seen {
-    fn saw(&mut self, _now: Instant, view: &View) {
-        self.0 = Some(view.clone());
-    }
-}
-
-#[test]
-fn observers_see_what_each_name_got_and_beyond_64_names_what_the_others_got_together() {
-    let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000); 70]);
-    let packets = (0..700).map(|i| (at(i * 1_000), udp(SERVER, UE, 6_000 + i as u16 % 70, 100)));
-    let mut seen = Seen::default();
-    let (result, ..) = Bench::new(packets.collect(), Vec::new()).watched(&config, &mut seen);
-    let names = seen.0.expect("it was watched").names;
-    assert_eq!(names.len(), 65);
-    for (flow, of) in result.flows.iter().zip(&names[..64]) {
-        let place = Some((flow.ue, flow.qfi));
-        assert_eq!((&*of.name, of.place, of.low_latency), (&*flow.name, place, flow.low_latency));
-        assert_eq!((of.packets, of.bytes, of.dropped), (10, 1_280, 0), "20 B and 8 B of headers");
-        assert_eq!(of.delay.count, flow.delay.count);
-    }
-    let others = &names[64];
-    assert_eq!((&*others.name, others.place, others.packets), ("other flows", None, 60));
-
-    // A queue of three packets gets ten at once.
-    let limit = Limit::Packets(3);
-    let config =
-        self::config(ms(1), 128, QueueConfig { limit, ..droptail() }, vec![source(100, 1_000)]);
-    let packets = (0..10).map(|_| (at(1_000), udp(SERVER, UE, 6_000, 100)));
-    let mut seen = Seen::default();
-    let (result, ..) = Bench::new(packets.collect(), Vec::new()).watched(&config, &mut seen);
-    let of = &seen.0.expect("it was watched").names[0];
-    let flow = &result.flows[0];
-    assert!(of.dropped > 0, "{flow:?}");
-    assert_eq!([of.packets, of.dropped], [flow.delivered_packets, flow.dropped_packets]);
-}
-
-#[test]
-fn a_flow_whose_packets_are_on_their_way_keeps_its_place() {
-    // 30 ms of the cell's work, and a flood while it waits: each packet keeps its flow, delivered
-    // or dropped.
-    let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
-    let own = (0..60).map(|i| (at(1_000 + i), udp(SERVER, UE, 6000, 1_400)));
-    let flood =
-        (0..500_u16).map(|i| (at(2_000 + u64::from(i) * 50), udp(SERVER, UE, 7_000 + i, 20)));
-    let mut bench = Bench::new(own.chain(flood).collect(), Vec::new());
-    bench.options.flows = 10;
-    let (result, report, _) = bench.run(&config);
-    assert_eq!(fates(&result), [560, 60], "{:?}", result.flows);
-    assert_eq!(result.flows[0].flows, 1, "it was never opened again");
-    assert!(report.shared_packets > 100, "all ten have packets in the queue: {report:?}");
-}
-
-#[test]
-fn a_flow_that_no_scenario_names_has_delays_of_its_own_where_the_scenarios_own_are_silent() {
-    let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
-    let packets =
-        (0..200).map(|i| (at(10_000 + i * 1_003), udp(SERVER, UE, 5201 + (i % 2) as u16, 100)));
-    let (result, _, _) = Bench::new(packets.collect(), Vec::new()).run(&config);
-    let rows: Vec<_> =
-        result.flows.iter().map(|flow| (flow.name.as_str(), flow.delay.count)).collect();
-    assert_eq!(
-        rows,
-        [("udp0", 0), ("udp 2112", 200)],
-        "by the lower port, which is the server's here"
-    );
-    assert!(
-        result.flows[1].delay.mean_ms > 0.3 && result.flows[1].delay.max_ms < 1.5,
-        "{:?}",
-        result.flows[1]
-    );
-}
-
-#[test]
-fn a_process_that_was_stopped_catches_up_a_bounded_time_and_leaves_the_rest_out() {
-    let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
-    let packets = (0..1_000).map(|i| (at(i * 1_000), udp(SERVER, UE, 6000, 100)));
-    let mut bench = Bench::new(packets.collect(), Vec::new());
-    bench.stop = Some((at(300_000), Duration::from_secs(3_600)));
-    let (result, report, _) = bench.run(&config);
-    assert_eq!((report.stops, result.duration_s), (1, 2.0));
-    assert!(
-        report.stopped > Duration::from_secs(3_599) && report.lateness.max_us > 3.5e9,
-        "{report:?}"
-    );
-    assert!(
-        report.late() && result.cell.slots <= 2_001,
-        "slots that were left out are missed, not served"
-    );
-    assert_eq!((report.down.received, report.down.delivered + report.down.dropped), (1_000, 1_000));
-}
-
-#[test]
-fn a_stall_of_tens_of_milliseconds_is_caught_up_whole() {
-    let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
-    let packets = (0..100).map(|i| (at(i), udp(SERVER, UE, 6000, 500)));
-    let mut bench = Bench::new(packets.collect(), Vec::new());
-    bench.stop = Some((at(10_000), ms(50)));
-    let (result, report, (at_ue, _)) = bench.run(&config);
-    assert_eq!((report.stops, report.lateness.missed), (0, 50));
-    assert_eq!((result.cell.slots, at_ue.len()), (2_001, 100));
-    let together =
-        at_ue.iter().filter(|(when, _)| *when > at(60_000) && *when < at(60_900)).count();
-    assert!(together > 60, "all that was served in the stall leaves at its end: {together}");
-}
-
-#[test]
-fn a_run_that_gives_up_ends_once_it_is_settled_that_it_will_be_beyond_its_limit() {
-    let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
-    for (stall, seconds) in [(19, 2.0), (21, 0.031)] {
-        let mut bench = Bench::new(Vec::new(), Vec::new());
-        bench.stop = Some((at(10_000), ms(stall)));
-        bench.options.give_up = Some(crate::lateness::Limit::LATE);
-        let (result, report, _) = bench.run(&config);
-        // 1 % of 2000 slots.
-        assert_eq!((report.late(), report.given_up), (stall > 20, stall > 20), "{report:?}");
-        assert!((result.duration_s - seconds).abs() < 0.002, "{stall} ms: {}", result.duration_s);
-    }
-}
-
-#[test]
-fn short_slots_are_handled_in_batches_of_a_wake_up() {
-    let config = config(Duration::from_micros(125), 1_500, droptail(), vec![source(100, 1_000)]);
-    let (result, report, _) = Bench::new(Vec::new(), Vec::new()).run(&config);
-    assert_eq!(report.lateness.period, Duration::from_micros(500));
-    assert_eq!((result.cell.slots, report.lateness.wakes), (16_001, 4_001));
-    assert!(!report.late());
-}
-
 /// Each of `sources` sends ten datagrams at once, behind one interface of two UEs. Returns when the
 /// last has gone up.
 fn last_up(sources: [[u8; 4]; 2]) -> Instant {
@@ -773,135 +576,4 @@ fn a_run_ends_at_once_when_stop_is_set() {
     let mut clock = Virtual { now: now.clone(), late: Duration::ZERO, stop: None };
     let (result, _) = live.run(&mut clock, Priority::RealTime, &AtomicBool::new(true), &mut ());
     assert!(result.duration_s < 1e-6, "{}", result.duration_s);
-}
-
-/// Counts the allocations of each thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; the counter neither allocates nor
-// has a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are the system's.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: as above.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// A port that returns the same datagram `left` times.
-struct Same(Vec<u8>, Rc<Cell<u32>>);
-
-impl Port for Same {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        let Some(left) = self.1.get().checked_sub(1) else { return Ok(None) };
-        self.1.set(left);
-        buffer[..self.0.len()].copy_from_slice(&self.0);
-        Ok(Some(self.0.len()))
-    }
-
-    fn send(&mut self, _packet: &[u8]) -> io::Result<bool> {
-        Ok(true)
-    }
-}
-
-#[test]
-fn no_packet_allocates_once_the_queues_have_their_size() {
-    let config = config(ms(1), 60_000, droptail(), vec![source(100, 1_000)]);
-    let (down, up) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
-    let ends = Ends {
-        ues: vec![UePort { port: Same(udp(UE, SERVER, 7, 40), up.clone()), addresses: Vec::new() }],
-        server: Same(udp(SERVER, UE, 6000, 1_400), down.clone()),
-    };
-    let mut live = Live::new(&config, &LiveOptions::default(), ends).expect("sound settings");
-    let mut turns = |from: u64, to: u64| {
-        let before = ALLOCATIONS.get();
-        for i in from..to {
-            down.set(50);
-            up.set(25);
-            live.turn(at(i * 1_000)).expect("memory does not fail");
-        }
-        ALLOCATIONS.get() - before
-    };
-    assert!(turns(0, 100) > 0, "queues grow at first");
-    assert_eq!(turns(100, 1_000), 0);
-    let (result, report) = live.finish(Priority::RealTime, &Lateness::new(ms(1)));
-    assert_eq!((report.down.received, report.up.received), (50_000, 25_000));
-    assert!(
-        result.layers[2].drops[0].1 > 5_000,
-        "drops give their buffers back: {:?}",
-        result.layers[2].drops
-    );
-}
-
-/// A port over a socket that counts its readings.
-struct Asked(std::os::unix::net::UnixDatagram, Rc<Cell<u64>>);
-
-impl Port for Asked {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        self.1.set(self.1.get() + 1);
-        match self.0.recv(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            read => read.map(Some),
-        }
-    }
-
-    fn send(&mut self, _packet: &[u8]) -> io::Result<bool> {
-        Ok(true)
-    }
-
-    fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        Some(std::os::fd::AsFd::as_fd(&self.0))
-    }
-}
-
-/// Reading the interfaces of 1000 UEs in each slot would make a run late.
-#[test]
-fn of_many_ues_only_those_that_have_sent_are_read() {
-    const UES: u32 = 200;
-    let mut config = config(ms(1), 60_000, droptail(), vec![source(100, 1_000)]);
-    config.stack.ues = vec![config.stack.ues[0].clone(); UES as usize];
-    let port = || {
-        let (own, other) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
-        own.set_nonblocking(true).expect("a socket");
-        let asked = Rc::new(Cell::new(0));
-        (Asked(own, asked.clone()), other, asked)
-    };
-    let (server, _at_server, _) = port();
-    let address = |ue: u32| IpAddr::from([10, 0, 1, ue as u8 + 1]);
-    let (mut ues, mut others) = (Vec::new(), Vec::new());
-    for ue in 0..UES {
-        let (port, other, asked) = port();
-        ues.push(UePort { port, addresses: vec![address(ue)] });
-        others.push((other, asked));
-    }
-    let mut live =
-        Live::new(&config, &LiveOptions::default(), Ends { ues, server }).expect("sound");
-    for turn in 0..100 {
-        for ue in [199, 7] {
-            let IpAddr::V4(from) = address(ue) else { unreachable!("it is one") };
-            others[ue as usize].0.send(&udp(from.octets(), SERVER, 7, 40)).expect("there is room");
-        }
-        live.turn(at(turn * 1_000)).expect("no port has gone");
-    }
-    let asked: Vec<u64> = others.iter().map(|(_, asked)| asked.get()).collect();
-    assert!((200..=400).contains(&asked[7]) && asked[7] == asked[199], "{asked:?}");
-    assert_eq!(asked.iter().sum::<u64>(), asked[7] + asked[199], "the silent are left alone");
-    let (_, report) = live.finish(Priority::RealTime, &Lateness::new(ms(1)));
-    assert_eq!(report.up.received, 200);
 }

@@ -81,7 +81,7 @@ impl Side {
         }
     }
 
-    /// `item`, which `entered` the queue at that time, has left its UE. True if it is lost.
+    /// `item` has left its UE; it had `entered` the queue at that instant. True if it is lost.
     pub(super) fn took_leave_up(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! Servers of a service's questions: threads that wait for clients of a local socket and of the
-//! server of metrics, and pass each question to the service's loop, which never waits.
+//! Servers for questions to a service. Threads wait for clients of a local socket and of the
+//! metrics server, and pass each question to the service's loop. The loop never waits.
 
 use super::{PATIENCE, PROMETHEUS, bind, read};
 use crate::{SystemError, bounded_listener, http};
@@ -11,7 +11,7 @@ use std::thread;
 
 /// The questions that a service answers.
 pub trait Question: Copy + Send + 'static {
-    /// The question of the server of metrics.
+    /// The question of a client of the metrics server.
     const METRICS: Self;
 
     /// The question of a word; none for other words.
@@ -50,7 +50,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Listens at the path `socket`, and serves metrics at the address `metrics` unless it is none.
+    /// Listens at the path `socket`, and serves metrics at `metrics` if that is an address.
     ///
     /// # Errors
     /// The socket or the address is in use, or the system refuses.
@@ -88,7 +88,7 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        // If it stays, the next service removes it.
+        // If the socket stays, the next service removes it.
         let _kept = std::fs::remove_file(&self.path);
     }
 }

@@ -5,6 +5,7 @@ use crate::config::ProxyConfig;
 use crate::nft::{self, ACCEPT, Batch, Expressions, META_IIFNAME, META_OIFNAME, Netfilter, TCP};
 use crate::{flow, host, table};
 use justfull_net::clock::now;
+use justfull_net::router::setting;
 use justfull_net::{LocalDelivery, Spur};
 use socket2::{Domain, Socket, Type};
 use std::fs;
@@ -49,10 +50,6 @@ struct Attempt<'a> {
     spur: &'a Spur,
     mark: u32,
     v6: bool,
-}
-
-fn setting(key: &str) -> Option<String> {
-    fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
 }
 
 /// Calls `what` until it returns something, or for at most [`PATIENCE`].

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 table! {
-    /// The cells of the site, each with windows of its own.
+    /// The cells of the site. The windows of each cell are computed separately.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct CellsConfig with Default {
@@ -15,14 +15,14 @@ table! {
         names: Vec<String> = Vec::new(),
             rule("names of 1 to 64 visible ASCII characters without quotes and backslashes",
                 |c| c.names.iter().all(|name| justfull_rnis::cell_name(name).is_ok())),
-            "reports name their cells so";
+            "the names in reports";
         /// Most cells; reports of others do not count.
         most: u32 = 256, within(1, 4_096);
     }
 }
 
 table! {
-    /// The directory: which addresses are one UE, its cell and its limit, from outside.
+    /// The directory: addresses, cell and limit of each UE, from outside.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct DirectoryConfig with Default {
@@ -37,15 +37,15 @@ table! {
             rule("an address with a port, such as 127.0.0.1:9104",
                 |c| c.listen.is_empty() || c.listen.parse::<SocketAddr>().is_ok()),
             "it listens there";
-        /// File of the tokens that may use it, one on each line. Left out: all programs of this
-        /// host may, at an address of this host alone.
+        /// File of the tokens that give access, one on each line. Left out: only programs of this
+        /// host have access, and `listen` is an address of this host.
         token_file: String = String::new(),
             rule("a file of tokens",
                 |c| c.token_file.is_empty() || Tokens::read(c.token_file.as_ref()).is_ok()),
             "RFC 6750";
-        /// File of PEM with the certificates that it shows. Left out: plain HTTP.
+        /// PEM file of the server's certificates. Left out: plain HTTP.
         cert_file: String = String::new();
-        /// File of PEM with the key of the first of them.
+        /// PEM file with the key of the first certificate.
         key_file: String = String::new();
         /// Most sessions.
         most: u32 = 65_536, within(1, 1_000_000);
@@ -54,7 +54,7 @@ table! {
         let outside = c.listen.parse::<SocketAddr>().is_ok_and(|at| !at.ip().is_loopback());
         if outside && c.token_file.is_empty() {
             let allowed = "an address of this host such as 127.0.0.1:9104, or `token_file`";
-            let why = "whoever reaches it says who a UE is";
+            let why = "a client of the directory decides which addresses are one UE";
             return Err(ConfigError::new("listen", &c.listen, allowed, why));
         }
         if c.cert_file.is_empty() && c.key_file.is_empty() {

@@ -12,11 +12,11 @@ use std::time::{Duration, SystemTime};
 /// Time between two checks whether the file has changed.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Reads the file, and reads it again whenever it changes, on a thread that ends with the process.
-/// If it is wrong then, the sessions stay and the reason is told.
+/// Reads the file, and reads it again after each change, on a thread that ends with the process. If
+/// the changed file is wrong, the sessions stay and the reason is logged.
 ///
 /// # Errors
-/// It cannot be read, a line of it is wrong, or the thread cannot be started.
+/// The file cannot be read, a line is wrong, or the thread cannot be started.
 pub(super) fn follow(path: PathBuf, store: Arc<Store>) -> io::Result<()> {
     let mut last = state(&path).ok();
     store.set_file(read(&path)?);

@@ -27,8 +27,8 @@ struct App {
     tokens: Arc<Tokens>,
 }
 
-/// Serves the sessions at the address of `config` until the result is dropped. With `successor`
-/// another process may have that address and end soon.
+/// Serves the sessions at the address of `config` until the result is dropped. A `successor` waits
+/// for the address while the previous process holds it.
 ///
 /// # Errors
 /// A file cannot be read, the address cannot be bound, or the thread cannot be started.

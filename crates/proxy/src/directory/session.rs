@@ -11,16 +11,17 @@ const LONGEST_ID: usize = 64;
 const RATES: [u64; 2] = [1_000, 1_000_000_000_000];
 const RATE: &str = "1 Kbps to 1 Tbps, such as \"50 Mbps\" (TS 29.571 table 5.5.2-1, BitRate)";
 
-/// A session as it is put, and as the directory lists it.
+/// A session, as in a request and in the directory's list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Session {
-    /// Its name: 1 to 64 visible ASCII characters without `/`; in a request the path has it.
+    /// Its name: 1 to 64 visible ASCII characters without `/`. In a request the name is in the
+    /// path.
     #[serde(default)]
     pub(crate) id: String,
     /// Addresses or prefixes of the UE.
     pub(crate) ue: Vec<Prefix>,
-    /// The cell that the UE is in; left out where reports tell.
+    /// The cell of the UE; left out if reports name it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "name")]
     pub(crate) cell_id: Option<Arc<str>>,
     /// Most bit/s downlink (Session-AMBR, TS 23.501 section 5.7.1.8).
@@ -93,8 +94,8 @@ impl Session {
         Self { id: id.to_owned(), ..session }.sound()
     }
 
-    /// Reads a line of a file: a name, addresses or prefixes, and perhaps `cell=NAME` and
-    /// `ambr=50Mbps`, between blanks.
+    /// Reads a line of a file: a name, addresses or prefixes, optionally `cell=NAME` and
+    /// `ambr=50Mbps`, separated by blanks.
     ///
     /// # Errors
     /// The wrong part and what is allowed.

@@ -1,4 +1,4 @@
-//! The sessions, their owners, and what changes.
+//! The sessions, their owners, and their changes.
 
 use super::session::Session;
 use justfull_net::Prefix;
@@ -21,11 +21,11 @@ pub(crate) enum Change {
 /// Why a session is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// The session of this name has the address.
+    /// The session of this name already has the address.
     Taken(Prefix, String),
     /// The file has a session of this name.
     OfFile,
-    /// There are as many as there may be.
+    /// The directory is full.
     Full(usize),
 }
 
@@ -35,11 +35,11 @@ pub(crate) struct Account {
     pub(crate) sessions: usize,
     pub(crate) put: u64,
     pub(crate) deleted: u64,
-    /// Sessions and lines that are none, or that contradict others.
+    /// Malformed sessions and lines, and those that contradict others.
     pub(crate) refused: u64,
-    /// Requests without a right to make them.
+    /// Requests without a valid token.
     pub(crate) unauthorized: u64,
-    /// Why the last session or line was refused.
+    /// The reason of the last refusal of a session or line.
     pub(crate) last_refused: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Store {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The loop may have ended; then nobody needs the change.
+    /// If the loop has ended, nobody needs the change.
     fn tell(&self, change: Change) {
         let _ended = self.to.send(change);
         // If the counter is full, the loop is awake already.
@@ -120,12 +120,13 @@ impl Store {
         inner.sessions.insert(session.id.clone(), known);
         self.put.fetch_add(1, Ordering::Relaxed);
         let new = old.is_none();
-        // In the order of the changes, so under the lock.
+        // Sent under the lock, so that the loop gets changes in order.
         self.tell(Change::Put { old, new: session });
         Ok(new)
     }
 
-    /// Ends a session; false if there is none of that name. Over HTTP none of the file's ends.
+    /// Ends a session; false if there is no session of that name. A request over HTTP cannot end a
+    /// session of the file.
     pub(super) fn delete(&self, id: &str, of_file: bool) -> Result<bool, Refused> {
         let mut inner = self.lock();
         if !of_file && inner.sessions.get(id).is_some_and(|known| known.of_file) {
@@ -140,7 +141,7 @@ impl Store {
         Ok(true)
     }
 
-    /// The sessions of the file are these from now on.
+    /// Replaces the sessions of the file.
     pub(super) fn set_file(&self, sessions: Vec<Session>) {
         let gone: Vec<String> = {
             let inner = self.lock();
@@ -157,13 +158,13 @@ impl Store {
         }
     }
 
-    /// Counts something that is refused.
+    /// Counts a refusal.
     pub(super) fn refuse(&self, why: &str) {
         self.refused.fetch_add(1, Ordering::Relaxed);
         self.lock().last_refused = Some(why.to_owned());
     }
 
-    /// Counts a request without a right.
+    /// Counts a request without a valid token.
     pub(super) fn unauthorized(&self) {
         self.unauthorized.fetch_add(1, Ordering::Relaxed);
     }
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(store.put(a.clone()), Ok(true));
         assert_eq!(store.put(a.clone()), Ok(false));
         assert_eq!(store.put(moved.clone()), Ok(false));
-        // The address that it has given up is free.
+        // The address that the session gave up is free.
         assert_eq!(store.put(session("b 10.0.0.2")), Ok(true));
         assert_eq!(store.delete("a", false), Ok(true));
         assert_eq!(store.delete("a", false), Ok(false));
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!(store.put(session("h 10.0.0.2")), Ok(true));
         assert_eq!(store.put(session("i 10.0.0.3")), Err(Refused::Full(2)));
         assert_eq!((store.of_http().len(), changes.try_iter().count()), (1, 2));
-        // The file has other sessions now; what came over HTTP stays.
+        // The file has other sessions now; sessions over HTTP stay.
         store.set_file(vec![session("j 10.0.0.1")]);
         let ids: Vec<String> = store.all().into_iter().map(|one| one.id).collect();
         assert_eq!(ids, ["h", "j"]);

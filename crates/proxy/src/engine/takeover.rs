@@ -204,7 +204,7 @@ impl Engine {
         let clock = SlotClock::at(hello.clock_start);
         let mut engine = Self::build(config, file, asks, host, clock, leg, Some(sessions))?;
         let now = engine.clock.now();
-        // Before the connections, which then belong to these.
+        // UEs come before connections, since a connection belongs to a UE.
         identities.iter().for_each(|ue| engine.shared.steering.adopt(now, ue));
         engine.totals = hello.totals;
         for (state, fds) in flows {

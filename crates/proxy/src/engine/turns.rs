@@ -1,4 +1,4 @@
-//! How long the loop's turns take.
+//! Duration of the loop's turns.
 
 use justfull_base::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a source's client shows to its service.
+//! The credentials of a source's client.
 
 use justfull_base::{ConfigError, table};
 use justfull_rnis::{Credentials, Trust, agent};
@@ -12,22 +12,22 @@ const PATIENCE: Duration = Duration::from_millis(800);
 const BOTH: &str = "files of PEM with a certificate and with its key";
 
 table! {
-    /// What the proxy shows to a service: a certificate of its own, and tokens of OAuth 2.0.
+    /// The proxy's credentials at a service: a certificate and OAuth 2.0 tokens.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct AccessConfig with Default {
-        /// File of PEM with the proxy's certificates. Left out: none.
+        /// PEM file with the proxy's certificates. Left out: none.
         cert_file: String = String::new();
-        /// File of PEM with the key of the first of them.
+        /// PEM file with the key of the first certificate.
         key_file: String = String::new();
         /// Token endpoint, such as https://192.0.2.2/token. Left out: no OAuth 2.0.
         token_url: String = String::new(),
             rule("http:// or https:// with a host",
                 |c| ["", "http://", "https://"].iter().any(|s| starts(&c.token_url, s))),
             "RFC 6749 section 3.2";
-        /// File of PEM with the certificates that a token endpoint with https is verified with.
+        /// PEM file with the certificates that verify a token endpoint over https.
         token_ca_file: String = "/etc/ssl/certs/ca-certificates.crt".into();
-        /// The proxy's name there.
+        /// The proxy's client name at the token endpoint.
         client_id: String = String::new();
         /// File with the proxy's secret, read again for each token.
         client_secret_file: String = String::new();
@@ -81,7 +81,7 @@ fn of(ca: &str) -> Trust<'_> {
 }
 
 impl AccessConfig {
-    /// The files of TLS with a service that `ca` vouches for; none without TLS.
+    /// The TLS files for a service that `ca` verifies; none without TLS.
     pub(super) fn trust<'a>(&'a self, ca: Option<&'a str>) -> Trust<'a> {
         Trust {
             ca: ca.map(Path::new),

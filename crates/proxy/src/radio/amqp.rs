@@ -84,7 +84,7 @@ enum Coming {
 /// Connects, and requests the messages.
 fn open(config: &AmqpConfig, tls: Option<&Arc<ClientConfig>>) -> Result<Session, String> {
     let (host, port) = host_port(&config.address).ok_or("the address has no port")?;
-    // A broker with OAuth 2.0 takes the token in the place of the password.
+    // A broker with OAuth 2.0 accepts the token in place of the password.
     let password = match config.password_file.as_str() {
         "" => config.access.token()?.unwrap_or_else(|| "guest".to_owned()),
         file => {

@@ -60,11 +60,11 @@ table! {
             rule("a file with one token",
                 |c| c.token_file.is_empty() || read_token(c.token_file.as_ref()).is_ok()),
             "GS MEC 009 section 6.16";
-        /// File of PEM with the certificates that an https service is verified with.
+        /// PEM file with the certificates that verify an https service.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for an https service",
                 |c| !any("https", &c.url, &c.urls) || certificates(&c.ca_file));
-        /// The proxy's own certificate, and OAuth 2.0.
+        /// The proxy's certificate and OAuth 2.0.
         access: AccessConfig = AccessConfig::default();
     }
 }
@@ -79,7 +79,7 @@ table! {
             rule("a host with a port", |c| host_port(&c.address).is_some());
         /// Use TLS (amqps); brokers have a port of its own for it, often 5671.
         tls: bool = false;
-        /// File of PEM with the certificates that a broker is verified with, for `tls`.
+        /// PEM file with the certificates that verify a broker, for `tls`.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, with `tls`",
                 |c| !c.tls || certificates(&c.ca_file));
@@ -99,7 +99,7 @@ table! {
         /// File with the UE for each routing key.
         ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
             "UEs are known by address";
-        /// The proxy's own certificate, and OAuth 2.0.
+        /// The proxy's certificate and OAuth 2.0.
         access: AccessConfig = AccessConfig::default();
     }
 }
@@ -117,7 +117,7 @@ table! {
         urls: Vec<String> = Vec::new(),
             rule("ws:// or wss:// with a host and perhaps a port",
                 |c| c.urls.iter().all(|url| websocket(url)));
-        /// File of PEM with the certificates that a wss service is verified with.
+        /// PEM file with the certificates that verify a wss service.
         ca_file: String = CA_FILE.into(),
             rule("a file of PEM with certificates, for a wss service",
                 |c| !any("wss", &c.url, &c.urls) || certificates(&c.ca_file));
@@ -138,7 +138,7 @@ table! {
         symbols: u8 = 13, within(1, 14);
         /// Resource elements of a block that reference signals take.
         dmrs_res: u8 = 12, within(0, 120), "TS 38.211 section 7.4.1.1";
-        /// The proxy's own certificate, and OAuth 2.0.
+        /// The proxy's certificate and OAuth 2.0.
         access: AccessConfig = AccessConfig::default();
     }
     check |c| {
@@ -177,7 +177,7 @@ fn http(text: &str) -> bool {
     })
 }
 
-/// True if a URL has this scheme.
+/// True if one of the URLs has this scheme.
 fn any(scheme: &str, first: &str, others: &[String]) -> bool {
     first.starts_with(scheme) || others.iter().any(|url| url.starts_with(scheme))
 }
@@ -186,7 +186,7 @@ fn websocket(text: &str) -> bool {
     uri(text).is_some_and(|uri| matches!(uri.scheme_str(), Some("ws" | "wss")))
 }
 
-/// The two parts of `host:port`.
+/// Host and port of `host:port`.
 pub(crate) fn host_port(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':')?;
     let host = host.trim_start_matches('[').trim_end_matches(']');

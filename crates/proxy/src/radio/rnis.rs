@@ -50,7 +50,7 @@ struct Seen {
     ends: AtomicBool,
 }
 
-/// The newest report about a UE: its time by its cell's clock, and when it came.
+/// The newest report about a UE: its time by the cell's clock, and its time of arrival.
 #[derive(Debug)]
 struct Newest {
     cell: Option<Arc<str>>,
@@ -59,8 +59,8 @@ struct Newest {
 }
 
 impl Newest {
-    /// True if the service repeats what is known. Another cell has another clock, and a cell that
-    /// starts again begins with an earlier time.
+    /// True if the service repeats a known report. Cells have different clocks, and a restarted
+    /// cell begins with an earlier time.
     fn has(&self, report: &Report, now: Moment) -> bool {
         let earlier = report.ran.at < self.at;
         self.cell == report.cell
@@ -117,8 +117,8 @@ impl Seen {
     }
 }
 
-/// Reads the services of `config`, each on a thread of its own, and takes their notifications at
-/// one address.
+/// Reads the services of `config`, each on its own thread, and receives their notifications at one
+/// address.
 ///
 /// # Errors
 /// A file cannot be read, the address cannot be bound, or a thread cannot be started.
@@ -141,7 +141,7 @@ pub(super) fn start(config: &RnisConfig, sink: &Sink, successor: bool) -> io::Re
     Ok(())
 }
 
-/// Follows the service of `config`, whose notifications arrive at path `number` of the receiver.
+/// Reads the service of `config`, whose notifications arrive at path `number` of the receiver.
 fn follow(
     config: RnisConfig,
     seen: Arc<Seen>,
@@ -155,7 +155,7 @@ fn follow(
     let sink = seen.sink.clone();
     connect(sink, move |_sink| {
         let token = match config.token_file.as_str() {
-            // A token that has expired is refused; the next connection has a new one.
+            // The service refuses an expired token; the next connection gets a new token.
             "" => match config.access.token() {
                 Ok(token) => token.map(|token| format!("Bearer {token}")),
                 Err(why) => return Some(why),

@@ -25,14 +25,14 @@ const GONE: Duration = Duration::from_secs(15);
 /// Longest message.
 const LONGEST: usize = 4 << 20;
 const SUBSCRIBE: &str = r#"{"cmd": "metrics_subscribe"}"#;
-/// Bytes of a base station's name: with a slash and a cell's number, a name of 64 bytes.
+/// Most bytes of a base station's name: with a slash and a cell's number it has 64 bytes.
 const LONGEST_STATION: usize = 58;
 /// Ports for a URL without one: without TLS, with TLS.
 const PORTS: [u16; 2] = [80, 443];
 
 type Socket = WebSocket<Box<dyn Stream>>;
 
-/// Reads the services of `config`, each on a thread of its own.
+/// Reads the services of `config`, each on its own thread.
 ///
 /// # Errors
 /// A file cannot be read, or a thread cannot be started.
@@ -71,7 +71,8 @@ fn start_one(config: WebsocketConfig, sink: Sink) -> io::Result<()> {
     })
 }
 
-/// The name of a base station: host and port of its URL, as far as a cell's name has room.
+/// The name of a base station: host and port of its URL, cut to the length that a cell's name
+/// allows.
 fn station(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! The cells of a site, by the names that reports give them.
+//! The cells of a site, by their names in reports.
 
 use crate::config::CellsConfig;
 use justfull_base::Instant;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Name of the cell of reports that name none.
+/// Name of the cell of reports that name no cell.
 const NO_NAME: &str = "-";
 
 /// A cell.
@@ -23,17 +23,17 @@ struct Cell {
 /// A cell as `status` shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CellStatus {
-    /// Its name; `-` for the cell of reports that name none, and of UEs without reports.
+    /// Its name; `-` for the cell of UEs without reports, or whose reports name no cell.
     pub(crate) cell: String,
     /// UEs in it.
     pub(crate) ues: usize,
-    /// Open connections of these.
+    /// Open connections of its UEs.
     pub(crate) flows: u64,
     pub(crate) reports: u64,
     /// Time since its last good report about any UE.
     pub(crate) report_age_s: Option<f64>,
-    /// Sum of the capacities that its UEs have, with headers; UEs of which nothing is known are
-    /// left out.
+    /// Sum of the capacities of its UEs, headers included; UEs without a known capacity are left
+    /// out.
     pub(crate) capacity_bytes_per_s: f64,
     /// Share of the cell that its UEs hold, 0 to 1.
     pub(crate) held: f64,
@@ -54,7 +54,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// The cell of reports that name none.
+    /// The cell of reports that name no cell.
     pub(crate) const UNNAMED: usize = 0;
 
     pub(crate) fn new(control: &mut Control, config: &CellsConfig) -> Self {
@@ -62,7 +62,7 @@ impl Cells {
             all: Vec::new(),
             by_name: BTreeMap::new(),
             closed: !config.names.is_empty(),
-            // And the one without a name.
+            // One more for the cell without a name.
             most: config.most as usize + 1,
         };
         cells.add(control, NO_NAME.into());
@@ -81,7 +81,7 @@ impl Cells {
         self.all.len() - 1
     }
 
-    /// The cell of that name, which is added if it may be; none if it is not allowed.
+    /// The cell of that name, added if it is new; none if it is not allowed.
     pub(crate) fn find(&mut self, control: &mut Control, name: Option<&Arc<str>>) -> Option<usize> {
         let Some(name) = name else { return (!self.closed).then_some(Self::UNNAMED) };
         if let Some(&at) = self.by_name.get(name) {

@@ -10,17 +10,17 @@ use std::net::IpAddr;
 
 use super::cells::Cells;
 
-/// Time in which a cell that a UE has left does not get it back by a report alone.
+/// Time after a move in which a report alone does not move the UE back.
 const REMEMBERED: Duration = Duration::from_secs(60);
-/// Cells that a UE has left and that are remembered.
+/// Number of stored cells that a UE has left.
 const LEFT: usize = 4;
-/// A cell has fallen silent about a UE after this time, or after three intervals between its
-/// reports, at most after the last.
+/// Bounds of the time without a report after which a cell is silent about a UE; between them it is
+/// three intervals between reports.
 const SILENT: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(3)];
 /// A UE with a report in this time has reports of its own.
 const CURRENT: Duration = Duration::from_secs(1);
 
-/// A UE as one process gives it to the next.
+/// A UE as the previous process hands it over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) addresses: Vec<Prefix>,
@@ -32,25 +32,25 @@ pub(crate) struct Identity {
 #[derive(Debug)]
 pub(crate) struct Ue {
     pub(crate) id: UeId,
-    /// The address by which it became known.
+    /// Its first known address.
     pub(crate) name: Prefix,
     /// All its addresses.
     pub(crate) addresses: Vec<Prefix>,
     /// The addresses in its last report.
     pub(crate) told: Vec<Prefix>,
     pub(crate) cell: usize,
-    /// Cells that it has left, and when; the last one first.
+    /// Cells that it has left, with the times; the latest first.
     left: [Option<(usize, Instant)>; LEFT],
     /// When a cell that it has left reported about it.
     pub(crate) elsewhere: Option<Instant>,
-    /// When it moved, or its last good report came, and the time between the last two of these.
+    /// Time of its last move or good report, and the time between the last two of these.
     heard: Instant,
     interval: Duration,
     pub(crate) flows: u32,
     pub(crate) last_report: Option<Instant>,
     pub(crate) used: Instant,
     pub(crate) reports: u64,
-    /// The directory knows it.
+    /// The directory has a session of it.
     pub(crate) in_session: bool,
     /// Bytes per second that its subscription allows.
     pub(crate) most: Option<f64>,
@@ -64,7 +64,7 @@ impl Ue {
         self.reports += 1;
     }
 
-    /// Notes that it moves to `cell`; returns the old one.
+    /// Moves it to `cell`; returns the old cell.
     pub(crate) fn moves(&mut self, now: Instant, cell: usize) -> usize {
         let old = std::mem::replace(&mut self.cell, cell);
         if old != Cells::UNNAMED {
@@ -81,18 +81,18 @@ impl Ue {
         self.left.iter().flatten().any(left)
     }
 
-    /// True if its own cell has fallen silent about it.
+    /// True if its cell no longer reports about it.
     pub(crate) fn is_silent(&self, now: Instant) -> bool {
         let patience = Duration::from_nanos(self.interval.as_nanos().saturating_mul(3));
         now.since(self.heard) >= patience.clamp(SILENT[0], SILENT[1])
     }
 
-    /// True if reports of its own come, which name this address.
+    /// True if it has recent reports that name this address.
     pub(crate) fn claims(&self, now: Instant, address: Prefix) -> bool {
         self.has_reports(now) && self.told.contains(&address)
     }
 
-    /// True if reports of its own come.
+    /// True if it has recent reports.
     pub(crate) fn has_reports(&self, now: Instant) -> bool {
         self.last_report.is_some_and(|at| now.since(at) < CURRENT)
     }
@@ -113,7 +113,7 @@ impl Ues {
         Self { bits, all: Vec::new(), by_address: BTreeMap::new(), silent: 0 }
     }
 
-    /// An address, cut to the bits that tell UEs apart.
+    /// An address, cut to the bits that distinguish UEs.
     pub(crate) fn key(&self, address: IpAddr) -> Prefix {
         let v4 = Prefix::of(address, 128).address().is_ipv4();
         Prefix::of(address, if v4 { self.bits.ipv4_bits } else { self.bits.ipv6_bits })
@@ -179,7 +179,7 @@ impl Ues {
         }
     }
 
-    /// An address names nobody from now on.
+    /// Removes an address: it belongs to no UE from now on.
     pub(crate) fn release(&mut self, address: Prefix) {
         if let Some(ue) = self.by_address.remove(&address).and_then(|old| self.at_mut(old)) {
             ue.addresses.retain(|own| *own != address);
@@ -199,7 +199,7 @@ impl Ues {
         self.silent += usize::from(ue.flows == 0);
     }
 
-    /// Removes a UE; its addresses name nobody.
+    /// Removes a UE and its addresses.
     pub(crate) fn remove(&mut self, place: usize) -> Option<Ue> {
         let ue = self.all.get_mut(place)?.take()?;
         self.silent -= usize::from(ue.flows == 0);
@@ -209,7 +209,7 @@ impl Ues {
         Some(ue)
     }
 
-    /// The UE at `from` becomes the one at `into`.
+    /// Merges the UE at `from` into the UE at `into`.
     pub(crate) fn merge(&mut self, from: usize, into: usize) -> Option<Ue> {
         let gone = self.all.get_mut(from)?.take()?;
         let flows_before = self.at(into)?.flows;
@@ -224,7 +224,7 @@ impl Ues {
         Some(gone)
     }
 
-    /// The places of all UEs of which `is` holds.
+    /// The places of all UEs for which `is` holds.
     pub(crate) fn places(&self, is: impl Fn(&Ue) -> bool) -> Vec<usize> {
         let found = self.all.iter().enumerate();
         found.filter(|(_, ue)| ue.as_ref().is_some_and(&is)).map(|(place, _)| place).collect()

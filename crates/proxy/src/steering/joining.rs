@@ -1,4 +1,4 @@
-//! UEs that turn out to be one, sessions of the directory, and UEs of the process before.
+//! Merged UEs, sessions of the directory, and UEs of the previous process.
 
 use super::identity::Identity;
 use super::{Cells, Steering};
@@ -7,11 +7,11 @@ use justfull_base::Instant;
 use justfull_net::Prefix;
 
 impl Steering {
-    /// A report names all `addresses` as the UE's at `place`. An address that is new joins it. One
-    /// that another UE has:
+    /// A report names `addresses` as all addresses of the UE at `place`. The UE gets each new
+    /// address. An address of another UE:
     ///
     /// - stays there if reports of that UE name it too (disputed);
-    /// - moves if that UE's reports name it no more, since it was given to another UE;
+    /// - moves if that UE's reports no longer name it: the network has reassigned it;
     /// - makes both one UE if the other has no reports of its own.
     pub(super) fn identify(&mut self, now: Instant, place: usize, addresses: &[Prefix]) {
         let told = |ue: &super::Ue| {
@@ -48,7 +48,7 @@ impl Steering {
         }
     }
 
-    /// The UE at `from` is the one at `into`.
+    /// Merges the UE at `from` into the UE at `into`.
     fn merge(&mut self, now: Instant, from: usize, into: usize) {
         let Some(into_id) = self.ues.at(into).map(|ue| ue.id) else { return };
         let Some(gone) = self.ues.merge(from, into) else { return };
@@ -79,8 +79,8 @@ impl Steering {
         }
     }
 
-    /// The directory has a session: its addresses are one UE's, which is in the session's cell,
-    /// if that is named, and has the session's limit.
+    /// The directory has a session. All its addresses belong to one UE, which gets the session's
+    /// limit and, if the session names one, its cell.
     fn session(&mut self, now: Instant, session: &Session) {
         let names: Vec<Prefix> = session.ue.iter().map(|name| self.ues.cut(name)).collect();
         let known = names.iter().find_map(|name| self.ues.find(*name));
@@ -109,8 +109,8 @@ impl Steering {
         }
     }
 
-    /// The directory no longer has a session with these addresses. They name nobody from now on;
-    /// the UE goes when its last flow has.
+    /// The directory no longer has a session with these addresses. They belong to no UE from now
+    /// on; the UE is removed after its last flow.
     fn end_session(&mut self, now: Instant, session: &Session) {
         let place = session.ue.iter().find_map(|name| self.ues.find(self.ues.cut(name)));
         let Some(place) = place else { return };
@@ -136,7 +136,7 @@ impl Steering {
         self.ues.iter().map(identity).collect()
     }
 
-    /// A UE of the process before.
+    /// A UE of the previous process.
     pub(crate) fn adopt(&mut self, now: Instant, identity: &Identity) {
         let Some(&first) = identity.addresses.first() else { return };
         let first = self.ues.cut(&first);

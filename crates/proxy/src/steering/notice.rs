@@ -1,5 +1,4 @@
-//! Words for the log about reports that contradict each other. Each kind comes at most once in ten
-//! seconds, whatever reports say.
+//! Notices for the log about contradictory reports, at most one of each kind in ten seconds.
 
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
@@ -10,7 +9,7 @@ const EVERY: Duration = Duration::from_secs(10);
 /// A notice for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
-    /// The UE that it is about.
+    /// The UE concerned.
     pub(crate) ue: Option<Prefix>,
     pub(crate) what: String,
 }
@@ -19,7 +18,7 @@ pub(crate) struct Notice {
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
     waiting: Vec<Notice>,
-    /// When each kind came last.
+    /// Time of the last notice of each kind.
     last: [Option<Instant>; 4],
 }
 

@@ -8,13 +8,13 @@ use serde::Serialize;
 /// A UE as `status` shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UeStatus {
-    /// The address or prefix by which it became known.
+    /// Its first known address or prefix.
     pub(crate) ue: String,
     /// All its addresses and prefixes.
     pub(crate) addresses: Vec<String>,
-    /// The cell that it is in; `-` while unknown.
+    /// Its cell; `-` while unknown.
     pub(crate) cell: String,
-    /// A cell that it has left reported about it within the last second.
+    /// True if a cell that it has left reported about it within the last second.
     pub(crate) two_cells: bool,
     pub(crate) flows: u32,
     pub(crate) reports: u64,

@@ -112,8 +112,8 @@ fn random(state: &mut u64, most: u64) -> u64 {
     (*state >> 16) % most
 }
 
-/// Flows open, close, send data and have reports in any order. Each change belongs to an open
-/// flow, has its key, and equals the control's view of it.
+/// Flows open, close and send data, and reports arrive, in any order. Each change belongs to an
+/// open flow, has its key, and equals the control's view of it.
 #[test]
 fn no_flow_steers_anothers_window() {
     let mut state = 0x9e37_79b9_7f4a_7c15;

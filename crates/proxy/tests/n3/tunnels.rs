@@ -22,19 +22,19 @@ use std::thread::{self, JoinHandle};
 pub(crate) const UES: usize = 4;
 /// Inner packets have at most so many bytes.
 pub(crate) const INNER_MTU: u32 = 1_400;
-/// QFIs of TCP and of all else.
+/// QFIs of TCP and of everything else.
 pub(crate) const QFI_TCP: u8 = 9;
 pub(crate) const QFI_OTHER: u8 = 5;
 
-/// What both ends share and tests change.
+/// The state that both ends share and tests change.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// TEIDs of the uplink and of the downlink are these numbers and the UE's.
+    /// A TEID of the uplink or the downlink is this number plus the UE's number.
     pub(crate) uplink: AtomicU32,
     pub(crate) downlink: AtomicU32,
     /// G-PDUs with another TEID, or without a PDU session container of their direction.
     pub(crate) strange: AtomicU32,
-    /// Larger inner packets of the downlink than this are answered with an ICMP error.
+    /// Inner packets of the downlink above this size cause an ICMP error.
     pub(crate) path_mtu: AtomicU16,
     /// Extension headers and QFIs that arrived, as direction, protocol and QFI.
     seen: Mutex<BTreeSet<(bool, u8, u8)>>,
@@ -56,7 +56,8 @@ pub(crate) struct Tunnels {
 }
 
 impl Tunnels {
-    /// Puts them at both ends of `chain`, over its addresses of `family`, 0 for IPv4.
+    /// Puts base station and UPF at the ends of `chain`, over its addresses of `family`: 0 for
+    /// IPv4.
     pub(crate) fn build(chain: &Chain, family: usize) -> Self {
         let config = NetworkConfig { mtu: INNER_MTU, ..NetworkConfig::new(UES) };
         let mut network = Network::build(&config).expect("a network");
@@ -249,7 +250,7 @@ fn too_big(packet: &[u8], mtu: usize) -> Vec<u8> {
     let (mut bytes, icmp) = if packet[0] >> 4 == 4 {
         let mut head = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, 1, 0, 0];
         head[2..4].copy_from_slice(&(length + 20).to_be_bytes());
-        // From the other end of the packet's way, back to its source.
+        // From the packet's destination back to its source.
         head.extend_from_slice(&packet[16..20]);
         head.extend_from_slice(&packet[12..16]);
         let sum = !checksum::sum(&head);

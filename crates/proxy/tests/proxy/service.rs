@@ -3,8 +3,7 @@
 use super::*;
 use std::os::unix::net::UnixDatagram;
 
-/// A stand-in of systemd's side of the notify protocol (sd_notify(3)): it follows the main process
-/// and its state.
+/// Systemd's side of the notify protocol (sd_notify(3)): it tracks the main process and its state.
 struct Manager {
     socket: UnixDatagram,
     path: PathBuf,
@@ -20,7 +19,7 @@ impl Manager {
         Self { socket, path, main: 0, states: Vec::new() }
     }
 
-    /// The words by which a process is started with this manager.
+    /// The command prefix that starts a process under this manager.
     fn by(&self) -> [String; 2] {
         ["env".into(), format!("NOTIFY_SOCKET={}", self.path.display())]
     }
@@ -49,8 +48,8 @@ impl Manager {
     }
 }
 
-/// 60 MB pass while ten processes follow each other. The stand-in sees each step that systemd
-/// waits for in a reload, and never a moment without a main process.
+/// 60 MB pass while ten processes replace each other. The manager sees each step that systemd waits
+/// for in a reload, and a main process at every moment.
 #[test]
 fn ten_upgrades_in_a_transfer_lose_no_byte_and_the_manager_knows_each_process() {
     if !can_build() {
@@ -88,7 +87,7 @@ fn ten_upgrades_in_a_transfer_lose_no_byte_and_the_manager_knows_each_process() 
     for outcome in ended.as_object().expect("an object").keys() {
         assert!(outcome == "completed" || ended[outcome] == 0, "{ended}");
     }
-    // A reload that is refused: the process goes on, and its manager knows.
+    // A refused reload: the process continues, and the manager gets the reason.
     fs::write(world.path("rapid.toml"), "[route]\nmark = 7\n[select]\ninterfaces = [\"ran\"]\n")
         .expect("a file");
     manager.states.clear();
@@ -153,7 +152,7 @@ fn line_of(cell: &str, ue: &str, at_us: u64, bytes: u64) -> String {
     )
 }
 
-/// A site of two cells with a directory, and the UEs 5 and 6 of which reports come.
+/// A site of two cells with a directory, and reports about UEs 5 and 6.
 struct Site {
     world: World,
     reports: fs::File,
@@ -218,7 +217,7 @@ impl Site {
         }
     }
 
-    /// What is not allowed at the directory is refused and told.
+    /// The directory refuses wrong requests and states the reason.
     fn hostile_sessions(&self, body: &str) {
         assert_eq!(self.put("b", "viewer", body).0, 403);
         assert_eq!(self.put("b", "nobody", body).0, 401);
@@ -235,7 +234,7 @@ impl Site {
         assert_eq!(counts, [2, 3, 2], "{found}");
     }
 
-    /// A file that changes, and one that is wrong.
+    /// A file that changes, and a wrong file.
     fn changes_of_the_file(&self) {
         let more = "fixed 10.45.0.7\nmore 10.45.0.8 cell=west ambr=5Mbps\n";
         fs::write(&self.sessions, more).expect("a file");

@@ -34,7 +34,7 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "Adaptive RED (Floyd, Gummadi and Shenker 2001)",
     text: "Gentle RED whose `max_p` is adapted every `interval` so that the average length stays \
            between 40 and 60 % of the way from min to max. Thresholds and weight follow the rate \
-           that the layer below tells: min = max(`floor`, `target` x rate / 2), max = 3 min.",
+           that the layer below reports: min = max(`floor`, `target` x rate / 2), max = 3 min.",
     sources: "Floyd, Gummadi and Shenker 2001 sections 4, 5; ns-2.29 queue/red.cc",
     deviations: "The rate is taken anew every `interval`; where no layer tells it, min is `floor` \
                  and the weight is `weight`. Marks end at max.",
@@ -60,10 +60,10 @@ params! {
         floor: Bytes = Bytes(7500), at_least(Bytes(1));
         /// Time between adjustments of `max_p`.
         interval: Duration = Duration::from_millis(500), above(Duration::ZERO);
-        /// Weight of an arrival in the average length where no layer tells the rate.
+        /// Weight of an arrival in the average length if no layer reports the rate.
         weight: Ratio = Ratio(0.002), above(Ratio(0.0)).to(Ratio(1.0));
-        /// While the queue is empty, the average falls as if a packet found it so in each such
-        /// time; where no layer tells the rate.
+        /// While the queue is empty, the average falls as if a packet found it empty in each such
+        /// time; used if no layer reports the rate.
         packet_time: Duration = Duration::from_millis(1), above(Duration::ZERO);
         /// Size of a packet whose probability is neither raised nor lowered.
         mean_packet: Bytes = Bytes(500), within(Bytes(1), Bytes(65_535));

@@ -33,8 +33,8 @@ pub const DOC: MethodDoc = MethodDoc {
     kind: "aqm",
     title: "RED with thresholds that follow the bearer's rate",
     text: "RED on the instantaneous length in bytes, with min = max(`floor`, `delay` x rate) and \
-           max = `factor` x min. The rate is what the MAC tells of the bearer, so it works on the \
-           RLC queue only.",
+           max = `factor` x min. The MAC reports the bearer's rate, so it works on the RLC queue \
+           only.",
     sources: "P06 section III-B, equations (1), (2), and section V-A",
     deviations: "Before the rate is known, min is `floor`. Marks end at `max`.",
     params: ARedConfig::params,

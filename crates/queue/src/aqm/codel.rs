@@ -199,7 +199,7 @@ params! {
             }), "only a reserve grows";
         /// Lanes of the lowest numbers that are never signalled.
         spared: u16 as "lanes" = 0;
-        /// The RFC's algorithm, or what T20's released program does.
+        /// The RFC's algorithm, or the algorithm of T20's released program.
         variant: Variant = Variant::Rfc8289;
     }
 }

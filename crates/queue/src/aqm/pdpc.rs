@@ -33,9 +33,9 @@ pub const DOC: MethodDoc = MethodDoc {
     kind: "aqm",
     title: "Packet discard prevention counter",
     text: "Drops a packet that finds max(`floor`, `delay` x rate) or more, then accepts `n` \
-           packets before the next drop, unless the length is above `factor` times that \
-           threshold. The rate is what the MAC tells of the bearer, so it works on the RLC queue \
-           only. It draws no random numbers.",
+           packets before the next drop, unless the length is above `factor` times that threshold. \
+           The MAC reports the bearer's rate, so it works on the RLC queue only. It draws no \
+           random numbers.",
     sources: "P06 sections III-B (thresholds) and III-C",
     deviations: "Drops the arriving packet. Before the rate is known, the threshold is `floor`. \
                  Above the upper threshold packets are not marked but dropped.",

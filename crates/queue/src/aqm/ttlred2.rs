@@ -32,10 +32,10 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "ttlred2",
     kind: "aqm",
     title: "Time-to-live RED for buffered packets",
-    text: "Gives each packet a random lifetime, below half of `high` with the chance `max_p`, and \
-           the longest one to the first packet of a flow or of an empty queue. At multiples of \
-           `period` it drops the waiting packets whose lifetime has ended; packets that RLC holds \
-           stay. The reason of these drops is aqm_timeout.",
+    text: "Gives each packet a random lifetime, below half of `high` with the probability `max_p`; \
+           the first packet of a flow or of an empty queue gets the longest lifetime. At multiples \
+           of `period` it drops the waiting packets whose lifetime has ended; packets that RLC \
+           holds stay. The reason of these drops is aqm_timeout.",
     sources: "P06 section IV-B, Fig. 3, section V-A",
     deviations: "The higher lifetime, which P06 does not print, is `high`. A marked packet is not \
                  signalled again. A packet that the layer below gave back keeps no lifetime. Of \

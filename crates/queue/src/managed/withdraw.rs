@@ -29,7 +29,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
 }
 
 impl Account {
-    /// `packet`, which waited, has left with its UE.
+    /// Counts the waiting `packet` as departed with its UE.
     fn withdraw<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
         self.counters.departed.add(packet.size);
         probe.on_event(now, &Event::Withdrawn { layer: self.layer, packet: *packet });

@@ -51,7 +51,7 @@ pub(crate) struct Landed {
 pub(crate) struct Taken {
     pub(crate) packet: Packet,
     pub(crate) pdcp_sn: u32,
-    /// Time at which its last byte went to the radio, if it did.
+    /// Time at which its last byte went to the radio; none before.
     pub(crate) left: Option<Instant>,
 }
 
@@ -190,7 +190,7 @@ impl InFlight {
         Some(Acknowledged::Flying(packet))
     }
 
-    /// The PDCP SN that another cell has given to `packet`; it is forgotten.
+    /// Removes and returns the PDCP SN that another cell gave to `packet`.
     #[inline(always)]
     pub(crate) fn take_number(&mut self, packet: &Packet) -> Option<u32> {
         if self.numbered.is_empty() {
@@ -199,13 +199,13 @@ impl InFlight {
         self.numbered.remove(&(packet.ue, packet.id))
     }
 
-    /// Another cell has given `packet` the PDCP SN `sn`.
+    /// Stores the PDCP SN `sn` that another cell gave to `packet`.
     pub(crate) fn note_number(&mut self, packet: &Packet, sn: u32) {
         self.numbered.insert((packet.ue, packet.id), sn);
     }
 
     /// The UE of `handle` leaves the cell. Returns the SDU, its PDCP SN, and the instant at which
-    /// its last byte left if it has; none if it has ended. The SDU is neither delivered nor lost.
+    /// its last byte left; none if the SDU has ended. The SDU is neither delivered nor lost.
     pub(crate) fn take_along(&mut self, handle: SduHandle) -> Option<Taken> {
         let &mut Flight { packet, pdcp_sn, left, .. } = self.entry(handle)?;
         let left = (left < Instant::NEVER).then_some(left);
@@ -214,7 +214,7 @@ impl InFlight {
         Some(Taken { packet, pdcp_sn, left })
     }
 
-    /// An SDU that its UE has, and that waits there for an earlier one, comes with the UE.
+    /// Adds an SDU that comes with its UE: the UE has it, and it waits there for an earlier SDU.
     pub(crate) fn bring(&mut self, sdu: &Taken) -> SduHandle {
         let handle = self.open(&sdu.packet, sdu.pdcp_sn);
         if let Some(left) = sdu.left {
@@ -223,8 +223,8 @@ impl InFlight {
         handle
     }
 
-    /// `ue` leaves the cell: its SDUs on the air are lost, each of which `lost` gets, and the
-    /// numbers of its waiting SDUs are forgotten.
+    /// `ue` leaves the cell. Its SDUs on the air are lost, and `lost` gets each; the numbers of its
+    /// waiting SDUs are removed.
     pub(crate) fn lose_all_of(&mut self, ue: u32, mut lost: impl FnMut(&Packet)) {
         for index in 0..self.entries.len() {
             let entry = &self.entries[index];

@@ -45,9 +45,9 @@ impl Link {
         })
     }
 
-    /// Takes over PDCP of the same bearer in another cell, in acknowledged mode: the numbers go on,
-    /// and the UE keeps the packets that wait (TS 38.323 section 5.1.2). RLC stays new. In other
-    /// modes PDCP also starts anew.
+    /// Continues the PDCP of the same bearer in another cell, in acknowledged mode: the numbers
+    /// continue, and the UE keeps its waiting packets (TS 38.323 section 5.1.2). RLC starts anew,
+    /// and in other modes PDCP too.
     pub(crate) fn adopt(&mut self, before: Self) {
         if self.is_acknowledged() {
             self.pdcp_tx.continue_from(&before.pdcp_tx);

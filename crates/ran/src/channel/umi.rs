@@ -135,7 +135,8 @@ params! {
         ue_gain: f64 as "dB" = 12.0, within(-50.0, 100.0);
         /// Noise figure of the UE.
         noise_figure: f64 as "dB" = 9.0, within(0.0, 50.0);
-        /// Draw shadow fading, and what each building takes away; without, the mean of both.
+        /// Draw shadow fading and the loss through each building at random; if false, both have
+        /// their mean.
         shadowing: bool = true;
         /// How much the walls of buildings take away from a UE inside.
         outdoor_to_indoor: OutdoorToIndoor = OutdoorToIndoor::Low;

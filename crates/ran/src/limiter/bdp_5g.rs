@@ -39,8 +39,8 @@ params! {
         clamp: bool = true;
         /// Allowance before the first slot.
         start: u32 as "packets" = 5, within(0, 65_535);
-        /// Let an SDU larger than what is left enter when anything is left; false holds it until
-        /// the channel is better.
+        /// Let an SDU larger than the rest of the allowance enter if anything is left; false holds
+        /// it until the channel is better.
         overdraw: bool = true;
     }
 }
@@ -52,9 +52,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "bdp_5g",
     kind: "limiter",
     title: "5G-BDP: one slot's worth in the RLC, paced over the slot",
-    text: "After each pull the RLC may be given what the slot could carry less what remained, and \
-           this allowance opens in proportion to the time since the pull, plus an offset. SDAP \
-           must be polled several times a slot.",
+    text: "After each pull the RLC may get the bytes that the slot could carry less the bytes that \
+           remained. This allowance opens in proportion to the time since the pull, plus an \
+           offset. SDAP must be polled several times a slot.",
     sources: "T20 section 4.1, Algorithm 2",
     deviations: "switches for what T20's program does differently: floor, clamp, start; overdraw \
                  by one SDU; a share of what was left over counts as granted",

@@ -38,9 +38,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "clairvoyant",
     kind: "limiter",
     title: "Clairvoyant: knows the grants, not the arrivals (a yardstick)",
-    text: "Lets packets down to the RLC at the last poll that still makes the next pull, exactly \
-           as many as that pull takes. Only for cells with one bearer, whose grant schedule is \
-           fixed.",
+    text: "Passes packets to the RLC at the last poll before the next pull, exactly as many as the \
+           pull takes. Only for cells with one bearer, whose grant schedule is fixed.",
     sources: "this project",
     deviations: "none",
     params: ClairvoyantConfig::params,

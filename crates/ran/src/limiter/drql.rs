@@ -39,7 +39,7 @@ params! {
         /// Limit at the start.
         start: u32 as "packets" = 1024,
             rule("min to max", |c| (c.min..=c.max).contains(&c.start));
-        /// Let an SDU larger than what is left enter when anything is left.
+        /// Let an SDU larger than the rest of the allowance enter if anything is left.
         overdraw: bool = true;
         /// Packets that may always remain without shrinking the limit (A21: 1).
         keep: u32 as "packets" = 0;

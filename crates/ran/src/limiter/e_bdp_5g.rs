@@ -93,7 +93,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "e_bdp_5g",
     kind: "limiter",
     title: "e5G-BDP: an average pull's worth in the RLC, paced over the slot, small packets first",
-    text: "An average of what the last pulls took opens in proportion to the time since the pull, \
+    text: "The average size of the last pulls opens in proportion to the time since the pull, \
            somewhat faster in the second half of the slot. A packet enters when it fits into a \
            reduced share of that whatever is left over, or when what is left over, what was \
            submitted and a fraction of its size fit into all of it. SDAP must be polled several \

@@ -17,7 +17,7 @@ params! {
         /// Most that the RLC queue may hold.
         limit: Limit as "packets or bytes" = Limit::Packets(20),
             stated("above 0; in bytes without overdraw at least the MTU");
-        /// Let an SDU larger than what is left enter when anything is left.
+        /// Let an SDU larger than the rest of the allowance enter if anything is left.
         overdraw: bool = true;
     }
 }

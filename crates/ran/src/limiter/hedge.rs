@@ -54,9 +54,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "hedge",
     kind: "limiter",
     title: "Hedge: the RLC holds the most that the pulls before the next poll took of late",
-    text: "Learns how far apart SDAP's polls are, how old reports are when they arrive, and the \
-           most that so many slots in a row offered. Made for radios that come in bursts, and for \
-           an RLC whose backlog is known late (rlc.report_delay).",
+    text: "Learns the time between SDAP's polls, the age of arriving reports, and the most that so \
+           many consecutive slots offered. Made for radios with bursts, and for an RLC whose \
+           backlog is reported late (rlc.report_delay).",
     sources: "this project; TS 38.425 section 5.4.2",
     deviations: "none",
     params: HedgeConfig::params,

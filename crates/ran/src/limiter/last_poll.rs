@@ -83,10 +83,10 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "last_poll",
     kind: "limiter",
     title: "LastPoll: bulk enters the RLC at the last poll that is safely before the pull",
-    text: "Learns when SDAP is polled and what the pulls take, fills the RLC to what the next \
-           pull takes at the last poll that is safe, and until then only as far as urgent packets \
-           still fit. On a slow channel bulk packets keep a distance. SDAP must be polled several \
-           times a slot.",
+    text: "Learns the times of SDAP's polls and the sizes of pulls. At the last safe poll it fills \
+           the RLC to the size of the next pull; before, only as far as urgent packets still fit. \
+           On a slow channel bulk packets keep a distance. SDAP must be polled several times a \
+           slot.",
     sources: "this project; A21 section III-A",
     deviations: "none",
     params: LastPollConfig::params,

@@ -21,7 +21,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     kind: "limiter",
     title: "No containment of the RLC queue (Vanilla)",
     text: "Packets go from SDAP to the RLC as fast as SDAP is polled. The RLC's own limit \
-           (rlc.limit) is the only bound on what waits there, and packets beyond it are dropped.",
+           (rlc.limit) is the only bound on its queue; packets beyond it are dropped.",
     sources: "TS 37.324 section 4; T20 section 6 (Vanilla)",
     deviations: "none",
     params: UnlimitedConfig::params,

@@ -30,8 +30,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "bytes",
     kind: "MAC",
     title: "slots of bytes",
-    text: "The channel says how many bytes a slot carries. Bearers get equal parts and cut the \
-           packet at the end of their part; what one does not need goes to the others.",
+    text: "The channel gives the bytes that a slot carries. Bearers get equal parts and cut the \
+           packet at the end of their part; the others get the bytes that a bearer does not need.",
     sources: "none",
     deviations: "there are no headers but `overhead`: PDCP and RLC have no settings",
     params: BytesConfig::params,

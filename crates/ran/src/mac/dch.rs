@@ -50,9 +50,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "dch",
     kind: "MAC",
     title: "Dedicated channels of UMTS",
-    text: "Each bearer may send `pdus` PDUs in each TTI, whatever others do, or fewer where the \
-           channel carries fewer bytes of payload. TTIs are lost whole, in bursts; the RLC sends \
-           again what they held.",
+    text: "Each bearer may send `pdus` PDUs in each TTI, independent of others, or fewer if the \
+           channel carries fewer bytes of payload. Whole TTIs are lost, in bursts; the RLC sends \
+           their PDUs again.",
     sources: "TS 25.301 section 5.2.1; TS 25.302 section 7.1.2; P06 section V-A",
     deviations: "any number of PDUs up to `pdus` is a transport format; the loss follows no \
                  fading; the UE has a TTI when it begins",

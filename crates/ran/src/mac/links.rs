@@ -77,7 +77,7 @@ impl Links {
         self.statuses.retain(|(_, id, _)| id.ue != ue);
     }
 
-    /// `id` has entered the cell with its UE: its timers run.
+    /// `id` has entered the cell with its UE; its timers are running.
     pub(super) fn watch(&mut self, id: BearerId, cell: &mut Cell) {
         self.arm_timer(id, link(cell, id));
     }

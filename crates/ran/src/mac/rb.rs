@@ -12,6 +12,7 @@ pub use self::settings::RbConfig;
 pub(super) use self::settings::DOC;
 
 use super::active::Active;
+use super::blocks::heard;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Offer, Slot};
@@ -322,12 +323,6 @@ fn channel_mcs(cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
     cell.channel_of(ue).next_mcs(slot.k, slot.now)
 }
 
-/// The reception of a transmission of `block` in `slot`, if the UE's channel has a SINR.
-fn heard(cell: &mut Cell, slot: Slot, block: &mut Block) -> Option<Reception> {
-    let channel = cell.channel_of(block.ue);
-    channel.block_error(slot.k, slot.now, block.mcs, &mut block.sinr).map(Reception::Error)
-}
-
 /// The options of [`gather`].
 struct Gathering<'a> {
     carrier: &'a Carrier,
@@ -438,7 +433,7 @@ impl Air {
         if let Some(meter) = &mut cell.meter {
             meter.give(block.ue, block.n_prb.into(), block.sent > 0);
         }
-        let met = if cell.errors_follow_sinr { heard(cell, slot, &mut block) } else { None };
+        let met = heard(cell, slot, &mut block);
         let settled = if stale { Reception::Stale } else { Reception::Borne };
         let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(settled));
         if outcome == Outcome::Again {

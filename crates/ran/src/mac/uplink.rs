@@ -1,12 +1,12 @@
-//! The uplink of a cell: UEs request, report and send, and the base station grants.
+//! The uplink of a cell: UEs send requests, reports and data; the base station sends grants.
 //!
 //! In this stack the data flows from the UEs to the base station: UPF, SDAP and RLC are the UE's
 //! queues, and delivery is at the base station. In each slot of the uplink, in this order: HARQ's
 //! repeats; configured grants; the scheduler's grants, each of which the UE divides among its
 //! logical channels; the scheduling requests of UEs that had no grant.
 //!
-//! The scheduler decides for a slot with the news that are `decoding` + `k2` slots old: a grant
-//! takes k2 slots to its PUSCH, and the grants between are known to it.
+//! The scheduler decides for a slot with requests and reports that are at least `decoding` + `k2`
+//! slots old: a grant is sent k2 slots before its PUSCH. The scheduler knows the grants in between.
 
 mod access;
 mod granting;
@@ -38,7 +38,7 @@ use justfull_base::feedback::CellKind;
 use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, Probe, Ratio};
 
-/// What UEs and scheduler have done on an uplink so far.
+/// Counts of the UEs and the scheduler of an uplink so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCounts {
     /// Scheduling requests sent.
@@ -51,9 +51,9 @@ pub struct AccessCounts {
     pub padding_bytes: u64,
     /// Regular buffer status reports sent.
     pub regular_reports: u64,
-    /// Periodic ones.
+    /// Periodic buffer status reports sent.
     pub periodic_reports: u64,
-    /// Reports in padding.
+    /// Padding buffer status reports sent.
     pub padding_reports: u64,
     /// Transport blocks that were sent again.
     pub repeats: u64,
@@ -62,8 +62,8 @@ pub struct AccessCounts {
 /// The service of slots of an uplink.
 pub struct UplinkMac {
     carrier: Carrier,
-    /// Bytes of transport blocks that a UE's power allows, in rows like the carrier's; empty
-    /// without a limit.
+    /// Sizes of transport blocks within a UE's power, in rows like the carrier's; empty without a
+    /// limit.
     limited: Vec<u32>,
     scheduler: CheckedRbScheduler,
     harq: Harq,
@@ -76,11 +76,11 @@ pub struct UplinkMac {
     times: Times,
     ues: Vec<Access>,
     active: Active,
-    /// Bearers that have data since the last slot.
+    /// Bearers that have got data since the last slot.
     fresh: Vec<BearerId>,
     /// The last slot of the uplink.
     before: Option<u64>,
-    /// Reports in transport blocks on the air; a block's tag is one more than the place.
+    /// Reports in transport blocks on the air; a block's tag is the index plus one.
     reports: Vec<Report>,
     free_reports: Vec<u32>,
     counts: AccessCounts,
@@ -101,7 +101,7 @@ struct Scratch {
     grants: Vec<Grant>,
 }
 
-/// A grant of a slot for new data.
+/// A grant for new data in a slot.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     ue: u32,
@@ -162,8 +162,9 @@ impl UplinkMac {
         }
     }
 
-    /// Triggers reports for the bearers that have data since the last slot (TS 38.321 clause
-    /// 5.4.5): a bearer whose group had none, or whose priority is above all that had some.
+    /// Triggers reports for bearers that have got data since the last slot (TS 38.321 clause
+    /// 5.4.5), if the bearer's group had no data, or the bearer's priority is above that of all
+    /// bearers with data.
     fn note_fresh(&mut self, cell: &mut Cell) {
         let Self { fresh, ues, channels, active, .. } = self;
         for id in fresh.drain(..) {
@@ -191,7 +192,7 @@ impl UplinkMac {
         self.active.add(ue);
     }
 
-    /// Sends the requests of UEs that have had no grant for their reports.
+    /// Sends the requests of UEs that have no grant for their reports.
     fn send_requests(&mut self, slot: Slot) {
         for i in 0..self.active.ues().len() {
             let ue = self.active.ues()[i];

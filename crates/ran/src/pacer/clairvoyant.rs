@@ -24,8 +24,8 @@ impl PacerSettings for ClairvoyantPacerConfig {
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "clairvoyant",
     kind: "pacer",
-    title: "Clairvoyant pacing: what SDAP will need before the UPF's next opportunity (a \
-            yardstick)",
+    title: "Clairvoyant pacing: the packets that SDAP will need before the UPF's next opportunity \
+            (a yardstick)",
     text: "Only for cells with one bearer, together with the clairvoyant limiter.",
     sources: "this project",
     deviations: "none",

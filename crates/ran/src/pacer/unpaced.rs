@@ -23,7 +23,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "unpaced",
     kind: "pacer",
     title: "No pacing between UPF and SDAP",
-    text: "The UPF sends what it has at each opportunity, up to upf.batch packets.",
+    text: "At each opportunity the UPF sends its waiting packets, up to upf.batch.",
     sources: "TS 23.501 section 5.8",
     deviations: "none",
     params: UnpacedConfig::params,

@@ -52,7 +52,7 @@ params! {
             Generation::Nr => matches!(c.sn_bits, 6 | 12),
             Generation::Lte | Generation::Umts => matches!(c.sn_bits, 5 | 10),
         }), SN_SOURCE;
-        /// t-Reassembly, in LTE t-Reordering: time after which what is missing is given up.
+        /// t-Reassembly, in LTE t-Reordering: time after which missing PDUs are given up.
         t_reassembly: Duration = Duration::from_millis(35),
             within(Duration::ZERO, LONGEST_REASSEMBLY), REASSEMBLY_SOURCE;
     }
@@ -74,7 +74,7 @@ params! {
         /// LTE: length of a length indicator.
         li_bits: u8 as "bits" = 11,
             rule("11 or 15", |c| matches!(c.li_bits, 11 | 15)), "TS 36.322 section 6.2.2.5";
-        /// t-Reassembly, in LTE t-Reordering: time after which what is missing is reported.
+        /// t-Reassembly, in LTE t-Reordering: time after which missing PDUs are reported.
         t_reassembly: Duration = Duration::from_millis(35),
             within(Duration::ZERO, LONGEST_REASSEMBLY), REASSEMBLY_SOURCE;
         /// Least time between two status reports.
@@ -174,7 +174,7 @@ impl RlcModeConfig {
         }
     }
 
-    /// True if it is an RLC of NR, or has no headers (TM).
+    /// True for the RLC of NR, and for TM, which has no headers.
     #[must_use]
     pub fn is_of_nr(&self) -> bool {
         matches!(self.format(), Format::Tm | Format::NrUm { .. } | Format::NrAm { .. })
@@ -218,10 +218,10 @@ const AM_DOC: MethodDoc = MethodDoc {
     name: "am",
     kind: KIND,
     title: "Acknowledged mode",
-    text: "As unacknowledged mode, and what is lost is sent again: the sender polls, the UE \
-           answers with a status report that names the bytes that miss. NR delivers each SDU when \
-           it is complete, LTE in order. UMTS cuts and joins SDUs to PDUs of one size, reports \
-           what misses by PDU, delivers in order, and discards SDUs whose PDU was sent too often.",
+    text: "As unacknowledged mode, with retransmissions: the sender polls, and the UE answers with \
+           a status report that names the missing bytes. NR delivers each SDU when it is complete, \
+           LTE in order. UMTS cuts and joins SDUs to PDUs of one size, reports missing PDUs, \
+           delivers in order, and discards SDUs whose PDU was sent too often.",
     sources: "TS 38.322 sections 5.2.3 and 5.3; TS 36.322 sections 5.1.3 and 5.2; TS 25.322 \
               clauses 9 and 11",
     deviations: "values between those that the standard lists are allowed; 0 stands for infinity; \

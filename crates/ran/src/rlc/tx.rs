@@ -229,8 +229,8 @@ impl RlcTx {
         Some(left).filter(|&left| left > 0)
     }
 
-    /// Calls `each` with the SDUs whose delivery is not confirmed and their sizes, oldest first, in
-    /// acknowledged mode of NR; with none in other modes.
+    /// In acknowledged mode of NR, calls `each` with every SDU whose delivery is not confirmed and
+    /// its size, oldest first. Other modes have none.
     pub(crate) fn unacknowledged(&self, mut each: impl FnMut(SduHandle, u32)) {
         if let Kind::NrAm(am) = &self.kind {
             am.unacknowledged().for_each(|unit| each(unit.what, unit.size));

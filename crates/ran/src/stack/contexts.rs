@@ -12,7 +12,7 @@ pub struct UeContext {
     pub(super) ue: u32,
     pub(super) gate: Gate,
     pub(super) bearers: Few<Bearer>,
-    /// By bearer: SDUs that the UE has and that wait in its PDCP for an earlier one.
+    /// For each bearer, the SDUs that wait in the UE's PDCP for an earlier SDU.
     pub(super) waiting: Vec<Vec<Taken>>,
 }
 
@@ -49,8 +49,7 @@ impl UeContext {
         self.ue
     }
 
-    /// Number of waiting packets, with those that the UE has and that wait there for an earlier
-    /// one.
+    /// Number of waiting packets, including those that wait in the UE for an earlier packet.
     #[must_use]
     pub fn packets(&self) -> u64 {
         let held: u64 = self.waiting.iter().map(|sdus| sdus.len() as u64).sum();

@@ -42,7 +42,7 @@ pub(super) struct Core {
     /// Number of opportunities at which a pacer left packets waiting.
     pub(super) paced: u64,
     pub(super) next_id: u64,
-    /// Numbers that packets of other cells have.
+    /// Number of packets of other cells: their numbers are below it.
     pub(super) skipped: u64,
     /// Number of packets dropped before a queue: no rule matched them, the core lost them, or the
     /// driver had no room for them.

@@ -106,13 +106,13 @@ impl Stack {
         links.fold(Stalls::default(), |sum, link| sum + link.tx.stalls(now))
     }
 
-    /// What UEs and scheduler have done so far; none unless the stack is an uplink.
+    /// Counts of UEs and scheduler so far; only an uplink has them.
     #[must_use]
     pub fn access_counts(&self) -> Option<crate::AccessCounts> {
         self.service.access_counts()
     }
 
-    /// True if the first bytes of the packet of `ue` with this `payload` have left its RLC queue.
+    /// True if the RLC has sent a part of the packet of `ue` with this `payload`.
     ///
     /// # Panics
     /// If there is no such UE.

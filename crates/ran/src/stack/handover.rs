@@ -1,11 +1,11 @@
 //! Handover: a UE leaves the source cell, and its data follows it to the target (TS 38.300 section
 //! 9.2.3.2).
 //!
-//! RLC is re-established at both ends (TS 38.322 section 5.1.2). In acknowledged mode the PDCP of
-//! the UE and the numbers of the gNB's PDCP go on, and the SDUs whose delivery is not confirmed are
-//! sent again in the order of their COUNTs; in other modes PDCP starts anew, and SDUs on the air
-//! are lost (TS 38.323 section 5.1.2). Without PDCP and RLC at both ends (packets, bytes) a partly
-//! sent SDU is sent again as a whole.
+//! RLC is re-established at both ends (TS 38.322 section 5.1.2). In acknowledged mode the UE's PDCP
+//! and the numbers of the gNB's PDCP continue, and the target sends the SDUs whose delivery is not
+//! confirmed again, in the order of their COUNTs. In other modes PDCP starts anew, and SDUs on the
+//! air are lost (TS 38.323 section 5.1.2). Without PDCP and RLC at both ends (packets, bytes) the
+//! target sends a partly sent SDU again as a whole.
 
 use super::build::{build_bearers, build_gate, ue_key};
 use super::*;
@@ -17,8 +17,7 @@ use justfull_base::rng::mix;
 /// A packet that goes from the source cell to the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forwarded {
-    /// An SDU that the source has sent on bearer `drb`, and that is not acknowledged, with its PDCP
-    /// SN.
+    /// An unacknowledged SDU that the source sent on bearer `drb`, with its PDCP SN.
     Numbered {
         /// The packet.
         packet: Packet,
@@ -29,13 +28,13 @@ pub enum Forwarded {
     },
     /// A packet without a PDCP SN.
     Fresh(Packet),
-    /// A copy, of this many bytes, of an SDU that the UE has but has not acknowledged. The target
-    /// discards it on the UE's PDCP status report (TS 38.323 section 5.4).
+    /// The size in bytes of a copy of an SDU that the UE has received but not acknowledged. The
+    /// target discards the copy on the UE's PDCP status report (TS 38.323 section 5.4).
     Copy(u32),
 }
 
 impl Forwarded {
-    /// The packet; none of a copy.
+    /// The packet; none for a copy.
     #[must_use]
     pub const fn packet(&self) -> Option<&Packet> {
         match self {
@@ -67,15 +66,15 @@ pub struct Departure {
 /// The state that a UE's bearers keep in the target cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Nothing: limiters, pacers and AQMs start anew.
+    /// Limiters, pacers and AQMs start anew.
     Nothing,
-    /// Limiters, pacers and AQMs go on with the state that they had in the source cell.
+    /// Limiters, pacers and AQMs keep the state that they had in the source cell.
     Gate,
 }
 
 impl Stack {
-    /// UE `ue` leaves the cell at `now`, after all work due then, and takes the data of its queues
-    /// along. Until it is [attached](Self::attach) again, [`Stack::pass_by`] takes its packets.
+    /// UE `ue` leaves the cell at `now`, after all work due then, with the data of its queues.
+    /// Until it is [attached](Self::attach) again, its packets go to [`Stack::pass_by`].
     ///
     /// # Errors
     /// The UE is not in the cell, or the MAC is of UMTS.
@@ -131,7 +130,7 @@ impl Stack {
             queue.queue.withdraw(now, driver, &mut |packet| data.push(Forwarded::Fresh(packet)));
         }
         self.service.forget(ue);
-        // SDUs with a number of all bearers come before the others.
+        // SDUs with a number, of all bearers, come before the others.
         data.sort_by_key(|sdu| matches!(sdu, Forwarded::Fresh(_)));
         self.gone += data.iter().filter(|sdu| sdu.packet().is_some()).count() as u64;
         let mut context = self.take_out(ue);
@@ -140,7 +139,7 @@ impl Stack {
         Ok(Departure { context, data, lost: lost + lost_heads })
     }
 
-    /// Ends PDCP and RLC of `id`, and notes the data that they hold in `radio`.
+    /// Ends PDCP and RLC of `id`, and adds their data to `radio`.
     fn end_link<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -177,7 +176,7 @@ impl Stack {
                 });
             } else {
                 if head.is_some() && link.tx.head_left().is_none() {
-                    // No byte of the head has left: it goes on as a packet without a number.
+                    // No byte of the head has left: it continues as a packet without a number.
                     let _ = sdus.take_along(link.head);
                     head = None;
                 }
@@ -206,8 +205,8 @@ impl Stack {
         lost
     }
 
-    /// The UE of `context`, which has left another cell, enters this cell of `config` at `now`,
-    /// after all work due then. Its data follows ([`Stack::accept`]).
+    /// The UE of `context`, which has left another cell, enters this cell at `now`, after all work
+    /// due then. `config` is the cell's. The UE's data follows ([`Stack::accept`]).
     ///
     /// # Errors
     /// The cell has a UE of this number, another unit of grants, other QoS flows, or a MAC of UMTS.
@@ -235,7 +234,7 @@ impl Stack {
         const BUILT: &str = "the settings have built a cell before";
         let index = context.ue as usize;
         let grants = GrantContext { unit: self.cell.unit, slot: self.slot, mtu: config.mtu };
-        // A UE that comes again meets other random numbers.
+        // A UE that returns gets other random numbers.
         let key = mix(ue_key(config, index) ^ mix(self.came + self.gone));
         let gate = build_gate(config, index, &grants, key).expect(BUILT);
         let mut bearers = build_bearers(config, index, &gate, key).expect(BUILT);
@@ -252,7 +251,7 @@ impl Stack {
         }
     }
 
-    /// `data` of a UE in the cell arrives from the UE's last cell at `now`.
+    /// `data` of a UE in this cell arrives at `now` from the UE's last cell.
     pub fn accept<D: Probe + Egress>(&mut self, now: Instant, data: Forwarded, driver: &mut D) {
         self.advance(now, !self.clocks.top_down, driver);
         match data {
@@ -284,9 +283,9 @@ impl Stack {
         }
     }
 
-    /// A packet of a UE that is on the way to another cell reaches the UPF at `now`. If packets
-    /// pass through the UPF, it is stamped as in [`Stack::input`] and leaves again at once: false.
-    /// Otherwise the UPF keeps it, or drops it: true.
+    /// A packet of a UE on the way to another cell reaches the UPF at `now`. A UPF without a queue
+    /// stamps it as in [`Stack::input`] and passes it on at once: false. Otherwise the UPF keeps or
+    /// drops it: true.
     pub fn pass_by<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -311,8 +310,8 @@ impl Stack {
         true
     }
 
-    /// The UPF sends the packets of `ue` to this cell from `now` on, and no longer to `source`: the
-    /// packets in the UPF come along.
+    /// From `now` on the UPF sends the packets of `ue` to this cell and no longer to `source`. The
+    /// UE's packets in the UPF move too.
     pub fn switch_path(&mut self, now: Instant, source: &mut Self, ue: u32) {
         if self.core.upfs.is_empty() || source.core.upfs.is_empty() {
             return;
@@ -364,8 +363,8 @@ impl Stack {
         self.core.next_id
     }
 
-    /// The SINR in dB at which `ue`, also one in another cell, would hear the cell at `now`; none
-    /// if its own channel has none, or it has no channel of its own.
+    /// The SINR in dB of this cell at `ue`, which may be in another cell, at `now`. None if the UE
+    /// has no channel of its own, or a channel without a SINR.
     #[must_use]
     pub fn sinr_db(&self, ue: u32, now: Instant) -> Option<f64> {
         self.cell.ues[ue as usize].own.as_ref()?.channel.sinr_db(now)
@@ -383,7 +382,7 @@ impl Stack {
     }
 }
 
-/// The data of a UE's PDCP and RLC, by bearer where it is a list of lists.
+/// The data of a UE's PDCP and RLC. A list of lists has one list for each bearer.
 #[derive(Default)]
 struct Radio {
     data: Vec<Forwarded>,
@@ -391,7 +390,7 @@ struct Radio {
     heads: Vec<Option<Head>>,
 }
 
-/// The SDU in transmission: its packet's number, and its PDCP SN if it is sent again.
+/// The SDU in transmission: the number of its packet, and its PDCP SN if it is a retransmission.
 #[derive(Clone, Copy)]
 struct Head {
     id: u64,

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Answer<'a> {
     /// The scenario and the point.
     pub scenario: String,
-    /// The base round trip that was set, in ms; none if the scenario's own was kept, and over all.
+    /// The base round trip in ms; none for the scenario's own, and for the answer over all.
     pub base_rtt_ms: Option<f64>,
     /// The methods that were compared.
     pub choices: Vec<Choice>,

@@ -60,8 +60,8 @@ pub fn front(choices: &[Choice]) -> Option<Figure> {
     Some(Figure::new("front".into(), "Delay against goodput".into(), caption, &picture))
 }
 
-/// The methods that no other exceeds in goodput with at most its delay, by goodput. Yardsticks and
-/// methods that lose too much are not among them.
+/// The methods on the front, by goodput: no other method has more goodput at no more delay.
+/// Yardsticks and methods that lose too much are left out.
 fn best<'a, 'b>(points: &'b [Point<'a>]) -> Vec<&'b Point<'a>> {
     let counts = |p: &&Point<'_>| !p.choice.yardstick && !p.choice.loses_too_much;
     let mut sorted: Vec<&Point<'_>> = points.iter().filter(counts).collect();

@@ -61,7 +61,7 @@ pub fn choices(choices: &[Choice]) -> Grid {
     }
 }
 
-/// The recommendations of fresh seeds in a sentence.
+/// The recommendations of the further seeds, in a sentence.
 #[must_use]
 pub fn agreement(found: &Agreement) -> String {
     let n = found.seeds.len();

@@ -77,7 +77,7 @@ pub struct SrsranMessage {
     pub garbled: u64,
 }
 
-/// A UE by the names of its base station.
+/// A UE as its base station identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SrsranUe<'a> {
     /// The base station.

@@ -20,7 +20,7 @@ pub struct NamedUe {
     pub cell: Option<Arc<str>>,
 }
 
-/// UEs by a source's names.
+/// UEs by their names at a source.
 #[derive(Clone, Debug)]
 pub struct UeTable {
     path: PathBuf,
@@ -29,8 +29,8 @@ pub struct UeTable {
 }
 
 impl UeTable {
-    /// Reads the file: on each line a name, 1 to 16 addresses or prefixes, and perhaps
-    /// `cell=NAME`, between blanks; lines that begin with `#` are left out.
+    /// Reads the file. Each line has a name, 1 to 16 addresses or prefixes, and optionally
+    /// `cell=NAME`, separated by blanks; lines that begin with `#` are comments.
     ///
     /// # Errors
     /// It cannot be read, or a line of it is wrong.
@@ -61,10 +61,10 @@ impl UeTable {
         self.known.get(name)
     }
 
-    /// Addresses of the UE with that RNTI; none if it is not known. Its name is the RNTI; a cell's
-    /// RNTIs are its own, so `STATION/PCI/RNTI` and `PCI/RNTI` come first. The RNTI is a number,
-    /// the number in hexadecimal with `0x`, or its four hexadecimal digits alone, as srsRAN prints
-    /// it. Digits alone mean the number first.
+    /// Addresses of the UE with that RNTI; none if it is unknown. Its name in the file is the RNTI.
+    /// Two cells may use the same RNTI, so `STATION/PCI/RNTI` and `PCI/RNTI` are searched first.
+    /// The RNTI is a decimal number, a hexadecimal number with `0x`, or four hexadecimal digits, as
+    /// srsRAN prints it. Digits alone are first read as a decimal number.
     #[must_use]
     pub fn of_rnti(&self, ue: SrsranUe<'_>) -> &[Prefix] {
         let pci = ue.pci.map(|pci| format!("{pci}/")).unwrap_or_default();

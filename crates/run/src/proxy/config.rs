@@ -34,7 +34,7 @@ table! {
         /// congestion control counts without a control of the proxy (none): any other sets the
         /// window.
         radio: SenderConfig = SenderConfig::default();
-        /// How what the radio reports reaches the proxy.
+        /// The way of the radio's reports to the proxy.
         report: ReportConfig = ReportConfig::default();
     }
 }

@@ -7,10 +7,9 @@ const PING: MethodDoc = MethodDoc {
     kind: "traffic",
     title: "Echo requests that the UE answers at once",
     text: "Requests go down the chain, replies of the same size come back over the uplink. They \
-           are sent whether or not earlier ones were answered. With `from_ue` the UE asks: its \
-           requests cross the uplink, the server answers at once, and a reply reaches the cell \
-           `phase` after the begin of the first slot from when it could have come, and up to \
-           `jitter` later.",
+           are sent whether or not earlier ones were answered. With `from_ue` the UE sends the \
+           requests over the uplink, and the server answers at once. A reply reaches the cell \
+           `phase` after the start of the first slot after its arrival, and up to `jitter` later.",
     sources: "RFC 792; E19 section V, A21 section V-F (irtt)",
     deviations: "none",
     params: super::PingConfig::params,

@@ -65,8 +65,8 @@ table! {
         payload: Bytes where (stated("at most the MTU less 28B of headers"));
         /// Time between requests: constant, normal with `mean` and `sd`, or exponential.
         interval: Interval;
-        /// The UE asks, over its uplink, and the server replies in step with the slots; left out,
-        /// the server asks.
+        /// The UE sends the requests over its uplink, and the server replies in step with the
+        /// slots. Left out: the server sends the requests.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from_ue: Option<TurnConfig> = None;
     }

@@ -35,15 +35,15 @@ pub(super) struct Chain<T> {
     /// Number of the first known flow in the stack.
     first: u32,
     hold: Hold<T>,
-    /// Items that the driver wants to send again, each with its instant.
+    /// Items that must be sent again, each with its instant.
     again: Vec<(Instant, Carried<T>)>,
-    /// The newest acknowledgement of each flow in the stack; empty unless they are filtered.
+    /// The newest acknowledgement of each flow in the stack; empty without the ACK filter.
     newest: Vec<Option<u64>>,
     filters: bool,
     filtered: u64,
 }
 
-/// The items in the stack by the payload of their packets, and those that have left it.
+/// The items in the stack by the payload of their packets, and the items that have left.
 struct Hold<T> {
     places: Vec<Option<Carried<T>>>,
     free: Vec<u32>,
@@ -67,7 +67,7 @@ impl<T: Copy> Hold<T> {
         }
     }
 
-    /// The packet of `payload` leaves at `at`: lost, or sent, then marked or not.
+    /// The packet of `payload` leaves at `at`. It is lost, or it is sent, marked or not.
     fn take(&mut self, at: Instant, payload: u64, sent: Option<bool>) {
         if let Some(carried) = self.places[payload as usize].take() {
             let flow = carried.way.flow;
@@ -87,7 +87,7 @@ impl<T: Copy> Probe for Hold<T> {
                 self.drops[place] += 1;
                 self.take(now, packet.payload, None);
             }
-            // On the air nothing takes its place.
+            // A later acknowledgement cannot replace it once it is on the air.
             Event::Departed { layer: Layer::Rlc, packet, .. } => {
                 if let Some(carried) = &mut self.places[packet.payload as usize] {
                     carried.way.ack = None;
@@ -126,13 +126,13 @@ impl<T: Copy> Chain<T> {
         Ok(Self { stack, first, hold, again: Vec::new(), newest: Vec::new(), filters, filtered: 0 })
     }
 
-    /// Opens a flow of `ue` with the 5-tuple of its downlink: its packets have the QFI of its
+    /// Opens a flow of `ue` with the 5-tuple of its downlink. Its packets get the QFI of the
     /// downlink (reflective QoS, TS 23.501 clause 5.7.5.3).
     pub(super) fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
         self.stack.open_flow(ue, tuple, dscp);
     }
 
-    /// Gives the number of a flow that has ended to another.
+    /// Reuses the number of an ended flow for another flow.
     pub(super) fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
         self.stack.reopen_flow(self.first + number, ue, tuple, dscp);
     }
@@ -173,7 +173,7 @@ impl<T: Copy> Chain<T> {
         refused.is_none()
     }
 
-    /// True if `carried` is an acknowledgement that takes the place of one that waits.
+    /// True if `carried` is an acknowledgement that has replaced a waiting one.
     fn replaces_waiting(&mut self, now: Instant, carried: &Carried<T>) -> bool {
         let (true, Some(ack)) = (self.filters, carried.way.ack) else { return false };
         let Some(payload) = self.newest.get(carried.way.flow as usize).copied().flatten() else {
@@ -193,12 +193,12 @@ impl<T: Copy> Chain<T> {
         true
     }
 
-    /// Does the stack's work up to `now`. Packets that have left it come by [`Self::left`].
+    /// Does the stack's work up to `now`. [`Self::left`] returns the packets that have left.
     pub(super) fn wake(&mut self, now: Instant) {
         self.stack.wake(now, &mut self.hold);
     }
 
-    /// An item that is to be sent again by `now`.
+    /// The next item that must be sent again by `now`.
     pub(super) fn due_again(&mut self, now: Instant) -> Option<Carried<T>> {
         let at = self.again.iter().position(|(at, _)| *at <= now)?;
         Some(Carried { entered: now, ..self.again.swap_remove(at).1 })
@@ -209,7 +209,7 @@ impl<T: Copy> Chain<T> {
         self.hold.left.pop_front()
     }
 
-    /// The item of `carried`, which was lost at `now`, is sent again later, as TCP would.
+    /// The item of `carried`, lost at `now`, is sent again later, as by TCP.
     pub(super) fn send_again(&mut self, now: Instant, carried: Carried<T>) {
         self.again.push((now + REQUEST_RETRY, carried));
     }
@@ -228,7 +228,7 @@ impl<T: Copy> Chain<T> {
         self.hold.inside
     }
 
-    /// The contradiction in the stack's counts, in words; none if its packets are conserved.
+    /// A contradiction in the stack's counts, in words; none if its packets are conserved.
     pub(super) fn broken(&self) -> Option<String> {
         let queued = self.stack.conserved().queued;
         self.stack.broken_conservation().or_else(|| {

@@ -15,12 +15,12 @@ table! {
         sr_period: Duration = Duration::from_millis(10),
             within(Duration::from_micros(1), Duration::from_secs(3600)),
             "TS 38.331: 2 symbols to 640 slots";
-        /// The first occasion; left out, random for each UE.
+        /// The first occasion. Left out: random for each UE.
         #[serde(skip_serializing_if = "Option::is_none")]
         sr_offset: Option<Duration> = None,
             rule("below sr_period", |c| c.sr_offset.unwrap_or_default() < c.sr_period),
             "TS 38.331, schedulingRequestResourceConfig";
-        /// From a scheduling request to the PUSCH that it is granted.
+        /// From a scheduling request to its PUSCH.
         grant_delay: Duration = Duration::from_millis(8), at_most(Duration::from_secs(3600)),
             "a grant comes";
         /// From that PUSCH, with its buffer status report, to the next.
@@ -31,7 +31,7 @@ table! {
             within(Duration::from_micros(1), Duration::from_secs(3600)), "finer would not end";
         /// Bytes that a PUSCH carries.
         grant: Bytes = Bytes(1_250), within(Bytes(1), Bytes(1 << 24)), "a grant carries something";
-        /// There is a PUSCH each period without scheduling requests.
+        /// Each UE has a PUSCH in each period without scheduling requests.
         configured: bool = false;
     }
 }
@@ -59,7 +59,7 @@ choice! {
         /// One queue of each UE, with no limit, a rate or grants.
         #[default]
         Queue = "queue",
-        /// A stack of its own.
+        /// A separate stack.
         Stack = "stack",
     }
 }
@@ -69,14 +69,14 @@ choice! {
 pub struct UplinkStack {
     /// The chain from the UEs to the base station; its MAC is that of an uplink.
     pub chain: StackConfig,
-    /// An acknowledgement takes the place of the one of its flow that waits in the UE.
+    /// A new acknowledgement replaces the acknowledgement of its flow that waits in the UE.
     pub ack_filter: bool,
 }
 
-/// The number of no flow: the packet has its UE's default QoS flow.
+/// No flow: the packet gets the default QoS flow of its UE.
 pub const NO_FLOW: u32 = u32::MAX;
 
-/// The path of a packet from a UE: its number of flow is the cell's.
+/// The path of a packet from a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Way {
     /// The UE.
@@ -89,25 +89,25 @@ pub struct Way {
     pub ecn: Ecn,
     /// Its protocol.
     pub protocol: Protocol,
-    /// The bytes that it acknowledges, if it is a pure acknowledgement that says nothing else: a
-    /// later one may replace it.
+    /// The acknowledged bytes, if the packet is a pure acknowledgement without other information,
+    /// so that a later one may replace it.
     pub ack: Option<u64>,
 }
 
-/// What has become of a packet that has left its UE.
+/// The fate of a packet that has left its UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The base station has it.
+    /// The base station has received it.
     Sent {
         /// A queue has marked it.
         ce: bool,
     },
-    /// It was dropped after it had been taken.
+    /// The stack dropped it after it had accepted it.
     Lost {
         /// Its flow in the stack.
         flow: u32,
     },
-    /// A later acknowledgement has taken its place.
+    /// A later acknowledgement has replaced it.
     Filtered,
 }
 

@@ -6,14 +6,14 @@ use justfull_ran::MacConfig;
 use serde::{Deserialize, Serialize};
 
 table! {
-    /// A cell. With two or more, each UE names its cell; settings that a cell leaves out are the
-    /// scenario's.
+    /// A cell. With two or more, each UE names its cell. A cell has the scenario's value of each
+    /// setting that it leaves out.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct CellFile {
-        /// Its name, once.
+        /// Its name, which no other cell has.
         name: String;
-        /// What it can carry.
+        /// Its channel.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<ChannelFile> = None;
         /// Its medium access control, with carrier and slots: the whole table.
@@ -27,7 +27,7 @@ table! {
 }
 
 table! {
-    /// A change of cell at a time.
+    /// A change of cell at a given time.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct MoveFile {
@@ -39,8 +39,8 @@ table! {
 }
 
 table! {
-    /// Changes of cell at regular times. Of several UEs of an entry each begins later than the one
-    /// before, by `every` divided by their number.
+    /// Changes of cell at regular times. Of several UEs of an entry each begins `every` divided by
+    /// their number after the UE before.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct TourFile {

@@ -91,10 +91,10 @@ const UPLINK: MethodDoc = MethodDoc {
     kind: "uplink",
     title: "The UEs' way back: a queue for each UE or a stack, and a wire of fixed delay",
     text: "With `kind = \"queue\"` acknowledgements, replies, requests and uploads of a UE share \
-           one queue, in order. Access is free (default), at a constant rate, or by grants; what \
-           finds no room in the queue is dropped. With `kind = \"stack\"` each UE has SDAP, PDCP \
-           and RLC with their methods above `uplink.stack.mac`, and UEs compete for the cell's \
-           uplink; a packet has the QFI of its flow's downlink.",
+           one queue, in order. Access is free (default), at a constant rate, or by grants; \
+           packets beyond the queue's limit are dropped. With `kind = \"stack\"` each UE has SDAP, \
+           PDCP and RLC with their methods above `uplink.stack.mac`, and UEs compete for the \
+           cell's uplink; a packet has the QFI of its flow's downlink.",
     sources: "TS 38.321 clause 5.4; TS 23.501 clause 5.7.5.3",
     deviations: "queue: no HARQ, one logical channel, UEs do not compete",
     params: UplinkFile::params,

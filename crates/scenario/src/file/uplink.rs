@@ -8,18 +8,18 @@ use justfull_run::{GrantConfig, UplinkConfig, UplinkKind};
 use serde::{Deserialize, Serialize};
 
 table! {
-    /// The way back.
+    /// The uplink.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct UplinkFile with Default {
-        /// One queue of each UE, or a stack of its own.
+        /// One queue for each UE, or a stack.
         #[serde(skip_serializing_if = "is_default")]
         kind: UplinkKind = UplinkKind::Queue;
         /// Rate of each UE; "0bit/s" for infinitely fast.
         rate: BitRate = BitRate(0), stated("any; 0bit/s with grants");
         /// One-way delay from UE to server.
         delay: Duration = Duration::from_millis(10);
-        /// What a UE's queue holds at most.
+        /// Most bytes in a UE's queue.
         limit: Bytes = UplinkConfig::LIMIT, stated("at least the MTU");
         /// A UE sends what it is granted.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ table! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct UplinkStackFile with Default {
-        /// What UEs and base station may send on; left out, the cell's and the UEs' own channels.
+        /// The channel of the uplink. Left out: the cell's, and the UEs' own channels.
         #[serde(skip_serializing_if = "Option::is_none")]
         channel: Option<ChannelFile> = None;
         /// The UE's queue of each QFI.
@@ -49,7 +49,7 @@ table! {
         pdcp: PdcpConfig = PdcpConfig::default();
         /// The MAC. A carrier or slots at their defaults are the cell's, with mac.kind rb.
         mac: UplinkMacConfig = UplinkMacConfig::default();
-        /// An acknowledgement takes the place of the one of its flow that waits in the UE.
+        /// A new acknowledgement replaces the acknowledgement of its flow that waits in the UE.
         ack_filter: bool = false;
     }
 }

@@ -9,33 +9,33 @@ use std::sync::Arc;
 /// The state of a UE's handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It is in its cell, and the UPF sends there.
+    /// It is in its cell, and the UPF sends to that cell.
     Settled,
-    /// The source has decided, and still serves it.
+    /// The source has decided and still serves it.
     Preparing,
     /// It is in no cell.
     Away,
     /// It is in the target; the UPF still sends to the source.
     Joined,
-    /// The UPF sends to the target; the end marker has not come.
+    /// The UPF sends to the target; the end marker has not arrived.
     Switched,
 }
 
 /// The place of a UE.
 pub(crate) struct Home {
     place: Arc<Place>,
-    /// Number of its moves that have begun.
+    /// Number of begun moves.
     moves: usize,
-    /// The cell that serves it; from its departure on the target.
+    /// The cell that serves it; after its departure the target.
     pub(super) serving: u32,
-    /// The cell that it has left last.
+    /// The last cell that it left.
     pub(super) source: u32,
-    /// The cell that it goes to.
+    /// The target of its handover.
     pub(super) target: u32,
     pub(super) phase: Phase,
-    /// When its phase ends, or its next move is due.
+    /// The end of its phase, or the time of its next move.
     pub(super) due: Instant,
-    /// When the UPF switches, once the UE has joined.
+    /// The time of the path switch, once the UE has joined.
     pub(super) switches: Instant,
     /// The UE while it is away.
     pub(super) context: Option<Box<UeContext>>,
@@ -43,18 +43,18 @@ pub(crate) struct Home {
     pub(super) late: VecDeque<Forwarded>,
     /// The source does not know yet that the UE is in the target.
     pub(super) unknown: bool,
-    /// Forwarded data that came before the UE.
+    /// Forwarded data that arrived before the UE.
     pub(super) buffer: VecDeque<Forwarded>,
-    /// Packets of the new path that came before the end marker.
+    /// Packets of the new path that arrived before the end marker.
     pub(super) held: VecDeque<Packet>,
-    /// The neighbour for which event A3 is there, and since when.
+    /// The neighbour for which event A3 holds, and the start of the event.
     candidate: Option<(u32, Instant)>,
     /// Number of the record of its last handover.
     pub(super) record: usize,
 }
 
 impl Home {
-    /// The UE of `place` before its first move.
+    /// The state of a UE of `place` before its first move.
     pub(super) fn new(place: &Arc<Place>) -> Self {
         let mut home = Self {
             place: Arc::clone(place),
@@ -77,8 +77,7 @@ impl Home {
         home
     }
 
-    /// When its next move begins, or its next measurement is due, not before `now`; never without
-    /// one.
+    /// The time of its next move or measurement, not before `now`; never if there is none.
     pub(super) fn next_decision(&self, now: Instant) -> Instant {
         if let Some(a3) = &self.place.a3 {
             return now + a3.period;
@@ -87,8 +86,8 @@ impl Home {
         next.map_or(Instant::NEVER, |next| (Instant::ZERO + next.at).max(now))
     }
 
-    /// The target of the move that begins at `now`. A move to the cell where the UE already is, for
-    /// lack of time for the moves before, is skipped.
+    /// The target of the move that begins at `now`. A move to the present cell is skipped: the
+    /// moves before it came too late.
     pub(super) fn take_move(&mut self, now: Instant) -> Option<u32> {
         let next = self.place.moves.get(self.moves).copied();
         let due = next.filter(|next| Instant::ZERO + next.at <= now)?;
@@ -97,8 +96,8 @@ impl Home {
         Some(due.to).filter(|to| *to != self.serving)
     }
 
-    /// The UE measures `cells` cells at `now`, each with its `signal` in dB. Returns the target if
-    /// event A3 has been there for the time to trigger (TS 38.331 section 5.5.4.4).
+    /// The UE measures the `signal` of `cells` cells in dB at `now`. Returns the target if event A3
+    /// has held for the time to trigger (TS 38.331 section 5.5.4.4).
     pub(super) fn measure(
         &mut self,
         now: Instant,
@@ -136,7 +135,7 @@ impl Home {
         self.phase = Phase::Away;
     }
 
-    /// Packets that wait for the UE outside of the cells.
+    /// Packets that wait for the UE outside the cells.
     pub(super) fn packets(&self) -> u64 {
         let outside = self.buffer.iter().chain(&self.late);
         let waiting = outside.filter(|data| data.packet().is_some()).count();

@@ -1,4 +1,4 @@
-//! The records of cells and handovers, and the listener to a cell's events that keeps them.
+//! The records of cells and handovers, and the listener to a cell's events that fills them.
 
 use crate::radio::Radio;
 use justfull_base::{DropReason, Duration, Event, Instant, Packet, Probe};
@@ -39,9 +39,9 @@ struct Person {
     recent: VecDeque<(u64, Delays)>,
     last: Option<Instant>,
     left: Option<Instant>,
-    /// The handover whose first packet in the target is still to come.
+    /// The handover whose first packet in the target has not arrived yet.
     waits: Option<usize>,
-    /// The handover whose forwarded packets are on the way.
+    /// The handover whose forwarded packets are in transit.
     record: Option<usize>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Log {
     backlogs: Vec<(u64, u64)>,
     records: Vec<Record>,
     people: Vec<Person>,
-    /// By flow: one more than the number of the last packet that its UE received.
+    /// For each flow, the number of the last packet that its UE received plus one.
     last: Vec<u64>,
     disordered: u64,
     around: [Delays; BEFORE + AFTER],
@@ -93,7 +93,7 @@ impl Log {
         }
     }
 
-    /// The source of `ue`, `from`, decides on a handover to `to`. Returns the number of its record.
+    /// `from`, the source of `ue`, decides on a handover to `to`. Returns the number of the record.
     pub(super) fn decided(&mut self, now: Instant, ue: u32, from: u32, to: u32) -> usize {
         let name = |cell: u32| self.cells[cell as usize].name.clone();
         let (from, to, decided_s) = (name(from), name(to), now.as_secs_f64());
@@ -229,8 +229,7 @@ pub(crate) struct Sited<'a, 'b, T> {
 }
 
 impl<T> Sited<'_, '_, T> {
-    /// The bound of a packet that only this cell has had; the bound of another cell's packet is not
-    /// known.
+    /// The bound of a packet that was in this cell only. Other packets have no known bound.
     fn own(&self, packet: &Packet, bound: Option<Instant>) -> Option<Instant> {
         let left = self.log.people[packet.ue as usize].left;
         bound.filter(|_| left.is_none_or(|left| packet.entered > left))
@@ -249,7 +248,7 @@ impl<T: Listener> Probe for Sited<'_, '_, T> {
                 cell.offered += capacity;
                 cell.used += used;
                 backlogs[self.cell as usize] = (*rlc_packets, *rlc_bytes);
-                // The backlog of all cells, as for the other layers.
+                // The sum over all cells, as for the other layers.
                 let sum = backlogs.iter().fold((0, 0), |sum, b| (sum.0 + b.0, sum.1 + b.1));
                 let (capacity, used) = (*capacity, *used);
                 let event = Event::Slot { capacity, used, rlc_packets: sum.0, rlc_bytes: sum.1 };

@@ -46,7 +46,8 @@ impl Xn {
         self.next
     }
 
-    /// An item that has arrived by `now`; of one instant in the order of the pairs.
+    /// The next item that has arrived by `now`. Items of one instant come in the order of the
+    /// pairs.
     pub(super) fn pop(&mut self, now: Instant) -> Option<Item> {
         if self.next > now {
             return None;

@@ -133,7 +133,7 @@ struct Built {
 }
 
 impl Built {
-    /// These cells with the backlogs and the loss of the only cell.
+    /// The cells, with the backlogs and the loss of the only cell.
     fn with_parts_of(self, cell: &mut Cell) -> Box<Several> {
         let region = self.region.measured(cell.backlogs.take());
         Box::new(Several { region, loss: cell.loss.take(), ues: self.ues })
@@ -154,7 +154,7 @@ fn several(config: &WorldConfig) -> Result<Option<Built>, ConfigError> {
     Ok(Some(Built { region, ues }))
 }
 
-/// The only cell; of a world with several cells, which does not use it, one with one UE.
+/// The only cell. A world with several cells does not use it and gets a cell with one UE.
 fn sole_stack(config: &WorldConfig) -> Result<Stack, ConfigError> {
     let common = &config.stack;
     if config.cells.is_none() {

@@ -1,5 +1,5 @@
-//! The event loop of a world with several cells. At one instant the order is as with one cell; the
-//! cells' part of it is in [`Region::act`].
+//! The event loop of a world with several cells. The order at one instant is that of one cell;
+//! [`Region::act`] has the order among the cells.
 
 use super::World;
 use crate::region::{Around, Region};
@@ -17,7 +17,7 @@ pub(super) struct Several {
 }
 
 impl<T: Listener> World<T> {
-    /// Like [`World::step`], with several cells.
+    /// [`World::step`] for several cells.
     #[inline(never)]
     pub(super) fn step_several(&mut self, end: Instant) -> Instant {
         let Self { several, hosts, links, .. } = self;

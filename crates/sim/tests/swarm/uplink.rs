@@ -1,4 +1,4 @@
-//! Uplinks that are stacks of their own, in worlds whose cells deal in resource blocks.
+//! Uplinks as stacks, in worlds whose cells allocate resource blocks.
 
 use crate::draws::{micros, pick};
 use justfull_base::{BitRate, Bytes, Duration, Rng};

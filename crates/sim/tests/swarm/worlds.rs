@@ -148,7 +148,7 @@ fn draw(seed: u64) -> WorldConfig {
     config
 }
 
-/// Gives half of the worlds that may have them several cells, between which UEs move.
+/// Gives several cells, between which UEs move, to half of the worlds that allow them.
 fn roam(rng: &mut Rng, config: &mut WorldConfig) {
     let stack = &mut config.stack;
     let fits = matches!(stack.mac.name(), "packets" | "bytes" | "rb")

@@ -1,4 +1,4 @@
-//! Cells, moves, and who a UE is.
+//! Cells, moves, and identities of UEs.
 
 use super::*;
 use crate::directory::{Change, Session};
@@ -146,7 +146,7 @@ fn an_address_that_two_ues_report_stays_with_the_first_and_one_given_away_moves(
     steering.report(ms(2), &report(&["fd45::/64", "10.45.0.1"], ms(2)));
     assert_eq!((steering.counts.disputed, steering.status(ms(2)).len()), (1, 2));
     assert_eq!(steering.notices.take().len(), 1);
-    // The first is named by another address only: the disputed one was given away.
+    // The first UE's reports name another address only: the disputed address was reassigned.
     steering.report(ms(3), &report(&["10.45.0.1", "10.45.0.7"], ms(3)));
     steering.report(ms(4), &report(&["10.45.0.7"], ms(4)));
     steering.report(ms(5), &report(&["fd45::/64", "10.45.0.1"], ms(5)));
@@ -171,7 +171,7 @@ fn sessions_merge_limit_and_end() {
     let ues = steering.status(ms(4));
     assert_eq!((ues.len(), ues[0].flows), (1, 2));
     assert_eq!(ues[0].capacity_bytes_per_s, Some(1_250_000.0), "of 2 500 000");
-    // Without its second address, which is another UE's from now on.
+    // Without its second address, which belongs to another UE from now on.
     let fewer = session("s", &["10.45.0.1"]);
     let change = Change::Put { old: Some(mine), new: fewer.clone() };
     steering.directory(ms(5), &change);

@@ -61,8 +61,8 @@ params! {
     pub struct LanesConfig {
         /// Number of lanes of a class.
         lanes: u16 as "lanes" = 512, within(1, 32_767), "a packet needs a lane";
-        /// QoS flows that go before others, a bit for each QFI; those of the bearer's priorities
-        /// are added.
+        /// QoS flows that are served before others, a bit for each QFI; the bearer's priorities add
+        /// further ones.
         urgent: u64 as "bits" = 0;
         /// Sojourn time below which a lane's CoDel signals nothing.
         target: Duration = Duration::from_millis(15), stated("above 0s, at most the interval");

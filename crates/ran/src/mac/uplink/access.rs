@@ -1,5 +1,5 @@
-//! A UE's access to the uplink: its buffer status reports and scheduling requests, and what the
-//! base station's scheduler knows of it.
+//! A UE's access to the uplink: its buffer status reports and scheduling requests, and the
+//! scheduler's knowledge about the UE.
 
 use super::levels::Field;
 use super::prioritisation::Buckets;
@@ -11,14 +11,15 @@ use justfull_base::{Duration, Instant, Rng};
 /// Logical channel groups.
 pub(super) const GROUPS: usize = 8;
 
-/// What has triggered a buffer status report that is not yet sent (TS 38.321 clause 5.4.5).
+/// The trigger of a buffer status report that is not sent yet (TS 38.321 clause 5.4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trigger {
     #[default]
     None,
-    /// The periodic timer: a report in the next grant.
+    /// The periodic timer. The report goes in the next grant.
     Periodic,
-    /// New data, or no grant for a long time: a report, and a scheduling request without a grant.
+    /// New data, or no grant for a long time. The report goes in the next grant; without a grant
+    /// the UE sends a scheduling request.
     Regular,
 }
 
@@ -27,10 +28,10 @@ pub(super) enum Trigger {
 pub(super) struct Report {
     /// Bytes of each group.
     pub(super) groups: [u64; GROUPS],
-    /// Groups that it tells, a bit each; all others are empty unless it is truncated.
+    /// The reported groups, a bit each. The other groups are empty unless the report is truncated.
     pub(super) told: u8,
     pub(super) truncated: bool,
-    /// Bytes granted to the UE up to the PUSCH that carries it.
+    /// Bytes granted to the UE up to the report's PUSCH.
     pub(super) granted: u64,
 }
 
@@ -60,8 +61,8 @@ impl Format {
         if groups > 1 { Self::Long } else { Self::Short }
     }
 
-    /// The format of a report in `padding` bytes while `groups` have data; none if it is too
-    /// small. A truncated report tells one group.
+    /// The format of a report in `padding` bytes while `groups` have data; none if `padding` is too
+    /// small. A truncated report has one group.
     pub(super) const fn padding(padding: u32, groups: u32) -> Option<Self> {
         if padding >= Self::Long.size(groups) {
             Some(Self::Long)
@@ -91,7 +92,7 @@ impl Report {
     }
 }
 
-/// News of a UE on the way to the scheduler.
+/// A request or report on the way to the scheduler.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum News {
     Request,
@@ -124,7 +125,7 @@ impl Times {
 #[derive(Clone, Debug)]
 pub(super) struct Access {
     pub(super) buckets: Buckets,
-    /// Bearers with data that the reports know of, a bit each.
+    /// Bearers whose data has triggered a report, a bit each.
     pub(super) holding: u32,
     pub(super) trigger: Trigger,
     /// A scheduling request is pending.
@@ -143,13 +144,13 @@ pub(super) struct Access {
 /// What the scheduler knows of a UE.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// Bytes told and not granted since.
+    /// Reported bytes that are not granted since.
     pub(super) bytes: u64,
     /// A request without a grant since.
     pub(super) asked: bool,
-    /// Grants up to the report that was heard last.
+    /// Bytes granted up to the last received report.
     heard: u64,
-    /// News with the first slot that they can cause to be granted.
+    /// Requests and reports, each with the first slot that can be granted for it.
     news: VecDeque<(u64, News)>,
 }
 
@@ -173,7 +174,7 @@ impl Access {
         }
     }
 
-    /// True while there is something to do for it in a slot.
+    /// True while the UE needs work in a slot.
     pub(super) fn is_active(&self) -> bool {
         self.holding != 0 || self.known.bytes > 0 || self.known.asked || !self.known.news.is_empty()
     }
@@ -190,7 +191,7 @@ impl Access {
         }
     }
 
-    /// A PUSCH for new data has been granted for `now`, of `bytes`.
+    /// The scheduler granted a PUSCH of `bytes` for new data at `now`.
     pub(super) fn grant(&mut self, now: Instant, bytes: u32, times: &Times) {
         self.granted += u64::from(bytes);
         self.known.asked = false;
@@ -200,7 +201,7 @@ impl Access {
         }
     }
 
-    /// A report leaves at `now`, in a PDU that answers all triggers.
+    /// A report leaves at `now`; its PDU cancels all triggers.
     pub(super) fn reported(&mut self, now: Instant, truncated: bool, times: &Times) {
         self.cancel();
         if !truncated {
@@ -209,14 +210,14 @@ impl Access {
         self.retransmit_at = now + times.retransmission;
     }
 
-    /// All pending data has left, or has been reported.
+    /// All pending data has left or is reported: cancels the triggers.
     pub(super) fn cancel(&mut self) {
         self.trigger = Trigger::None;
         self.pending = false;
     }
 
-    /// True if a request leaves at `now` in slot `k`, whose slot of the uplink before it is
-    /// `before`: one is pending, and an occasion has come since then.
+    /// True if a request leaves at `now` in slot `k`: a request is pending, and there was an
+    /// occasion after `before`, the previous slot of the uplink.
     pub(super) fn requests(
         &mut self,
         k: u64,
@@ -240,7 +241,8 @@ impl Known {
         self.news.push_back((at, news));
     }
 
-    /// Hears the news that count in slot `k`; `granted` bytes in all have been granted.
+    /// Takes in the requests and reports that count in slot `k`; `granted` is the total of granted
+    /// bytes.
     pub(super) fn hear(&mut self, k: u64, granted: u64) {
         while let Some(&(at, news)) = self.news.front()
             && at <= k
@@ -253,7 +255,7 @@ impl Known {
         }
     }
 
-    /// A report that HARQ has delayed behind a later one tells nothing.
+    /// A report that HARQ has delayed behind a later report has no effect.
     fn learn(&mut self, report: &Report, granted: u64) {
         if report.granted < self.heard {
             return;

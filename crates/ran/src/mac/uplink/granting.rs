@@ -26,7 +26,7 @@ impl UplinkMac {
     ) -> u16 {
         let Some(grant) = self.config.configured.clone() else { return 0 };
         let period = self.config.slots(grant.period);
-        // The UEs whose turn has come since the last slot of the uplink.
+        // The UEs whose turn was after the last slot of the uplink.
         let from =
             self.before.map_or(0, |before| before + 1).max((slot.k + 1).saturating_sub(period));
         let mut kept = 0;
@@ -51,7 +51,7 @@ impl UplinkMac {
         kept
     }
 
-    /// Sends new data in the blocks that are free, `units`; returns the number of blocks used.
+    /// Sends new data in the free blocks `units`; returns the number of blocks used.
     pub(super) fn serve_granted<D: Probe + Egress>(
         &mut self,
         slot: Slot,

@@ -1,7 +1,7 @@
-//! The levels in which a buffer status report counts (TS 38.321 clause 6.1.3.1).
+//! The buffer size levels of buffer status reports (TS 38.321 clause 6.1.3.1).
 
-/// Upper ends in bytes of the levels of a Buffer Size field of 5 bits, without the last level,
-/// which has none (TS 38.321 Table 6.1.3.1-1).
+/// Upper ends in bytes of the levels of a Buffer Size field of 5 bits (TS 38.321 Table 6.1.3.1-1).
+/// The last level has no upper end and is left out.
 const SHORT: [u32; 31] = [
     0, 10, 14, 20, 28, 38, 53, 74, 102, 142, 198, 276, 384, 535, 745, 1038, 1446, 2014, 2806, 3909,
     5446, 7587, 10_570, 14_726, 20_516, 28_581, 39_818, 55_474, 77_284, 107_669, 150_000,
@@ -58,8 +58,8 @@ impl Field {
         self.ends().partition_point(|&end| u64::from(end) < bytes) as u8
     }
 
-    /// The bytes that a base station assumes for `level`: the most that the level covers. The last
-    /// level has no upper end: the end of the level before it, since the UE reports again.
+    /// The bytes that a base station assumes for `level`: its upper end. For the last level, which
+    /// has no upper end, they are the upper end of the level before; the UE reports again.
     pub(super) fn bytes(self, level: u8) -> u64 {
         let ends = self.ends();
         ends[usize::from(level).min(ends.len() - 1)].into()
@@ -103,8 +103,8 @@ mod tests {
         }
     }
 
-    /// Each end of the table of 5 bits is 1.393 times the one before, and of 8 bits 1.065 times; a
-    /// mistyped digit is further off.
+    /// Each end is 1.393 times the end before in the table of 5 bits, and 1.065 times in the table
+    /// of 8 bits. A mistyped digit is further off.
     #[test]
     fn the_ends_follow_the_growth_of_the_tables() {
         let tables = [(&SHORT[..], 100, 1.3928, 0.0017), (&LONG[..], 1_000, 1.0649, 0.0007)];

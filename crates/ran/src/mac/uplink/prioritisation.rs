@@ -1,10 +1,10 @@
 //! Logical channel prioritization (TS 38.321 clause 5.4.3.1): how a UE divides a grant among its
 //! logical channels.
 //!
-//! First, in decreasing priority, each channel whose bucket is above 0 gets its bucket, up to the
-//! end of the SDU in which the bucket ends, since a UE should not segment an SDU that fits; a
-//! channel whose prioritised bit rate is infinite gets all that it has. Then, in decreasing
-//! priority, the channels get the rest; channels of one priority share it equally.
+//! First, in decreasing priority, each channel whose bucket is above 0 gets the bytes of its
+//! bucket, up to the end of the SDU in which the bucket ends, since a UE should not segment an SDU
+//! that fits. A channel with an infinite prioritised bit rate gets all bytes that it has. Then the
+//! channels get the rest in decreasing priority; channels of one priority share it equally.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -18,8 +18,8 @@ pub(super) struct Channel {
     pub(super) priority: u8,
     /// Bytes in the bucket, negative after a long SDU; none for an infinite prioritised bit rate.
     pub(super) bucket: Option<i64>,
-    /// Its first SDUs on the air, with headers: indexes into the list of all; at least the first
-    /// grant's worth.
+    /// Its first SDUs with headers, as indexes into the list of all; together at least as long as
+    /// the grant.
     pub(super) sdus: Range<u32>,
     /// Bytes of all its SDUs on the air.
     pub(super) backlog: u64,
@@ -32,7 +32,7 @@ impl Channel {
         self.backlog - self.given
     }
 
-    /// Bytes for the bucket: whole SDUs until it is spent.
+    /// Bytes for the bucket: whole SDUs until the bucket is empty.
     fn for_bucket(&self, sdus: &[u32]) -> u64 {
         let Some(bucket) = self.bucket else { return self.backlog };
         let mut bytes = 0;
@@ -63,7 +63,8 @@ pub(super) fn divide(grant: u64, channels: &mut [Channel], sdus: &[u32]) {
     }
 }
 
-/// Shares `left` bytes equally among `channels` of one priority; returns what nobody needs.
+/// Shares `left` bytes equally among `channels` of one priority; returns the bytes that no channel
+/// needs.
 fn share(mut left: u64, channels: &mut [Channel]) -> u64 {
     loop {
         let waiting = channels.iter().filter(|channel| channel.unmet() > 0).count() as u64;
@@ -83,7 +84,7 @@ fn share(mut left: u64, channels: &mut [Channel]) -> u64 {
 /// The buckets of a UE's logical channels.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buckets {
-    /// In bytes x 10^9, so that no part of a byte is lost.
+    /// In bytes x 10^9, so that no fraction of a byte is lost.
     nano: Vec<i64>,
     /// Instant up to which they are filled, in ns.
     filled: u64,
@@ -92,8 +93,8 @@ pub(super) struct Buckets {
 /// Bytes in a bucket's unit.
 const NANO: i64 = 1_000_000_000;
 
-/// A bucket's growth: its prioritised bit rate in bytes per second, and its greatest size in bytes
-/// x 10^9.
+/// The growth of a bucket: the prioritised bit rate in bytes per second, and the greatest size in
+/// bytes x 10^9.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     pub(super) rate: i64,
@@ -105,7 +106,8 @@ impl Buckets {
         Self { nano: alloc::vec![0; channels], filled: 0 }
     }
 
-    /// Lets all buckets grow to the instant `now` in ns, each by its `growth`; none is infinite.
+    /// Grows all buckets to the instant `now` in ns, each by its `growth`; none: the bucket is
+    /// infinite.
     pub(super) fn fill(&mut self, now: u64, growth: impl Fn(usize) -> Option<Growth>) {
         let since = i64::try_from(now - self.filled).unwrap_or(i64::MAX);
         self.filled = now;

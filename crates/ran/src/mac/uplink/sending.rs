@@ -1,4 +1,4 @@
-//! A PUSCH: how a UE fills its grant, and what becomes of the transport block.
+//! A PUSCH: how a UE fills its grant, and the fate of the transport block.
 
 use super::access::{Format, GROUPS, News, Report, Trigger};
 use super::prioritisation::{Channel as LogicalChannel, divide};
@@ -6,6 +6,7 @@ use super::{Grant, Scratch, UplinkMac};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::harq::{Block, Outcome, Reception};
 use crate::mac::Cell;
+use crate::mac::blocks::heard;
 use justfull_base::{Instant, Probe};
 
 impl UplinkMac {
@@ -62,8 +63,8 @@ impl UplinkMac {
         sent
     }
 
-    /// Bytes that `ue` has on the air in each group, and the group with the best priority among
-    /// them (0 if none has data); notes which bearers have data.
+    /// Bytes of `ue` in each group, headers included, and the group with the best priority (0 if
+    /// none has data). Records which bearers have data.
     pub(super) fn held(&mut self, ue: u32, cell: &Cell) -> ([u64; GROUPS], usize) {
         let Self { ues, channels, by_priority, .. } = self;
         let bearers = &cell.ues[ue as usize].bearers;
@@ -124,7 +125,7 @@ impl UplinkMac {
         sent
     }
 
-    /// Tells the limiters of `ue` of its grant.
+    /// Reports the grant to the limiters of `ue`.
     pub(super) fn offer(&self, ue: u32, bytes: u32, padding: u32, mcs: u8, cell: &mut Cell) {
         if !cell.wants_reports {
             return;
@@ -159,12 +160,7 @@ impl UplinkMac {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        let met = if cell.errors_follow_sinr {
-            let channel = cell.channel_of(block.ue);
-            channel.block_error(slot.k, slot.now, block.mcs, &mut block.sinr).map(Reception::Error)
-        } else {
-            None
-        };
+        let met = heard(cell, slot, &mut block);
         let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(Reception::Borne));
         if outcome == Outcome::Again {
             return self.harq.keep(slot.k, block);

@@ -5,6 +5,7 @@ use crate::carrier::CarrierConfig;
 use crate::config::{CellContext, PollConfig};
 use crate::harq::HarqConfig;
 use crate::mac::MacSettings;
+use crate::mac::blocks::{self, Blocks};
 use crate::rb_scheduler::RbSchedulerConfig;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,11 +20,12 @@ params! {
         /// Time between a UE's occasions to send a scheduling request, in whole slots.
         period: Duration = Duration::from_millis(20),
             within(Duration::from_micros(125), Duration::from_secs(10));
-        /// The first occasion; left out, random for each UE.
+        /// The first occasion. Left out: random for each UE.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         offset: Option<Duration> = None,
             rule("below period", |c| c.offset.unwrap_or_default() < c.period);
-        /// Least time from a request to its repetition; 0s for each occasion.
+        /// Least time from a request to its repetition; with 0s a request is repeated at each
+        /// occasion.
         prohibit: Duration = Duration::ZERO, at_most(Duration::from_millis(128)),
             "TS 38.331 sr-ProhibitTimer";
     }
@@ -33,7 +35,7 @@ params! {
     /// Buffer status reports.
     #[derive(Clone, Debug, PartialEq)]
     pub struct BsrConfig: "TS 38.321 clause 5.4.5, TS 38.331 BSR-Config" {
-        /// Time from a report to the next periodic one; 0s for none.
+        /// Time from a report to the next periodic report; 0s: no periodic reports.
         periodic: Duration = Duration::from_millis(10), at_most(Duration::from_millis(2_560));
         /// Time without a grant after which a UE with data reports again.
         retransmission: Duration = Duration::from_millis(80),
@@ -42,35 +44,37 @@ params! {
 }
 
 params! {
-    /// A configured grant: a PUSCH of each UE without requests, staggered over the UEs.
+    /// A configured grant: each UE has a PUSCH in each period without requests. The UEs are
+    /// staggered over the period.
     #[derive(Clone, Debug, PartialEq)]
     pub struct ConfiguredGrantConfig: "TS 38.321 clause 5.8.2" {
         /// Time between a UE's PUSCHs, in whole slots.
         period: Duration = Duration::from_millis(10),
             within(Duration::from_micros(125), Duration::from_secs(10));
-        /// Resource blocks of each, kept free also if the UE has nothing to send.
+        /// Resource blocks of each PUSCH. They stay reserved if the UE has no data.
         blocks: u16 as "resource blocks" = 4, within(1, 275), "a grant carries something";
     }
 }
 
 table! {
-    /// A logical channel of each UE: the one of the bearer with its index.
+    /// A logical channel of each UE, for the bearer with the same index.
     #[derive(Clone, Debug, PartialEq)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
     pub struct LogicalChannelConfig: "TS 38.331 LogicalChannelConfig" {
-        /// Lower goes first.
+        /// Priority: channels with a lower value are served first.
         priority: u8 where (within(1, 16));
         /// Logical channel group of its buffer status reports.
         #[cfg_attr(feature = "serde", serde(default))]
         group: u8 = 0, within(0, 7);
-        /// Prioritised bit rate; left out, infinite.
+        /// Prioritised bit rate. Left out: infinite.
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
         pbr: Option<BitRate> = None,
             rule("0bit/s to 524288kbit/s", |c| {
                 c.pbr.is_none_or(|rate| rate.0 <= 524_288_000)
             });
-        /// Bucket size duration: the bucket holds as much as the prioritised bit rate gives in it.
+        /// Bucket size duration: the bucket holds at most the bytes that the prioritised bit rate
+        /// adds in this time.
         #[cfg_attr(feature = "serde", serde(default = "bucket"))]
         bucket: Duration = bucket(), within(Duration::from_millis(5), Duration::from_secs(1));
     }
@@ -87,7 +91,7 @@ impl LogicalChannelConfig {
         Self { priority, group: 0, pbr: None, bucket: bucket() }
     }
 
-    /// The growth of its bucket; none if its rate is infinite.
+    /// The growth of its bucket; none if the rate is infinite.
     pub(super) fn growth(&self) -> Option<Growth> {
         let rate = i64::try_from(self.pbr?.0 / 8).unwrap_or(i64::MAX);
         let size = i64::try_from(self.bucket.as_nanos()).unwrap_or(i64::MAX);
@@ -101,9 +105,9 @@ params! {
     pub struct UplinkMacConfig {
         /// The slots: 1ms with an LTE carrier, 1ms to 125us with an NR carrier.
         slot: PollConfig = PollConfig::every(Duration::from_millis(1));
-        /// The carrier; in its pattern the letters U carry the uplink.
+        /// The carrier. The slots U of its pattern carry the uplink.
         carrier: CarrierConfig = CarrierConfig::default();
-        /// Who gets resource blocks. It sees what buffer status reports have told.
+        /// The scheduler of resource blocks. It knows the reported buffer levels.
         scheduler: RbSchedulerConfig = RbSchedulerConfig::default();
         /// Transport blocks that are sent again.
         harq: HarqConfig = HarqConfig::default();
@@ -113,31 +117,28 @@ params! {
         sr: SrConfig = SrConfig::default();
         /// Buffer status reports.
         bsr: BsrConfig = BsrConfig::default();
-        /// Slots from a PUSCH or a scheduling request until the scheduler knows its content.
+        /// Slots from the reception of a PUSCH or a scheduling request until the scheduler uses it.
         decoding: u8 as "slots" = 2, within(0, 64), "the base station's time";
         /// Slots from a grant to its PUSCH.
         k2: u8 as "slots" = 4, within(0, 32), "TS 38.214 clause 6.1.2.1";
-        /// Bytes that a scheduling request is granted.
+        /// Bytes granted for a scheduling request.
         sr_grant: Bytes = Bytes(512), within(Bytes(8), Bytes(65_535)),
             "a report and some data must fit";
-        /// Power headroom of one resource block, in dB: a UE fills at most the blocks whose power
-        /// is so much greater. Left out, all blocks.
+        /// Power headroom with one resource block, in dB: it bounds the resource blocks that a UE
+        /// can fill. Left out: a UE can fill all blocks.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         power_headroom: Option<f64> as "dB" = None, rule("0 to 40", |c| {
             c.power_headroom.is_none_or(|db| (0.0..=40.0).contains(&db))
         }), "TS 38.213 clause 7.1.1";
-        /// A logical channel for each bearer, in order; none for one of priority 1 with one bearer.
+        /// A logical channel for each bearer, in order. Left out with one bearer: a channel of
+        /// priority 1.
         logical_channel: Vec<LogicalChannelConfig> as "list of tables" = Vec::new(),
             stated("one for each bearer");
-        /// A PUSCH in each period without requests.
+        /// Configured grants: a PUSCH of each UE in each period without requests. Left out: none.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         configured: Option<ConfiguredGrantConfig> = None;
     }
 }
-
-/// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 clause
-/// 6.1.2).
-const MAC_HEADER: u8 = 3;
 
 /// Description.
 pub(crate) const DOC: MethodDoc = MethodDoc {
@@ -145,14 +146,14 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
     kind: "MAC",
     title: "the uplink: scheduling requests, buffer status reports, grants",
     text: "The MAC of `uplink.stack`. New data triggers a buffer status report and, without a \
-           grant, a scheduling request at the UE's next occasion. The scheduler sees the levels \
-           that reports have told, less its grants since. A PUSCH comes `decoding` + `k2` slots \
-           after the request or report at the earliest, in a slot of the uplink. The UE divides \
-           it among its logical channels by priority, prioritised bit rate and bucket.",
+           grant, a scheduling request at the UE's next occasion. The scheduler knows the reported \
+           levels less its later grants. A PUSCH is in the first slot of the uplink at least \
+           `decoding` + `k2` slots after its request or report. The UE divides the grant among its \
+           logical channels by priority, prioritised bit rate and bucket.",
     sources: "TS 38.321 clauses 5.4.3.1, 5.4.4, 5.4.5, 5.8.2, 6.1.3.1; TS 38.214 clause 6.1.2.1; \
               the defaults of sr and bsr are OCUDU's",
-    deviations: "a UE always hears its grants; no random access, no limit of requests, no \
-                 control plane; the headroom is a setting, and its report is not sent",
+    deviations: "no grant is lost; no random access, no limit of requests, no control plane; the \
+                 headroom is a setting, and UEs do not report it",
     params: UplinkMacConfig::params,
 };
 
@@ -165,7 +166,7 @@ const SR: MethodDoc = MethodDoc {
     title: "scheduling requests",
     text: "A pending request is sent in the first slot of the uplink at or after an occasion.",
     sources: "TS 38.321 clause 5.4.4; the default is OCUDU's",
-    deviations: "a request is always heard; no limit of requests",
+    deviations: "no request is lost; no limit of requests",
     params: SrConfig::params,
 };
 
@@ -173,10 +174,10 @@ const BSR: MethodDoc = MethodDoc {
     name: "uplink.bsr",
     kind: "MAC",
     title: "buffer status reports",
-    text: "A report is short for one group with data and long for several; padding \
-           carries one where it fits. The scheduler reads a level as its upper end.",
+    text: "A report is short if one group has data and long if several have. Padding carries a \
+           report if it fits. The scheduler takes a level as its upper end.",
     sources: "TS 38.321 clauses 5.4.5, 6.1.3.1; the defaults are OCUDU's",
-    deviations: "a truncated report tells one group",
+    deviations: "a truncated report has one group",
     params: BsrConfig::params,
 };
 
@@ -185,7 +186,7 @@ const CHANNEL: MethodDoc = MethodDoc {
     kind: "MAC",
     title: "logical channels of a UE",
     text: "A grant fills the buckets in decreasing priority, then gives the rest in \
-           decreasing priority; equal priorities share it.",
+           decreasing priority; channels of one priority share it.",
     sources: "TS 38.321 clause 5.4.3.1",
     deviations: "restrictions to grants and subcarrier spacings are left out",
     params: LogicalChannelConfig::params,
@@ -195,15 +196,15 @@ const CONFIGURED: MethodDoc = MethodDoc {
     name: "uplink.configured",
     kind: "MAC",
     title: "configured grants",
-    text: "The turns of the UEs are staggered over the period; a turn between slots of the \
-           uplink is in the next one. A UE without data skips it.",
+    text: "The turns of the UEs are staggered over the period. A turn outside the slots of the \
+           uplink moves to the next one. A UE without data skips its turn.",
     sources: "TS 38.321 clause 5.8.2",
     deviations: "no HARQ timer of its own",
     params: ConfiguredGrantConfig::params,
 };
 
 impl UplinkMacConfig {
-    /// The carrier with the letters of up and down exchanged. Special slots carry no uplink.
+    /// The carrier with the letters U and D exchanged. Special slots carry no uplink.
     pub(super) fn mirrored(&self) -> CarrierConfig {
         let turn = |letter| if letter == 'U' { 'D' } else { 'U' };
         let tdd: String = self.carrier.tdd.chars().map(turn).collect();
@@ -265,41 +266,25 @@ impl MacSettings for UplinkMacConfig {
     }
 
     fn pdu_header(&self) -> Option<u8> {
-        Some(MAC_HEADER)
+        Some(blocks::HEADER)
     }
 
     fn unread(&self) -> &'static [(&'static str, &'static str)] {
-        &[("pdcp.umts_header", "only a MAC of kind dch or hsdpa has it")]
+        blocks::UNREAD
     }
 
     fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
-        self.carrier.check_slot(self.slot.period).map_err(|e| e.within("mac"))?;
+        let Self { slot, carrier, harq, .. } = self;
+        blocks::check(&Blocks { slot, carrier, harq }, cell)?;
         let carries = self.carrier.tdd.is_empty() || self.carrier.tdd.contains('U');
         let why = "the uplink has its slots";
         ensure(carries, "mac.carrier.tdd", &self.carrier.tdd, "a pattern with a U", why)?;
-        ensure(
-            cell.rlc.mode.pdu().is_none(),
-            "rlc.mode.generation",
-            &"umts",
-            "nr or lte",
-            "TS 25.322 has PDUs of one size, resource blocks carry transport blocks of many",
-        )?;
         ensure(
             !cell.rlc.limiter.foresees(),
             "rlc.limiter",
             &"clairvoyant",
             "another limiter",
             "a UE cannot know its coming grants",
-        )?;
-        ensure(
-            cell.channels().all(|(_, channel)| match channel.map() {
-                Some(map) => map.mcs_table() == self.carrier.table(),
-                None => channel.needs_carrier(),
-            }),
-            "channel",
-            &"another channel",
-            "kind mcs, or a kind with a CQI whose map leads to the carrier's MCS table",
-            "the MAC sizes blocks by the MCS (TS 38.214 section 6.1.4)",
         )?;
         self.check_channels(cell)?;
         self.check_configured(cell.ues.len())

@@ -15,8 +15,8 @@ const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// 25 blocks of NR at MCS 10, given out one by one, requests at 5, 25, 45, ... ms, no periodic
-/// reports; a logical channel for each bearer, the first before the others.
+/// 25 blocks of NR at MCS 10, allocated one by one; requests at 5, 25, 45, ... ms; no periodic
+/// reports; a logical channel for each bearer, in decreasing priority.
 fn uplink(ues: Vec<UeConfig>, change: impl Fn(&mut UplinkMacConfig)) -> StackConfig {
     let mut config = bytes(1, ues);
     let drbs = config.ues.iter().map(|ue| ue.drbs).max().unwrap_or(1);
@@ -48,6 +48,24 @@ fn counts(bench: &Bench) -> AccessCounts {
 /// Delivery times in ms.
 fn times(bench: &Bench) -> Vec<u64> {
     bench.log.times_us().into_iter().map(|us| us / 1_000).collect()
+}
+
+#[test]
+fn an_uplink_over_umi_with_block_errors_by_a_setting_is_refused() {
+    use crate::channel::UmiConfig;
+    use justfull_base::Ratio;
+    let over_umi = |bler: f64| {
+        let mut config = uplink(vec![ue(&[0])], |mac| {
+            mac.slot = poll(125, 0);
+            mac.sr.offset = None;
+            mac.harq.bler = Ratio(bler);
+        });
+        config.channel = ChannelConfig::Umi(UmiConfig::default());
+        config.validate()
+    };
+    assert_eq!(over_umi(0.0), Ok(()));
+    let error = over_umi(0.1).expect_err("the SINR says how often a block fails");
+    assert_eq!((error.field.as_str(), error.value.as_str()), ("mac.harq.bler", "0.1"));
 }
 
 #[test]
@@ -164,7 +182,7 @@ fn a_configured_grant_needs_no_request_and_is_unused_without_data() {
     bench.run_to(80_000);
     assert_eq!((times(&bench), bench.log.flows()), (vec![10, 11], vec![0, 1]));
     let counts = counts(&bench);
-    // Both UEs have asked at 5 ms and are granted at 11 ms: for UE 0 it is for nothing.
+    // Both UEs send a request at 5 ms and get a grant at 11 ms; UE 0 has no data left.
     assert_eq!(counts.requests, 2);
     assert!(counts.grants <= 4, "no PUSCH without data but those of requests: {counts:?}");
 }

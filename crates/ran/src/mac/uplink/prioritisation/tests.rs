@@ -3,7 +3,7 @@
 use super::*;
 use justfull_base::Rng;
 
-/// A channel of `priority` with these SDUs, its bucket holding so much.
+/// A channel of `priority` with these SDUs and these bytes in its bucket.
 fn channel(priority: u8, bucket: Option<i64>, own: &[u32], all: &mut Vec<u32>) -> Channel {
     let start = all.len() as u32;
     all.extend(own);

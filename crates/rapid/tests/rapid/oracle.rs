@@ -1,12 +1,10 @@
 //! Compares the machine with a second, plain form of the rules without loops: any order of events
 //! gives the same windows.
 
-mod naive;
-
+use crate::naive::Naive;
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{Category, Config, Control, ControlConfig, FlowId, Opening, Sample, UeId};
-use naive::Naive;
 use proptest::prelude::*;
 
 const UES: usize = 3;

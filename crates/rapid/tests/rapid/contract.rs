@@ -1,75 +1,21 @@
 //! The machine's promises about odd input, old reports, silence and too many flows.
 
+use crate::fixture::{MSS, OPENING, at, ms, one_ue, report, sample, server};
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{
     Category, CellId, Control, ControlConfig, FlowId, Load, NoneConfig, Opening, Refused, Sample,
-    UeId, Windows,
+    Windows,
 };
-
-const MSS: u64 = 1440;
-
-fn at(ms: u64) -> Instant {
-    Instant::ZERO + Duration::from_millis(ms)
-}
-
-const fn ms(n: u64) -> Option<Duration> {
-    Some(Duration::from_millis(n))
-}
-
-/// A report made at `made` about a cell of `capacity` bytes in each slot of 1 ms. The UE used
-/// `blocks`; no other UE used any.
-fn report(made: u64, capacity: u64, blocks: u64) -> RanReport {
-    RanReport {
-        at: at(made),
-        kind: CellKind::Bytes,
-        slot: Duration::from_millis(1),
-        slots: 1,
-        offered: capacity,
-        used: blocks,
-        active_ues: u32::from(blocks > 0),
-        blocks,
-        repeats: 0,
-        bytes: blocks,
-        mcs: None,
-        backlog: 0,
-    }
-}
-
-const OPENING: Opening = Opening { mss: 1440, wired_rtt: ms(10), radio_rtt: ms(10) };
-
-fn one_ue() -> (Control, CellId, UeId) {
-    let mut control = Control::new(&ControlConfig::default()).expect("valid");
-    let cell = control.add_cell();
-    let ue = control.add_ue(at(0), cell).expect("the cell exists");
-    (control, cell, ue)
-}
 
 fn drain(control: &mut Control) -> Vec<(FlowId, Windows)> {
     std::iter::from_fn(|| control.poll_change()).collect()
-}
-
-fn server(control: &Control, flow: FlowId) -> u64 {
-    control.view(flow).expect("open").windows.server
 }
 
 /// Lets every timer fire up to `until`.
 fn pass(control: &mut Control, until: Instant) {
     while let Some(due) = control.next_timer().filter(|&due| due <= until) {
         control.on_timer(due);
-    }
-}
-
-/// `bytes` arrive and leave in a round trip of 10 ms on the wired leg and `radio` on the radio leg.
-fn sample(bytes: u64, radio: Option<Duration>) -> Sample {
-    Sample {
-        arrived: bytes,
-        delivered: bytes,
-        wired_rtt: ms(10),
-        radio_rtt: radio,
-        radio_smoothed: None,
-        held: false,
-        waiting: 0,
     }
 }
 

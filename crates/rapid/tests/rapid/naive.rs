@@ -48,7 +48,7 @@ struct Ue {
     rate: f64,
     reported: bool,
     share: u64,
-    /// The limit of its subscription, and whether that is below its part of the cell.
+    /// The limit of its subscription, and whether the limit is below its part of the cell.
     most: Option<f64>,
     sated: bool,
     turn: usize,

@@ -1,12 +1,10 @@
 //! R22 section 3.5: CUBIC beside a sender of two segments per round trip, on 15 Mbit/s.
 
-use justfull_base::feedback::{CellKind, RanReport};
+use crate::fixture::{self, MSS, OPENING, sample};
+use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
-use justfull_rapid::{
-    Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Sample,
-};
+use justfull_rapid::{Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig};
 
-const MSS: u64 = 1440;
 const RTT: Duration = Duration::from_millis(10);
 /// 15 Mbit/s in bytes per second, and in a round trip of one leg.
 const CAPACITY: f64 = 15e6 / 8.0;
@@ -23,20 +21,7 @@ struct Sender {
 }
 
 fn report(at: Instant) -> RanReport {
-    RanReport {
-        at,
-        kind: CellKind::Bytes,
-        slot: Duration::from_millis(1),
-        slots: 1,
-        offered: 1875,
-        used: 1700,
-        active_ues: 1,
-        blocks: 1700,
-        repeats: 0,
-        bytes: 1700,
-        mcs: None,
-        backlog: 0,
-    }
+    RanReport { at, ..fixture::report(0, 1875, 1700) }
 }
 
 /// Mbit/s that the greedy sender and the small one get after the first 2 s of 20.
@@ -45,9 +30,8 @@ fn run(config: &ControlConfig) -> [f64; 2] {
     let cell = control.add_cell();
     let ue = control.add_ue(Instant::ZERO, cell).expect("the cell exists");
     control.on_report(Instant::ZERO, ue, &report(Instant::ZERO)).expect("sane");
-    let opening = Opening { mss: 1440, wired_rtt: Some(RTT), radio_rtt: Some(RTT) };
     let mut senders = [u64::MAX, 2 * MSS].map(|limit| {
-        let flow = control.open(Instant::ZERO, ue, &opening).expect("the UE exists");
+        let flow = control.open(Instant::ZERO, ue, &OPENING).expect("the UE exists");
         Sender { flow, limit, cwnd: 10 * MSS, window: 0, radio: 0, received: 0.0 }
     });
     let mut now = Instant::ZERO;
@@ -70,16 +54,7 @@ fn run(config: &ControlConfig) -> [f64; 2] {
             if round > 200 {
                 sender.received += bytes as f64;
             }
-            let sample = Sample {
-                arrived: bytes,
-                delivered: bytes,
-                wired_rtt: Some(RTT),
-                radio_rtt: Some(RTT),
-                radio_smoothed: None,
-                held: false,
-                waiting: 0,
-            };
-            control.on_sample(now, sender.flow, &sample).expect("open");
+            control.on_sample(now, sender.flow, &sample(bytes, Some(RTT))).expect("open");
         }
         control.on_report(now, ue, &report(now)).expect("sane");
         let load = control.load(cell);

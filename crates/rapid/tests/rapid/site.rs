@@ -1,56 +1,13 @@
-//! A site: several cells whose UEs share nothing, UEs that move, and who a UE is.
+//! A site: several cells whose UEs share nothing, UEs that move, and identities of UEs.
 
-use justfull_base::feedback::{CellKind, RanReport};
-use justfull_base::{Duration, Instant};
-use justfull_rapid::{CellId, Control, ControlConfig, FlowId, Opening, Refused, Sample, UeId};
+use crate::fixture::{MSS, OPENING, RTT, at, ms, one_ue, report, sample, server};
+use justfull_base::feedback::RanReport;
+use justfull_rapid::{CellId, Control, ControlConfig, FlowId, Refused, Sample, UeId};
 
-const MSS: u64 = 1440;
-/// Round trip of each leg, in ms.
-const RTT: u64 = 10;
 /// Time between two reports, in ms.
 const PERIOD: u64 = 10;
 /// Bytes in a slot of each cell: 20 and 40 Mbit/s.
 const CAPACITY: [u64; 2] = [2_500, 5_000];
-
-fn at(ms: u64) -> Instant {
-    Instant::ZERO + Duration::from_millis(ms)
-}
-
-const fn ms(n: u64) -> Option<Duration> {
-    Some(Duration::from_millis(n))
-}
-
-/// A report made at `made` about a cell of `capacity` bytes in each slot of 1 ms. The UE used
-/// `blocks`; no other UE used any.
-fn report(made: u64, capacity: u64, blocks: u64) -> RanReport {
-    RanReport {
-        at: at(made),
-        kind: CellKind::Bytes,
-        slot: Duration::from_millis(1),
-        slots: 1,
-        offered: capacity,
-        used: blocks,
-        active_ues: u32::from(blocks > 0),
-        blocks,
-        repeats: 0,
-        bytes: blocks,
-        mcs: None,
-        backlog: 0,
-    }
-}
-
-const OPENING: Opening = Opening { mss: 1440, wired_rtt: ms(RTT), radio_rtt: ms(RTT) };
-
-fn one_ue() -> (Control, CellId, UeId) {
-    let mut control = Control::new(&ControlConfig::default()).expect("valid");
-    let cell = control.add_cell();
-    let ue = control.add_ue(at(0), cell).expect("the cell exists");
-    (control, cell, ue)
-}
-
-fn server(control: &Control, flow: FlowId) -> u64 {
-    control.view(flow).expect("open").windows.server
-}
 
 /// A UE with one greedy download.
 struct Phone {
@@ -94,7 +51,7 @@ impl Site {
         site
     }
 
-    /// What the windows of a phone's flow let pass in a ms.
+    /// Bytes that the windows of a phone's flow allow in a ms.
     fn wants(&self, phone: &Phone) -> u64 {
         let windows = self.control.view(phone.flow).expect("open").windows;
         windows.server.min(windows.radio) / RTT
@@ -127,13 +84,10 @@ impl Site {
                 let bytes = std::mem::take(&mut phone.of_sample);
                 let rtt = ms(RTT).filter(|_| bytes > 0);
                 let sample = Sample {
-                    arrived: bytes,
-                    delivered: bytes,
                     wired_rtt: rtt,
-                    radio_rtt: rtt,
                     radio_smoothed: rtt,
-                    held: false,
                     waiting: bytes,
+                    ..sample(bytes, rtt)
                 };
                 self.control.on_sample(now, phone.flow, &sample).expect("open");
             }
@@ -181,7 +135,7 @@ impl Site {
         }
     }
 
-    /// A UE is nowhere for `gap` ms, and then in `cell`.
+    /// A UE is in no cell for `gap` ms, and then in `cell`.
     fn hand_over(&mut self, phone: usize, gap: u64, cell: usize) {
         self.phones[phone].cell = None;
         self.run(self.now + gap);
