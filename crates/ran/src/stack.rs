@@ -438,13 +438,14 @@ impl Stack {
             return;
         }
         let channel = own.as_ref().map_or(&*channel, |own| &own.channel);
-        let capacity = self.service.whole_slot(channel, slot);
+        let (more, more_full) = self.service.of_scells(ue_index, slot);
+        let capacity = self.service.whole_slot(channel, slot) + more;
         let plain = matches!(self.service, AnyService::Packets(_) | AnyService::Bytes(_));
         if !plain && capacity == 0 {
             // A limiter cannot judge an uplink slot, or a slot without any PDU.
             return;
         }
-        let full = self.service.full_slot(channel, slot);
+        let full = self.service.full_slot(channel, slot) + more_full;
         let left = capacity / (self.service.sharers() as u64 + 1);
         for (drb, bearer) in (0..).zip(bearers.iter_mut()).filter(|(_, b)| b.misses(slot.k)) {
             let above = Above { gates, id: BearerId { ue: ue_index, drb } };

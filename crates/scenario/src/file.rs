@@ -2,11 +2,13 @@
 
 mod cells;
 pub mod docs;
+mod scells;
 mod uplink;
 
 pub(crate) use uplink::{UplinkFile, UplinkStackFile};
 
 pub(crate) use cells::{CellFile, MoveFile, TourFile};
+pub(crate) use scells::ScellFile;
 
 use super::error::ScenarioError;
 use super::locator::Locator;
@@ -112,6 +114,9 @@ table! {
         /// Medium access control.
         #[serde(default)]
         mac: MacConfig = Default::default();
+        /// SCells of carrier aggregation, beside the carrier of `mac`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scell: Vec<ScellFile> = Default::default(), stated("none, or with mac.kind rb");
         /// Slices; one with all of the resource blocks when none is named.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         slice: Vec<SliceFile> = Default::default();
@@ -409,6 +414,9 @@ table! {
         /// Name of its slice; the first when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice: Option<String> = None;
+        /// It uses the SCells; false for the PCell alone.
+        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        scells: bool = yes();
         /// Name of the cell where it is at the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cell: Option<String> = None, stated("a cell; required with two or more");
@@ -564,6 +572,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 fn is_down(direction: &Direction) -> bool {
     *direction == Direction::Down
 }
+fn yes() -> bool {
+    true
+}
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_true(value: &bool) -> bool {
+    *value
+}
 fn one_u64() -> u64 {
     1
 }
@@ -600,6 +615,7 @@ fn one_ue() -> Vec<UeFile> {
         rule: Vec::new(),
         channel: None,
         slice: None,
+        scells: true,
         cell: None,
         moves: Vec::new(),
         tour: None,

@@ -157,6 +157,7 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
     if !fits || config.proxy.is_there() || !rng.chance(0.5) {
         return;
     }
+    stack.scells.clear();
     let n = 2 + rng.below(3) as u32;
     let cell = |name: &str| CellConfig {
         name: name.into(),
@@ -220,6 +221,7 @@ fn split(rng: &mut Rng, config: &mut WorldConfig) {
         stops: (0..rng.below(3)).map(|_| Stop { from: at(rng), lasts: at(rng) }).collect(),
         factor: pick(rng, &[1.0, 1.0, 0.5, 2.0, 30.0]),
     };
+    config.stack.scells.clear();
     config.proxy = ProxyConfig {
         control: Some(control),
         wan_delay: Some(config.uplink.delay.scaled(pick(rng, &[0.0, 0.3, 1.0]))),
@@ -370,6 +372,7 @@ impl World for Whole {
         ("rlc-queue", |w| reductions::rlc_queue(&mut w.0.stack)),
         ("own-queues", |w| reductions::own_queues(&mut w.0.stack)),
         ("own-channels", |w| reductions::own_channels(&mut w.0.stack)),
+        ("scells", |w| reductions::scells(&mut w.0.stack)),
         ("slices", |w| reductions::slices(&mut w.0.stack)),
         ("harq", |w| reductions::harq(&mut w.0.stack)),
         ("rb-scheduler", |w| reductions::rb_scheduler(&mut w.0.stack)),

@@ -91,6 +91,7 @@ impl MacSettings for RbConfig {
             "kind mcs, or a kind with a CQI whose map leads to the carrier's MCS table",
             "the MAC sizes blocks by the MCS (TS 36.213 section 7.1.7, TS 38.214 section 5.1.3)",
         )?;
+        cell.check_scells(&self.carrier, self.slot.period, &self.scheduler)?;
         check_slices(cell)
     }
 }
