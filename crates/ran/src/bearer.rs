@@ -88,6 +88,8 @@ pub(crate) struct Bearer {
     unlimited: bool,
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
+    /// PDCP sends over two legs, of which this is one.
+    split: bool,
     queue: ManagedQueue,
     /// The last pull at which it sent, and the amount sent, in the unit of grants.
     used: (Instant, u64),
@@ -109,6 +111,7 @@ impl Bearer {
             head: Packet::default(),
             sending: false,
             holds: config.hold == Hold::Acknowledged,
+            split: false,
             sent: 0,
             told_slot: NO_SLOT,
             used: (Instant::NEVER, 0),
@@ -120,6 +123,17 @@ impl Bearer {
     #[inline]
     pub(crate) const fn is_unlimited(&self) -> bool {
         self.unlimited
+    }
+
+    /// Its PDCP sends over two legs from now on, and decides on each SDU.
+    pub(crate) fn split(&mut self) {
+        (self.split, self.unlimited) = (true, false);
+    }
+
+    /// True if its PDCP sends over two legs.
+    #[inline(always)]
+    pub(crate) const fn is_split(&self) -> bool {
+        self.split
     }
 
     pub(crate) fn queue(&self) -> &ManagedQueue {

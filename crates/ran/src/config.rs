@@ -1,8 +1,10 @@
 //! Settings of the chain, in the form of scenario files.
 
+mod dual;
 pub(crate) mod queues;
 mod scells;
 
+pub use dual::{Leg, Routing, SplitConfig};
 pub use scells::{MOST_SCELLS, PCELL, ScellConfig};
 
 use crate::RlcModeConfig;

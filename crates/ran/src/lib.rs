@@ -39,8 +39,8 @@ pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
-    CellContext, Hold, PollConfig, QosFlowConfig, RlcConfig, ScellConfig, SdapConfig, TieOrder,
-    UeConfig, UpfConfig,
+    CellContext, Hold, Leg, PollConfig, QosFlowConfig, RlcConfig, Routing, ScellConfig, SdapConfig,
+    SplitConfig, TieOrder, UeConfig, UpfConfig,
 };
 pub use harq::HarqConfig;
 pub use mac::{

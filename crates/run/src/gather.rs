@@ -64,6 +64,17 @@ impl Chain {
         self.and(&other.conservation)
     }
 
+    /// This chain, of whose delivered packets `held` wait in PDCP of UEs, and which has discarded
+    /// `discarded`.
+    #[must_use]
+    pub fn not_delivered(mut self, held: u64, discarded: u64) -> Self {
+        let own = &mut self.conservation;
+        own.delivered -= held + discarded;
+        own.queued += held;
+        own.dropped += discarded;
+        self
+    }
+
     /// This chain with the packets of `other` too.
     #[must_use]
     pub fn and(mut self, other: &Conservation) -> Self {

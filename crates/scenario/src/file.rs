@@ -23,8 +23,8 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::MAX_DRBS;
 use justfull_ran::{
-    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
-    UpfConfig,
+    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, SplitConfig,
+    TieOrder, UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
@@ -429,6 +429,12 @@ table! {
         /// It measures the signals of the cells on its walk, and event A3 decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3");
+        /// Name of its secondary cell: its bearers are split over both cells (dual connectivity).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secondary: Option<String> = None, stated("another cell than `cell`; not for a UE that moves");
+        /// How its bearers are split.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        split: Option<SplitConfig> = None, stated("with `secondary`");
     }
 }
 
@@ -620,5 +626,7 @@ fn one_ue() -> Vec<UeFile> {
         moves: Vec::new(),
         tour: None,
         a3: None,
+        secondary: None,
+        split: None,
     }]
 }

@@ -161,6 +161,7 @@ impl Stack {
             came: 0,
             gone: 0,
             carried: 0,
+            splits: None,
         };
         for index in 0..config.ues.len() {
             let gate = build_gate(config, index, &context, ue_key(config, index))?;

@@ -74,7 +74,7 @@ mod runs;
 mod table;
 mod tables;
 
-pub use carriers::{CARRIER_COLUMNS, CarrierRow, Carriers};
+pub use carriers::{CARRIER_COLUMNS, CarrierRow, Carriers, LEG_COLUMNS, LegRow, Legs};
 pub use cells::{
     AROUND_COLUMNS, AroundRow, CELL_COLUMNS, CellRow, Cells, HANDOVER_COLUMNS, HandoverDelays,
     HandoverRow, Handovers,

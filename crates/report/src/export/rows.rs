@@ -1,7 +1,7 @@
 //! The rows of the result files, from a comparison.
 
 use super::{
-    AroundRow, CarrierRow, CdfPoint, CellRow, EntityRow, FlowPoint, FlowRow, HandoverRow,
+    AroundRow, CarrierRow, CdfPoint, CellRow, EntityRow, FlowPoint, FlowRow, HandoverRow, LegRow,
     SeriesPoint,
 };
 use justfull_lab::model::{Comparison, Group};
@@ -90,6 +90,13 @@ pub fn around(comparison: &Comparison) -> impl Iterator<Item = AroundRow<'_>> {
 pub fn carriers(comparison: &Comparison) -> impl Iterator<Item = CarrierRow<'_>> {
     all_runs(comparison).flat_map(|(group, run)| {
         run.carriers.iter().map(move |carrier| CarrierRow { group, run, carrier })
+    })
+}
+
+/// One row for each run and leg of split bearers, of [`LEG_COLUMNS`](super::LEG_COLUMNS).
+pub fn legs(comparison: &Comparison) -> impl Iterator<Item = LegRow<'_>> {
+    of_cells(comparison).flat_map(|(group, run, result)| {
+        result.legs.iter().map(move |leg| LegRow { group, run, leg })
     })
 }
 
