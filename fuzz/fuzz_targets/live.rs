@@ -130,6 +130,7 @@ fn config(choice: u8) -> WorldConfig {
             ues: vec![Arc::new(ue()), Arc::new(ue())],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
+            scells: Vec::new(),
             tie_order: if choice & 8 != 0 { TieOrder::BottomUp } else { TieOrder::TopDown },
             mtu: 1500,
             seed: 1,

@@ -57,6 +57,16 @@ class Results:
         return Table(self._native.handover_delay, "handover_delay")
 
     @property
+    def legs(self) -> Table:
+        """A row for each run and leg of split bearers, with dual connectivity."""
+        return Table(self._native.legs, "legs")
+
+    @property
+    def carriers(self) -> Table:
+        """A row for each run and carrier, if the cell has SCells."""
+        return Table(self._native.carriers, "carriers")
+
+    @property
     def packets(self) -> Table:
         """A row for each packet of each run; ask for them by `run(packets=True)`."""
         return Table(self._native.packets, "packets")

@@ -85,6 +85,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
+            scells: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: 1500,
             seed: 1,

@@ -88,9 +88,11 @@ pub(crate) struct Bearer {
     unlimited: bool,
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
+    /// PDCP sends over two legs, of which this is one.
+    split: bool,
     queue: ManagedQueue,
-    /// The last slot in which it sent, and the amount sent, in the unit of grants.
-    used: (u64, u64),
+    /// The last pull at which it sent, and the amount sent, in the unit of grants.
+    used: (Instant, u64),
     /// The last slot reported to the limiter.
     told_slot: u64,
     /// PDCP and RLC, if grants are in resource blocks or PDUs have one size.
@@ -109,9 +111,10 @@ impl Bearer {
             head: Packet::default(),
             sending: false,
             holds: config.hold == Hold::Acknowledged,
+            split: false,
             sent: 0,
             told_slot: NO_SLOT,
-            used: (NO_SLOT, 0),
+            used: (Instant::NEVER, 0),
             link: None,
         })
     }
@@ -120,6 +123,17 @@ impl Bearer {
     #[inline]
     pub(crate) const fn is_unlimited(&self) -> bool {
         self.unlimited
+    }
+
+    /// Its PDCP sends over two legs from now on, and decides on each SDU.
+    pub(crate) fn split(&mut self) {
+        (self.split, self.unlimited) = (true, false);
+    }
+
+    /// True if its PDCP sends over two legs.
+    #[inline(always)]
+    pub(crate) const fn is_split(&self) -> bool {
+        self.split
     }
 
     pub(crate) fn queue(&self) -> &ManagedQueue {
@@ -156,7 +170,7 @@ impl Bearer {
         if core::mem::take(&mut self.sending) {
             self.queue.abort(self.head);
         }
-        (self.sent, self.used, self.told_slot) = (0, (NO_SLOT, 0), NO_SLOT);
+        (self.sent, self.used, self.told_slot) = (0, (Instant::NEVER, 0), NO_SLOT);
     }
 
     /// Takes every waiting SDU out of the queue ([`ManagedQueue::withdraw`]).
@@ -467,7 +481,7 @@ impl Bearer {
         mut above: Above<'_>,
     ) {
         self.told_slot = slot.k;
-        let (used, remaining) = (self.used_in(slot.k), self.view().backlog(unit));
+        let (used, remaining) = (self.used_at(slot.now), self.view().backlog(unit));
         above.limiter().on_slot(&SlotReport {
             pulled_at: slot.now,
             slot: slot.length,
@@ -485,15 +499,15 @@ impl Bearer {
         self.told_slot != k
     }
 
-    /// The bearer sent `amount` in slot `k`.
+    /// The bearer sent `amount` at the pull at `now`.
     #[inline]
-    pub(crate) fn add_used(&mut self, k: u64, amount: u64) {
-        self.used = (k, self.used_in(k) + amount);
+    pub(crate) fn add_used(&mut self, now: Instant, amount: u64) {
+        self.used = (now, self.used_at(now) + amount);
     }
 
-    /// The amount that the bearer sent in slot `k`.
+    /// The amount that the bearer sent at the pull at `now`.
     #[inline]
-    pub(crate) fn used_in(&self, k: u64) -> u64 {
-        if self.used.0 == k { self.used.1 } else { 0 }
+    pub(crate) fn used_at(&self, now: Instant) -> u64 {
+        if self.used.0 == now { self.used.1 } else { 0 }
     }
 }

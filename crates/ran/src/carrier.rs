@@ -9,12 +9,13 @@
 //! with both CDM groups and no further overhead. A special slot carries the downlink symbols that
 //! its pattern leaves.
 
+use crate::channel::Channel;
 use alloc::string::String;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
 use justfull_base::feedback::CellKind;
-use justfull_base::{ConfigError, Duration, choice, params};
+use justfull_base::{ConfigError, Duration, Instant, choice, params};
 use justfull_phy::rbg::RbgLayout;
 use justfull_phy::{cqi, lte, nr};
 
@@ -334,6 +335,13 @@ impl Carrier {
         let row = usize::from(shape.special) * MCS_ROWS + usize::from(mcs).min(MCS_ROWS - 1);
         let width = usize::from(self.n_prb) + 1;
         &table[row * width..][..width]
+    }
+
+    /// Bytes that all blocks of slot `k` carry at the MCS of `channel`, if it is pulled at `now`.
+    pub(crate) fn whole_slot(&self, channel: &Channel, k: u64, now: Instant) -> u64 {
+        let shape = self.shape(k);
+        let mcs = channel.mcs(k, now);
+        mcs.map_or(0, |mcs| u64::from(self.sizes(shape, mcs)[usize::from(shape.n_prb)]))
     }
 
     /// Bytes that the largest slot of the pattern carries at `mcs`.

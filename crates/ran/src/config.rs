@@ -1,6 +1,11 @@
 //! Settings of the chain, in the form of scenario files.
 
+mod dual;
 pub(crate) mod queues;
+mod scells;
+
+pub use dual::{Leg, Routing, SplitConfig};
+pub use scells::{MOST_SCELLS, PCELL, ScellConfig};
 
 use crate::RlcModeConfig;
 use crate::channel::ChannelConfig;
@@ -245,6 +250,8 @@ pub struct CellContext<'a> {
     pub rlc: &'a RlcConfig,
     /// Shares of the slices.
     pub slices: &'a [Ratio],
+    /// SCells.
+    pub scells: &'a [ScellConfig],
     /// Largest packet in bytes.
     pub mtu: u32,
     /// Seed of the random streams.

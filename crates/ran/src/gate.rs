@@ -84,6 +84,41 @@ pub trait Rlc {
 
     /// Bearer `drb` takes `sdu` at `now`. False if it drops the SDU for lack of room.
     fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool;
+
+    /// True if bearer `drb` has two legs.
+    fn is_split(&self, drb: u8) -> bool {
+        let _ = drb;
+        false
+    }
+
+    /// The leg of the next SDU, of `size` bytes, of split bearer `drb`; none if it must wait.
+    /// `admitted`: the bearer's limiter admits it to the own leg.
+    fn way(&mut self, drb: u8, size: u32, admitted: bool) -> Option<Way> {
+        let _ = (drb, size);
+        admitted.then_some(Way::Own)
+    }
+
+    /// Split bearer `drb` takes `sdu` over `way`. False if it drops the SDU for lack of room.
+    fn route<P: Probe>(
+        &mut self,
+        now: Instant,
+        drb: u8,
+        sdu: &Packet,
+        way: Way,
+        probe: &mut P,
+    ) -> bool {
+        let _ = way;
+        self.enqueue(now, drb, sdu, probe)
+    }
+}
+
+/// A leg of a split bearer, from its PDCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The RLC below the gate.
+    Own = 0,
+    /// The RLC of another cell.
+    Other = 1,
 }
 
 /// The outcome of a poll.
@@ -391,6 +426,9 @@ impl Door {
         rlc: &mut R,
         probe: &mut P,
     ) -> Result<u32, Refusal> {
+        if rlc.is_split(drb) {
+            return self.route_from(now, queue, drb, rlc, probe);
+        }
         if self.unlimited {
             let mut sdu = Packet::default();
             if !queue.dequeue_into(now, &mut sdu, probe) {
@@ -411,6 +449,31 @@ impl Door {
         }
         queue.commit(now, &sdu, probe);
         if rlc.enqueue(now, drb, &sdu, probe) {
+            let amount = self.limiter.amount(&sdu);
+            self.limiter.on_admitted(now, amount, &rlc.view(drb));
+        }
+        Ok(sdu.size)
+    }
+
+    /// Moves the next SDU for which a leg of split bearer `drb` has room from `queue` to that leg,
+    /// and returns its size.
+    #[cold]
+    fn route_from<R: Rlc, P: Probe>(
+        &mut self,
+        now: Instant,
+        queue: &mut ManagedQueue,
+        drb: u8,
+        rlc: &mut R,
+        probe: &mut P,
+    ) -> Result<u32, Refusal> {
+        let view = rlc.view(drb);
+        let Some(head) = queue.peek() else { return Err(Refusal::Empty) };
+        let admitted = self.unlimited || self.limiter.admits(now, head, &view);
+        let way = rlc.way(drb, head.size, admitted).ok_or(Refusal::Limited)?;
+        let sdu = queue.reserve(now, probe).ok_or(Refusal::Empty)?;
+        queue.commit(now, &sdu, probe);
+        let taken = rlc.route(now, drb, &sdu, way, probe);
+        if taken && way == Way::Own && !self.unlimited {
             let amount = self.limiter.amount(&sdu);
             self.limiter.on_admitted(now, amount, &rlc.view(drb));
         }

@@ -39,12 +39,12 @@ pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
-    CellContext, Hold, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UeConfig,
-    UpfConfig,
+    CellContext, Hold, Leg, PollConfig, QosFlowConfig, RlcConfig, Routing, ScellConfig, SdapConfig,
+    SplitConfig, TieOrder, UeConfig, UpfConfig,
 };
 pub use harq::HarqConfig;
 pub use mac::{
-    AccessCounts, BytesConfig, DchConfig, HsdpaConfig, LogicalChannelConfig, MacConfig,
+    AccessCounts, BytesConfig, CarrierUse, DchConfig, HsdpaConfig, LogicalChannelConfig, MacConfig,
     PacketsConfig, RbConfig, UplinkMacConfig,
 };
 pub use pdcp::PdcpConfig;

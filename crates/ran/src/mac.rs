@@ -26,6 +26,8 @@ pub use uplink::{
     AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS,
 };
 
+pub use rb::CarrierUse;
+
 pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
 
@@ -35,6 +37,7 @@ use crate::carrier::CarrierConfig;
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::{CellContext, PollConfig};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use justfull_base::feedback::CellKind;
 use justfull_base::{ConfigError, Duration, Instant, Probe, forwarded, kinds};
 
@@ -99,6 +102,17 @@ forwarded! {
         /// The capacity of the pattern's largest slot, at the MCS of `slot`.
         fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
             self.whole_slot(channel, slot)
+        }
+
+        /// The bytes that SCells add for `ue` to [`Self::whole_slot`] and [`Self::full_slot`].
+        fn of_scells(&self, ue: u32, slot: Slot) -> (u64, u64) {
+            let _ = (ue, slot);
+            (0, 0)
+        }
+
+        /// The use of each carrier so far; empty without SCells.
+        fn carriers(&self) -> Vec<CarrierUse> {
+            Vec::new()
         }
 
         /// Lets the bearers of `cell` send the data that `slot` carries, and records the offer to
@@ -285,6 +299,9 @@ impl MacConfig {
         self.validate().map_err(|e| e.within("mac"))?;
         if self.carrier().is_none() {
             cell.refuse_blocks()?;
+        }
+        if !matches!(self, Self::Rb(_)) {
+            cell.refuse_scells()?;
         }
         each!(config self, c => c.check(cell))
     }

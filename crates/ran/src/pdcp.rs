@@ -180,6 +180,8 @@ pub struct PdcpRx {
     t_reordering: Duration,
     sn_bits: u8,
     out_of_order: bool,
+    /// The bearer is split: the UE's PDCP is above the legs.
+    leg: bool,
 }
 
 /// The packets that wait behind a gap.
@@ -237,7 +239,20 @@ impl PdcpRx {
             t_reordering: config.t_reordering,
             sn_bits: config.sn_bits,
             out_of_order: config.out_of_order,
+            leg: false,
         })
+    }
+
+    /// The bearer is split, and this the place of one leg: packets pass to the UE's PDCP above.
+    pub(crate) fn become_leg(&mut self) {
+        // No COUNT is the next: no packet takes the path of those that arrive in order.
+        (self.leg, self.deliv) = (true, u64::MAX);
+    }
+
+    /// True if it is the place of one leg of a split bearer.
+    #[inline(always)]
+    pub(crate) const fn is_leg(&self) -> bool {
+        self.leg
     }
 
     /// Distance of the COUNT of a packet with `sn` ahead of RX_DELIV; none if it is behind (section

@@ -10,6 +10,7 @@
 //! at one instant are ordered by [`TieOrder`], then by insertion.
 
 use self::core_network::Core;
+use self::split::Splits;
 use crate::bearer::{Above, BearerId, Exit, Offer, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::TieOrder;
@@ -21,6 +22,7 @@ use crate::pacer::Pacer;
 use crate::poll::Clocks;
 use crate::timeouts::QueueId;
 use crate::upf::FiveTuple;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::{
     ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe,
@@ -38,6 +40,7 @@ mod pour;
 mod refused;
 mod reports;
 mod rlc;
+mod split;
 mod timeouts;
 
 pub use crate::bearer::{Egress, StatusWay};
@@ -45,6 +48,7 @@ pub use config::StackConfig;
 pub use contexts::{RoamError, UeContext};
 pub use counts::Conserved;
 pub use handover::{Departure, Forwarded, Kept};
+pub use split::{DeliveryStatus, LegState, Routed};
 
 /// The downlink chain of one cell.
 pub struct Stack {
@@ -68,6 +72,8 @@ pub struct Stack {
     gone: u64,
     /// Number of STATUS PDUs that the driver carries, so far.
     carried: u64,
+    /// Split bearers of which the cell has PDCP; none without dual connectivity.
+    splits: Option<Box<Splits>>,
 }
 
 impl Stack {
@@ -438,13 +444,14 @@ impl Stack {
             return;
         }
         let channel = own.as_ref().map_or(&*channel, |own| &own.channel);
-        let capacity = self.service.whole_slot(channel, slot);
+        let (more, more_full) = self.service.of_scells(ue_index, slot);
+        let capacity = self.service.whole_slot(channel, slot) + more;
         let plain = matches!(self.service, AnyService::Packets(_) | AnyService::Bytes(_));
         if !plain && capacity == 0 {
             // A limiter cannot judge an uplink slot, or a slot without any PDU.
             return;
         }
-        let full = self.service.full_slot(channel, slot);
+        let full = self.service.full_slot(channel, slot) + more_full;
         let left = capacity / (self.service.sharers() as u64 + 1);
         for (drb, bearer) in (0..).zip(bearers.iter_mut()).filter(|(_, b)| b.misses(slot.k)) {
             let above = Above { gates, id: BearerId { ue: ue_index, drb } };

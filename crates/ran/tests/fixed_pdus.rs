@@ -93,6 +93,7 @@ fn cell(ues: usize, mac: MacConfig, per_slot: u64) -> StackConfig {
         pdcp: PdcpConfig::default(),
         ues: core::iter::repeat_n(Arc::new(ue), ues).collect(),
         slices: Vec::new(),
+        scells: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: MTU,
         seed: 1,

@@ -108,6 +108,7 @@ fn cell(limiter: &str, scheduler: &str) -> StackConfig {
         ues: vec![Arc::new(ue)],
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
+        scells: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: 1500,
         seed: 1,

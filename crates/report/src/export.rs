@@ -24,10 +24,11 @@ mod summary;
 mod value;
 
 pub use columns::{
-    AROUND_COLUMNS, AroundRow, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, CdfPoint, Cdfs, CellRow, Cells,
-    Column, ENTITY_COLUMNS, Entities, EntityRow, FLOW_SERIES_COLUMNS, FlowPoint, FlowRow,
-    FlowsOverTime, HANDOVER_COLUMNS, HandoverDelays, HandoverRow, Handovers, Runs, SERIES_COLUMNS,
-    SeriesOverTime, SeriesPoint, Table,
+    AROUND_COLUMNS, AroundRow, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, CarrierRow,
+    Carriers, CdfPoint, Cdfs, CellRow, Cells, Column, ENTITY_COLUMNS, Entities, EntityRow,
+    FLOW_SERIES_COLUMNS, FlowPoint, FlowRow, FlowsOverTime, HANDOVER_COLUMNS, HandoverDelays,
+    HandoverRow, Handovers, LEG_COLUMNS, LegRow, Legs, Runs, SERIES_COLUMNS, SeriesOverTime,
+    SeriesPoint, Table,
 };
 
 pub use folder::ResultsFolder;
@@ -52,7 +53,7 @@ pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
 /// `flow_series.csv`, `cdf.csv`, `result.json`, with several cells `cells.csv`, `handovers.csv` and
-/// `handover_delay.csv`, and, if queues were measured, `entities.csv` into `folder`. Returns the
+/// `handover_delay.csv`, with several carriers `carriers.csv`, with split bearers `legs.csv`, and, if queues were measured, `entities.csv` into `folder`. Returns the
 /// number of files.
 ///
 /// # Errors
@@ -79,6 +80,12 @@ pub fn write_all(
             ("handover_delay.csv", handover_delay_csv),
         ];
         files.extend(several);
+    }
+    if rows::legs(comparison).next().is_some() {
+        files.push(("legs.csv", legs_csv));
+    }
+    if rows::carriers(comparison).next().is_some() {
+        files.push(("carriers.csv", carriers_csv));
     }
     if rows::entities(comparison).next().is_some() {
         files.push(("entities.csv", entities_csv));
@@ -244,6 +251,22 @@ pub fn handover_delay_csv(comparison: &Comparison, out: &mut dyn Write) -> io::R
     csv_table(AROUND_COLUMNS, rows::around(comparison), out)
 }
 
+/// One line for each run and leg of split bearers, by [`LEG_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn legs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(LEG_COLUMNS, rows::legs(comparison), out)
+}
+
+/// One line for each run and carrier, by [`CARRIER_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn carriers_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(CARRIER_COLUMNS, rows::carriers(comparison), out)
+}
+
 #[derive(Serialize)]
 struct Unit {
     unit: &'static str,
@@ -280,6 +303,12 @@ pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<(
         columns.insert("cells", units(CELL_COLUMNS));
         columns.insert("handovers", units(HANDOVER_COLUMNS));
         columns.insert("handover_delay", units(AROUND_COLUMNS));
+    }
+    if rows::legs(comparison).next().is_some() {
+        columns.insert("legs", units(LEG_COLUMNS));
+    }
+    if rows::carriers(comparison).next().is_some() {
+        columns.insert("carriers", units(CARRIER_COLUMNS));
     }
     serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
     out.write_all(b"\n")

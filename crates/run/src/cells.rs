@@ -16,7 +16,7 @@
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, ConfigError, Duration, Ratio, choice, table};
 use justfull_ran::channel::ChannelConfig;
-use justfull_ran::{MacConfig, StackConfig};
+use justfull_ran::{MacConfig, RlcModeConfig, SplitConfig, StackConfig};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -135,6 +135,8 @@ pub struct Place {
     pub moves: Vec<Move>,
     /// Its measurements, if they decide on handovers.
     pub a3: Option<A3Config>,
+    /// Index of its secondary cell, and its split bearers, with dual connectivity.
+    pub split: Option<(u32, SplitConfig)>,
 }
 
 /// The cells of a world with several.
@@ -219,8 +221,55 @@ impl CellsConfig {
         ensure(places == ues, "places", &places, &format!("{ues}, as there are UEs"), why)?;
         for (i, place) in self.places.iter().enumerate() {
             place.validate(n).map_err(|e| e.within(&format!("ue[{i}]")))?;
+            self.validate_split(i, place, common)?;
         }
         if self.moves() { self.validate_moves(common) } else { Ok(()) }
+    }
+
+    /// Checks the split bearers of UE `i`, in `place`, and the settings that depend on them.
+    fn validate_split(
+        &self,
+        i: usize,
+        place: &Place,
+        common: &StackConfig,
+    ) -> Result<(), ConfigError> {
+        let Some((secondary, split)) = &place.split else { return Ok(()) };
+        let at = |name: &str| format!("ue[{i}].{name}");
+        let known = (*secondary as usize) < self.cells.len() && *secondary != place.cell;
+        let allowed = "another cell than `cell`";
+        let why = "the legs of a split bearer are in two cells";
+        ensure(known, &at("secondary"), secondary, allowed, why)?;
+        split.validate().map_err(|e| e.within(&at("split")))?;
+        let stays = place.moves.is_empty() && place.a3.is_none();
+        let why = "handovers of split bearers are not modelled";
+        ensure(stays, &at("secondary"), &"set", "none for a UE that moves", why)?;
+        let drbs = common.ues[i].drbs;
+        let wrong = split.drbs.iter().find(|drb| **drb >= drbs);
+        let why = "TS 37.340 section 4.2.2";
+        let found = wrong.copied().unwrap_or_default();
+        ensure(wrong.is_none(), &at("split.drbs"), &found, &format!("below {drbs}"), why)?;
+        let mac = self.cells[0].mac.name();
+        let why = "PDCP is above the legs";
+        ensure(mac == "rb", "mac.kind", &mac, "rb with ue.secondary", why)?;
+        let mode = common.rlc.mode.is_of_nr() && !matches!(common.rlc.mode, RlcModeConfig::Tm(_));
+        let found = common.rlc.mode.name();
+        ensure(mode, "rlc.mode", &found, "um or am of nr with ue.secondary", why)?;
+        let sn_bits = common.pdcp.sn_bits;
+        let why = "half of the numbers must hold what waits in both legs";
+        ensure(sn_bits == 18, "pdcp.sn_bits", &sn_bits, "18 with ue.secondary", why)?;
+        let queue = &common.rlc.queue;
+        let plain = queue.discipline.name() == "fifo" && queue.aqm.name() == "none";
+        let found = format!("{} and {}", queue.discipline.name(), queue.aqm.name());
+        let allowed = "discipline fifo and aqm none with ue.secondary";
+        let why = "a PDU that is dropped below PDCP makes the UE wait for t-Reordering";
+        ensure(plain, "rlc.queue", &found, allowed, why)?;
+        let sent = common.rlc.hold == justfull_ran::config::Hold::Sent;
+        let found = common.rlc.hold.name();
+        let why = "the legs' queues hold what waits";
+        ensure(sent, "rlc.hold", &found, "sent with ue.secondary", why)?;
+        let pacer = common.sdap.pacer.name();
+        let why = "a pacer knows one RLC";
+        ensure(pacer == "unpaced", "sdap.pacer", &pacer, "unpaced with ue.secondary", why)
     }
 
     fn validate_moves(&self, common: &StackConfig) -> Result<(), ConfigError> {

@@ -102,6 +102,7 @@ pub fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         }
     }
     validate_cells(config)?;
+    validate_scells(config)?;
     validate_proxy(config).map_err(|e| e.within("proxy"))
 }
 
@@ -124,6 +125,16 @@ fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
         "queue with several cells",
         "a stack of the uplink belongs to one cell",
     )
+}
+
+/// Checks that the world can have SCells, if there are any.
+fn validate_scells(config: &WorldConfig) -> Result<(), ConfigError> {
+    let n = config.stack.scells.len();
+    let one = config.cells.is_none();
+    ensure(n == 0 || one, "scell", &n, "none with several cells", "their cells have one carrier")?;
+    let why = "reports of the radio are about one carrier";
+    let alone = !config.proxy.is_there();
+    ensure(n == 0 || alone, "scell", &n, "none with proxy.control", why)
 }
 
 /// Checks the settings of the proxy, if there is one, and that it fits the world.

@@ -5,10 +5,10 @@ use crate::config::WorldConfig;
 use crate::handovers::CellsResult;
 use crate::invariants::Evidence;
 use crate::recorder::{Recorder, conservation};
-use crate::results::{Conservation, ReportsResult, RunResult, UplinkResult};
+use crate::results::{CarrierResult, Conservation, ReportsResult, RunResult, UplinkResult};
 use justfull_base::{Duration, Instant};
-use justfull_ran::Stack;
 use justfull_ran::rlc::Stalls;
+use justfull_ran::{CarrierUse, Stack};
 
 /// The settings of a run that its result repeats, without the settings of single UEs and flows.
 pub struct Plan {
@@ -39,6 +39,8 @@ pub struct Chain {
     pub conservation: Conservation,
     /// Configured mechanisms without effect.
     pub never_acted: Vec<&'static str>,
+    /// The use of each carrier; empty without carrier aggregation.
+    pub carriers: Vec<CarrierUse>,
 }
 
 impl Chain {
@@ -50,6 +52,7 @@ impl Chain {
             stalls: stack.rlc_stalls(end),
             conservation: conservation(&stack.conserved()),
             never_acted: stack.never_acted(),
+            carriers: stack.carriers(),
         }
     }
 
@@ -60,6 +63,17 @@ impl Chain {
         self.stalls = self.stalls + other.stalls;
         self.never_acted.retain(|name| other.never_acted.contains(name));
         self.and(&other.conservation)
+    }
+
+    /// This chain, of whose delivered packets `held` wait in PDCP of UEs, and which has discarded
+    /// `discarded`.
+    #[must_use]
+    pub fn not_delivered(mut self, held: u64, discarded: u64) -> Self {
+        let own = &mut self.conservation;
+        own.delivered -= held + discarded;
+        own.queued += held;
+        own.dropped += discarded;
+        self
     }
 
     /// This chain with the packets of `other` too.
@@ -135,6 +149,7 @@ impl Plan {
             series: recorder.series(),
             conservation: chain.conservation,
             cells,
+            carriers: chain.carriers.into_iter().map(CarrierResult::from).collect(),
             component_calls: calls,
             never_acted: chain.never_acted.into_iter().map(String::from).collect(),
             broken: None,

@@ -9,6 +9,9 @@ pub struct CellsResult {
     pub cells: Vec<OneCellResult>,
     /// The handovers, in the order of their decisions.
     pub handovers: Vec<HandoverResult>,
+    /// The legs of split bearers, two for each UE that has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub legs: Vec<LegResult>,
     /// Packets delivered to a UE behind a later packet of their flow: 0, unless a discipline splits
     /// flows or PDCP delivers out of order.
     pub disordered: u64,
@@ -33,6 +36,31 @@ pub struct OneCellResult {
     pub delivered_bytes: u64,
     /// UEs in it at the end, including a UE on its way into it.
     pub ues: u32,
+}
+
+/// Results of one leg of the split bearers of a UE, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LegResult {
+    /// The UE.
+    pub ue: u32,
+    /// `master` or `secondary`.
+    pub leg: String,
+    /// Name of its cell.
+    pub cell: String,
+    /// PDCP PDUs sent over it, without PDUs that PDCP sends again after an outage.
+    pub routed_packets: u64,
+    /// Bytes of their packets.
+    pub routed_bytes: u64,
+    /// PDCP PDUs that reached the UE over it.
+    pub delivered_packets: u64,
+    /// Bytes of their packets.
+    pub delivered_bytes: u64,
+    /// PDCP PDUs of it that PDCP sent again over the other leg after an outage.
+    pub recovered_packets: u64,
+    /// PDCP PDUs that came after the UE's PDCP had given them up.
+    pub late_packets: u64,
+    /// Radio link outages.
+    pub outages: u64,
 }
 
 /// The fate of a handover.

@@ -1,6 +1,7 @@
 //! The results of one run, as plain data in the units of their names.
 
 use crate::handovers::CellsResult;
+use justfull_ran::CarrierUse;
 use justfull_ran::rlc::Stalls;
 use serde::Serialize;
 
@@ -43,6 +44,9 @@ pub struct RunResult {
     /// The cells and handovers; none in a world with one cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cells: Option<Box<CellsResult>>,
+    /// One for each carrier, the PCell first; empty without carrier aggregation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carriers: Vec<CarrierResult>,
     /// Number of calls into components, a measure of work.
     pub component_calls: u64,
     /// Configured mechanisms without effect in the whole run, e.g. `limiter`, `pacer`, `rlc.aqm`:
@@ -53,6 +57,28 @@ pub struct RunResult {
     /// used. None in a sound run. Not part of result files.
     #[serde(skip)]
     pub broken: Option<String>,
+}
+
+/// Use of one carrier over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CarrierResult {
+    /// Its name; `pcell` for the carrier of `mac.carrier`.
+    pub name: String,
+    /// Slots that could carry data.
+    pub slots: u64,
+    /// Resource blocks of these slots.
+    pub offered: u64,
+    /// Resource blocks that were used, also by retransmissions.
+    pub used: u64,
+    /// Bytes in the first transmissions of its transport blocks, with headers.
+    pub bytes: u64,
+}
+
+impl From<CarrierUse> for CarrierResult {
+    fn from(carrier: CarrierUse) -> Self {
+        let CarrierUse { name, slots, offered, used, bytes } = carrier;
+        Self { name, slots, offered, used, bytes }
+    }
 }
 
 /// The limits in milliseconds for [`FlowResult::within_percent`]: A21 counts in TTIs of 1 ms.

@@ -175,7 +175,8 @@ fn lone(world: &WorldConfig, flow: &FlowConfig, apart: Duration, run: u32) -> Wo
     let [of_sdap, of_slots, of_requests] = STEPS;
     spread(&mut stack.upf.poll, &|_| Duration::ZERO);
     spread(&mut stack.sdap.poll, &|period| shift(of_sdap, period));
-    spread(stack.mac.slot_mut(), &|period| shift(of_slots, period));
+    let tick = stack.tick();
+    spread(stack.mac.slot_mut(), &|_| shift(of_slots, tick));
     if let Some(grants) = config.uplink.grants.as_mut().filter(|grants| !grants.configured) {
         grants.sr_offset.get_or_insert(shift(of_requests, grants.sr_period));
     }

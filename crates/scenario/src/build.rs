@@ -1,5 +1,6 @@
 //! Builds a world from a checked file.
 
+mod scells;
 mod uplink;
 
 use super::Job;
@@ -43,6 +44,7 @@ pub(super) fn world(
     let mut ues = ues(file, run, traces, locator)?;
     let flows = flows(file, &mut ues, locator)?;
     let cells = cells::cells(file, run, traces, locator)?;
+    let scells = scells::scells(file, run, traces, locator)?;
     let only = file.cell.first().filter(|_| cells.is_none());
     let own = only.and_then(|cell| cell.channel.as_ref());
     let (own, at) = own.map_or((&file.channel, "channel"), |own| (own, "cell[0].channel"));
@@ -58,6 +60,7 @@ pub(super) fn world(
             channel: channel(own, run, traces, at, locator)?,
             ues: shared(ues),
             slices: file.slice.iter().map(|slice| slice.share).collect(),
+            scells,
             tie_order: file.tie_order,
             mtu: file.mtu,
             seed: job.seed,
@@ -336,7 +339,10 @@ pub(super) fn trace_warnings(
     let own = |(i, ue): (usize, &UeFile)| Some((format!("ue[{i}].channel"), ue.channel.clone()?));
     let all = std::iter::once(("channel".to_string(), file.channel.clone()));
     let mut warnings = Vec::new();
-    for (field, channel) in all.chain(file.ue.iter().enumerate().filter_map(own)) {
+    let scells = file.scell.iter().enumerate();
+    let scells = scells.map(|(i, scell)| (format!("scell[{i}].channel"), scell.channel.clone()));
+    let own = file.ue.iter().enumerate().filter_map(own);
+    for (field, channel) in all.chain(own).chain(scells) {
         let field = format!("{field}.file");
         match channel {
             ChannelFile::CqiTrace(t) => {

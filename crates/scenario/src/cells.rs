@@ -6,6 +6,7 @@ use super::file::{ScenarioFile, UeFile};
 use super::locator::Locator;
 use super::trace_channel::Run;
 use justfull_base::Duration;
+use justfull_ran::SplitConfig;
 use justfull_run::cells::{CellConfig, CellsConfig, MOST_MOVES, Move, Place};
 use justfull_trace::TracePaths;
 use std::sync::Arc;
@@ -60,10 +61,15 @@ fn alone(file: &ScenarioFile, locator: &Locator) -> Result<(), ScenarioError> {
         if let Some(cell) = ue.cell.as_deref().filter(|cell| Some(*cell) != known) {
             return wrong("cell", cell, known.unwrap_or("none: there is no [[cell]]"));
         }
-        let moving =
-            [("moves", !ue.moves.is_empty()), ("tour", ue.tour.is_some()), ("a3", ue.a3.is_some())];
+        let moving = [
+            ("moves", !ue.moves.is_empty()),
+            ("tour", ue.tour.is_some()),
+            ("a3", ue.a3.is_some()),
+            ("secondary", ue.secondary.is_some()),
+            ("split", ue.split.is_some()),
+        ];
         if let Some((field, _)) = moving.into_iter().find(|(_, set)| *set) {
-            return wrong(field, "set", "two or more [[cell]]: a UE moves between cells");
+            return wrong(field, "set", "two or more [[cell]]: a UE has or changes cells");
         }
     }
     Ok(())
@@ -112,8 +118,12 @@ impl Seen<'_> {
         if ways.iter().filter(|set| **set).count() > 1 {
             return self.wrong("cell", "several of `moves`, `tour`, `a3`", "one of them");
         }
+        if ue.tour.is_some() && ue.secondary.is_some() {
+            return self.wrong("secondary", "set", "none for a UE that moves");
+        }
         let Some(tour) = &ue.tour else {
-            let place = Arc::new(Place { cell, moves: self.moves(ue, cell)?, a3: ue.a3 });
+            let (moves, split) = (self.moves(ue, cell)?, self.split(ue, cell)?);
+            let place = Arc::new(Place { cell, moves, a3: ue.a3, split });
             places.extend(std::iter::repeat_n(place, ue.count as usize));
             return Ok(());
         };
@@ -150,9 +160,21 @@ impl Seen<'_> {
                 moves.push(Move { at, to });
                 at += tour.every;
             }
-            places.push(Arc::new(Place { cell, moves, a3: None }));
+            places.push(Arc::new(Place { cell, moves, ..Place::default() }));
         }
         Ok(())
+    }
+
+    /// The secondary cell and the split bearers of `ue` in `cell`.
+    fn split(&self, ue: &UeFile, cell: u32) -> Result<Option<(u32, SplitConfig)>, ScenarioError> {
+        let Some(name) = &ue.secondary else {
+            return match &ue.split {
+                None => Ok(None),
+                Some(_) => self.wrong("split", "set", "none, or with `secondary`"),
+            };
+        };
+        let secondary = self.target("secondary", name, cell)?;
+        Ok(Some((secondary, ue.split.clone().unwrap_or_default())))
     }
 
     /// The moves of `ue` from `cell` on.

@@ -2,6 +2,7 @@
 //! methods.
 
 use crate::base_rtt::{self, PAYLOAD};
+use crate::file::ScellFile;
 use crate::settings::{self, PLAIN};
 use crate::{Job, Scenario, ScenarioError, ScenarioFile};
 use justfull_base::param::Param;
@@ -195,6 +196,11 @@ fn mac(file: &ScenarioFile, tree: &Value, stack: &StackConfig) -> Vec<String> {
         Some(mean) => format!("channel {channel}: {mean}"),
         None => format!("channel {channel}"),
     });
+    for ScellFile { name, slot, carrier, .. } in &file.scell {
+        let slot = slot.unwrap_or(file.mac.slot().period);
+        let blocks = carrier.n_prb;
+        parts.push(format!("SCell {name}: {blocks} resource blocks in slots of {slot}"));
+    }
     if own > 0 {
         parts.push(format!("{own} of {} kinds of UEs have their own", file.ue.len()));
     }

@@ -2,11 +2,13 @@
 
 mod cells;
 pub mod docs;
+mod scells;
 mod uplink;
 
 pub(crate) use uplink::{UplinkFile, UplinkStackFile};
 
 pub(crate) use cells::{CellFile, MoveFile, TourFile};
+pub(crate) use scells::ScellFile;
 
 use super::error::ScenarioError;
 use super::locator::Locator;
@@ -21,8 +23,8 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::MAX_DRBS;
 use justfull_ran::{
-    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
-    UpfConfig,
+    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, SplitConfig,
+    TieOrder, UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
@@ -112,6 +114,9 @@ table! {
         /// Medium access control.
         #[serde(default)]
         mac: MacConfig = Default::default();
+        /// SCells of carrier aggregation, beside the carrier of `mac`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scell: Vec<ScellFile> = Default::default(), stated("none, or with mac.kind rb");
         /// Slices; one with all of the resource blocks when none is named.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         slice: Vec<SliceFile> = Default::default();
@@ -408,6 +413,9 @@ table! {
         /// Name of its slice; the first when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice: Option<String> = None;
+        /// It uses the SCells; false for the PCell alone.
+        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        scells: bool = yes();
         /// Name of its cell at the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cell: Option<String> = None, stated("a cell; required with two or more");
@@ -420,6 +428,12 @@ table! {
         /// Measurements of the cells' signals on its walk: event A3 decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3");
+        /// Name of its secondary cell: its bearers are split over both cells (dual connectivity).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secondary: Option<String> = None, stated("another cell than `cell`; not for a UE that moves");
+        /// How its bearers are split.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        split: Option<SplitConfig> = None, stated("with `secondary`");
     }
 }
 
@@ -563,6 +577,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 fn is_down(direction: &Direction) -> bool {
     *direction == Direction::Down
 }
+fn yes() -> bool {
+    true
+}
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_true(value: &bool) -> bool {
+    *value
+}
 fn one_u64() -> u64 {
     1
 }
@@ -599,9 +620,12 @@ fn one_ue() -> Vec<UeFile> {
         rule: Vec::new(),
         channel: None,
         slice: None,
+        scells: true,
         cell: None,
         moves: Vec::new(),
         tour: None,
         a3: None,
+        secondary: None,
+        split: None,
     }]
 }

@@ -26,6 +26,8 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("two-cells-walk", include_str!("../../../scenarios/two-cells-walk.toml")),
     ("train-handovers", include_str!("../../../scenarios/train-handovers.toml")),
     ("train-no-forwarding", include_str!("../../../scenarios/train-no-forwarding.toml")),
+    ("dual-connectivity", include_str!("../../../scenarios/dual-connectivity.toml")),
+    ("dual-no-recovery", include_str!("../../../scenarios/dual-no-recovery.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),

@@ -14,6 +14,12 @@ pub(super) fn field(file: &ScenarioFile, field: &str) -> String {
     if let Some((cell, rest)) = element(field, "cell") {
         return of_cell(file, cell, rest);
     }
+    if let Some((i, rest)) = element(field, "scell") {
+        let inner = rest.strip_prefix("channel.").zip(file.scell.get(i));
+        let inner =
+            inner.map(|(rest, scell)| format!("channel.{}", of_channel(&scell.channel, rest)));
+        return format!("scell[{i}].{}", inner.as_deref().unwrap_or(rest));
+    }
     match field.strip_prefix("channel.") {
         Some(rest) => format!("channel.{}", of_channel(&file.channel, rest)),
         None => field.into(),

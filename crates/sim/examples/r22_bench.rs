@@ -102,6 +102,7 @@ fn cell() -> StackConfig {
         pdcp: PdcpConfig::default(),
         ues: vec![Arc::new(ue)],
         slices: Vec::new(),
+        scells: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: 1500,
         seed: 1,

@@ -92,6 +92,7 @@ fn s1(rlc_bytes: u64, kernel: Kernel) -> WorldConfig {
             })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
+            scells: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: 1500,
             seed: 1,

@@ -93,6 +93,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
             pdcp: PdcpConfig::default(),
             ues: std::iter::repeat_n(Arc::new(ue), ues as usize).collect(),
             slices: Vec::new(),
+            scells: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: 1500,
             seed: 1,

@@ -11,12 +11,14 @@
 
 mod home;
 mod log;
+mod split;
 mod xn;
 
 pub(crate) use self::log::Sited;
 
 use self::home::{Home, Phase};
 use self::log::Log;
+use self::split::Splits;
 use self::xn::{Item, Xn};
 use crate::cell::Cell;
 use crate::hosts::Hosts;
@@ -50,6 +52,8 @@ pub(crate) struct Region {
     key: u64,
     xn: Xn,
     log: Log,
+    /// UEs with split bearers.
+    splits: Splits,
     /// Packets dropped on the way between cells.
     dropped: u64,
     /// Backlog of each queue of all UEs, if the scenario measures it.
@@ -76,13 +80,14 @@ impl Region {
         let mut steps = Timers::new(homes.len());
         for (ue, home) in (0..).zip(&homes) {
             for (c, cell) in (0..).zip(&mut cells) {
-                if c != home.serving {
+                let secondary = config.places[ue as usize].split.as_ref().map(|split| split.0);
+                if c != home.serving && Some(c) != secondary {
                     cell.stack.vacate(ue);
                 }
             }
             steps.arm(ue, home.next_decision(Instant::ZERO));
         }
-        Self {
+        let mut region = Self {
             xn: Xn::new(&config.handover.xn),
             log: Log::new(config, flows, homes.len()),
             wakes: cells.iter().map(Cell::next).collect(),
@@ -92,9 +97,12 @@ impl Region {
             homes,
             steps,
             key: stream_key(seed, "handover.failure"),
+            splits: Splits::default(),
             dropped: 0,
             backlogs: None,
-        }
+        };
+        region.connect_splits();
+        region
     }
 
     /// Measures `backlogs`, if there are any.
@@ -110,7 +118,12 @@ impl Region {
     /// The next instant of a cell, a handover, or an arrival over Xn.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        self.next_cell().min(self.steps.next()).min(self.xn.next())
+        self.next_cell().min(self.next_between())
+    }
+
+    /// The next instant at which it acts without a cell.
+    fn next_between(&self) -> Instant {
+        self.steps.next().min(self.xn.next()).min(self.splits.next())
     }
 
     fn next_cell(&self) -> Instant {
@@ -134,7 +147,9 @@ impl Region {
 
     /// Packets that are in no cell: on Xn wires, in buffers of targets, at UEs on their way.
     pub(crate) fn between(&self) -> u64 {
-        self.xn.packets() + self.homes.iter().map(Home::packets).sum::<u64>()
+        self.xn.packets()
+            + self.splits.packets()
+            + self.homes.iter().map(Home::packets).sum::<u64>()
     }
 
     /// The facts about all cells together at the end of a run, `end`.
@@ -145,7 +160,11 @@ impl Region {
             ..Conservation::default()
         };
         let each = self.stacks().map(|stack| Chain::of(stack, end));
-        each.reduce(Chain::with).map_or_else(Chain::default, |chain| chain.and(&between))
+        let chain =
+            each.reduce(Chain::with).map_or_else(Chain::default, |chain| chain.and(&between));
+        // Legs have delivered what waits in PDCP of UEs, and what it has discarded.
+        let (held, discarded) = self.splits.in_pdcp();
+        chain.not_delivered(held, discarded)
     }
 
     /// The results of cells and handovers.
@@ -155,6 +174,7 @@ impl Region {
             result.cells[home.serving as usize].ues += 1;
         }
         result.between = self.between();
+        result.legs = self.splits.finish(&self.cells);
         result
     }
 
@@ -165,15 +185,24 @@ impl Region {
         around: &mut Around<'_, T>,
         call: impl FnOnce(&mut Cell, &mut Sited<'_, '_, T>) -> R,
     ) -> R {
-        let Self { cells, log, wakes, backlogs, .. } = self;
+        let Self { cells, log, wakes, backlogs, splits, .. } = self;
         let cell = &mut cells[c as usize];
         let Around { hosts, links } = around;
         let mut radio = Radio { hosts, links, delivered: false };
         let result = call(
             cell,
-            &mut Sited { radio: &mut radio, log, cell: c, backlogs: backlogs.as_deref_mut() },
+            &mut Sited {
+                radio: &mut radio,
+                log,
+                cell: c,
+                of_legs: &mut splits.of_legs,
+                backlogs: backlogs.as_deref_mut(),
+            },
         );
         wakes[c as usize] = cell.next();
+        if splits.of_legs.on {
+            self.after_cell(c, around);
+        }
         result
     }
 
@@ -270,7 +299,9 @@ impl Region {
         while let Some(item) = self.xn.pop(now) {
             self.arrive(now, item, around);
         }
-        let until = until.min(self.steps.next()).min(self.xn.next());
+        if self.splits.next() <= now {
+            self.act_splits(now, around);
+        }
         self.serve(now, until, around)
     }
 
@@ -284,7 +315,7 @@ impl Region {
         let mut last = now;
         loop {
             let due = self.next_cell();
-            if due >= until && due > now {
+            if due >= until.min(self.next_between()) && due > now {
                 return last;
             }
             last = last.max(due);
@@ -428,6 +459,9 @@ impl Region {
     fn arrive<T: Listener>(&mut self, now: Instant, item: Item, around: &mut Around<'_, T>) {
         let Item { ue, data } = item;
         let Some(data) = data else { return self.complete(now, ue, around) };
+        if let Some(secondary) = self.splits.secondary(ue) {
+            return self.arrive_at_leg(now, data, secondary, around);
+        }
         let home = &mut self.homes[ue as usize];
         if home.context.is_some() {
             return home.buffer.push_back(data);

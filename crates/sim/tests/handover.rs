@@ -70,7 +70,7 @@ fn cells(stack: &StackConfig, places: Vec<Place>) -> CellsConfig {
 fn to_and_fro(every: Duration, duration: Duration) -> Place {
     let n = duration.as_nanos() / every.as_nanos();
     let moves = (1..n).map(|k| Move { at: every.times(k), to: (k % 2) as u32 }).collect();
-    Place { cell: 0, moves, a3: None }
+    Place { cell: 0, moves, ..Place::default() }
 }
 
 /// Three UEs with every kind of flow; the first moves every `every`.
@@ -315,7 +315,7 @@ fn walk(a3: A3Config) -> WorldConfig {
     let (carrier, slot) = (&mut rb(&mut stack).carrier, ms(1));
     carrier.kind = justfull_ran::CarrierKind::Nr;
     rb(&mut stack).slot.period = slot;
-    let place = Place { cell: 0, moves: Vec::new(), a3: Some(a3) };
+    let place = Place { a3: Some(a3), ..Place::default() };
     let flows = vec![udp("datagrams", 172, Interval::Constant(ms(20)))];
     let mut config = world(stack.clone(), flows, Duration::from_secs(4));
     let mut several = cells(&stack, vec![place]);

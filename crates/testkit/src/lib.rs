@@ -72,6 +72,7 @@ pub fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> StackConfig 
         })],
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
+        scells: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: 1500,
         seed: 1,

@@ -64,6 +64,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
             })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
+            scells: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: SIZE as u32,
             seed: 1,

@@ -91,7 +91,7 @@ impl<P: Port> Live<P> {
             down: Account::default(),
             up: Account::default(),
             mtu: config.stack.mtu,
-            slot: config.stack.mac.slot().period,
+            slot: config.stack.tick(),
             wake: options.wake,
             read: options.read,
             give_up: options.give_up,

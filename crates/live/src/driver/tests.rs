@@ -238,6 +238,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
+            scells: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: 1500,
             seed: 1,

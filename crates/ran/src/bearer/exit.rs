@@ -27,6 +27,13 @@ pub trait Egress {
         self.deliver(now, packet, bound);
     }
 
+    /// The UE's RLC of a leg of a split bearer delivers the PDCP PDU `sn`, which holds `packet` and
+    /// whose last byte left the sender's RLC at `left`, to the UE's PDCP at `now`.
+    fn deliver_leg(&mut self, now: Instant, left: Instant, packet: &Packet, sn: u32) {
+        let _ = sn;
+        self.deliver_from_air(now, left, packet, None);
+    }
+
     /// The RLC of `ue` sends a STATUS PDU that takes `bytes` of its uplink. A driver that carries
     /// it passes `handle` to [`Stack::hear_status`](crate::Stack::hear_status) on arrival, or to
     /// [`Stack::lose_status`](crate::Stack::lose_status) on loss.
@@ -140,6 +147,13 @@ impl<D: Probe + Egress> Upward<'_, '_, D> {
             queue.depart_held(self.now, &packet, self.exit);
         }
         self.exit.deliver_from_air(self.now, left, &packet);
+    }
+
+    /// RLC delivers `sdu`, a PDU with `sn` of a split bearer, to the UE's PDCP.
+    pub(crate) fn deliver_leg(&mut self, sdu: SduHandle, sn: u32) {
+        let Some(Landed { packet, left, .. }) = self.sdus.close(sdu) else { return };
+        *self.exit.delivered += 1;
+        self.exit.driver.deliver_leg(self.now, left, &packet, sn);
     }
 
     /// `sdu` will never be complete.

@@ -204,6 +204,14 @@ impl InFlight {
         self.numbered.insert((packet.ue, packet.id), sn);
     }
 
+    /// The numbers that another cell has given to SDUs of `ue`, by packet; they are forgotten.
+    pub(crate) fn take_numbers(&mut self, ue: u32) -> BTreeMap<u64, u32> {
+        let keys: Vec<(u32, u64)> =
+            self.numbered.range((ue, 0)..=(ue, u64::MAX)).map(|(key, _)| *key).collect();
+        let taken = keys.into_iter().filter_map(|key| Some((key.1, self.numbered.remove(&key)?)));
+        taken.collect()
+    }
+
     /// The UE of `handle` leaves the cell. Returns the SDU, its PDCP SN, and the instant at which
     /// its last byte left; none if the SDU has ended. The SDU is neither delivered nor lost.
     pub(crate) fn take_along(&mut self, handle: SduHandle) -> Option<Taken> {

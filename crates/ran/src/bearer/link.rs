@@ -188,6 +188,9 @@ impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
     fn deliver(&mut self, sdu: SduHandle) {
         let Self { pdcp, up, .. } = self;
         let Some(sn) = up.pdcp_sn(sdu) else { return };
+        if pdcp.is_leg() {
+            return up.deliver_leg(sdu, sn);
+        }
         if pdcp.receive(up.now, sn, sdu, |sdu| up.deliver(sdu)) == PdcpOutcome::Dropped {
             up.lose(sdu, DropReason::Reassembly);
         }

@@ -29,6 +29,7 @@ impl<P: Probe> Source<'_, P> {
     fn start(&mut self) -> bool {
         while self.queue.reserve_into(self.now, self.head, self.probe) {
             if self.pdcp.is_too_old(self.now, self.head.enqueued) {
+                let _ = self.sdus.take_number(self.head);
                 self.queue.discard(self.now, self.head, DropReason::DiscardTimer, self.probe);
                 continue;
             }

@@ -83,11 +83,11 @@ impl Bytes {
     ) -> (u64, Turn) {
         let (bearer, above) = cell.bearer_below(id);
         // The used amount shows whether the bearer has paid for its header in this slot.
-        let overhead = if bearer.used_in(slot.k) == 0 { self.overhead.min(grant) } else { 0 };
+        let overhead = if bearer.used_at(slot.now) == 0 { self.overhead.min(grant) } else { 0 };
         let before = bearer.view();
         let sent = bearer.pull_bytes(slot.now, grant - overhead, above, exit);
         let took = if sent > 0 { sent + overhead } else { 0 };
-        bearer.add_used(slot.k, took);
+        bearer.add_used(slot.now, took);
         let after = bearer.view();
         if let Some(meter) = &mut cell.meter {
             meter.give(id.ue, took, false);

@@ -96,6 +96,9 @@ impl Cell {
     /// The channel of `ue`.
     #[inline]
     pub(super) fn channel_of(&mut self, ue: u32) -> &mut Channel {
+        if !self.per_ue_channels {
+            return &mut self.channel;
+        }
         let own = self.ues[ue as usize].own.as_mut().map(|own| &mut own.channel);
         own.unwrap_or(&mut self.channel)
     }

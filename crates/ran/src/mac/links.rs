@@ -101,7 +101,7 @@ impl Links {
         let before = bearer.view();
         let took = bearer.pull_block(slot.now, grant, above, &mut self.sdus, content, exit);
         let after = bearer.view();
-        bearer.add_used(slot.k, before.bytes - after.bytes);
+        bearer.add_used(slot.now, before.bytes - after.bytes);
         // Only acknowledged mode has a timer at the sender.
         if let Some(link) = bearer.link.as_mut().filter(|link| link.is_acknowledged()) {
             self.arm_timer(id, link);

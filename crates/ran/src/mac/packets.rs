@@ -117,7 +117,7 @@ impl SlotService for Packets {
                 if let Some(packet) = bearer.pull_packet(slot.now, above, exit) {
                     used += 1;
                     budget.take(1, capacity);
-                    bearer.add_used(slot.k, 1);
+                    bearer.add_used(slot.now, 1);
                     exit.deliver(slot.now, &packet);
                     sent = Some(packet.size);
                 }

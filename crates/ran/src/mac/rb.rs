@@ -4,13 +4,16 @@
 //! Every event at the UE happens at the slot of its transmission; the driver adds the air delay.
 
 mod light;
+mod scells;
 mod settings;
 mod sole;
 
+pub use self::scells::CarrierUse;
 pub use self::settings::RbConfig;
 
 pub(super) use self::settings::DOC;
 
+use self::scells::Scells;
 use super::active::Active;
 use super::blocks::heard;
 use super::links::Links;
@@ -22,6 +25,7 @@ use crate::config::CellContext;
 use crate::harq::{Block, Harq, Outcome, Reception};
 use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
 use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::feedback::CellKind;
 use justfull_base::rng::stream_key;
@@ -37,6 +41,8 @@ pub struct Rb {
     demand: Demand,
     allocation: RbAllocation,
     served: Vec<UeServed>,
+    /// The SCells; none without carrier aggregation.
+    scells: Option<Box<Scells>>,
 }
 
 /// The MAC's knowledge of the channels.
@@ -52,6 +58,8 @@ struct Air {
     links: Links,
     /// UEs with data to send, sorted at each slot.
     active: Active,
+    /// Bytes in new blocks so far.
+    bytes: u64,
 }
 
 /// The data waiting for a slot. The UEs' part borrows from the carrier and is kept empty between
@@ -70,6 +78,8 @@ struct Demand {
 struct Free {
     shape: SlotShape,
     units: RbUnits,
+    /// The cell has SCells.
+    aggregated: bool,
 }
 
 /// An empty vector in the memory of `vec`, for elements that borrow other data: collecting in place
@@ -77,6 +87,14 @@ struct Free {
 fn recycle<'b>(mut vec: Vec<UeDemand<'_>>) -> Vec<UeDemand<'b>> {
     vec.clear();
     vec.into_iter().map(|_| UeDemand { ue: 0, slice: 0, tbs: &[], drbs: 0..0 }).collect()
+}
+
+/// The scheduler of a carrier of `cell`.
+fn scheduler(config: &RbConfig, cell: &CellContext<'_>) -> Result<CheckedRbScheduler, ConfigError> {
+    let whole = [Ratio(1.0)];
+    let shares = if cell.slices.is_empty() { &whole[..] } else { cell.slices };
+    let scheduler = AnyRbScheduler::new(&config.scheduler, shares);
+    scheduler.map(CheckedRbScheduler::new).map_err(|e| e.within("mac.scheduler"))
 }
 
 impl Rb {
@@ -87,23 +105,45 @@ impl Rb {
     pub(super) fn new(config: &RbConfig, cell: &CellContext<'_>) -> Result<Self, ConfigError> {
         let carrier = Carrier::new(&config.carrier, config.slot.period)
             .map_err(|e| e.within("mac.carrier"))?;
-        let whole = [Ratio(1.0)];
-        let shares = if cell.slices.is_empty() { &whole[..] } else { cell.slices };
-        let scheduler = AnyRbScheduler::new(&config.scheduler, shares)
-            .map_err(|e| e.within("mac.scheduler"))?;
         Ok(Self {
             carrier,
-            scheduler: CheckedRbScheduler::new(scheduler),
+            scheduler: scheduler(config, cell)?,
             knowledge: Knowledge { lag: u64::from(config.cqi_delay) },
             air: Air {
                 harq: Harq::new(&config.harq, stream_key(cell.seed, "mac.harq")),
                 links: Links::new(config.status_delay),
                 active: Active::new(cell.ues.len()),
+                bytes: 0,
             },
             demand: Demand::default(),
             allocation: RbAllocation::default(),
             served: Vec::new(),
+            scells: Scells::new(config, cell)?,
         })
+    }
+
+    /// Serves `slot` of one carrier, `aggregated` if the cell has several.
+    #[inline(always)]
+    fn serve_carrier<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        aggregated: bool,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
+        let shape = self.carrier.shape(slot.k);
+        let mut rbs = shape.n_prb;
+        while let Some(block) = self.air.harq.due(slot.k, rbs) {
+            rbs -= block.n_prb;
+            self.air.transmit(slot, block, false, cell, exit);
+        }
+        if rbs > 0
+            && !self.air.active.ues().is_empty()
+            && let Some(units) = RbUnits::new(rbs, self.carrier.group())
+        {
+            rbs -= self.serve_new(slot, Free { shape, units, aggregated }, cell, exit);
+        }
+        SlotUse { capacity: u64::from(shape.n_prb), used: u64::from(shape.n_prb - rbs) }
     }
 
     /// Sends new data in the blocks that are `free`; returns the number of blocks used.
@@ -118,7 +158,7 @@ impl Rb {
         if let Some(used) = short.or_else(|| self.serve_light(slot, free, cell, exit)) {
             return used;
         }
-        let Self { carrier, scheduler, knowledge, air, demand, allocation, served } = self;
+        let Self { carrier, scheduler, knowledge, air, demand, allocation, served, .. } = self;
         air.active.sort();
         let mut ues = recycle(core::mem::take(&mut demand.ues));
         gather(
@@ -228,13 +268,21 @@ impl SlotService for Rb {
     }
 
     fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
-        let shape = self.carrier.shape(slot.k);
-        let mcs = channel.mcs(slot.k, slot.now);
-        mcs.map_or(0, |mcs| u64::from(self.carrier.sizes(shape, mcs)[usize::from(shape.n_prb)]))
+        let Some(slot) = self.own_slot(slot) else { return 0 };
+        self.carrier.whole_slot(channel, slot.k, slot.now)
     }
 
     fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
-        channel.mcs(slot.k, slot.now).map_or(0, |mcs| self.carrier.full_slot(mcs))
+        let k = self.scells.as_ref().map_or(slot.k, |scells| slot.k / scells.ticks());
+        channel.mcs(k, slot.now).map_or(0, |mcs| self.carrier.full_slot(mcs))
+    }
+
+    fn of_scells(&self, ue: u32, slot: Slot) -> (u64, u64) {
+        self.scells.as_ref().map_or((0, 0), |scells| scells.add(ue, slot))
+    }
+
+    fn carriers(&self) -> Vec<CarrierUse> {
+        self.scells.as_ref().map_or_else(Vec::new, |scells| scells.uses())
     }
 
     fn serve<D: Probe + Egress>(
@@ -244,22 +292,14 @@ impl SlotService for Rb {
         exit: &mut Exit<'_, D>,
     ) -> SlotUse {
         self.air.catch_up(slot.now, cell, exit);
-        let shape = self.carrier.shape(slot.k);
-        let mut rbs = shape.n_prb;
-        while let Some(block) = self.air.harq.due(slot.k, rbs) {
-            rbs -= block.n_prb;
-            self.air.transmit(slot, block, false, cell, exit);
-        }
-        if rbs > 0
-            && !self.air.active.ues().is_empty()
-            && let Some(units) = RbUnits::new(rbs, self.carrier.group())
-        {
-            rbs -= self.serve_new(slot, Free { shape, units }, cell, exit);
-        }
+        let slot_use = match self.scells.take() {
+            None => self.serve_carrier(slot, false, cell, exit),
+            Some(scells) => self.serve_carriers(slot, scells, cell, exit),
+        };
         for (slice, rbs) in (0..).map_while(|slice| Some((slice, self.quantum(slice.into())?))) {
             exit.on_event(slot.now, &Event::Quantum { slice, rbs });
         }
-        SlotUse { capacity: u64::from(shape.n_prb), used: u64::from(shape.n_prb - rbs) }
+        slot_use
     }
 
     fn in_the_air(&self) -> (u64, u64) {
@@ -269,6 +309,7 @@ impl SlotService for Rb {
     fn forget(&mut self, ue: u32) {
         self.air.active.retain(|other| other != ue);
         self.air.harq.forget(ue);
+        self.scells.iter_mut().for_each(|scells| scells.forget(ue));
         self.air.links.forget(ue);
     }
 
@@ -306,8 +347,9 @@ impl Knowledge {
         }
         let then = Instant::ZERO
             + slot.now.since(Instant::ZERO).saturating_sub(slot.length.times(self.lag));
-        let Cell { ues, reported, .. } = cell;
-        let own = ues[ue as usize].own.as_mut().and_then(|own| own.reported.as_mut());
+        let Cell { ues, reported, per_ue_channels, .. } = cell;
+        let own = ues[ue as usize].own.as_mut().filter(|_| *per_ue_channels);
+        let own = own.and_then(|own| own.reported.as_mut());
         own.or(reported.as_mut()).and_then(|c| c.next_mcs(slot.k.saturating_sub(self.lag), then))
     }
 
@@ -418,7 +460,9 @@ impl Air {
         if grant == 0 {
             return 0;
         }
-        self.links.pull(slot, id, grant, block.add(id.drb), cell, exit)
+        let took = self.links.pull(slot, id, grant, block.add(id.drb), cell, exit);
+        self.bytes += u64::from(took);
+        took
     }
 
     /// Sends `block` in `slot`; `stale` if its MCS is above the channel's.

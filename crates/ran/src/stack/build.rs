@@ -2,7 +2,6 @@
 
 use super::core_network::Ue;
 use super::*;
-use crate::UeConfig;
 use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
 use crate::carried::Carried;
 use crate::channel::ChannelContext;
@@ -11,6 +10,7 @@ use crate::gate::GateConfig;
 use crate::mac::OwnChannel;
 use crate::poll::Tickers;
 use crate::upf::UeUpf;
+use crate::{PollConfig, UeConfig};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -100,8 +100,9 @@ fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError>
     let seed = config.seed;
     let upf = config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
     let sdap = config.sdap.poll.ticker(seed, "sdap.poll").map_err(|e| e.within("sdap.poll"))?;
-    let mac = config.mac.slot().ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
-    let slot = mac.map_or(config.mac.slot().period, |ticker| ticker.period());
+    let pulls = PollConfig { period: config.tick(), ..*config.mac.slot() };
+    let mac = pulls.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
+    let slot = mac.map_or(pulls.period, |ticker| ticker.period());
     let top_down = config.tie_order == TieOrder::TopDown;
     Ok((Clocks::new(Tickers { upf, sdap, mac }, top_down, carried(config)), slot))
 }
@@ -160,6 +161,7 @@ impl Stack {
             came: 0,
             gone: 0,
             carried: 0,
+            splits: None,
         };
         for index in 0..config.ues.len() {
             let gate = build_gate(config, index, &context, ue_key(config, index))?;

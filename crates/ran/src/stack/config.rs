@@ -3,7 +3,8 @@
 use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
 use crate::config::queues::Owner;
 use crate::config::{
-    CellContext, Hold, RlcConfig, SdapConfig, TieOrder, UeConfig, UpfConfig, check_report_delay,
+    CellContext, Hold, RlcConfig, ScellConfig, SdapConfig, TieOrder, UeConfig, UpfConfig,
+    check_report_delay,
 };
 use crate::mac::MacConfig;
 use crate::pdcp::PdcpConfig;
@@ -11,7 +12,7 @@ use crate::rlc::RlcModeConfig;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Layer, Ratio};
+use justfull_base::{ConfigError, Duration, Layer, Ratio};
 use justfull_queue::{DisciplineConfig, QueueConfig};
 
 /// The whole chain.
@@ -34,6 +35,8 @@ pub struct StackConfig {
     /// Shares of the slices in the resource blocks, together at most 1; empty for one slice with
     /// all of them.
     pub slices: Vec<Ratio>,
+    /// SCells, which send the same data as the carrier of `mac`; with a MAC of kind rb.
+    pub scells: Vec<ScellConfig>,
     /// Order of events at one instant.
     pub tie_order: TieOrder,
     /// Largest packet in bytes, 68 to 65 535.
@@ -59,10 +62,18 @@ impl StackConfig {
         self.mac.unit()
     }
 
+    /// The time from one pull of the MAC to the next: the length of the shortest slot of all
+    /// carriers.
+    #[must_use]
+    pub fn tick(&self) -> Duration {
+        let scells = self.scells.iter().map(|scell| scell.slot);
+        scells.fold(self.mac.slot().period, Duration::min)
+    }
+
     /// The facts about the cell for the MAC.
     pub(crate) fn cell(&self) -> CellContext<'_> {
-        let Self { ues, channel, rlc, slices, .. } = self;
-        CellContext { ues, channel, rlc, slices, mtu: self.mtu, seed: self.seed }
+        let Self { ues, channel, rlc, slices, scells, .. } = self;
+        CellContext { ues, channel, rlc, slices, scells, mtu: self.mtu, seed: self.seed }
     }
 
     /// Checks the bounds that a single layer cannot check.

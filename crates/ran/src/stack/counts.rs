@@ -112,6 +112,12 @@ impl Stack {
         self.service.access_counts()
     }
 
+    /// The use of each carrier so far; empty without carrier aggregation.
+    #[must_use]
+    pub fn carriers(&self) -> Vec<crate::CarrierUse> {
+        self.service.carriers()
+    }
+
     /// True if the RLC has sent a part of the packet of `ue` with this `payload`.
     ///
     /// # Panics

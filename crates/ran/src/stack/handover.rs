@@ -12,6 +12,7 @@ use super::*;
 use crate::bearer::{Taken, Upward};
 use crate::pdu::SduHandle;
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use justfull_base::rng::mix;
 
 /// A packet that goes from the source cell to the target.
@@ -96,6 +97,7 @@ impl Stack {
             self.end_link(now, BearerId { ue, drb }, &mut departure, driver);
         }
         let Radio { mut data, waiting, heads } = departure;
+        let mut numbers = self.numbers_of_leg(ue);
         let lost = self.lose_in_flight(now, ue, driver);
         let mut lost_heads = 0;
         for drb in 0..drbs {
@@ -122,7 +124,10 @@ impl Stack {
                         let reason = DropReason::Handover;
                         driver.on_event(now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
                     }
-                    None => data.push(Forwarded::Fresh(packet)),
+                    None => data.push(match numbers.remove(&packet.id) {
+                        Some(sn) => Forwarded::Numbered { packet, drb, sn },
+                        None => Forwarded::Fresh(packet),
+                    }),
                 }
             }
         }
@@ -177,8 +182,8 @@ impl Stack {
             } else {
                 if head.is_some() && link.tx.head_left().is_none() {
                     // No byte of the head has left: it continues as a packet without a number.
-                    let _ = sdus.take_along(link.head);
-                    head = None;
+                    let taken = sdus.take_along(link.head).filter(|_| link.pdcp_rx().is_leg());
+                    head = taken.map(|sdu| Head { id: sdu.packet.id, sn: Some(sdu.pdcp_sn) });
                 }
                 let mut up = Upward { now, sdus, exit: &mut exit, holds: None };
                 link.pdcp_rx().re_establish(|sdu| up.deliver(sdu));
@@ -189,6 +194,14 @@ impl Stack {
         }
         radio.waiting.push(waiting);
         radio.heads.push(head);
+    }
+
+    /// The PDCP SNs of the SDUs that wait in the legs of `ue`, by packet.
+    fn numbers_of_leg(&mut self, ue: u32) -> BTreeMap<u64, u32> {
+        let mut links = self.cell.ues[ue as usize].bearers.iter_mut();
+        let is_leg = links.any(|b| b.link.as_mut().is_some_and(|link| link.pdcp_rx().is_leg()));
+        let sdus = self.service.in_flight().filter(|_| is_leg);
+        sdus.map_or_else(BTreeMap::new, |sdus| sdus.take_numbers(ue))
     }
 
     /// The SDUs of `ue` on the air are lost; returns their number.

@@ -1,6 +1,8 @@
 //! The bearers of a UE as the RLC below its gate.
 
+use super::split::Splits;
 use super::*;
+use crate::gate::Way;
 
 /// The bearers of one UE, as the RLC of its gate.
 pub(super) struct Bearers<'a> {
@@ -9,16 +11,20 @@ pub(super) struct Bearers<'a> {
     backlog: &'a mut RlcView,
     service: &'a mut AnyService,
     clocks: &'a mut Clocks,
+    splits: Option<&'a mut Splits>,
 }
 
 impl Stack {
     /// The gate of `ue`, and the bearers below it.
     #[inline(always)]
     pub(super) fn gate_and_bearers(&mut self, ue: u32) -> (&mut Gate, Bearers<'_>) {
-        let Self { cell, service, clocks, .. } = self;
+        let Self { cell, service, clocks, splits, .. } = self;
         let Cell { ues, gates, backlog, .. } = cell;
         let radio = &mut ues[ue as usize];
-        (&mut gates[ue as usize], Bearers { ue, radio, backlog, service, clocks })
+        (
+            &mut gates[ue as usize],
+            Bearers { ue, radio, backlog, service, clocks, splits: splits.as_deref_mut() },
+        )
     }
 }
 
@@ -51,5 +57,37 @@ impl Rlc for Bearers<'_> {
             timeouts::arm_bearer(BearerId { ue: self.ue, drb }, self.radio, self.clocks);
         }
         taken
+    }
+
+    #[inline(always)]
+    fn is_split(&self, drb: u8) -> bool {
+        self.radio.bearers[usize::from(drb)].is_split()
+    }
+
+    fn way(&mut self, drb: u8, size: u32, admitted: bool) -> Option<Way> {
+        let waiting = self.view(drb).bytes;
+        self.splits.as_ref()?.leg(BearerId { ue: self.ue, drb }, size, waiting, admitted)
+    }
+
+    fn route<P: Probe>(
+        &mut self,
+        now: Instant,
+        drb: u8,
+        sdu: &Packet,
+        way: Way,
+        probe: &mut P,
+    ) -> bool {
+        if way == Way::Own && !self.enqueue(now, drb, sdu, probe) {
+            return false;
+        }
+        let link = self.radio.bearers.at(drb.into()).link.as_mut();
+        let sn = link.map_or(0, |link| link.pdcp_tx.number());
+        if let Some(sdus) = self.service.in_flight().filter(|_| way == Way::Own) {
+            sdus.note_number(sdu, sn);
+        }
+        if let Some(splits) = &mut self.splits {
+            splits.route(now, BearerId { ue: self.ue, drb }, sdu, sn, way);
+        }
+        true
     }
 }

@@ -25,6 +25,7 @@ mod contexts;
 mod pour;
 mod refused;
 mod reports;
+mod scells;
 mod uplink;
 
 const MS: u64 = 1_000_000;
@@ -145,6 +146,7 @@ fn cell(per_slot: u64, unit: CapacityUnit, ues: Vec<UeConfig>) -> StackConfig {
         ues: ues.into_iter().map(Arc::new).collect(),
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
+        scells: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: 1500,
         seed: 1,

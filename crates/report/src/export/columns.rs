@@ -68,11 +68,13 @@ macro_rules! in_runs {
     };
 }
 
+mod carriers;
 mod cells;
 mod runs;
 mod table;
 mod tables;
 
+pub use carriers::{CARRIER_COLUMNS, CarrierRow, Carriers, LEG_COLUMNS, LegRow, Legs};
 pub use cells::{
     AROUND_COLUMNS, AroundRow, CELL_COLUMNS, CellRow, Cells, HANDOVER_COLUMNS, HandoverDelays,
     HandoverRow, Handovers,

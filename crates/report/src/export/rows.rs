@@ -1,7 +1,8 @@
 //! The rows of the result files, from a comparison.
 
 use super::{
-    AroundRow, CdfPoint, CellRow, EntityRow, FlowPoint, FlowRow, HandoverRow, SeriesPoint,
+    AroundRow, CarrierRow, CdfPoint, CellRow, EntityRow, FlowPoint, FlowRow, HandoverRow, LegRow,
+    SeriesPoint,
 };
 use justfull_lab::model::{Comparison, Group};
 use justfull_run::handovers::CellsResult;
@@ -82,6 +83,20 @@ pub fn handovers(comparison: &Comparison) -> impl Iterator<Item = HandoverRow<'_
 pub fn around(comparison: &Comparison) -> impl Iterator<Item = AroundRow<'_>> {
     of_cells(comparison).flat_map(|(group, run, result)| {
         result.around.iter().map(move |point| AroundRow { group, run, point })
+    })
+}
+
+/// One row for each run and carrier, of [`CARRIER_COLUMNS`](super::CARRIER_COLUMNS).
+pub fn carriers(comparison: &Comparison) -> impl Iterator<Item = CarrierRow<'_>> {
+    all_runs(comparison).flat_map(|(group, run)| {
+        run.carriers.iter().map(move |carrier| CarrierRow { group, run, carrier })
+    })
+}
+
+/// One row for each run and leg of split bearers, of [`LEG_COLUMNS`](super::LEG_COLUMNS).
+pub fn legs(comparison: &Comparison) -> impl Iterator<Item = LegRow<'_>> {
+    of_cells(comparison).flat_map(|(group, run, result)| {
+        result.legs.iter().map(move |leg| LegRow { group, run, leg })
     })
 }
 

@@ -63,6 +63,7 @@ fn stack(
         mac: MacConfig::Uplink(mac),
         channel: own.unwrap_or_else(|| cell.channel.clone()),
         ues,
+        scells: Vec::new(),
         ..cell.clone()
     };
     Ok(UplinkStack { chain, ack_filter: *ack_filter })

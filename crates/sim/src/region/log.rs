@@ -1,5 +1,6 @@
 //! The records of cells and handovers, and the listener to a cell's events that fills them.
 
+use super::split::OfLegs;
 use crate::radio::Radio;
 use justfull_base::{DropReason, Duration, Event, Instant, Packet, Probe};
 use justfull_ran::stack::Forwarded;
@@ -167,7 +168,7 @@ impl Log {
     }
 
     /// `packet` reaches its UE in cell `c`.
-    fn received(&mut self, now: Instant, c: u32, packet: &Packet) {
+    pub(super) fn received(&mut self, now: Instant, c: u32, packet: &Packet) {
         let cell = &mut self.cells[c as usize];
         cell.delivered_packets += 1;
         cell.delivered_bytes += u64::from(packet.size);
@@ -213,6 +214,7 @@ impl Log {
         CellsResult {
             cells: self.cells.clone(),
             handovers: self.records.iter().map(|record| record.result.clone()).collect(),
+            legs: Vec::new(),
             disordered: self.disordered,
             between: 0,
             around: around.collect(),
@@ -225,6 +227,7 @@ pub(crate) struct Sited<'a, 'b, T> {
     pub(crate) radio: &'a mut Radio<'b, T>,
     pub(super) log: &'a mut Log,
     pub(super) cell: u32,
+    pub(super) of_legs: &'a mut OfLegs,
     pub(super) backlogs: Option<&'a mut Backlogs>,
 }
 
@@ -254,8 +257,11 @@ impl<T: Listener> Probe for Sited<'_, '_, T> {
                 let event = Event::Slot { capacity, used, rlc_packets: sum.0, rlc_bytes: sum.1 };
                 return self.radio.on_event(now, &event);
             }
-            Event::Dropped { packet, reason: DropReason::Reassembly, .. } => {
-                if let Some(record) = self.log.record_of(packet) {
+            Event::Dropped { packet, reason, .. } => {
+                self.of_legs.dropped(self.cell, packet.ue);
+                if *reason == DropReason::Reassembly
+                    && let Some(record) = self.log.record_of(packet)
+                {
                     record.result.late += 1;
                 }
             }
@@ -282,6 +288,11 @@ impl<T: Listener> Egress for Sited<'_, '_, T> {
         self.log.received(now, self.cell, packet);
         let bound = self.own(packet, bound);
         self.radio.deliver_from_air(now, left, packet, bound);
+    }
+
+    fn deliver_leg(&mut self, now: Instant, left: Instant, packet: &Packet, sn: u32) {
+        self.of_legs.arrived(self.cell, now, left, packet, sn);
+        self.radio.delivered = true;
     }
 
     fn send_status(&mut self, _now: Instant, _ue: u32, _handle: u32, _bytes: u32) -> StatusWay {

@@ -311,6 +311,7 @@ impl<const UMTS: bool> World for Cell<UMTS> {
         ("rlc-queue", |cell| reductions::rlc_queue(&mut cell.config)),
         ("own-queues", |cell| reductions::own_queues(&mut cell.config)),
         ("own-channels", |cell| reductions::own_channels(&mut cell.config)),
+        ("scells", |cell| reductions::scells(&mut cell.config)),
         ("slices", |cell| reductions::slices(&mut cell.config)),
         ("harq", |cell| reductions::harq(&mut cell.config)),
         ("rb-scheduler", |cell| reductions::rb_scheduler(&mut cell.config)),

@@ -28,7 +28,7 @@ use justfull_ran::scheduler::{DrrConfig, SdapSchedulerConfig};
 use justfull_ran::{
     AllocationType, BytesConfig, CarrierConfig, CarrierKind, DchConfig, HarqConfig, HsdpaConfig,
     MacConfig, PacketDetectionRule, PacketsConfig, PdcpConfig, PollConfig, QosFlowConfig, RbConfig,
-    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    RlcConfig, ScellConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 
 /// Largest packet of a cell.
@@ -450,6 +450,7 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
         channel: channel(rng, unit, slot),
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
+        scells: Vec::new(),
         ues: (0..ues)
             .map(|_| {
                 let own = own_channels && rng.chance(0.7);
@@ -536,7 +537,37 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     if matches!(config.rlc.mode, RlcModeConfig::Am(_)) {
         config.rlc.hold = pick(rng, &Hold::ALL);
     }
+    aggregate(&mut Rng::stream(config.seed, "swarm.scells"), &mut config);
     config
+}
+
+/// Gives a quarter of the cells with resource blocks one to three SCells.
+fn aggregate(rng: &mut Rng, config: &mut StackConfig) {
+    let MacConfig::Rb(rb) = &config.mac else { return };
+    if matches!(rb.scheduler, RbSchedulerConfig::Eqp(_)) || !rng.chance(0.25) {
+        return;
+    }
+    let (kind, pcell) = (rb.carrier.kind, rb.slot.period);
+    let lte = kind == CarrierKind::Lte;
+    let scell = |rng: &mut Rng, i: u64| {
+        let slot = if lte { 1_000 } else { pick(rng, &[125, 250, 500, 1_000]) };
+        let channel = quality(rng, lte, 1);
+        let bler = if channel.errors_follow_sinr() { 0.0 } else { pick(rng, &[0.0, 0.3]) };
+        ScellConfig {
+            name: format!("scell{i}"),
+            slot: Duration::from_micros(slot).max(pcell),
+            carrier: CarrierConfig {
+                kind,
+                n_prb: 50 + rng.below(50) as u16,
+                ..CarrierConfig::default()
+            },
+            harq: HarqConfig { bler: Ratio(bler), ..HarqConfig::default() },
+            cqi_delay: pick(rng, &[0, 3]),
+            channel,
+            ues: config.ues.iter().map(|_| rng.chance(0.8)).collect(),
+        }
+    };
+    config.scells = (0..1 + rng.below(3)).map(|i| scell(rng, i)).collect();
 }
 
 /// A walk between buildings, from a UE in line of sight to a UE without signal.

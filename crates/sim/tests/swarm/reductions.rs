@@ -102,6 +102,11 @@ pub(crate) fn delays(cell: &mut StackConfig) -> bool {
     }
 }
 
+/// Leaves the PCell alone.
+pub(crate) fn scells(cell: &mut StackConfig) -> bool {
+    set(&mut cell.scells, Vec::new())
+}
+
 /// Makes all slots of a carrier alike.
 pub(crate) fn pattern(cell: &mut StackConfig) -> bool {
     let Some(RbConfig { carrier, .. }) = blocks(cell) else { return false };

@@ -54,6 +54,7 @@ pub(crate) fn stacked(rng: &mut Rng, config: &mut WorldConfig) {
         sdap: SdapConfig { pacer, ..cell.sdap.clone() },
         rlc,
         mac: MacConfig::Uplink(mac),
+        scells: Vec::new(),
         assert_bound: false,
         ..cell.clone()
     };

@@ -5,8 +5,8 @@ use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
-use justfull_ran::MacConfig;
 use justfull_ran::config::Hold;
+use justfull_ran::{Leg, MacConfig, RlcModeConfig, Routing, SplitConfig};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::tap::Tap;
@@ -144,6 +144,7 @@ fn draw(seed: u64) -> WorldConfig {
     crate::uplink::stacked(&mut Rng::stream(seed, "swarm.uplink"), &mut config);
     if config.uplink.stack.is_none() {
         roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
+        connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
     }
     config
 }
@@ -157,6 +158,7 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
     if !fits || config.proxy.is_there() || !rng.chance(0.5) {
         return;
     }
+    stack.scells.clear();
     let n = 2 + rng.below(3) as u32;
     let cell = |name: &str| CellConfig {
         name: name.into(),
@@ -172,7 +174,7 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
             here = (here + 1 + rng.below(u64::from(n) - 1) as u32) % n;
             moves.push(Move { at, to: here });
         }
-        Arc::new(Place { cell, moves, a3: None })
+        Arc::new(Place { cell, moves, ..Place::default() })
     };
     let handover = HandoverConfig {
         preparation: ms(pick(rng, &[0, 20, 100])),
@@ -195,6 +197,42 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
     }));
     // A forwarded packet passes the UPF's poll in another cell.
     stack.assert_bound = false;
+}
+
+/// Splits the bearers of UEs in half of the worlds with several cells that may have split bearers;
+/// these UEs stay in their cells.
+fn connect_twice(rng: &mut Rng, config: &mut WorldConfig) {
+    let Some(cells) = &mut config.cells else { return };
+    let stack = &mut config.stack;
+    let fits = stack.mac.name() == "rb" && !matches!(stack.rlc.mode, RlcModeConfig::Tm(_));
+    if !fits || !rng.chance(0.5) {
+        return;
+    }
+    stack.pdcp.sn_bits = 18;
+    stack.rlc.queue = QueueConfig::tail_drop(stack.rlc.queue.limit);
+    stack.sdap.pacer = Default::default();
+    if stack.rlc.limiter.name() == "clairvoyant" {
+        stack.rlc.limiter = Default::default();
+    }
+    let n = cells.cells.len() as u32;
+    for place in &mut cells.places {
+        if rng.chance(0.4) {
+            continue;
+        }
+        let routing = pick(rng, &Routing::ALL);
+        let reports = routing == Routing::FlowControl || rng.chance(0.7);
+        let split = SplitConfig {
+            routing,
+            primary: pick(rng, &Leg::ALL),
+            weight: Ratio(rng.unit()),
+            report_period: if reports { ms(1 + rng.below(50)) } else { Duration::ZERO },
+            outage: if reports { ms(pick(rng, &[0, 20, 100])) } else { Duration::ZERO },
+            drbs: pick(rng, &[vec![], vec![0]]),
+        };
+        let place = Arc::make_mut(place);
+        place.moves.clear();
+        place.split = Some(((place.cell + 1 + rng.below(u64::from(n) - 1) as u32) % n, split));
+    }
 }
 
 /// Puts a proxy in two of five worlds, with any control and lost, late and wrong reports.
@@ -220,6 +258,7 @@ fn split(rng: &mut Rng, config: &mut WorldConfig) {
         stops: (0..rng.below(3)).map(|_| Stop { from: at(rng), lasts: at(rng) }).collect(),
         factor: pick(rng, &[1.0, 1.0, 0.5, 2.0, 30.0]),
     };
+    config.stack.scells.clear();
     config.proxy = ProxyConfig {
         control: Some(control),
         wan_delay: Some(config.uplink.delay.scaled(pick(rng, &[0.0, 0.3, 1.0]))),
@@ -370,6 +409,7 @@ impl World for Whole {
         ("rlc-queue", |w| reductions::rlc_queue(&mut w.0.stack)),
         ("own-queues", |w| reductions::own_queues(&mut w.0.stack)),
         ("own-channels", |w| reductions::own_channels(&mut w.0.stack)),
+        ("scells", |w| reductions::scells(&mut w.0.stack)),
         ("slices", |w| reductions::slices(&mut w.0.stack)),
         ("harq", |w| reductions::harq(&mut w.0.stack)),
         ("rb-scheduler", |w| reductions::rb_scheduler(&mut w.0.stack)),

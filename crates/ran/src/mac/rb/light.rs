@@ -19,9 +19,9 @@ impl Rb {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) -> Option<u16> {
-        let Free { shape, units } = free;
+        let Free { shape, units, .. } = free;
         let Self { carrier, scheduler, knowledge, air, .. } = self;
-        let differs = knowledge.lag > 0 || cell.per_ue_channels;
+        let differs = knowledge.lag > 0 || cell.per_ue_channels || free.aggregated;
         if differs
             || cell.wants_reports
             || !air.harq.never_fails()

@@ -63,6 +63,7 @@ impl MacSettings for RbConfig {
     fn check(&self, cell: &CellContext<'_>) -> Result<(), ConfigError> {
         let Self { slot, carrier, harq, .. } = self;
         blocks::check(&Blocks { slot, carrier, harq }, cell)?;
+        cell.check_scells(&self.carrier, self.slot.period, &self.scheduler)?;
         check_slices(cell)
     }
 }

@@ -17,7 +17,7 @@ impl Rb {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) -> Option<u16> {
-        let Free { shape, units } = free;
+        let Free { shape, units, .. } = free;
         let Self { carrier, scheduler, knowledge, air, .. } = self;
         let &[ue] = air.active.ues() else { return None };
         let mcs = knowledge.mcs(cell, ue, slot)?;

@@ -44,6 +44,8 @@ fn names_are_unique_and_end_in_their_unit_and_meanings_are_sentences() {
     check(CDF_COLUMNS);
     check(ENTITY_COLUMNS);
     check(CELL_COLUMNS);
+    check(CARRIER_COLUMNS);
+    check(LEG_COLUMNS);
     check(HANDOVER_COLUMNS);
     check(AROUND_COLUMNS);
 }
