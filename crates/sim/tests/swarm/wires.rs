@@ -6,7 +6,7 @@ use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Ratio, Rng};
-use justfull_tcp::cc::{bbr, cubic, dctcp, fixed, new_reno, prague, vegas, westwood, yeah};
+use justfull_tcp::cc::{bbr, bbr3, cubic, dctcp, fixed, new_reno, prague, vegas, westwood, yeah};
 use justfull_tcp::{
     AutoWindow, CcConfig, HyStart, Kernel, Pacing, Preset, Prr, ReceiverConfig, Recovery, Rto,
     Sender, SenderConfig, SpuriousDetection, Window,
@@ -36,6 +36,9 @@ fn control(rng: &mut Rng) -> CcConfig {
             policer_detection: rng.chance(0.5),
             min_rtt_window: Duration::from_secs(1 + rng.below(10)),
         }),
+        CcConfig::Bbr3(_) => {
+            CcConfig::Bbr3(bbr3::Bbr3Config { variant: pick(rng, &bbr3::Variant::ALL) })
+        }
         own @ CcConfig::Custom(_) => own,
         CcConfig::Fixed(_) => {
             let segments = 1 + rng.below(300) as u32;
