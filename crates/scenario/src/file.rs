@@ -6,7 +6,7 @@ mod uplink;
 
 pub(crate) use uplink::{UplinkFile, UplinkStackFile};
 
-pub(crate) use cells::{CellFile, MoveFile, TourFile};
+pub(crate) use cells::{CellFile, DriveFile, MoveFile, TourFile};
 
 use super::error::ScenarioError;
 use super::locator::Locator;
@@ -21,8 +21,8 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::MAX_DRBS;
 use justfull_ran::{
-    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
-    UpfConfig,
+    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    TieOrder, UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
@@ -411,16 +411,19 @@ table! {
         slice: Option<String> = None;
         /// Name of the cell where it is at the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        cell: Option<String> = None, stated("a cell; required with two or more");
+        cell: Option<String> = None, stated("a cell; required with two or more, but with drive");
         /// Changes of cell at times.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        moves: Vec<MoveFile> = Default::default(), stated("in the order of time; one of moves, tour, a3");
+        moves: Vec<MoveFile> = Default::default(), stated("in the order of time; one of moves, tour, a3, drive");
         /// Changes of cell at regular times.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        tour: Option<TourFile> = None, stated("one of moves, tour, a3");
+        tour: Option<TourFile> = None, stated("one of moves, tour, a3, drive");
         /// It measures the signals of the cells on its walk, and event A3 decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3");
+        a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3, drive");
+        /// Changes of cell as in the log of a phone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drive: Option<DriveFile> = None, stated("one of moves, tour, a3, drive");
     }
 }
 
@@ -604,5 +607,6 @@ fn one_ue() -> Vec<UeFile> {
         moves: Vec::new(),
         tour: None,
         a3: None,
+        drive: None,
     }]
 }
