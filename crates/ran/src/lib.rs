@@ -18,6 +18,7 @@ mod carried;
 pub mod carrier;
 pub mod channel;
 pub mod config;
+pub mod drx;
 mod few;
 pub mod gate;
 mod harq;
@@ -42,10 +43,11 @@ pub use config::{
     CellContext, Hold, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UeConfig,
     UpfConfig,
 };
+pub use drx::DrxConfig;
 pub use harq::HarqConfig;
 pub use mac::{
     AccessCounts, BytesConfig, DchConfig, HsdpaConfig, LogicalChannelConfig, MacConfig,
-    PacketsConfig, RbConfig, UplinkMacConfig,
+    PacketsConfig, RbConfig, UplinkAccess, UplinkMacConfig,
 };
 pub use pdcp::PdcpConfig;
 pub use prefix::Prefix;

@@ -18,15 +18,18 @@ mod links;
 mod meter;
 mod packets;
 mod rb;
+mod sleep;
 mod turns;
 mod uplink;
 
 pub use uplink::{
     AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS,
+    UplinkAccess,
 };
 
 pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
+pub(crate) use sleep::{Sleep, Wake};
 
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
 use crate::carried::Carried;
@@ -34,6 +37,7 @@ use crate::carrier::CarrierConfig;
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::{CellContext, PollConfig};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use justfull_base::feedback::CellKind;
 use justfull_base::{ConfigError, Duration, Instant, Probe, forwarded, kinds};
 
@@ -79,6 +83,11 @@ forwarded! {
         /// An AQM's timeout has dropped the last packets of `bearer`, which has no more data to
         /// send.
         fn leave(&mut self, bearer: BearerId, cell: &mut Cell);
+
+        /// `ue` falls asleep: nothing is sent to it until its bearers join again.
+        fn suspend(&mut self, ue: u32) {
+            let _ = ue;
+        }
 
         /// True if it reports its bearers' rates itself ([`Bearer::set_service_rate`]); otherwise
         /// the stack measures them for AQMs that need them.
@@ -164,6 +173,12 @@ forwarded! {
 
         /// The MCS that the MAC knows for `ue` in `slot`, the last one; none if it knows none.
         fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
+            None
+        }
+
+        /// The requests and grants that nobody has taken yet; none unless UEs of an uplink have
+        /// DRX.
+        fn accesses(&mut self) -> Option<&mut Vec<UplinkAccess>> {
             None
         }
 

@@ -25,9 +25,9 @@ mod value;
 
 pub use columns::{
     AROUND_COLUMNS, AroundRow, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, CdfPoint, Cdfs, CellRow, Cells,
-    Column, ENTITY_COLUMNS, Entities, EntityRow, FLOW_SERIES_COLUMNS, FlowPoint, FlowRow,
-    FlowsOverTime, HANDOVER_COLUMNS, HandoverDelays, HandoverRow, Handovers, Runs, SERIES_COLUMNS,
-    SeriesOverTime, SeriesPoint, Table,
+    Column, DRX_COLUMNS, Drx, DrxRow, ENTITY_COLUMNS, Entities, EntityRow, FLOW_SERIES_COLUMNS,
+    FlowPoint, FlowRow, FlowsOverTime, HANDOVER_COLUMNS, HandoverDelays, HandoverRow, Handovers,
+    Runs, SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table,
 };
 
 pub use folder::ResultsFolder;
@@ -52,8 +52,8 @@ pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
 /// `flow_series.csv`, `cdf.csv`, `result.json`, with several cells `cells.csv`, `handovers.csv` and
-/// `handover_delay.csv`, and, if queues were measured, `entities.csv` into `folder`. Returns the
-/// number of files.
+/// `handover_delay.csv`, with DRX `drx.csv`, and, if queues were measured, `entities.csv` into
+/// `folder`. Returns the number of files.
 ///
 /// # Errors
 /// Names the first file that could not be written.
@@ -79,6 +79,9 @@ pub fn write_all(
             ("handover_delay.csv", handover_delay_csv),
         ];
         files.extend(several);
+    }
+    if rows::drx(comparison).next().is_some() {
+        files.push(("drx.csv", drx_csv));
     }
     if rows::entities(comparison).next().is_some() {
         files.push(("entities.csv", entities_csv));
@@ -244,6 +247,14 @@ pub fn handover_delay_csv(comparison: &Comparison, out: &mut dyn Write) -> io::R
     csv_table(AROUND_COLUMNS, rows::around(comparison), out)
 }
 
+/// One line for each run and UE with DRX, by [`DRX_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn drx_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(DRX_COLUMNS, rows::drx(comparison), out)
+}
+
 #[derive(Serialize)]
 struct Unit {
     unit: &'static str,
@@ -280,6 +291,9 @@ pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<(
         columns.insert("cells", units(CELL_COLUMNS));
         columns.insert("handovers", units(HANDOVER_COLUMNS));
         columns.insert("handover_delay", units(AROUND_COLUMNS));
+    }
+    if rows::drx(comparison).next().is_some() {
+        columns.insert("drx", units(DRX_COLUMNS));
     }
     serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
     out.write_all(b"\n")

@@ -3,7 +3,7 @@
 
 use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
 use crate::export::{
-    AROUND_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS,
+    AROUND_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, Column, DRX_COLUMNS, ENTITY_COLUMNS,
     FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, SERIES_COLUMNS, Table,
 };
 use crate::read;
@@ -27,7 +27,7 @@ type ColumnText = (&'static str, &'static str, &'static str);
 type ColumnFile = (&'static str, fn() -> Vec<ColumnText>);
 
 /// Files of results, and the columns of each.
-const COLUMN_FILES: [ColumnFile; 10] = [
+const COLUMN_FILES: [ColumnFile; 11] = [
     ("runs.csv, runs.jsonl, runs.parquet", || told_columns(COLUMNS)),
     ("series.csv", || told_columns(SERIES_COLUMNS)),
     ("flow_series.csv", || told_columns(FLOW_SERIES_COLUMNS)),
@@ -36,6 +36,7 @@ const COLUMN_FILES: [ColumnFile; 10] = [
     ("cells.csv", || told_columns(CELL_COLUMNS)),
     ("handovers.csv", || told_columns(HANDOVER_COLUMNS)),
     ("handover_delay.csv", || told_columns(AROUND_COLUMNS)),
+    ("drx.csv", || told_columns(DRX_COLUMNS)),
     ("--packets FILE", || PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
     ("--slots FILE", || SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
 ];

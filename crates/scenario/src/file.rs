@@ -21,7 +21,7 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::MAX_DRBS;
 use justfull_ran::{
-    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    DrxConfig, MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig,
     TieOrder, UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
@@ -409,6 +409,9 @@ table! {
         /// Name of its slice; the first when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice: Option<String> = None;
+        /// Discontinuous reception; left out, it always listens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drx: Option<DrxConfig> = None;
         /// Name of the cell where it is at the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cell: Option<String> = None, stated("a cell; required with two or more, but with drive");
@@ -603,6 +606,7 @@ fn one_ue() -> Vec<UeFile> {
         rule: Vec::new(),
         channel: None,
         slice: None,
+        drx: None,
         cell: None,
         moves: Vec::new(),
         tour: None,

@@ -143,6 +143,7 @@ fn run(example: &Example, interval: f64, seed: u64) -> RunResult {
     let offered = 360_000;
     RunResult {
         cells: None,
+        drx: Vec::new(),
         scenario: "t20-individual".into(),
         method: method.into(),
         seed,

@@ -21,6 +21,8 @@ pub(super) struct Memory {
     pub(super) service_rate: Option<BitRate>,
     /// Departed packets that still count as reserved.
     pub(super) held: Count,
+    /// The layer below could serve no packet before this instant.
+    pub(super) served_from: Instant,
 }
 
 impl Default for Memory {
@@ -32,6 +34,7 @@ impl Default for Memory {
             armed: Instant::NEVER,
             service_rate: None,
             held: Count::default(),
+            served_from: Instant::ZERO,
         }
     }
 }

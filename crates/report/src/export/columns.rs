@@ -74,8 +74,8 @@ mod table;
 mod tables;
 
 pub use cells::{
-    AROUND_COLUMNS, AroundRow, CELL_COLUMNS, CellRow, Cells, HANDOVER_COLUMNS, HandoverDelays,
-    HandoverRow, Handovers,
+    AROUND_COLUMNS, AroundRow, CELL_COLUMNS, CellRow, Cells, DRX_COLUMNS, Drx, DrxRow,
+    HANDOVER_COLUMNS, HandoverDelays, HandoverRow, Handovers,
 };
 pub use runs::COLUMNS;
 pub use table::{

@@ -1,7 +1,7 @@
 //! The rows of the result files, from a comparison.
 
 use super::{
-    AroundRow, CdfPoint, CellRow, EntityRow, FlowPoint, FlowRow, HandoverRow, SeriesPoint,
+    AroundRow, CdfPoint, CellRow, DrxRow, EntityRow, FlowPoint, FlowRow, HandoverRow, SeriesPoint,
 };
 use justfull_lab::model::{Comparison, Group};
 use justfull_run::handovers::CellsResult;
@@ -83,6 +83,12 @@ pub fn around(comparison: &Comparison) -> impl Iterator<Item = AroundRow<'_>> {
     of_cells(comparison).flat_map(|(group, run, result)| {
         result.around.iter().map(move |point| AroundRow { group, run, point })
     })
+}
+
+/// One row for each run and UE with DRX, of [`DRX_COLUMNS`](super::DRX_COLUMNS).
+pub fn drx(comparison: &Comparison) -> impl Iterator<Item = DrxRow<'_>> {
+    all_runs(comparison)
+        .flat_map(|(group, run)| run.drx.iter().map(move |ue| DrxRow { group, run, ue }))
 }
 
 /// Every distribution of a run: its quantity, its flow or layer, and its numbers.
