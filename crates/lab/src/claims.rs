@@ -33,6 +33,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("P06", include_str!("../../../claims/P06.toml")),
     ("L4S", include_str!("../../../claims/l4s.toml")),
     ("Handover", include_str!("../../../claims/handover.toml")),
+    ("DRX", include_str!("../../../claims/drx.toml")),
     ("Uplink", include_str!("../../../claims/uplink.toml")),
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
     ("Justfull", include_str!("../../../claims/justfull.toml")),

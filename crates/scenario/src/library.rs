@@ -26,6 +26,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("two-cells-walk", include_str!("../../../scenarios/two-cells-walk.toml")),
     ("train-handovers", include_str!("../../../scenarios/train-handovers.toml")),
     ("train-no-forwarding", include_str!("../../../scenarios/train-no-forwarding.toml")),
+    ("drx-call", include_str!("../../../scenarios/drx-call.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
@@ -90,6 +91,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::rb_scheduler::DOCS);
     docs.extend(justfull_ran::mac::DOCS);
     docs.extend(justfull_ran::RB_DOCS);
+    docs.push(&justfull_ran::drx::DOC);
     docs.extend(justfull_ran::mac::UPLINK_DOCS);
     docs.extend(justfull_ran::rlc::mode::DOCS);
     docs.extend(justfull_ran::channel::DOCS);
