@@ -7,6 +7,7 @@ use justfull_run::cells::Move;
 const WALK: &str = r#"
 title = "walk"
 duration = "20s"
+methods = ["Vanilla"]
 channel = { kind = "constant", per_slot = 2000 }
 mac = "bytes"
 [[cell]]
@@ -55,7 +56,7 @@ fn a_log_gives_the_first_cell_and_a_move_where_the_cell_changes() {
 fn wrong_logs_and_cells_are_one_error_that_names_field_value_and_what_is_allowed() {
     for (from, to, wanted) in [
         (", 203 = \"east\"", "", &["ue[0].drive.cells", "`203`", "line 9", "west, east"][..]),
-        ("203 = \"east\"", "203 = \"north\"", &["ue[0].drive.cells.203", "north", "west, east"]),
+        ("203 = \"east\"", "203 = \"north\"", &["ue[0].drive.cells[203]", "north", "west, east"]),
         ("cells =", "cell_column = \"eNB\", cells =", &["eNB", "header line", "walk-gnettrack"]),
         ("cells =", "time_column = \"when\", cells =", &["when", "header line"]),
         ("walk-gnettrack.txt", "walk.txt", &["ue[0].drive.file", "walk.txt"]),
