@@ -16,6 +16,7 @@ mod memory;
 mod places;
 mod pour;
 mod timeout;
+mod waits;
 mod withdraw;
 
 use crate::aqm::none::NoAqm;
@@ -477,14 +478,6 @@ impl ManagedQueue {
         self.account.memory.as_ref()?.service_rate
     }
 
-    /// The layer below serves no packet before `from`: the AQM counts the waits of packets that
-    /// arrive earlier from then on.
-    pub fn serve_from(&mut self, from: Instant) {
-        if !self.aqm.is_none() {
-            self.account.kept().served_from = from;
-        }
-    }
-
     /// Takes every waiting packet out, in the order of service, without asking the AQM, and gives
     /// it to `take`: its UE leaves the cell. The packets count as departed; `probe` gets
     /// [`Event::Withdrawn`] for each.
@@ -592,11 +585,7 @@ impl Account {
             lane: LaneView { bytes: lane_bytes.unwrap_or(self.backlog_bytes()), head: None },
             other: None,
             limit: self.limit,
-            oldest: self
-                .memory
-                .as_ref()
-                .and_then(|memory| memory.oldest())
-                .map(|at| self.waits_from(at)),
+            oldest: self.memory.as_ref().and_then(|memory| memory.oldest()),
             service_rate: self.memory.as_ref().and_then(|memory| memory.service_rate),
             new_flow: false,
             ect1: self.ect1,
@@ -620,12 +609,6 @@ impl Account {
     fn keep_reserved(&mut self, packet: &Packet) {
         self.reserved_packets += 1;
         self.reserved_bytes += u64::from(packet.size);
-    }
-
-    /// The instant from which the AQM counts the wait of a packet that was enqueued at `enqueued`.
-    #[inline(always)]
-    fn waits_from(&self, enqueued: Instant) -> Instant {
-        self.memory.as_ref().map_or(enqueued, |memory| enqueued.max(memory.served_from))
     }
 
     /// True if the AQM needs the heads of lanes.

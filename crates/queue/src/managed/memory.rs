@@ -60,9 +60,9 @@ impl Memory {
         }
     }
 
-    /// Time at which the oldest packet in the queue was enqueued.
+    /// Time from which the wait of the oldest packet in the queue counts.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.ages.as_ref()?.front().copied()
+        Some((*self.ages.as_ref()?.front()?).max(self.served_from))
     }
 
     /// True if `packet` belongs to no known flow.
