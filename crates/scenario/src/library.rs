@@ -27,6 +27,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("train-handovers", include_str!("../../../scenarios/train-handovers.toml")),
     ("train-no-forwarding", include_str!("../../../scenarios/train-no-forwarding.toml")),
     ("drx-call", include_str!("../../../scenarios/drx-call.toml")),
+    ("handovers-often", include_str!("../../../scenarios/handovers-often.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
