@@ -186,7 +186,7 @@ impl Harq {
         &mut self,
         k: u64,
         n_prb: u16,
-        listens: impl Fn(u32) -> bool,
+        mut listens: impl FnMut(u32) -> bool,
     ) -> Option<Block> {
         let mut due = self.waiting.iter().take_while(|(at, _)| *at <= k);
         let place = due.position(|(_, block)| listens(block.ue))?;

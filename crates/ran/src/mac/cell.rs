@@ -103,10 +103,10 @@ impl Cell {
         own.unwrap_or(&mut self.channel)
     }
 
-    /// True if `ue` listens in the slot that is being served.
+    /// True if `ue` listens at `now`.
     #[inline(always)]
-    pub(super) fn is_awake(&self, ue: u32) -> bool {
-        self.sleep.as_ref().is_none_or(|sleep| sleep.is_awake(ue))
+    pub(super) fn listens(&mut self, ue: u32, now: Instant) -> bool {
+        self.sleep.as_mut().is_none_or(|sleep| sleep.listens(ue, now))
     }
 
     /// True if `ue`, which has data from `now` on, may be served; otherwise it has to be awake

@@ -249,7 +249,7 @@ impl SlotService for Rb {
         self.air.catch_up(slot.now, cell, exit);
         let shape = self.carrier.shape(slot.k);
         let mut rbs = shape.n_prb;
-        while let Some(block) = self.air.harq.due(slot.k, rbs, |ue| cell.is_awake(ue)) {
+        while let Some(block) = self.air.harq.due(slot.k, rbs, |ue| cell.listens(ue, slot.now)) {
             rbs -= block.n_prb;
             self.air.transmit(slot, block, false, cell, exit);
         }

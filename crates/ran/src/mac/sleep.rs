@@ -66,6 +66,11 @@ impl Sleep {
         !self.ues[ue as usize].as_ref().is_some_and(asleep)
     }
 
+    /// True if `ue` is active at `now`, with or without data.
+    pub(crate) fn listens(&mut self, ue: u32, now: Instant) -> bool {
+        self.of(ue).is_none_or(|sleeper| sleeper.drx.is_active(now))
+    }
+
     /// `ue` has data from `now` on: true if it may be served.
     pub(crate) fn admits(&mut self, ue: u32, now: Instant) -> bool {
         let Some(Sleeper { drx, state, .. }) = &mut self.ues[ue as usize] else { return true };
