@@ -67,6 +67,11 @@ class Results:
         return Table(self._native.carriers, "carriers")
 
     @property
+    def drx(self) -> Table:
+        """A row for each run and UE with discontinuous reception."""
+        return Table(self._native.drx, "drx")
+
+    @property
     def packets(self) -> Table:
         """A row for each packet of each run; ask for them by `run(packets=True)`."""
         return Table(self._native.packets, "packets")

@@ -277,6 +277,9 @@ impl<P: Port> Live<P> {
                 }
             }
         }
+        if let Some(accesses) = self.uplink.take_accesses() {
+            accesses.for_each(|access| self.stack.note_access(access));
+        }
         self.stack.wake(now, &mut self.side);
         for (sent, ue, handle, bytes) in self.side.statuses.drain(..) {
             match self.uplink.push_status(sent, ue, bytes, STATUS | u64::from(handle)) {

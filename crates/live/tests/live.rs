@@ -77,6 +77,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             }),
             channel: ChannelConfig::Constant(ConstantConfig { per_slot: 3_000 }),
             ues: vec![Arc::new(UeConfig {
+                drx: None,
                 drbs: 1,
                 qos_flows: rules.iter().map(qos_flow).collect(),
                 rules,

@@ -6,9 +6,9 @@ use arrow_schema::ArrowError;
 use justfull_lab::model::Comparison;
 use justfull_lab::stats;
 use justfull_report::export::{
-    AROUND_COLUMNS, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, ENTITY_COLUMNS,
-    FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, LEG_COLUMNS, ResultsFolder, SERIES_COLUMNS, folder,
-    rows, write_all, write_figures,
+    AROUND_COLUMNS, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, DRX_COLUMNS,
+    ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, LEG_COLUMNS, ResultsFolder,
+    SERIES_COLUMNS, folder, rows, write_all, write_figures,
 };
 use justfull_report::figure::{Figures, Palette};
 use justfull_report::table::{self, RowKind, Style};
@@ -117,6 +117,12 @@ impl Results {
     #[getter]
     fn carriers(&self) -> PyResult<Table> {
         Table::of(CARRIER_COLUMNS, rows::carriers(&self.comparison)).map_err(|error| failed(&error))
+    }
+
+    /// A row for each run and UE with DRX, as `drx.csv`.
+    #[getter]
+    fn drx(&self) -> PyResult<Table> {
+        Table::of(DRX_COLUMNS, rows::drx(&self.comparison)).map_err(|error| failed(&error))
     }
 
     /// A row for each packet of each run, as `--packets` writes.

@@ -16,6 +16,7 @@ mod memory;
 mod places;
 mod pour;
 mod timeout;
+mod waits;
 mod withdraw;
 
 use crate::aqm::none::NoAqm;

@@ -9,6 +9,7 @@ pub use scells::{MOST_SCELLS, PCELL, ScellConfig};
 
 use crate::RlcModeConfig;
 use crate::channel::ChannelConfig;
+use crate::drx::DrxConfig;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
 use crate::scheduler::SdapSchedulerConfig;
@@ -237,6 +238,8 @@ pub struct UeConfig {
     pub channel: Option<ChannelConfig>,
     /// Index of its slice in the cell; 0 without slices.
     pub slice: u16,
+    /// Its discontinuous reception; none if it always listens.
+    pub drx: Option<Box<DrxConfig>>,
 }
 
 /// The facts about the cell for a MAC.
@@ -352,6 +355,9 @@ impl UeConfig {
                 "TS 37.324 section 5.3",
             )?;
             flow.validate().map_err(|e| e.within(&alloc::format!("qos_flow[{i}]")))?;
+        }
+        if let Some(drx) = &self.drx {
+            drx.validate().map_err(|e| e.within("drx"))?;
         }
         for (i, rule) in self.rules.iter().enumerate() {
             let known = self.qos_flows.iter().any(|f| f.qfi == rule.qfi);

@@ -174,14 +174,26 @@ impl Harq {
         self.config.bler.0 <= 0.0
     }
 
-    /// The first block to be retransmitted in slot `k`, if it fits `n_prb` resource blocks.
+    /// Slots from a transmission to the next of its block.
+    pub(crate) const fn round_trip(&self) -> u8 {
+        self.config.round_trip
+    }
+
+    /// The first block to be retransmitted in slot `k` to a UE that `listens`, if it fits `n_prb`
+    /// resource blocks.
     #[inline]
-    pub(crate) fn due(&mut self, k: u64, n_prb: u16) -> Option<Block> {
-        let (at, block) = self.waiting.front()?;
-        if *at > k || block.n_prb > n_prb {
+    pub(crate) fn due(
+        &mut self,
+        k: u64,
+        n_prb: u16,
+        mut listens: impl FnMut(u32) -> bool,
+    ) -> Option<Block> {
+        let mut due = self.waiting.iter().take_while(|(at, _)| *at <= k);
+        let place = due.position(|(_, block)| listens(block.ue))?;
+        if self.waiting[place].1.n_prb > n_prb {
             return None;
         }
-        self.waiting.pop_front().map(|(_, block)| block)
+        self.waiting.remove(place).map(|(_, block)| block)
     }
 
     /// Transmits `block` in slot `k` and returns the outcome. A stale first transmission cannot be

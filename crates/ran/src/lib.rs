@@ -18,6 +18,7 @@ mod carried;
 pub mod carrier;
 pub mod channel;
 pub mod config;
+pub mod drx;
 mod few;
 pub mod gate;
 mod harq;
@@ -42,10 +43,11 @@ pub use config::{
     CellContext, Hold, Leg, PollConfig, QosFlowConfig, RlcConfig, Routing, ScellConfig, SdapConfig,
     SplitConfig, TieOrder, UeConfig, UpfConfig,
 };
+pub use drx::DrxConfig;
 pub use harq::HarqConfig;
 pub use mac::{
     AccessCounts, BytesConfig, CarrierUse, DchConfig, HsdpaConfig, LogicalChannelConfig, MacConfig,
-    PacketsConfig, RbConfig, UplinkMacConfig,
+    PacketsConfig, RbConfig, UplinkAccess, UplinkMacConfig,
 };
 pub use pdcp::PdcpConfig;
 pub use prefix::Prefix;

@@ -19,17 +19,20 @@ mod links;
 mod meter;
 mod packets;
 mod rb;
+mod sleep;
 mod turns;
 mod uplink;
 
 pub use uplink::{
     AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS,
+    UplinkAccess,
 };
 
 pub use rb::CarrierUse;
 
 pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
+pub(crate) use sleep::{Sleep, Wake};
 
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
 use crate::carried::Carried;
@@ -83,6 +86,11 @@ forwarded! {
         /// An AQM's timeout has dropped the last packets of `bearer`, which has no more data to
         /// send.
         fn leave(&mut self, bearer: BearerId, cell: &mut Cell);
+
+        /// `ue` falls asleep: nothing is sent to it until its bearers join again.
+        fn suspend(&mut self, ue: u32) {
+            let _ = ue;
+        }
 
         /// True if it reports its bearers' rates itself ([`Bearer::set_service_rate`]); otherwise
         /// the stack measures them for AQMs that need them.
@@ -179,6 +187,12 @@ forwarded! {
 
         /// The MCS that the MAC knows for `ue` in `slot`, the last one; none if it knows none.
         fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
+            None
+        }
+
+        /// The requests and grants that nobody has taken yet; none unless UEs of an uplink have
+        /// DRX.
+        fn accesses(&mut self) -> Option<&mut Vec<UplinkAccess>> {
             None
         }
 

@@ -34,6 +34,7 @@ mod config;
 mod contexts;
 mod core_network;
 mod counts;
+mod drx;
 mod forecast;
 mod handover;
 mod pour;
@@ -438,9 +439,11 @@ impl Stack {
     /// stands for all idle slots.
     fn report_missed(&mut self, ue_index: u32) {
         let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
-        let Cell { ues, gates, channel, unit, .. } = &mut self.cell;
+        let Cell { ues, gates, channel, unit, sleep, .. } = &mut self.cell;
         let UeRadio { bearers, own } = &mut ues[ue_index as usize];
-        if !bearers.iter().any(|bearer| bearer.misses(slot.k)) {
+        // A slot in which the UE sleeps says nothing about its rate.
+        let awake = sleep.as_ref().is_none_or(|sleep| sleep.is_awake(ue_index));
+        if !awake || !bearers.iter().any(|bearer| bearer.misses(slot.k)) {
             return;
         }
         let channel = own.as_ref().map_or(&*channel, |own| &own.channel);
@@ -464,6 +467,9 @@ impl Stack {
         let Some((k, now)) = self.clocks.take_slot() else { return };
         let slot = Slot { k, now, length: self.slot };
         self.last_slot = Some(slot);
+        if self.cell.sleep.is_some() {
+            self.follow_sleep(now);
+        }
         let RlcView { packets: rlc_packets, bytes: rlc_bytes } = self.cell.backlog;
         let Self { clocks, assert_bound, delivered, carried, service, cell, .. } = self;
         let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, carried, driver };

@@ -71,6 +71,7 @@ fn cell(ues: usize, mac: MacConfig, per_slot: u64) -> StackConfig {
     let qfi = Qfi::new(9).expect("below 64");
     let flow = QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None };
     let ue = UeConfig {
+        drx: None,
         drbs: 1,
         qos_flows: vec![flow],
         rules: vec![PacketDetectionRule::any(qfi)],

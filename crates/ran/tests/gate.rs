@@ -83,6 +83,7 @@ fn cell(limiter: &str, scheduler: &str) -> StackConfig {
         ..PacketDetectionRule::any(qfi(i))
     });
     let ue = UeConfig {
+        drx: None,
         drbs: 1,
         qos_flows: flows.collect(),
         rules: rules.collect(),

@@ -25,10 +25,10 @@ mod value;
 
 pub use columns::{
     AROUND_COLUMNS, AroundRow, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, CarrierRow,
-    Carriers, CdfPoint, Cdfs, CellRow, Cells, Column, ENTITY_COLUMNS, Entities, EntityRow,
-    FLOW_SERIES_COLUMNS, FlowPoint, FlowRow, FlowsOverTime, HANDOVER_COLUMNS, HandoverDelays,
-    HandoverRow, Handovers, LEG_COLUMNS, LegRow, Legs, Runs, SERIES_COLUMNS, SeriesOverTime,
-    SeriesPoint, Table,
+    Carriers, CdfPoint, Cdfs, CellRow, Cells, Column, DRX_COLUMNS, Drx, DrxRow, ENTITY_COLUMNS,
+    Entities, EntityRow, FLOW_SERIES_COLUMNS, FlowPoint, FlowRow, FlowsOverTime, HANDOVER_COLUMNS,
+    HandoverDelays, HandoverRow, Handovers, LEG_COLUMNS, LegRow, Legs, Runs, SERIES_COLUMNS,
+    SeriesOverTime, SeriesPoint, Table,
 };
 
 pub use folder::ResultsFolder;
@@ -53,8 +53,9 @@ pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
 /// `flow_series.csv`, `cdf.csv`, `result.json`, with several cells `cells.csv`, `handovers.csv` and
-/// `handover_delay.csv`, with several carriers `carriers.csv`, with split bearers `legs.csv`, and, if queues were measured, `entities.csv` into `folder`. Returns the
-/// number of files.
+/// `handover_delay.csv`, with several carriers `carriers.csv`, with split bearers `legs.csv`, with
+/// DRX `drx.csv`, and, if queues were measured, `entities.csv` into `folder`. Returns the number of
+/// files.
 ///
 /// # Errors
 /// Names the first file that could not be written.
@@ -86,6 +87,9 @@ pub fn write_all(
     }
     if rows::carriers(comparison).next().is_some() {
         files.push(("carriers.csv", carriers_csv));
+    }
+    if rows::drx(comparison).next().is_some() {
+        files.push(("drx.csv", drx_csv));
     }
     if rows::entities(comparison).next().is_some() {
         files.push(("entities.csv", entities_csv));
@@ -267,6 +271,14 @@ pub fn carriers_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     csv_table(CARRIER_COLUMNS, rows::carriers(comparison), out)
 }
 
+/// One line for each run and UE with DRX, by [`DRX_COLUMNS`].
+///
+/// # Errors
+/// The errors of `out`.
+pub fn drx_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(DRX_COLUMNS, rows::drx(comparison), out)
+}
+
 #[derive(Serialize)]
 struct Unit {
     unit: &'static str,
@@ -309,6 +321,9 @@ pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<(
     }
     if rows::carriers(comparison).next().is_some() {
         columns.insert("carriers", units(CARRIER_COLUMNS));
+    }
+    if rows::drx(comparison).next().is_some() {
+        columns.insert("drx", units(DRX_COLUMNS));
     }
     serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
     out.write_all(b"\n")

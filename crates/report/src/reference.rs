@@ -3,8 +3,8 @@
 
 use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
 use crate::export::{
-    AROUND_COLUMNS, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS,
-    FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, LEG_COLUMNS, SERIES_COLUMNS, Table,
+    AROUND_COLUMNS, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, Column, DRX_COLUMNS,
+    ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, LEG_COLUMNS, SERIES_COLUMNS, Table,
 };
 use crate::read;
 use justfull_base::doc::MethodDoc;
@@ -27,7 +27,7 @@ type ColumnText = (&'static str, &'static str, &'static str);
 type ColumnFile = (&'static str, fn() -> Vec<ColumnText>);
 
 /// Files of results, and the columns of each.
-const COLUMN_FILES: [ColumnFile; 12] = [
+const COLUMN_FILES: [ColumnFile; 13] = [
     ("runs.csv, runs.jsonl, runs.parquet", || told_columns(COLUMNS)),
     ("series.csv", || told_columns(SERIES_COLUMNS)),
     ("flow_series.csv", || told_columns(FLOW_SERIES_COLUMNS)),
@@ -38,6 +38,7 @@ const COLUMN_FILES: [ColumnFile; 12] = [
     ("handover_delay.csv", || told_columns(AROUND_COLUMNS)),
     ("legs.csv", || told_columns(LEG_COLUMNS)),
     ("carriers.csv", || told_columns(CARRIER_COLUMNS)),
+    ("drx.csv", || told_columns(DRX_COLUMNS)),
     ("--packets FILE", || PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
     ("--slots FILE", || SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
 ];

@@ -5,10 +5,13 @@ use crate::config::WorldConfig;
 use crate::handovers::CellsResult;
 use crate::invariants::Evidence;
 use crate::recorder::{Recorder, conservation};
-use crate::results::{CarrierResult, Conservation, ReportsResult, RunResult, UplinkResult};
+use crate::results::{
+    CarrierResult, Conservation, DrxResult, ReportsResult, RunResult, UplinkResult,
+};
 use justfull_base::{Duration, Instant};
 use justfull_ran::rlc::Stalls;
 use justfull_ran::{CarrierUse, Stack};
+use std::collections::BTreeMap;
 
 /// The settings of a run that its result repeats, without the settings of single UEs and flows.
 pub struct Plan {
@@ -41,6 +44,8 @@ pub struct Chain {
     pub never_acted: Vec<&'static str>,
     /// The use of each carrier; empty without carrier aggregation.
     pub carriers: Vec<CarrierUse>,
+    /// Time in the measured window for which each UE with DRX was awake.
+    pub awake: BTreeMap<u32, Duration>,
 }
 
 impl Chain {
@@ -53,6 +58,7 @@ impl Chain {
             conservation: conservation(&stack.conserved()),
             never_acted: stack.never_acted(),
             carriers: stack.carriers(),
+            awake: stack.awake(end).collect(),
         }
     }
 
@@ -62,6 +68,9 @@ impl Chain {
     pub fn with(mut self, other: Self) -> Self {
         self.stalls = self.stalls + other.stalls;
         self.never_acted.retain(|name| other.never_acted.contains(name));
+        for (ue, time) in other.awake {
+            *self.awake.entry(ue).or_default() += time;
+        }
         self.and(&other.conservation)
     }
 
@@ -125,12 +134,21 @@ impl Plan {
         }
     }
 
+    /// Share of the measured window up to `end` for which UEs with DRX were awake.
+    fn drx(&self, awake: &BTreeMap<u32, Duration>, end: Instant) -> Vec<DrxResult> {
+        let window = end.since(Instant::ZERO + self.warmup).as_secs_f64();
+        let share = |time: &Duration| if window > 0.0 { time.as_secs_f64() / window } else { 0.0 };
+        let of_ue = |(&ue, time)| DrxResult { ue, awake_percent: 100.0 * share(time) };
+        awake.iter().map(of_ue).collect()
+    }
+
     /// The result of the run. It names the first invariant that the run breaks
     /// ([`RunResult::broken`]).
     #[must_use]
     pub fn gather(self, ended: Ended<'_>) -> RunResult {
         let Ended { end, recorder, chain, cells, backlogs, uplink, reports, calls, evidence } =
             ended;
+        let drx = self.drx(&chain.awake, end);
         let mut result = RunResult {
             scenario: self.scenario,
             method: self.method,
@@ -146,6 +164,7 @@ impl Plan {
             together: recorder.together(),
             reports,
             slices: recorder.slices(&self.shares),
+            drx,
             series: recorder.series(),
             conservation: chain.conservation,
             cells,

@@ -37,6 +37,9 @@ pub struct RunResult {
     /// One for each slice; empty unless the scheduler of resource blocks lets slices lend each
     /// other blocks.
     pub slices: Vec<SliceResult>,
+    /// One for each UE with DRX.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drx: Vec<DrxResult>,
     /// Backlog and capacity over time.
     pub series: Series,
     /// Fate of every packet over the whole run, including the warm-up.
@@ -499,6 +502,15 @@ pub struct SliceResult {
     pub quantum_p75: f64,
     /// Greatest value.
     pub quantum_max: f64,
+}
+
+/// A UE with discontinuous reception.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DrxResult {
+    /// The UE.
+    pub ue: u32,
+    /// Share of the measured window in which it listened, in percent.
+    pub awake_percent: f64,
 }
 
 /// State over time: one value per bin of `bin_s` seconds, from the start of the run.

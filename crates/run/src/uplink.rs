@@ -38,7 +38,7 @@ use crate::times::Times;
 use crate::wire::{Wire, Wires};
 
 use justfull_base::{BitRate, ConfigError, Dscp, Duration, Instant, Rng};
-use justfull_ran::{FiveTuple, StatusWay};
+use justfull_ran::{FiveTuple, StatusWay, UplinkAccess};
 use justfull_tcp::Ack;
 
 use std::collections::VecDeque;
@@ -121,6 +121,8 @@ pub struct Uplink<T> {
     counts: Counts,
     waits: Times,
     chain: Option<Box<Chain<T>>>,
+    /// Requests and grants that the cell does not know yet; none unless UEs have DRX.
+    accesses: Option<Vec<UplinkAccess>>,
 }
 
 impl<T: Copy> Uplink<T> {
@@ -160,6 +162,7 @@ impl<T: Copy> Uplink<T> {
             counts: Counts::default(),
             waits: Times::new(),
             chain: None,
+            accesses: None,
         }
     }
 
@@ -201,6 +204,26 @@ impl<T: Copy> Uplink<T> {
             self.opportunities = Timers::new(ues);
         }
         self
+    }
+
+    /// Notes requests and grants of `ues` UEs that may sleep: each has a queue, also if the uplink
+    /// is no bottleneck.
+    #[must_use]
+    pub fn with_drx(mut self, ues: usize) -> Self {
+        self.accesses = Some(Vec::new());
+        self.with_moves(ues)
+    }
+
+    /// Takes the requests and grants since the last call; none unless UEs have DRX.
+    #[inline]
+    pub fn take_accesses(&mut self) -> Option<std::vec::Drain<'_, UplinkAccess>> {
+        Some(self.accesses.as_mut()?.drain(..))
+    }
+
+    fn note(&mut self, at: Instant, ue: u32, granted: bool) {
+        if let Some(accesses) = &mut self.accesses {
+            accesses.push(UplinkAccess { at, ue, granted });
+        }
     }
 
     /// UE `ue` leaves its cell: its packets wait from now on.
@@ -304,6 +327,7 @@ impl<T: Copy> Uplink<T> {
 
     /// UE `ue`, whose first packet has `size` bytes, requests access at `now`.
     fn ask(&mut self, now: Instant, ue: u32, size: u32) {
+        self.note(now, ue, false);
         let buffer = &mut self.buffers[ue as usize];
         buffer.armed = true;
         let at = match &self.grants {
@@ -343,6 +367,9 @@ impl<T: Copy> Uplink<T> {
         }
         let Some(chain) = &mut self.chain else { return };
         chain.wake(now);
+        if let Some(accesses) = &mut self.accesses {
+            accesses.extend(chain.take_accesses());
+        }
         while let Some(Left { at, carried, fate, .. }) = chain.left() {
             let Carried { entered, size, way, ref item } = carried;
             let again = told(entered, item, fate);
@@ -440,6 +467,8 @@ impl<T: Copy> Uplink<T> {
             }
             return;
         }
+        self.note(now, ue, true);
+        let buffer = &mut self.buffers[ue as usize];
         let mut room = match &self.grants {
             None => u64::from(buffer.queue.front().map_or(0, |first| first.size)),
             Some(g) => g.grant.0,

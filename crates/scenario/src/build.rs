@@ -109,6 +109,7 @@ fn ues(
             rules: ue.rule.clone(),
             channel: own,
             slice: slice(file, i, ue, locator)?,
+            drx: ue.drx.clone().map(Box::new),
         };
         if ue.count == 0 || ues.len() + ue.count as usize > MOST {
             return Err(locator.plain(

@@ -2,13 +2,13 @@
 
 use super::channel::channel as channel_of;
 use super::error::ScenarioError;
-use super::file::{ScenarioFile, UeFile};
+use super::file::{DriveFile, ScenarioFile, UeFile};
 use super::locator::Locator;
 use super::trace_channel::Run;
 use justfull_base::Duration;
 use justfull_ran::SplitConfig;
 use justfull_run::cells::{CellConfig, CellsConfig, MOST_MOVES, Move, Place};
-use justfull_trace::TracePaths;
+use justfull_trace::{Serving, ServingColumns, TracePaths, serving};
 use std::sync::Arc;
 
 /// The cells of `file`; none if there are less than two.
@@ -45,7 +45,8 @@ pub(super) fn cells(
     }
     let mut places = Vec::new();
     for (i, ue) in file.ue.iter().enumerate() {
-        let seen = Seen { names: &names, duration: file.duration, at: format!("ue[{i}]"), locator };
+        let (at, duration) = (format!("ue[{i}]"), file.duration);
+        let seen = Seen { names: &names, duration, at, locator, traces };
         seen.places(ue, &mut places)?;
     }
     Ok(Some(Box::new(CellsConfig { cells, places, handover: file.handover.clone() })))
@@ -67,6 +68,7 @@ fn alone(file: &ScenarioFile, locator: &Locator) -> Result<(), ScenarioError> {
             ("a3", ue.a3.is_some()),
             ("secondary", ue.secondary.is_some()),
             ("split", ue.split.is_some()),
+            ("drive", ue.drive.is_some()),
         ];
         if let Some((field, _)) = moving.into_iter().find(|(_, set)| *set) {
             return wrong(field, "set", "two or more [[cell]]: a UE has or changes cells");
@@ -81,6 +83,7 @@ struct Seen<'a> {
     duration: Duration,
     at: String,
     locator: &'a Locator,
+    traces: &'a TracePaths,
 }
 
 impl Seen<'_> {
@@ -110,14 +113,22 @@ impl Seen<'_> {
 
     /// Appends the places of the UEs of `ue`.
     fn places(&self, ue: &UeFile, places: &mut Vec<Arc<Place>>) -> Result<(), ScenarioError> {
+        let ways = [!ue.moves.is_empty(), ue.tour.is_some(), ue.a3.is_some(), ue.drive.is_some()];
+        if ways.iter().filter(|set| **set).count() > 1 {
+            return self.wrong("cell", "several of `moves`, `tour`, `a3`, `drive`", "one of them");
+        }
+        if let Some(drive) = &ue.drive {
+            if ue.secondary.is_some() {
+                return self.wrong("secondary", "set", "none for a UE that moves");
+            }
+            let place = Arc::new(self.driven(ue, drive)?);
+            places.extend(std::iter::repeat_n(place, ue.count as usize));
+            return Ok(());
+        }
         let Some(name) = &ue.cell else {
             return self.wrong("cell", "none", &self.names.join(", "));
         };
         let cell = self.cell("cell", name)?;
-        let ways = [!ue.moves.is_empty(), ue.tour.is_some(), ue.a3.is_some()];
-        if ways.iter().filter(|set| **set).count() > 1 {
-            return self.wrong("cell", "several of `moves`, `tour`, `a3`", "one of them");
-        }
         if ue.tour.is_some() && ue.secondary.is_some() {
             return self.wrong("secondary", "set", "none for a UE that moves");
         }
@@ -175,6 +186,47 @@ impl Seen<'_> {
         };
         let secondary = self.target("secondary", name, cell)?;
         Ok(Some((secondary, ue.split.clone().unwrap_or_default())))
+    }
+
+    /// The place and the moves of `ue` by the log of `drive`.
+    fn driven(&self, ue: &UeFile, drive: &DriveFile) -> Result<Place, ScenarioError> {
+        let DriveFile { file, cells, cell_column, time_column, start } = drive;
+        let columns = ServingColumns { time: time_column.as_deref(), cell: cell_column.as_deref() };
+        let served = serving(file.as_ref(), self.traces, columns)
+            .map_err(|e| self.locator.trace(&format!("{}.drive.file", self.at), &e))?;
+        let mut known = Vec::new();
+        for (id, name) in cells {
+            known.push((id, self.cell(&format!("drive.cells.{id}"), name)?));
+        }
+        let mut place: Option<Place> = None;
+        let mut here = 0;
+        for Serving { from, cell, line } in &served {
+            let Some((_, to)) = known.iter().find(|(id, _)| *id == cell) else {
+                let found = format!("no `{cell}`, the cell in line {line} of {file}");
+                let allowed = format!("a cell for each id: {}", self.names.join(", "));
+                return self.wrong("drive.cells", &found, &allowed);
+            };
+            match &mut place {
+                Some(place) if from > start => {
+                    let at = *from - *start;
+                    if *to != here && at < self.duration {
+                        place.moves.push(Move { at, to: *to });
+                    }
+                }
+                _ => place = Some(Place { cell: *to, ..Place::default() }),
+            }
+            here = *to;
+        }
+        let place = place.unwrap_or_default();
+        if place.moves.len() > MOST_MOVES {
+            let found = format!("{} moves", place.moves.len());
+            return self.wrong("drive.file", &found, &format!("at most {MOST_MOVES} of a UE"));
+        }
+        let first = self.names[place.cell as usize];
+        match ue.cell.as_deref().filter(|cell| *cell != first) {
+            Some(other) => self.wrong("cell", other, &format!("{first}, the first of the log")),
+            None => Ok(place),
+        }
     }
 
     /// The moves of `ue` from `cell` on.

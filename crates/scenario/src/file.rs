@@ -7,7 +7,7 @@ mod uplink;
 
 pub(crate) use uplink::{UplinkFile, UplinkStackFile};
 
-pub(crate) use cells::{CellFile, MoveFile, TourFile};
+pub(crate) use cells::{CellFile, DriveFile, MoveFile, TourFile};
 pub(crate) use scells::ScellFile;
 
 use super::error::ScenarioError;
@@ -23,8 +23,8 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::MAX_DRBS;
 use justfull_ran::{
-    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, SplitConfig,
-    TieOrder, UpfConfig,
+    DrxConfig, MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    SplitConfig, TieOrder, UpfConfig,
 };
 use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
@@ -416,18 +416,24 @@ table! {
         /// It uses the SCells; false for the PCell alone.
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         scells: bool = yes();
+        /// Discontinuous reception; left out, it always listens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drx: Option<DrxConfig> = None;
         /// Name of its cell at the start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        cell: Option<String> = None, stated("a cell; required with two or more");
+        cell: Option<String> = None, stated("a cell; required with two or more, but with drive");
         /// Changes of cell at given times.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        moves: Vec<MoveFile> = Default::default(), stated("in the order of time; one of moves, tour, a3");
+        moves: Vec<MoveFile> = Default::default(), stated("in the order of time; one of moves, tour, a3, drive");
         /// Changes of cell at regular times.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        tour: Option<TourFile> = None, stated("one of moves, tour, a3");
+        tour: Option<TourFile> = None, stated("one of moves, tour, a3, drive");
         /// Measurements of the cells' signals on its walk: event A3 decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3");
+        a3: Option<A3Config> = None, stated("with a channel of kind umi; one of moves, tour, a3, drive");
+        /// Changes of cell as in the log of a phone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drive: Option<DriveFile> = None, stated("one of moves, tour, a3, drive");
         /// Name of its secondary cell: its bearers are split over both cells (dual connectivity).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secondary: Option<String> = None, stated("another cell than `cell`; not for a UE that moves");
@@ -621,10 +627,12 @@ fn one_ue() -> Vec<UeFile> {
         channel: None,
         slice: None,
         scells: true,
+        drx: None,
         cell: None,
         moves: Vec::new(),
         tour: None,
         a3: None,
+        drive: None,
         secondary: None,
         split: None,
     }]

@@ -28,6 +28,8 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("train-no-forwarding", include_str!("../../../scenarios/train-no-forwarding.toml")),
     ("dual-connectivity", include_str!("../../../scenarios/dual-connectivity.toml")),
     ("dual-no-recovery", include_str!("../../../scenarios/dual-no-recovery.toml")),
+    ("drx-call", include_str!("../../../scenarios/drx-call.toml")),
+    ("handovers-often", include_str!("../../../scenarios/handovers-often.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
@@ -92,6 +94,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::rb_scheduler::DOCS);
     docs.extend(justfull_ran::mac::DOCS);
     docs.extend(justfull_ran::RB_DOCS);
+    docs.push(&justfull_ran::drx::DOC);
     docs.extend(justfull_ran::mac::UPLINK_DOCS);
     docs.extend(justfull_ran::rlc::mode::DOCS);
     docs.extend(justfull_ran::channel::DOCS);

@@ -3,6 +3,7 @@
 
 use super::*;
 
+mod drive;
 mod proxy;
 mod uplink;
 

@@ -70,6 +70,7 @@ fn download(name: &str, port: u16, cc: CcConfig) -> FlowConfig {
 fn cell() -> StackConfig {
     let qfi = Qfi::new(9).expect("below 64");
     let ue = UeConfig {
+        drx: None,
         drbs: 1,
         qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
         rules: vec![PacketDetectionRule::any(qfi)],

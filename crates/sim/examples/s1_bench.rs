@@ -84,6 +84,7 @@ fn s1(rlc_bytes: u64, kernel: Kernel) -> WorldConfig {
                 bytes: vec![less, full, full, full, full, less, full, full, full, full],
             }),
             ues: vec![Arc::new(UeConfig {
+                drx: None,
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
                 rules: vec![PacketDetectionRule::any(qfi)],

@@ -41,6 +41,7 @@ impl Progress for Warm {
 fn s3(ues: u32, duration: Duration) -> WorldConfig {
     let qfi = Qfi::new(1).expect("below 64");
     let ue = UeConfig {
+        drx: None,
         drbs: 1,
         qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
         rules: vec![PacketDetectionRule::any(qfi)],

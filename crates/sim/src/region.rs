@@ -27,7 +27,7 @@ use crate::radio::Radio;
 use justfull_base::rng::{mix, stream_key};
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 use justfull_ran::stack::{Forwarded, Kept};
-use justfull_ran::{Stack, StackConfig};
+use justfull_ran::{Stack, StackConfig, UplinkAccess};
 use justfull_run::backlog::Backlogs;
 use justfull_run::cells::State;
 use justfull_run::gather::Chain;
@@ -133,6 +133,12 @@ impl Region {
     /// The stack that serves `ue`, or will serve it next.
     pub(crate) fn stack_of(&self, ue: u32) -> &Stack {
         &self.cells[self.homes[ue as usize].serving as usize].stack
+    }
+
+    /// A UE has sent a scheduling request, or has been granted the uplink.
+    pub(crate) fn note_access(&mut self, access: UplinkAccess) {
+        let serving = self.homes[access.ue as usize].serving as usize;
+        self.cells[serving].stack.note_access(access);
     }
 
     /// Calls `each` with the stack of every cell.

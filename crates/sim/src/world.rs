@@ -271,6 +271,9 @@ impl<T: Listener> World<T> {
     #[inline]
     fn reach_cell(&mut self, until: Instant) -> Instant {
         let Self { cell, hosts, links, .. } = self;
+        if let Some(accesses) = links.uplink.take_accesses() {
+            accesses.for_each(|access| cell.stack.note_access(access));
+        }
         let mut radio = Radio { hosts, links, delivered: false };
         let mut packet = Packet::default();
         loop {

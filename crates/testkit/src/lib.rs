@@ -58,6 +58,7 @@ pub fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> StackConfig 
         },
         channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
         ues: vec![Arc::new(UeConfig {
+            drx: None,
             drbs: 1,
             qos_flows: vec![flow(1, 0), flow(9, 1)],
             rules: vec![

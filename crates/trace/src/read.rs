@@ -6,6 +6,7 @@ mod intervals;
 mod mahimahi;
 mod nr_scope;
 mod series;
+mod serving;
 mod suggest;
 mod ucc;
 
@@ -13,6 +14,7 @@ mod ucc;
 mod tests;
 
 pub(crate) use intervals::UNITS;
+pub use serving::{Serving, ServingColumns, serving};
 
 use super::format::{FileFormat, guess};
 use super::lines::Marks;

@@ -32,14 +32,15 @@ pub(super) fn is_open_sign(differences: &[Summary]) -> bool {
 /// The least and the greatest possible value of `claim`.
 fn bounds(claim: &Claim) -> (f64, f64) {
     use Metric::{
-        Drops, DropsOfAll, Jain, JainInFlight, JainTogether, Late, QuantumMedian, Unused,
+        Awake, Drops, DropsOfAll, Jain, JainInFlight, JainTogether, Late, QuantumMedian, Unused,
         Utilisation, Within1, Within2, Within3, Within4, Within50,
     };
     match (claim.kind, claim.metric) {
         (Kind::Range, Utilisation | Jain | JainTogether | JainInFlight) => (0.0, 1.0),
         (
             Kind::Range,
-            Drops | DropsOfAll | Late | Unused | Within1 | Within2 | Within3 | Within4 | Within50,
+            Awake | Drops | DropsOfAll | Late | Unused | Within1 | Within2 | Within3 | Within4
+            | Within50,
         ) => (0.0, 100.0),
         (Kind::Range, QuantumMedian) | (Kind::Change, _) => (f64::NEG_INFINITY, f64::INFINITY),
         _ => (0.0, f64::INFINITY),

@@ -144,6 +144,7 @@ fn run(example: &Example, interval: f64, seed: u64) -> RunResult {
     RunResult {
         cells: None,
         carriers: Vec::new(),
+        drx: Vec::new(),
         scenario: "t20-individual".into(),
         method: method.into(),
         seed,

@@ -7,7 +7,7 @@ mod transfers;
 
 pub use self::flows::{late_percent, pdv};
 
-use self::cell::{backlog_of_all, layer, only_slice, rlc_backlog_sd, utilisation, widest};
+use self::cell::{awake, backlog_of_all, layer, only_slice, rlc_backlog_sd, utilisation, widest};
 use self::flows::{
     drop_percent, goodput, least, mean, of_delivered, percentile, ping_rtt, rlc_at_entry, rtt,
     rtt_growth, sum, transfer_goodput, weighted, within, worst,
@@ -104,6 +104,8 @@ metrics! {
     Jain("jain_index", "fairness of the bulk flows", "", 4) = Bulk(|f| least(f, |f| f.jain_index));
     /// What the slots carried over what they could have carried.
     Utilisation("utilisation", "utilisation", "", 4) = Cell(utilisation);
+    /// Share of the measured window in which UEs with DRX listened, mean over these UEs.
+    Awake("awake_percent", "time awake of UEs with DRX", "%", 1) = Cell(awake);
     /// New payload that reached the receivers of the bulk flows, over the time in which they are
     /// active.
     Goodput("goodput_mbit_s", "goodput of the bulk flows", "Mbit/s", 2) = Bulk(goodput);

@@ -56,6 +56,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
             }),
             channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
             ues: vec![Arc::new(UeConfig {
+                drx: None,
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
                 rules: vec![PacketDetectionRule::any(qfi)],

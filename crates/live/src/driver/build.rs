@@ -27,9 +27,10 @@ fn uplink(
     delays: &[Duration],
 ) -> Result<Uplink<u64>, ConfigError> {
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
-    Uplink::new(of_radio, ues, delays, Instant::ZERO + config.warmup, seed)
-        .with_statuses(config.stack.mac.status_way())
-        .with_stack(of_radio)
+    let uplink = Uplink::new(of_radio, ues, delays, Instant::ZERO + config.warmup, seed);
+    let sleeps = config.stack.ues.iter().any(|ue| ue.drx.is_some());
+    let uplink = if sleeps { uplink.with_drx(ues) } else { uplink };
+    uplink.with_statuses(config.stack.mac.status_way()).with_stack(of_radio)
 }
 
 impl<P: Port> Live<P> {
@@ -44,7 +45,8 @@ impl<P: Port> Live<P> {
     ) -> Result<Self, SystemError> {
         let refused = |reason: String| SystemError::new("start a live run", reason);
         let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
-        let stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
+        let mut stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
+        stack.count_awake_from(Instant::ZERO + config.warmup);
         if ends.ues.len() != config.stack.ues.len() {
             let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
             return Err(refused(format!("{found} interfaces for the scenario's {wanted} UEs")));

@@ -251,6 +251,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             mac: MacConfig::Bytes(BytesConfig { slot: poll, ..BytesConfig::default() }),
             channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
             ues: vec![Arc::new(UeConfig {
+                drx: None,
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig {
                     qfi: qfi(1),

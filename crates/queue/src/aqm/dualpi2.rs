@@ -383,7 +383,7 @@ impl Aqm for DualPi2 {
         sojourn: Duration,
     ) -> Verdict {
         if now >= self.next {
-            self.update_until(now, self.heads(view, lane, Some(packet.enqueued)));
+            self.update_until(now, self.heads(view, lane, Some(now - sojourn)));
         }
         match self.config.preset {
             Preset::Rfc9332 => self.by_rfc(packet, view.lane.bytes == 0, sojourn),

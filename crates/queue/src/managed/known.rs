@@ -235,7 +235,11 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
             self.account.forget_waiting(place);
             let verdict = queued.tag().map_or(Verdict::Pass, |tag| {
                 let view = self.view(now, lane);
-                let sojourn = now.since(place.enqueued);
+                let from = match A::ANYTHING {
+                    true => self.account.waits_from(place.enqueued),
+                    false => place.enqueued,
+                };
+                let sojourn = now.since(from);
                 self.aqm.on_dequeue(now, &view, lane, place, tag, sojourn)
             });
             let fate = self.fate(verdict, place);
@@ -281,7 +285,8 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     /// `view` with the head of `lane` and, of two lanes, the other one.
     #[inline(never)]
     fn with_heads(&self, view: QueueView, lane: Lane) -> QueueView {
-        let head = |lane| self.discipline.head(lane).map(|queued| queued.packet.enqueued);
+        let enqueued = |lane| self.discipline.head(lane).map(|queued| queued.packet.enqueued);
+        let head = |lane| enqueued(lane).map(|at| self.account.waits_from(at));
         let other = |lane| {
             let bytes = self.discipline.lane_bytes(lane).unwrap_or_default();
             LaneView { bytes, head: head(lane) }

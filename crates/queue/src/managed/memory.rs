@@ -21,6 +21,8 @@ pub(super) struct Memory {
     pub(super) service_rate: Option<BitRate>,
     /// Departed packets that still count as reserved.
     pub(super) held: Count,
+    /// The layer below could serve no packet before this instant.
+    pub(super) served_from: Instant,
 }
 
 impl Default for Memory {
@@ -32,6 +34,7 @@ impl Default for Memory {
             armed: Instant::NEVER,
             service_rate: None,
             held: Count::default(),
+            served_from: Instant::ZERO,
         }
     }
 }
@@ -57,9 +60,9 @@ impl Memory {
         }
     }
 
-    /// Time at which the oldest packet in the queue was enqueued.
+    /// Time from which the wait of the oldest packet in the queue counts.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.ages.as_ref()?.front().copied()
+        Some((*self.ages.as_ref()?.front()?).max(self.served_from))
     }
 
     /// True if `packet` belongs to no known flow.

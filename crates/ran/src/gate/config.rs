@@ -85,7 +85,8 @@ impl GateConfig<'_> {
         check_report_delay(self.report_delay, self.limiter)?;
         check_sdap(self.sdap, self.qos_flows, mtu)?;
         let (qos_flows, rules) = (self.qos_flows.to_vec(), Vec::new());
-        UeConfig { drbs: self.drbs, qos_flows, rules, channel: None, slice: 0 }.validate()
+        UeConfig { drbs: self.drbs, qos_flows, rules, channel: None, slice: 0, drx: None }
+            .validate()
     }
 }
 

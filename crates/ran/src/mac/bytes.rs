@@ -89,6 +89,9 @@ impl Bytes {
         let took = if sent > 0 { sent + overhead } else { 0 };
         bearer.add_used(slot.now, took);
         let after = bearer.view();
+        if took > 0 {
+            cell.granted(id.ue, slot.now);
+        }
         if let Some(meter) = &mut cell.meter {
             meter.give(id.ue, took, false);
             meter.send(id.ue, sent);
@@ -200,6 +203,10 @@ impl SlotService for Bytes {
 
     fn leave(&mut self, bearer: BearerId, _cell: &mut Cell) {
         self.turns.leave(bearer);
+    }
+
+    fn suspend(&mut self, ue: u32) {
+        self.turns.suspend(ue);
     }
 
     fn sharers(&self) -> usize {

@@ -1,6 +1,6 @@
 //! The radio side of a cell's UEs, on which every service of a slot works.
 
-use super::{Meter, SlotUse};
+use super::{Meter, Sleep, SlotUse};
 use crate::bearer::{Above, Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
 use crate::channel::{CapacityUnit, Channel};
 use crate::few::Few;
@@ -8,6 +8,7 @@ use crate::gate::Gate;
 use crate::limiter::RlcView;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use justfull_base::Instant;
 
 /// The radio side of a UE.
 #[repr(C, align(64))]
@@ -66,6 +67,8 @@ pub(crate) struct Cell {
     pub(crate) slot_weight: SlotWeight,
     /// Counts for reports; none unless reports are requested.
     pub(crate) meter: Option<Box<Meter>>,
+    /// The UEs' sleep; none unless a UE has DRX.
+    pub(crate) sleep: Option<Box<Sleep>>,
 }
 
 impl Cell {
@@ -101,6 +104,27 @@ impl Cell {
         }
         let own = self.ues[ue as usize].own.as_mut().map(|own| &mut own.channel);
         own.unwrap_or(&mut self.channel)
+    }
+
+    /// True if `ue` listens at `now`.
+    #[inline(always)]
+    pub(super) fn listens(&mut self, ue: u32, now: Instant) -> bool {
+        self.sleep.as_mut().is_none_or(|sleep| sleep.listens(ue, now))
+    }
+
+    /// True if `ue`, which has data from `now` on, may be served; otherwise it has to be awake
+    /// first.
+    #[inline(always)]
+    pub(crate) fn admits(&mut self, ue: u32, now: Instant) -> bool {
+        self.sleep.as_mut().is_none_or(|sleep| sleep.admits(ue, now))
+    }
+
+    /// The slot at `now` grants `ue` new data.
+    #[inline(always)]
+    pub(super) fn granted(&mut self, ue: u32, now: Instant) {
+        if let Some(sleep) = &mut self.sleep {
+            sleep.transmits(ue, false, now);
+        }
     }
 
     /// Stores `offer` for the report to `bearer` after the slot.

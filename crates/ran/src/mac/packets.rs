@@ -79,6 +79,10 @@ impl SlotService for Packets {
         self.turns.leave(bearer);
     }
 
+    fn suspend(&mut self, ue: u32) {
+        self.turns.suspend(ue);
+    }
+
     fn sharers(&self) -> usize {
         self.turns.len()
     }
@@ -122,6 +126,9 @@ impl SlotService for Packets {
                     sent = Some(packet.size);
                 }
                 let after = bearer.view();
+                if sent.is_some() {
+                    cell.granted(id.ue, slot.now);
+                }
                 if let (Some(meter), Some(size)) = (&mut cell.meter, sent) {
                     meter.give(id.ue, 1, false);
                     meter.send(id.ue, size.into());

@@ -133,7 +133,7 @@ impl Rb {
     ) -> SlotUse {
         let shape = self.carrier.shape(slot.k);
         let mut rbs = shape.n_prb;
-        while let Some(block) = self.air.harq.due(slot.k, rbs) {
+        while let Some(block) = self.air.harq.due(slot.k, rbs, |ue| cell.listens(ue, slot.now)) {
             rbs -= block.n_prb;
             self.air.transmit(slot, block, false, cell, exit);
         }
@@ -261,6 +261,10 @@ impl SlotService for Rb {
         if !cell.ues[bearer.ue as usize].wants_to_send() {
             self.air.active.retain(|ue| ue != bearer.ue);
         }
+    }
+
+    fn suspend(&mut self, ue: u32) {
+        self.air.active.retain(|other| other != ue);
     }
 
     fn sharers(&self) -> usize {
@@ -477,10 +481,17 @@ impl Air {
         if let Some(meter) = &mut cell.meter {
             meter.give(block.ue, block.n_prb.into(), block.sent > 0);
         }
+        if let Some(sleep) = &mut cell.sleep {
+            sleep.transmits(block.ue, block.sent > 0, slot.now);
+        }
         let met = heard(cell, slot, &mut block);
         let settled = if stale { Reception::Stale } else { Reception::Borne };
         let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(settled));
         if outcome == Outcome::Again {
+            if let Some(sleep) = &mut cell.sleep {
+                let wait = slot.length.times(u64::from(self.harq.round_trip()).saturating_sub(1));
+                sleep.expects_repeat(block.ue, slot.now + wait);
+            }
             return self.harq.keep(slot.k, block);
         }
         for (drb, content) in block.contents() {
@@ -503,7 +514,7 @@ impl Air {
     ) {
         let Self { links, active, .. } = self;
         let mut woken = |id: BearerId, cell: &mut Cell| {
-            if cell.ues[id.ue as usize].wants_to_send() {
+            if cell.ues[id.ue as usize].wants_to_send() && cell.admits(id.ue, now) {
                 active.add(id.ue);
             }
         };

@@ -26,6 +26,11 @@ impl Turns {
         self.ring.retain(|other| *other != bearer);
     }
 
+    /// The bearers of `ue` have no turns until they join again.
+    pub(super) fn suspend(&mut self, ue: u32) {
+        self.ring.retain(|bearer| bearer.ue != ue);
+    }
+
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.ring.len()

@@ -36,7 +36,7 @@ use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
 use alloc::vec::Vec;
 use justfull_base::feedback::CellKind;
 use justfull_base::rng::stream_key;
-use justfull_base::{ConfigError, Probe, Ratio};
+use justfull_base::{ConfigError, Instant, Probe, Ratio};
 
 /// Counts of the UEs and the scheduler of an uplink so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +57,17 @@ pub struct AccessCounts {
     pub padding_reports: u64,
     /// Transport blocks that were sent again.
     pub repeats: u64,
+}
+
+/// A scheduling request of a UE, or a grant to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UplinkAccess {
+    /// The slot of the request, or of the PUSCH.
+    pub at: Instant,
+    /// The UE.
+    pub ue: u32,
+    /// A grant, not a request.
+    pub granted: bool,
 }
 
 /// The service of slots of an uplink.
@@ -84,6 +95,8 @@ pub struct UplinkMac {
     reports: Vec<Report>,
     free_reports: Vec<u32>,
     counts: AccessCounts,
+    /// Requests and grants since the last question; none unless a UE has DRX.
+    accesses: Option<Vec<UplinkAccess>>,
     scratch: Scratch,
     allocation: RbAllocation,
     served: Vec<UeServed>,
@@ -147,6 +160,7 @@ impl UplinkMac {
             reports: Vec::new(),
             free_reports: Vec::new(),
             counts: AccessCounts::default(),
+            accesses: cell.ues.iter().any(|ue| ue.drx.is_some()).then(Vec::new),
             scratch: Scratch::default(),
             allocation: RbAllocation::default(),
             served: Vec::new(),
@@ -200,8 +214,16 @@ impl UplinkMac {
             access.pending |= access.trigger == Trigger::Regular;
             if access.requests(slot.k, self.before, slot.now, &self.times) {
                 self.counts.requests += 1;
+                self.note(slot.now, ue, false);
                 self.tell(slot.k, ue, News::Request);
             }
+        }
+    }
+
+    /// Notes a request of `ue`, or its grant, at `at`.
+    fn note(&mut self, at: Instant, ue: u32, granted: bool) {
+        if let Some(accesses) = &mut self.accesses {
+            accesses.push(UplinkAccess { at, ue, granted });
         }
     }
 
@@ -263,7 +285,7 @@ impl SlotService for UplinkMac {
             return SlotUse::default();
         }
         let mut rbs = shape.n_prb;
-        while let Some(block) = self.harq.due(slot.k, rbs) {
+        while let Some(block) = self.harq.due(slot.k, rbs, |_| true) {
             rbs -= block.n_prb;
             self.counts.repeats += 1;
             self.transmit(slot, block, cell, exit);
@@ -295,6 +317,10 @@ impl SlotService for UplinkMac {
     fn weight(&self, slot: Slot) -> Weight {
         let (part, whole) = self.carrier.symbols(self.carrier.shape(slot.k));
         Weight { part: part.into(), whole: whole.into() }
+    }
+
+    fn accesses(&mut self) -> Option<&mut Vec<UplinkAccess>> {
+        self.accesses.as_mut()
     }
 
     fn access_counts(&self) -> Option<AccessCounts> {

@@ -6,14 +6,16 @@ use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
 use crate::carried::Carried;
 use crate::channel::ChannelContext;
 use crate::config::urgent;
+use crate::drx::{AqmClock, Drx};
 use crate::gate::GateConfig;
-use crate::mac::OwnChannel;
+use crate::mac::{OwnChannel, Sleep};
 use crate::poll::Tickers;
 use crate::upf::UeUpf;
-use crate::{PollConfig, UeConfig};
+use crate::{MacConfig, PollConfig, UeConfig};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use justfull_base::Rng;
 use justfull_base::rng::{mix, stream_key};
 
 /// Key of the random streams of UE `index`.
@@ -52,6 +54,22 @@ fn build_core(config: &StackConfig, passes: bool) -> Result<Core, ConfigError> {
         skipped: 0,
         refused: 0,
     })
+}
+
+/// The sleep of the cell's UEs; none without DRX, and on an uplink, where a request wakes a UE.
+fn build_sleep(config: &StackConfig) -> Option<Box<Sleep>> {
+    let sleeps = config.ues.iter().any(|ue| ue.drx.is_some());
+    if !sleeps || matches!(config.mac, MacConfig::Uplink(_)) {
+        return None;
+    }
+    let drx = |(index, ue): (usize, &Arc<UeConfig>)| {
+        let drx = ue.drx.as_ref()?;
+        let cycle = drx.long_cycle.as_nanos() / 1_000_000;
+        let mut rng = Rng::stream(config.seed, &alloc::format!("drx.{index}"));
+        let offset = Duration::from_millis(rng.below(cycle.max(1)));
+        Some((Drx::new(drx, offset), drx.aqm_clock == AqmClock::Wake))
+    };
+    Some(Box::new(Sleep::new(config.ues.iter().enumerate().map(drx))))
 }
 
 /// The gate of UE `index`; `key` is the key of its UE's random streams.
@@ -146,6 +164,7 @@ impl Stack {
                 rated: Vec::new(),
                 slot_weight: SlotWeight::of(slot),
                 meter: None,
+                sleep: build_sleep(config),
             },
             service,
             clocks,

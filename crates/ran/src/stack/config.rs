@@ -113,6 +113,7 @@ impl StackConfig {
             self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
         }
         self.validate_aqms()?;
+        self.validate_drx()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
         ensure(
             one_bearer || !self.foresees(),
@@ -129,6 +130,38 @@ impl StackConfig {
 }
 
 impl StackConfig {
+    /// Checks that the MAC can let its UEs sleep.
+    fn validate_drx(&self) -> Result<(), ConfigError> {
+        let Some((i, drx)) =
+            self.ues.iter().enumerate().find_map(|(i, ue)| Some((i, ue.drx.as_ref()?)))
+        else {
+            return Ok(());
+        };
+        let field = alloc::format!("ue[{i}].drx");
+        ensure(
+            !matches!(self.mac, MacConfig::Dch(_) | MacConfig::Hsdpa(_)),
+            &field,
+            &"set",
+            "none with mac.kind dch or hsdpa",
+            "TS 38.321 clause 5.7: UMTS has another DRX",
+        )?;
+        ensure(
+            !self.foresees(),
+            "rlc.limiter",
+            &"clairvoyant",
+            "another limiter with ue.drx",
+            "a UE's sleep depends on its data",
+        )?;
+        let slot = self.mac.slot().period;
+        ensure(
+            drx.on_duration >= slot,
+            &alloc::format!("{field}.on_duration"),
+            &drx.on_duration,
+            &alloc::format!("at least a slot, {slot}"),
+            "a slot must begin in it",
+        )
+    }
+
     /// Checks that SDUs are held only if something is acknowledged.
     fn validate_hold(&self) -> Result<(), ConfigError> {
         ensure(

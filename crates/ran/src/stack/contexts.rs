@@ -80,14 +80,17 @@ impl Stack {
             return Err(RoamError::Absent);
         }
         self.advance(now, true, driver);
-        Ok(self.take_out(ue))
+        Ok(self.take_out(now, ue))
     }
 
-    /// Takes the context of `ue`, with the packets in its queues, out of the cell.
-    pub(super) fn take_out(&mut self, ue: u32) -> Box<UeContext> {
+    /// Takes the context of `ue`, with the packets in its queues, out of the cell at `now`.
+    pub(super) fn take_out(&mut self, now: Instant, ue: u32) -> Box<UeContext> {
         self.core.let_go(ue);
         self.sdap_busy.retain(|busy| *busy != ue);
         let Self { cell, service, .. } = self;
+        if let Some(sleep) = &mut cell.sleep {
+            sleep.leave(ue, now);
+        }
         cell.rated.retain(|(id, _)| id.ue != ue);
         for drb in 0..cell.ues[ue as usize].bearers.len() as u8 {
             let id = BearerId { ue, drb };
@@ -146,11 +149,14 @@ impl Stack {
         cell.wants_reports |= gate.wants_reports();
         cell.ues[ue as usize].bearers = bearers;
         cell.gates[ue as usize] = gate;
+        if let Some(sleep) = &mut cell.sleep {
+            sleep.enter(ue, now);
+        }
         for drb in 0..cell.ues[ue as usize].bearers.len() as u8 {
             let id = BearerId { ue, drb };
             let view = cell.bearer(id).view();
             cell.backlog.change(&RlcView::default(), &view);
-            if view.packets > 0 {
+            if view.packets > 0 && cell.admits(ue, now) {
                 service.join(id);
             }
             if let (Some(link), Some(sdus)) = (&mut cell.bearer(id).link, service.in_flight()) {

@@ -138,7 +138,7 @@ impl Stack {
         // SDUs with a number, of all bearers, come before the others.
         data.sort_by_key(|sdu| matches!(sdu, Forwarded::Fresh(_)));
         self.gone += data.iter().filter(|sdu| sdu.packet().is_some()).count() as u64;
-        let mut context = self.take_out(ue);
+        let mut context = self.take_out(now, ue);
         self.gone += waiting.iter().map(|sdus| sdus.len() as u64).sum::<u64>();
         context.waiting = waiting;
         Ok(Departure { context, data, lost: lost + lost_heads })
@@ -361,7 +361,7 @@ impl Stack {
     /// # Panics
     /// If the cell has no such UE.
     pub fn vacate(&mut self, ue: u32) {
-        drop(self.take_out(ue));
+        drop(self.take_out(Instant::ZERO, ue));
     }
 
     /// Packets of other cells have the numbers below `next`.

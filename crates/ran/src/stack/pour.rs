@@ -54,7 +54,7 @@ impl Stack {
         let before = bearer.view();
         let sent = bearer.pour_from(&mut queue.queue, now, most, driver);
         if sent > 0 {
-            bearers.settle_entry(queue.drb, before);
+            bearers.settle_entry(now, queue.drb, before);
         }
         sent
     }

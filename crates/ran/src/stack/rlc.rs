@@ -3,6 +3,8 @@
 use super::split::Splits;
 use super::*;
 use crate::gate::Way;
+use crate::mac::Sleep;
+use alloc::boxed::Box;
 
 /// The bearers of one UE, as the RLC of its gate.
 pub(super) struct Bearers<'a> {
@@ -10,6 +12,7 @@ pub(super) struct Bearers<'a> {
     pub(super) radio: &'a mut UeRadio,
     backlog: &'a mut RlcView,
     service: &'a mut AnyService,
+    sleep: &'a mut Option<Box<Sleep>>,
     clocks: &'a mut Clocks,
     splits: Option<&'a mut Splits>,
 }
@@ -19,23 +22,26 @@ impl Stack {
     #[inline(always)]
     pub(super) fn gate_and_bearers(&mut self, ue: u32) -> (&mut Gate, Bearers<'_>) {
         let Self { cell, service, clocks, splits, .. } = self;
-        let Cell { ues, gates, backlog, .. } = cell;
+        let Cell { ues, gates, backlog, sleep, .. } = cell;
         let radio = &mut ues[ue as usize];
         (
             &mut gates[ue as usize],
-            Bearers { ue, radio, backlog, service, clocks, splits: splits.as_deref_mut() },
+            Bearers { ue, radio, backlog, service, sleep, clocks, splits: splits.as_deref_mut() },
         )
     }
 }
 
 impl Bearers<'_> {
     /// Updates the cell's backlog and the bearer's turn after packets have entered bearer `drb`,
-    /// whose backlog was `before`.
+    /// whose backlog was `before`, at `now`.
     #[inline(always)]
-    pub(super) fn settle_entry(&mut self, drb: u8, before: RlcView) {
+    pub(super) fn settle_entry(&mut self, now: Instant, drb: u8, before: RlcView) {
         let after = self.radio.bearers.at(drb.into()).view();
         self.backlog.change(&before, &after);
-        if before.packets == 0 && after.packets > 0 {
+        if before.packets == 0
+            && after.packets > 0
+            && self.sleep.as_mut().is_none_or(|sleep| sleep.admits(self.ue, now))
+        {
             self.service.join(BearerId { ue: self.ue, drb });
         }
     }
@@ -52,7 +58,7 @@ impl Rlc for Bearers<'_> {
         let bearer = self.radio.bearers.at(drb.into());
         let before = bearer.view();
         let taken = bearer.enqueue(now, sdu, probe);
-        self.settle_entry(drb, before);
+        self.settle_entry(now, drb, before);
         if self.clocks.have_timeouts() {
             timeouts::arm_bearer(BearerId { ue: self.ue, drb }, self.radio, self.clocks);
         }

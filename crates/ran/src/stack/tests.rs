@@ -22,6 +22,7 @@ mod aqms;
 mod blocks;
 mod bound;
 mod contexts;
+mod drx;
 mod pour;
 mod refused;
 mod reports;
@@ -99,6 +100,7 @@ fn constant(per_slot: u64) -> ChannelConfig {
 fn ue(drbs: &[u8]) -> UeConfig {
     let numbered = || (0u8..).zip(drbs);
     UeConfig {
+        drx: None,
         drbs: drbs.iter().max().map_or(1, |most| most + 1),
         qos_flows: numbered()
             .map(|(i, &drb)| QosFlowConfig {

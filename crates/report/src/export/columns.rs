@@ -76,8 +76,8 @@ mod tables;
 
 pub use carriers::{CARRIER_COLUMNS, CarrierRow, Carriers, LEG_COLUMNS, LegRow, Legs};
 pub use cells::{
-    AROUND_COLUMNS, AroundRow, CELL_COLUMNS, CellRow, Cells, HANDOVER_COLUMNS, HandoverDelays,
-    HandoverRow, Handovers,
+    AROUND_COLUMNS, AroundRow, CELL_COLUMNS, CellRow, Cells, DRX_COLUMNS, Drx, DrxRow,
+    HANDOVER_COLUMNS, HandoverDelays, HandoverRow, Handovers,
 };
 pub use runs::COLUMNS;
 pub use table::{

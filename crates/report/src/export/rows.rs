@@ -1,8 +1,8 @@
 //! The rows of the result files, from a comparison.
 
 use super::{
-    AroundRow, CarrierRow, CdfPoint, CellRow, EntityRow, FlowPoint, FlowRow, HandoverRow, LegRow,
-    SeriesPoint,
+    AroundRow, CarrierRow, CdfPoint, CellRow, DrxRow, EntityRow, FlowPoint, FlowRow, HandoverRow,
+    LegRow, SeriesPoint,
 };
 use justfull_lab::model::{Comparison, Group};
 use justfull_run::handovers::CellsResult;
@@ -98,6 +98,12 @@ pub fn legs(comparison: &Comparison) -> impl Iterator<Item = LegRow<'_>> {
     of_cells(comparison).flat_map(|(group, run, result)| {
         result.legs.iter().map(move |leg| LegRow { group, run, leg })
     })
+}
+
+/// One row for each run and UE with DRX, of [`DRX_COLUMNS`](super::DRX_COLUMNS).
+pub fn drx(comparison: &Comparison) -> impl Iterator<Item = DrxRow<'_>> {
+    all_runs(comparison)
+        .flat_map(|(group, run)| run.drx.iter().map(move |ue| DrxRow { group, run, ue }))
 }
 
 /// Every distribution of a run: its quantity, its flow or layer, and its numbers.

@@ -5,7 +5,7 @@ use super::{Fate, NO_FLOW, Way};
 use crate::results::UplinkStackResult;
 use crate::traffic::REQUEST_RETRY;
 use justfull_base::{ConfigError, DropReason, Dscp, Ecn, Event, Instant, Layer, Packet, Probe};
-use justfull_ran::{AccessCounts, Egress, FiveTuple, Stack, StackConfig};
+use justfull_ran::{AccessCounts, Egress, FiveTuple, Stack, StackConfig, UplinkAccess};
 use std::collections::VecDeque;
 
 /// Number of reasons for a drop.
@@ -196,6 +196,11 @@ impl<T: Copy> Chain<T> {
     /// Does the stack's work up to `now`. [`Self::left`] returns the packets that have left.
     pub(super) fn wake(&mut self, now: Instant) {
         self.stack.wake(now, &mut self.hold);
+    }
+
+    /// Takes the requests and grants since the last call.
+    pub(super) fn take_accesses(&mut self) -> impl Iterator<Item = UplinkAccess> + '_ {
+        self.stack.take_accesses()
     }
 
     /// The next item that must be sent again by `now`.

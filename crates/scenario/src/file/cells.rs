@@ -4,6 +4,7 @@ use super::ChannelFile;
 use justfull_base::{Duration, table};
 use justfull_ran::MacConfig;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 table! {
     /// A cell. With two or more, each UE names its cell. A cell has the scenario's value of each
@@ -50,5 +51,27 @@ table! {
         first: Duration;
         /// Time from one handover to the next.
         every: Duration where (above(Duration::ZERO));
+    }
+}
+
+table! {
+    /// Changes of cell from the log of a phone, such as G-NetTrack's, that names the serving cell.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct DriveFile {
+        /// Name of the log, plain or gzip; looked up beside the scenario, then in the folder that
+        /// `JUSTFULL_DATA` names.
+        file: String;
+        /// The cell of the scenario for each id in the log. Several ids may be one cell.
+        cells: BTreeMap<String, String>;
+        /// Column of the ids; CellID, Cell_ID, CI or PCI when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cell_column: Option<String> = None, stated("a name, or a number from 1");
+        /// Column of the times; Timestamp or t_s when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_column: Option<String> = None, stated("a name, or a number from 1");
+        /// The part of the log that is left out at its begin.
+        #[serde(default)]
+        start: Duration = Duration::ZERO, stated("below the length of the log");
     }
 }

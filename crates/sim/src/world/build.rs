@@ -118,6 +118,7 @@ fn route(flow: &FlowConfig, number: u32, delays: &[Duration]) -> Route {
 /// A cell with the flows of `config`.
 fn stack(settings: &StackConfig, config: &WorldConfig) -> Result<Stack, ConfigError> {
     let mut stack = Stack::new(settings)?;
+    stack.count_awake_from(Instant::ZERO + config.warmup);
     for flow in &config.flows {
         for connection in 0..flow.traffic.connections() {
             stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
@@ -222,6 +223,8 @@ fn uplink(
     };
     let moves = wan.is_none() && config.cells.as_ref().is_some_and(|cells| cells.moves());
     let uplink = if moves { uplink.with_moves(ues) } else { uplink };
+    let sleeps = config.stack.ues.iter().any(|ue| ue.drx.is_some());
+    let uplink = if sleeps { uplink.with_drx(ues) } else { uplink };
     let mut uplink = uplink.with_statuses(statuses).with_stack(&config.uplink)?;
     for flow in &config.flows {
         for connection in 0..flow.traffic.connections() {

@@ -35,6 +35,9 @@ impl<T: Listener> World<T> {
         } else if arrival == now {
             self.reach_upf(now);
         } else if acts == now {
+            if let Some(accesses) = links.uplink.take_accesses() {
+                accesses.for_each(|access| region.note_access(access));
+            }
             let beyond = end + Duration::from_nanos(1);
             let until = before.min(arrival).min(after).min(beyond);
             return region.act(now, until, &mut Around { hosts, links });

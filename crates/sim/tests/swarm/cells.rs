@@ -310,6 +310,7 @@ impl<const UMTS: bool> World for Cell<UMTS> {
         ("sdap-queue", |cell| reductions::sdap_queue(&mut cell.config)),
         ("rlc-queue", |cell| reductions::rlc_queue(&mut cell.config)),
         ("own-queues", |cell| reductions::own_queues(&mut cell.config)),
+        ("drx", |cell| reductions::drx(&mut cell.config)),
         ("own-channels", |cell| reductions::own_channels(&mut cell.config)),
         ("scells", |cell| reductions::scells(&mut cell.config)),
         ("slices", |cell| reductions::slices(&mut cell.config)),

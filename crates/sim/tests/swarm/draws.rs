@@ -26,9 +26,10 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_ran::scheduler::{DrrConfig, SdapSchedulerConfig};
 use justfull_ran::{
-    AllocationType, BytesConfig, CarrierConfig, CarrierKind, DchConfig, HarqConfig, HsdpaConfig,
-    MacConfig, PacketDetectionRule, PacketsConfig, PdcpConfig, PollConfig, QosFlowConfig, RbConfig,
-    RlcConfig, ScellConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    AllocationType, BytesConfig, CarrierConfig, CarrierKind, DchConfig, DrxConfig, HarqConfig,
+    HsdpaConfig, MacConfig, PacketDetectionRule, PacketsConfig, PdcpConfig, PollConfig,
+    QosFlowConfig, RbConfig, RlcConfig, ScellConfig, SdapConfig, StackConfig, TieOrder, UeConfig,
+    UpfConfig,
 };
 
 /// Largest packet of a cell.
@@ -309,20 +310,44 @@ fn ue(rng: &mut Rng, drbs: u8, own_channel: Option<ChannelConfig>, bare: bool) -
         destination_port: Some(i),
         ..PacketDetectionRule::any(flow.qfi)
     });
-    UeConfig { drbs, rules: rules.collect(), qos_flows, channel: own_channel, slice: 0 }
+    UeConfig { drbs, rules: rules.collect(), qos_flows, channel: own_channel, slice: 0, drx: None }
 }
 
 /// A cell of any kind.
 pub(crate) fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
     let config = whole_packets_or_bytes(rng, seed);
-    if config.unit() != CapacityUnit::Bytes {
+    let config = match rng.below(10) {
+        _ if config.unit() != CapacityUnit::Bytes => config,
+        0..6 => in_blocks(rng, config),
+        6 | 7 => return in_fixed_pdus(rng, config),
+        _ => config,
+    };
+    if rng.chance(0.2) { with_sleep(rng, config) } else { config }
+}
+
+/// Some UEs have DRX, unless a method knows the coming slots.
+fn with_sleep(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
+    if matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
+        || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_))
+    {
         return config;
     }
-    match rng.below(10) {
-        0..6 => in_blocks(rng, config),
-        6 | 7 => in_fixed_pdus(rng, config),
-        _ => config,
+    let slot_ms = config.mac.slot().period.as_nanos().div_ceil(1_000_000);
+    for ue in 0..config.ues.len() {
+        let on = slot_ms * (1 + rng.below(3));
+        let short = (on * (1 + rng.below(2))).max(2);
+        let long = short * (2 + rng.below(3));
+        let drx = DrxConfig {
+            long_cycle: Duration::from_millis(long),
+            on_duration: Duration::from_millis(on),
+            inactivity: Duration::from_millis(rng.below(2 * long)),
+            short_cycle: rng.chance(0.5).then(|| Duration::from_millis(short)),
+            retransmission: Duration::from_millis(rng.below(20)),
+            ..DrxConfig::default()
+        };
+        config.ue_mut(ue).drx = rng.chance(0.6).then(|| Box::new(drx));
     }
+    config
 }
 
 /// Turns some cells in bytes into UMTS bearers.

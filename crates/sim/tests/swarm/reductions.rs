@@ -50,6 +50,13 @@ pub(crate) fn own_queues(cell: &mut StackConfig) -> bool {
     flows.fold(false, |any, flow| flow.queue.take().is_some() | any)
 }
 
+/// No UE sleeps.
+pub(crate) fn drx(cell: &mut StackConfig) -> bool {
+    let sleeps = cell.ues.iter().any(|ue| ue.drx.is_some());
+    (0..cell.ues.len()).for_each(|ue| cell.ue_mut(ue).drx = None);
+    sleeps
+}
+
 pub(crate) fn own_channels(cell: &mut StackConfig) -> bool {
     cell.ues.iter_mut().fold(false, |any, ue| Arc::make_mut(ue).channel.take().is_some() | any)
 }

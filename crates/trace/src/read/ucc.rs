@@ -360,7 +360,7 @@ fn cqi(at: &At<'_>, field: &str) -> Result<Option<u8>, TraceError> {
 }
 
 /// Seconds since some fixed time.
-fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
+pub(super) fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
     if !dated {
         return at.number("t_s", field, 1 << 40);
     }

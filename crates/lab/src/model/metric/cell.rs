@@ -10,6 +10,12 @@ pub(super) fn utilisation(run: &RunResult) -> Option<f64> {
     (run.cell.offered > 0).then_some(run.cell.utilisation)
 }
 
+/// Mean share of time in which UEs with DRX listened.
+pub(super) fn awake(run: &RunResult) -> Option<f64> {
+    let sum: f64 = run.drx.iter().map(|ue| ue.awake_percent).sum();
+    (!run.drx.is_empty()).then(|| sum / run.drx.len() as f64)
+}
+
 pub(super) fn backlog_of_all(run: &RunResult) -> Option<f64> {
     (!run.layers.is_empty()).then(|| run.layers.iter().map(|l| l.backlog_packets_mean).sum())
 }

@@ -24,6 +24,7 @@ impl Rb {
         let differs = knowledge.lag > 0 || cell.per_ue_channels || free.aggregated;
         if differs
             || cell.wants_reports
+            || cell.sleep.is_some()
             || !air.harq.never_fails()
             || cell.errors_follow_sinr
             || air.active.ues().len() > units.full().into()

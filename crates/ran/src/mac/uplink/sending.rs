@@ -20,6 +20,7 @@ impl UplinkMac {
     ) -> u32 {
         let Grant { ue, mcs, rbs, bytes } = grant;
         self.counts.grants += 1;
+        self.note(slot.now, ue, true);
         self.counts.granted_bytes += u64::from(bytes);
         self.ues[ue as usize].grant(slot.now, bytes, &self.times);
         let mut block = self.harq.open(ue);

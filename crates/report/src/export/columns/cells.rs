@@ -1,10 +1,10 @@
-//! Columns of the files about several cells.
+//! Columns of the files about several cells, and about UEs with DRX.
 
 use super::table::{Column, Table};
 use crate::export::value::Value;
 use justfull_lab::model::Group;
 use justfull_run::handovers::{AroundPoint, HandoverResult, OneCellResult};
-use justfull_run::results::RunResult;
+use justfull_run::results::{DrxResult, RunResult};
 
 /// `cells.csv`.
 pub enum Cells {}
@@ -25,6 +25,24 @@ impl Table for Handovers {
 
 impl Table for HandoverDelays {
     type Row<'a> = AroundRow<'a>;
+}
+
+/// `drx.csv`.
+pub enum Drx {}
+
+impl Table for Drx {
+    type Row<'a> = DrxRow<'a>;
+}
+
+/// A row of `drx.csv`: one UE of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct DrxRow<'a> {
+    /// The group of the run.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// The UE.
+    pub ue: &'a DrxResult,
 }
 
 /// A row of `cells.csv`: one cell of one run.
@@ -75,6 +93,15 @@ in_runs! {
     "delivered_packets" "packets" "Packets that reached UEs in it." |r| r.cell.delivered_packets;
     "delivered_bytes" "bytes" "Bytes of these packets." |r| r.cell.delivered_bytes;
     "ues" "number" "UEs in it, or on their way into it, at the end." |r| u64::from(r.cell.ues);
+}
+
+in_runs! {
+    /// Columns of `drx.csv`.
+    pub static DRX_COLUMNS: Drx;
+
+    "ue" "number" "The UE." |r| u64::from(r.ue.ue);
+    "awake_percent" "%" "Share of the measured window in which it listened."
+        |r| r.ue.awake_percent;
 }
 
 in_runs! {

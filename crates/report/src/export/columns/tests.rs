@@ -48,6 +48,7 @@ fn names_are_unique_and_end_in_their_unit_and_meanings_are_sentences() {
     check(LEG_COLUMNS);
     check(HANDOVER_COLUMNS);
     check(AROUND_COLUMNS);
+    check(DRX_COLUMNS);
 }
 
 #[test]

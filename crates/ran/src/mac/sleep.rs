@@ -1,0 +1,216 @@
+//! The sleep of a cell's UEs that have DRX: data for a UE that sleeps waits without a turn.
+
+use crate::drx::Drx;
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use justfull_base::{Duration, Instant};
+
+/// The UEs of a cell, as far as they have DRX.
+pub(crate) struct Sleep {
+    ues: Vec<Option<Sleeper>>,
+    /// Awake UEs that may have data.
+    served: Vec<u32>,
+    /// UEs that sleep while data waits, by the next start of their active time.
+    alarms: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// UEs that have fallen asleep, or whose data found them asleep, since the last slot.
+    fallen: Vec<u32>,
+}
+
+/// A UE with DRX.
+struct Sleeper {
+    drx: Drx,
+    state: State,
+    /// An AQM counts a packet's wait from the UE's wake at the earliest.
+    forgives: bool,
+}
+
+/// The cell's view of a UE.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It has no data.
+    Idle,
+    /// It is among `served`.
+    Served,
+    /// It sleeps while data waits, until this instant at the latest.
+    Asleep(Instant),
+}
+
+/// The end of a UE's sleep.
+#[derive(Clone, Copy)]
+pub(crate) struct Wake {
+    pub(crate) ue: u32,
+    /// The begin of its active time; none if AQMs count sleep too.
+    pub(crate) forgiven: Option<Instant>,
+}
+
+impl Sleep {
+    /// The UEs with these DRX; `true` for AQMs that count from a UE's wake.
+    pub(crate) fn new(ues: impl Iterator<Item = Option<(Drx, bool)>>) -> Self {
+        let sleeper = |(drx, forgives)| Sleeper { drx, state: State::Idle, forgives };
+        Self {
+            ues: ues.map(|ue| ue.map(sleeper)).collect(),
+            served: Vec::new(),
+            alarms: BinaryHeap::new(),
+            fallen: Vec::new(),
+        }
+    }
+
+    fn of(&mut self, ue: u32) -> Option<&mut Sleeper> {
+        self.ues[ue as usize].as_mut()
+    }
+
+    /// True unless `ue` sleeps while data waits for it.
+    pub(crate) fn is_awake(&self, ue: u32) -> bool {
+        let asleep = |sleeper: &Sleeper| matches!(sleeper.state, State::Asleep(_));
+        !self.ues[ue as usize].as_ref().is_some_and(asleep)
+    }
+
+    /// True if `ue` is active at `now`, with or without data.
+    pub(crate) fn listens(&mut self, ue: u32, now: Instant) -> bool {
+        self.of(ue).is_none_or(|sleeper| sleeper.drx.is_active(now))
+    }
+
+    /// `ue` has data from `now` on: true if it may be served.
+    pub(crate) fn admits(&mut self, ue: u32, now: Instant) -> bool {
+        let Some(Sleeper { drx, state, .. }) = &mut self.ues[ue as usize] else { return true };
+        if *state == State::Idle {
+            if drx.is_active(now) {
+                *state = State::Served;
+                self.served.push(ue);
+            } else {
+                self.fall_asleep(ue);
+            }
+        }
+        self.is_awake(ue)
+    }
+
+    /// `ue`, which has data, sleeps.
+    fn fall_asleep(&mut self, ue: u32) {
+        let Self { ues, alarms, fallen, .. } = self;
+        let Some(Sleeper { drx, state, .. }) = &mut ues[ue as usize] else { return };
+        *state = State::Asleep(drx.next_start());
+        alarms.push(Reverse((drx.next_start(), ue)));
+        fallen.push(ue);
+    }
+
+    /// The next UE that has fallen asleep since the last slot, and sleeps, if its AQMs do not count
+    /// sleep.
+    pub(crate) fn next_fallen(&mut self) -> Option<u32> {
+        while let Some(ue) = self.fallen.pop() {
+            let forgives = self.ues[ue as usize].as_ref().is_some_and(|sleeper| sleeper.forgives);
+            if forgives && !self.is_awake(ue) {
+                return Some(ue);
+            }
+        }
+        None
+    }
+
+    /// The slot at `now` sends a block to `ue`, again if `repeats`.
+    pub(crate) fn transmits(&mut self, ue: u32, repeats: bool, now: Instant) {
+        match self.of(ue) {
+            Some(sleeper) if repeats => sleeper.drx.repeat(now),
+            Some(sleeper) => sleeper.drx.grant(now),
+            None => {}
+        }
+    }
+
+    /// A block to `ue` was not decoded; it listens for its repetition from `start` on.
+    pub(crate) fn expects_repeat(&mut self, ue: u32, start: Instant) {
+        if let Some(sleeper) = self.of(ue) {
+            sleeper.drx.expect_repeat(start);
+        }
+    }
+
+    /// The next UE that has woken by `now` while data waits for it.
+    pub(crate) fn next_wake(&mut self, now: Instant) -> Option<Wake> {
+        loop {
+            let &Reverse((at, ue)) = self.alarms.peek().filter(|Reverse((at, _))| *at <= now)?;
+            self.alarms.pop();
+            let Self { ues, served, alarms, .. } = self;
+            let Some(Sleeper { drx, state, forgives }) = &mut ues[ue as usize] else { continue };
+            if *state != State::Asleep(at) {
+                continue;
+            }
+            if drx.is_active(now) {
+                *state = State::Served;
+                served.push(ue);
+                return Some(Wake { ue, forgiven: forgives.then_some(at) });
+            }
+            // No slot began in its active time.
+            *state = State::Asleep(drx.next_start());
+            alarms.push(Reverse((drx.next_start(), ue)));
+        }
+    }
+
+    /// The next UE among those served that has no data, or that has fallen asleep by `now`; the
+    /// latter if true.
+    pub(crate) fn next_rest(
+        &mut self,
+        now: Instant,
+        has_data: impl Fn(u32) -> bool,
+    ) -> Option<(u32, bool)> {
+        for place in 0..self.served.len() {
+            let ue = self.served[place];
+            let Some(sleeper) = self.of(ue) else { continue };
+            let waits = has_data(ue);
+            if waits && sleeper.drx.is_active(now) {
+                continue;
+            }
+            sleeper.state = State::Idle;
+            if waits {
+                self.fall_asleep(ue);
+            }
+            self.served.swap_remove(place);
+            return Some((ue, waits));
+        }
+        None
+    }
+
+    /// `ue` sends a scheduling request at `now`. Returns its wake if data waits for it.
+    pub(crate) fn request(&mut self, ue: u32, now: Instant) -> Option<Wake> {
+        let sleeper = self.ues[ue as usize].as_mut()?;
+        sleeper.drx.request(now);
+        if !matches!(sleeper.state, State::Asleep(_)) {
+            return None;
+        }
+        sleeper.state = State::Served;
+        let forgiven = sleeper.forgives.then_some(now);
+        self.served.push(ue);
+        Some(Wake { ue, forgiven })
+    }
+
+    /// `ue` has had a grant of the uplink at `now`.
+    pub(crate) fn grant_uplink(&mut self, ue: u32, now: Instant) {
+        if let Some(sleeper) = self.of(ue) {
+            sleeper.drx.grant_uplink(now);
+        }
+    }
+
+    /// `ue` leaves the cell at `now`.
+    pub(crate) fn leave(&mut self, ue: u32, now: Instant) {
+        self.served.retain(|other| *other != ue);
+        if let Some(sleeper) = self.of(ue) {
+            sleeper.state = State::Idle;
+            sleeper.drx.leave(now);
+        }
+    }
+
+    /// `ue` enters the cell at `now`.
+    pub(crate) fn enter(&mut self, ue: u32, now: Instant) {
+        if let Some(sleeper) = self.of(ue) {
+            sleeper.drx.enter(now);
+        }
+    }
+
+    /// Active time is counted from `from` on.
+    pub(crate) fn count_from(&mut self, from: Instant) {
+        self.ues.iter_mut().flatten().for_each(|sleeper| sleeper.drx.count_from(from));
+    }
+
+    /// Active time of each UE with DRX up to `now`.
+    pub(crate) fn active(&self, now: Instant) -> impl Iterator<Item = (u32, Duration)> + '_ {
+        let with_drx = (0..).zip(&self.ues).filter_map(|(ue, slot)| Some((ue, slot.as_ref()?)));
+        with_drx.map(move |(ue, sleeper)| (ue, sleeper.drx.clone().active(now)))
+    }
+}
