@@ -30,6 +30,9 @@ const LATE_PART: u64 = 4;
 const RTT_GROWTH: u64 = 2;
 /// The radio leg's socket accepts at least so many unsent segments.
 const LEAST_UNSENT: u64 = 4;
+/// A connection takes part in the control once its server has sent more than this: four segments of
+/// Ethernet with timestamps. Both ends begin with ten (RFC 6928), so windows would bound no less.
+const JOINS_AT: u64 = 4 * 1_448;
 
 /// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -137,6 +140,7 @@ pub(crate) struct Flow {
     pub(crate) active: Instant,
     pub(crate) id: Option<FlowId>,
     pub(crate) windows: Windows,
+    /// Segments of both legs; 0 until it takes part in the control.
     pub(crate) mss: [u32; 2],
     /// It is in the list of connections that continue.
     pub(crate) listed: bool,
@@ -249,8 +253,10 @@ impl Flow {
 
     /// Does all steps that need no waiting. `key` names the flow to the control.
     pub(crate) fn advance(&mut self, now: Instant, key: u64, shared: &mut Shared) -> Step {
-        if !self.connected {
-            return self.connect(now, key, shared);
+        if !self.connected
+            && let Some(step) = self.connect(now)
+        {
+            return step;
         }
         let (before, arrived) = (self.up.bytes + self.down.bytes, self.down.bytes);
         let Shared { pool, scratch, .. } = shared;
@@ -272,7 +278,11 @@ impl Flow {
         }
         if self.down.bytes > arrived {
             self.clamp();
-            self.sample(now, shared);
+            if self.mss[0] > 0 {
+                self.sample(now, shared);
+            } else if self.down.bytes > JOINS_AT {
+                self.take_part(now, key, shared);
+            }
         }
         let more = match both {
             Ok(more) => more,
@@ -311,20 +321,20 @@ impl Flow {
         self.client.over && self.server.over
     }
 
-    /// The server answers or refuses, or the client leaves first.
-    fn connect(&mut self, now: Instant, key: u64, shared: &mut Shared) -> Step {
+    /// The server answers or refuses, or the client leaves first. None once it has answered.
+    fn connect(&mut self, now: Instant) -> Option<Step> {
         if std::mem::take(&mut self.failed[0])
             && matches!(self.client.socket.take_error(), Ok(Some(_)) | Err(_))
         {
-            return Step::Over(Outcome::ClientLeft);
+            return Some(Step::Over(Outcome::ClientLeft));
         }
         if std::mem::take(&mut self.failed[1])
             && matches!(self.server.socket.take_error(), Ok(Some(_)) | Err(_))
         {
-            return Step::Over(Outcome::Refused);
+            return Some(Step::Over(Outcome::Refused));
         }
         if !self.server.writable {
-            return Step::Waits;
+            return Some(Step::Waits);
         }
         (self.connected, self.active) = (true, now);
         let v6 = self.client_at.is_ipv6();
@@ -332,15 +342,19 @@ impl Flow {
         if v6 && let Some(dscp) = system::received_dscp(&self.server.socket, v6) {
             let _unmarked = system::set_dscp(&self.client.socket, v6, dscp);
         }
+        None
+    }
+
+    /// Opens the flow at the control. Its first windows apply at the end of this turn.
+    fn take_part(&mut self, now: Instant, key: u64, shared: &mut Shared) {
         let info = |end: &End| system::tcp_info(&end.socket).unwrap_or_default();
         let (client, server) = (info(&self.client), info(&self.server));
         self.mss = [client.mss, server.mss];
         self.wired = server.rtt.max(LEAST_SAMPLE);
         (self.radio, self.radio_least) =
             (client.rtt.max(LEAST_SAMPLE), client.min_rtt.max(LEAST_SAMPLE));
+        self.sampled_bytes = [self.down.bytes, client.acknowledged];
         self.join(now, key, &mut shared.steering);
-        // The turn that follows applies its first windows.
-        Step::Again
     }
 
     /// Gives the control a sample of the last round trip.

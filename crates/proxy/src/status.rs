@@ -125,7 +125,7 @@ impl Engine {
             "bytes_up": flow.up.bytes,
             "bytes_down": flow.down.bytes,
             "closed": [flow.up.closed, flow.down.closed],
-            "mss": flow.mss,
+            "mss": [client.mss, server.mss],
             "category": view.map(|view| format!("{:?}", view.category).to_lowercase()),
             "demand_bytes_per_s": view.and_then(|view| view.demand),
             "server_window": limited.then_some(flow.windows.server),
@@ -135,8 +135,8 @@ impl Engine {
             "cwnd": client.cwnd,
             "in_flight": client.in_flight,
             "reading": flow.windows.reading,
-            "wired_rtt_s": flow.wired.as_secs_f64(),
-            "radio_rtt_s": flow.radio.as_secs_f64(),
+            "wired_rtt_s": if flow.wired.is_zero() { server.rtt } else { flow.wired }.as_secs_f64(),
+            "radio_rtt_s": client.rtt.as_secs_f64(),
             "radio_acks": client.acks,
         })
     }

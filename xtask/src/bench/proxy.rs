@@ -28,17 +28,17 @@ struct Case {
     more_is_better: bool,
 }
 
-/// A connection takes more than the rivals': windows of both legs, and both halves of its end. A
-/// 99th percentile of round trips is the machine's as much as the proxy's.
+/// A connection takes more than the rivals': its first segment passes twice, and each half of its
+/// end by itself. A 99th percentile of round trips is the machine's as much as the proxy's.
 const CASES: [Case; 4] = [
-    Case { name: "bulk1", figure: "gbit_per_cpu_s", goal: 1.2, floor: 1.2, more_is_better: true },
-    Case { name: "bulk100", figure: "gbit_per_cpu_s", goal: 1.5, floor: 1.5, more_is_better: true },
-    Case { name: "connections", figure: "per_s", goal: 1.0, floor: 0.75, more_is_better: true },
+    Case { name: "bulk1", figure: "gbit_per_cpu_s", goal: 4.0, floor: 3.0, more_is_better: true },
+    Case { name: "bulk100", figure: "gbit_per_cpu_s", goal: 5.2, floor: 5.2, more_is_better: true },
+    Case { name: "connections", figure: "per_s", goal: 1.0, floor: 0.85, more_is_better: true },
     Case { name: "ping", figure: "p99_us", goal: 1.0, floor: 2.0, more_is_better: false },
 ];
 
 /// Most bytes of memory and pipes of an idle connection.
-const IDLE_BYTES: f64 = 32_768.0;
+const IDLE_BYTES: f64 = 400.0;
 /// Most share of a core, in percent, that reports each millisecond may cost above one a second.
 const REPORTS_PERCENT: f64 = 5.0;
 /// Size of a pipe of the proxy.
@@ -143,15 +143,15 @@ mod tests {
     #[test]
     fn ours_is_compared_with_the_better_rival_either_way() {
         let lists = |values: [f64; 3]| values.map(|value| vec![value; 3]).to_vec();
-        let good = [[24.0, 20.0, 10.0], [30.0, 10.0, 20.0], [10.0, 9.0, 10.0], [9.0, 9.5, 10.0]];
+        let good = [[40.0, 10.0, 9.0], [52.0, 5.0, 10.0], [10.0, 9.0, 10.0], [9.0, 9.5, 10.0]];
         let (text, missed) = compared(&good.map(lists));
         assert!(missed.is_empty() && !text.contains("MISSED"), "{text}");
-        let near = [[24.0, 20.0, 10.0], [30.0, 10.0, 20.0], [9.0, 9.0, 10.0], [9.6, 9.5, 10.0]];
+        let near = [[40.0, 10.0, 9.0], [52.0, 5.0, 10.0], [9.0, 9.0, 10.0], [9.6, 9.5, 10.0]];
         let (text, missed) = compared(&near.map(lists));
         assert!(missed.is_empty() && text.matches("MISSED").count() == 2, "{text}");
-        let bad = [[23.0, 20.0, 10.0], [29.0, 10.0, 20.0], [7.4, 9.0, 10.0], [19.1, 9.5, 10.0]];
+        let bad = [[29.0, 10.0, 9.0], [51.0, 5.0, 10.0], [8.4, 9.0, 10.0], [19.1, 9.5, 10.0]];
         let (text, missed) = compared(&bad.map(lists));
         assert_eq!((missed.len(), text.lines().count()), (4, 4), "{text}");
-        assert!(missed[0].contains("1.15 of the better rival's, goal at least 1.2"), "{missed:?}");
+        assert!(missed[0].contains("2.90 of the better rival's, goal at least 4"), "{missed:?}");
     }
 }

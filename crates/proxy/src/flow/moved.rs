@@ -91,9 +91,9 @@ impl Flow {
         })
     }
 
-    /// Opens the flow of a restored connection at the control.
+    /// Opens the flow at the control if the connection takes part.
     pub(crate) fn join(&mut self, now: Instant, key: u64, steering: &mut Steering) {
-        if !self.connected {
+        if self.mss[0] == 0 {
             return;
         }
         let opening =

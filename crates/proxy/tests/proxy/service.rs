@@ -323,3 +323,29 @@ fn the_alert_rules_ask_for_metrics_that_exist_and_promtool_finds_each_fault_and_
         .collect();
     assert!(asked.len() > 10 && asked.iter().all(|name| names.contains(name)), "{asked:?}");
 }
+
+#[test]
+fn a_connection_has_no_windows_until_its_server_has_sent_more_than_four_segments() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    let server = world.serve(0, |mut stream| {
+        let mut count = [0];
+        while stream.read_exact(&mut count).is_ok() {
+            stream.write_all(&vec![7; 1_000 * usize::from(count[0])]).expect("it is sent");
+        }
+    });
+    let mut client = world.connect(5, server, 0).expect("it connects");
+    let mut ask = |thousands: u8| {
+        client.write_all(&[thousands]).expect("it is sent");
+        client.read_exact(&mut vec![0; 1_000 * usize::from(thousands)]).expect("an answer");
+        world.ask("flows")[0].clone()
+    };
+    let little = ask(5);
+    assert_eq!([&little["category"], &little["server_window"]], [&Value::Null; 2], "{little}");
+    assert!(little["mss"][0].as_u64() > Some(1_000) && world.status()["ues_known"] == 0);
+    let more = ask(1);
+    assert_eq!(more["ue"], "10.45.0.5/32", "{more}");
+    assert!(more["server_window"].as_u64() > Some(0), "{more}");
+}
