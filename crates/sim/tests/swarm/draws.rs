@@ -574,13 +574,16 @@ fn aggregate(rng: &mut Rng, config: &mut StackConfig) {
     }
     let (kind, pcell) = (rb.carrier.kind, rb.slot.period);
     let lte = kind == CarrierKind::Lte;
+    let limiter = &config.rlc.limiter;
+    // They expect of the next slot what the last ones carried.
+    let by_slot = matches!(limiter, LimiterConfig::Bdp5g(_) | LimiterConfig::EBdp5g(_));
     let scell = |rng: &mut Rng, i: u64| {
         let slot = if lte { 1_000 } else { pick(rng, &[125, 250, 500, 1_000]) };
         let channel = quality(rng, lte, 1);
         let bler = if channel.errors_follow_sinr() { 0.0 } else { pick(rng, &[0.0, 0.3]) };
         ScellConfig {
             name: format!("scell{i}"),
-            slot: Duration::from_micros(slot).max(pcell),
+            slot: if by_slot { pcell } else { Duration::from_micros(slot).max(pcell) },
             carrier: CarrierConfig {
                 kind,
                 n_prb: 50 + rng.below(50) as u16,
