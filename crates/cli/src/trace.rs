@@ -97,8 +97,8 @@ pub(crate) struct ReadArgs {
     /// that in the column's name]
     #[arg(long)]
     unit: Option<Unit>,
-    /// Unit of the times: s, ms, us, ns, min, h [default: that in the column's name, or what an epoch
-    /// shows, or s]
+    /// Unit of the times: h, min, s, ms, us, ns [default: that in the column's name, or what an
+    /// epoch shows, or s]
     #[arg(long)]
     time_unit: Option<TimeUnit>,
     /// Separator of fields: comma, semicolon, tab, pipe, blank [default: found from the file]

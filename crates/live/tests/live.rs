@@ -49,10 +49,8 @@ fn qfi(number: u8) -> Qfi {
     Qfi::new(number).expect("below 64")
 }
 
-/// A cell of one UE and 24 Mbit/s, in slots of 1 ms, with a QoS flow for each of `rules` and one
-/// for the rest.
-fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
-    let slot = Duration::from_millis(1);
+/// A UE of one bearer with the QoS flows of `rules` and QFI 9 for all other packets.
+fn ue(rules: Vec<PacketDetectionRule>) -> UeConfig {
     let rules = rules.into_iter().chain([PacketDetectionRule::any(qfi(9))]).collect::<Vec<_>>();
     let qos_flow = |rule: &PacketDetectionRule| QosFlowConfig {
         qfi: rule.qfi,
@@ -61,6 +59,20 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
         weight: 1,
         queue: None,
     };
+    UeConfig {
+        drx: None,
+        drbs: 1,
+        qos_flows: rules.iter().map(qos_flow).collect(),
+        rules,
+        channel: None,
+        slice: 0,
+    }
+}
+
+/// A cell of one UE and 24 Mbit/s, in slots of 1 ms, with a QoS flow for each of `rules` and one
+/// for the rest.
+fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
+    let slot = Duration::from_millis(1);
     WorldConfig {
         scenario: "test".into(),
         method: "test".into(),
@@ -76,14 +88,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
                 ..BytesConfig::default()
             }),
             channel: ChannelConfig::Constant(ConstantConfig { per_slot: 3_000 }),
-            ues: vec![Arc::new(UeConfig {
-                drx: None,
-                drbs: 1,
-                qos_flows: rules.iter().map(qos_flow).collect(),
-                rules,
-                channel: None,
-                slice: 0,
-            })],
+            ues: vec![Arc::new(ue(rules))],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
             scells: Vec::new(),

@@ -154,6 +154,7 @@ impl Case {
             },
             ues: vec![Arc::new(ue)],
             slices: Vec::new(),
+            scells: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: 1500,
             seed: 7 + cell as u64,

@@ -41,8 +41,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum CcConfig = Cubic;
 
-    /// One of our controls, or a user's own. BBR, BBRv3 and Prague are boxed, since their state is larger
-    /// than the others'.
+    /// One of our controls, or a user's own. BBR, BBRv3 and Prague are boxed, since their state is
+    /// larger than the others'.
     #[derive(Clone)]
     pub enum AnyControl(birth: &Birth) or Box<dyn CustomControl>;
 

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! One file per mechanism: `startup` (with the full-pipe estimator), `drain`, `probe_bw`,
-//! `probe_rtt`, `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth) and
-//! `pacing`.
+//! `probe_rtt`, `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth),
+//! and `pacing`.
 //!
 //! Defaults: all of Linux's; the sender's `kernel` selects among its versions.
 //!

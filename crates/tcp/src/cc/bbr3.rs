@@ -18,7 +18,7 @@
 //! ProbeRTT (1; 0.5) each 5 s, for 200 ms and a round
 //!
 //! a round with loss, not probing:  bw_shortterm       = max(bw_latest, 0.7 bw_shortterm)
-//!                                  inflight_shortterm = max(inflight_latest, 0.7 inflight_shortterm)
+//!                                  inflight_shortterm likewise, with inflight_latest
 //! loss above 2 % of the bytes in flight, probing:  inflight_longterm = bytes in flight at the loss
 //! ```
 //!
@@ -45,6 +45,7 @@ use super::CongestionController;
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, IdleRestart, Lost, RecoveryState, Sent,
 };
+use crate::rate::bytes_per_second as rate_of;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng, choice, params};
 use model::Model;
@@ -318,6 +319,12 @@ impl Bbr3 {
         }
         self.recovery = state;
     }
+}
+
+/// The delivery rate of a sample; none without a valid interval.
+fn sampled_rate(sample: &AckSample) -> Option<u64> {
+    let interval = sample.interval?;
+    Some(rate_of(sample.delivered - sample.prior_delivered, interval))
 }
 
 /// `gain` times `bytes_per_second`, less the margin.

@@ -5,7 +5,7 @@ use crate::link::{Path, World};
 use crate::{all_controls, config, reacts_to_loss};
 use justfull_base::{Duration, Instant, Rng};
 use justfull_tcp::control::{
-    AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, IdleRestart, Lost, RecoveryState, Sent,
 };
 use justfull_tcp::{Ack, AnyControl, CongestionController, Kernel, Sender};
 use std::sync::Arc;
@@ -20,6 +20,37 @@ fn controls() -> Vec<(&'static str, AnyControl)> {
     ours.iter()
         .map(|c| (c.name(), AnyControl::new(c, &birth).expect("the defaults are valid")))
         .collect()
+}
+
+/// The loss of one of the `lost` bytes in an acknowledgement, of `lost_total` since the start.
+fn random_loss(rng: &mut Rng, lost: u64, lost_total: u64) -> Lost {
+    Lost {
+        now: Instant::ZERO,
+        bytes: lost,
+        tx_in_flight: lost + rng.below(400_000),
+        lost_since_sent: lost + rng.below(lost_total + 1 - lost),
+        app_limited: rng.chance(0.1),
+        delivered: 0,
+        follows: rng.chance(0.5),
+    }
+}
+
+const fn state_after(cause: CongestionCause) -> RecoveryState {
+    match cause {
+        CongestionCause::Loss => RecoveryState::Recovery,
+        CongestionCause::Ecn => RecoveryState::Reducing,
+        CongestionCause::Timeout { .. } => RecoveryState::Loss,
+    }
+}
+
+fn random_idle(rng: &mut Rng, now: Instant) -> IdleRestart {
+    IdleRestart {
+        now,
+        idle: Duration::from_millis(rng.below(3000)),
+        rto: Duration::from_millis(300),
+        shrink: true,
+        app_limited: rng.chance(0.5),
+    }
 }
 
 /// Feeds `control` a random but lawful history of `steps` events, the second or a later one when
@@ -48,14 +79,17 @@ fn play(
             _ => None,
         };
         if let Some(cause) = cause {
-            state = match cause {
-                CongestionCause::Loss => RecoveryState::Recovery,
-                CongestionCause::Ecn => RecoveryState::Reducing,
-                CongestionCause::Timeout { .. } => RecoveryState::Loss,
-            };
+            state = state_after(cause);
             let flight_size = rng.below(500) * MSS;
-            let event = Congestion { now, cause, flight_size, in_flight: 0, delivered, lost_total };
-            control.on_congestion(&event);
+            let in_flight = 0;
+            control.on_congestion(&Congestion {
+                now,
+                cause,
+                flight_size,
+                in_flight,
+                delivered,
+                lost_total,
+            });
         } else if rng.chance(0.1) {
             state = RecoveryState::Open;
             if rng.chance(0.3) {
@@ -63,14 +97,15 @@ fn play(
             }
             control.on_recovery_exit(now);
         } else if rng.chance(0.02) {
-            let idle = Duration::from_millis(rng.below(3000));
-            let rto = Duration::from_millis(300);
-            let app_limited = rng.chance(0.5);
-            control.on_idle_restart(&IdleRestart { now, idle, rto, shrink: true, app_limited });
+            control.on_idle_restart(&random_idle(rng, now));
         }
         check(control);
         let rtt = Duration::from_micros(20_000 + rng.below(100_000));
         control.on_sent(&Sent { now, bytes: 1448, in_flight: 0, retransmission: false });
+        if lost > 0 && control.uses_losses() {
+            control.on_lost(&Lost { now, delivered, ..random_loss(rng, lost, lost_total) });
+            check(control);
+        }
         control.on_ack(&AckSample {
             now,
             acked,
@@ -85,6 +120,8 @@ fn play(
             departure: now + Duration::from_micros(rng.below(2_000)),
             lost,
             lost_total,
+            tx_in_flight: rng.below(400_000),
+            lost_since_sent: rng.below(lost_total + 1),
             ce_count: 0,
             ce_bytes: 0,
             app_limited: rng.chance(0.1),

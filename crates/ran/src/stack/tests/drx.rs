@@ -89,7 +89,7 @@ fn an_aqm_counts_from_the_wake_or_as_before_from_the_arrival() {
     let aqm = CoDelConfig { ce_threshold: ms(5), ..CoDelConfig::default() };
     for (aqm_clock, marked) in [(AqmClock::Wake, 0), (AqmClock::Arrival, 2)] {
         let mut config = bytes(3_000, vec![sleepy(DrxConfig { aqm_clock, ..cycle() })]);
-        config.rlc.queue.aqm = AqmConfig::CoDel(aqm.clone());
+        config.rlc.queue.aqm = AqmConfig::CoDel(aqm);
         let mut bench = Bench::new(&config);
         for _ in 0..2 {
             let packet = Packet { size: 1_500, ecn: Ecn::Ect1, ..Packet::default() };

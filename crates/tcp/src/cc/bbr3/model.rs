@@ -1,8 +1,7 @@
 //! The model: rounds, rates, the bounds that loss teaches, and aggregated acknowledgements.
 
-use super::{Bbr3, Phase};
+use super::{Bbr3, Phase, sampled_rate};
 use crate::control::{AckSample, Lost};
-use crate::rate::bytes_per_second;
 use crate::windowed_max::WindowedMax;
 use justfull_base::Instant;
 
@@ -110,12 +109,6 @@ impl Model {
     }
 }
 
-/// The delivery rate of a sample; none without a valid interval.
-pub(super) fn sampled_rate(sample: &AckSample) -> Option<u64> {
-    let interval = sample.interval?;
-    Some(bytes_per_second(sample.delivered - sample.prior_delivered, interval))
-}
-
 impl Bbr3 {
     /// Counts rounds, and keeps the largest rate and volume of each (`BBRUpdateRound`,
     /// `BBRUpdateLatestDeliverySignals`).
@@ -194,8 +187,8 @@ impl Bbr3 {
         self.bound_by_loss(lost.now, inflight, lost.app_limited);
     }
 
-    /// The data in flight at which the loss crossed the threshold, within the train of segments that
-    /// left between the former loss and this one (`BBRInflightAtLoss`).
+    /// The data in flight at which the loss crossed the threshold, within the segments that left
+    /// between the former loss and this one (`BBRInflightAtLoss`).
     fn inflight_at_loss(&self, lost: &Lost) -> u64 {
         let threshold = self.constants.loss_threshold;
         let before = lost.tx_in_flight.saturating_sub(lost.bytes) as f64;

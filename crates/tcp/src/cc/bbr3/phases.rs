@@ -1,7 +1,6 @@
 //! Startup, Drain, and the cycle of probes for bandwidth: Down, Cruise, Refill, Up.
 
-use super::Bbr3;
-use super::model::sampled_rate;
+use super::{Bbr3, sampled_rate};
 use crate::control::{AckSample, RecoveryState};
 use justfull_base::{Duration, Instant};
 
@@ -178,10 +177,11 @@ impl Bbr3 {
         if !self.full.reached {
             return;
         }
-        // The bound grows with each acknowledgement, in bytes: the window of before is compared with
-        // the bound of before.
+        // The bound grows with each acknowledgement, in bytes: the former window is compared with the
+        // former bound.
         let held = sample.window_limited && self.cwnd >= self.model.inflight_long;
         self.adapt_long_term(sample, held);
+        let full = self.phase == Phase::Up && self.is_time_to_go_down(sample, held);
         match self.phase {
             Phase::Down | Phase::Cruise if self.is_time_to_probe(sample.now) => {
                 self.start_refill();
@@ -193,11 +193,7 @@ impl Bbr3 {
                 self.model.start_round();
                 self.start_up(sample.now, rate);
             }
-            Phase::Up => {
-                if self.is_time_to_go_down(sample, held) {
-                    self.start_down(sample.now);
-                }
-            }
+            Phase::Up if full => self.start_down(sample.now),
             _ => {}
         }
     }
