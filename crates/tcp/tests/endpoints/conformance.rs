@@ -35,6 +35,16 @@ fn random_loss(rng: &mut Rng, lost: u64, lost_total: u64) -> Lost {
     }
 }
 
+fn random_cause(rng: &mut Rng) -> Option<CongestionCause> {
+    match rng.below(60) {
+        0 => Some(CongestionCause::Loss),
+        1 => Some(CongestionCause::Ecn),
+        2 => Some(CongestionCause::Timeout { repeated: false }),
+        3 => Some(CongestionCause::Timeout { repeated: true }),
+        _ => None,
+    }
+}
+
 const fn state_after(cause: CongestionCause) -> RecoveryState {
     match cause {
         CongestionCause::Loss => RecoveryState::Recovery,
@@ -71,17 +81,9 @@ fn play(
         delivered += acked;
         let lost = if rng.chance(0.05) { MSS * rng.below(10) } else { 0 };
         lost_total += lost;
-        let cause = match rng.below(60) {
-            0 => Some(CongestionCause::Loss),
-            1 => Some(CongestionCause::Ecn),
-            2 => Some(CongestionCause::Timeout { repeated: false }),
-            3 => Some(CongestionCause::Timeout { repeated: true }),
-            _ => None,
-        };
-        if let Some(cause) = cause {
+        if let Some(cause) = random_cause(rng) {
             state = state_after(cause);
-            let flight_size = rng.below(500) * MSS;
-            let in_flight = 0;
+            let (flight_size, in_flight) = (rng.below(500) * MSS, 0);
             control.on_congestion(&Congestion {
                 now,
                 cause,

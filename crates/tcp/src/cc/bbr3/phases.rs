@@ -177,8 +177,8 @@ impl Bbr3 {
         if !self.full.reached {
             return;
         }
-        // The bound grows with each acknowledgement, in bytes: the former window is compared with the
-        // former bound.
+        // The bound grows with each acknowledgement, in bytes: the former window is compared with
+        // the former bound.
         let held = sample.window_limited && self.cwnd >= self.model.inflight_long;
         self.adapt_long_term(sample, held);
         let full = self.phase == Phase::Up && self.is_time_to_go_down(sample, held);
