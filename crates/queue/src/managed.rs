@@ -205,6 +205,8 @@ impl ManagedQueue {
                 layer,
                 plain,
                 ect1: Ect1::L4s,
+                shows_heads: aqm.needs().heads,
+                delayed: false,
                 counters: Counters::default(),
                 memory: Memory::of(aqm.needs()),
             },
@@ -558,6 +560,10 @@ struct Account {
     /// True if the queue is first in, first out, without an AQM.
     plain: bool,
     ect1: Ect1,
+    /// True if the AQM needs the heads of lanes.
+    shows_heads: bool,
+    /// True once the layer below has not served the queue for a time ([`Memory::served_from`]).
+    delayed: bool,
     counters: Counters,
     /// None until there is data to keep. Behind a pointer, since each cache line counts with many
     /// UEs.
@@ -610,13 +616,6 @@ impl Account {
         self.reserved_packets += 1;
         self.reserved_bytes += u64::from(packet.size);
     }
-
-    /// True if the AQM needs the heads of lanes.
-    #[inline(always)]
-    fn shows_heads(&self) -> bool {
-        self.memory.as_ref().is_some_and(|memory| memory.shows_heads)
-    }
-
     /// The kept data, from now on.
     fn kept(&mut self) -> &mut Memory {
         self.memory.get_or_insert_default()

@@ -274,7 +274,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     fn view(&self, now: Instant, lane: Lane) -> QueueView {
         let view = self.account.view(self.discipline.lane_bytes(lane));
         match A::ANYTHING {
-            true if self.account.shows_heads() && self.aqm.wants_heads(now) => {
+            true if self.account.shows_heads && self.aqm.wants_heads(now) => {
                 self.with_heads(view, lane)
             }
             true => view,

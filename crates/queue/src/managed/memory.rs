@@ -13,8 +13,6 @@ pub(super) struct Memory {
     /// Times at which the packets of the queue, waiting and reserved, were enqueued, in order.
     ages: Option<VecDeque<Instant>>,
     flows: Option<Box<Flows>>,
-    /// True if the AQM needs the heads of lanes.
-    pub(super) shows_heads: bool,
     /// The last timeout given to the driver that has not come yet.
     pub(super) armed: Instant,
     /// Rate at which the layer below serves the queue; none if unknown.
@@ -30,7 +28,6 @@ impl Default for Memory {
         Self {
             ages: None,
             flows: None,
-            shows_heads: false,
             armed: Instant::NEVER,
             service_rate: None,
             held: Count::default(),
@@ -42,12 +39,11 @@ impl Default for Memory {
 impl Memory {
     /// The data for `needs`; none if there are no needs.
     pub(super) fn of(needs: Needs) -> Option<Box<Self>> {
-        let keeps = needs.oldest || needs.new_flows || needs.timeouts || needs.heads;
+        let keeps = needs.oldest || needs.new_flows || needs.timeouts;
         keeps.then(|| {
             Box::new(Self {
                 ages: needs.oldest.then(VecDeque::new),
                 flows: needs.new_flows.then(Flows::boxed),
-                shows_heads: needs.heads,
                 ..Self::default()
             })
         })

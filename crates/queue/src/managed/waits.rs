@@ -8,6 +8,7 @@ impl ManagedQueue {
     /// arrive earlier from then on.
     pub fn serve_from(&mut self, from: Instant) {
         if !self.aqm.is_none() {
+            self.account.delayed = true;
             self.account.kept().served_from = from;
         }
     }
@@ -17,6 +18,9 @@ impl Account {
     /// The instant from which the AQM counts the wait of a packet that was enqueued at `enqueued`.
     #[inline(always)]
     pub(super) fn waits_from(&self, enqueued: Instant) -> Instant {
+        if !self.delayed {
+            return enqueued;
+        }
         self.memory.as_ref().map_or(enqueued, |memory| enqueued.max(memory.served_from))
     }
 }
