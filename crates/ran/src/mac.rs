@@ -18,6 +18,7 @@ mod links;
 mod meter;
 mod packets;
 mod rb;
+mod roster;
 mod turns;
 mod uplink;
 
@@ -27,6 +28,7 @@ pub use uplink::{
 
 pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
+pub(crate) use roster::Roster;
 
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
 use crate::carried::Carried;
@@ -115,9 +117,14 @@ forwarded! {
             (0, 0)
         }
 
-        /// `ue` leaves the cell: nothing is sent to it again, and no timer or report of it comes.
-        fn forget(&mut self, ue: u32) {
-            let _ = ue;
+        /// `ue` leaves `cell`: nothing is sent to it again, and no timer or report of it comes.
+        fn forget(&mut self, ue: u32, cell: &Cell) {
+            let _ = (ue, cell);
+        }
+
+        /// UE `number` with `drbs` bearers has entered the cell, in `place`.
+        fn enter(&mut self, place: u32, number: u32, drbs: u8) {
+            let _ = (place, number, drbs);
         }
 
         /// The SDUs in transit; none without RLC and PDCP, or if UEs stay in the cell (UMTS).

@@ -117,13 +117,9 @@ fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
         "none with several cells",
         "a simulated proxy knows one cell",
     )?;
-    ensure(
-        config.uplink.stack.is_none(),
-        "uplink.kind",
-        &"stack",
-        "queue with several cells",
-        "a stack of the uplink belongs to one cell",
-    )
+    let Some(stack) = &config.uplink.stack else { return Ok(()) };
+    let valid = cells.validate_uplink(&config.stack, &stack.chain);
+    valid.map_err(|e| e.within("uplink.stack"))
 }
 
 /// Checks the settings of the proxy, if there is one, and that it fits the world.

@@ -234,7 +234,7 @@ impl<T: Listener> World<T> {
             && let Some((flow, tuple)) = self.hosts.senders.reconnects(*i)
         {
             match &mut self.several {
-                Some(several) => several.region.each_stack(|stack| stack.renew_flow(flow, &tuple)),
+                Some(several) => several.region.renew_flow(flow, &tuple),
                 None => self.cell.stack.renew_flow(flow, &tuple),
             }
         }

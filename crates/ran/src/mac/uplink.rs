@@ -26,7 +26,7 @@ use self::prioritisation::Channel as LogicalChannel;
 use super::active::Active;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, Weight};
-use crate::bearer::{BearerId, Egress, Exit, Slot};
+use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
 use crate::carrier::{Carrier, SlotShape};
 use crate::channel::Channel;
 use crate::config::CellContext;
@@ -59,6 +59,21 @@ pub struct AccessCounts {
     pub repeats: u64,
 }
 
+impl core::iter::Sum for AccessCounts {
+    fn sum<I: Iterator<Item = Self>>(each: I) -> Self {
+        each.fold(Self::default(), |sum, one| Self {
+            requests: sum.requests + one.requests,
+            grants: sum.grants + one.grants,
+            granted_bytes: sum.granted_bytes + one.granted_bytes,
+            padding_bytes: sum.padding_bytes + one.padding_bytes,
+            regular_reports: sum.regular_reports + one.regular_reports,
+            periodic_reports: sum.periodic_reports + one.periodic_reports,
+            padding_reports: sum.padding_reports + one.padding_reports,
+            repeats: sum.repeats + one.repeats,
+        })
+    }
+}
+
 /// The service of slots of an uplink.
 pub struct UplinkMac {
     carrier: Carrier,
@@ -84,6 +99,8 @@ pub struct UplinkMac {
     reports: Vec<Report>,
     free_reports: Vec<u32>,
     counts: AccessCounts,
+    /// Seed of the cell.
+    seed: u64,
     scratch: Scratch,
     allocation: RbAllocation,
     served: Vec<UeServed>,
@@ -140,13 +157,14 @@ impl UplinkMac {
             channels,
             by_priority,
             times: Times::of(config),
-            ues: (0..cell.ues.len()).map(|ue| Access::new(ue, config, cell)).collect(),
+            ues: Vec::new(),
             active: Active::new(cell.ues.len()),
             fresh: Vec::new(),
             before: None,
             reports: Vec::new(),
             free_reports: Vec::new(),
             counts: AccessCounts::default(),
+            seed: cell.seed,
             scratch: Scratch::default(),
             allocation: RbAllocation::default(),
             served: Vec::new(),
@@ -281,6 +299,31 @@ impl SlotService for UplinkMac {
 
     fn in_the_air(&self) -> (u64, u64) {
         self.links.in_the_air()
+    }
+
+    fn enter(&mut self, place: u32, number: u32, drbs: u8) {
+        let access = Access::new(number, drbs, &self.config, self.seed);
+        match self.ues.get_mut(place as usize) {
+            Some(vacant) => *vacant = access,
+            None => self.ues.push(access),
+        }
+    }
+
+    fn forget(&mut self, ue: u32, cell: &Cell) {
+        let Self { active, fresh, harq, free_reports, links, ues, .. } = self;
+        active.retain(|other| other != ue);
+        fresh.retain(|id| id.ue != ue);
+        harq.forget(ue, |tag| free_reports.extend(tag.checked_sub(1)));
+        links.forget(ue, cell);
+        ues[ue as usize].leave();
+    }
+
+    fn in_flight(&mut self) -> Option<&mut InFlight> {
+        Some(self.links.sdus())
+    }
+
+    fn watch(&mut self, bearer: BearerId, cell: &mut Cell) {
+        self.links.watch(bearer, cell);
     }
 
     fn quantum(&self, slice: usize) -> Option<f64> {

@@ -142,9 +142,7 @@ fn draw(seed: u64) -> WorldConfig {
     config.series_bins = pick(&mut rng, &[1, 100, 7_777]);
     split(&mut Rng::stream(seed, "swarm.proxy"), &mut config);
     crate::uplink::stacked(&mut Rng::stream(seed, "swarm.uplink"), &mut config);
-    if config.uplink.stack.is_none() {
-        roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
-    }
+    roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
     config
 }
 

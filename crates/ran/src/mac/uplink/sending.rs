@@ -165,7 +165,8 @@ impl UplinkMac {
         } else {
             None
         };
-        let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(Reception::Borne));
+        let (ue, met) = (block.ue, met.unwrap_or(Reception::Borne));
+        let outcome = self.harq.transmit(slot.k, &mut block, met, || cell.number(ue));
         if outcome == Outcome::Again {
             return self.harq.keep(slot.k, block);
         }
