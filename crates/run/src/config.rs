@@ -110,13 +110,6 @@ fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
     let Some(cells) = &config.cells else { return Ok(()) };
     cells.validate(&config.stack)?;
     cells.validate_signals(&config.stack)?;
-    ensure(
-        !config.proxy.is_there(),
-        "proxy.control",
-        &"set",
-        "none with several cells",
-        "a simulated proxy knows one cell",
-    )?;
     let Some(stack) = &config.uplink.stack else { return Ok(()) };
     let valid = cells.validate_uplink(&config.stack, &stack.chain);
     valid.map_err(|e| e.within("uplink.stack"))

@@ -40,7 +40,7 @@ impl<T: Listener> World<T> {
     pub(super) fn build(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
         validate(config)?;
         let seed = config.stack.seed;
-        let several = several(config)?.map(Box::new);
+        let mut several = several(config)?.map(Box::new);
         let mut stack = sole_stack(config)?;
         let delays = delays(config);
         let Members { streams, tcp, applications } = members(config);
@@ -59,7 +59,10 @@ impl<T: Listener> World<T> {
         };
         let mut proxy = proxy(config, &delays)?;
         if proxy.as_ref().is_some_and(|proxy| proxy.wants_reports()) {
-            stack.start_reports();
+            match &mut several {
+                Some(several) => several.region.each_stack(Stack::start_reports),
+                None => stack.start_reports(),
+            }
         }
         for (i, flow) in config.flows.iter().enumerate() {
             let route = route(flow, hosts.ends.len() as u32, &delays);
@@ -169,10 +172,14 @@ fn proxy(config: &WorldConfig, delays: &[Duration]) -> Result<Option<Box<Proxy>>
         rate: config.core_rate,
         core_delay: config.core_delay,
         delays,
-        ues: config.stack.ues.len(),
+        homes: match &config.cells {
+            Some(cells) => cells.places.iter().map(|place| place.cell).collect(),
+            None => vec![0; config.stack.ues.len()],
+        },
+        cells: config.cells.as_ref().map_or(1, |cells| cells.cells.len()),
         seed: config.stack.seed,
     };
-    Proxy::new(&config.proxy, &place, flows)
+    Proxy::new(&config.proxy, place, flows)
 }
 
 /// Wires from servers at `delays` to the UPF and, behind them, the wire from the proxy, and the
@@ -211,7 +218,7 @@ fn uplink(
             Uplink::new(&to_proxy, ues, &beyond.collect::<Vec<_>>(), warmup, seed)
         }
     };
-    let moves = wan.is_none() && config.cells.as_ref().is_some_and(|cells| cells.moves());
+    let moves = config.cells.as_ref().is_some_and(|cells| cells.moves());
     let uplink = if moves { uplink.with_moves(ues) } else { uplink };
     let uplink = uplink.with_statuses(statuses);
     let mut uplink = match &config.cells {

@@ -18,9 +18,11 @@ impl<T: Listener> World<T> {
     /// Like [`World::step`], with several cells.
     #[inline(never)]
     pub(super) fn step_several(&mut self, end: Instant) -> Instant {
-        let Self { several, hosts, links, .. } = self;
+        let Self { several, hosts, links, proxy, .. } = self;
         let Some(Several { region, .. }) = several.as_deref_mut() else { return Instant::NEVER };
-        let before = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let proxied = proxy.as_ref().map_or(Instant::NEVER, |proxy| proxy.next());
+        let hosted = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let before = hosted.min(proxied);
         let after = links.air.next().min(hosts.receivers.next());
         let (arrival, acts) = (links.core.next(), region.next());
         let now = before.min(arrival).min(acts).min(after);

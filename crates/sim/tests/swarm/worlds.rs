@@ -152,7 +152,7 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
     let fits = matches!(stack.mac.name(), "packets" | "bytes" | "rb")
         && stack.rlc.mode.is_of_nr()
         && stack.rlc.hold == Hold::Sent;
-    if !fits || config.proxy.is_there() || !rng.chance(0.5) {
+    if !fits || !rng.chance(0.5) {
         return;
     }
     let n = 2 + rng.below(3) as u32;
