@@ -43,8 +43,8 @@ mod timeouts;
 pub use crate::bearer::{Egress, StatusWay};
 pub use config::StackConfig;
 pub use contexts::{RoamError, UeContext};
-pub use counts::Conserved;
 pub use core_network::Flows;
+pub use counts::Conserved;
 pub use handover::{Departure, Entry, Forwarded, Kept};
 
 /// The downlink chain of one cell.

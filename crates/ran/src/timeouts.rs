@@ -52,8 +52,9 @@ impl Timeouts {
     /// Forgets the timeouts of the queues of UE `ue`.
     pub(crate) fn forget(&mut self, ue: u32) {
         self.heap.retain(|Reverse((_, queue))| {
-            let (QueueId::Upf { ue: of, .. } | QueueId::Sdap { ue: of, .. } | QueueId::Rlc { ue: of, .. }) =
-                *queue;
+            let (QueueId::Upf { ue: of, .. }
+            | QueueId::Sdap { ue: of, .. }
+            | QueueId::Rlc { ue: of, .. }) = *queue;
             of != ue
         });
         self.due = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);

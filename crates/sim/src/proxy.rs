@@ -33,8 +33,8 @@ use justfull_run::tap::Listener;
 use justfull_run::traffic::{FlowConfig, Traffic};
 use justfull_tcp::cc::fixed::{self, FixedConfig};
 use justfull_tcp::{Ack, CcConfig, ReceiverConfig, Sender, SenderConfig, Window};
-use steering::Steering;
 pub(crate) use steering::Reporters;
+use steering::Steering;
 use wan::{Down, Wan};
 
 /// A flow that goes through the proxy.

@@ -238,9 +238,8 @@ impl Region {
                 let polled = self.cells[home.source as usize].stack.has_upf_queues();
                 let at = if switched && !polled { home.serving } else { home.source };
                 let qos = self.flows.stamp(now, packet, &self.cells[at as usize].stack);
-                let kept = self.on_cell(at, around, |cell, sited| {
-                    cell.stack.pass_by(now, packet, qos, sited)
-                });
+                let kept = self
+                    .on_cell(at, around, |cell, sited| cell.stack.pass_by(now, packet, qos, sited));
                 if kept {
                     return;
                 }

@@ -86,7 +86,8 @@ fn a_ue_that_moves_has_its_share_of_the_new_cell_300_ms_after_the_first_report()
     let first_report = ms(5_071);
     for (to, here, per_slot) in [(1, 0, SLOW), (0, 1, FAST)] {
         let moves = vec![Move { at: ms(5_000), to }];
-        let mut config = proxied(vec![stays(0), stays(1), Place { cell: here, moves, a3: None }], 6);
+        let mut config =
+            proxied(vec![stays(0), stays(1), Place { cell: here, moves, a3: None }], 6);
         for flow in &mut config.flows[..2] {
             flow.stop = Some(ms(3_000));
         }

@@ -10,8 +10,8 @@ use justfull_ran::{
 use justfull_run::results::{RunResult, UplinkStackResult};
 use justfull_run::traffic::{PageConfig, Span};
 use justfull_run::{
-    CellConfig, CellsConfig, FlowConfig, HandoverConfig, Interval, Move, Place, Traffic, UplinkStack,
-    WorldConfig,
+    CellConfig, CellsConfig, FlowConfig, HandoverConfig, Interval, Move, Place, Traffic,
+    UplinkStack, WorldConfig,
 };
 use justfull_tcp::CcConfig;
 use justfull_testkit::{app, cell, ms, ping, rb, run, tcp, upload, world};

@@ -40,11 +40,16 @@ pub(super) fn build_upf(
 
 /// The core with the UPF's queues of the UEs `here`, without these; `passes` if packets pass
 /// straight through its UPF.
-fn build_core(config: &StackConfig, here: &[u32], passes: bool) -> Result<Core, ConfigError> {
+fn build_core(
+    config: &StackConfig,
+    here: &[u32],
+    places: usize,
+    passes: bool,
+) -> Result<Core, ConfigError> {
     let upf = |&index: &u32| build_upf(config, index as usize, &config.ues[index as usize]);
     Ok(Core {
         flows: Vec::new(),
-        ues: Vec::with_capacity(here.len()),
+        ues: Vec::with_capacity(places),
         upfs: if passes { Vec::new() } else { collect_exactly(here.iter().map(upf))? },
         batch: config.upf.batch,
         busy: Vec::new(),
@@ -121,7 +126,7 @@ impl Stack {
     pub fn new(config: &StackConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let here: Vec<u32> = (0..config.ues.len() as u32).collect();
-        Self::build(config, &here, None)
+        Self::build(config, &here, 0, None)
     }
 
     /// A cell of several with the settings `config`, which is valid and lists the UEs of all cells.
@@ -139,7 +144,9 @@ impl Stack {
         for &number in here {
             roster.add(number);
         }
-        let mut stack = Self::build(config, here, Some(Box::new(roster)))?;
+        // Places for the first guests, so that these move no other.
+        let spare = guests.len().min(here.len() / 8 + 8);
+        let mut stack = Self::build(config, here, spare, Some(Box::new(roster)))?;
         for &number in guests {
             let own = stack.build_channel(config, number as usize)?;
             if let (Some(roster), Some(own)) = (&mut stack.cell.roster, own) {
@@ -152,8 +159,10 @@ impl Stack {
     fn build(
         config: &StackConfig,
         here: &[u32],
+        spare: usize,
         roster: Option<Box<Roster>>,
     ) -> Result<Self, ConfigError> {
+        let places = here.len() + spare;
         let (seed, unit) = (config.seed, config.unit());
         let (clocks, slot) = build_clocks(config)?;
         let context = channel_context(config, stream_key(seed, "channel"));
@@ -164,10 +173,10 @@ impl Stack {
         let service = AnyService::new(&config.mac, &config.cell())?;
         let reported = (config.mac.cqi_delay() > 0).then(|| channel.clone());
         let mut stack = Self {
-            core: build_core(config, here, passes)?,
+            core: build_core(config, here, places, passes)?,
             cell: Cell {
-                ues: Vec::with_capacity(here.len()),
-                gates: Vec::with_capacity(here.len()),
+                ues: Vec::with_capacity(places),
+                gates: Vec::with_capacity(places),
                 slices: here.iter().map(|&ue| config.ues[ue as usize].slice).collect(),
                 channel,
                 reported,

@@ -4,10 +4,10 @@ use crate::radio::Radio;
 use justfull_base::{DropReason, Duration, Event, Instant, Packet, Probe};
 use justfull_ran::stack::Forwarded;
 use justfull_ran::{Egress, StatusWay};
-use justfull_run::{CellsConfig, Place};
 use justfull_run::backlog::Backlogs;
 use justfull_run::handovers::{AroundPoint, CellsResult, HandoverResult, OneCellResult, Outcome};
 use justfull_run::tap::Listener;
+use justfull_run::{CellsConfig, Place};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
