@@ -26,9 +26,9 @@ pub use uplink::{
     AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS,
 };
 
-pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
+pub(crate) use cell::{Cell, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
-pub(crate) use roster::Roster;
+pub(crate) use roster::{OwnChannel, Roster};
 
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
 use crate::carried::Carried;

@@ -15,7 +15,7 @@ use justfull_ran::{
     CarrierConfig, CarrierKind, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
     QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_run::traffic::{PageConfig, VoipConfig};
+use justfull_run::traffic::VoipConfig;
 use justfull_run::{
     CellConfig, CellsConfig, FlowConfig, HandoverConfig, Move, Place, Traffic, Transport,
     UplinkConfig, WorldConfig,
@@ -101,7 +101,7 @@ fn cells(stack: &StackConfig, each: u32) -> CellsConfig {
 fn site(each: u32, all: bool, duration: Duration) -> WorldConfig {
     let stack = stack(each * CELLS);
     let call = Arc::new(Traffic::Voip(VoipConfig::default()));
-    let page = Arc::new(Traffic::Page(Box::new(PageConfig::default())));
+    let page = Arc::new(Traffic::Page(Box::default()));
     let (sender, receiver) = Default::default();
     let (size, rate, transport) = (None, None, Transport::Tcp);
     let download = Arc::new(Traffic::Tcp { sender, receiver, size, rate, transport });

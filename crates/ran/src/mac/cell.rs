@@ -1,6 +1,6 @@
 //! The radio side of a cell's UEs, on which every service of a slot works.
 
-use super::roster::Roster;
+use super::roster::{OwnChannel, Roster};
 use super::{Meter, SlotUse};
 use crate::bearer::{Above, Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
 use crate::channel::{CapacityUnit, Channel};
@@ -15,13 +15,6 @@ use alloc::vec::Vec;
 pub(crate) struct UeRadio {
     pub(crate) bearers: Few<Bearer>,
     pub(crate) own: Option<Box<OwnChannel>>,
-}
-
-/// A UE's own channel.
-pub(crate) struct OwnChannel {
-    pub(crate) channel: Channel,
-    /// The channel in the MAC's view, if that is older than the slot.
-    pub(crate) reported: Option<Channel>,
 }
 
 impl UeRadio {

@@ -1,9 +1,16 @@
 //! The places of UEs in a cell of several. A UE costs its own cell memory, and no other.
 
-use super::OwnChannel;
+use crate::channel::Channel;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
+/// A UE's own channel.
+pub(crate) struct OwnChannel {
+    pub(crate) channel: Channel,
+    /// The channel in the MAC's view, if that is older than the slot.
+    pub(crate) reported: Option<Channel>,
+}
 
 /// The UEs of a cell of several, by their numbers in the world.
 #[derive(Default)]
