@@ -29,6 +29,7 @@ mod growth;
 mod live;
 mod n3;
 mod proxy;
+mod site;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -286,6 +287,11 @@ pub(crate) fn run_c(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench growth`.
 pub(crate) fn run_growth(root: &Path, enforce: bool) -> Outcome {
     growth::run(root, enforce)
+}
+
+/// `cargo xtask bench site`.
+pub(crate) fn run_site(root: &Path, enforce: bool) -> Outcome {
+    site::run(root, enforce)
 }
 
 /// `cargo xtask bench live`.

@@ -400,12 +400,16 @@ fn cells_and_moves_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn an_uplink_that_is_a_stack_belongs_to_one_cell() {
+fn the_uplink_of_ues_that_move_has_the_rlc_of_nr() {
     let text = include_str!("../../../scenarios/upload-and-call.toml");
     let cells = "[[cell]]\nname = \"west\"\n[[cell]]\nname = \"east\"\n";
-    let text = text.replacen("[[ue]]\n", &format!("{cells}[[ue]]\ncell = \"west\"\n"), 1);
-    Trial::new(text).refused(
-        "my.toml:*: field `uplink.kind`: found stack, allowed is queue with several cells *",
+    let moves = "cell = \"west\"\nmoves = [{ at = \"1s\", cell = \"east\" }]\n";
+    let text = text.replacen("[[ue]]\n", &format!("{cells}[[ue]]\n{moves}"), 1);
+    Trial::new(text.clone()).accepted();
+    let lte = "mode = { kind = \"am\", generation = \"lte\", sn_bits = 16";
+    Trial::new(text.replacen("mode = { kind = \"am\", sn_bits = 18", lte, 1)).refused(
+        "my.toml:*: field `uplink.stack.rlc.mode.generation`: found lte, allowed is nr with UEs \
+         that move *",
     );
 }
 

@@ -142,11 +142,12 @@ impl Harq {
         Self { config: config.clone(), key, waiting: VecDeque::new(), spare: Vec::new() }
     }
 
-    /// Blocks of `ue` are not sent again: it leaves the cell.
-    pub(crate) fn forget(&mut self, ue: u32) {
+    /// Blocks of `ue` are not sent again: it leaves the cell. `gone` gets the tag of each.
+    pub(crate) fn forget(&mut self, ue: u32, mut gone: impl FnMut(u32)) {
         for _ in 0..self.waiting.len() {
             let Some((due, block)) = self.waiting.pop_front() else { return };
             if block.ue == ue {
+                gone(block.tag);
                 self.close(block);
             } else {
                 self.waiting.push_back((due, block));
@@ -196,16 +197,23 @@ impl Harq {
         self.waiting.remove(place).map(|(_, block)| block)
     }
 
-    /// Transmits `block` in slot `k` and returns the outcome. A stale first transmission cannot be
-    /// decoded. A block to be retransmitted must be passed to [`Self::keep`].
+    /// Transmits `block` in slot `k` and returns the outcome; `number` gives its UE's number. A
+    /// stale first transmission cannot be decoded. A block to be retransmitted must be passed to
+    /// [`Self::keep`].
     #[inline]
-    pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, met: Reception) -> Outcome {
+    pub(crate) fn transmit(
+        &mut self,
+        k: u64,
+        block: &mut Block,
+        met: Reception,
+        number: impl FnOnce() -> u32,
+    ) -> Outcome {
         block.sent += 1;
         block.stale |= met == Reception::Stale;
         let is_decoded = match met {
             Reception::Error(share) => {
                 if block.sent == 1 {
-                    block.luck = self.draw(k, block.ue);
+                    block.luck = self.draw(k, number());
                 }
                 block.luck >= share
             }
@@ -213,7 +221,7 @@ impl Harq {
             _ => {
                 let first = if block.stale { 1.0 } else { self.config.bler.0 };
                 let error = (1..block.sent).fold(first, |rate, _| rate * self.config.combining.0);
-                self.draw(k, block.ue) >= error
+                self.draw(k, number()) >= error
             }
         };
         if is_decoded {
@@ -225,8 +233,8 @@ impl Harq {
         }
     }
 
-    /// A random number from 0 to below 1 for `ue` in slot `k`: a hash instead of the next draw, so
-    /// that one UE's numbers do not change another's.
+    /// A random number from 0 to below 1 for UE `ue` in slot `k`: a hash instead of the next draw,
+    /// so that one UE's numbers do not change another's.
     fn draw(&self, k: u64, ue: u32) -> f64 {
         let draw = mix(self.key ^ mix(k).wrapping_add(u64::from(ue)));
         (draw >> 11) as f64 / (1u64 << 53) as f64

@@ -19,6 +19,7 @@ mod links;
 mod meter;
 mod packets;
 mod rb;
+mod roster;
 mod sleep;
 mod turns;
 mod uplink;
@@ -30,8 +31,9 @@ pub use uplink::{
 
 pub use rb::CarrierUse;
 
-pub(crate) use cell::{Cell, OwnChannel, Turn, UeRadio};
+pub(crate) use cell::{Cell, Turn, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
+pub(crate) use roster::{OwnChannel, Roster};
 pub(crate) use sleep::{Sleep, Wake};
 
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
@@ -138,9 +140,14 @@ forwarded! {
             (0, 0)
         }
 
-        /// `ue` leaves the cell: it gets no more data, and its timers and reports end.
-        fn forget(&mut self, ue: u32) {
-            let _ = ue;
+        /// `ue` leaves `cell`: it gets no more data, and its timers and reports end.
+        fn forget(&mut self, ue: u32, cell: &Cell) {
+            let _ = (ue, cell);
+        }
+
+        /// UE `number` with `drbs` bearers has entered the cell, in `place`.
+        fn enter(&mut self, place: u32, number: u32, drbs: u8) {
+            let _ = (place, number, drbs);
         }
 
         /// The SDUs in transit; none without RLC and PDCP, or if UEs stay in the cell (UMTS).

@@ -128,6 +128,12 @@ impl Clocks {
         }
     }
 
+    /// The queues of the UE in `place` request no call.
+    pub(crate) fn forget_timeouts(&mut self, place: u32) {
+        self.timeouts.forget(place);
+        self.next = self.first_due();
+    }
+
     /// Takes the due opportunity of the UPF: its instant.
     #[inline]
     pub(crate) fn take_upf(&mut self) -> Option<Instant> {

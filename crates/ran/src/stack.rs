@@ -47,8 +47,9 @@ mod timeouts;
 pub use crate::bearer::{Egress, StatusWay};
 pub use config::StackConfig;
 pub use contexts::{RoamError, UeContext};
+pub use core_network::Flows;
 pub use counts::Conserved;
-pub use handover::{Departure, Forwarded, Kept};
+pub use handover::{Departure, Entry, Forwarded, Kept};
 pub use split::{DeliveryStatus, LegState, Routed};
 
 /// The downlink chain of one cell.
@@ -134,19 +135,32 @@ impl Stack {
     ) {
         self.advance(now, !self.clocks.top_down, driver);
         let flow = self.core.number(now, place);
-        let Some(qos) = flow.qos else {
-            return self.refuse(now, *place, DropReason::NoRule, driver);
+        self.enter_upf(now, flow.ue, flow.qos, place, driver);
+    }
+
+    /// A packet of the UE at `ue` enters the UPF; `qos` is the index of its QoS flow.
+    #[inline(always)]
+    fn enter_upf<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue: u32,
+        qos: Option<u8>,
+        packet: &mut Packet,
+        driver: &mut D,
+    ) {
+        let Some(qos) = qos else {
+            return self.refuse(now, *packet, DropReason::NoRule, driver);
         };
         if self.core.upfs.is_empty() {
-            return self.enter_sdap(now, flow.ue, qos as usize, place, driver);
+            return self.enter_sdap(now, ue, qos as usize, packet, driver);
         }
-        let upf = &mut self.core.upfs[flow.ue as usize];
-        if upf.queues[qos as usize].queue.enqueue_from(now, place, driver) && !upf.listed {
+        let upf = &mut self.core.upfs[ue as usize];
+        if upf.queues[qos as usize].queue.enqueue_from(now, packet, driver) && !upf.listed {
             upf.listed = true;
-            self.core.busy.push(flow.ue);
+            self.core.busy.push(ue);
         }
         if self.clocks.have_timeouts() {
-            self.arm_timeout(QueueId::Upf { ue: flow.ue, qos: qos.into() });
+            self.arm_timeout(QueueId::Upf { ue, qos: qos.into() });
         }
         // A UPF in this list is polled; an unpolled one is unpaced (`check_polls`) and transparent.
         if !self.core.busy.is_empty() {

@@ -49,6 +49,17 @@ impl Timeouts {
         self.due = self.due.min(at);
     }
 
+    /// Forgets the timeouts of the queues of UE `ue`.
+    pub(crate) fn forget(&mut self, ue: u32) {
+        self.heap.retain(|Reverse((_, queue))| {
+            let (QueueId::Upf { ue: of, .. }
+            | QueueId::Sdap { ue: of, .. }
+            | QueueId::Rlc { ue: of, .. }) = *queue;
+            of != ue
+        });
+        self.due = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+    }
+
     /// Takes the first timeout that is due by `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, QueueId)> {
         let Reverse((at, queue)) = *self.heap.peek().filter(|first| first.0.0 <= now)?;

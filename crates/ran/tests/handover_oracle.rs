@@ -12,7 +12,7 @@ use justfull_ran::channel::{ChannelConfig, McsConfig, RowLength};
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, UmConfig};
-use justfull_ran::stack::{Forwarded, Kept};
+use justfull_ran::stack::{Entry, Flows, Forwarded, Kept};
 use justfull_ran::{
     CarrierConfig, Egress, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig,
     PollConfig, QosFlowConfig, RbConfig, RlcConfig, SdapConfig, Stack, StackConfig, TieOrder,
@@ -163,6 +163,18 @@ impl Case {
     }
 }
 
+/// The packet with this `id`.
+fn packet(id: usize) -> Packet {
+    Packet { size: 40, payload: id as u64, ..Packet::default() }
+}
+
+/// Packet `id` arrives at the UPF of `cell` at `us`.
+fn enter(flows: &mut Flows, cell: &mut Stack, us: u64, id: usize, log: &mut Log) {
+    let mut packet = packet(id);
+    let qos = flows.stamp(at(us), &mut packet, cell);
+    cell.input_stamped(at(us), &mut packet, qos, log);
+}
+
 /// The deliveries and the SDUs dropped for handovers, by the stacks.
 fn by_stacks(case: &Case) -> Log {
     by_stacks_of(case, &[case.config(0), case.config(1)])
@@ -170,42 +182,34 @@ fn by_stacks(case: &Case) -> Log {
 
 /// The same in cells of `configs`.
 fn by_stacks_of(case: &Case, configs: &[StackConfig; 2]) -> Log {
-    let mut cells = configs.each_ref().map(|config| {
-        let mut stack = Stack::new(config).expect("within bounds");
-        stack.open_flow(0, &FiveTuple::default(), Dscp::default());
-        stack
-    });
-    cells[1].vacate(0);
+    // The UE begins in the first cell.
+    let mut cells = [(0, &[0][..], &[][..]), (1, &[], &[0])]
+        .map(|(cell, here, guests)| Stack::of_several(&configs[cell], here, guests))
+        .map(|stack| stack.expect("within bounds"));
+    let ue = &configs[0].ues[0];
+    let mut flows = Flows::default();
+    flows.open(0, ue, &FiveTuple::default(), Dscp::default());
     let mut log = Log::default();
     let mut arrivals = case.arrivals.iter().copied().enumerate().peekable();
-    let packet = |id: usize| Packet { size: 40, payload: id as u64, ..Packet::default() };
-    let (mut here, mut next) = (0, 0);
-    // Packets have one numbering in all cells.
-    let mut numbered = |stack: &mut Stack, call: &mut dyn FnMut(&mut Stack)| {
-        stack.number_from(next);
-        call(stack);
-        next = stack.next_number();
-    };
+    let mut here = 0;
     for &(leaves, joins) in &case.handovers {
         while let Some((id, us)) = arrivals.next_if(|(_, us)| *us < leaves) {
-            let stack = &mut cells[here];
-            numbered(stack, &mut |stack| stack.input(at(us), packet(id), &mut log));
+            enter(&mut flows, &mut cells[here], us, id, &mut log);
         }
         let departure = cells[here].detach(at(leaves), 0, &mut log).expect("it is there");
         let mut data: VecDeque<Forwarded> = departure.data.into();
         while let Some((id, us)) = arrivals.next_if(|(_, us)| *us < joins) {
             let mut passing = packet(id);
-            let mut kept = false;
-            numbered(&mut cells[here], &mut |stack| {
-                kept = stack.pass_by(at(us), &mut passing, &mut log);
-            });
+            let qos = flows.stamp(at(us), &mut passing, &cells[here]);
+            let kept = cells[here].pass_by(at(us), &mut passing, qos, &mut log);
             assert!(!kept, "packets pass through the UPF");
             data.push_back(Forwarded::Fresh(passing));
         }
         cells[here].wake(at(joins), &mut log);
         let (context, target) = (departure.context, 1 - here);
-        let kept = Kept::Nothing;
-        cells[target].attach(at(joins), context, &configs[target], kept, &mut log).expect("vacant");
+        let entry = Entry { config: &configs[target], ue, kept: Kept::Nothing };
+        cells[target].attach(at(joins), context, &entry, &mut log).expect("it has no place there");
+        cells[here].leave_place(0);
         for sdu in data {
             match sdu.packet() {
                 Some(packet) if !case.forwarding => {
@@ -217,7 +221,7 @@ fn by_stacks_of(case: &Case, configs: &[StackConfig; 2]) -> Log {
         here = target;
     }
     for (id, us) in arrivals {
-        numbered(&mut cells[here], &mut |stack| stack.input(at(us), packet(id), &mut log));
+        enter(&mut flows, &mut cells[here], us, id, &mut log);
     }
     cells.iter_mut().for_each(|cell| cell.wake(at(case.end_us), &mut log));
     cells.iter().for_each(Stack::assert_conserved);

@@ -157,13 +157,37 @@ impl CellsConfig {
     /// If there is no such cell.
     #[must_use]
     pub fn stack(&self, common: &StackConfig, index: usize) -> StackConfig {
+        let CellConfig { mac, channel, .. } = &self.cells[index];
+        let (mac, channel) = (mac.clone(), channel.clone());
+        self.placed(StackConfig { mac, channel, ..common.clone() }, index)
+    }
+
+    /// The settings of the uplink of cell `index`, if the uplink is a stack; `common` and `chain`
+    /// have the settings that all cells and their uplinks share. A carrier, slots and a channel
+    /// that the common uplink has from the common cell are those of the cell itself.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    #[must_use]
+    pub fn uplink(&self, common: &StackConfig, chain: &StackConfig, index: usize) -> StackConfig {
         let cell = &self.cells[index];
-        let mut stack = StackConfig {
-            mac: cell.mac.clone(),
-            channel: cell.channel.clone(),
-            seed: justfull_base::rng::stream_key(common.seed, &format!("cell.{}", cell.name)),
-            ..common.clone()
-        };
+        let mut stack = chain.clone();
+        if let (MacConfig::Uplink(uplink), MacConfig::Rb(shared), MacConfig::Rb(own)) =
+            (&mut stack.mac, &common.mac, &cell.mac)
+            && (&uplink.carrier, uplink.slot) == (&shared.carrier, shared.slot)
+        {
+            (uplink.carrier, uplink.slot) = (own.carrier.clone(), own.slot);
+        }
+        if stack.channel == common.channel {
+            stack.channel = cell.channel.clone();
+        }
+        self.placed(stack, index)
+    }
+
+    /// `stack` with the random numbers and the antenna of cell `index`.
+    fn placed(&self, mut stack: StackConfig, index: usize) -> StackConfig {
+        let cell = &self.cells[index];
+        stack.seed = justfull_base::rng::stream_key(stack.seed, &format!("cell.{}", cell.name));
         let Some(gnb) = cell.gnb else { return stack };
         for ue in &mut stack.ues {
             if let Some(ChannelConfig::Umi(own)) = &ue.channel {
@@ -175,10 +199,31 @@ impl CellsConfig {
         stack
     }
 
+    /// The UEs with a place in `cell` at the start, and the others that may be there later or
+    /// measure it. A UE with split bearers has a place in its secondary cell too.
+    #[must_use]
+    pub fn ues_of(&self, cell: u32) -> [Vec<u32>; 2] {
+        self.divided(cell, |place| place.cell == cell || place.secondary() == Some(cell))
+    }
+
+    /// Like [`Self::ues_of`] for the uplink, which a UE has to its serving cell alone.
+    #[must_use]
+    pub fn uplinks_of(&self, cell: u32) -> [Vec<u32>; 2] {
+        self.divided(cell, |place| place.cell == cell)
+    }
+
+    /// The UEs that are `here` in `cell`, and the others that may be there later or measure it.
+    fn divided(&self, cell: u32, here: impl Fn(&Place) -> bool) -> [Vec<u32>; 2] {
+        let those = |is: &dyn Fn(&Place) -> bool| {
+            (0..).zip(&self.places).filter(|(_, place)| is(place)).map(|(ue, _)| ue).collect()
+        };
+        [those(&here), those(&|place| !here(place) && place.may_be_in(cell))]
+    }
+
     /// True if a UE may change its cell.
     #[must_use]
     pub fn moves(&self) -> bool {
-        self.places.iter().any(|place| !place.moves.is_empty() || place.a3.is_some())
+        self.places.iter().any(|place| place.moves())
     }
 
     /// Checks the bounds; `common` has the settings that all cells share.
@@ -223,7 +268,7 @@ impl CellsConfig {
             place.validate(n).map_err(|e| e.within(&format!("ue[{i}]")))?;
             self.validate_split(i, place, common)?;
         }
-        if self.moves() { self.validate_moves(common) } else { Ok(()) }
+        if self.moves() && self.cells[0].mac.has_rlc() { validate_moves(common) } else { Ok(()) }
     }
 
     /// Checks the split bearers of UE `i`, in `place`, and the settings that depend on them.
@@ -272,24 +317,20 @@ impl CellsConfig {
         ensure(pacer == "unpaced", "sdap.pacer", &pacer, "unpaced with ue.secondary", why)
     }
 
-    fn validate_moves(&self, common: &StackConfig) -> Result<(), ConfigError> {
-        if !self.cells[0].mac.has_rlc() {
-            return Ok(());
+    /// Checks the bounds of the uplink's stack `chain`; `common` has the settings that all cells
+    /// share.
+    ///
+    /// # Errors
+    /// The first field outside its bounds.
+    pub fn validate_uplink(
+        &self,
+        common: &StackConfig,
+        chain: &StackConfig,
+    ) -> Result<(), ConfigError> {
+        for i in 0..self.cells.len() {
+            self.uplink(common, chain, i).validate()?;
         }
-        ensure(
-            common.rlc.mode.is_of_nr(),
-            "rlc.mode.generation",
-            &"lte",
-            "nr with UEs that move",
-            "RLC is re-established as in TS 38.322",
-        )?;
-        ensure(
-            common.rlc.hold == justfull_ran::config::Hold::Sent,
-            "rlc.hold",
-            &common.rlc.hold.name(),
-            "sent with UEs that move",
-            "PDCP keeps what is not acknowledged",
-        )
+        if self.moves() { validate_moves(chain) } else { Ok(()) }
     }
 
     /// Checks that a UE measured by A3 has a signal in each cell.
@@ -313,6 +354,24 @@ impl CellsConfig {
     }
 }
 
+/// Checks that the RLC of `stack` can follow UEs that move.
+fn validate_moves(stack: &StackConfig) -> Result<(), ConfigError> {
+    ensure(
+        stack.rlc.mode.is_of_nr(),
+        "rlc.mode.generation",
+        &"lte",
+        "nr with UEs that move",
+        "RLC is re-established as in TS 38.322",
+    )?;
+    ensure(
+        stack.rlc.hold == justfull_ran::config::Hold::Sent,
+        "rlc.hold",
+        &stack.rlc.hold.name(),
+        "sent with UEs that move",
+        "PDCP keeps what is not acknowledged",
+    )
+}
+
 /// The field of cell `at` that `e` names, if cells have that field.
 fn of_cell(e: ConfigError, at: &str) -> ConfigError {
     let own = ["mac", "channel"].iter().any(|own| e.field.starts_with(own));
@@ -320,6 +379,22 @@ fn of_cell(e: ConfigError, at: &str) -> ConfigError {
 }
 
 impl Place {
+    /// True if the UE may change the cell.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        !self.moves.is_empty() || self.a3.is_some()
+    }
+
+    /// The secondary cell of a UE with split bearers.
+    fn secondary(&self) -> Option<u32> {
+        self.split.as_ref().map(|(secondary, _)| *secondary)
+    }
+
+    /// True if the UE may be in `cell` or measures it.
+    fn may_be_in(&self, cell: u32) -> bool {
+        self.cell == cell || self.a3.is_some() || self.moves.iter().any(|step| step.to == cell)
+    }
+
     fn validate(&self, cells: usize) -> Result<(), ConfigError> {
         let known = format!("0 to {}", cells - 1);
         let is_cell = |cell: u32| (cell as usize) < cells;

@@ -111,20 +111,14 @@ fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
     let Some(cells) = &config.cells else { return Ok(()) };
     cells.validate(&config.stack)?;
     cells.validate_signals(&config.stack)?;
-    ensure(
-        !config.proxy.is_there(),
-        "proxy.control",
-        &"set",
-        "none with several cells",
-        "a simulated proxy knows one cell",
-    )?;
-    ensure(
-        config.uplink.stack.is_none(),
-        "uplink.kind",
-        &"stack",
-        "queue with several cells",
-        "a stack of the uplink belongs to one cell",
-    )
+    let split = cells.places.iter().position(|place| place.split.is_some());
+    if let Some(i) = split.filter(|_| config.proxy.is_there()) {
+        let why = "reports of the radio are about one cell";
+        ensure(false, &format!("ue[{i}].secondary"), &"set", "none with proxy.control", why)?;
+    }
+    let Some(stack) = &config.uplink.stack else { return Ok(()) };
+    let valid = cells.validate_uplink(&config.stack, &stack.chain);
+    valid.map_err(|e| e.within("uplink.stack"))
 }
 
 /// Checks that the world can have SCells, if there are any.

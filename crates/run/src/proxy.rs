@@ -4,4 +4,4 @@ mod config;
 mod reports;
 
 pub use config::{DOC, ProxyConfig, ReportConfig, Stop};
-pub use reports::ReportChannel;
+pub use reports::{At, ReportChannel};

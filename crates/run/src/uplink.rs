@@ -32,13 +32,14 @@ pub use config::{Fate, GrantConfig, NO_FLOW, UplinkConfig, UplinkKind, UplinkSta
 pub use docs::DOC;
 
 use self::chain::{Carried, Chain, Left};
+use crate::cells::CellsConfig;
 use crate::results::UplinkResult;
 use crate::timers::Timers;
 use crate::times::Times;
 use crate::wire::{Wire, Wires};
 
 use justfull_base::{BitRate, ConfigError, Dscp, Duration, Instant, Rng};
-use justfull_ran::{FiveTuple, StatusWay, UplinkAccess};
+use justfull_ran::{FiveTuple, StackConfig, StatusWay, UplinkAccess};
 use justfull_tcp::Ack;
 
 use std::collections::VecDeque;
@@ -178,6 +179,24 @@ impl<T: Copy> Uplink<T> {
         Ok(self)
     }
 
+    /// Gives the UEs of `cells` the stack of `config`, if it has one; `common` has the settings
+    /// that all cells share.
+    ///
+    /// # Errors
+    /// The field of the stack outside its bounds.
+    pub fn with_stacks(
+        mut self,
+        config: &UplinkConfig,
+        cells: &CellsConfig,
+        common: &StackConfig,
+    ) -> Result<Self, ConfigError> {
+        if let Some(stack) = &config.stack {
+            let chain = Chain::of_cells(&stack.chain, stack.ack_filter, cells, common);
+            self.chain = Some(Box::new(chain.map_err(|e| e.within("uplink.stack"))?));
+        }
+        Ok(self)
+    }
+
     /// Opens a flow of `ue` with the 5-tuple of its downlink, if the uplink is a stack. Flows are
     /// numbered in the order of opening, as in the cell.
     pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
@@ -226,16 +245,24 @@ impl<T: Copy> Uplink<T> {
         }
     }
 
-    /// UE `ue` leaves its cell: its packets wait from now on.
-    pub fn pause(&mut self, ue: u32) {
+    /// UE `ue` leaves its cell at `now`: its packets wait from then on.
+    pub fn pause(&mut self, now: Instant, ue: u32) {
+        if let Some(chain) = &mut self.chain {
+            chain.leave(now, ue);
+            return self.opportunities.arm(0, chain.next().max(now));
+        }
         if let Some(buffer) = self.buffers.get_mut(ue as usize) {
             buffer.paused = true;
         }
     }
 
-    /// UE `ue` has joined its new cell at `now`. A partly sent packet starts again, and waiting
-    /// packets request access like new packets.
-    pub fn resume(&mut self, now: Instant, ue: u32) {
+    /// UE `ue` has joined its new cell, `cell`, at `now`. A partly sent packet starts again, and
+    /// waiting packets request access like new packets.
+    pub fn resume(&mut self, now: Instant, ue: u32, cell: u32) {
+        if let Some(chain) = &mut self.chain {
+            chain.join(now, ue, cell);
+            return self.opportunities.arm(0, chain.next().max(now));
+        }
         let Some(buffer) = self.buffers.get_mut(ue as usize) else { return };
         buffer.paused = false;
         buffer.bytes += u64::from(std::mem::take(&mut buffer.head_sent));

@@ -50,6 +50,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("r22-six-controls", include_str!("../../../scenarios/r22-six-controls.toml")),
     ("r22-demand", include_str!("../../../scenarios/r22-demand.toml")),
     ("r22-slow-start", include_str!("../../../scenarios/r22-slow-start.toml")),
+    ("r22-two-cells", include_str!("../../../scenarios/r22-two-cells.toml")),
     ("r22-two-ues", include_str!("../../../scenarios/r22-two-ues.toml")),
     ("r22-live-fast", include_str!("../../../scenarios/r22-live-fast.toml")),
     ("r22-live-short-flow", include_str!("../../../scenarios/r22-live-short-flow.toml")),

@@ -16,7 +16,6 @@
 mod steering;
 mod wan;
 
-use crate::cell::Cell;
 use crate::hosts::{End, Hosts, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
@@ -34,6 +33,7 @@ use justfull_run::tap::Listener;
 use justfull_run::traffic::{FlowConfig, Traffic};
 use justfull_tcp::cc::fixed::{self, FixedConfig};
 use justfull_tcp::{Ack, CcConfig, ReceiverConfig, Sender, SenderConfig, Window};
+pub(crate) use steering::Reporters;
 use steering::Steering;
 use wan::{Down, Wan};
 
@@ -68,14 +68,16 @@ pub(crate) struct Proxy {
 }
 
 /// The place of a proxy in the network.
-#[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// Rate of the servers' links.
     pub(crate) rate: BitRate,
     pub(crate) core_delay: Duration,
     /// Extra delays of servers beyond the proxy.
     pub(crate) delays: &'a [Duration],
-    pub(crate) ues: usize,
+    /// The cell of each UE at the start.
+    pub(crate) homes: Vec<u32>,
+    /// Number of cells.
+    pub(crate) cells: usize,
     pub(crate) seed: u64,
 }
 
@@ -87,11 +89,11 @@ impl Proxy {
     /// A setting of the control outside its bounds.
     pub(crate) fn new(
         config: &ProxyConfig,
-        place: &Place<'_>,
+        place: Place<'_>,
         flows: usize,
     ) -> Result<Option<Box<Self>>, ConfigError> {
         let Some(control) = config.control.as_ref().filter(|_| flows > 0) else { return Ok(None) };
-        let Place { rate, core_delay, delays, ues, seed } = *place;
+        let Place { rate, core_delay, delays, homes, cells, seed } = place;
         let wan_delay = config.wan_delay.unwrap_or(core_delay);
         let mut radio = config.radio.clone();
         let steering = match control {
@@ -102,7 +104,7 @@ impl Proxy {
                     Loss::Ignore => fixed::Loss::Ignore,
                 };
                 radio.cc = CcConfig::Fixed(FixedConfig { loss, ..FixedConfig::default() });
-                Some(Steering::new(control, &config.report, ues, seed)?)
+                Some(Steering::new(control, &config.report, homes, cells, seed)?)
             }
         };
         Ok(Some(Box::new(Self {
@@ -193,12 +195,12 @@ impl Proxy {
     pub(crate) fn act<T: Listener>(
         &mut self,
         now: Instant,
-        cell: &mut Cell,
+        cells: &mut Reporters<'_>,
         hosts: &mut Hosts,
         links: &mut Links<T>,
     ) {
         if let Some(steering) = &mut self.steering {
-            steering.act(now, &mut cell.stack);
+            steering.act(now, cells);
             self.follow(now, hosts, links);
         }
         while let Some(up) = self.wan.at_server(now) {

@@ -25,9 +25,9 @@ use crate::hosts::Hosts;
 use crate::links::Links;
 use crate::radio::Radio;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
-use justfull_ran::stack::{Forwarded, Kept};
-use justfull_ran::{Stack, StackConfig, UplinkAccess};
+use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe};
+use justfull_ran::stack::{Entry, Flows, Forwarded, Kept};
+use justfull_ran::{FiveTuple, Stack, StackConfig, UeConfig, UplinkAccess};
 use justfull_run::backlog::Backlogs;
 use justfull_run::cells::State;
 use justfull_run::gather::Chain;
@@ -36,15 +36,20 @@ use justfull_run::results::Conservation;
 use justfull_run::tap::Listener;
 use justfull_run::timers::Timers;
 use justfull_run::{CellsConfig, HandoverConfig};
+use std::sync::Arc;
 
 /// The cells of a world with several, and the UEs' places in them.
 pub(crate) struct Region {
     config: CellsConfig,
-    /// The settings of each cell.
+    /// The settings of each cell, without UEs.
     stacks: Vec<StackConfig>,
+    /// The settings of each UE.
+    ues: Vec<Arc<UeConfig>>,
+    flows: Flows,
     cells: Vec<Cell>,
-    /// When each cell acts next.
+    /// When each cell acts next, and the first of them.
     wakes: Vec<Instant>,
+    first: Instant,
     homes: Vec<Home>,
     /// The next step of each UE: a move or a part of its handover.
     steps: Timers,
@@ -67,47 +72,71 @@ pub(crate) struct Around<'a, T> {
 }
 
 impl Region {
-    /// The cells of `config`, built as `cells` from the settings `stacks`, for `flows` flows, in
-    /// the run with `seed`.
+    /// The cells of `config`, with the settings `common` of all cells, for `flows`.
+    ///
+    /// # Errors
+    /// The field of a cell outside its bounds.
     pub(crate) fn new(
         config: &CellsConfig,
-        stacks: Vec<StackConfig>,
-        mut cells: Vec<Cell>,
-        flows: usize,
-        seed: u64,
-    ) -> Self {
+        common: &StackConfig,
+        flows: Flows,
+    ) -> Result<Self, ConfigError> {
         let homes: Vec<Home> = config.places.iter().map(Home::new).collect();
         let mut steps = Timers::new(homes.len());
         for (ue, home) in (0..).zip(&homes) {
-            for (c, cell) in (0..).zip(&mut cells) {
-                let secondary = config.places[ue as usize].split.as_ref().map(|split| split.0);
-                if c != home.serving && Some(c) != secondary {
-                    cell.stack.vacate(ue);
-                }
-            }
             steps.arm(ue, home.next_decision(Instant::ZERO));
         }
         let mut region = Self {
             xn: Xn::new(&config.handover.xn),
-            log: Log::new(config, flows, homes.len()),
-            wakes: cells.iter().map(Cell::next).collect(),
+            log: Log::new(config, flows.count()),
+            wakes: Vec::new(),
+            first: Instant::NEVER,
             config: config.clone(),
-            stacks,
-            cells,
+            stacks: Vec::new(),
+            ues: common.ues.clone(),
+            flows,
+            cells: Vec::new(),
             homes,
             steps,
-            key: stream_key(seed, "handover.failure"),
+            key: stream_key(common.seed, "handover.failure"),
             splits: Splits::default(),
             dropped: 0,
             backlogs: None,
         };
+        for index in 0..config.cells.len() {
+            region.add_cell(common, index)?;
+        }
         region.connect_splits();
-        region
+        Ok(region)
+    }
+
+    /// Builds cell `index`.
+    fn add_cell(&mut self, common: &StackConfig, index: usize) -> Result<(), ConfigError> {
+        let mut settings = self.config.stack(common, index);
+        let [here, guests] = self.config.ues_of(index as u32);
+        let stack = Stack::of_several(&settings, &here, &guests)?;
+        settings.ues = Vec::new();
+        let cell = Cell { stack, backlogs: None, loss: None };
+        self.first = self.first.min(cell.next());
+        self.wakes.push(cell.next());
+        self.cells.push(cell);
+        self.stacks.push(settings);
+        Ok(())
+    }
+
+    /// The UE of flow `number`.
+    pub(crate) fn ue_of(&self, number: u32) -> u32 {
+        self.flows.ue_of(number)
+    }
+
+    /// Flow `number` continues over a new connection with the 5-tuple `tuple`.
+    pub(crate) fn renew_flow(&mut self, number: u32, tuple: &FiveTuple) {
+        self.flows.renew(number, tuple);
     }
 
     /// Measures `backlogs`, if there are any.
-    pub(crate) fn measured(self, backlogs: Option<Box<Backlogs>>) -> Self {
-        Self { backlogs, ..self }
+    pub(crate) fn measure(&mut self, backlogs: Option<Box<Backlogs>>) {
+        self.backlogs = backlogs;
     }
 
     /// The measured backlogs.
@@ -118,16 +147,12 @@ impl Region {
     /// The next instant of a cell, a handover, or an arrival over Xn.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        self.next_cell().min(self.next_between())
+        self.first.min(self.next_between())
     }
 
     /// The next instant at which it acts without a cell.
     fn next_between(&self) -> Instant {
         self.steps.next().min(self.xn.next()).min(self.splits.next())
-    }
-
-    fn next_cell(&self) -> Instant {
-        self.wakes.iter().copied().min().unwrap_or(Instant::NEVER)
     }
 
     /// The stack that serves `ue`, or will serve it next.
@@ -191,7 +216,7 @@ impl Region {
         around: &mut Around<'_, T>,
         call: impl FnOnce(&mut Cell, &mut Sited<'_, '_, T>) -> R,
     ) -> R {
-        let Self { cells, log, wakes, backlogs, splits, .. } = self;
+        let Self { cells, log, backlogs, splits, .. } = self;
         let cell = &mut cells[c as usize];
         let Around { hosts, links } = around;
         let mut radio = Radio { hosts, links, delivered: false };
@@ -205,11 +230,23 @@ impl Region {
                 backlogs: backlogs.as_deref_mut(),
             },
         );
-        wakes[c as usize] = cell.next();
-        if splits.of_legs.on {
+        self.note_wake(c);
+        if self.splits.of_legs.on {
             self.after_cell(c, around);
         }
         result
+    }
+
+    /// Cell `c` may act at another instant than before.
+    fn note_wake(&mut self, c: u32) {
+        let Self { cells, wakes, first, .. } = self;
+        let next = cells[c as usize].next();
+        let before = std::mem::replace(&mut wakes[c as usize], next);
+        if next < *first {
+            *first = next;
+        } else if before == *first {
+            *first = wakes.iter().copied().min().unwrap_or(Instant::NEVER);
+        }
     }
 
     /// `packet` reaches the UPF.
@@ -221,25 +258,21 @@ impl Region {
         around: &mut Around<'_, T>,
     ) {
         let home = &self.homes[ue as usize];
-        let next = self.log.next_number;
         match home.phase {
             Phase::Settled | Phase::Preparing => {
-                self.on_cell(home.serving, around, |cell, sited| {
-                    cell.stack.number_from(next);
-                    cell.input_from(now, packet, sited);
-                    sited.log.next_number = cell.stack.next_number();
+                let at = home.serving;
+                let qos = self.flows.stamp(now, packet, &self.cells[at as usize].stack);
+                self.on_cell(at, around, |cell, sited| {
+                    cell.stack.input_stamped(now, packet, qos, sited);
                 });
             }
             Phase::Away | Phase::Joined | Phase::Switched => {
                 let switched = home.phase == Phase::Switched;
                 let polled = self.cells[home.source as usize].stack.has_upf_queues();
                 let at = if switched && !polled { home.serving } else { home.source };
-                let kept = self.on_cell(at, around, |cell, sited| {
-                    cell.stack.number_from(next);
-                    let kept = cell.stack.pass_by(now, packet, sited);
-                    sited.log.next_number = cell.stack.next_number();
-                    kept
-                });
+                let qos = self.flows.stamp(now, packet, &self.cells[at as usize].stack);
+                let kept = self
+                    .on_cell(at, around, |cell, sited| cell.stack.pass_by(now, packet, qos, sited));
                 if kept {
                     return;
                 }
@@ -256,16 +289,13 @@ impl Region {
     pub(crate) fn lose<T: Listener>(
         &mut self,
         now: Instant,
-        packet: Packet,
+        mut packet: Packet,
         ue: u32,
         around: &mut Around<'_, T>,
     ) {
-        let next = self.log.next_number;
-        self.on_cell(self.homes[ue as usize].serving, around, |cell, sited| {
-            cell.stack.number_from(next);
-            cell.stack.lose(now, packet, sited);
-            sited.log.next_number = cell.stack.next_number();
-        });
+        let at = self.homes[ue as usize].serving;
+        self.flows.stamp(now, &mut packet, &self.cells[at as usize].stack);
+        self.on_cell(at, around, |cell, sited| cell.stack.lose_stamped(now, packet, sited));
     }
 
     /// Forwards `data` of `ue` from the source to the target, or drops it.
@@ -320,7 +350,7 @@ impl Region {
     ) -> Instant {
         let mut last = now;
         loop {
-            let due = self.next_cell();
+            let due = self.first;
             if due >= until.min(self.next_between()) && due > now {
                 return last;
             }
@@ -389,7 +419,7 @@ impl Region {
         let departure = self.on_cell(source, around, |cell, sited| {
             cell.stack.detach(now, ue, sited).expect("a UE in no handover is in its cell")
         });
-        around.links.uplink.pause(ue);
+        around.links.uplink.pause(now, ue);
         self.log.left(now, ue, record);
         self.log.lost(record, departure.lost);
         let due = now + self.interruption(ue, record);
@@ -416,17 +446,18 @@ impl Region {
             State::New => Kept::Nothing,
             State::Kept => Kept::Gate,
         };
-        let config = std::mem::take(&mut self.stacks);
+        let stacks = std::mem::take(&mut self.stacks);
+        let settings = Arc::clone(&self.ues[ue as usize]);
         self.on_cell(target, around, |cell, sited| {
             let stack = &mut cell.stack;
-            let settings = &config[target as usize];
-            stack.attach(now, context, settings, kept, sited).expect("its place is vacant");
+            let entry = Entry { config: &stacks[target as usize], ue: &settings, kept };
+            stack.attach(now, context, &entry, sited).expect("it has no place there");
             for data in buffer {
                 stack.accept(now, data, sited);
             }
         });
-        self.stacks = config;
-        around.links.uplink.resume(now, ue);
+        self.stacks = stacks;
+        around.links.uplink.resume(now, ue, target);
         self.log.joined(now, record);
     }
 
@@ -489,8 +520,9 @@ impl Region {
         });
         let [from, to] = self.cells.get_disjoint_mut([source, target as usize]).expect("two cells");
         to.stack.switch_path(now, &mut from.stack, ue);
-        self.wakes[source] = from.next();
-        self.wakes[target as usize] = to.next();
+        from.stack.leave_place(ue);
+        self.note_wake(source as u32);
+        self.note_wake(target);
         self.log.completed(now, record);
     }
 }

@@ -17,7 +17,7 @@ use crate::cell::Cell;
 use crate::hosts::Hosts;
 use crate::links::Links;
 use crate::node::Node;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, Reporters};
 use crate::radio::Radio;
 use justfull_base::{ConfigError, Duration, Instant, Packet};
 use justfull_run::results::RunResult;
@@ -165,7 +165,7 @@ impl<T: Listener> World<T> {
     /// Lets the first of uplink, senders, applications and proxy that is due at `now` act.
     #[inline]
     fn act_before_cell(&mut self, now: Instant) {
-        let Self { cell, hosts, links, proxy, .. } = self;
+        let Self { cell, hosts, links, proxy, several, .. } = self;
         if links.uplink.next() == now {
             self.reach_servers(now);
         } else if hosts.senders.next() == now {
@@ -173,7 +173,11 @@ impl<T: Listener> World<T> {
         } else if hosts.applications.next() == now {
             hosts.applications.act(now, links);
         } else if let Some(proxy) = proxy {
-            proxy.act(now, cell, hosts, links);
+            let mut cells = match several {
+                Some(several) => Reporters::Several(&mut several.region),
+                None => Reporters::One(&mut cell.stack),
+            };
+            proxy.act(now, &mut cells, hosts, links);
         }
     }
 
@@ -234,7 +238,7 @@ impl<T: Listener> World<T> {
             && let Some((flow, tuple)) = self.hosts.senders.reconnects(*i)
         {
             match &mut self.several {
-                Some(several) => several.region.each_stack(|stack| stack.renew_flow(flow, &tuple)),
+                Some(several) => several.region.renew_flow(flow, &tuple),
                 None => self.cell.stack.renew_flow(flow, &tuple),
             }
         }

@@ -9,7 +9,10 @@ use justfull_ran::{
 };
 use justfull_run::results::{RunResult, UplinkStackResult};
 use justfull_run::traffic::{PageConfig, Span};
-use justfull_run::{FlowConfig, Interval, Traffic, UplinkStack, WorldConfig};
+use justfull_run::{
+    CellConfig, CellsConfig, FlowConfig, HandoverConfig, Interval, Move, Place, Traffic,
+    UplinkStack, WorldConfig,
+};
 use justfull_tcp::CcConfig;
 use justfull_testkit::{app, cell, ms, ping, rb, run, tcp, upload, world};
 use std::sync::Arc;
@@ -35,6 +38,38 @@ fn stacked(ues: usize, limit: Limit, flows: Vec<FlowConfig>) -> WorldConfig {
     stack.chain.rlc.mode = RlcModeConfig::default();
     config.uplink.stack = Some(Box::new(stack));
     config
+}
+
+/// Two such cells, between which the first of two UEs moves every `every`; `mode` of the uplink's
+/// RLC.
+fn roaming(every: u64, mode: &str, flows: Vec<FlowConfig>) -> WorldConfig {
+    let mut config = stacked(2, Limit::Packets(5_000), flows);
+    let chain = &mut config.uplink.stack.as_mut().expect("a stack").chain;
+    chain.rlc.mode = RlcModeConfig::by_name(mode).expect("a mode");
+    if let RlcModeConfig::Am(am) = &mut chain.rlc.mode {
+        (am.poll_pdu, am.sn_bits) = (8, 18);
+    }
+    chain.pdcp.sn_bits = 18;
+    let cell = |name: &str| CellConfig {
+        name: name.into(),
+        mac: config.stack.mac.clone(),
+        channel: config.stack.channel.clone(),
+        gnb: None,
+    };
+    let moves = (1..8_000 / every).map(|k| Move { at: ms(k * every), to: (k % 2) as u32 });
+    let mover = Place { moves: moves.collect(), ..Place::default() };
+    config.cells = Some(Box::new(CellsConfig {
+        cells: vec![cell("a"), cell("b")],
+        places: vec![Arc::new(mover), Arc::new(Place { cell: 1, ..Place::default() })],
+        handover: HandoverConfig::default(),
+    }));
+    config
+}
+
+/// Uploads and echoes of the UE that moves, and an upload of the other.
+fn uploads() -> Vec<FlowConfig> {
+    let other = FlowConfig { ue: 1, ..upload("other", bulk(), None) };
+    vec![upload("upload", bulk(), None), ping("echo", 56, Interval::Constant(ms(20))), other]
 }
 
 fn of_stack(result: &RunResult) -> &UplinkStackResult {
@@ -113,4 +148,35 @@ fn the_same_seed_gives_the_same_bytes() {
         run(&stacked(2, Limit::Packets(100), flows))
     };
     assert_eq!(once(), once());
+}
+
+#[test]
+fn the_uplink_of_a_ue_that_moves_loses_nothing_in_acknowledged_mode() {
+    let result = run(&roaming(200, "am", uploads()));
+    let (up, cells) = (&result.uplink, result.cells.as_ref().expect("cells"));
+    assert!(cells.handovers.len() > 35, "{}", cells.handovers.len());
+    assert_eq!((up.overflow_drops, of_stack(&result).drops.len()), (0, 0));
+    assert_eq!(up.entered, up.delivered + up.queued);
+    let timeouts: u64 = result.flows.iter().map(|flow| flow.timeouts).sum();
+    assert_eq!(timeouts, 0, "an interruption of 50 ms is no loss");
+    // A UE that has data asks anew in the target.
+    assert!(of_stack(&result).requests as usize >= cells.handovers.len());
+}
+
+#[test]
+fn unacknowledged_mode_loses_what_is_on_the_air_at_a_handover() {
+    let result = run(&roaming(200, "um", uploads()));
+    let drops = &of_stack(&result).drops;
+    let by_handover = drops.iter().find(|(reason, _)| reason == "handover").map_or(0, |(_, n)| *n);
+    assert!(by_handover > 0, "{drops:?}");
+    let sum: u64 = drops.iter().map(|(_, n)| n).sum();
+    assert_eq!(result.uplink.overflow_drops, sum, "each drop has a reason");
+    assert!(result.flows.iter().all(|flow| flow.goodput_mbit_s > 0.0));
+}
+
+#[test]
+fn a_ue_that_stays_uploads_as_in_its_cell_alone_while_the_other_is_away() {
+    let with = |every: u64| run(&roaming(every, "am", uploads())).flows[2].goodput_mbit_s;
+    let (alone, half) = (with(9_000), with(1_000));
+    assert!((0.6..0.9).contains(&(half / alone)), "{half} of {alone} Mbit/s");
 }

@@ -1,5 +1,6 @@
 //! The UEs with data to send.
 
+use super::Roster;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -62,9 +63,12 @@ impl Active {
         self.ues.len() < self.listed.len().div_ceil(16)
     }
 
-    /// Sorts the UEs by number.
+    /// Sorts the UEs by number; a cell of several has the numbers in its `roster`.
     #[inline]
-    pub(in crate::mac) fn sort(&mut self) {
+    pub(in crate::mac) fn sort(&mut self, roster: Option<&Roster>) {
+        if let Some(roster) = roster {
+            return self.ues.sort_unstable_by_key(|&place| roster.number(place));
+        }
         // Sorting takes some 80 instructions for each, reading the bits 3 for each word and 8 for
         // each UE: 2 000 calls of which 50 send in a slot take 3 % less.
         if self.are_few() {
@@ -104,7 +108,7 @@ mod tests {
                     active.add(ue);
                     expected.push(ue);
                 }
-                active.sort();
+                active.sort(None);
                 expected.sort_unstable();
                 expected.dedup();
                 assert_eq!(active.ues(), expected);

@@ -1,5 +1,6 @@
 //! The radio side of a cell's UEs, on which every service of a slot works.
 
+use super::roster::{OwnChannel, Roster};
 use super::{Meter, Sleep, SlotUse};
 use crate::bearer::{Above, Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
 use crate::channel::{CapacityUnit, Channel};
@@ -15,13 +16,6 @@ use justfull_base::Instant;
 pub(crate) struct UeRadio {
     pub(crate) bearers: Few<Bearer>,
     pub(crate) own: Option<Box<OwnChannel>>,
-}
-
-/// A UE's own channel.
-pub(crate) struct OwnChannel {
-    pub(crate) channel: Channel,
-    /// The channel in the MAC's view, if that is older than the slot.
-    pub(crate) reported: Option<Channel>,
 }
 
 impl UeRadio {
@@ -69,9 +63,46 @@ pub(crate) struct Cell {
     pub(crate) meter: Option<Box<Meter>>,
     /// The UEs' sleep; none unless a UE has DRX.
     pub(crate) sleep: Option<Box<Sleep>>,
+    /// The places of the UEs, if UEs of other cells have none here; otherwise the place of a UE is
+    /// its number.
+    pub(crate) roster: Option<Box<Roster>>,
 }
 
 impl Cell {
+    /// The number of the UE in `place`: the key of its order among UEs and of its random numbers.
+    #[inline(always)]
+    pub(crate) fn number(&self, place: u32) -> u32 {
+        self.roster.as_ref().map_or(place, |roster| roster.number(place))
+    }
+
+    /// The place of UE `number`, which is in the cell.
+    #[inline(always)]
+    pub(crate) fn place(&self, number: u32) -> u32 {
+        self.roster.as_ref().map_or(number, |roster| roster.place(number))
+    }
+
+    /// The place of UE `number`, if it has one.
+    pub(crate) fn find(&self, number: u32) -> Option<u32> {
+        self.roster.as_ref().map_or(Some(number), |roster| roster.find(number))
+    }
+
+    /// The places of all UEs, in the order of their numbers.
+    pub(crate) fn places(&self) -> Vec<usize> {
+        match &self.roster {
+            None => (0..self.ues.len()).collect(),
+            Some(roster) => roster.places().map(|place| place as usize).collect(),
+        }
+    }
+
+    /// The own channel of UE `number`, also of one without a place.
+    pub(crate) fn own_channel(&self, number: u32) -> Option<&OwnChannel> {
+        let Some(roster) = &self.roster else { return self.ues[number as usize].own.as_deref() };
+        match roster.find(number) {
+            Some(place) => self.ues[place as usize].own.as_deref(),
+            None => roster.elsewhere.get(&number).map(|own| &**own),
+        }
+    }
+
     #[inline]
     pub(crate) fn bearer(&mut self, id: BearerId) -> &mut Bearer {
         self.ues[id.ue as usize].bearers.at(id.drb.into())

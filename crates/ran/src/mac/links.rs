@@ -21,6 +21,7 @@ pub(super) struct Links {
     statuses: VecDeque<(Instant, BearerId, StatusPdu)>,
     /// STATUS PDUs that the driver carries.
     carried: Carried,
+    /// Expiries of timers, by instant, number of the UE and bearer.
     timers: BinaryHeap<Reverse<(Instant, u32, u8)>>,
 }
 
@@ -71,15 +72,17 @@ impl Links {
         &mut self.sdus
     }
 
-    /// `ue` leaves the cell: its timers and STATUS PDUs end.
-    pub(super) fn forget(&mut self, ue: u32) {
-        self.timers.retain(|Reverse((_, of, _))| *of != ue);
+    /// `ue` leaves `cell`: its timers and STATUS PDUs end.
+    pub(super) fn forget(&mut self, ue: u32, cell: &Cell) {
+        let number = cell.number(ue);
+        self.timers.retain(|Reverse((_, of, _))| *of != number);
         self.statuses.retain(|(_, id, _)| id.ue != ue);
     }
 
     /// `id` has entered the cell with its UE; its timers are running.
     pub(super) fn watch(&mut self, id: BearerId, cell: &mut Cell) {
-        self.arm_timer(id, link(cell, id));
+        let number = cell.number(id.ue);
+        self.arm_timer(number, id.drb, link(cell, id));
     }
 
     /// Fills `content` with up to `grant` bytes of `id`; returns the number of bytes, including
@@ -97,6 +100,7 @@ impl Links {
         if grant == 0 {
             return 0;
         }
+        let number = cell.number(id.ue);
         let (bearer, above) = cell.bearer_below(id);
         let before = bearer.view();
         let took = bearer.pull_block(slot.now, grant, above, &mut self.sdus, content, exit);
@@ -104,7 +108,7 @@ impl Links {
         bearer.add_used(slot.now, before.bytes - after.bytes);
         // Only acknowledged mode has a timer at the sender.
         if let Some(link) = bearer.link.as_mut().filter(|link| link.is_acknowledged()) {
-            self.arm_timer(id, link);
+            self.arm_timer(number, id.drb, link);
         }
         cell.backlog.change(&before, &after);
         if let Some(meter) = &mut cell.meter {
@@ -157,7 +161,7 @@ impl Links {
         while self.statuses.front().is_some_and(|(at, ..)| *at <= now) {
             let Some((_, id, status)) = self.statuses.pop_front() else { break };
             cell.bearer(id).on_status(now, &status, &mut self.sdus, exit);
-            self.arm_timer(id, link(cell, id));
+            self.watch(id, cell);
             woken(id, cell);
         }
     }
@@ -176,7 +180,7 @@ impl Links {
         let id = *id;
         cell.bearer(id).on_status(now, status, sdus, exit);
         carried.free.push(handle);
-        self.arm_timer(id, link(cell, id));
+        self.watch(id, cell);
         id
     }
 
@@ -193,11 +197,11 @@ impl Links {
         exit: &mut Exit<'_, D>,
         mut woken: impl FnMut(BearerId, &mut Cell),
     ) {
-        while let Some(&Reverse((at, ue, drb))) = self.timers.peek()
+        while let Some(&Reverse((at, number, drb))) = self.timers.peek()
             && at <= now
         {
             self.timers.pop();
-            let id = BearerId { ue, drb };
+            let id = BearerId { ue: cell.place(number), drb };
             let link = link(cell, id);
             // An earlier timer was set after it, and has armed the link anew.
             if link.armed != at {
@@ -219,6 +223,7 @@ impl Links {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
+        let number = cell.number(id.ue);
         let link = link(cell, id);
         let uplink_bytes = link.uplink_bytes();
         while let Some(status) = link.status(now) {
@@ -227,7 +232,7 @@ impl Links {
                 break;
             };
             let handle = self.carried.put(id, status);
-            match exit.send_status(now, id.ue, handle, bytes) {
+            match exit.send_status(now, number, handle, bytes) {
                 StatusWay::Carried => {}
                 StatusWay::Lost => self.carried.free.push(handle),
                 StatusWay::Delayed => {
@@ -236,16 +241,17 @@ impl Links {
                 }
             }
         }
-        self.arm_timer(id, link);
+        self.arm_timer(number, id.drb, link);
     }
 
-    /// Queues the next expiry of a timer of `link` if it is earlier than the queued one.
+    /// Queues the next expiry of a timer of `link`, of bearer `drb` of UE `number`, if it is
+    /// earlier than the queued one.
     #[inline(always)]
-    fn arm_timer(&mut self, id: BearerId, link: &mut Link) {
+    fn arm_timer(&mut self, number: u32, drb: u8, link: &mut Link) {
         let next = link.next_timeout();
         if next < link.armed {
             link.armed = next;
-            self.timers.push(Reverse((next, id.ue, id.drb)));
+            self.timers.push(Reverse((next, number, drb)));
         }
     }
 }

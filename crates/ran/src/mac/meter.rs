@@ -65,6 +65,13 @@ impl Meter {
         }
     }
 
+    /// A UE enters in `place`, perhaps in that of one that has left.
+    pub(crate) fn enter(&mut self, place: u32) {
+        let most = self.ues.len().max(place as usize + 1);
+        self.ues.resize(most, UeMeter::default());
+        self.ues[place as usize] = UeMeter::default();
+    }
+
     /// Begins a slot whose blocks weigh `weight`.
     pub(crate) fn begin_slot(&mut self, weight: Weight) {
         self.weight = weight;

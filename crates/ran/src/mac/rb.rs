@@ -41,6 +41,8 @@ pub struct Rb {
     demand: Demand,
     allocation: RbAllocation,
     served: Vec<UeServed>,
+    /// Numbers of UEs.
+    numbers: Vec<u32>,
     /// The SCells; none without carrier aggregation.
     scells: Option<Box<Scells>>,
 }
@@ -118,6 +120,7 @@ impl Rb {
             demand: Demand::default(),
             allocation: RbAllocation::default(),
             served: Vec::new(),
+            numbers: Vec::new(),
             scells: Scells::new(config, cell)?,
         })
     }
@@ -159,7 +162,7 @@ impl Rb {
             return used;
         }
         let Self { carrier, scheduler, knowledge, air, demand, allocation, served, .. } = self;
-        air.active.sort();
+        air.active.sort(cell.roster.as_deref());
         let mut ues = recycle(core::mem::take(&mut demand.ues));
         gather(
             slot,
@@ -181,11 +184,12 @@ impl Rb {
             if rbs == 0 {
                 continue;
             }
-            let mut block = air.harq.open(ue.ue);
+            let place = cell.place(ue.ue);
+            let mut block = air.harq.open(place);
             (block.n_prb, block.mcs) = (rbs, demand.mcs[i]);
             let mut bytes = 0;
             for j in ue.drbs.start as usize..ue.drbs.end as usize {
-                let id = BearerId { ue: ue.ue, drb: demand.drbs[j].drb };
+                let id = BearerId { ue: place, drb: demand.drbs[j].drb };
                 bytes += air.pull_block(slot, id, allocation.bytes()[j], &mut block, cell, exit);
             }
             served.push(UeServed { ue: ue.ue, rbs, bytes });
@@ -194,7 +198,7 @@ impl Rb {
                 continue;
             }
             used += rbs;
-            let stale = knowledge.is_stale(cell, ue.ue, demand.mcs[i], slot);
+            let stale = knowledge.is_stale(cell, place, demand.mcs[i], slot);
             air.transmit(slot, block, stale, cell, exit);
         }
         scheduler.on_served(now, served);
@@ -230,7 +234,7 @@ impl Rb {
         let shown =
             RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
         twin.schedule(&shown, allocation);
-        let active = air.active.ues().iter().copied();
+        let active = air.active.ues().iter().map(|&place| cell.number(place));
         assert!(ues.iter().map(|ue| ue.ue).eq(active), "the UEs of the slot");
         for (i, (grant, &bytes)) in allocation.grants().iter().zip(allocation.bytes()).enumerate() {
             assert_eq!(
@@ -310,11 +314,11 @@ impl SlotService for Rb {
         self.air.links.in_the_air()
     }
 
-    fn forget(&mut self, ue: u32) {
+    fn forget(&mut self, ue: u32, cell: &Cell) {
         self.air.active.retain(|other| other != ue);
-        self.air.harq.forget(ue);
+        self.air.harq.forget(ue, |_| {});
         self.scells.iter_mut().for_each(|scells| scells.forget(ue));
-        self.air.links.forget(ue);
+        self.air.links.forget(ue, cell);
     }
 
     fn in_flight(&mut self) -> Option<&mut InFlight> {
@@ -417,7 +421,7 @@ fn gather<'a>(
         let drbs = first..demand.drbs.len() as u32;
         if most > 0 && !drbs.is_empty() {
             let slice = cell.slices[index as usize];
-            ues.push(UeDemand { ue: index, slice, tbs, drbs });
+            ues.push(UeDemand { ue: cell.number(index), slice, tbs, drbs });
             demand.mcs.push(mcs);
         } else {
             demand.drbs.truncate(first as usize);
@@ -437,13 +441,14 @@ fn offer_blocks(
 ) {
     let sharers = drbs.len() as u64;
     for (i, ue) in ues.iter().enumerate() {
+        let place = cell.place(ue.ue);
         let bytes = |rbs: u16| u64::from(ue.tbs[usize::from(rbs)]);
         let rbs = allocation.grant(i).rbs;
         // At I_TBS 6 two blocks of LTE carry less than one (TS 36.213 Table 7.1.7.2.1-1).
         let left = bytes(rbs + left).saturating_sub(bytes(rbs)) / sharers;
         let (capacity, full) = (u64::from(ue.tbs[ue.tbs.len() - 1]), full(i));
         for drb in &drbs[ue.drbs.start as usize..ue.drbs.end as usize] {
-            cell.offer(BearerId { ue: ue.ue, drb: drb.drb }, Offer { capacity, full, left });
+            cell.offer(BearerId { ue: place, drb: drb.drb }, Offer { capacity, full, left });
         }
     }
 }
@@ -486,7 +491,8 @@ impl Air {
         }
         let met = heard(cell, slot, &mut block);
         let settled = if stale { Reception::Stale } else { Reception::Borne };
-        let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(settled));
+        let (ue, met) = (block.ue, met.unwrap_or(settled));
+        let outcome = self.harq.transmit(slot.k, &mut block, met, || cell.number(ue));
         if outcome == Outcome::Again {
             if let Some(sleep) = &mut cell.sleep {
                 let wait = slot.length.times(u64::from(self.harq.round_trip()).saturating_sub(1));

@@ -1,14 +1,18 @@
 //! The sleep of a cell's UEs that have DRX: data for a UE that sleeps waits without a turn.
 
 use crate::drx::Drx;
-use alloc::collections::BinaryHeap;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use justfull_base::{Duration, Instant};
 
 /// The UEs of a cell, as far as they have DRX.
 pub(crate) struct Sleep {
+    /// By place.
     ues: Vec<Option<Sleeper>>,
+    /// UEs without a place in a cell of several, by number.
+    elsewhere: BTreeMap<u32, Box<Sleeper>>,
     /// Awake UEs that may have data.
     served: Vec<u32>,
     /// UEs that sleep while data waits, by the next start of their active time.
@@ -23,6 +27,12 @@ struct Sleeper {
     state: State,
     /// An AQM counts a packet's wait from the UE's wake at the earliest.
     forgives: bool,
+}
+
+impl Sleeper {
+    fn new(drx: Drx, forgives: bool) -> Self {
+        Self { drx, state: State::Idle, forgives }
+    }
 }
 
 /// The cell's view of a UE.
@@ -45,14 +55,37 @@ pub(crate) struct Wake {
 }
 
 impl Sleep {
-    /// The UEs with these DRX; `true` for AQMs that count from a UE's wake.
+    /// The UEs with these DRX, by place; `true` for AQMs that count from a UE's wake.
     pub(crate) fn new(ues: impl Iterator<Item = Option<(Drx, bool)>>) -> Self {
-        let sleeper = |(drx, forgives)| Sleeper { drx, state: State::Idle, forgives };
         Self {
-            ues: ues.map(|ue| ue.map(sleeper)).collect(),
+            ues: ues.map(|ue| ue.map(|(drx, forgives)| Sleeper::new(drx, forgives))).collect(),
+            elsewhere: BTreeMap::new(),
             served: Vec::new(),
             alarms: BinaryHeap::new(),
             fallen: Vec::new(),
+        }
+    }
+
+    /// UE `number` with this `drx` may enter the cell later; its AQMs count from its wake if
+    /// `forgives`.
+    pub(crate) fn expect(&mut self, number: u32, mut drx: Drx, forgives: bool) {
+        drx.leave(Instant::ZERO);
+        let sleeper = Box::new(Sleeper::new(drx, forgives));
+        self.elsewhere.insert(number, sleeper);
+    }
+
+    /// UE `number` gets `place`.
+    pub(crate) fn make_place(&mut self, place: u32, number: u32) {
+        let at = place as usize;
+        let most = self.ues.len().max(at + 1);
+        self.ues.resize_with(most, || None);
+        self.ues[at] = self.elsewhere.remove(&number).map(|sleeper| *sleeper);
+    }
+
+    /// UE `number`, which has left, no longer has `place`.
+    pub(crate) fn leave_place(&mut self, place: u32, number: u32) {
+        if let Some(sleeper) = self.ues[place as usize].take() {
+            self.elsewhere.insert(number, Box::new(sleeper));
         }
     }
 
@@ -205,12 +238,20 @@ impl Sleep {
 
     /// Active time is counted from `from` on.
     pub(crate) fn count_from(&mut self, from: Instant) {
-        self.ues.iter_mut().flatten().for_each(|sleeper| sleeper.drx.count_from(from));
+        let elsewhere = self.elsewhere.values_mut().map(|sleeper| &mut **sleeper);
+        let all = self.ues.iter_mut().flatten().chain(elsewhere);
+        all.for_each(|sleeper| sleeper.drx.count_from(from));
     }
 
-    /// Active time of each UE with DRX up to `now`.
-    pub(crate) fn active(&self, now: Instant) -> impl Iterator<Item = (u32, Duration)> + '_ {
-        let with_drx = (0..).zip(&self.ues).filter_map(|(ue, slot)| Some((ue, slot.as_ref()?)));
-        with_drx.map(move |(ue, sleeper)| (ue, sleeper.drx.clone().active(now)))
+    /// Active time of each UE with DRX up to `now`; `number` gives the number of the UE in a place.
+    pub(crate) fn active<'a>(
+        &'a self,
+        now: Instant,
+        number: impl Fn(u32) -> u32 + 'a,
+    ) -> impl Iterator<Item = (u32, Duration)> + 'a {
+        let here = (0..).zip(&self.ues);
+        let here = here.filter_map(move |(place, ue)| Some((number(place), ue.as_ref()?)));
+        let elsewhere = self.elsewhere.iter().map(|(ue, sleeper)| (*ue, &**sleeper));
+        here.chain(elsewhere).map(move |(ue, sleeper)| (ue, sleeper.drx.clone().active(now)))
     }
 }

@@ -26,7 +26,7 @@ use self::prioritisation::Channel as LogicalChannel;
 use super::active::Active;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, Weight};
-use crate::bearer::{BearerId, Egress, Exit, Slot};
+use crate::bearer::{BearerId, Egress, Exit, InFlight, Slot};
 use crate::carrier::{Carrier, SlotShape};
 use crate::channel::Channel;
 use crate::config::CellContext;
@@ -57,6 +57,21 @@ pub struct AccessCounts {
     pub padding_reports: u64,
     /// Transport blocks that were sent again.
     pub repeats: u64,
+}
+
+impl core::iter::Sum for AccessCounts {
+    fn sum<I: Iterator<Item = Self>>(each: I) -> Self {
+        each.fold(Self::default(), |sum, one| Self {
+            requests: sum.requests + one.requests,
+            grants: sum.grants + one.grants,
+            granted_bytes: sum.granted_bytes + one.granted_bytes,
+            padding_bytes: sum.padding_bytes + one.padding_bytes,
+            regular_reports: sum.regular_reports + one.regular_reports,
+            periodic_reports: sum.periodic_reports + one.periodic_reports,
+            padding_reports: sum.padding_reports + one.padding_reports,
+            repeats: sum.repeats + one.repeats,
+        })
+    }
 }
 
 /// A scheduling request of a UE, or a grant to it.
@@ -97,6 +112,8 @@ pub struct UplinkMac {
     counts: AccessCounts,
     /// Requests and grants since the last question; none unless a UE has DRX.
     accesses: Option<Vec<UplinkAccess>>,
+    /// Seed of the cell.
+    seed: u64,
     scratch: Scratch,
     allocation: RbAllocation,
     served: Vec<UeServed>,
@@ -153,7 +170,7 @@ impl UplinkMac {
             channels,
             by_priority,
             times: Times::of(config),
-            ues: (0..cell.ues.len()).map(|ue| Access::new(ue, config, cell)).collect(),
+            ues: Vec::new(),
             active: Active::new(cell.ues.len()),
             fresh: Vec::new(),
             before: None,
@@ -161,6 +178,7 @@ impl UplinkMac {
             free_reports: Vec::new(),
             counts: AccessCounts::default(),
             accesses: cell.ues.iter().any(|ue| ue.drx.is_some()).then(Vec::new),
+            seed: cell.seed,
             scratch: Scratch::default(),
             allocation: RbAllocation::default(),
             served: Vec::new(),
@@ -207,20 +225,20 @@ impl UplinkMac {
     }
 
     /// Sends the requests of UEs that have no grant for their reports.
-    fn send_requests(&mut self, slot: Slot) {
+    fn send_requests(&mut self, slot: Slot, cell: &Cell) {
         for i in 0..self.active.ues().len() {
             let ue = self.active.ues()[i];
             let access = &mut self.ues[ue as usize];
             access.pending |= access.trigger == Trigger::Regular;
             if access.requests(slot.k, self.before, slot.now, &self.times) {
                 self.counts.requests += 1;
-                self.note(slot.now, ue, false);
+                self.note(slot.now, cell.number(ue), false);
                 self.tell(slot.k, ue, News::Request);
             }
         }
     }
 
-    /// Notes a request of `ue`, or its grant, at `at`.
+    /// Notes a request of UE number `ue`, or its grant, at `at`.
     fn note(&mut self, at: Instant, ue: u32, granted: bool) {
         if let Some(accesses) = &mut self.accesses {
             accesses.push(UplinkAccess { at, ue, granted });
@@ -295,7 +313,7 @@ impl SlotService for UplinkMac {
         if let Some(units) = RbUnits::new(rbs, self.carrier.group()).filter(|_| rbs > 0) {
             rbs -= self.serve_granted(slot, shape, units, cell, exit);
         }
-        self.send_requests(slot);
+        self.send_requests(slot, cell);
         let Self { active, ues, .. } = self;
         active.retain(|ue| ues[ue as usize].is_active());
         self.before = Some(slot.k);
@@ -304,6 +322,31 @@ impl SlotService for UplinkMac {
 
     fn in_the_air(&self) -> (u64, u64) {
         self.links.in_the_air()
+    }
+
+    fn enter(&mut self, place: u32, number: u32, drbs: u8) {
+        let access = Access::new(number, drbs, &self.config, self.seed);
+        match self.ues.get_mut(place as usize) {
+            Some(vacant) => *vacant = access,
+            None => self.ues.push(access),
+        }
+    }
+
+    fn forget(&mut self, ue: u32, cell: &Cell) {
+        let Self { active, fresh, harq, free_reports, links, ues, .. } = self;
+        active.retain(|other| other != ue);
+        fresh.retain(|id| id.ue != ue);
+        harq.forget(ue, |tag| free_reports.extend(tag.checked_sub(1)));
+        links.forget(ue, cell);
+        ues[ue as usize].leave();
+    }
+
+    fn in_flight(&mut self) -> Option<&mut InFlight> {
+        Some(self.links.sdus())
+    }
+
+    fn watch(&mut self, bearer: BearerId, cell: &mut Cell) {
+        self.links.watch(bearer, cell);
     }
 
     fn quantum(&self, slice: usize) -> Option<f64> {

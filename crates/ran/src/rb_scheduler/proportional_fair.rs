@@ -17,6 +17,7 @@
 
 use super::{RbScheduler, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
+use alloc::boxed::Box;
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -46,6 +47,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: ProportionalFairConfig::params,
 };
 
+/// UEs of a page of means: a cell of several has UEs of neighbouring numbers.
+const PAGE: usize = 32;
+
 /// Mean rate of a UE.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
@@ -59,8 +63,8 @@ struct Mean {
 pub struct ProportionalFair {
     /// Seconds.
     window: f64,
-    /// Means by UE number, up to the highest number served.
-    means: Vec<Mean>,
+    /// Means by UE number: pages of [`PAGE`] UEs, none where no UE has been served.
+    means: Vec<Option<Box<[Mean; PAGE]>>>,
     /// Bits of `r / T` and index of each UE; kept for its memory.
     order: Vec<(u64, Reverse<u32>)>,
 }
@@ -78,7 +82,8 @@ impl ProportionalFair {
 
     /// Mean rate of `ue` at `now`, bytes per second.
     fn mean(&self, ue: u32, now: Instant) -> f64 {
-        let Some(mean) = self.means.get(ue as usize) else { return 0.0 };
+        let page = self.means.get(ue as usize / PAGE).and_then(Option::as_ref);
+        let Some(mean) = page.map(|page| page[ue as usize % PAGE]) else { return 0.0 };
         mean.rate * libm::exp(-now.since(mean.at).as_secs_f64() / self.window)
     }
 }
@@ -126,12 +131,13 @@ impl RbScheduler for ProportionalFair {
 
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
         for one in served {
-            let index = one.ue as usize;
-            if index >= self.means.len() {
-                self.means.resize(index + 1, Mean::default());
-            }
             let rate = self.mean(one.ue, now) + f64::from(one.bytes) / self.window;
-            self.means[index] = Mean { rate, at: now };
+            let (page, place) = (one.ue as usize / PAGE, one.ue as usize % PAGE);
+            if page >= self.means.len() {
+                self.means.resize(page + 1, None);
+            }
+            let page = self.means[page].get_or_insert_default();
+            page[place] = Mean { rate, at: now };
         }
     }
 }

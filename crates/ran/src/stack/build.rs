@@ -8,7 +8,7 @@ use crate::channel::ChannelContext;
 use crate::config::urgent;
 use crate::drx::{AqmClock, Drx};
 use crate::gate::GateConfig;
-use crate::mac::{OwnChannel, Sleep};
+use crate::mac::{OwnChannel, Roster, Sleep};
 use crate::poll::Tickers;
 use crate::upf::UeUpf;
 use crate::{MacConfig, PollConfig, UeConfig};
@@ -30,56 +30,64 @@ fn channel_context(config: &StackConfig, key: u64) -> ChannelContext {
     ChannelContext { key, slot, unit, bandwidth }
 }
 
-/// The UPF's queues, a set for each UE.
-fn build_upfs(config: &StackConfig) -> Result<Vec<UeUpf>, ConfigError> {
-    let upf = |(index, ue): (usize, &Arc<UeConfig>)| {
-        let key = mix(ue_key(config, index) ^ 1);
-        UeUpf::new(&config.upf.queue, ue.qos_flows.len(), key).map_err(|e| e.within("upf.queue"))
-    };
-    collect_exactly(config.ues.iter().enumerate().map(upf))
+/// The UPF's queues of UE `index` with the settings `ue`.
+pub(super) fn build_upf(
+    config: &StackConfig,
+    index: usize,
+    ue: &UeConfig,
+) -> Result<UeUpf, ConfigError> {
+    let key = mix(ue_key(config, index) ^ 1);
+    UeUpf::new(&config.upf.queue, ue.qos_flows.len(), key).map_err(|e| e.within("upf.queue"))
 }
 
-/// The core without UEs; `passes` if packets pass straight through its UPF.
-fn build_core(config: &StackConfig, passes: bool) -> Result<Core, ConfigError> {
+/// The core with the UPF's queues of the UEs `here`, without these; `passes` if packets pass
+/// straight through its UPF.
+fn build_core(
+    config: &StackConfig,
+    here: &[u32],
+    places: usize,
+    passes: bool,
+) -> Result<Core, ConfigError> {
+    let upf = |&index: &u32| build_upf(config, index as usize, &config.ues[index as usize]);
     Ok(Core {
         flows: Vec::new(),
-        ues: Vec::with_capacity(config.ues.len()),
-        upfs: if passes { Vec::new() } else { build_upfs(config)? },
+        ues: Vec::with_capacity(places),
+        upfs: if passes { Vec::new() } else { collect_exactly(here.iter().map(upf))? },
         batch: config.upf.batch,
         busy: Vec::new(),
         hash_key: stream_key(config.seed, "upf.hash"),
         aqm_idles: passes && config.upf.queue.has_aqm(),
         paced: 0,
         next_id: 0,
-        skipped: 0,
         refused: 0,
     })
 }
 
-/// The sleep of the cell's UEs; none without DRX, and on an uplink, where a request wakes a UE.
-fn build_sleep(config: &StackConfig) -> Option<Box<Sleep>> {
+/// The DRX of UE `index`, if it has any; true if AQMs count from its wake.
+fn build_drx(config: &StackConfig, index: u32) -> Option<(Drx, bool)> {
+    let drx = config.ues[index as usize].drx.as_ref()?;
+    let cycle = drx.long_cycle.as_nanos() / 1_000_000;
+    let mut rng = Rng::stream(config.seed, &alloc::format!("drx.{index}"));
+    let offset = Duration::from_millis(rng.below(cycle.max(1)));
+    Some((Drx::new(drx, offset), drx.aqm_clock == AqmClock::Wake))
+}
+
+/// The sleep of the UEs `here`; none without DRX, and on an uplink, where a request wakes a UE.
+fn build_sleep(config: &StackConfig, here: &[u32]) -> Option<Box<Sleep>> {
     let sleeps = config.ues.iter().any(|ue| ue.drx.is_some());
     if !sleeps || matches!(config.mac, MacConfig::Uplink(_)) {
         return None;
     }
-    let drx = |(index, ue): (usize, &Arc<UeConfig>)| {
-        let drx = ue.drx.as_ref()?;
-        let cycle = drx.long_cycle.as_nanos() / 1_000_000;
-        let mut rng = Rng::stream(config.seed, &alloc::format!("drx.{index}"));
-        let offset = Duration::from_millis(rng.below(cycle.max(1)));
-        Some((Drx::new(drx, offset), drx.aqm_clock == AqmClock::Wake))
-    };
-    Some(Box::new(Sleep::new(config.ues.iter().enumerate().map(drx))))
+    Some(Box::new(Sleep::new(here.iter().map(|&index| build_drx(config, index)))))
 }
 
-/// The gate of UE `index`; `key` is the key of its UE's random streams.
+/// The gate of the UE with the settings `ue`; `key` is the key of its random streams.
 pub(super) fn build_gate(
     config: &StackConfig,
-    index: usize,
+    ue: &UeConfig,
     context: &GrantContext,
     key: u64,
 ) -> Result<Gate, ConfigError> {
-    let ue = &config.ues[index];
     let gate = GateConfig {
         sdap: &config.sdap,
         limiter: &config.rlc.limiter,
@@ -90,14 +98,14 @@ pub(super) fn build_gate(
     Gate::build(&gate, context, mix(key ^ 2))
 }
 
-/// The bearers of UE `index` below `gate`; `key` is the key of their random streams.
+/// The bearers of the UE with the settings `ue` below `gate`; `key` is the key of their random
+/// streams.
 pub(super) fn build_bearers(
     config: &StackConfig,
-    index: usize,
+    ue: &UeConfig,
     gate: &Gate,
     key: u64,
 ) -> Result<Few<Bearer>, ConfigError> {
-    let ue = &config.ues[index];
     let bearers = (0..ue.drbs).map(|drb| {
         let key = mix(key ^ 3) ^ u64::from(drb);
         let mut rlc = Cow::Borrowed(&config.rlc);
@@ -138,6 +146,49 @@ impl Stack {
     /// The first field outside its bounds, or a combination that cannot work.
     pub fn new(config: &StackConfig) -> Result<Self, ConfigError> {
         config.validate()?;
+        let here: Vec<u32> = (0..config.ues.len() as u32).collect();
+        Self::build(config, &here, 0, None)
+    }
+
+    /// A cell of several with the settings `config`, which is valid and lists the UEs of all cells.
+    /// The UEs `here` have a place in it, in ascending order; others get one when they
+    /// [enter](Self::attach) it. Of these, `guests` have their channels to the cell, and their DRX
+    /// there, from the start.
+    ///
+    /// # Errors
+    /// A combination that cannot work.
+    pub fn of_several(
+        config: &StackConfig,
+        here: &[u32],
+        guests: &[u32],
+    ) -> Result<Self, ConfigError> {
+        let mut roster = Roster::default();
+        for &number in here {
+            roster.add(number);
+        }
+        // Places for the first guests, so that these move no other.
+        let spare = guests.len().min(here.len() / 8 + 8);
+        let mut stack = Self::build(config, here, spare, Some(Box::new(roster)))?;
+        for &number in guests {
+            let own = stack.build_channel(config, number as usize)?;
+            if let (Some(roster), Some(own)) = (&mut stack.cell.roster, own) {
+                roster.elsewhere.insert(number, own);
+            }
+            let drx = build_drx(config, number);
+            if let (Some(sleep), Some((drx, forgives))) = (&mut stack.cell.sleep, drx) {
+                sleep.expect(number, drx, forgives);
+            }
+        }
+        Ok(stack)
+    }
+
+    fn build(
+        config: &StackConfig,
+        here: &[u32],
+        spare: usize,
+        roster: Option<Box<Roster>>,
+    ) -> Result<Self, ConfigError> {
+        let places = here.len() + spare;
         let (seed, unit) = (config.seed, config.unit());
         let (clocks, slot) = build_clocks(config)?;
         let context = channel_context(config, stream_key(seed, "channel"));
@@ -148,11 +199,11 @@ impl Stack {
         let service = AnyService::new(&config.mac, &config.cell())?;
         let reported = (config.mac.cqi_delay() > 0).then(|| channel.clone());
         let mut stack = Self {
-            core: build_core(config, passes)?,
+            core: build_core(config, here, places, passes)?,
             cell: Cell {
-                ues: Vec::with_capacity(config.ues.len()),
-                gates: Vec::with_capacity(config.ues.len()),
-                slices: config.ues.iter().map(|ue| ue.slice).collect(),
+                ues: Vec::with_capacity(places),
+                gates: Vec::with_capacity(places),
+                slices: here.iter().map(|&ue| config.ues[ue as usize].slice).collect(),
                 channel,
                 reported,
                 per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
@@ -164,7 +215,8 @@ impl Stack {
                 rated: Vec::new(),
                 slot_weight: SlotWeight::of(slot),
                 meter: None,
-                sleep: build_sleep(config),
+                sleep: build_sleep(config, here),
+                roster,
             },
             service,
             clocks,
@@ -182,14 +234,18 @@ impl Stack {
             carried: 0,
             splits: None,
         };
-        for index in 0..config.ues.len() {
-            let gate = build_gate(config, index, &context, ue_key(config, index))?;
-            let radio = stack.build_radio(config, index, &gate)?;
+        for (place, index) in here.iter().map(|&ue| ue as usize).enumerate() {
+            let ue = &config.ues[index];
+            let key = ue_key(config, index);
+            let gate = build_gate(config, ue, &context, key)?;
+            let bearers = build_bearers(config, ue, &gate, key)?;
+            let own = stack.build_channel(config, index)?;
             stack.cell.wants_reports |= gate.wants_reports();
             stack.cell.gates.push(gate);
-            stack.cell.ues.push(radio);
-            stack.rate_bearers(index);
-            let ue = stack.build_ue(config, index);
+            stack.cell.ues.push(UeRadio { bearers, own });
+            stack.rate_bearers(place);
+            stack.service.enter(place as u32, index as u32, ue.drbs);
+            let ue = stack.build_ue(ue);
             stack.core.ues.push(ue);
         }
         if stack.queues().any(|queue| queue.needs().timeouts) {
@@ -199,45 +255,34 @@ impl Stack {
         Ok(stack)
     }
 
-    fn build_radio(
+    /// The own channel of UE `index`, if it has one.
+    fn build_channel(
         &self,
         config: &StackConfig,
         index: usize,
-        gate: &Gate,
-    ) -> Result<UeRadio, ConfigError> {
-        let ue = &config.ues[index];
-        let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
-        let key = ue_key(config, index);
-        let channel = ue
-            .channel
-            .as_ref()
-            .map(|c| Channel::new(c, &channel_context(config, mix(key ^ 4))))
-            .transpose();
-        let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
-        Ok(UeRadio {
-            bearers: build_bearers(config, index, gate, key)?,
-            own: channel.map(|channel| {
-                let reported = self.cell.reported.is_some().then(|| channel.clone());
-                Box::new(OwnChannel { channel, reported })
-            }),
-        })
+    ) -> Result<Option<Box<OwnChannel>>, ConfigError> {
+        let Some(own) = &config.ues[index].channel else { return Ok(None) };
+        let context = channel_context(config, mix(ue_key(config, index) ^ 4));
+        let channel = Channel::new(own, &context)
+            .map_err(|e| e.within("channel").within(&alloc::format!("ue[{index}]")))?;
+        let reported = self.cell.reported.is_some().then(|| channel.clone());
+        Ok(Some(Box::new(OwnChannel { channel, reported })))
     }
 
-    /// Registers the bearers of UE `index` whose AQMs need their rates, unless the MAC reports the
-    /// rates itself.
-    fn rate_bearers(&mut self, index: usize) {
+    /// Registers the bearers of the UE in `place` whose AQMs need their rates, unless the MAC
+    /// reports the rates itself.
+    fn rate_bearers(&mut self, place: usize) {
         let Self { cell, service, .. } = self;
         if service.tells_rates() {
             return;
         }
         let needs = |(_, bearer): &(u8, &Bearer)| bearer.queue().needs().service_rate;
-        let rated = (0..).zip(cell.ues[index].bearers.iter()).filter(needs);
-        let rated = rated.map(|(drb, _)| BearerId { ue: index as u32, drb });
+        let rated = (0..).zip(cell.ues[place].bearers.iter()).filter(needs);
+        let rated = rated.map(|(drb, _)| BearerId { ue: place as u32, drb });
         cell.rated.extend(rated.map(|id| (id, ServiceRate::default())));
     }
 
-    fn build_ue(&self, config: &StackConfig, index: usize) -> Ue {
-        let ue = &config.ues[index];
+    fn build_ue(&self, ue: &UeConfig) -> Ue {
         Ue {
             qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
             rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),

@@ -1,5 +1,6 @@
 //! UEs that leave a cell and enter one while packets wait for them.
 
+use super::core_network::Ue;
 use super::*;
 use crate::bearer::{Bearer, ServiceRate, Taken};
 use alloc::boxed::Box;
@@ -9,7 +10,10 @@ use core::fmt;
 /// cell first sends the first byte of an SDU, since RLC is re-established (TS 38.322 section
 /// 5.1.2).
 pub struct UeContext {
+    /// Its number in all cells.
     pub(super) ue: u32,
+    pub(super) slice: u16,
+    pub(super) known: Ue,
     pub(super) gate: Gate,
     pub(super) bearers: Few<Bearer>,
     /// For each bearer, the SDUs that wait in the UE's PDCP for an earlier SDU.
@@ -56,7 +60,7 @@ impl UeContext {
         held + self.queues().map(|queue| u64::from(queue.backlog_packets())).sum::<u64>()
     }
 
-    fn queues(&self) -> impl Iterator<Item = &justfull_queue::ManagedQueue> {
+    pub(super) fn queues(&self) -> impl Iterator<Item = &justfull_queue::ManagedQueue> {
         self.gate.queues().chain(self.bearers.iter().map(Bearer::queue))
     }
 }
@@ -75,15 +79,20 @@ impl Stack {
         driver: &mut D,
     ) -> Result<Box<UeContext>, RoamError> {
         self.check_kind()?;
-        let known = self.core.ues.get(ue as usize).ok_or(RoamError::Absent)?;
-        if known.away {
-            return Err(RoamError::Absent);
-        }
+        let place = self.present(ue)?;
         self.advance(now, true, driver);
-        Ok(self.take_out(now, ue))
+        Ok(self.take_out(now, place))
     }
 
-    /// Takes the context of `ue`, with the packets in its queues, out of the cell at `now`.
+    /// The place of UE `number` of this cell.
+    pub(super) fn present(&self, number: u32) -> Result<u32, RoamError> {
+        let place = self.cell.find(number).ok_or(RoamError::Absent)?;
+        let known = self.core.ues.get(place as usize).ok_or(RoamError::Absent)?;
+        if known.away { Err(RoamError::Absent) } else { Ok(place) }
+    }
+
+    /// Takes the context of the UE in place `ue`, with the packets in its queues, out of the cell
+    /// at `now`.
     pub(super) fn take_out(&mut self, now: Instant, ue: u32) -> Box<UeContext> {
         self.core.let_go(ue);
         self.sdap_busy.retain(|busy| *busy != ue);
@@ -104,7 +113,10 @@ impl Stack {
         let bearers = Few::Many(Vec::new());
         let bearers = core::mem::replace(&mut cell.ues[ue as usize].bearers, bearers);
         let gate = core::mem::replace(&mut cell.gates[ue as usize], Gate::vacant());
-        let mut context = Box::new(UeContext { ue, gate, bearers, waiting: Vec::new() });
+        let (slice, known) = (cell.slices[ue as usize], self.core.ues[ue as usize].clone());
+        let ue = cell.number(ue);
+        let waiting = Vec::new();
+        let mut context = Box::new(UeContext { ue, slice, known, gate, bearers, waiting });
         self.gone += context.packets();
         self.core.refused +=
             context.queues().map(|q| q.counters().dropped_total().packets).sum::<u64>();
@@ -143,7 +155,8 @@ impl Stack {
         driver: &mut D,
     ) {
         self.came += context.packets();
-        let UeContext { ue, gate, bearers, waiting } = context;
+        let UeContext { ue, gate, bearers, waiting, .. } = context;
+        let ue = self.cell.place(ue);
         self.core.take_in(ue);
         let Self { cell, service, .. } = self;
         cell.wants_reports |= gate.wants_reports();
@@ -186,8 +199,12 @@ impl Stack {
     }
 
     pub(super) fn check_admission(&self, context: &UeContext) -> Result<(), RoamError> {
-        let known = self.core.ues.get(context.ue as usize).ok_or(RoamError::Absent)?;
-        if !known.away {
+        let known = match &self.cell.roster {
+            Some(roster) if roster.find(context.ue).is_some() => return Err(RoamError::Present),
+            Some(_) => &context.known,
+            None => self.core.ues.get(context.ue as usize).ok_or(RoamError::Absent)?,
+        };
+        if self.cell.roster.is_none() && !known.away {
             return Err(RoamError::Present);
         }
         let sdap = &context.gate.sdap;

@@ -1,5 +1,7 @@
 //! The core network: the flows of all UEs, the rules that detect them, and the UPF's queues.
 
+use super::Stack;
+use crate::config::UeConfig;
 use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,11 +21,84 @@ pub(super) struct Flow {
 }
 
 /// The QFIs of the QoS flows of one UE, and the rules that detect them. UEs share equal lists.
+#[derive(Clone)]
 pub(super) struct Ue {
     pub(super) qfis: Arc<[Qfi]>,
     pub(super) rules: Arc<[PacketDetectionRule]>,
     /// True if it is in no cell of this stack.
     pub(super) away: bool,
+}
+
+/// The flows of a world with several cells: they number and stamp packets before a cell takes them.
+#[derive(Default)]
+pub struct Flows {
+    flows: Vec<WorldFlow>,
+    next_id: u64,
+}
+
+/// A flow of a world with several cells.
+struct WorldFlow {
+    ue: u32,
+    tuple: FiveTuple,
+    /// Index of its QoS flow among the UE's; none if no rule matches.
+    qos: Option<u8>,
+    qfi: Qfi,
+    /// The hash of `tuple` under the key of a cell, and that key.
+    hash: (u32, u64),
+}
+
+impl Flows {
+    /// Opens a flow of UE number `ue` with the settings `config`. Returns its number.
+    pub fn open(&mut self, ue: u32, config: &UeConfig, tuple: &FiveTuple, dscp: Dscp) -> u32 {
+        let qfi = detect(&config.rules, tuple, dscp);
+        let mut qfis = config.qos_flows.iter().map(|flow| flow.qfi);
+        let qos = qfi.and_then(|qfi| qfis.position(|q| q == qfi)).map(|i| i as u8);
+        let (tuple, qfi) = (*tuple, qfi.unwrap_or_default());
+        self.flows.push(WorldFlow { ue, tuple, qos, qfi, hash: (tuple.hash(0), 0) });
+        (self.flows.len() - 1) as u32
+    }
+
+    /// Flow `number` continues over a new connection with the 5-tuple `tuple`.
+    ///
+    /// # Panics
+    /// If `number` is not a flow.
+    pub fn renew(&mut self, number: u32, tuple: &FiveTuple) {
+        let flow = &mut self.flows[number as usize];
+        (flow.tuple, flow.hash) = (*tuple, (tuple.hash(0), 0));
+    }
+
+    /// Number of flows.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The UE of flow `number`.
+    ///
+    /// # Panics
+    /// If `number` is not a flow.
+    #[must_use]
+    pub fn ue_of(&self, number: u32) -> u32 {
+        self.flows[number as usize].ue
+    }
+
+    /// Numbers and stamps `packet`, which arrives at `now` at the UPF of `cell`. Returns the index
+    /// of its QoS flow among its UE's; none if no rule matches.
+    pub fn stamp(&mut self, now: Instant, packet: &mut Packet, cell: &Stack) -> Option<u8> {
+        let flow = &mut self.flows[packet.flow as usize];
+        let key = cell.core.hash_key;
+        if flow.hash.1 != key {
+            flow.hash = (flow.tuple.hash(key), key);
+        }
+        packet.id = self.next_id;
+        self.next_id += 1;
+        packet.entered = now;
+        packet.enqueued = now;
+        packet.ue = flow.ue;
+        packet.flow_hash = flow.hash.0;
+        packet.qfi = flow.qfi;
+        flow.qos
+    }
 }
 
 /// The core network of a cell.
@@ -41,9 +116,8 @@ pub(super) struct Core {
     pub(super) aqm_idles: bool,
     /// Number of opportunities at which a pacer left packets waiting.
     pub(super) paced: u64,
+    /// Packets that have entered so far: the number of the next, unless [`Flows`] number them.
     pub(super) next_id: u64,
-    /// Number of packets of other cells: their numbers are below it.
-    pub(super) skipped: u64,
     /// Number of packets dropped before a queue: no rule matched them, the core lost them, or the
     /// driver had no room for them.
     pub(super) refused: u64,

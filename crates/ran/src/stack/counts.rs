@@ -40,7 +40,7 @@ impl Stack {
     #[must_use]
     pub fn conserved(&self) -> Conserved {
         let mut counts = Conserved {
-            entered: self.core.next_id - self.core.skipped,
+            entered: self.core.next_id,
             delivered: self.delivered,
             dropped: self.core.refused,
             queued: 0,
@@ -124,7 +124,17 @@ impl Stack {
     /// If there is no such UE.
     #[must_use]
     pub fn has_begun(&self, ue: u32, payload: u64) -> bool {
-        self.cell.ues[ue as usize].bearers.iter().any(|bearer| bearer.is_sending(payload))
+        let ue = self.cell.place(ue) as usize;
+        self.cell.ues[ue].bearers.iter().any(|bearer| bearer.is_sending(payload))
+    }
+
+    /// True if a packet waits or is on the air.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.core.busy.is_empty()
+            || !self.sdap_busy.is_empty()
+            || self.cell.backlog.packets > 0
+            || self.service.in_the_air().0 > 0
     }
 
     /// Number of bearers of all UEs.

@@ -56,6 +56,8 @@ impl Stack {
     /// A UE has sent a scheduling request, or has been granted the uplink.
     pub fn note_access(&mut self, access: UplinkAccess) {
         let UplinkAccess { at, ue, granted } = access;
+        // A UE on its way to the cell has no place yet.
+        let Some(ue) = self.cell.find(ue) else { return };
         let Some(sleep) = &mut self.cell.sleep else { return };
         if granted {
             return sleep.grant_uplink(ue, at);
@@ -79,6 +81,7 @@ impl Stack {
 
     /// Time that each UE with DRX was awake in this cell up to `now`.
     pub fn awake(&self, now: Instant) -> impl Iterator<Item = (u32, Duration)> + '_ {
-        self.cell.sleep.iter().flat_map(move |sleep| sleep.active(now))
+        let number = |place| self.cell.number(place);
+        self.cell.sleep.iter().flat_map(move |sleep| sleep.active(now, number))
     }
 }

@@ -7,8 +7,10 @@
 //! air are lost (TS 38.323 section 5.1.2). Without PDCP and RLC at both ends (packets, bytes) the
 //! target sends a partly sent SDU again as a whole.
 
-use super::build::{build_bearers, build_gate, ue_key};
+use super::build::{build_bearers, build_gate, build_upf, ue_key};
+use super::core_network::Ue;
 use super::*;
+use crate::UeConfig;
 use crate::bearer::{Taken, Upward};
 use crate::pdu::SduHandle;
 use alloc::boxed::Box;
@@ -73,6 +75,19 @@ pub enum Kept {
     Gate,
 }
 
+/// The entry of a UE into a cell.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    /// The settings that built the cell; the list of UEs is not read.
+    pub config: &'a StackConfig,
+    /// The UE's settings.
+    pub ue: &'a UeConfig,
+    /// The state that it keeps.
+    pub kept: Kept,
+}
+
+const BUILT: &str = "the settings have built a cell before";
+
 impl Stack {
     /// UE `ue` leaves the cell at `now`, after all work due then, with the data of its queues.
     /// Until it is [attached](Self::attach) again, its packets go to [`Stack::pass_by`].
@@ -86,10 +101,8 @@ impl Stack {
         driver: &mut D,
     ) -> Result<Departure, RoamError> {
         self.check_handover()?;
-        let known = self.core.ues.get(ue as usize).ok_or(RoamError::Absent)?;
-        if known.away {
-            return Err(RoamError::Absent);
-        }
+        let number = ue;
+        let ue = self.present(number)?;
         self.advance(now, true, driver);
         let mut departure = Radio::default();
         let drbs = self.cell.ues[ue as usize].bearers.len() as u8;
@@ -97,8 +110,8 @@ impl Stack {
             self.end_link(now, BearerId { ue, drb }, &mut departure, driver);
         }
         let Radio { mut data, waiting, heads } = departure;
-        let mut numbers = self.numbers_of_leg(ue);
-        let lost = self.lose_in_flight(now, ue, driver);
+        let mut numbers = self.numbers_of_leg(number, ue);
+        let lost = self.lose_in_flight(now, number, driver);
         let mut lost_heads = 0;
         for drb in 0..drbs {
             let Self { cell, service, core, .. } = self;
@@ -134,7 +147,7 @@ impl Stack {
         for queue in &mut *self.cell.gates[ue as usize].sdap.queues {
             queue.queue.withdraw(now, driver, &mut |packet| data.push(Forwarded::Fresh(packet)));
         }
-        self.service.forget(ue);
+        self.service.forget(ue, &self.cell);
         // SDUs with a number, of all bearers, come before the others.
         data.sort_by_key(|sdu| matches!(sdu, Forwarded::Fresh(_)));
         self.gone += data.iter().filter(|sdu| sdu.packet().is_some()).count() as u64;
@@ -196,12 +209,12 @@ impl Stack {
         radio.heads.push(head);
     }
 
-    /// The PDCP SNs of the SDUs that wait in the legs of `ue`, by packet.
-    fn numbers_of_leg(&mut self, ue: u32) -> BTreeMap<u64, u32> {
-        let mut links = self.cell.ues[ue as usize].bearers.iter_mut();
+    /// The PDCP SNs of the SDUs that wait in the legs of UE `number` in `place`, by packet.
+    fn numbers_of_leg(&mut self, number: u32, place: u32) -> BTreeMap<u64, u32> {
+        let mut links = self.cell.ues[place as usize].bearers.iter_mut();
         let is_leg = links.any(|b| b.link.as_mut().is_some_and(|link| link.pdcp_rx().is_leg()));
         let sdus = self.service.in_flight().filter(|_| is_leg);
-        sdus.map_or_else(BTreeMap::new, |sdus| sdus.take_numbers(ue))
+        sdus.map_or_else(BTreeMap::new, |sdus| sdus.take_numbers(number))
     }
 
     /// The SDUs of `ue` on the air are lost; returns their number.
@@ -219,38 +232,37 @@ impl Stack {
     }
 
     /// The UE of `context`, which has left another cell, enters this cell at `now`, after all work
-    /// due then. `config` is the cell's. The UE's data follows ([`Stack::accept`]).
+    /// due then. The UE's data follows ([`Stack::accept`]).
     ///
     /// # Errors
     /// The cell has a UE of this number, another unit of grants, other QoS flows, or a MAC of UMTS.
     ///
     /// # Panics
-    /// If `config` is not the configuration that built the cell.
+    /// If `config` is not the configuration that built the cell; its list of UEs is not read.
     pub fn attach<D: Probe + Egress>(
         &mut self,
         now: Instant,
         mut context: Box<UeContext>,
-        config: &StackConfig,
-        kept: Kept,
+        entry: &Entry<'_>,
         driver: &mut D,
     ) -> Result<(), RoamError> {
         self.check_handover()?;
         self.check_admission(&context)?;
         self.advance(now, true, driver);
-        self.fit(&mut context, config, kept);
+        self.fit(&mut context, entry);
+        self.make_place(&context, entry);
         self.put_in(now, *context, driver);
         Ok(())
     }
 
     /// Builds the parts of `context` that are the cell's own.
-    fn fit(&self, context: &mut UeContext, config: &StackConfig, kept: Kept) {
-        const BUILT: &str = "the settings have built a cell before";
-        let index = context.ue as usize;
+    fn fit(&self, context: &mut UeContext, entry: &Entry<'_>) {
+        let Entry { config, ue, kept } = *entry;
         let grants = GrantContext { unit: self.cell.unit, slot: self.slot, mtu: config.mtu };
         // A UE that returns gets other random numbers.
-        let key = mix(ue_key(config, index) ^ mix(self.came + self.gone));
-        let gate = build_gate(config, index, &grants, key).expect(BUILT);
-        let mut bearers = build_bearers(config, index, &gate, key).expect(BUILT);
+        let key = mix(ue_key(config, context.ue as usize) ^ mix(self.came + self.gone));
+        let gate = build_gate(config, ue, &grants, key).expect(BUILT);
+        let mut bearers = build_bearers(config, ue, &gate, key).expect(BUILT);
         for (new, old) in bearers.iter_mut().zip(context.bearers.iter_mut()) {
             if let (Some(new), Some(old)) = (&mut new.link, old.link.take()) {
                 new.adopt(old);
@@ -264,6 +276,59 @@ impl Stack {
         }
     }
 
+    /// Makes a place for the UE of `context` in a cell of several.
+    fn make_place(&mut self, context: &UeContext, entry: &Entry<'_>) {
+        let Self { cell, core, clocks, service, unpaced, .. } = self;
+        let Some(roster) = &mut cell.roster else { return };
+        let place = roster.add(context.ue);
+        let own = roster.elsewhere.remove(&context.ue);
+        service.enter(place, context.ue, entry.ue.drbs);
+        let at = place as usize;
+        if at == cell.ues.len() {
+            cell.ues.push(UeRadio { bearers: Few::Many(Vec::new()), own: None });
+            cell.gates.push(Gate::vacant());
+            cell.slices.push(0);
+            core.ues.push(context.known.clone());
+        }
+        (cell.ues[at].own, cell.slices[at], core.ues[at]) =
+            (own, context.slice, context.known.clone());
+        if let Some(meter) = &mut cell.meter {
+            meter.enter(place);
+        }
+        if let Some(sleep) = &mut cell.sleep {
+            sleep.make_place(place, context.ue);
+        }
+        if !(clocks.upf.is_event_driven() && *unpaced) {
+            let upf = build_upf(entry.config, context.ue as usize, entry.ue).expect(BUILT);
+            if at == core.upfs.len() {
+                core.upfs.push(upf);
+            } else {
+                core.upfs[at] = upf;
+            }
+        }
+        let queues = context.queues().any(|queue| queue.needs().timeouts);
+        let upf = core.upfs.get(at).is_some_and(|upf| upf.queues[0].queue.needs().timeouts);
+        if queues || upf {
+            clocks.expect_timeouts();
+        }
+    }
+
+    /// The UPF sends nothing here for UE `number` any more, which is in another cell: its place is
+    /// vacant.
+    pub fn leave_place(&mut self, number: u32) {
+        let Self { cell, clocks, .. } = self;
+        let Some(roster) = &mut cell.roster else { return };
+        let Some(place) = roster.find(number) else { return };
+        roster.remove(number);
+        if let Some(sleep) = &mut cell.sleep {
+            sleep.leave_place(place, number);
+        }
+        if let Some(own) = cell.ues[place as usize].own.take() {
+            roster.elsewhere.insert(number, own);
+        }
+        clocks.forget_timeouts(place);
+    }
+
     /// `data` of a UE in this cell arrives at `now` from the UE's last cell.
     pub fn accept<D: Probe + Egress>(&mut self, now: Instant, data: Forwarded, driver: &mut D) {
         self.advance(now, !self.clocks.top_down, driver);
@@ -274,7 +339,7 @@ impl Stack {
                 if let Some(sdus) = self.service.in_flight() {
                     sdus.note_number(&packet, sn);
                 }
-                let (_, mut bearers) = self.gate_and_bearers(packet.ue);
+                let (_, mut bearers) = self.gate_and_bearers(self.cell.place(packet.ue));
                 if !bearers.enqueue(now, drb, &packet, driver)
                     && let Some(sdus) = self.service.in_flight()
                 {
@@ -284,30 +349,48 @@ impl Stack {
             Forwarded::Fresh(mut packet) => {
                 self.came += 1;
                 packet.enqueued = now;
-                let flow = self.core.flows[packet.flow as usize];
-                let Some(qos) = flow.qos else {
+                let place = self.cell.place(packet.ue);
+                let Ue { qfis, away, .. } = &self.core.ues[place as usize];
+                let qos = qfis.iter().position(|qfi| *qfi == packet.qfi).filter(|_| !away);
+                let Some(qos) = qos else {
                     self.core.refused += 1;
                     let reason = DropReason::NoRule;
                     driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason });
                     return;
                 };
-                self.enter_sdap(now, flow.ue, qos.into(), &mut packet, driver);
+                self.enter_sdap(now, place, qos, &mut packet, driver);
             }
         }
     }
 
-    /// A packet of a UE on the way to another cell reaches the UPF at `now`. A UPF without a queue
-    /// stamps it as in [`Stack::input`] and passes it on at once: false. Otherwise the UPF keeps or
-    /// drops it: true.
+    /// A packet of a UE in the cell reaches the UPF at `now`. [`Flows`] has stamped it, and found
+    /// the index of its QoS flow, `qos`.
+    pub fn input_stamped<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        qos: Option<u8>,
+        driver: &mut D,
+    ) {
+        self.advance(now, !self.clocks.top_down, driver);
+        self.core.next_id += 1;
+        // A packet without a QoS flow is dropped, also if its UE is on the way to another cell.
+        let place = if qos.is_some() { self.cell.place(packet.ue) } else { 0 };
+        self.enter_upf(now, place, qos, packet, driver);
+    }
+
+    /// Like [`Stack::input_stamped`], for a UE on the way to another cell. A UPF without a queue
+    /// passes the packet on at once: false. Otherwise the UPF keeps or drops it: true.
     pub fn pass_by<D: Probe + Egress>(
         &mut self,
         now: Instant,
         packet: &mut Packet,
+        qos: Option<u8>,
         driver: &mut D,
     ) -> bool {
         self.advance(now, !self.clocks.top_down, driver);
-        let flow = self.core.number(now, packet);
-        let Some(qos) = flow.detected else {
+        self.core.next_id += 1;
+        let Some(qos) = qos else {
             self.refuse(now, *packet, DropReason::NoRule, driver);
             return true;
         };
@@ -315,10 +398,11 @@ impl Stack {
             self.gone += 1;
             return false;
         }
-        let upf = &mut self.core.upfs[flow.ue as usize];
+        let ue = self.cell.place(packet.ue);
+        let upf = &mut self.core.upfs[ue as usize];
         upf.queues[usize::from(qos)].queue.enqueue_from(now, packet, driver);
         if self.clocks.have_timeouts() {
-            self.arm_timeout(QueueId::Upf { ue: flow.ue, qos: qos.into() });
+            self.arm_timeout(QueueId::Upf { ue, qos: qos.into() });
         }
         true
     }
@@ -329,8 +413,9 @@ impl Stack {
         if self.core.upfs.is_empty() || source.core.upfs.is_empty() {
             return;
         }
+        let (from, ue) = (source.cell.place(ue), self.cell.place(ue));
         let at = ue as usize;
-        let upf = &mut source.core.upfs[at];
+        let upf = &mut source.core.upfs[from as usize];
         for queue in &mut upf.queues {
             let moved = u64::from(queue.queue.backlog_packets());
             source.core.refused += queue.queue.counters().dropped_total().packets;
@@ -340,7 +425,7 @@ impl Stack {
         }
         core::mem::swap(upf, &mut self.core.upfs[at]);
         (upf.listed, self.core.upfs[at].listed) = (false, false);
-        source.core.busy.retain(|busy| *busy != ue);
+        source.core.busy.retain(|busy| *busy != from);
         if self.core.upfs[at].is_busy() {
             self.core.upfs[at].listed = true;
             self.core.busy.push(ue);
@@ -356,31 +441,11 @@ impl Stack {
         }
     }
 
-    /// UE `ue` is in another cell at the start: its place is vacant.
-    ///
-    /// # Panics
-    /// If the cell has no such UE.
-    pub fn vacate(&mut self, ue: u32) {
-        drop(self.take_out(Instant::ZERO, ue));
-    }
-
-    /// Packets of other cells have the numbers below `next`.
-    pub fn number_from(&mut self, next: u64) {
-        self.core.skipped += next.saturating_sub(self.core.next_id);
-        self.core.next_id = self.core.next_id.max(next);
-    }
-
-    /// The number of the next packet.
-    #[must_use]
-    pub const fn next_number(&self) -> u64 {
-        self.core.next_id
-    }
-
     /// The SINR in dB of this cell at `ue`, which may be in another cell, at `now`. None if the UE
     /// has no channel of its own, or a channel without a SINR.
     #[must_use]
     pub fn sinr_db(&self, ue: u32, now: Instant) -> Option<f64> {
-        self.cell.ues[ue as usize].own.as_ref()?.channel.sinr_db(now)
+        self.cell.own_channel(ue)?.channel.sinr_db(now)
     }
 
     /// True if packets may wait in the UPF.

@@ -24,6 +24,19 @@ impl Stack {
         self.refuse(now, packet, reason, driver);
     }
 
+    /// Like [`Stack::lose`], for a packet that [`Flows`] has stamped.
+    #[cold]
+    pub fn lose_stamped<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        driver: &mut D,
+    ) {
+        self.advance(now, !self.clocks.top_down, driver);
+        self.core.next_id += 1;
+        self.refuse(now, packet, DropReason::CoreLoss, driver);
+    }
+
     /// Drops `packet` before it enters any queue.
     #[cold]
     pub(super) fn refuse<D: Probe>(

@@ -34,14 +34,14 @@ impl Stack {
             let slots = meter.downlink_slots;
             let between = self.slot.as_nanos() * meter.slots / u64::from(slots);
             let active_ues = meter.active_ues();
-            for ue in 0..meter.ues.len() {
+            for ue in self.cell.places() {
                 if self.core.ues[ue].away {
                     continue;
                 }
                 let UeMeter { blocks, repeats, bytes, offered, used, .. } = meter.ues[ue];
                 let (offered, used) =
                     if per_ue { (offered, used) } else { (meter.offered, meter.used) };
-                let number = ue as u32;
+                let place = ue as u32;
                 let report = RanReport {
                     at: now,
                     kind: kind.unwrap_or(CellKind::Bytes),
@@ -53,10 +53,10 @@ impl Stack {
                     blocks: blocks * unit,
                     repeats: repeats * unit,
                     bytes,
-                    mcs: self.service.known_mcs(&mut self.cell, number, slot),
+                    mcs: self.service.known_mcs(&mut self.cell, place, slot),
                     backlog: self.cell.ues[ue].bearers.iter().map(|b| b.view().bytes).sum(),
                 };
-                tell(number, &report);
+                tell(self.cell.number(place), &report);
             }
             meter.reset();
         }

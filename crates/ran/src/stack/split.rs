@@ -51,6 +51,7 @@ pub struct DeliveryStatus {
 /// The split bearers of a cell.
 #[derive(Default)]
 pub(super) struct Splits {
+    /// By place of the UE and bearer.
     bearers: BTreeMap<(u32, u8), Split>,
     routed: Vec<Routed>,
 }
@@ -162,6 +163,7 @@ impl Stack {
     /// If there is no such UE.
     pub fn split(&mut self, ue: u32, config: &SplitConfig, delay: Duration) {
         let reports = !config.report_period.is_zero();
+        let ue = self.cell.place(ue);
         let splits = self.splits.get_or_insert_default();
         for (drb, bearer) in (0..).zip(self.cell.ues[ue as usize].bearers.iter_mut()) {
             if !config.splits(drb) {
@@ -189,6 +191,7 @@ impl Stack {
     /// # Panics
     /// If there is no such UE.
     pub fn serve_leg(&mut self, ue: u32, config: &SplitConfig) {
+        let ue = self.cell.place(ue);
         for (drb, bearer) in (0..).zip(self.cell.ues[ue as usize].bearers.iter_mut()) {
             if let Some(link) = bearer.link.as_mut().filter(|_| config.splits(drb)) {
                 link.pdcp_rx().become_leg();
@@ -209,6 +212,7 @@ impl Stack {
     /// PDUs and bytes that PDCP has sent over the legs of `ue`, the master first, over all bearers.
     #[must_use]
     pub fn sent_over_legs(&self, ue: u32) -> [(u64, u64); 2] {
+        let ue = self.cell.place(ue);
         let splits = self.splits.iter().flat_map(|splits| &splits.bearers);
         let of_ue = splits.filter(|((of, _), _)| *of == ue).map(|(_, split)| split);
         of_ue.fold([(0, 0); 2], |mut sum, split| {
@@ -235,7 +239,7 @@ impl Stack {
         if let Some(sdus) = self.service.in_flight() {
             sdus.note_number(&packet, sn);
         }
-        let (gate, mut bearers) = self.gate_and_bearers(packet.ue);
+        let (gate, mut bearers) = self.gate_and_bearers(self.cell.place(packet.ue));
         let taken = gate.bypass(now, drb, &packet, &mut bearers, driver) == Ok(true);
         if !taken && let Some(sdus) = self.service.in_flight() {
             let _ = sdus.take_number(&packet);
@@ -245,6 +249,7 @@ impl Stack {
 
     /// The state of the leg of bearer `drb` of `ue` in this cell at `now`.
     pub fn leg_state(&mut self, now: Instant, ue: u32, drb: u8) -> LegState {
+        let ue = self.cell.place(ue);
         let view = self.cell.bearer(BearerId { ue, drb }).view();
         let room = self.cell.gates[ue as usize].limiter(drb).room(now, &view);
         LegState { waiting: view.bytes, room }
@@ -253,7 +258,7 @@ impl Stack {
     /// True if the channel of `ue` carried something in the last slot.
     pub fn hears(&self, ue: u32) -> bool {
         let Some(slot) = self.last_slot else { return false };
-        let own = self.cell.ues[ue as usize].own.as_ref();
+        let own = self.cell.ues[self.cell.place(ue) as usize].own.as_ref();
         let channel = own.map_or(&self.cell.channel, |own| &own.channel);
         self.service.full_slot(channel, slot) > 0
     }
@@ -266,6 +271,7 @@ impl Stack {
         drb: u8,
         report: &DeliveryStatus,
     ) {
+        let ue = self.cell.place(ue);
         let bearer = self.cell.bearer(BearerId { ue, drb });
         let (own, waits) = (bearer.sent_so_far().bytes, bearer.view().bytes > 0);
         let splits = self.splits.as_mut().map(|splits| &mut splits.bearers);

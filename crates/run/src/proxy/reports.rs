@@ -8,6 +8,15 @@ use justfull_base::{Instant, Rng};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// The UE of a report, and the cell that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// Number of the UE.
+    pub ue: u32,
+    /// Number of the cell.
+    pub cell: u32,
+}
+
 /// Reports of all UEs in transit. Memory: the reports made within the longest delay.
 pub struct ReportChannel {
     config: ReportConfig,
@@ -16,7 +25,7 @@ pub struct ReportChannel {
     ask_at: Instant,
     /// Reports by arrival, then in the order of their making.
     arrivals: BinaryHeap<Reverse<(Instant, u64, u64)>>,
-    reports: Arena<(u32, RanReport)>,
+    reports: Arena<(At, RanReport)>,
     made: u64,
     /// Number of reports sent, whether or not they arrive.
     sent: u64,
@@ -55,9 +64,9 @@ impl ReportChannel {
         due
     }
 
-    /// The cell sends `report` about `ue`.
+    /// A cell sends `report` about a UE.
     #[inline]
-    pub fn send(&mut self, now: Instant, ue: u32, report: &RanReport) {
+    pub fn send(&mut self, now: Instant, of: At, report: &RanReport) {
         // Each report uses the same number of random values, so that a loss does not change later
         // delays.
         let (lost, late) = (self.rng.chance(self.config.loss), self.rng.unit());
@@ -69,7 +78,7 @@ impl ReportChannel {
             return;
         }
         let at = now + self.config.delay + self.config.jitter.scaled(late);
-        let handle = self.reports.put((ue, claimed(report, self.config.factor)));
+        let handle = self.reports.put((of, claimed(report, self.config.factor)));
         self.arrivals.push(Reverse((at, self.made, handle)));
         self.made += 1;
     }
@@ -79,9 +88,9 @@ impl ReportChannel {
         self.sent
     }
 
-    /// A report that has arrived by `now`, with its UE.
+    /// A report that has arrived by `now`, with its UE and its cell.
     #[inline]
-    pub fn receive(&mut self, now: Instant) -> Option<(u32, RanReport)> {
+    pub fn receive(&mut self, now: Instant) -> Option<(At, RanReport)> {
         let Reverse((_, _, handle)) =
             *self.arrivals.peek().filter(|Reverse((at, ..))| *at <= now)?;
         self.arrivals.pop();
@@ -138,11 +147,11 @@ mod tests {
         while channel.next() <= end {
             let now = channel.next();
             if channel.asks(now) {
-                (0..2).for_each(|ue| channel.send(now, ue, &report(now)));
+                (0..2).for_each(|ue| channel.send(now, At { ue, cell: 0 }, &report(now)));
                 sent += 2 * u64::from(!config.stops.iter().any(|stop| stop.covers(now)));
             }
-            while let Some((ue, report)) = channel.receive(now) {
-                assert!(ue < 2);
+            while let Some((of, report)) = channel.receive(now) {
+                assert!(of.ue < 2);
                 arrived.push((report.at, now));
             }
         }

@@ -2,10 +2,15 @@
 //! to the base station.
 
 use super::{Fate, NO_FLOW, Way};
+use crate::cells::CellsConfig;
 use crate::results::UplinkStackResult;
 use crate::traffic::REQUEST_RETRY;
 use justfull_base::{ConfigError, DropReason, Dscp, Ecn, Event, Instant, Layer, Packet, Probe};
 use justfull_ran::{AccessCounts, Egress, FiveTuple, Stack, StackConfig, UplinkAccess};
+
+mod cells;
+
+use self::cells::Cells;
 use std::collections::VecDeque;
 
 /// Number of reasons for a drop.
@@ -31,7 +36,7 @@ pub(super) struct Left<T> {
 
 /// The stack of the uplink and the items in it. `T` is the driver's data for a packet.
 pub(super) struct Chain<T> {
-    stack: Stack,
+    radio: Radio,
     /// Number of the first known flow in the stack.
     first: u32,
     hold: Hold<T>,
@@ -41,6 +46,45 @@ pub(super) struct Chain<T> {
     newest: Vec<Option<u64>>,
     filters: bool,
     filtered: u64,
+}
+
+/// The UEs' queues and the radio below them.
+enum Radio {
+    /// One cell.
+    Cell(Box<Stack>),
+    /// Several cells, between which UEs move.
+    Cells(Box<Cells>),
+}
+
+impl Radio {
+    fn stacks(&self) -> &[Stack] {
+        match self {
+            Self::Cell(stack) => std::slice::from_ref(stack),
+            Self::Cells(cells) => cells.stacks(),
+        }
+    }
+
+    fn stacks_mut(&mut self) -> &mut [Stack] {
+        match self {
+            Self::Cell(stack) => std::slice::from_mut(stack),
+            Self::Cells(cells) => cells.stacks_mut(),
+        }
+    }
+
+    /// Packets of UEs on their way between cells.
+    fn away(&self) -> u64 {
+        if let Self::Cells(cells) = self { cells.away() } else { 0 }
+    }
+
+    /// Mechanisms that have acted in no cell.
+    fn never_acted(&self) -> Vec<&'static str> {
+        let each = self.stacks().iter().map(Stack::never_acted);
+        let both = |mut all: Vec<&'static str>, some: Vec<&'static str>| {
+            all.retain(|name| some.contains(name));
+            all
+        };
+        each.reduce(both).unwrap_or_default()
+    }
 }
 
 /// The items in the stack by the payload of their packets, and the items that have left.
@@ -110,11 +154,27 @@ impl<T: Copy> Chain<T> {
     /// # Errors
     /// The first field outside its bounds.
     pub(super) fn new(config: &StackConfig, filters: bool) -> Result<Self, ConfigError> {
-        let mut stack = Stack::new(config)?;
-        // The first flow of each UE stands for packets of no known flow.
-        for ue in 0..config.ues.len() as u32 {
-            stack.open_flow(ue, &FiveTuple::default(), Dscp::default());
-        }
+        let stack = Stack::new(config)?;
+        Ok(Self::above(Radio::Cell(Box::new(stack)), config.ues.len() as u32, filters))
+    }
+
+    /// The uplinks of the UEs of `config` in the cells of `cells`; `common` has the settings of all
+    /// cells.
+    ///
+    /// # Errors
+    /// The first field outside its bounds.
+    pub(super) fn of_cells(
+        config: &StackConfig,
+        filters: bool,
+        cells: &CellsConfig,
+        common: &StackConfig,
+    ) -> Result<Self, ConfigError> {
+        let cells = Cells::new(config, cells, common)?;
+        Ok(Self::above(Radio::Cells(Box::new(cells)), config.ues.len() as u32, filters))
+    }
+
+    /// An empty uplink of `ues` UEs above `radio`.
+    fn above(radio: Radio, ues: u32, filters: bool) -> Self {
         let hold = Hold {
             places: Vec::new(),
             free: Vec::new(),
@@ -122,19 +182,45 @@ impl<T: Copy> Chain<T> {
             inside: 0,
             drops: [0; REASONS],
         };
-        let first = config.ues.len() as u32;
-        Ok(Self { stack, first, hold, again: Vec::new(), newest: Vec::new(), filters, filtered: 0 })
+        let (again, newest) = (Vec::new(), Vec::new());
+        let mut chain = Self { radio, first: ues, hold, again, newest, filters, filtered: 0 };
+        // The first flow of each UE stands for packets of no known flow.
+        for ue in 0..ues {
+            chain.open_flow(ue, &FiveTuple::default(), Dscp::default());
+        }
+        chain
     }
 
     /// Opens a flow of `ue` with the 5-tuple of its downlink. Its packets get the QFI of the
     /// downlink (reflective QoS, TS 23.501 clause 5.7.5.3).
     pub(super) fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
-        self.stack.open_flow(ue, tuple, dscp);
+        match &mut self.radio {
+            Radio::Cell(stack) => {
+                stack.open_flow(ue, tuple, dscp);
+            }
+            Radio::Cells(cells) => cells.open_flow(ue, tuple, dscp),
+        }
+    }
+
+    /// UE `ue` leaves its cell at `now`, with all that waits there.
+    pub(super) fn leave(&mut self, now: Instant, ue: u32) {
+        if let Radio::Cells(cells) = &mut self.radio {
+            cells.leave(now, ue, &mut self.hold);
+        }
+    }
+
+    /// UE `ue` is in `cell` at `now`.
+    pub(super) fn join(&mut self, now: Instant, ue: u32, cell: u32) {
+        if let Radio::Cells(cells) = &mut self.radio {
+            cells.join(now, ue, cell, &mut self.hold);
+        }
     }
 
     /// Reuses the number of an ended flow for another flow.
     pub(super) fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
-        self.stack.reopen_flow(self.first + number, ue, tuple, dscp);
+        if let Radio::Cell(stack) = &mut self.radio {
+            stack.reopen_flow(self.first + number, ue, tuple, dscp);
+        }
     }
 
     /// A packet enters at its UE. False if the stack drops it at once.
@@ -163,7 +249,10 @@ impl<T: Copy> Chain<T> {
             ..Packet::default()
         };
         let before = self.hold.left.len();
-        self.stack.input(now, packet, &mut self.hold);
+        match &mut self.radio {
+            Radio::Cell(stack) => stack.input(now, packet, &mut self.hold),
+            Radio::Cells(cells) => cells.input(now, packet, &mut self.hold),
+        }
         let is_it =
             |left: &Left<T>| left.payload == payload && matches!(left.fate, Fate::Lost { .. });
         let refused = self.hold.left.iter().skip(before).position(is_it);
@@ -183,7 +272,12 @@ impl<T: Copy> Chain<T> {
         let older = waiting.way.flow == carried.way.flow
             && waiting.size == carried.size
             && waiting.way.ack.is_some_and(|old| old < ack);
-        if !older || self.stack.has_begun(carried.way.ue, payload) {
+        let ue = carried.way.ue;
+        let begun = match &self.radio {
+            Radio::Cell(stack) => stack.has_begun(ue, payload),
+            Radio::Cells(cells) => cells.has_begun(ue, payload),
+        };
+        if !older || begun {
             return false;
         }
         let gone = Carried { entered: waiting.entered, ..*waiting };
@@ -195,12 +289,15 @@ impl<T: Copy> Chain<T> {
 
     /// Does the stack's work up to `now`. [`Self::left`] returns the packets that have left.
     pub(super) fn wake(&mut self, now: Instant) {
-        self.stack.wake(now, &mut self.hold);
+        match &mut self.radio {
+            Radio::Cell(stack) => stack.wake(now, &mut self.hold),
+            Radio::Cells(cells) => cells.wake(now, &mut self.hold),
+        }
     }
 
     /// Takes the requests and grants since the last call.
     pub(super) fn take_accesses(&mut self) -> impl Iterator<Item = UplinkAccess> + '_ {
-        self.stack.take_accesses()
+        self.radio.stacks_mut().iter_mut().flat_map(Stack::take_accesses)
     }
 
     /// The next item that must be sent again by `now`.
@@ -225,7 +322,13 @@ impl<T: Copy> Chain<T> {
         if !self.hold.left.is_empty() {
             return Instant::ZERO;
         }
-        if self.hold.inside == 0 { again } else { again.min(self.stack.next_wake()) }
+        if self.hold.inside == 0 {
+            return again;
+        }
+        again.min(match &self.radio {
+            Radio::Cell(stack) => stack.next_wake(),
+            Radio::Cells(cells) => cells.next(),
+        })
     }
 
     /// Packets in the stack.
@@ -235,8 +338,10 @@ impl<T: Copy> Chain<T> {
 
     /// A contradiction in the stack's counts, in words; none if its packets are conserved.
     pub(super) fn broken(&self) -> Option<String> {
-        let queued = self.stack.conserved().queued;
-        self.stack.broken_conservation().or_else(|| {
+        let stacks = self.radio.stacks();
+        let away = self.radio.away();
+        let queued = stacks.iter().map(|stack| stack.conserved().queued).sum::<u64>() + away;
+        stacks.iter().find_map(Stack::broken_conservation).or_else(|| {
             (queued != self.hold.inside)
                 .then(|| format!("{queued} packets queued, {} items", self.hold.inside))
         })
@@ -252,7 +357,7 @@ impl<T: Copy> Chain<T> {
             periodic_reports,
             padding_reports,
             repeats,
-        } = self.stack.access_counts().unwrap_or_default();
+        } = self.radio.stacks().iter().filter_map(Stack::access_counts).sum();
         let named = |(reason, count): (&DropReason, &u64)| (reason.name().to_string(), *count);
         let drops = DropReason::ALL.iter().zip(&self.hold.drops).filter(|(_, count)| **count > 0);
         UplinkStackResult {
@@ -266,7 +371,7 @@ impl<T: Copy> Chain<T> {
             repeats,
             filtered_acks: self.filtered,
             drops: drops.map(named).collect(),
-            never_acted: self.stack.never_acted().iter().map(|name| (*name).into()).collect(),
+            never_acted: self.radio.never_acted().iter().map(|name| (*name).into()).collect(),
         }
     }
 }

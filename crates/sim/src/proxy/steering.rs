@@ -1,12 +1,14 @@
 //! The proxy's control: takes reports and samples, returns windows.
 
+use crate::region::Region;
+use justfull_base::feedback::RanReport;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::Stack;
 use justfull_rapid::{
     CellId, Config, ControlConfig, FlowId, Load, Opening, PayloadControl, Sample, UeId, Windows,
 };
 use justfull_run::ReportConfig;
-use justfull_run::proxy::ReportChannel;
+use justfull_run::proxy::{At, ReportChannel};
 use justfull_run::results::ReportsResult;
 
 /// Gain of the smoothed round trip of the server leg, as in RFC 6298 (1 / 8).
@@ -34,12 +36,45 @@ struct Flow {
     waiting: u64,
 }
 
+/// The cells that report.
+pub(crate) enum Reporters<'a> {
+    /// The only one.
+    One(&'a mut Stack),
+    /// Several.
+    Several(&'a mut Region),
+}
+
+impl Reporters<'_> {
+    /// Calls `each` with every cell and its number.
+    fn each(&mut self, mut each: impl FnMut(u32, &mut Stack)) {
+        match self {
+            Self::One(stack) => each(0, stack),
+            Self::Several(region) => {
+                let mut cells = 0..;
+                region.each_stack(|stack| each(cells.next().unwrap_or_default(), stack));
+            }
+        }
+    }
+}
+
+/// A UE with proxied flows.
+#[derive(Clone, Copy)]
+struct Ue {
+    id: UeId,
+    /// The cell of its last report.
+    cell: u32,
+    /// When that report was made.
+    at: Instant,
+}
+
 /// The proxy's control with its flows.
 pub(crate) struct Steering {
     control: PayloadControl<u32>,
-    cell: CellId,
+    cells: Vec<CellId>,
+    /// The cell of each UE at the start.
+    homes: Vec<u32>,
     /// UEs by number; none for a UE without proxied flows.
-    ues: Vec<Option<UeId>>,
+    ues: Vec<Option<Ue>>,
     flows: Vec<Flow>,
     /// Flows that have not started, the next one last.
     starts: Vec<(Instant, u32)>,
@@ -50,19 +85,20 @@ pub(crate) struct Steering {
 }
 
 impl Steering {
-    /// The control of `config` in a cell of `ues` UEs.
+    /// The control of `config` over `cells` cells, with the cell of each UE in `homes`.
     ///
     /// # Errors
     /// A setting of the control outside its bounds.
     pub(crate) fn new(
         config: &ControlConfig,
         reports: &ReportConfig,
-        ues: usize,
+        homes: Vec<u32>,
+        cells: usize,
         seed: u64,
     ) -> Result<Self, ConfigError> {
         let within = |e: ConfigError| e.within("proxy.control");
         let mut control = PayloadControl::new(config).map_err(within)?;
-        let cell = control.control.add_cell();
+        let cells = (0..cells).map(|_| control.control.add_cell()).collect();
         let bounded = match config {
             ControlConfig::Rapid(config) => {
                 [Config::default(), Config::open_loop()].contains(config)
@@ -72,8 +108,9 @@ impl Steering {
         };
         Ok(Self {
             control,
-            cell,
-            ues: vec![None; ues],
+            cells,
+            ues: vec![None; homes.len()],
+            homes,
             flows: Vec::new(),
             starts: Vec::new(),
             reports: ReportChannel::new(reports, seed),
@@ -91,8 +128,10 @@ impl Steering {
     /// Adds the next flow, which starts at `start`.
     pub(crate) fn add(&mut self, ue: u32, mss: u32, header: u32, start: Instant) {
         let number = self.flows.len() as u32;
-        if self.ues[ue as usize].is_none() {
-            self.ues[ue as usize] = self.control.control.add_ue(Instant::ZERO, self.cell).ok();
+        let (known, cell) = (&mut self.ues[ue as usize], self.homes[ue as usize]);
+        if known.is_none() {
+            let id = self.control.control.add_ue(Instant::ZERO, self.cells[cell as usize]).ok();
+            *known = id.map(|id| Ue { id, cell, at: Instant::ZERO });
         }
         // The next flow comes last; of flows with one start, the scenario's first comes last.
         let at = self.starts.partition_point(|(other, _)| *other > start);
@@ -120,22 +159,21 @@ impl Steering {
         self.reports.next().min(start).min(timer)
     }
 
-    /// Requests reports from `stack`, passes arrived reports to the control, opens flows and serves
-    /// the control's timers, as due at `now`.
-    pub(crate) fn act(&mut self, now: Instant, stack: &mut Stack) {
+    /// Requests reports from the cells, passes arrived reports to the control, opens flows and
+    /// serves the control's timers, as due at `now`.
+    pub(crate) fn act(&mut self, now: Instant, cells: &mut Reporters<'_>) {
         let Self { reports, ues, .. } = self;
         if reports.asks(now) {
-            stack.reports(now, |ue, report| {
-                if ues[ue as usize].is_some() {
-                    reports.send(now, ue, report);
-                }
+            cells.each(|cell, stack| {
+                stack.reports(now, |ue, report| {
+                    if ues[ue as usize].is_some() {
+                        reports.send(now, At { ue, cell }, report);
+                    }
+                });
             });
         }
-        while let Some((ue, report)) = self.reports.receive(now) {
-            if let Some(ue) = self.ues[ue as usize] {
-                // The control itself rejects late and invalid reports.
-                let _ = self.control.on_report(now, ue, &report);
-            }
+        while let Some((at, report)) = self.reports.receive(now) {
+            self.hear(now, at, &report);
         }
         while let Some(&(at, i)) = self.starts.last()
             && at <= now
@@ -148,11 +186,28 @@ impl Steering {
         }
     }
 
+    /// A report arrives. A newer one of another cell says that the UE has moved; an older one of
+    /// another cell says nothing.
+    fn hear(&mut self, now: Instant, At { ue, cell }: At, report: &RanReport) {
+        let Some(ue) = &mut self.ues[ue as usize] else { return };
+        if cell != ue.cell {
+            if report.at <= ue.at {
+                return;
+            }
+            ue.cell = cell;
+            // Both are known.
+            let _ = self.control.control.move_ue(now, ue.id, self.cells[cell as usize]);
+        }
+        ue.at = ue.at.max(report.at);
+        // The control itself rejects late and invalid reports.
+        let _ = self.control.on_report(now, ue.id, report);
+    }
+
     fn open(&mut self, now: Instant, i: u32) {
         let flow = &mut self.flows[i as usize];
         let opening = Opening { mss: flow.mss, wired_rtt: None, radio_rtt: None };
         let Some(ue) = self.ues[flow.ue as usize] else { return };
-        flow.id = self.control.open(now, ue, i, flow.header, &opening).ok();
+        flow.id = self.control.open(now, ue.id, i, flow.header, &opening).ok();
     }
 
     /// The server of flow `i` may send less than its window, for lack of room.
@@ -224,17 +279,19 @@ impl Steering {
         self.control.poll_change()
     }
 
-    /// Records an allocation that exceeds the cell by more than its floors.
+    /// Records an allocation that exceeds a cell by more than its floors.
     pub(crate) fn assert_load(&mut self, now: Instant) {
         if !self.bounded || self.broken.is_some() {
             return;
         }
-        let Load { rates, floors } = self.control.control.load(self.cell);
-        if rates > 1.0 + floors + ROUNDING {
-            self.broken = Some(format!(
-                "flows of the proxy may use at most the cell and their floors, at {now:?}: \
-                 {rates} > 1 + {floors}"
-            ));
+        for (number, &cell) in self.cells.iter().enumerate() {
+            let Load { rates, floors } = self.control.control.load(cell);
+            if rates > 1.0 + floors + ROUNDING {
+                self.broken = Some(format!(
+                    "flows of the proxy may use at most a cell and their floors, cell {number} at \
+                     {now:?}: {rates} > 1 + {floors}"
+                ));
+            }
         }
     }
 

@@ -5,11 +5,12 @@ use crate::radio::Radio;
 use justfull_base::{DropReason, Duration, Event, Instant, Packet, Probe};
 use justfull_ran::stack::Forwarded;
 use justfull_ran::{Egress, StatusWay};
-use justfull_run::CellsConfig;
 use justfull_run::backlog::Backlogs;
 use justfull_run::handovers::{AroundPoint, CellsResult, HandoverResult, OneCellResult, Outcome};
 use justfull_run::tap::Listener;
+use justfull_run::{CellsConfig, Place};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Length of an interval around a handover.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -34,10 +35,9 @@ impl Delays {
 }
 
 /// The packets that a UE has received.
-#[derive(Clone)]
 struct Person {
-    /// Its last intervals with packets, by number.
-    recent: VecDeque<(u64, Delays)>,
+    /// Its last intervals with packets, by number; none if it does not move.
+    recent: Option<VecDeque<(u64, Delays)>>,
     last: Option<Instant>,
     left: Option<Instant>,
     /// The handover whose first packet in the target has not arrived yet.
@@ -61,16 +61,15 @@ struct Record {
 /// The records.
 pub(crate) struct Log {
     cells: Vec<OneCellResult>,
-    /// RLC backlog of each cell, in packets and bytes.
+    /// RLC backlog of each cell, in packets and bytes, and of all.
     backlogs: Vec<(u64, u64)>,
+    backlog: (u64, u64),
     records: Vec<Record>,
     people: Vec<Person>,
     /// For each flow, the number of the last packet that its UE received plus one.
     last: Vec<u64>,
     disordered: u64,
     around: [Delays; BEFORE + AFTER],
-    /// The number of the next packet that enters a cell.
-    pub(super) next_number: u64,
 }
 
 fn ms(time: Duration) -> f64 {
@@ -78,19 +77,24 @@ fn ms(time: Duration) -> f64 {
 }
 
 impl Log {
-    pub(super) fn new(config: &CellsConfig, flows: usize, ues: usize) -> Self {
+    pub(super) fn new(config: &CellsConfig, flows: usize) -> Self {
         let cell = |name: &str| OneCellResult { name: name.into(), ..OneCellResult::default() };
-        let person =
-            Person { recent: VecDeque::new(), last: None, left: None, waits: None, record: None };
+        let person = |place: &Arc<Place>| Person {
+            recent: place.moves().then(VecDeque::new),
+            last: None,
+            left: None,
+            waits: None,
+            record: None,
+        };
         Self {
             cells: config.cells.iter().map(|c| cell(&c.name)).collect(),
             backlogs: vec![(0, 0); config.cells.len()],
+            backlog: (0, 0),
             records: Vec::new(),
-            people: vec![person; ues],
+            people: config.places.iter().map(person).collect(),
             last: vec![0; flows],
             disordered: 0,
             around: [Delays::default(); BEFORE + AFTER],
-            next_number: 0,
         }
     }
 
@@ -118,7 +122,7 @@ impl Log {
         person.left = Some(now);
         (person.waits, person.record) = (Some(at), Some(at));
         let here = now.as_nanos() / INTERVAL.as_nanos();
-        for (number, delays) in &person.recent {
+        for (number, delays) in person.recent.iter().flatten() {
             let ago = (here - number) as usize;
             if (1..=BEFORE).contains(&ago) {
                 self.around[BEFORE - ago].add(delays);
@@ -184,14 +188,16 @@ impl Log {
                 self.around[BEFORE + after].add(&one);
             }
         }
-        let number = now.as_nanos() / INTERVAL.as_nanos();
-        match person.recent.back_mut().filter(|(last, _)| *last == number) {
-            Some((_, delays)) => delays.add(&one),
-            None => {
-                if person.recent.len() > BEFORE {
-                    person.recent.pop_front();
+        if let Some(recent) = &mut person.recent {
+            let number = now.as_nanos() / INTERVAL.as_nanos();
+            match recent.back_mut().filter(|(last, _)| *last == number) {
+                Some((_, delays)) => delays.add(&one),
+                None => {
+                    if recent.len() > BEFORE {
+                        recent.pop_front();
+                    }
+                    recent.push_back((number, one));
                 }
-                person.recent.push_back((number, one));
             }
         }
         let before = person.last.replace(now);
@@ -246,15 +252,17 @@ impl<T: Listener> Probe for Sited<'_, '_, T> {
         }
         match event {
             Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
-                let Log { cells, backlogs, .. } = &mut *self.log;
+                let Log { cells, backlogs, backlog, .. } = &mut *self.log;
                 let cell = &mut cells[self.cell as usize];
                 cell.offered += capacity;
                 cell.used += used;
-                backlogs[self.cell as usize] = (*rlc_packets, *rlc_bytes);
+                let own = &mut backlogs[self.cell as usize];
                 // The sum over all cells, as for the other layers.
-                let sum = backlogs.iter().fold((0, 0), |sum, b| (sum.0 + b.0, sum.1 + b.1));
+                *backlog = (backlog.0 - own.0 + rlc_packets, backlog.1 - own.1 + rlc_bytes);
+                *own = (*rlc_packets, *rlc_bytes);
                 let (capacity, used) = (*capacity, *used);
-                let event = Event::Slot { capacity, used, rlc_packets: sum.0, rlc_bytes: sum.1 };
+                let (rlc_packets, rlc_bytes) = *backlog;
+                let event = Event::Slot { capacity, used, rlc_packets, rlc_bytes };
                 return self.radio.on_event(now, &event);
             }
             Event::Dropped { packet, reason, .. } => {

@@ -15,12 +15,13 @@ use crate::radio::Radio;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 use justfull_ran::pdcp::{PdcpOutcome, PdcpRx};
 use justfull_ran::pdu::SduHandle;
-use justfull_ran::stack::{DeliveryStatus, Forwarded, Kept, LegState, Routed};
+use justfull_ran::stack::{DeliveryStatus, Entry, Forwarded, Kept, LegState, Routed};
 use justfull_ran::{Egress, PdcpConfig, SplitConfig, UeConfig};
 use justfull_run::CellsConfig;
 use justfull_run::handovers::LegResult;
 use justfull_run::tap::Listener;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// A PDU that a leg has delivered to the UE's PDCP.
 #[derive(Clone, Copy)]
@@ -254,10 +255,10 @@ impl Splits {
 impl Region {
     /// Connects the UEs with split bearers to their cells.
     pub(super) fn connect_splits(&mut self) {
-        let Self { splits, config, stacks, cells, .. } = self;
+        let Self { splits, config, stacks, ues, cells, .. } = self;
         for index in 0..config.places.len() {
             let stack = &stacks[config.places[index].cell as usize];
-            splits.add(config, index, &stack.ues[index], &stack.pdcp);
+            splits.add(config, index, &ues[index], &stack.pdcp);
         }
         for Split { ue, master, secondary, config: split, .. } in &splits.all {
             let master = &mut cells[*master as usize].stack;
@@ -298,11 +299,11 @@ impl Region {
 
     /// `arrival` reaches PDCP of its UE.
     fn receive<T: Listener>(&mut self, arrival: Arrival, around: &mut Around<'_, T>) {
-        let Self { splits, stacks, .. } = self;
+        let Self { splits, ues, .. } = self;
         let Arrival { packet, cell, now, .. } = arrival;
         let Some(&i) = splits.at.get(&packet.ue) else { return };
         let split = &mut splits.all[i];
-        let ue = &stacks[cell as usize].ues[packet.ue as usize];
+        let ue = &ues[packet.ue as usize];
         let flow = ue.qos_flows.iter().find(|flow| flow.qfi == packet.qfi);
         let drb = flow.map_or(0, |flow| flow.drb);
         let secondary = cell == split.secondary;
@@ -413,17 +414,19 @@ impl Region {
     ) -> Vec<Forwarded> {
         let Split { ue, secondary, config: split, .. } = &self.splits.all[i];
         let (ue, secondary, split) = (*ue, *secondary, split.clone());
-        let settings = std::mem::take(&mut self.stacks);
+        let stacks = std::mem::take(&mut self.stacks);
+        let settings = Arc::clone(&self.ues[ue as usize]);
         let data = self.on_cell(secondary, around, |cell, sited| {
             let stack = &mut cell.stack;
             let departure = stack.detach(now, ue, sited).expect("the leg is in its cell");
-            let config = &settings[secondary as usize];
-            let kept = Kept::Nothing;
-            stack.attach(now, departure.context, config, kept, sited).expect("its place is vacant");
+            stack.leave_place(ue);
+            let config = &stacks[secondary as usize];
+            let entry = Entry { config, ue: &settings, kept: Kept::Nothing };
+            stack.attach(now, departure.context, &entry, sited).expect("its place is vacant");
             stack.serve_leg(ue, &split);
             departure.data
         });
-        self.stacks = settings;
+        self.stacks = stacks;
         let packets: Vec<Forwarded> =
             data.into_iter().filter(|data| data.packet().is_some()).collect();
         let split = &mut self.splits.all[i];

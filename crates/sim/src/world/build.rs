@@ -12,6 +12,7 @@ use crate::receivers::Receivers;
 use crate::region::Region;
 use crate::senders::{Reconnects, Senders};
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
+use justfull_ran::stack::Flows;
 use justfull_ran::{Stack, StackConfig};
 use justfull_run::CoreLoss;
 use justfull_run::Plan;
@@ -39,7 +40,7 @@ impl<T: Listener> World<T> {
     pub(super) fn build(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
         validate(config)?;
         let seed = config.stack.seed;
-        let several = several(config)?;
+        let mut several = several(config)?.map(Box::new);
         let mut stack = sole_stack(config)?;
         let delays = delays(config);
         let Members { streams, tcp, applications } = members(config);
@@ -58,7 +59,10 @@ impl<T: Listener> World<T> {
         };
         let mut proxy = proxy(config, &delays)?;
         if proxy.as_ref().is_some_and(|proxy| proxy.wants_reports()) {
-            stack.start_reports();
+            match &mut several {
+                Some(several) => several.region.each_stack(Stack::start_reports),
+                None => stack.start_reports(),
+            }
         }
         for (i, flow) in config.flows.iter().enumerate() {
             let route = route(flow, hosts.ends.len() as u32, &delays);
@@ -86,7 +90,11 @@ impl<T: Listener> World<T> {
         let backlogs = config.entity_backlog.then(backlogs);
         let loss = CoreLoss::new(config.core_loss, seed);
         let mut cell = Cell { stack, backlogs, loss };
-        let several = several.map(|built| built.with_parts_of(&mut cell));
+        let several = several.map(|mut several| {
+            several.region.measure(cell.backlogs.take());
+            several.loss = cell.loss.take();
+            several
+        });
         Ok(Self {
             plan: Plan::of(config),
             ues: config.stack.ues.len(),
@@ -127,32 +135,19 @@ fn stack(settings: &StackConfig, config: &WorldConfig) -> Result<Stack, ConfigEr
     Ok(stack)
 }
 
-/// The cells of a world with several, and the UE of each flow.
-struct Built {
-    region: Region,
-    ues: Vec<u32>,
-}
-
-impl Built {
-    /// The cells, with the backlogs and the loss of the only cell.
-    fn with_parts_of(self, cell: &mut Cell) -> Box<Several> {
-        let region = self.region.measured(cell.backlogs.take());
-        Box::new(Several { region, loss: cell.loss.take(), ues: self.ues })
-    }
-}
-
 /// The cells of a world with several.
-fn several(config: &WorldConfig) -> Result<Option<Built>, ConfigError> {
+fn several(config: &WorldConfig) -> Result<Option<Several>, ConfigError> {
     let Some(cells) = &config.cells else { return Ok(None) };
-    let settings: Vec<StackConfig> =
-        (0..cells.cells.len()).map(|i| cells.stack(&config.stack, i)).collect();
-    let cell = |settings| Ok(Cell { stack: stack(settings, config)?, backlogs: None, loss: None });
-    let stacks = settings.iter().map(cell).collect::<Result<Vec<_>, ConfigError>>()?;
-    let of_flow =
-        |flow: &FlowConfig| std::iter::repeat_n(flow.ue, flow.traffic.connections() as usize);
-    let ues: Vec<u32> = config.flows.iter().flat_map(of_flow).collect();
-    let region = Region::new(cells, settings, stacks, ues.len(), config.stack.seed);
-    Ok(Some(Built { region, ues }))
+    let mut flows = Flows::default();
+    for flow in &config.flows {
+        for connection in 0..flow.traffic.connections() {
+            let ue = &config.stack.ues[flow.ue as usize];
+            flows.open(flow.ue, ue, &flow.tuple_of(connection), flow.dscp);
+        }
+    }
+    let mut region = Region::new(cells, &config.stack, flows)?;
+    region.each_stack(|stack| stack.count_awake_from(Instant::ZERO + config.warmup));
+    Ok(Some(Several { region, loss: None }))
 }
 
 /// The only cell. A world with several cells does not use it and gets a cell with one UE.
@@ -179,10 +174,14 @@ fn proxy(config: &WorldConfig, delays: &[Duration]) -> Result<Option<Box<Proxy>>
         rate: config.core_rate,
         core_delay: config.core_delay,
         delays,
-        ues: config.stack.ues.len(),
+        homes: match &config.cells {
+            Some(cells) => cells.places.iter().map(|place| place.cell).collect(),
+            None => vec![0; config.stack.ues.len()],
+        },
+        cells: config.cells.as_ref().map_or(1, |cells| cells.cells.len()),
         seed: config.stack.seed,
     };
-    Proxy::new(&config.proxy, &place, flows)
+    Proxy::new(&config.proxy, place, flows)
 }
 
 /// Wires from servers at `delays` to the UPF and, behind them, the wire from the proxy, and the
@@ -221,11 +220,15 @@ fn uplink(
             Uplink::new(&to_proxy, ues, &beyond.collect::<Vec<_>>(), warmup, seed)
         }
     };
-    let moves = wan.is_none() && config.cells.as_ref().is_some_and(|cells| cells.moves());
+    let moves = config.cells.as_ref().is_some_and(|cells| cells.moves());
     let uplink = if moves { uplink.with_moves(ues) } else { uplink };
     let sleeps = config.stack.ues.iter().any(|ue| ue.drx.is_some());
     let uplink = if sleeps { uplink.with_drx(ues) } else { uplink };
-    let mut uplink = uplink.with_statuses(statuses).with_stack(&config.uplink)?;
+    let uplink = uplink.with_statuses(statuses);
+    let mut uplink = match &config.cells {
+        None => uplink.with_stack(&config.uplink)?,
+        Some(cells) => uplink.with_stacks(&config.uplink, cells, &config.stack)?,
+    };
     for flow in &config.flows {
         for connection in 0..flow.traffic.connections() {
             uplink.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);

@@ -12,17 +12,17 @@ pub(super) struct Several {
     pub(super) region: Region,
     /// Random loss on the way to the UPF, if the scenario has any.
     pub(super) loss: Option<Box<CoreLoss>>,
-    /// The UE of each flow.
-    pub(super) ues: Vec<u32>,
 }
 
 impl<T: Listener> World<T> {
     /// [`World::step`] for several cells.
     #[inline(never)]
     pub(super) fn step_several(&mut self, end: Instant) -> Instant {
-        let Self { several, hosts, links, .. } = self;
+        let Self { several, hosts, links, proxy, .. } = self;
         let Some(Several { region, .. }) = several.as_deref_mut() else { return Instant::NEVER };
-        let before = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let proxied = proxy.as_ref().map_or(Instant::NEVER, |proxy| proxy.next());
+        let hosted = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let before = hosted.min(proxied);
         let after = links.air.next().min(hosts.receivers.next());
         let (arrival, acts) = (links.core.next(), region.next());
         let now = before.min(arrival).min(acts).min(after);
@@ -50,12 +50,12 @@ impl<T: Listener> World<T> {
     /// Packets reach the UPF.
     fn reach_upf(&mut self, now: Instant) {
         let Self { several, hosts, links, .. } = self;
-        let Some(Several { region, loss, ues }) = several.as_deref_mut() else { return };
+        let Some(Several { region, loss }) = several.as_deref_mut() else { return };
         let mut packet = Packet::default();
         while links.core.pop_into(now, &mut packet) {
             links.monitor.calls += 1;
             links.monitor.recorder.entered(now, packet.flow);
-            let ue = ues[packet.flow as usize];
+            let ue = region.ue_of(packet.flow);
             let around = &mut Around { hosts, links };
             if loss.as_mut().is_some_and(|loss| loss.takes_next()) {
                 region.lose(now, packet, ue, around);

@@ -142,10 +142,8 @@ fn draw(seed: u64) -> WorldConfig {
     config.series_bins = pick(&mut rng, &[1, 100, 7_777]);
     split(&mut Rng::stream(seed, "swarm.proxy"), &mut config);
     crate::uplink::stacked(&mut Rng::stream(seed, "swarm.uplink"), &mut config);
-    if config.uplink.stack.is_none() {
-        roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
-        connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
-    }
+    roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
+    connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
     config
 }
 
@@ -155,7 +153,7 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
     let fits = matches!(stack.mac.name(), "packets" | "bytes" | "rb")
         && stack.rlc.mode.is_of_nr()
         && stack.rlc.hold == Hold::Sent;
-    if !fits || config.proxy.is_there() || !rng.chance(0.5) {
+    if !fits || !rng.chance(0.5) {
         return;
     }
     stack.scells.clear();
@@ -204,7 +202,9 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
 fn connect_twice(rng: &mut Rng, config: &mut WorldConfig) {
     let Some(cells) = &mut config.cells else { return };
     let stack = &mut config.stack;
-    let fits = stack.mac.name() == "rb" && !matches!(stack.rlc.mode, RlcModeConfig::Tm(_));
+    let fits = stack.mac.name() == "rb"
+        && !matches!(stack.rlc.mode, RlcModeConfig::Tm(_))
+        && !config.proxy.is_there();
     if !fits || !rng.chance(0.5) {
         return;
     }

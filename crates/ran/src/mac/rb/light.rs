@@ -20,7 +20,7 @@ impl Rb {
         exit: &mut Exit<'_, D>,
     ) -> Option<u16> {
         let Free { shape, units, .. } = free;
-        let Self { carrier, scheduler, knowledge, air, .. } = self;
+        let Self { carrier, scheduler, knowledge, air, numbers, .. } = self;
         let differs = knowledge.lag > 0 || cell.per_ue_channels || free.aggregated;
         if differs
             || cell.wants_reports
@@ -43,10 +43,16 @@ impl Rb {
         if most < block || !air.active.ues().iter().all(is_light) {
             return None;
         }
-        air.active.sort();
+        air.active.sort(cell.roster.as_deref());
         #[cfg(debug_assertions)]
         let twin = scheduler.twin();
-        if !scheduler.schedule_one_each(air.active.ues(), units) {
+        let mut ues = air.active.ues();
+        if let Some(roster) = &cell.roster {
+            numbers.clear();
+            numbers.extend(ues.iter().map(|&place| roster.number(place)));
+            ues = numbers;
+        }
+        if !scheduler.schedule_one_each(ues, units) {
             return None;
         }
         #[cfg(debug_assertions)]
@@ -66,7 +72,7 @@ impl Rb {
                 meter.give(ue, rbs.into(), false);
                 meter.send(ue, bytes.into());
             }
-            served.push(UeServed { ue, rbs, bytes });
+            served.push(UeServed { ue: cell.number(ue), rbs, bytes });
         }
         air.active.clear();
         scheduler.on_served(slot.now, served);

@@ -265,7 +265,7 @@ impl Scells {
 
     /// `ue` leaves the cell.
     pub(super) fn forget(&mut self, ue: u32) {
-        self.scells.iter_mut().for_each(|scell| scell.parts.harq.forget(ue));
+        self.scells.iter_mut().for_each(|scell| scell.parts.harq.forget(ue, |_| {}));
     }
 }
 

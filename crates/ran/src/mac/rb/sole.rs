@@ -32,7 +32,8 @@ impl Rb {
         }
         #[cfg(debug_assertions)]
         let twin = scheduler.twin();
-        let given = scheduler.schedule_sole(ue, cell.slices[ue as usize], units)?;
+        let number = cell.number(ue);
+        let given = scheduler.schedule_sole(number, cell.slices[ue as usize], units)?;
         let rbs = given.rbs();
         #[cfg(debug_assertions)]
         {
@@ -54,7 +55,7 @@ impl Rb {
             } else {
                 air.harq.close(block);
             }
-            scheduler.on_served(slot.now, &[UeServed { ue, rbs, bytes }]);
+            scheduler.on_served(slot.now, &[UeServed { ue: number, rbs, bytes }]);
         }
         let capacity = u64::from(tbs[usize::from(shape.n_prb)]);
         cell.offer(id, Offer { capacity, full: carrier.full_slot(mcs), left: 0 });

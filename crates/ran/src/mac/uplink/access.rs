@@ -4,7 +4,6 @@
 use super::levels::Field;
 use super::prioritisation::Buckets;
 use super::settings::UplinkMacConfig;
-use crate::config::CellContext;
 use alloc::collections::VecDeque;
 use justfull_base::{Duration, Instant, Rng};
 
@@ -124,6 +123,8 @@ impl Times {
 /// A UE's access to the uplink.
 #[derive(Clone, Debug)]
 pub(super) struct Access {
+    /// False once the UE has left the cell.
+    pub(super) present: bool,
     pub(super) buckets: Buckets,
     /// Bearers whose data has triggered a report, a bit each.
     pub(super) holding: u32,
@@ -155,13 +156,15 @@ pub(super) struct Known {
 }
 
 impl Access {
-    pub(super) fn new(ue: usize, config: &UplinkMacConfig, cell: &CellContext<'_>) -> Self {
+    /// The access of UE number `ue` with `drbs` bearers, in the cell with `seed`.
+    pub(super) fn new(ue: u32, drbs: u8, config: &UplinkMacConfig, seed: u64) -> Self {
         let period = config.slots(config.sr.period);
-        let random = || Rng::stream(cell.seed, &alloc::format!("uplink.sr.{ue}")).below(period);
+        let random = || Rng::stream(seed, &alloc::format!("uplink.sr.{ue}")).below(period);
         let slot = config.slot.period.as_nanos().max(1);
         let fixed = config.sr.offset.map(|offset| offset.as_nanos() / slot);
         Self {
-            buckets: Buckets::new(usize::from(cell.ues[ue].drbs)),
+            present: true,
+            buckets: Buckets::new(usize::from(drbs)),
             holding: 0,
             trigger: Trigger::None,
             pending: false,
@@ -172,6 +175,12 @@ impl Access {
             granted: 0,
             known: Known::default(),
         }
+    }
+
+    /// The UE has left: it has no request or report, and the base station expects none.
+    pub(super) fn leave(&mut self) {
+        (self.present, self.holding, self.known) = (false, 0, Known::default());
+        self.cancel();
     }
 
     /// True while the UE needs work in a slot.

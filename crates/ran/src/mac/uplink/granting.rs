@@ -32,6 +32,9 @@ impl UplinkMac {
         let mut kept = 0;
         for turn in from..=slot.k {
             for ue in ((turn % period) as usize..self.ues.len()).step_by(period as usize) {
+                if !self.ues[ue].present {
+                    continue;
+                }
                 if kept + grant.blocks > shape.n_prb {
                     return kept;
                 }
@@ -65,7 +68,7 @@ impl UplinkMac {
         sdus.clear();
         all_mcs.clear();
         let mut ues = recycle(core::mem::take(&mut self.scratch.ues));
-        self.active.sort();
+        self.active.sort(cell.roster.as_deref());
         for &ue in self.active.ues() {
             let known = &self.ues[ue as usize].known;
             let asked = if known.asked { self.config.sr_grant.0 } else { 0 };
@@ -89,7 +92,8 @@ impl UplinkMac {
                 head_of_line: Default::default(),
             });
             all_mcs.push(mcs);
-            ues.push(UeDemand { ue, slice: cell.slices[ue as usize], tbs, drbs: at..at + 1 });
+            let (ue, slice) = (cell.number(ue), cell.slices[ue as usize]);
+            ues.push(UeDemand { ue, slice, tbs, drbs: at..at + 1 });
         }
         let mut used = 0;
         if !ues.is_empty() {
@@ -100,7 +104,7 @@ impl UplinkMac {
         let grants = ues.iter().zip(self.scratch.mcs.iter()).enumerate();
         let grants = grants.map(|(i, (ue, &mcs))| {
             let rbs = self.allocation.grant(i).rbs;
-            Grant { ue: ue.ue, mcs, rbs, bytes: ue.tbs[usize::from(rbs)] }
+            Grant { ue: cell.place(ue.ue), mcs, rbs, bytes: ue.tbs[usize::from(rbs)] }
         });
         let mut granted = core::mem::take(&mut self.scratch.grants);
         granted.extend(grants.filter(|grant| grant.bytes > 0));
@@ -109,7 +113,7 @@ impl UplinkMac {
         for grant in granted.drain(..) {
             used += grant.rbs;
             let bytes = self.send(slot, grant, cell, exit);
-            self.served.push(UeServed { ue: grant.ue, rbs: grant.rbs, bytes });
+            self.served.push(UeServed { ue: cell.number(grant.ue), rbs: grant.rbs, bytes });
         }
         self.scratch.grants = granted;
         if !self.served.is_empty() {

@@ -20,7 +20,7 @@ impl UplinkMac {
     ) -> u32 {
         let Grant { ue, mcs, rbs, bytes } = grant;
         self.counts.grants += 1;
-        self.note(slot.now, ue, true);
+        self.note(slot.now, cell.number(ue), true);
         self.counts.granted_bytes += u64::from(bytes);
         self.ues[ue as usize].grant(slot.now, bytes, &self.times);
         let mut block = self.harq.open(ue);
@@ -161,8 +161,9 @@ impl UplinkMac {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        let met = heard(cell, slot, &mut block);
-        let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(Reception::Borne));
+        let met = heard(cell, slot, &mut block).unwrap_or(Reception::Borne);
+        let ue = block.ue;
+        let outcome = self.harq.transmit(slot.k, &mut block, met, || cell.number(ue));
         if outcome == Outcome::Again {
             return self.harq.keep(slot.k, block);
         }

@@ -201,15 +201,43 @@ fn a_repeated_block_finds_its_ue_active_or_waits_for_it() {
     }
 }
 
+fn guest_cell(config: &StackConfig, here: &[u32], guests: &[u32]) -> Stack {
+    Stack::of_several(config, here, guests).expect("a valid cell")
+}
+
+#[test]
+fn a_ue_in_the_last_place_of_another_keeps_its_own_drx() {
+    let config = packets(1, vec![sleepy(cycle()), ue(&[0])]);
+    let mut cell = Bench { stack: guest_cell(&config, &[0], &[1]), log: Log::default() };
+    let mut other = Bench::new(&config);
+    let now = Instant::from_nanos(5 * MS);
+    cell.stack.detach(now, 0, &mut cell.log).expect("it is there");
+    cell.stack.leave_place(0);
+    other.send(1_000, 1, 1_500, 2);
+    let departure = other.stack.detach(now, 1, &mut other.log).expect("it is there");
+    let entry = Entry { config: &config, ue: &config.ues[1], kept: Kept::Nothing };
+    let Departure { context, data, .. } = departure;
+    cell.stack.attach(now, context, &entry, &mut cell.log).expect("it has no place there");
+    for data in data {
+        cell.stack.accept(now, data, &mut cell.log);
+    }
+    // Of the UE with DRX the cell counts only the time before it left.
+    cell.run_to(60_000);
+    assert_eq!(cell.log.times_us(), [10_000, 20_000], "it listens in each slot");
+    let awake: Vec<_> = cell.stack.awake(Instant::from_nanos(60 * MS)).collect();
+    assert_eq!(awake, [(0, Duration::ZERO)]);
+}
+
 #[test]
 fn a_ue_that_changes_the_cell_is_active_in_the_new_one() {
     let config = packets(1, vec![sleepy(cycle())]);
-    let (mut old, mut new) = (Bench::new(&config), Bench::new(&config));
-    new.stack.vacate(0);
+    let mut old = Bench::new(&config);
+    let mut new = Bench { stack: guest_cell(&config, &[], &[0]), log: Log::default() };
     old.send(1_000, 0, 1_500, 2);
     let now = Instant::from_nanos(5 * MS);
     let departure = old.stack.detach(now, 0, &mut old.log).expect("it is there");
-    new.stack.attach(now, departure.context, &config, Kept::Nothing, &mut new.log).expect("vacant");
+    let entry = Entry { config: &config, ue: &config.ues[0], kept: Kept::Nothing };
+    new.stack.attach(now, departure.context, &entry, &mut new.log).expect("it has no place there");
     for data in departure.data {
         new.stack.accept(now, data, &mut new.log);
     }
