@@ -56,9 +56,17 @@ impl Memory {
         }
     }
 
+    /// The layer below serves no packet before `from`; [`Instant::NEVER`] while that is unknown.
+    pub(super) fn serve_from(&mut self, from: Instant) {
+        self.served_from = from;
+        if from != Instant::NEVER {
+            self.ages.iter_mut().flatten().for_each(|age| *age = (*age).max(from));
+        }
+    }
+
     /// Time from which the wait of the oldest packet in the queue counts.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        Some((*self.ages.as_ref()?.front()?).max(self.served_from))
+        self.ages.as_ref()?.front().copied()
     }
 
     /// True if `packet` belongs to no known flow.

@@ -9,7 +9,7 @@ impl ManagedQueue {
     pub fn serve_from(&mut self, from: Instant) {
         if !self.aqm.is_none() {
             self.account.delayed = true;
-            self.account.kept().served_from = from;
+            self.account.kept().serve_from(from);
         }
     }
 }

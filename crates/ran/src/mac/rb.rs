@@ -486,18 +486,15 @@ impl Air {
         if let Some(meter) = &mut cell.meter {
             meter.give(block.ue, block.n_prb.into(), block.sent > 0);
         }
-        if let Some(sleep) = &mut cell.sleep {
-            sleep.transmits(block.ue, block.sent > 0, slot.now);
-        }
+        let sent_before = block.sent > 0;
         let met = heard(cell, slot, &mut block);
         let settled = if stale { Reception::Stale } else { Reception::Borne };
         let (ue, met) = (block.ue, met.unwrap_or(settled));
         let outcome = self.harq.transmit(slot.k, &mut block, met, || cell.number(ue));
+        if cell.sleep.is_some() {
+            self.follow_sleep(slot, ue, sent_before, outcome, cell);
+        }
         if outcome == Outcome::Again {
-            if let Some(sleep) = &mut cell.sleep {
-                let wait = slot.length.times(u64::from(self.harq.round_trip()).saturating_sub(1));
-                sleep.expects_repeat(block.ue, slot.now + wait);
-            }
             return self.harq.keep(slot.k, block);
         }
         for (drb, content) in block.contents() {
@@ -509,6 +506,24 @@ impl Air {
             }
         }
         self.harq.close(block);
+    }
+
+    /// The slot has sent a block to `ue`, which has DRX: it listens for the next transmissions.
+    #[cold]
+    fn follow_sleep(
+        &self,
+        slot: Slot,
+        ue: u32,
+        sent_before: bool,
+        outcome: Outcome,
+        cell: &mut Cell,
+    ) {
+        let Some(sleep) = &mut cell.sleep else { return };
+        sleep.transmits(ue, sent_before, slot.now);
+        if outcome == Outcome::Again {
+            let wait = slot.length.times(u64::from(self.harq.round_trip()).saturating_sub(1));
+            sleep.expects_repeat(ue, slot.now + wait);
+        }
     }
 
     /// Handles expired timers and arrived reports at the sender before the slot at `now`.
