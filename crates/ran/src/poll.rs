@@ -57,7 +57,10 @@ impl Poll {
     /// event-driven.
     #[inline(always)]
     pub(crate) fn first(&self, t: Instant, strictly: bool) -> (u64, Instant) {
-        self.ticker.as_ref().map_or((0, t), |ticker| ticker.first(0, t, strictly))
+        match &self.ticker {
+            None => (0, t),
+            Some(ticker) => first_tick(ticker, t, strictly),
+        }
     }
 
     /// Time of tick `k`; none if it is missed, or if event-driven.
@@ -69,6 +72,12 @@ impl Poll {
     pub(crate) fn count_between(&self, after: Instant, before: Instant, most: u32) -> u32 {
         self.ticker.as_ref().map_or(0, |ticker| ticker.count_between(after, before, most))
     }
+}
+
+/// Out of line, so that callers without ticks are short: 1.5 % of the instructions of S3.
+#[inline(never)]
+fn first_tick(ticker: &Ticker, t: Instant, strictly: bool) -> (u64, Instant) {
+    ticker.first(0, t, strictly)
 }
 
 /// The polls of UPF, SDAP and MAC, and the timeouts of AQMs.
