@@ -10,6 +10,7 @@
 //! before the end marker: a move that is due earlier begins then.
 
 mod home;
+mod legs;
 mod log;
 mod split;
 mod xn;

@@ -1,6 +1,6 @@
 //! The records of cells and handovers, and the listener to a cell's events that fills them.
 
-use super::split::OfLegs;
+use super::legs::OfLegs;
 use crate::radio::Radio;
 use justfull_base::{DropReason, Duration, Event, Instant, Packet, Probe};
 use justfull_ran::stack::Forwarded;

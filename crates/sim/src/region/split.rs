@@ -8,11 +8,12 @@
 //! outage its RLC is re-established, and PDCP sends the PDUs that the UE does not have over the
 //! master leg (data recovery, TS 38.323 section 5.5).
 
+use super::legs::{Arrival, OfLegs};
 use super::log::Sited;
 use super::{Around, Region};
 use crate::cell::Cell;
 use crate::radio::Radio;
-use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
+use justfull_base::{DropReason, Duration, Event, Instant, Layer, Probe};
 use justfull_ran::pdcp::{PdcpOutcome, PdcpRx};
 use justfull_ran::pdu::SduHandle;
 use justfull_ran::stack::{DeliveryStatus, Entry, Forwarded, Kept, LegState, Routed};
@@ -22,46 +23,6 @@ use justfull_run::handovers::LegResult;
 use justfull_run::tap::Listener;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-/// A PDU that a leg has delivered to the UE's PDCP.
-#[derive(Clone, Copy)]
-pub(super) struct Arrival {
-    now: Instant,
-    /// When its last byte left the RLC.
-    left: Instant,
-    packet: Packet,
-    sn: u32,
-    cell: u32,
-}
-
-/// What a cell has done with PDUs of split bearers.
-#[derive(Default)]
-pub(super) struct OfLegs {
-    /// True if a UE of the region has split bearers.
-    pub(super) on: bool,
-    arrivals: Vec<Arrival>,
-    /// PDUs dropped, by UE: the cell, and the packet.
-    drops: Vec<(u32, u32)>,
-}
-
-impl OfLegs {
-    pub(super) fn arrived(
-        &mut self,
-        cell: u32,
-        now: Instant,
-        left: Instant,
-        packet: &Packet,
-        sn: u32,
-    ) {
-        self.arrivals.push(Arrival { now, left, packet: *packet, sn, cell });
-    }
-
-    pub(super) fn dropped(&mut self, cell: u32, ue: u32) {
-        if self.on {
-            self.drops.push((cell, ue));
-        }
-    }
-}
 
 /// The UE's PDCP of one bearer, and the secondary leg of the bearer.
 struct SplitBearer {

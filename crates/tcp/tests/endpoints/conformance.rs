@@ -134,8 +134,6 @@ fn play(
             max_in_flight: 400_000,
             sequence_round_start: rng.chance(0.1),
             recovery: state,
-            tx_in_flight: rng.below(400_000),
-            lost_since_sent: lost,
         });
         check(control);
     }
