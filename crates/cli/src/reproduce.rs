@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
      came out worse than recorded."
 ))]
 pub(crate) struct ReproduceArgs {
-    /// Paper: T20, E19, A21, R22, P06, L4S, Handover, DRX, Uplink, LastPoll, Justfull, or
+    /// Paper: T20, E19, A21, R22, P06, L4S, Handover, Dual, DRX, Uplink, LastPoll, Justfull, or
     /// Justfull-fresh, -held-out or -unseen
     #[arg(add = complete::papers())]
     pub(crate) paper: String,
