@@ -406,7 +406,7 @@ fn the_uplink_of_ues_that_move_has_the_rlc_of_nr() {
     let moves = "cell = \"west\"\nmoves = [{ at = \"1s\", cell = \"east\" }]\n";
     let text = text.replacen("[[ue]]\n", &format!("{cells}[[ue]]\n{moves}"), 1);
     Trial::new(text.clone()).accepted();
-    let lte = "mode = { kind = \"am\", generation = \"lte\", sn_bits = 16";
+    let lte = "mode = { kind = \"am\", generation = \"lte\", sn_bits = 10";
     Trial::new(text.replacen("mode = { kind = \"am\", sn_bits = 18", lte, 1)).refused(
         "my.toml:*: field `uplink.stack.rlc.mode.generation`: found lte, allowed is nr with UEs \
          that move *",
@@ -716,8 +716,8 @@ fn an_unknown_control_is_refused_with_the_known_ones_before_anything_is_written(
     let folder = tempfile::tempdir().expect("a folder can be made");
     let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
     let done = command.args(["validate", "tahoe", "--out", "out"]).current_dir(&folder).output();
-    let message = "control: found tahoe, allowed is one of new_reno, cubic, bbr, vegas, westwood, \
-                   yeah, fixed, prague, dctcp, by-hand, all";
+    let message = "control: found tahoe, allowed is one of new_reno, cubic, bbr, bbr3, vegas, \
+                   westwood, yeah, fixed, prague, dctcp, by-hand, all";
     refused(&done.expect("the program starts"), message);
     assert!(!folder.path().join("out").exists());
 }
