@@ -591,7 +591,11 @@ impl Account {
             lane: LaneView { bytes: lane_bytes.unwrap_or(self.backlog_bytes()), head: None },
             other: None,
             limit: self.limit,
-            oldest: self.memory.as_ref().and_then(|memory| memory.oldest()),
+            oldest: if self.delayed {
+                self.oldest_waits_from()
+            } else {
+                self.memory.as_ref().and_then(|memory| memory.oldest())
+            },
             service_rate: self.memory.as_ref().and_then(|memory| memory.service_rate),
             new_flow: false,
             ect1: self.ect1,

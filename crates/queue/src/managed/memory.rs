@@ -56,15 +56,7 @@ impl Memory {
         }
     }
 
-    /// The layer below serves no packet before `from`; [`Instant::NEVER`] while that is unknown.
-    pub(super) fn serve_from(&mut self, from: Instant) {
-        self.served_from = from;
-        if from != Instant::NEVER {
-            self.ages.iter_mut().flatten().for_each(|age| *age = (*age).max(from));
-        }
-    }
-
-    /// Time from which the wait of the oldest packet in the queue counts.
+    /// Time at which the oldest packet in the queue was enqueued.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.ages.as_ref()?.front().copied()
     }

@@ -9,12 +9,18 @@ impl ManagedQueue {
     pub fn serve_from(&mut self, from: Instant) {
         if !self.aqm.is_none() {
             self.account.delayed = true;
-            self.account.kept().serve_from(from);
+            self.account.kept().served_from = from;
         }
     }
 }
 
 impl Account {
+    /// The instant from which the AQM counts the wait of the oldest packet.
+    #[cold]
+    pub(super) fn oldest_waits_from(&self) -> Option<Instant> {
+        Some(self.waits_from(self.memory.as_ref()?.oldest()?))
+    }
+
     /// The instant from which the AQM counts the wait of a packet that was enqueued at `enqueued`.
     #[inline(always)]
     pub(super) fn waits_from(&self, enqueued: Instant) -> Instant {
