@@ -591,11 +591,7 @@ impl Account {
             lane: LaneView { bytes: lane_bytes.unwrap_or(self.backlog_bytes()), head: None },
             other: None,
             limit: self.limit,
-            oldest: if self.delayed {
-                self.oldest_waits_from()
-            } else {
-                self.memory.as_ref().and_then(|memory| memory.oldest())
-            },
+            oldest: self.oldest(),
             service_rate: self.memory.as_ref().and_then(|memory| memory.service_rate),
             new_flow: false,
             ect1: self.ect1,

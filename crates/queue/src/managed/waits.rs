@@ -15,9 +15,17 @@ impl ManagedQueue {
 }
 
 impl Account {
-    /// The instant from which the AQM counts the wait of the oldest packet.
+    /// The instant from which the AQM counts the oldest packet's wait, if it needs that packet.
+    #[inline(always)]
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        if self.delayed {
+            return self.oldest_waits_from();
+        }
+        self.memory.as_ref().and_then(|memory| memory.oldest())
+    }
+
     #[cold]
-    pub(super) fn oldest_waits_from(&self) -> Option<Instant> {
+    fn oldest_waits_from(&self) -> Option<Instant> {
         Some(self.waits_from(self.memory.as_ref()?.oldest()?))
     }
 
