@@ -161,6 +161,32 @@ fn each_leg_has_a_limiter_and_both_stay_busy() {
 }
 
 #[test]
+fn a_limiter_bounds_the_queue_of_the_secondary_leg_however_late_its_reports_are() {
+    // The backlog in packets, and the bytes over the secondary leg.
+    let of = |limiter: &str, period_ms: u64| {
+        let split = SplitConfig { report_period: ms(period_ms), ..rule(Routing::Primary) };
+        let mut config = dual(true, split, STEADY);
+        config.stack.rlc.limiter = LimiterConfig::by_name(limiter).expect("a limiter");
+        config.stack.sdap.queue.limit = Limit::Bytes(2_000_000);
+        config.stack.sdap.poll = justfull_testkit::on_time(Duration::from_micros(500));
+        let result = run(&config);
+        let rlc = result.layers.iter().find(|layer| layer.layer == "rlc").expect("an RLC");
+        (rlc.backlog_packets_mean, legs(&result)[1].delivered_bytes)
+    };
+    let (unbounded, most) = of("unlimited", 5);
+    for (limiter, period_ms) in
+        [("drql", 1), ("drql", 5), ("drql", 20), ("bdp_5g", 5), ("fixed", 5)]
+    {
+        let (backlog, bytes) = of(limiter, period_ms);
+        // At 1.1 kB/ms less than a packet a ms leaves: in a period, in the delay of a report and in
+        // that of a packet, 2 ms each. The limiter admits four packets beyond them at most.
+        let bound = (period_ms + 4 + 4) as f64;
+        assert!(backlog < bound && 2.0 * bound < unbounded, "{limiter}: {backlog} {unbounded}");
+        assert!(bytes as f64 > 0.8 * most as f64, "{limiter}, {period_ms} ms: {bytes} of {most}");
+    }
+}
+
+#[test]
 fn split_bearers_that_cannot_be_are_refused() {
     fn place(config: &mut WorldConfig) -> &mut Place {
         Arc::make_mut(&mut config.cells.as_mut().expect("several cells").places[0])

@@ -69,7 +69,7 @@ impl SplitConfig {
             "outage",
             &self.outage,
             "0s with a report_period of 0s",
-            "a report tells of the outage",
+            "a report carries the outage",
         )
     }
 

@@ -57,7 +57,11 @@ pub(super) fn check(blocks: &Blocks<'_>, cell: &CellContext<'_>) -> Result<(), C
 }
 
 /// The reception of a transmission of `block` in `slot`, if the UE's channel has a SINR.
-pub(super) fn heard(cell: &mut Cell, slot: Slot, block: &mut Block) -> Option<Reception> {
+pub(super) fn reception_by_sinr(
+    cell: &mut Cell,
+    slot: Slot,
+    block: &mut Block,
+) -> Option<Reception> {
     if !cell.errors_follow_sinr {
         return None;
     }

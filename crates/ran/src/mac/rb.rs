@@ -15,7 +15,7 @@ pub(super) use self::settings::DOC;
 
 use self::scells::Scells;
 use super::active::Active;
-use super::blocks::heard;
+use super::blocks::reception_by_sinr;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Offer, Slot};
@@ -487,7 +487,7 @@ impl Air {
             meter.give(block.ue, block.n_prb.into(), block.sent > 0);
         }
         let sent_before = block.sent > 0;
-        let met = heard(cell, slot, &mut block);
+        let met = reception_by_sinr(cell, slot, &mut block);
         let settled = if stale { Reception::Stale } else { Reception::Borne };
         let (ue, met) = (block.ue, met.unwrap_or(settled));
         let outcome = self.harq.transmit(slot.k, &mut block, met, || cell.number(ue));

@@ -6,8 +6,8 @@
 //! cell ([`Stack::accept_leg`]). In both stacks the receiver of RLC passes PDUs of the bearer with
 //! their SNs to the driver ([`Egress::deliver_leg`]), which has the UE's PDCP.
 //!
-//! Each leg has a limiter: the master's is asked at once, and the room of the secondary's comes
-//! with the reports of that leg as its desired buffer size (TS 38.425 section 5.4.2).
+//! Each leg has a limiter. The master's decides at once; the reports of the secondary leg carry the
+//! room of its limiter as the desired buffer size (TS 38.425 section 5.4.2).
 
 use super::*;
 use crate::config::{Leg, Routing, SplitConfig};
@@ -28,12 +28,12 @@ pub struct Routed {
     pub sn: u32,
 }
 
-/// The state of the secondary leg, as its node knows it.
+/// The state of the secondary leg in its node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LegState {
     /// Bytes of SDUs that wait in its RLC.
     pub waiting: u64,
-    /// Bytes that its limiter still admits; `u64::MAX` for no limit.
+    /// Bytes that its limiter admits to an empty queue; `u64::MAX` for no limit.
     pub room: u64,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Splits {
 struct LegRate {
     /// Bytes transmitted by the last sample.
     transmitted: u64,
-    /// It had data to send at the last sample.
+    /// True if the leg had data to send at the last sample.
     busy: bool,
     /// Bytes per second.
     rate: f64,
@@ -83,7 +83,7 @@ impl LegRate {
         self.busy = busy;
     }
 
-    /// Seconds until `waiting` bytes and `size` more have left the leg; 0 if none waits.
+    /// Seconds until the leg has sent `waiting` bytes and `size` more; 0 if no byte waits.
     fn wait(&self, waiting: u64, size: u32) -> f64 {
         match waiting {
             0 => 0.0,
@@ -106,8 +106,8 @@ pub(super) struct Split {
     /// Bytes up to which the secondary leg takes PDUs.
     most: u64,
     up: bool,
-    /// The last report.
-    heard: Instant,
+    /// When the last report arrived.
+    reported_at: Instant,
 }
 
 impl Split {
@@ -179,7 +179,7 @@ impl Stack {
                 secondary: LegRate::default(),
                 most: if reports { 0 } else { u64::MAX },
                 up: true,
-                heard: Instant::ZERO,
+                reported_at: Instant::ZERO,
             };
             splits.bearers.insert((ue, drb), split);
         }
@@ -251,12 +251,12 @@ impl Stack {
     pub fn leg_state(&mut self, now: Instant, ue: u32, drb: u8) -> LegState {
         let ue = self.cell.place(ue);
         let view = self.cell.bearer(BearerId { ue, drb }).view();
-        let room = self.cell.gates[ue as usize].limiter(drb).room(now, &view);
+        let room = self.cell.gates[ue as usize].limiter(drb).room(now, &RlcView::default());
         LegState { waiting: view.bytes, room }
     }
 
     /// True if the channel of `ue` carried something in the last slot.
-    pub fn hears(&self, ue: u32) -> bool {
+    pub fn is_served(&self, ue: u32) -> bool {
         let Some(slot) = self.last_slot else { return false };
         let own = self.cell.ues[self.cell.place(ue) as usize].own.as_ref();
         let channel = own.map_or(&self.cell.channel, |own| &own.channel);
@@ -264,7 +264,7 @@ impl Stack {
     }
 
     /// The `report` of the secondary leg of bearer `drb` of `ue` reaches PDCP at `now`.
-    pub fn hear_delivery_status(
+    pub fn take_delivery_status(
         &mut self,
         now: Instant,
         ue: u32,
@@ -276,13 +276,13 @@ impl Stack {
         let (own, waits) = (bearer.sent_so_far().bytes, bearer.view().bytes > 0);
         let splits = self.splits.as_mut().map(|splits| &mut splits.bearers);
         let Some(split) = splits.and_then(|all| all.get_mut(&(ue, drb))) else { return };
-        let seconds = now.since(split.heard).as_secs_f64();
+        let seconds = now.since(split.reported_at).as_secs_f64();
         if seconds > 0.0 && split.up && report.up {
             split.master.sample(own, waits, seconds);
             let waits = split.sent[1] > report.transmitted;
             split.secondary.sample(report.transmitted, waits, seconds);
         }
-        split.heard = now;
+        split.reported_at = now;
         split.master.transmitted = own;
         split.secondary.transmitted = report.transmitted;
         split.most = report.transmitted.saturating_add(report.desired);

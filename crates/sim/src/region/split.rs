@@ -58,17 +58,18 @@ impl SplitBearer {
         outcome == PdcpOutcome::Accepted
     }
 
-    /// The report of the secondary leg in `state`. It wants the room of its limiter, and what it
-    /// sends until PDUs come that PDCP sends after the next report.
+    /// The report of the secondary leg in `state`. It wants as much as its limiter admits to an
+    /// empty queue, and the bytes that it sends until PDUs arrive that PDCP sends after the next
+    /// report. The bytes that wait are part of both, or a full queue would grow with each report.
     fn report(&mut self, state: LegState, period: Duration, delay: Duration) -> DeliveryStatus {
         let transmitted = self.taken - state.waiting;
         let sent = transmitted - std::mem::replace(&mut self.transmitted, transmitted);
         let coming = sent * (period + delay + delay).as_nanos() / period.as_nanos();
-        let desired = (state.waiting + coming).saturating_add(state.room);
+        let desired = coming.saturating_add(state.room);
         DeliveryStatus { transmitted, desired, up: true }
     }
 
-    /// t-Reordering has expired: `out` gets the PDUs that need wait no more.
+    /// t-Reordering has expired: `out` gets the PDUs for which PDCP waits no longer.
     fn expire(&mut self, now: Instant, out: &mut Vec<Arrival>) {
         let Self { pdcp, held, free, .. } = self;
         pdcp.on_timeout(now, |sdu| {
@@ -98,7 +99,8 @@ struct Split {
     /// back.
     taken: u64,
     ended: u64,
-    /// What has moved on the secondary leg by the last report, and when something moved last.
+    /// Bytes transmitted and PDUs ended on the secondary leg by the last report, and the time of
+    /// their last change.
     progress: (u64, u64),
     moved: Instant,
     /// From a radio link outage to the resumption.
@@ -317,20 +319,20 @@ impl Region {
             }
             while self.splits.all[i].reports.front().is_some_and(|report| report.at <= now) {
                 let Some(report) = self.splits.all[i].reports.pop_front() else { break };
-                self.hear(now, i, report, around);
+                self.take_report(now, i, report, around);
             }
         }
         self.splits.update();
     }
 
-    /// The secondary leg of split `i` reports to PDCP, which learns it after the delay of Xn.
+    /// The secondary leg of split `i` reports to PDCP; the report takes the delay of Xn.
     fn report<T: Listener>(&mut self, now: Instant, i: usize, around: &mut Around<'_, T>) {
         let split = &self.splits.all[i];
         let (ue, secondary) = (split.ue, split.secondary);
         let drbs: Vec<u8> = split.bearers.iter().map(|bearer| bearer.drb).collect();
-        let (states, hears) = self.on_cell(secondary, around, |cell, _| {
+        let (states, served) = self.on_cell(secondary, around, |cell, _| {
             let state = |drb| cell.stack.leg_state(now, ue, drb);
-            (drbs.into_iter().map(state).collect::<Vec<_>>(), cell.stack.hears(ue))
+            (drbs.into_iter().map(state).collect::<Vec<_>>(), cell.stack.is_served(ue))
         });
         let delay = self.config.handover.xn.delay;
         let split = &mut self.splits.all[i];
@@ -356,7 +358,7 @@ impl Region {
                 bearer.transmitted = bearer.taken;
                 status.transmitted = bearer.taken;
             }
-        } else if hears {
+        } else if served {
             split.out = false;
         }
         let split = &mut self.splits.all[i];
@@ -397,7 +399,7 @@ impl Region {
     }
 
     /// `report` reaches PDCP of split `i`.
-    fn hear<T: Listener>(
+    fn take_report<T: Listener>(
         &mut self,
         now: Instant,
         i: usize,
@@ -407,7 +409,7 @@ impl Region {
         let Split { ue, master, .. } = self.splits.all[i];
         self.on_cell(master, around, |cell, sited| {
             for (drb, status) in &report.status {
-                cell.stack.hear_delivery_status(now, ue, *drb, status);
+                cell.stack.take_delivery_status(now, ue, *drb, status);
             }
             for data in report.recovered {
                 cell.stack.accept(now, data, sited);

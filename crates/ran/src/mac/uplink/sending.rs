@@ -6,7 +6,7 @@ use super::{Grant, Scratch, UplinkMac};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::harq::{Block, Outcome, Reception};
 use crate::mac::Cell;
-use crate::mac::blocks::heard;
+use crate::mac::blocks::reception_by_sinr;
 use justfull_base::{Instant, Probe};
 
 impl UplinkMac {
@@ -161,7 +161,7 @@ impl UplinkMac {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        let met = heard(cell, slot, &mut block).unwrap_or(Reception::Borne);
+        let met = reception_by_sinr(cell, slot, &mut block).unwrap_or(Reception::Borne);
         let ue = block.ue;
         let outcome = self.harq.transmit(slot.k, &mut block, met, || cell.number(ue));
         if outcome == Outcome::Again {
