@@ -31,9 +31,57 @@ struct SplitBearer {
     /// PDUs that wait for an earlier one, by handle.
     held: Vec<Option<Arrival>>,
     free: Vec<usize>,
-    /// Bytes of SDUs that the secondary leg has taken, and has transmitted by the last report.
+    /// Bytes of SDUs that the secondary leg has taken.
     taken: u64,
+    demand: Demand,
+}
+
+/// The desired buffer size of a secondary leg, from report to report.
+#[derive(Clone, Copy, Default)]
+struct Demand {
+    /// Bytes transmitted by the last report, and up to which that report wanted PDUs.
     transmitted: u64,
+    most: u64,
+    /// Bytes of the last period in which the leg sent any.
+    sent: u64,
+    /// Bytes that the leg can send in a period.
+    rate: u64,
+}
+
+/// [`Demand::rate`] grows by this part of a period's bytes where a leg runs dry: one in 4.
+const GROWTH: u64 = 4;
+
+impl Demand {
+    /// The desired buffer size of a leg in `state` that has `transmitted` so many bytes. It is as
+    /// much as its limiter admits to an empty queue, and the bytes that it sends until PDUs arrive
+    /// that PDCP sends after the next report. The bytes that wait are part of both, or a full queue
+    /// would grow with each report.
+    ///
+    /// The rate is the greater one of two periods, as an outage begins or ends within a period. A leg
+    /// that has data and sends none is out: it keeps its rate. A leg that runs dry before the PDUs
+    /// of this report arrive might send more.
+    fn desired(
+        &mut self,
+        transmitted: u64,
+        state: LegState,
+        period: Duration,
+        delay: Duration,
+    ) -> u64 {
+        let (period, ahead) = (period.as_nanos(), (delay + delay).as_nanos());
+        let sent = transmitted - std::mem::replace(&mut self.transmitted, transmitted);
+        let runs_dry = self.most.saturating_sub(transmitted) <= sent * ahead / period;
+        if sent > 0 {
+            let last = std::mem::replace(&mut self.sent, sent);
+            self.rate = match runs_dry {
+                true => self.rate.max(sent + sent / GROWTH),
+                false => sent.max(last),
+            };
+        }
+        let coming = self.rate * (period + ahead) / period;
+        let desired = coming.saturating_add(state.room);
+        self.most = transmitted.saturating_add(desired);
+        desired
+    }
 }
 
 impl SplitBearer {
@@ -58,14 +106,10 @@ impl SplitBearer {
         outcome == PdcpOutcome::Accepted
     }
 
-    /// The report of the secondary leg in `state`. It wants as much as its limiter admits to an
-    /// empty queue, and the bytes that it sends until PDUs arrive that PDCP sends after the next
-    /// report. The bytes that wait are part of both, or a full queue would grow with each report.
+    /// The report of the secondary leg in `state`.
     fn report(&mut self, state: LegState, period: Duration, delay: Duration) -> DeliveryStatus {
         let transmitted = self.taken - state.waiting;
-        let sent = transmitted - std::mem::replace(&mut self.transmitted, transmitted);
-        let coming = sent * (period + delay + delay).as_nanos() / period.as_nanos();
-        let desired = coming.saturating_add(state.room);
+        let desired = self.demand.desired(transmitted, state, period, delay);
         DeliveryStatus { transmitted, desired, up: true }
     }
 
@@ -187,7 +231,7 @@ impl Splits {
             held: Vec::new(),
             free: Vec::new(),
             taken: 0,
-            transmitted: 0,
+            demand: Demand::default(),
         };
         let leg = |name: &str, cell: u32| LegResult {
             ue: index as u32,
@@ -355,7 +399,7 @@ impl Region {
             recovered = self.recover(now, i, around);
             for (at, (_, status)) in status.iter_mut().enumerate() {
                 let bearer = &mut self.splits.all[i].bearers[at];
-                bearer.transmitted = bearer.taken;
+                bearer.demand.transmitted = bearer.taken;
                 status.transmitted = bearer.taken;
             }
         } else if served {
