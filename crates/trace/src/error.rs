@@ -77,7 +77,14 @@ impl TraceError {
 
 /// An excerpt of a file for a message: in backticks, escaped and truncated.
 pub(super) fn quote(text: &str) -> String {
-    let mut quoted: String = text.chars().take(QUOTE).flat_map(char::escape_debug).collect();
+    let mut quoted = String::new();
+    for char in text.chars().take(QUOTE) {
+        // Quotes and backslashes stay, so that a reader can copy the name of a column.
+        match char {
+            '\'' | '"' | '\\' => quoted.push(char),
+            char => quoted.extend(char.escape_debug()),
+        }
+    }
     if text.chars().nth(QUOTE).is_some() {
         quoted.push_str("...");
     }

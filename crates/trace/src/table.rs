@@ -207,8 +207,10 @@ impl Splitter {
         }
     }
 
-    /// The fields of `line`, of at most [`MAX_LINE`] bytes; none where a quote does not end.
+    /// The fields of `line`, of at most [`MAX_LINE`] bytes; none where a quote does not end. A line
+    /// may end with a carriage return.
     pub(super) fn split(&mut self, line: &str) -> Option<Record<'_>> {
+        let line = line.strip_suffix('\r').unwrap_or(line);
         self.reader.reset();
         self.spans.clear();
         let (_, _, written, ended) =
@@ -355,6 +357,8 @@ mod tests {
             ("", (Comma, false)),
         ] {
             assert_eq!(found(head), want, "{head:?}");
+            let carriage_returns = head.replace('\n', "\r\n");
+            assert_eq!(found(&carriage_returns), want, "{carriage_returns:?}");
         }
         let given = Dialect::find(b"0,5 1,25\n", None, Some(DecimalSign::Comma));
         assert_eq!((given.separator, given.comma), (Blank, true));

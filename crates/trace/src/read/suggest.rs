@@ -95,11 +95,16 @@ fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> Str
             ("--rate-column", rate.or_else(|| others().next()).unwrap_or(time), true, "Mbit/s")
         }
     };
+    // A value with a leading dash looks like an option, unless it is part of its own.
+    let named = |option: &str, name: &str| {
+        let between = if name.starts_with('-') { '=' } else { ' ' };
+        format!("{option}{between}{}", shell(name))
+    };
     let mut text = format!(
-        "justfull trace info {} --time-column {} {option} {}",
+        "justfull trace info {} {} {}",
         shell(&path.display().to_string()),
-        shell(&names[time]),
-        shell(&names[value])
+        named("--time-column", &names[time]),
+        named(option, &names[value])
     );
     if !matches!(in_name(&names[value], rates), Some(Spelled::Unit(_))) {
         text.push_str(&format!(" --unit {unit} (or the unit that it has)"));
