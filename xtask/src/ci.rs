@@ -42,7 +42,7 @@ const PARITY: [&str; 12] = [
     "CoDel",
     "--method",
     "5G-BDP",
-    "--time",
+    "--duration",
     "45s",
     "--set",
     "warmup=10s",

@@ -14,8 +14,6 @@ pub(crate) use campaign::CampaignCommand;
 #[cfg(feature = "campaign")]
 pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, TableArgs};
 pub(crate) use f1u::F1uCommand;
-#[cfg(feature = "live")]
-pub(crate) use live::PaceArgs;
 pub(crate) use live::{LiveArgs, ParityArgs};
 pub(crate) use n3::N3Command;
 pub(crate) use output::{JobsArgs, OutputArgs, Progress, ThreadsArgs};

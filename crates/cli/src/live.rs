@@ -64,8 +64,8 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
-    let (scenario, grid, pace) = (&args.scenario, &args.grid, &args.pace);
-    let plan = Plan::of(file, scenario, grid, pace, &args.methods, args.runs)?;
+    let (scenario, grid) = (&args.scenario, &args.grid);
+    let plan = Plan::of(file, scenario, grid, &args.methods, args.runs)?;
     plan.check(args.proxy.is_some())?;
     let folder = results::open_live(&args.output, &plan.scenario.name)?;
     let reports = args.reports.is_some() || args.rnis.is_some() || args.proxy.is_some();

@@ -2,7 +2,7 @@
 
 use crate::args::{GridArgs, ScenarioArgs};
 use crate::failure::Failure;
-use justfull_scenario::{Axis, Overrides, Scenario, Setting, library, near};
+use justfull_scenario::{Axis, Overrides, Scenario, Setting, Value, library, near};
 use std::path::{Path, PathBuf};
 
 /// The folder of traces outside the project.
@@ -38,10 +38,15 @@ pub(crate) fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
 /// The changes of a scenario from the arguments.
 pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
     let set: Result<Vec<Setting>, String> = args.set.iter().map(|text| text.parse()).collect();
+    let mut set = set.map_err(|e| Failure::Usage(format!("--set: {e}")))?;
+    if let Some(duration) = &args.duration {
+        let duration = Setting::new("duration", Value::String(duration.clone()));
+        set.push(duration.map_err(|e| Failure::Usage(format!("--duration: {e}")))?);
+    }
     Ok(Overrides {
         variant: args.variant.clone(),
         switches: args.switches.clone(),
-        set: set.map_err(|e| Failure::Usage(format!("--set: {e}")))?,
+        set,
         seed: args.seed,
         ..Overrides::default()
     })

@@ -347,6 +347,31 @@ fn folders_are_compared_seed_by_seed_and_an_unwanted_change_is_exit_1() {
 }
 
 #[test]
+fn the_methods_of_a_folder_are_compared_with_one_of_them() {
+    let room = tempfile::tempdir().expect("a folder");
+    let results = room.path().join("r").to_str().expect("a path in text").to_owned();
+    let words = ["run", "voip-over-lte", "--method", "CoDel", "--method", "Vanilla", "--runs", "3"];
+    let rest = ["--duration", "12s", "-q", "--out", &results];
+    assert!(justfull(&[&words[..], &rest].concat()).status.success());
+    let shown = text(&["compare", &results, "--against", "CoDel", "--flow", "voip"]);
+    assert!(shown.contains("CoDel") && shown.contains("seed by seed"), "{shown}");
+    let rows = shown.lines().filter(|line| line.contains("delay_ms_mean")).count();
+    assert_eq!(rows, 1, "Vanilla alone is compared: {shown}");
+    let worse = ["--against", "CoDel", "--fail-if", "delay.mean > 10%", "--method", "Vanilla"];
+    let done = justfull(&[&["compare", &results], &worse[..]].concat());
+    assert_eq!(done.status.code(), Some(1));
+    for (rest, why) in [
+        (&["--against", "DRQL"][..], "no method `DRQL`; there is"),
+        (&[][..], "found one folder, allowed is two or more, or --against METHOD"),
+        (&[&results, "--against", "CoDel"], "--against: found several folders, allowed is one"),
+    ] {
+        let done = justfull(&[&["compare", &results], rest].concat());
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains(why), "{said}");
+    }
+}
+
+#[test]
 fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
     let room = tempfile::tempdir().expect("a folder");
     let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();

@@ -65,7 +65,7 @@ const STAYS: &str = "setsid sleep 1000 & env -i setsid sleep 1000 & touch starte
 #[test]
 fn a_run_ends_with_its_command_and_with_its_status() {
     room("a_run_ends_with_its_command_and_with_its_status", |folder| {
-        let done = Run::live(folder, &["--time", "100s", "--out", "good", "--", "true"]).end();
+        let done = Run::live(folder, &["--duration", "100s", "--out", "good", "--", "true"]).end();
         assert_eq!((done.code, done.stderr.lines().count()), (0, 1), "{}", done.stderr);
         // A run that ends at once has no data over time.
         assert!(
@@ -76,18 +76,20 @@ fn a_run_ends_with_its_command_and_with_its_status() {
         results_are_whole(&folder.join("good"));
 
         let done =
-            Run::live(folder, &["--time", "100s", "--out", "bad", "--", "sh", "-c", "exit 3"])
+            Run::live(folder, &["--duration", "100s", "--out", "bad", "--", "sh", "-c", "exit 3"])
                 .end();
         assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 3"));
         results_are_whole(&folder.join("bad"));
 
-        let done =
-            Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", "kill -9 $$"])
-                .end();
+        let done = Run::live(
+            folder,
+            &["--duration", "100s", "--no-files", "--", "sh", "-c", "kill -9 $$"],
+        )
+        .end();
         assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 137"));
 
         let done =
-            Run::live(folder, &["--time", "100s", "--no-files", "--", "no-such-program"]).end();
+            Run::live(folder, &["--duration", "100s", "--no-files", "--", "no-such-program"]).end();
         assert_eq!(done.code, 2, "it cannot be started");
         assert!(
             done.error().starts_with("justfull: cannot run `no-such-program` on ue0: "),
@@ -100,7 +102,8 @@ fn a_run_ends_with_its_command_and_with_its_status() {
 #[test]
 fn a_server_that_ends_early_and_a_warm_up_are_told() {
     room("u10_a_server_that_ends_early_and_a_warm_up_are_told", |folder| {
-        let words = ["--time", "100s", "--no-files", "--serve", "exit 3", "--serve", "sleep 1000"];
+        let words =
+            ["--duration", "100s", "--no-files", "--serve", "exit 3", "--serve", "sleep 1000"];
         let done = Run::live(folder, &[&words[..], &["--", "sleep", "0.5"]].concat()).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         let note = "note: the server `exit 3` ended before the run, with status 3";
@@ -111,7 +114,7 @@ fn a_server_that_ends_early_and_a_warm_up_are_told() {
         );
         assert!(!done.stdout.contains("warm-up"), "{}", done.stdout);
 
-        let words = ["--time", "1500ms", "--no-files", "--set", "warmup=1s"];
+        let words = ["--duration", "1500ms", "--no-files", "--set", "warmup=1s"];
         let done = Run::live(folder, &words).end();
         let note =
             "note: the first 1 s of 1.5 are warm-up, which the tables leave out: `--set warmup=0s`";
@@ -130,7 +133,7 @@ fn a_command_that_outlives_the_time_is_asked_to_end() {
     room("a_command_that_outlives_the_time_is_asked_to_end", |folder| {
         let command = "trap 'echo asked; exit' TERM; while :; do sleep 0.05; done";
         let done =
-            Run::live(folder, &["--time", "2s", "--no-files", "--", "sh", "-c", command]).end();
+            Run::live(folder, &["--duration", "2s", "--no-files", "--", "sh", "-c", command]).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert!(done.stdout.starts_with("asked\n"), "{}", done.stdout);
         assert!(done.stderr.contains("the command was ended"), "{}", done.stderr);
@@ -143,7 +146,8 @@ fn what_a_command_leaves_behind_ends_with_the_run() {
         let script = "setsid sleep 1000 & env -i setsid sleep 1000 & trap '' TERM; (while :; do \
                       sleep 1; done) & exit 0";
         let done =
-            Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", script]).end();
+            Run::live(folder, &["--duration", "100s", "--no-files", "--", "sh", "-c", script])
+                .end();
         assert_eq!(done.code, 0, "{}", done.stderr);
     });
 }
@@ -164,18 +168,19 @@ fn a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next() {
             return;
         }
         let done =
-            Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", HIDES]).end();
+            Run::live(folder, &["--duration", "100s", "--no-files", "--", "sh", "-c", HIDES]).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         let hidden = || room::left().iter().any(|line| line.contains("sleep 1000"));
         wait_until("it ends", || !hidden());
 
         let stays = format!("{HIDES}; touch started; sleep 1000");
-        let run = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", &stays]);
+        let run =
+            Run::live(folder, &["--duration", "100s", "--no-files", "--", "sh", "-c", &stays]);
         wait_until("the command starts", || folder.join("started").exists());
         run.signal("-KILL");
         assert_eq!(run.end().code, 128 + 9);
         assert!(hidden(), "nothing ends it yet");
-        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
+        let done = Run::live(folder, &["--duration", "100s", "--no-files", "--", "true"]).end();
         assert_eq!((done.code, &*done.stderr), (0, "removed what a killed run had left\n"));
         wait_until("it ends", || !hidden());
     });
@@ -187,7 +192,7 @@ fn twenty_runs_that_start_at_once_do_not_disturb_each_other() {
         let runs = (0..20).map(|number| {
             let own = folder.join(number.to_string());
             fs::create_dir(&own).expect("a folder can be made");
-            Run::live(&own, &["--time", "100s", "--no-files", "--", "true"])
+            Run::live(&own, &["--duration", "100s", "--no-files", "--", "true"])
         });
         for run in runs.collect::<Vec<_>>() {
             let done = run.end();
@@ -199,7 +204,7 @@ fn twenty_runs_that_start_at_once_do_not_disturb_each_other() {
 #[test]
 fn the_scenarios_own_flows_end_without_complaint() {
     room("the_scenarios_own_flows_end_without_complaint", |folder| {
-        let done = Run::live(folder, &["--time", "1500ms", "--out", "out"]).end();
+        let done = Run::live(folder, &["--duration", "1500ms", "--out", "out"]).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert!(!done.stderr.contains("flow "), "{}", done.stderr);
         let live = results_are_whole(&folder.join("out"));
@@ -212,7 +217,8 @@ fn the_scenarios_own_flows_end_without_complaint() {
 #[test]
 fn a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing() {
     room("a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing", |folder| {
-        let mut run = vec!["live", "r22-live-short-flow", "--method", "Vanilla", "--time", "5s"];
+        let mut run =
+            vec!["live", "r22-live-short-flow", "--method", "Vanilla", "--duration", "5s"];
         for set in [
             "warmup=0s",
             "flow.session.start=1s",
@@ -240,7 +246,7 @@ fn a_session_over_ssh_comes_whole_after_its_handshake_and_leaves_nothing() {
 fn a_slow_bearer_under_ttlred2_drops_what_has_waited_out_its_lifetime() {
     room("a_slow_bearer_under_ttlred2_drops_what_has_waited_out_its_lifetime", |folder| {
         let mut run = vec!["live", "slow-bearer", "--method", "TTLRED2", "--switch", "live"];
-        run.extend(["--time", "5s", "--set", "warmup=0s", "--out", "out"]);
+        run.extend(["--duration", "5s", "--set", "warmup=0s", "--out", "out"]);
         // Lifetimes of a second, so that five seconds suffice.
         run.extend(["--set", "rlc.queue.aqm.low=100ms", "--set", "rlc.queue.aqm.high=1s"]);
         let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &run).end();
@@ -262,7 +268,7 @@ fn a_signal_in_the_midst_ends_in_order_and_keeps_the_results() {
             let _none_before = fs::remove_file(folder.join("started"));
             let run = Run::live(
                 folder,
-                &["--time", "100s", "--flows", "--out", &signal[1..], "--", "sh", "-c", STAYS],
+                &["--duration", "100s", "--flows", "--out", &signal[1..], "--", "sh", "-c", STAYS],
             );
             wait_until("the command starts", || folder.join("started").exists());
             thread::sleep(Duration::from_millis(300));
@@ -282,7 +288,7 @@ fn a_run_that_ignores_hangups_stays_and_the_third_signal_ends_any_run_at_once() 
     let test = "a_run_that_ignores_hangups_stays_and_the_third_signal_ends_any_run_at_once";
     room(test, |folder| {
         let program = env!("CARGO_BIN_EXE_justfull");
-        let live = format!("{program} live live-lte --set warmup=0s -q --time");
+        let live = format!("{program} live live-lte --set warmup=0s -q --duration");
         // Like `nohup`.
         let line = format!(
             "trap '' HUP; exec {live} 1500ms --out out -- sh -c 'touch started; sleep 1000'"
@@ -316,7 +322,7 @@ fn a_run_that_ignores_hangups_stays_and_the_third_signal_ends_any_run_at_once() 
 #[test]
 fn a_signal_between_the_runs_of_a_parity_ends_it() {
     room("a_signal_between_the_runs_of_a_parity_ends_it", |folder| {
-        let words = ["parity", "live-lte", "-q", "--time", "100s", "--tries", "100"];
+        let words = ["parity", "live-lte", "-q", "--duration", "100s", "--tries", "100"];
         let run = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &words);
         let said = || fs::read_to_string(folder.join("stderr")).unwrap_or_default();
         // Stopped before the live run begins, it is not late; stopped later, it is.
@@ -337,7 +343,7 @@ fn a_signal_between_the_runs_of_a_parity_ends_it() {
 #[test]
 fn what_a_killed_run_left_is_removed_at_the_next_start() {
     room("what_a_killed_run_left_is_removed_at_the_next_start", |folder| {
-        let run = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", STAYS]);
+        let run = Run::live(folder, &["--duration", "100s", "--no-files", "--", "sh", "-c", STAYS]);
         wait_until("the command starts", || folder.join("started").exists());
         run.signal("-KILL");
         assert_eq!(run.end().code, 128 + 9);
@@ -347,7 +353,7 @@ fn what_a_killed_run_left_is_removed_at_the_next_start() {
                 && found.iter().any(|line| line.contains("/run/justfull")),
             "{found:?}"
         );
-        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
+        let done = Run::live(folder, &["--duration", "100s", "--no-files", "--", "true"]).end();
         assert_eq!((done.code, &*done.stderr), (0, "removed what a killed run had left\n"));
     });
 }
@@ -357,7 +363,7 @@ fn a_run_that_was_stopped_goes_on_and_says_so() {
     room("a_run_that_was_stopped_goes_on_and_says_so", |folder| {
         let run = Run::live(
             folder,
-            &["--time", "2s", "--flows", "--out", "out", "--", "sh", "-c", STAYS],
+            &["--duration", "2s", "--flows", "--out", "out", "--", "sh", "-c", STAYS],
         );
         wait_until("the command starts", || folder.join("started").exists());
         thread::sleep(Duration::from_millis(300));
@@ -384,7 +390,7 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
         let deletes = "sleep 0.5; ip link del jf0; sleep 1000";
         let done = Run::live(
             folder,
-            &["--time", "100s", "--flows", "--out", "ue", "--", "sh", "-c", deletes],
+            &["--duration", "100s", "--flows", "--out", "ue", "--", "sh", "-c", deletes],
         )
         .end();
         assert_eq!(done.code, 1, "{}", done.stderr);
@@ -399,7 +405,7 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
         let run = Run::live(
             folder,
             &[
-                "--time",
+                "--duration",
                 "100s",
                 "--out",
                 "server",
@@ -427,7 +433,8 @@ fn a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
         fs::create_dir(&disk).expect("a folder can be made");
         let on = |size: &str| {
             sh(&format!("mount -t tmpfs -o size={size} small {}", disk.display()));
-            let done = Run::live(folder, &["--time", "1s", "--flows", "--out", "disk/out"]).end();
+            let done =
+                Run::live(folder, &["--duration", "1s", "--flows", "--out", "disk/out"]).end();
             let found: Vec<PathBuf> =
                 files(&disk).into_iter().filter(|path| path.is_file()).collect();
             let manifest = fs::read_to_string(disk.join("out/manifest.json")).unwrap_or_default();
@@ -480,7 +487,7 @@ fn a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
         fs::create_dir(&small).expect("a folder can be made");
         sh(&format!("mount -t tmpfs -o size=200k small {}", small.display()));
         let arguments =
-            ["--time", "1s", "--flows", "--out", "out", "--pcapng", "small/live.pcapng"];
+            ["--duration", "1s", "--flows", "--out", "out", "--pcapng", "small/live.pcapng"];
         let done = Run::live(folder, &arguments).end();
         let capture = fs::read(small.join("live.pcapng")).expect("it stays");
         let found = files(&small);
@@ -523,8 +530,16 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
             // soon ends by itself.
             let stays = round % 2 == 1;
             let (time, within) = if stays { ("100s", 150) } else { ("200ms", 800) };
-            let mut arguments =
-                vec!["--time", time, "--flows", "--serve", "sleep 1000", "--force", "--out", "out"];
+            let mut arguments = vec![
+                "--duration",
+                time,
+                "--flows",
+                "--serve",
+                "sleep 1000",
+                "--force",
+                "--out",
+                "out",
+            ];
             arguments.extend([
                 "--pcapng",
                 "live.pcapng",
@@ -547,7 +562,8 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
                 137 if signal == "-KILL" => {
                     killed += 1;
                     let next =
-                        Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
+                        Run::live(folder, &["--duration", "100s", "--no-files", "--", "true"])
+                            .end();
                     assert_eq!(next.code, 0, "{}", next.stderr);
                 }
                 1 if signal != "-KILL" && done.error().contains("interrupted") => ordered += 1,
@@ -565,7 +581,8 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
             "{killed} killed, {ordered} ended in order"
         );
         let last =
-            Run::live(folder, &["--time", "100s", "--force", "--out", "out", "--", "true"]).end();
+            Run::live(folder, &["--duration", "100s", "--force", "--out", "out", "--", "true"])
+                .end();
         assert_eq!(last.code, 0, "{}", last.stderr);
         results_are_whole(&folder.join("out"));
         let is_hidden = |path: &&PathBuf| {
@@ -648,7 +665,8 @@ fn cabled() -> (Host, Host) {
 fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes() {
     room("the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes", |folder| {
         let (mut server, ue) = cabled();
-        let run = Run::live(folder, &["--time", "100s", "--out", "out", "--attach", "a0", "b0"]);
+        let run =
+            Run::live(folder, &["--duration", "100s", "--out", "out", "--attach", "a0", "b0"]);
         // Nothing arrives before the stack is between them. With a deadline `ping` waits for late
         // answers too.
         ue.sh("ping -q -c 1 -w 20 10.99.0.1");
@@ -679,8 +697,19 @@ fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes()
 fn an_attached_run_ends_with_its_command_or_its_interface() {
     room("an_attached_run_ends_with_its_command_or_its_interface", |folder| {
         let hosts = cabled();
-        let attach =
-            ["--time", "100s", "--force", "--out", "out", "--attach", "a0", "b0", "--", "sh", "-c"];
+        let attach = [
+            "--duration",
+            "100s",
+            "--force",
+            "--out",
+            "out",
+            "--attach",
+            "a0",
+            "b0",
+            "--",
+            "sh",
+            "-c",
+        ];
         let with = |command| [attach.as_slice(), &[command]].concat();
         let done = Run::live(folder, &with("setsid sleep 1000 & exit 3")).end();
         assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 3"));
@@ -711,9 +740,11 @@ fn interfaces_that_cannot_be_attached_are_refused() {
     room("interfaces_that_cannot_be_attached_are_refused", |folder| {
         let hosts = cabled();
         let refused = |words: &[&str], why: &str| {
-            let done =
-                Run::live(folder, &[&["--no-files", "--time", "100s", "--attach"], words].concat())
-                    .end();
+            let done = Run::live(
+                folder,
+                &[&["--no-files", "--duration", "100s", "--attach"], words].concat(),
+            )
+            .end();
             assert_eq!(done.code, 2, "{}", done.stderr);
             assert!(done.stderr.contains(why), "{}", done.stderr);
         };
@@ -754,7 +785,7 @@ fn as_nobody(words: &[&str]) -> room::Ended {
 
 /// A run for `nobody`.
 const OWN_FLOWS: [&str; 8] =
-    ["live-lte", "--set", "warmup=0s", "-q", "--flows", "--time", "1500ms", "--out"];
+    ["live-lte", "--set", "warmup=0s", "-q", "--flows", "--duration", "1500ms", "--out"];
 
 /// Makes `HOME`, and `/dev/net/tun` with this mode, only in this room.
 fn move_in(mode: &str) {
@@ -833,7 +864,7 @@ fn a_right_that_is_missing_is_named() {
         // A user namespace that forbids further ones, and no capability in it.
         let drop_all = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv \
                         --bounding-set=-all --inh-caps=-all --securebits=+noroot \"$0\" live \
-                        live-lte --no-files --time 10s";
+                        live-lte --no-files --duration 10s";
         let words =
             ["--user", "--map-root-user", "sh", "-c", drop_all, env!("CARGO_BIN_EXE_justfull")];
         let done = Run::of("unshare", folder, &words).end();

@@ -143,7 +143,7 @@ fn every_query_of_the_dashboard_is_of_what_a_run_serves_and_prometheus_answers_i
         if !has("curl") {
             return;
         }
-        let words = ["--time", "100s", "--no-files", "--flows", "--metrics", "9101"];
+        let words = ["--duration", "100s", "--no-files", "--flows", "--metrics", "9101"];
         let run = Run::live(folder, &[&words[..], &["--", "sleep", "1000"]].concat());
         let metrics = format!("127.0.0.1:{}", 9_101);
         let page = || {

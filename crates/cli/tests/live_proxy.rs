@@ -57,7 +57,7 @@ fn flow<'a>(result: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short() {
     room("the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short", |folder| {
-        let words = ["--time", "5s", "--set", "warmup=2s", "--out", "r", "--reports", "lines"];
+        let words = ["--duration", "5s", "--set", "warmup=2s", "--out", "r", "--reports", "lines"];
         let done = start(folder, "live-lte", "", &[&words[..], &PATH].concat()).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert!(done.stdout.contains("note: proxy: rapid by"), "{}", done.stdout);
@@ -89,7 +89,7 @@ fn ipv6_passes_the_proxy_and_what_it_leaves_alone_passes_by() {
         let server = ["--serve", "iperf3 -s", "--serve", "iperf3 -s -p 5300"];
         let command = "sleep 0.5; iperf3 -6 -c server -R -t 1 && iperf3 -c server -R -t 1 && \
                        iperf3 -6 -c server -p 5300 -t 1 && ping -c 2 -W 3 server";
-        let words = ["--time", "25s", "--out", "r", "--", "sh", "-c", command];
+        let words = ["--duration", "25s", "--out", "r", "--", "sh", "-c", command];
         let done = start(folder, "live-lte", config, &[&PATH[..], &server, &words].concat()).end();
         assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
         let status = &json(folder.join("r/proxy.json"))["runs"][0]["status"];
@@ -101,7 +101,7 @@ fn ipv6_passes_the_proxy_and_what_it_leaves_alone_passes_by() {
 #[test]
 fn a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused() {
     room("a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused", |folder| {
-        let run = start(folder, "live-lte", "", &["--time", "60s", "--out", "r"]);
+        let run = start(folder, "live-lte", "", &["--duration", "60s", "--out", "r"]);
         wait_until("the proxy runs", || proxy().is_some());
         thread::sleep(Duration::from_secs(1));
         let pid = proxy().expect("it runs").to_string();
@@ -112,7 +112,7 @@ fn a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused() {
         assert!(folder.join("r/result.json").exists(), "the results are those up to then");
 
         let log = "[operation]\nlog = \"/no/such/folder/log\"\n";
-        let done = start(folder, "live-lte", log, &["--time", "60s", "--no-files"]).end();
+        let done = start(folder, "live-lte", log, &["--duration", "60s", "--no-files"]).end();
         let wanted = "justfull: cannot run the proxy: it ended with status 2: ";
         assert!(done.code == 2 && done.error().starts_with(wanted), "{}", done.stderr);
 
@@ -136,7 +136,7 @@ fn a_proxy_that_fails_is_the_runs_failure_and_a_wrong_file_is_refused() {
 fn parity_runs_a_method_with_a_proxy_behind_one_and_compares_both_legs() {
     room("parity_runs_a_method_with_a_proxy_behind_one_and_compares_both_legs", |folder| {
         let words = ["parity", "live-lte", "-q", "--json", "--allow-late", "--method", "RAPID"];
-        let time = ["--time", "3s", "--set", "warmup=1s"];
+        let time = ["--duration", "3s", "--set", "warmup=1s"];
         let done = Run::of(JUSTFULL, folder, &[&words[..], &time, &PATH].concat()).end();
         assert!(done.error().contains("too short"), "{}", done.stderr);
         let line: Value = serde_json::from_str(&done.stdout).expect("a line of JSON");
@@ -298,7 +298,7 @@ fn windows_follow_the_radio_and_what_is_in_flight_is_what_rapid_says() {
             let config = format!("[operation]\nsocket = {:?}\n", socket.display().to_string());
             // Alternately 16 and 8 Mbit/s.
             let radio = ["--set", "channel.mcs=[28, 16]", "--set", "channel.row=2500ms"];
-            let words = ["--time", "13s", "--no-files"];
+            let words = ["--duration", "13s", "--no-files"];
             let scenario = "r22-live-cbr-150";
             let run = start(folder, scenario, &config, &[&words[..], &radio].concat());
             wait_until("the proxy answers", || ask(&socket, "status").is_some());
@@ -410,7 +410,7 @@ fn reports_that_stop_or_lie_are_told_at_once_and_cost_little() {
                 to.display().to_string()
             );
             let out = format!("r{run}");
-            let words = ["--time", "17s", "--out", &out, "--force", "--reports", "from"];
+            let words = ["--duration", "17s", "--out", &out, "--force", "--reports", "from"];
             let mode = AtomicU8::new(TRUE);
             thread::scope(|scope| {
                 let relay = scope.spawn(|| relay(&from, &to, &mode));

@@ -34,7 +34,7 @@ fn methods_and_repeats_come_into_one_folder_that_compares_with_a_simulated_one()
     let test = "methods_and_repeats_come_into_one_folder_that_compares_with_a_simulated_one";
     room(test, |folder| {
         let words =
-            "--runs 2 --time 2500ms --set warmup=500ms --flows --out live --pcapng p.pcapng";
+            "--runs 2 --duration 2500ms --set warmup=500ms --flows --out live --pcapng p.pcapng";
         let mut words: Vec<&str> = words.split(' ').collect();
         let command = "echo >>ran; sleep 100";
         words.extend(["--serve", "echo >>served; sleep 100", "--", "sh", "-c", command]);
@@ -98,7 +98,7 @@ fn methods_and_repeats_come_into_one_folder_that_compares_with_a_simulated_one()
 #[test]
 fn every_point_of_a_sweep_is_run_under_its_label() {
     room("every_point_of_a_sweep_is_run_under_its_label", |folder| {
-        let words = "--time 1500ms --set warmup=500ms --flows --out live --pcapng p.pcapng";
+        let words = "--duration 1500ms --set warmup=500ms --flows --out live --pcapng p.pcapng";
         let mut words: Vec<&str> = words.split(' ').collect();
         words.extend(["--grid", "core.delay=[5ms, 150ms]"]);
         let done = start(folder, &words).end();
@@ -154,7 +154,7 @@ fn an_interruption_keeps_the_runs_that_are_done_and_names_the_others() {
     room("an_interruption_keeps_the_runs_that_are_done_and_names_the_others", |folder| {
         // The first run ends by itself, the second does not.
         let command = "test ! -e one || { touch two; sleep 1000; }; touch one; sleep 0.5";
-        let words = ["--set", "warmup=0s", "--time", "100s", "--runs", "2", "--out", "out"];
+        let words = ["--set", "warmup=0s", "--duration", "100s", "--runs", "2", "--out", "out"];
         let run = start(folder, &[&words[..], &["-q", "--", "sh", "-c", command]].concat());
         wait_until("the second run's command starts", || folder.join("two").exists());
         run.signal("-INT");
@@ -187,7 +187,7 @@ fn a_run_whose_command_fails_is_named_and_what_cannot_be_run_is_refused_before_t
     let test =
         "a_run_whose_command_fails_is_named_and_what_cannot_be_run_is_refused_before_the_first";
     room(test, |folder| {
-        let words = ["--set", "warmup=0s", "--time", "100s", "--out", "out", "--", "sh", "-c"];
+        let words = ["--set", "warmup=0s", "--duration", "100s", "--out", "out", "--", "sh", "-c"];
         // The first run fails, the second does not.
         let command = "test -e one || { touch one; exit 7; }";
         let done = start(folder, &[&words[..], &[command]].concat()).end();

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const LIVE: &str = "live live-lte --set warmup=0s --allow-late --no-files --tui --time";
+const LIVE: &str = "live live-lte --set warmup=0s --allow-late --no-files --tui --duration";
 /// Sequences that enter and leave the alternate screen.
 const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
 

@@ -78,7 +78,7 @@ fn a_live_run_is_captured_and_tells_metrics_and_radio_information() {
         .args([
             "live",
             "live-lte",
-            "--time",
+            "--duration",
             "3s",
             "--set",
             "warmup=500ms",
@@ -155,7 +155,7 @@ fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
             env!("CARGO_BIN_EXE_justfull"),
             "live",
             "live-lte",
-            "--time",
+            "--duration",
             time,
             "--set",
             "warmup=0s",

@@ -1,4 +1,5 @@
-//! Differences between folders of results: columns of `runs.jsonl`, flow by flow, with intervals.
+//! Differences between folders of results, and between the methods of one: columns of `runs.jsonl`,
+//! flow by flow, with intervals.
 
 mod condition;
 mod settings;
@@ -62,7 +63,7 @@ pub fn differences(
     let mut found = Vec::new();
     for key in base.keys().filter(|key| others.iter().any(|other| other.has(key))) {
         for &column in columns {
-            found.extend(difference(base, others, key, column));
+            found.extend(difference(&Cell { folder: base, key }, others, key, column));
         }
     }
     if found.is_empty() {
@@ -72,13 +73,51 @@ pub fn differences(
     Ok(found)
 }
 
+/// Compares `columns` of each flow of `folder` under each method with the same flow under the method
+/// `against`.
+///
+/// # Errors
+/// The folder has no such method, or no other one; the text lists its methods.
+pub fn differences_of_methods(
+    folder: &Folder,
+    against: &str,
+    columns: &[&'static Column<Runs>],
+) -> Result<Vec<Difference>, ReportError> {
+    let mut found = Vec::new();
+    for key in folder.keys().filter(|key| key.method != against) {
+        let mut base_key = key.clone();
+        base_key.method = against.into();
+        let base = Cell { folder, key: &base_key };
+        for &column in columns {
+            found.extend(difference(&base, std::slice::from_ref(folder), key, column));
+        }
+    }
+    if found.is_empty() {
+        let methods = folder.methods();
+        let why = match methods.iter().any(|method| method == against) {
+            true => "nothing to compare with method",
+            false => "no method",
+        };
+        let name = &folder.name;
+        return Err(format!("{name}: {why} `{against}`; there is {}", methods.join(", ")).into());
+    }
+    Ok(found)
+}
+
+/// A flow under a method in a folder.
+struct Cell<'a> {
+    folder: &'a Folder,
+    key: &'a Key,
+}
+
+/// The change of `column` of `key` in `others` from `base`.
 fn difference(
-    base: &Folder,
+    base: &Cell<'_>,
     others: &[Folder],
     key: &Key,
     column: &'static Column<Runs>,
 ) -> Option<Difference> {
-    let values = base.values(key, column.name);
+    let values = base.folder.values(base.key, column.name);
     let only = |values: &[(u64, f64)]| values.iter().map(|v| v.1).collect::<Vec<f64>>();
     let summary = Summary::of(&only(&values))?;
     let others: Vec<Option<Other>> = others
@@ -122,7 +161,8 @@ pub fn json(
     format!("{page:#}")
 }
 
-/// The differences as a table; `names` are the names of the folders.
+/// The differences as a table; `names` are the names of the folders, or of the method compared with
+/// and of the others' values.
 #[must_use]
 pub fn table(found: &[Difference], names: &[String]) -> Grid {
     let parts = part_columns(found, |d| [&d.scenario, &d.point, &d.method, &d.flow]);
@@ -159,7 +199,8 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
         rows.push(Row::new(cells, kind));
         before = place;
     }
-    Grid { header, rows, numbers_from, notes: notes(found) }
+    let first = names.first().map_or("the first", String::as_str);
+    Grid { header, rows, numbers_from, notes: notes(found, first) }
 }
 
 /// Names and indexes of the parts of a row's place that a table shows: scenario and point only if
@@ -173,17 +214,14 @@ pub(crate) fn part_columns<T>(
     parts.filter(|&(part, _)| part > 1 || several(part)).map(|(part, name)| (name, part)).collect()
 }
 
-fn notes(found: &[Difference]) -> Vec<String> {
+fn notes(found: &[Difference], first: &str) -> Vec<String> {
     let others = || found.iter().flat_map(|d| d.others.iter().flatten());
-    let mut notes = vec![
-        "change: the folder's less the first's; ±: half width of its 95 % confidence interval, by \
+    let mut notes = vec![format!(
+        "change: the value less that of {first}; ±: half width of its 95 % confidence interval, by \
          Student's t. Below three values a change has none."
-            .to_owned(),
-    ];
+    )];
     if others().any(|other| other.paired) {
-        notes.push(
-            "Where both folders have the same seeds, the change is taken seed by seed.".into(),
-        );
+        notes.push("Where both have the same seeds, the change is taken seed by seed.".into());
     }
     if others().any(|other| !other.paired) {
         notes.push(

@@ -13,11 +13,11 @@ Examples:
   justfull live --check
   justfull live live-lte --serve 'iperf3 -s' -- iperf3 -c server -R
   justfull live live-lte --method CoDel --flows -- ping -c 20 server
-  justfull live live-lte --method Vanilla --method CoDel --runs 3 --time 20s --out live
-  justfull live live-lte --shell ue --time 1h
-  justfull live live-lte --time 20s --tui
-  justfull live live-lte --time 1h --attach eth1 eth2
-  justfull live live-lte --time 20s --proxy rapid.toml
+  justfull live live-lte --method Vanilla --method CoDel --runs 3 --duration 20s --out live
+  justfull live live-lte --shell ue --duration 1h
+  justfull live live-lte --duration 20s --tui
+  justfull live live-lte --duration 1h --attach eth1 eth2
+  justfull live live-lte --duration 20s --proxy rapid.toml
 
 Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces \
 `server`, `ue`, `ue0`, `ue1` ...
@@ -34,10 +34,6 @@ A command behind -- that fails makes the exit status 1, whatever its own; the me
 // How long a live run takes, and how true it is.
 #[derive(Args)]
 pub(crate) struct PaceArgs {
-    /// Time after which the run ends, even if a command or a transfer is not finished, e.g. 20s
-    /// [default: the scenario's duration]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) time: Option<String>,
     /// Time between two reads of the interfaces: a shorter time is more exact and takes more of a
     /// core
     #[arg(long, value_name = "TIME", default_value = "100us")]
@@ -75,7 +71,7 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "SIDE", conflicts_with = "command")]
     pub(crate) shell: Option<String>,
     /// Put the stack between two existing Ethernet interfaces, as a bridge, until the command
-    /// ends, --time is over or Ctrl-C comes.
+    /// ends, --duration is over or Ctrl-C comes.
     ///
     /// The first interface is the servers' side, the second the UEs' side. The command runs in the
     /// namespace of justfull. A single UE gets all packets. Of several, UE n has 10.45.0.(n+1) and
@@ -137,7 +133,7 @@ pub(crate) struct LiveArgs {
 /// Run a scenario's flows simulated and live, and compare
 #[derive(Args)]
 #[command(after_help = with_exit_status!(
-    "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\n\
+    "Example:\n  justfull parity live-lte --method CoDel --method DRQL --duration 60s\n\n\
      A figure outside its band is exit 1. A run that is too short to compare a figure says \
      so, and does not miss it."
 ))]

@@ -21,6 +21,10 @@ pub(crate) struct ScenarioArgs {
     /// flow.NAME.tcp.sender.kernel=4.15.
     #[arg(long = "set", value_name = "PATH=VALUE", add = complete::settings())]
     pub(crate) set: Vec<String>,
+    /// Time after which a run ends, even if a command or a transfer is not finished, e.g. 20s
+    /// [default: the scenario's duration]
+    #[arg(long, value_name = "TIME", alias = "time")]
+    pub(crate) duration: Option<String>,
     /// Seed of the first run [default: the scenario's]
     #[arg(long)]
     pub(crate) seed: Option<u64>,

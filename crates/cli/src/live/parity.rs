@@ -18,8 +18,8 @@ use justfull_sim::{Progress, World};
 use serde_json::Value;
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
-    let (grid, pace) = (&GridArgs::default(), &args.pace);
-    let plan = Plan::of(&args.file, &args.scenario, grid, pace, &args.method, 1)?.at_first_point();
+    let grid = &GridArgs::default();
+    let plan = Plan::of(&args.file, &args.scenario, grid, &args.method, 1)?.at_first_point();
     // A method with a proxy has one in its live run too.
     for chosen in plan.firsts() {
         proxy_of_method(&chosen?).map_err(Failure::Usage)?;
@@ -197,7 +197,7 @@ fn page(chosen: &Chosen<'_>, parity: &Parity, made: &[Made], allow_late: bool) -
         let (time, packets) = (parity::LEAST_TIME, parity::LEAST_PACKETS);
         text.push_str(&format!(
             "note: too short to compare all: that takes {time} after the warm-up and {packets} \
-             delays of a flow (--time)\n"
+             delays of a flow (--duration)\n"
         ));
     }
     let judged = made.iter().all(|made| is_judged(&made.outcome, allow_late));

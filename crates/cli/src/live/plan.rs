@@ -1,10 +1,10 @@
 //! The runs that a command requests.
 
-use crate::args::{GridArgs, PaceArgs, ScenarioArgs};
+use crate::args::{GridArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::scenarios::{self, load};
 use justfull_run::WorldConfig;
-use justfull_scenario::{Job, Scenario, Setting, Value};
+use justfull_scenario::{Job, Scenario};
 use std::path::{Path, PathBuf};
 
 /// A scenario under one method, ready to be run.
@@ -48,16 +48,11 @@ impl Plan {
         file: &Path,
         args: &ScenarioArgs,
         grid: &GridArgs,
-        pace: &PaceArgs,
         methods: &[String],
         runs: u32,
     ) -> Result<Self, Failure> {
         let mut overrides = scenarios::overrides(args)?;
         overrides.grid = scenarios::axes(grid)?;
-        if let Some(time) = &pace.time {
-            let time = Setting::new("duration", Value::String(time.clone()));
-            overrides.set.push(time.map_err(Failure::Usage)?);
-        }
         overrides.methods = scenarios::chosen(methods);
         overrides.runs = Some(runs);
         let scenario = load(file, overrides)?;

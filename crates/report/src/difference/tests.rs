@@ -76,6 +76,39 @@ fn equal_seeds_are_compared_in_pairs_and_others_by_their_means() {
 }
 
 #[test]
+fn the_methods_of_one_folder_are_compared_with_one_of_them_seed_by_seed() {
+    let room = tempfile::tempdir().expect("a folder");
+    // Seeds differ widely, and each seed changes by 1 ms.
+    let rows = [
+        ("CoDel", 1, 10.0),
+        ("CoDel", 2, 50.0),
+        ("CoDel", 3, 90.0),
+        ("DRQL", 1, 11.0),
+        ("DRQL", 2, 51.0),
+        ("DRQL", 3, 91.0),
+        ("EQP", 1, 4.0),
+    ];
+    let folder = write(&room.path().join("a"), "runs = 1", &rows);
+    let found = differences_of_methods(&folder, "CoDel", &p99()).expect("there is CoDel");
+    let methods: Vec<&str> = found.iter().map(|found| &*found.method).collect();
+    assert_eq!(methods, ["DRQL", "EQP"]);
+    let [Some(drql)] = found[0].others.as_slice() else { panic!("{found:#?}") };
+    assert_eq!((drql.change.mean, drql.change.ci95, drql.paired), (1.0, Some(0.0), true));
+    let [Some(eqp)] = found[1].others.as_slice() else { panic!("{found:#?}") };
+    assert_eq!((eqp.change.mean, eqp.change.ci95), (-6.0, None), "one seed in common");
+    let grid = table(&found, &["CoDel".into(), "own".into()]);
+    assert_eq!(grid.header, ["method", "flow", "column", "CoDel", "own", "change", "%"]);
+
+    let refused = |against: &str| {
+        differences_of_methods(&folder, against, &p99()).expect_err(against).to_string()
+    };
+    assert!(refused("codel").contains("no method `codel`; there is CoDel, DRQL, EQP"));
+    let alone = write(&room.path().join("b"), "", &rows[..3]);
+    let said = differences_of_methods(&alone, "CoDel", &p99()).expect_err("alone").to_string();
+    assert!(said.contains("nothing to compare with method `CoDel`"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_said_with_what_there_is() {
     let room = tempfile::tempdir().expect("a folder");
     let of = |name: &str| room.path().join(name);
