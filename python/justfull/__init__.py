@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from justfull._native import VERSION as __version__
-from justfull._results import Results
+from justfull._results import Results, Saved, load
 from justfull._scenario import Scenario, methods, scenario, scenarios
 from justfull._table import Table
 from justfull.errors import (
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ack", "Aqm", "ArgumentError", "BrokenRunError", "CongestionControl", "Demand",
-    "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Scenario",
-    "ScenarioError", "SlotReport", "Table", "TraceError", "__version__", "campaign", "campaigns",
-    "methods", "plot", "scenario", "scenarios", "sensitivity", "testing", "traces",
+    "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Saved",
+    "Scenario", "ScenarioError", "SlotReport", "Table", "TraceError", "__version__", "campaign", "campaigns",
+    "load", "methods", "plot", "scenario", "scenarios", "sensitivity", "testing", "traces",
 ]
 
 _LATER = ("campaigns", "plot", "sensitivity", "testing", "traces")

@@ -18,7 +18,7 @@ from justfull.errors import ArgumentError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from justfull._results import Results
+    from justfull._results import Tables as Results
     from justfull._table import Table
     from justfull.campaigns import Dataset
     from justfull.traces import Trace

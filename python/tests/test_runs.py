@@ -47,6 +47,33 @@ def test_rows_are_those_of_the_command_line(results: jf.Results, tmp_path: Path)
                 assert ours == theirs or (numbers and math.isclose(ours, theirs)), column
 
 
+def test_a_folder_of_results_is_loaded_with_its_tables_figures_and_colours(
+    results: jf.Results, tmp_path: Path
+) -> None:
+    results.save(tmp_path / "out")
+    loaded = jf.load(tmp_path / "out")
+    for name in ("runs", "series", "flow_series", "cdf", "entities", "cells", "drx"):
+        ours, theirs = getattr(results, name), getattr(loaded, name)
+        assert ours.columns == theirs.columns and len(ours) == len(theirs)
+        assert all(ours[column] == theirs[column] for column in ours.columns), name
+        assert theirs.meaning == ours.meaning
+    assert loaded.scenario_toml == results.scenario_toml
+    assert loaded.colour("DRQL") == results.colour("DRQL")
+    assert loaded.figures() == results.figures()
+    assert loaded.report() == results.report()
+    assert "voip-over-lte" in loaded.scenario and "out" in repr(loaded)
+
+
+def test_a_folder_that_is_not_whole_is_not_loaded(results: jf.Results, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no folder of results is there"):
+        jf.load(tmp_path / "none")
+    results.save(tmp_path / "out")
+    with (tmp_path / "out" / "cdf.csv").open("a") as file:
+        file.write("x\n")
+    with pytest.raises(ValueError, match="cdf.csv"):
+        jf.load(tmp_path / "out")
+
+
 def test_packets_and_slots_are_those_of_the_command_line(
     results: jf.Results, tmp_path: Path
 ) -> None:

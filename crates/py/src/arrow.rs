@@ -37,10 +37,18 @@ impl Table {
         rows: impl Iterator<Item = T::Row<'a>>,
     ) -> Result<Self, ArrowError> {
         let rows: Vec<T::Row<'a>> = rows.collect();
+        let of = |column: &Column<T>| rows.iter().map(|row| (column.value)(row)).collect();
+        Self::of_cells(columns, &columns.iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// The cells of a result file, column by column.
+    pub(crate) fn of_cells<T: Rows>(
+        columns: &[Column<T>],
+        cells: &[Vec<Value>],
+    ) -> Result<Self, ArrowError> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
-        for column in columns {
-            let cells: Vec<Value> = rows.iter().map(|row| (column.value)(row)).collect();
-            let array: ArrayRef = match Kind::of(column.unit, &cells) {
+        for (column, cells) in columns.iter().zip(cells) {
+            let array: ArrayRef = match Kind::of(column.unit, cells) {
                 Kind::Text => Arc::new(cells.iter().map(Value::words).collect::<StringArray>()),
                 Kind::Flag => Arc::new(cells.iter().map(Value::flag).collect::<BooleanArray>()),
                 Kind::Whole => Arc::new(cells.iter().map(Value::whole).collect::<Int64Array>()),

@@ -10,6 +10,7 @@ mod errors;
 mod own;
 mod results;
 mod run;
+mod saved;
 mod scenario;
 mod trace;
 
@@ -34,6 +35,8 @@ mod _native {
     use super::own::rb_scheduler::{Demand, UeDemand};
     #[pymodule_export]
     use super::results::{Results, colours, column, half_width};
+    #[pymodule_export]
+    use super::saved::Saved;
     #[pymodule_export]
     use super::scenario::{Scenario, scenario_text, shipped_methods, shipped_scenarios};
     #[pymodule_export]

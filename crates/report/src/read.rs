@@ -1,7 +1,10 @@
 //! Reads folders of results and the names of their columns.
 
+mod saved;
+
+pub use saved::Saved;
+
 use crate::ReportError;
-use crate::export::folder::{self, MANIFEST, State};
 use crate::export::{COLUMNS, Column, Runs};
 use csv::StringRecord;
 use justfull_lab::stats::Pool;
@@ -119,21 +122,8 @@ impl Folder {
     /// # Errors
     /// The folder is not the whole of one run, is of an older format, or cannot be read.
     pub fn read(path: &Path, columns: &[&str]) -> Result<Self, Refused> {
-        let refused = |why: String| Refused { path: path.into(), why };
-        let state = folder::inspect(path).map_err(|e| refused(e.to_string()))?.state;
-        let manifest = match &state {
-            Some(State::Complete(manifest)) => manifest,
-            Some(State::Older) => {
-                let state = State::Older.in_words();
-                return Err(refused(format!("{state}; make the results again")));
-            }
-            Some(State::Unreadable { why }) => return Err(refused(why.clone())),
-            Some(other) => {
-                return Err(refused(format!("{}, not complete results", other.in_words())));
-            }
-            None => return Err(refused("no folder of results is there".into())),
-        };
-        manifest.readable().map_err(|why| refused(format!("{MANIFEST}: {why}")))?;
+        let saved = Saved::open(path)?;
+        let manifest = saved.manifest();
         let file = path.join("runs.jsonl");
         let refused_file = |why: String| Refused { path: file.clone(), why };
         let lines = File::open(&file).map_err(|e| refused_file(e.to_string()))?;
@@ -536,7 +526,7 @@ mod tests {
         let room = tempfile::tempdir().expect("a folder");
         let path = room.path().join("r");
         folder(&path, "", &[], None);
-        let at = path.join(MANIFEST);
+        let at = path.join(crate::export::folder::MANIFEST);
         let text = fs::read_to_string(&at).expect("it is there");
         let mut manifest = serde_json::from_str(&text).expect("an object");
         change(&mut manifest);

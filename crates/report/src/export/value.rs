@@ -36,10 +36,29 @@ impl Value {
     }
 
     /// The content of a CSV cell.
-    pub(super) fn cell(&self) -> String {
+    pub(crate) fn cell(&self) -> String {
         match self {
             Self::Text(text) => csv_text(text).into_owned(),
             other => other.to_string(),
+        }
+    }
+
+    /// The value of a CSV cell in a column of `unit`: the inverse of [`Value::cell`], except that a
+    /// measured number without a fraction is whole.
+    pub(crate) fn read(cell: &str, unit: &str) -> Self {
+        match cell {
+            "" => Self::Absent,
+            text if unit == "text" => {
+                let marked = text.strip_prefix('\'').filter(|rest| csv_text(rest) == text);
+                Self::Text(marked.unwrap_or(text).into())
+            }
+            "true" => Self::Flag(true),
+            "false" => Self::Flag(false),
+            number => match (number.parse(), number.parse()) {
+                (Ok(whole), _) => Self::Whole(whole),
+                (_, Ok(real)) => Self::Real(real),
+                _ => Self::Text(number.into()),
+            },
         }
     }
 
