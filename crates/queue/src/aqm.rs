@@ -57,18 +57,18 @@ pub struct QueueView {
     /// Rate at which the layer below serves the queue; none until a layer reports it. It may be 0.
     pub service_rate: Option<BitRate>,
     /// On enqueue, with [`Needs::new_flows`]: true if the queue has admitted no packet of this
-    /// 5-tuple among those it remembers. Else false.
+    /// 5-tuple among the last flows that it stores. Else false.
     pub new_flow: bool,
     /// How the queue treats ECT(1).
     pub ect1: Ect1,
 }
 
 choice! {
-    /// What a signal of a classic AQM does to a packet with ECT(1).
+    /// The effect of a classic AQM's signal on a packet with ECT(1).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Ect1 {
-        /// A drop: ECT(1) says L4S, whose senders answer to a mark by far less than to a drop (RFC
-        /// 9331 section 4.3).
+        /// A drop: ECT(1) means L4S, whose senders reduce their rate far less for a mark than for a
+        /// drop (RFC 9331 section 4.3).
         #[default]
         L4s = "l4s",
         /// A mark, as with ECT(0) (RFC 3168 section 5): in a shared queue L4S senders then starve
@@ -92,7 +92,7 @@ pub struct Needs {
     pub heads: bool,
 }
 
-/// Properties of an AQM that a cell knows from its settings.
+/// Properties of an AQM that follow from its settings.
 pub trait AqmSettings {
     /// True if it needs the rate at which its queue is served.
     fn needs_rate(&self) -> bool {
@@ -132,7 +132,7 @@ pub enum Verdict {
     /// marks do not help).
     Drop,
     /// Mark this packet if it can carry a mark, ECT(1) too, else pass it: the signal of an AQM that
-    /// tells L4S from classic packets (RFC 9331 section 5.2).
+    /// treats L4S and classic packets differently (RFC 9331 section 5.2).
     Mark,
 }
 
@@ -145,7 +145,8 @@ pub(crate) enum Fate {
 }
 
 impl Verdict {
-    /// What becomes of `packet` under an AQM that `marks` in a queue that treats ECT(1) as `ect1`.
+    /// The effect of a signal on `packet`, by an AQM that `marks`, in a queue that treats ECT(1) as
+    /// `ect1`.
     #[inline]
     pub(crate) fn fate(self, marks: bool, ect1: Ect1, packet: &Packet) -> Fate {
         match self {
@@ -299,7 +300,7 @@ forwarded! {
 }
 
 impl AqmConfig {
-    /// See [`AqmSettings::needs_rate`]; a user-defined AQM is asked after it is built.
+    /// See [`AqmSettings::needs_rate`]; of a user-defined AQM the built object decides.
     #[must_use]
     pub fn needs_rate(&self) -> bool {
         each!(config self, c => c.needs_rate(), or false)
@@ -328,209 +329,4 @@ impl AnyAqm {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use justfull_base::Ratio;
-    use std::sync::{Arc, Mutex};
-    use std::vec::Vec;
-
-    const VIEW: QueueView = QueueView {
-        backlog_packets: 1,
-        backlog_bytes: 2,
-        lane: LaneView { bytes: 2, head: None },
-        other: None,
-        limit: Limit::Unlimited,
-        oldest: None,
-        service_rate: None,
-        new_flow: false,
-        ect1: Ect1::L4s,
-    };
-
-    /// An AQM with only the default methods.
-    #[derive(Debug)]
-    struct Least;
-
-    impl Aqm for Least {}
-
-    /// A queue without waiting packets.
-    struct Nobody;
-
-    impl Scan for Nobody {
-        fn each(&mut self, _: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict) {}
-    }
-
-    /// Records its calls, and returns values that no other AQM returns.
-    #[derive(Debug)]
-    struct Told(Arc<Mutex<Vec<&'static str>>>);
-
-    impl Told {
-        fn note(&self, what: &'static str) {
-            self.0.lock().expect("one thread").push(what);
-        }
-    }
-
-    impl Aqm for Told {
-        fn needs(&self) -> Needs {
-            Needs { oldest: true, ..Needs::default() }
-        }
-        fn marks(&self) -> bool {
-            true
-        }
-        fn on_enqueue(
-            &mut self,
-            _: Instant,
-            _: &QueueView,
-            lane: Lane,
-            _: &Packet,
-        ) -> (Verdict, Tag) {
-            self.note("on_enqueue");
-            (Verdict::Signal, u64::from(lane) + 40)
-        }
-        fn on_dequeue(
-            &mut self,
-            _: Instant,
-            _: &QueueView,
-            _: Lane,
-            _: &Packet,
-            tag: Tag,
-            _: Duration,
-        ) -> Verdict {
-            self.note("on_dequeue");
-            if tag == 42 { Verdict::Signal } else { Verdict::Pass }
-        }
-        fn on_empty(&mut self, _: Instant, _: Lane) {
-            self.note("on_empty");
-        }
-        fn on_overflow(&mut self, _: Instant, _: &QueueView, _: Lane) {
-            self.note("on_overflow");
-        }
-        fn next_timeout(&self) -> Option<Instant> {
-            Some(Instant::from_nanos(7))
-        }
-        fn on_timeout(&mut self, _: Instant, _: &QueueView, _: &mut dyn Scan) {
-            self.note("on_timeout");
-        }
-    }
-
-    #[test]
-    fn an_aqm_that_says_nothing_more_drops_at_the_head_and_wants_no_timeout() {
-        let (mut aqm, now, packet) = (Least, Instant::ZERO, Packet::default());
-        assert_eq!((aqm.marks(), aqm.next_timeout()), (false, None));
-        assert_eq!(aqm.needs(), Needs::default());
-        assert_eq!(aqm.on_enqueue(now, &VIEW, 0, &packet), (Verdict::Pass, 0));
-        let verdict = aqm.on_dequeue(now, &VIEW, 0, &packet, 0, Duration::from_millis(1));
-        assert_eq!(verdict, Verdict::Pass);
-    }
-
-    #[test]
-    fn a_users_own_aqm_hears_everything_and_is_taken_at_its_word() {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let mut aqm = AnyAqm::Custom(Box::new(Told(heard.clone())));
-        let (now, packet) = (Instant::ZERO, Packet::default());
-        assert!(aqm.marks() && !aqm.is_none() && aqm.needs().oldest);
-        assert_eq!(aqm.next_timeout(), Some(Instant::from_nanos(7)));
-        assert_eq!(aqm.on_enqueue(now, &VIEW, 2, &packet), (Verdict::Signal, 42));
-        assert_eq!(aqm.on_dequeue(now, &VIEW, 2, &packet, 42, Duration::ZERO), Verdict::Signal);
-        aqm.on_empty(now, 2);
-        aqm.on_overflow(now, &VIEW, 2);
-        aqm.on_timeout(now, &VIEW, &mut Nobody);
-        let heard = heard.lock().expect("one thread").clone();
-        assert_eq!(heard, ["on_enqueue", "on_dequeue", "on_empty", "on_overflow", "on_timeout"]);
-    }
-
-    #[test]
-    fn each_kind_has_its_name_and_only_the_absent_one_need_not_be_asked() {
-        let codel = AqmConfig::CoDel(CoDelConfig::default());
-        assert_eq!([AqmConfig::default().name(), codel.name()], ["none", "codel"]);
-        let is_none =
-            |config| AnyAqm::new(config, AqmContext::new(1, 0)).expect("within bounds").is_none();
-        assert_eq!([is_none(&AqmConfig::default()), is_none(&codel)], [true, false]);
-        let never = CoDelConfig { target: Duration::ZERO, ..CoDelConfig::default() };
-        assert!(AqmConfig::CoDel(never).validate().is_err() && codel.validate().is_ok());
-        let marks =
-            |config| AnyAqm::new(config, AqmContext::new(1, 0)).expect("within bounds").marks();
-        assert_eq!([marks(&AqmConfig::default()), marks(&codel)], [false, true]);
-    }
-
-    /// One AQM of each kind, which marks if `ecn`.
-    fn each(ecn: bool) -> Vec<AqmConfig> {
-        Vec::from([
-            AqmConfig::default(),
-            AqmConfig::CoDel(CoDelConfig { ecn, ..CoDelConfig::default() }),
-            AqmConfig::Red(RedConfig { ecn, ..RedConfig::default() }),
-            AqmConfig::AdaptiveRed(AdaptiveRedConfig { ecn, ..AdaptiveRedConfig::default() }),
-            AqmConfig::ARed(ARedConfig { ecn, ..ARedConfig::default() }),
-            AqmConfig::Pdpc(PdpcConfig { ecn, ..PdpcConfig::default() }),
-            AqmConfig::TtlRed1(TtlRed1Config { ecn, ..TtlRed1Config::default() }),
-            AqmConfig::TtlRed2(TtlRed2Config { ecn, ..TtlRed2Config::default() }),
-            AqmConfig::Pie(PieConfig { ecn, ..PieConfig::default() }),
-            AqmConfig::DualPi2(DualPi2Config::default()),
-        ])
-    }
-
-    fn built(config: &AqmConfig) -> AnyAqm {
-        AnyAqm::new(config, AqmContext::new(1, 0)).expect("within bounds")
-    }
-
-    #[test]
-    fn each_kind_says_what_it_needs_and_of_which_layers() {
-        let needs = |config: &AqmConfig| {
-            let Needs { oldest, new_flows, service_rate, timeouts, heads } = built(config).needs();
-            assert_eq!(heads, config.name() == "dualpi2", "{config:?}");
-            (config.name(), [oldest, new_flows, service_rate, timeouts])
-        };
-        let found: Vec<_> = each(true).iter().map(needs).collect();
-        let rate = [false, false, true, false];
-        let expected = [
-            ("none", [false; 4]),
-            ("codel", [false; 4]),
-            ("red", [false; 4]),
-            ("adaptive_red", rate),
-            ("ared", rate),
-            ("pdpc", rate),
-            ("ttlred1", [true, false, false, false]),
-            ("ttlred2", [false, true, false, true]),
-            ("pie", [false; 4]),
-            ("dualpi2", [false; 4]),
-        ];
-        assert_eq!(found, expected);
-        // An average equal to the current length does not fall while the queue is empty.
-        let slow = RedConfig { weight: Ratio(0.5), ..RedConfig::default() };
-        assert!(built(&AqmConfig::Red(slow)).needs().service_rate);
-        let names = |of: fn(&AqmConfig) -> bool| -> Vec<_> {
-            each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
-        };
-        assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
-        assert_eq!(names(|config| !config.needs_room()), ["none", "codel", "dualpi2"]);
-    }
-
-    #[test]
-    fn each_kind_marks_only_as_it_is_told_and_dualpi2_always() {
-        let marks = |ecn| each(ecn).iter().map(|config| built(config).marks()).collect::<Vec<_>>();
-        let told = |told| [&[false][..], &[told; 8], &[true]].concat();
-        assert_eq!((marks(true), marks(false)), (told(true), told(false)));
-    }
-
-    #[test]
-    fn a_classic_signal_becomes_a_mark_where_the_aqm_marks_and_the_packet_can_carry_one() {
-        use justfull_base::Ecn::{Ce, Ect0, Ect1 as One, NotEct};
-        let mark =
-            |marks, ect1, ecn| becomes_mark(marks, ect1, &Packet { ecn, ..Packet::default() });
-        let of = |marks, ect1| [NotEct, Ect0, One, Ce].map(|ecn| mark(marks, ect1, ecn));
-        assert_eq!(of(true, Ect1::L4s), [false, true, false, true], "ECT(1) is L4S");
-        assert_eq!(of(true, Ect1::Classic), [false, true, true, true]);
-        assert_eq!([Ect1::L4s, Ect1::Classic].map(|ect1| of(false, ect1)), [[false; 4]; 2]);
-    }
-
-    #[test]
-    fn a_mark_marks_whatever_is_capable_and_passes_the_rest() {
-        use justfull_base::Ecn::{Ce, Ect0, Ect1 as One, NotEct};
-        let fate = |verdict: Verdict, ecn| {
-            verdict.fate(true, Ect1::L4s, &Packet { ecn, ..Packet::default() })
-        };
-        let of = |verdict| [NotEct, Ect0, One, Ce].map(|ecn| fate(verdict, ecn));
-        assert_eq!(of(Verdict::Mark), [Fate::Pass, Fate::Mark, Fate::Mark, Fate::Mark]);
-        assert_eq!(of(Verdict::Signal), [Fate::Drop, Fate::Mark, Fate::Drop, Fate::Mark]);
-        assert_eq!((of(Verdict::Pass), of(Verdict::Drop)), ([Fate::Pass; 4], [Fate::Drop; 4]));
-    }
-}
+mod tests;

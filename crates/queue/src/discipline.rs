@@ -50,7 +50,7 @@ pub enum End {
     Tail,
 }
 
-/// Properties of a discipline that a queue knows from its settings.
+/// Properties of a discipline that follow from its settings.
 pub trait DisciplineSettings {
     /// The AQM that is part of the discipline, if any.
     fn own_aqm(&self) -> Option<AqmConfig> {

@@ -1,9 +1,9 @@
 //! Queues: active queue management, queue disciplines and the container that counts packets.
 //!
 //! [`ManagedQueue`] is the type that other crates use. It stores packets through a [`Discipline`]
-//! (which selects the lane to serve and the victim of an overflow), asks an [`Aqm`] whether to
-//! signal congestion, turns a signal into a mark or a drop in one place, and checks that no packet
-//! is lost or duplicated.
+//! (which selects the lane to serve and the victim of an overflow), calls an [`Aqm`] that decides
+//! whether to signal congestion, turns a signal into a mark or a drop in one place, and checks that
+//! no packet is lost or duplicated.
 //!
 //! Pure: no clock, no thread, no socket. `now` is always an argument.
 //!

@@ -69,7 +69,7 @@ fn push(d: &mut impl Discipline, p: Packet) -> Lane {
 
 fn serve(d: &mut impl Discipline) -> Option<Packet> {
     let turn = d.turn();
-    assert_eq!(d.advance(), turn, "what is told beforehand comes true");
+    assert_eq!(d.advance(), turn, "the announced lane has the turn");
     let lane = turn?;
     let packet = d.pop(lane).expect("the lane in turn is active").packet;
     d.served(lane, packet.size);

@@ -17,7 +17,7 @@ const LIMIT: usize = 60;
 /// Key of the queue.
 const KEY: u64 = 11;
 
-/// What became of a packet: its number, and its codepoint as it left or the reason of its drop.
+/// The fate of a packet: its number, and its codepoint at departure or the reason of its drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Left(u64, Ecn),

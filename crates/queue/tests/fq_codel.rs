@@ -94,7 +94,7 @@ impl Rfc8290 {
             let half = (codel.queue.len() / 2).clamp(1, self.batch);
             self.dropped.extend(codel.queue.drain(..half).map(|p| p.2));
             self.overflows += 1;
-            // This crate knows at once what the RFC finds at the next dequeue: an empty queue is
+            // This crate finds at once what the RFC finds at the next dequeue: an empty queue is
             // not above the target.
             if codel.queue.is_empty() {
                 (codel.first_above_time, codel.dropping) = (0, false);

@@ -17,6 +17,74 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+#[path = "managed/calls.rs"]
+mod calls;
+#[path = "managed/marks.rs"]
+mod marks;
+#[path = "managed/timeouts.rs"]
+mod timeouts;
+
+/// Records its calls; signals on packets of odd size.
+#[derive(Debug, Default)]
+struct Recorder {
+    marks: bool,
+}
+
+impl Recorder {
+    fn judge(call: String, packet: &Packet) -> Verdict {
+        CALLS.with_borrow_mut(|calls| calls.push(call));
+        if packet.size % 2 == 1 { Verdict::Signal } else { Verdict::Pass }
+    }
+}
+
+impl Aqm for Recorder {
+    fn needs(&self) -> Needs {
+        Needs { new_flows: true, oldest: true, ..Needs::default() }
+    }
+
+    fn marks(&self) -> bool {
+        self.marks
+    }
+
+    fn on_enqueue(
+        &mut self,
+        _now: Instant,
+        view: &QueueView,
+        _lane: Lane,
+        p: &Packet,
+    ) -> (Verdict, Tag) {
+        let call = format!("enqueue {} at {} new {}", p.id, view.backlog_packets, view.new_flow);
+        (if p.size < 1000 { Self::judge(call, p) } else { Verdict::Pass }, p.id + 100)
+    }
+
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        view: &QueueView,
+        _lane: Lane,
+        p: &Packet,
+        tag: Tag,
+        sojourn: Duration,
+    ) -> Verdict {
+        let rate = view.service_rate.map_or(0, |r| r.0);
+        let behind = view.backlog_bytes;
+        Self::judge(
+            format!("dequeue {} tag {tag} behind {behind} after {sojourn} at {rate}", p.id),
+            p,
+        )
+    }
+
+    fn on_empty(&mut self, _now: Instant, lane: Lane) {
+        CALLS.with_borrow_mut(|calls| calls.push(format!("empty {lane}")));
+    }
+
+    fn on_overflow(&mut self, _now: Instant, view: &QueueView, lane: Lane) {
+        CALLS.with_borrow_mut(|calls| {
+            calls.push(format!("overflow {lane} at {}", view.backlog_packets))
+        });
+    }
+}
+
 /// Follows each packet from event to event, and fails unless each has exactly one fate.
 #[derive(Default)]
 struct Ledger {
@@ -473,350 +541,6 @@ fn a_packet_that_was_given_back_is_next_and_is_not_judged_twice() {
 
 thread_local! {
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Records its calls; signals on packets of odd size.
-#[derive(Debug, Default)]
-struct Recorder {
-    marks: bool,
-}
-
-impl Recorder {
-    fn judge(call: String, packet: &Packet) -> Verdict {
-        CALLS.with_borrow_mut(|calls| calls.push(call));
-        if packet.size % 2 == 1 { Verdict::Signal } else { Verdict::Pass }
-    }
-}
-
-impl Aqm for Recorder {
-    fn needs(&self) -> Needs {
-        Needs { new_flows: true, oldest: true, ..Needs::default() }
-    }
-
-    fn marks(&self) -> bool {
-        self.marks
-    }
-
-    fn on_enqueue(
-        &mut self,
-        _now: Instant,
-        view: &QueueView,
-        _lane: Lane,
-        p: &Packet,
-    ) -> (Verdict, Tag) {
-        let call = format!("enqueue {} at {} new {}", p.id, view.backlog_packets, view.new_flow);
-        (if p.size < 1000 { Self::judge(call, p) } else { Verdict::Pass }, p.id + 100)
-    }
-
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        view: &QueueView,
-        _lane: Lane,
-        p: &Packet,
-        tag: Tag,
-        sojourn: Duration,
-    ) -> Verdict {
-        let rate = view.service_rate.map_or(0, |r| r.0);
-        let behind = view.backlog_bytes;
-        Self::judge(
-            format!("dequeue {} tag {tag} behind {behind} after {sojourn} at {rate}", p.id),
-            p,
-        )
-    }
-
-    fn on_empty(&mut self, _now: Instant, lane: Lane) {
-        CALLS.with_borrow_mut(|calls| calls.push(format!("empty {lane}")));
-    }
-
-    fn on_overflow(&mut self, _now: Instant, view: &QueueView, lane: Lane) {
-        CALLS.with_borrow_mut(|calls| {
-            calls.push(format!("overflow {lane} at {}", view.backlog_packets))
-        });
-    }
-}
-
-/// Records the heads of the lanes in its view.
-#[derive(Debug)]
-struct Heads;
-
-impl Aqm for Heads {
-    fn needs(&self) -> Needs {
-        Needs { heads: true, ..Needs::default() }
-    }
-
-    fn on_dequeue(
-        &mut self,
-        now: Instant,
-        view: &QueueView,
-        _lane: Lane,
-        _p: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        let ages = (view.lane.head_age(now), view.other.map(|other| other.head_age(now)));
-        CALLS.with_borrow_mut(|calls| calls.push(format!("{ages:?}")));
-        Verdict::Pass
-    }
-}
-
-#[test]
-fn an_aqm_that_asks_sees_the_head_of_each_of_two_lanes() {
-    let discipline = DisciplineConfig::Protocol(protocol::ByProtocolConfig {});
-    let discipline = AnyDiscipline::new(&discipline, 1).expect("within bounds");
-    let aqm = AnyAqm::Custom(Box::new(Heads));
-    let mut queue = ManagedQueue::from_parts(Layer::Rlc, Limit::Unlimited, discipline, aqm)
-        .expect("within bounds");
-    let mut ledger = Ledger::default();
-    for (id, ms, protocol) in [(0, 1, Protocol::Tcp), (1, 2, Protocol::Udp), (2, 4, Protocol::Tcp)]
-    {
-        queue.enqueue(at(ms), Packet { protocol, ..packet(id, 100) }, &mut ledger);
-    }
-    while queue.dequeue(at(10), &mut ledger).is_some() {}
-    let ms = |ms: u64| Some(Duration::from_millis(ms));
-    // Each without the packet that leaves.
-    let seen = [(None, Some(ms(9))), (ms(6), Some(None)), (None, Some(None))];
-    let seen = seen.map(|ages: (_, Option<Option<Duration>>)| format!("{ages:?}"));
-    CALLS.with_borrow(|calls| assert_eq!(calls, &seen));
-}
-
-#[test]
-fn an_aqm_is_told_of_arrivals_departures_overflows_and_emptiness_with_what_it_noted() {
-    let mut queue = fifo_with(Limit::Packets(2), Recorder::default());
-    queue.set_service_rate(Some(BitRate(5000)));
-    let mut ledger = Ledger::default();
-    for (id, size, flow_hash) in [(0, 500, 1), (1, 501, 2), (2, 1001, 2), (3, 500, 1)] {
-        queue.enqueue(at(0), Packet { flow_hash, ..packet(id, size) }, &mut ledger);
-    }
-    assert_eq!(queue.dequeue(at(7), &mut ledger).map(|p| p.id), Some(0));
-    assert_eq!(queue.dequeue(at(8), &mut ledger), None);
-    let expected = [
-        "enqueue 0 at 0 new true",
-        "enqueue 1 at 1 new true",
-        "enqueue 3 at 2 new false",
-        "overflow 0 at 2",
-        "dequeue 0 tag 100 behind 1001 after 7ms at 5000",
-        "dequeue 2 tag 102 behind 0 after 8ms at 5000",
-        "empty 0",
-    ];
-    CALLS.with_borrow(|calls| assert_eq!(*calls, expected));
-    let dropped =
-        [(1, DropReason::AqmEnqueue), (3, DropReason::Overflow), (2, DropReason::AqmDequeue)];
-    assert_eq!(ledger.dropped, dropped);
-    queue.assert_conserved();
-}
-
-#[test]
-fn a_signal_is_a_mark_only_where_the_aqm_marks_and_the_packet_is_capable() {
-    for (marks, ecn, delivered) in [
-        (true, Ecn::Ect0, Some(Ecn::Ce)),
-        (true, Ecn::Ect1, None),
-        (true, Ecn::Ce, Some(Ecn::Ce)),
-        (true, Ecn::NotEct, None),
-        (false, Ecn::Ect0, None),
-    ] {
-        // 501 bytes: signalled on enqueue and on dequeue; 1001 bytes: on dequeue only.
-        for (size, marked) in [(501, 2), (1001, 1)] {
-            let mut queue = fifo_with(Limit::Unlimited, Recorder { marks });
-            let mut ledger = Ledger::default();
-            queue.enqueue(at(0), Packet { ecn, ..packet(0, size) }, &mut ledger);
-            assert_eq!(queue.dequeue(at(1), &mut ledger).map(|p| p.ecn), delivered);
-            assert_eq!(ledger.marked.len(), if delivered.is_some() { marked } else { 0 });
-            assert_eq!(ledger.dropped.len(), usize::from(delivered.is_none()));
-        }
-    }
-}
-
-/// The codepoint with which a packet with ECT(1) leaves a queue in which each packet waits above
-/// CoDel's target for an interval; none if it is dropped.
-fn ect1_under_codel(ect1: Ect1) -> Option<Ecn> {
-    let aqm = AqmConfig::CoDel(codel::CoDelConfig::default());
-    let config = QueueConfig { aqm, ect1, ..QueueConfig::default() };
-    let mut queue = ManagedQueue::new(Layer::Sdap, &config, 11).expect("within bounds");
-    let mut ledger = Ledger::default();
-    for id in 0..4 {
-        let ecn = if id == 1 { Ecn::Ect1 } else { Ecn::Ect0 };
-        queue.enqueue(at(0), Packet { ecn, ..packet(id, 1500) }, &mut ledger);
-    }
-    queue.dequeue(at(10), &mut ledger);
-    let second = queue.dequeue(at(110), &mut ledger)?;
-    (second.id == 1).then_some(second.ecn)
-}
-
-#[test]
-fn a_classic_aqm_drops_ect1_unless_it_is_told_to_take_it_for_classic() {
-    assert_eq!(ect1_under_codel(Ect1::L4s), None);
-    assert_eq!(ect1_under_codel(Ect1::Classic), Some(Ecn::Ce));
-}
-
-#[test]
-fn an_arrival_that_is_refused_is_not_marked() {
-    let mut queue = fifo_with(Limit::Packets(1), Recorder { marks: true });
-    let mut ledger = Ledger::default();
-    queue.enqueue(at(0), packet(0, 1000), &mut ledger);
-    assert!(!queue.enqueue(at(0), Packet { ecn: Ecn::Ect0, ..packet(1, 501) }, &mut ledger));
-    assert_eq!((ledger.marked.len(), ledger.dropped), (0, vec![(1, DropReason::Overflow)]));
-}
-
-/// Records the age in ms of the oldest packet in the queue.
-#[derive(Debug)]
-struct Ages(bool);
-
-impl Aqm for Ages {
-    fn needs(&self) -> Needs {
-        Needs { oldest: self.0, ..Needs::default() }
-    }
-
-    fn on_enqueue(
-        &mut self,
-        now: Instant,
-        view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-    ) -> (Verdict, Tag) {
-        let age = view.oldest.map(|oldest| now.since(oldest).as_nanos() / 1_000_000);
-        CALLS.with_borrow_mut(|calls| calls.push(format!("{age:?}")));
-        (Verdict::Pass, 0)
-    }
-
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
-}
-
-#[test]
-fn the_oldest_packet_is_waiting_or_reserved_and_known_to_an_aqm_that_asks() {
-    for asks in [true, false] {
-        let mut queue = fifo_with(Limit::Packets(3), Ages(asks));
-        let mut held = Vec::new();
-        for (id, takes) in [(0, true), (1, true), (2, false), (3, false)] {
-            queue.enqueue(at(id), packet(id, 100), &mut Silent);
-            held.extend(takes.then(|| queue.reserve(at(id), &mut Silent)).flatten());
-        }
-        // The second reserved packet leaves before the first, as with an acknowledgement.
-        for id in [1, 0] {
-            queue.commit(at(10), &held[id], &mut Silent);
-            queue.enqueue(at(10), packet(4, 100), &mut Silent);
-        }
-        let told: Vec<String> = CALLS.with_borrow_mut(std::mem::take);
-        let ages = [None, Some(1), Some(2), Some(3), Some(10), Some(8)];
-        assert_eq!(told, ages.map(|age: Option<u32>| format!("{:?}", age.filter(|_| asks))));
-    }
-}
-
-#[test]
-fn a_driver_is_told_of_a_timeout_once_unless_an_earlier_one_comes_before_it() {
-    #[derive(Debug)]
-    struct Alarm;
-    impl Aqm for Alarm {
-        fn needs(&self) -> Needs {
-            Needs { timeouts: true, ..Needs::default() }
-        }
-        fn on_dequeue(
-            &mut self,
-            _now: Instant,
-            _view: &QueueView,
-            _lane: Lane,
-            _packet: &Packet,
-            _tag: Tag,
-            _sojourn: Duration,
-        ) -> Verdict {
-            Verdict::Pass
-        }
-        fn next_timeout(&self) -> Option<Instant> {
-            Some(at(30))
-        }
-    }
-    let mut queue = fifo_with(Limit::Unlimited, Alarm);
-    assert_eq!((queue.arm_timeout(), queue.arm_timeout()), (Some(at(30)), None));
-    assert_eq!((queue.take_timeout(at(50)), queue.take_timeout(at(30))), (false, true));
-    assert_eq!((queue.take_timeout(at(30)), queue.arm_timeout()), (false, Some(at(30))));
-    let mut silent = fifo_with(Limit::Unlimited, Sweeper { next: at(10), marks: true });
-    assert_eq!((silent.arm_timeout(), silent.take_timeout(at(10))), (None, false));
-}
-
-/// Signals every 10 ms on all packets that have waited 25 ms or more.
-#[derive(Debug)]
-struct Sweeper {
-    next: Instant,
-    marks: bool,
-}
-
-impl Aqm for Sweeper {
-    fn marks(&self) -> bool {
-        self.marks
-    }
-
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        Some(self.next)
-    }
-
-    fn on_timeout(&mut self, now: Instant, _view: &QueueView, scan: &mut dyn Scan) {
-        self.next = now + Duration::from_millis(10);
-        scan.each(&mut |_, packet, _| {
-            let old = now.since(packet.enqueued) >= Duration::from_millis(25);
-            if old { Verdict::Signal } else { Verdict::Pass }
-        });
-    }
-}
-
-#[test]
-fn a_timeout_reaches_every_waiting_packet_and_no_reserved_one() {
-    // The last discipline has a limit per lane, which would drop some of the thirty too early.
-    for discipline in disciplines().into_iter().take(3) {
-        let aqm = AnyAqm::Custom(Box::new(Sweeper { next: at(10), marks: true }));
-        let discipline = AnyDiscipline::new(&discipline, 1).expect("within bounds");
-        let mut queue = ManagedQueue::from_parts(Layer::Rlc, Limit::Unlimited, discipline, aqm)
-            .expect("within bounds");
-        let mut ledger = Ledger::default();
-        for n in 0..30u32 {
-            let ecn = if n % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
-            let p = Packet { ecn, flow_hash: 9999 * (n % 5), ..packet(u64::from(n), 100) };
-            queue.enqueue(at(u64::from(n)), p, &mut ledger);
-        }
-        let kept = queue.reserve(at(29), &mut ledger).expect("many wait");
-        let waiting = u64::from(queue.waiting_packets());
-        for _ in 0..2 {
-            let due = queue.next_timeout().expect("it has a timer");
-            queue.on_timeout(due, &mut ledger);
-        }
-        assert_eq!(queue.next_timeout(), Some(at(30)));
-        assert!(ledger.dropped.is_empty(), "none was 25 ms old at 20 ms");
-        queue.on_timeout(at(40), &mut ledger);
-        // Packets 0 to 15 are old; a third of them, and the reserved one, stay.
-        let old = (0..16u64).filter(|id| *id != kept.id);
-        let (capable, others): (Vec<u64>, Vec<u64>) = old.partition(|id| id.is_multiple_of(3));
-        ledger.marked.sort_unstable();
-        ledger.dropped.sort_unstable_by_key(|d| d.0);
-        assert_eq!(ledger.marked, capable);
-        assert_eq!(
-            ledger.dropped,
-            others.iter().map(|id| (*id, DropReason::AqmTimeout)).collect::<Vec<_>>()
-        );
-        assert_eq!(u64::from(queue.waiting_packets()), waiting - others.len() as u64);
-        queue.commit(at(41), &kept, &mut ledger);
-        queue.assert_conserved();
-    }
 }
 
 #[test]

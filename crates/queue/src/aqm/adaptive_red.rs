@@ -36,7 +36,7 @@ pub const DOC: MethodDoc = MethodDoc {
            between 40 and 60 % of the way from min to max. Thresholds and weight follow the rate \
            that the layer below reports: min = max(`floor`, `target` x rate / 2), max = 3 min.",
     sources: "Floyd, Gummadi and Shenker 2001 sections 4, 5; ns-2.29 queue/red.cc",
-    deviations: "The rate is taken anew every `interval`; where no layer tells it, min is `floor` \
+    deviations: "The rate is taken anew every `interval`; if no layer reports it, min is `floor` \
                  and the weight is `weight`. Marks end at max.",
     params: AdaptiveRedConfig::params,
 };

@@ -31,8 +31,8 @@
 //! sends in the time `reserve` at its greatest recent rate (the module `peak`). At a steady rate
 //! this is a target of `reserve`.
 //!
-//! `deadline` is this project's. The control law reduces the window of a sender that answers to
-//! drops, after some intervals. Until then the queue stands, and for a sender that does not answer
+//! `deadline` is this project's. The control law reduces the window of a sender that reacts to
+//! drops, after some intervals. Until then the queue stands; with a sender that does not react
 //! (BBR, UDP) it stands for good. So a packet that has waited for `deadline` is dropped at once
 //! while more than four packets of its size are behind it.
 //!
@@ -68,26 +68,18 @@ mod clock;
 mod meter;
 mod peak;
 mod reach;
+mod settings;
 
-use super::{Aqm, AqmContext, AqmSettings, QueueView, Tag, Verdict, becomes_mark};
+use super::{Aqm, AqmContext, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use alloc::vec::Vec;
 use allowance::Allowance;
 use clock::RadioClock;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Bytes, ConfigError, Duration, Ecn, Instant, Packet, choice, params};
+use justfull_base::{ConfigError, Duration, Instant, Packet};
 use peak::PeakRate;
 use reach::Reach;
-
-/// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
-/// found by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
-const FEW: u64 = 4;
-
-impl AqmSettings for CoDelConfig {
-    fn needs_room(&self) -> bool {
-        false
-    }
-}
+pub use settings::{CoDelConfig, Variant};
 
 /// Describes CoDel.
 pub const DOC: MethodDoc = MethodDoc {
@@ -99,7 +91,7 @@ pub const DOC: MethodDoc = MethodDoc {
            MTU or less is left. State is kept per lane, so that with sfq each lane has its own \
            CoDel. With `reserve`, a lane may also keep what the radio could send in that time at \
            its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
-           what waited longer is dropped at once. With `dip`, its clock is as slow as the radio is \
+           a packet that has waited longer is dropped at once. With `dip`, its clock is as slow as the radio is \
            below its mean rate. With `spacing`, a lane drops at most one packet for so many that \
            it passes.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
@@ -110,137 +102,6 @@ pub const DOC: MethodDoc = MethodDoc {
                  `spacing`, off by default, are this project's.",
     params: CoDelConfig::params,
 };
-
-choice! {
-    /// Whose algorithm.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Variant {
-        /// RFC 8289.
-        #[default]
-        Rfc8289 = "rfc8289",
-        /// T20's released program.
-        T20Released = "t20_released",
-    }
-}
-
-params! {
-    /// Settings of [`CoDel`].
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct CoDelConfig {
-        /// Sojourn time below which nothing is signalled.
-        target: Duration = Duration::from_millis(5),
-            above(Duration::ZERO).and("at most the interval", |c: &Self| {
-                // An interval of 0 is named itself.
-                c.target <= c.interval || c.interval.is_zero()
-            }),
-            "RFC 8289 section 4.3: 5 to 10 % of the interval";
-        /// How long the sojourn time must stay above the target before the first signal; about
-        /// one RTT.
-        interval: Duration = Duration::from_millis(100),
-            within(Duration::from_micros(1), Duration::from_secs(3600)),
-            "RFC 8289 section 4.2: the order of an RTT";
-        /// Mark packets that are ECN-capable in place of dropping them.
-        ecn: bool = true,
-            rule("true, false; false with t20_released", |c| {
-                !c.ecn || c.variant == Variant::Rfc8289
-            }), "T20's program never marks";
-        /// No signal while at most this much is left behind the packet in its lane.
-        mtu: Bytes = Bytes(1500), stated("any; without effect with t20_released");
-        /// Mark every ECN-capable packet that waited longer than this, whatever CoDel says.
-        ce_threshold: Duration = Duration::ZERO,
-            rule("any, 0s for off; 0s without ecn", |c| c.ecn || c.ce_threshold.is_zero()),
-            "RFC 8290 section 5.2.7: the threshold only marks";
-        /// Mark every packet with ECT(1) that waited longer than this, and mark it also where CoDel
-        /// signals, in place of a drop; 0s for off. For lanes that L4S flows do not share.
-        l4s_threshold: Duration = Duration::ZERO,
-            rule("any, 0s for off; 0s without ecn", |c| c.ecn || c.l4s_threshold.is_zero()),
-            "RFC 9331 section 5.2: an L4S sender expects immediate marks";
-        /// A packet is below the target while no more left its lane since it came than the radio
-        /// could send in this time at its greatest rate of late; 0s for off.
-        reserve: Duration = Duration::ZERO,
-            rule("0s for off, else the target to 1s; 0s with t20_released", |c| {
-                c.reserve.is_zero()
-                    || (c.target..=Duration::from_secs(1)).contains(&c.reserve)
-                        && c.variant == Variant::Rfc8289
-            }), "a reserve below the target has no effect";
-        /// With `reserve`: a packet that has waited this long is above the target all the same.
-        ceiling: Duration = Duration::from_millis(60),
-            rule("at least reserve", |c| c.ceiling >= c.reserve),
-            "at the greatest rate the reserve waits for as long as it says";
-        /// With `reserve`: time in which a greatest rate that is not reached again falls to 1/e.
-        memory: Duration = Duration::from_secs(30),
-            within(Duration::from_millis(100), Duration::from_secs(3600)),
-            "CUBIC grows back to its last window in seconds (RFC 9438 section 4.2)";
-        /// Drop a packet that has waited this long while more than four of its size are behind it,
-        /// whatever CoDel says; 0s for off.
-        deadline: Duration = Duration::ZERO,
-            rule("0s for off, else above the target; 0s with t20_released", |c| {
-                c.deadline.is_zero() || c.deadline > c.target && c.variant == Variant::Rfc8289
-            }), "below the target nothing is too late";
-        /// Time over which the queue's rate is averaged: while it is lower, all of CoDel's times
-        /// but `ce_threshold` pass as much more slowly; 0s for off.
-        dip: Duration = Duration::ZERO,
-            rule("0s for off, else 100ms to 1h; 0s with t20_released", |c| {
-                let bounds = Duration::from_millis(100)..=Duration::from_secs(3600);
-                c.dip.is_zero() || bounds.contains(&c.dip) && c.variant == Variant::Rfc8289
-            }), "a rate is measured over up to 100 ms";
-        /// A lane drops at most one packet for so many that it passes; 0 for no bound.
-        spacing: u32 as "packets" = 0,
-            rule("0 to 1000; 0 with t20_released", |c| {
-                c.spacing == 0 || c.spacing <= 1000 && c.variant == Variant::Rfc8289
-            }), "a CoDel that drops one packet in a thousand controls nothing";
-        /// Greatest reserve of a lane: half of its sender's round trip as the lane sees it, if that
-        /// is more than `reserve`; 0s for off.
-        reach: Duration = Duration::ZERO,
-            rule("0s for off, else reserve to 1s with a reserve", |c| {
-                c.reach.is_zero()
-                    || !c.reserve.is_zero()
-                        && (c.reserve..=Duration::from_secs(1)).contains(&c.reach)
-            }), "only a reserve grows";
-        /// Lanes of the lowest numbers that are never signalled.
-        spared: u16 as "lanes" = 0;
-        /// The RFC's algorithm, or the algorithm of T20's released program.
-        variant: Variant = Variant::Rfc8289;
-    }
-}
-
-impl CoDelConfig {
-    /// The settings of a lane with this `reserve`: its ceiling and its deadline grow with it.
-    fn reaching(&self, reserve: Duration) -> Self {
-        if reserve == self.reserve {
-            return *self;
-        }
-        let factor = reserve.as_secs_f64() / self.reserve.as_secs_f64();
-        Self {
-            reserve,
-            ceiling: self.ceiling.scaled(factor),
-            deadline: self.deadline.scaled(factor),
-            ..*self
-        }
-    }
-
-    /// True when `packet` has the codepoint of L4S and is treated so.
-    fn is_l4s(&self, packet: &Packet) -> bool {
-        packet.ecn == Ecn::Ect1 && !self.l4s_threshold.is_zero()
-    }
-
-    /// True when a signal on `packet` is a mark.
-    fn marks(&self, view: &QueueView, packet: &Packet) -> bool {
-        becomes_mark(self.ecn, view.ect1, packet) || self.is_l4s(packet)
-    }
-
-    /// True when `packet` has waited beyond one of the thresholds.
-    fn is_beyond(&self, packet: &Packet, sojourn: Duration) -> bool {
-        let beyond = |threshold: Duration| !threshold.is_zero() && sojourn > threshold;
-        beyond(self.ce_threshold) && packet.ecn.is_capable()
-            || self.is_l4s(packet) && beyond(self.l4s_threshold)
-    }
-
-    /// True when `packet`, with `bytes_behind` it, is dropped once it has waited for its deadline.
-    const fn has_deadline(&self, packet: &Packet, bytes_behind: u64) -> bool {
-        !self.deadline.is_zero() && bytes_behind > FEW * packet.size as u64
-    }
-}
 
 /// The step that the last signal of a dequeue began; the next packet finishes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -387,7 +248,7 @@ pub struct CoDel {
     clock: RadioClock,
     /// Greatest rate of each lane of late; none without `reserve`, or before the first packet.
     peaks: Vec<PeakRate>,
-    /// What each lane knows of its sender's round trip, with `reach`.
+    /// The round trip of each lane's sender, with `reach`.
     reaches: Vec<Reach>,
 }
 
@@ -459,8 +320,8 @@ impl CoDel {
         self.reaches.get_mut(usize::from(lane))
     }
 
-    /// What the clock of the radio shows, and how long by it a packet has waited that had `note`
-    /// when it came; without `dip` the time and its `sojourn`.
+    /// The time on the radio's clock, and the wait on that clock of a packet that came at its time
+    /// `note`; without `dip` the time `now` and `sojourn`.
     fn radio_time(&self, now: Instant, sojourn: Duration, note: u32) -> (Instant, Duration) {
         if self.config.dip.is_zero() {
             return (now, sojourn);
@@ -646,291 +507,4 @@ impl Aqm for CoDel {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::aqm::LaneView;
-
-    const MTU: u64 = 1500;
-
-    fn at(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(ms)
-    }
-
-    fn codel(variant: Variant) -> CoDel {
-        let config =
-            CoDelConfig { ecn: variant == Variant::Rfc8289, variant, ..CoDelConfig::default() };
-        CoDel::new(&config, AqmContext::new(1, 0)).expect("within bounds")
-    }
-
-    /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms, with 50 packets behind
-    /// it.
-    fn ask(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn) -> Verdict {
-        ask_of(codel, ms, waited, ecn, 50)
-    }
-
-    /// The same with `behind` packets behind it.
-    fn ask_of(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn, behind: u32) -> Verdict {
-        ask_tagged(codel, ms, waited, ecn, behind, 0)
-    }
-
-    /// The same with this tag.
-    fn ask_tagged(
-        codel: &mut CoDel,
-        ms: u64,
-        waited: u64,
-        ecn: Ecn,
-        behind: u32,
-        tag: Tag,
-    ) -> Verdict {
-        let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
-        let view = QueueView {
-            backlog_packets: behind,
-            backlog_bytes: u64::from(behind) * MTU,
-            lane: LaneView { bytes: u64::from(behind) * MTU, head: None },
-            ..QueueView::default()
-        };
-        codel.on_dequeue(at(ms), &view, 0, &packet, tag, Duration::from_millis(waited))
-    }
-
-    #[test]
-    fn a_wait_of_exactly_the_target_for_exactly_an_interval_is_too_long() {
-        // RFC 8289 section 5.6: below is `sojourn_time < TARGET`, over is `now >=
-        // first_above_time`.
-        let mut codel = codel(Variant::Rfc8289);
-        assert_eq!(ask(&mut codel, 10, 5, Ecn::NotEct), Verdict::Pass);
-        assert_eq!(ask(&mut codel, 109, 5, Ecn::NotEct), Verdict::Pass);
-        assert_eq!(ask(&mut codel, 110, 5, Ecn::NotEct), Verdict::Signal);
-    }
-
-    #[test]
-    fn exactly_one_mtu_behind_the_packet_is_exempt_and_a_byte_more_is_not() {
-        // RFC 8289 section 5.6: `bytes() <= maxpacket_`. The released program has no such
-        // exemption.
-        let config = CoDelConfig::default();
-        let above = |config: &CoDelConfig, behind| {
-            let mut state = LaneState::default();
-            state.ok_to_drop(config, at(1), config.interval, behind, false);
-            state.first_above_time.is_some()
-        };
-        assert_eq!([above(&config, MTU), above(&config, MTU + 1)], [false, true]);
-        assert!(above(&CoDelConfig { variant: Variant::T20Released, ecn: false, ..config }, 0));
-    }
-
-    #[test]
-    fn the_rate_of_the_last_dropping_state_is_taken_up_for_less_than_sixteen_intervals() {
-        // RFC 8289 section 5.6: `delta = count_ - lastcount_; count_ = 1;
-        // if (delta > 1 && now - drop_next_ < 16 * INTERVAL) count_ = delta`.
-        let config = CoDelConfig::default();
-        let entered = |count, lastcount, after: Duration| {
-            let mut state =
-                LaneState { count, lastcount, drop_next: at(1000), ..LaneState::default() };
-            state.enter(&config, at(1000) + after);
-            assert!(state.dropping && state.lastcount == state.count);
-            let gap = state.drop_next.since(at(1000) + after).as_millis_f64();
-            assert!(
-                (gap - 100.0 / f64::from(state.count).sqrt()).abs() < 1e-3,
-                "section 4.4: {gap} ms"
-            );
-            state.count
-        };
-        let limit = config.interval.times(16);
-        let before = Duration::from_nanos(limit.as_nanos() - 1);
-        assert_eq!([entered(9, 2, before), entered(9, 2, limit)], [7, 1]);
-        assert_eq!(
-            [entered(3, 1, before), entered(2, 1, before), entered(2, 2, before)],
-            [2, 1, 1]
-        );
-    }
-
-    #[test]
-    fn a_drop_whose_next_packet_waited_less_ends_the_dropping_state_and_moves_no_date() {
-        // RFC 8289 section 5.6: `if (!r.ok_to_drop) dropping_ = false; else drop_next_ =
-        // control_law(...)`.
-        let mut codel = codel(Variant::Rfc8289);
-        for (ms, expected) in [(0, Verdict::Pass), (100, Verdict::Signal), (100, Verdict::Pass)] {
-            assert_eq!(ask(&mut codel, ms, 50, Ecn::NotEct), expected, "{ms} ms");
-        }
-        let due = codel.lane_0.drop_next;
-        assert_eq!(due, at(200));
-        assert_eq!(ask(&mut codel, 200, 50, Ecn::NotEct), Verdict::Signal);
-        assert_eq!(ask(&mut codel, 200, 1, Ecn::NotEct), Verdict::Pass);
-        assert_eq!(
-            (codel.lane_0.dropping, codel.lane_0.drop_next, codel.lane_0.count),
-            (false, due, 2)
-        );
-    }
-
-    #[test]
-    fn an_l4s_threshold_marks_ect1_alone_and_takes_the_place_of_codels_drops_there() {
-        let mut codel = codel(Variant::Rfc8289);
-        codel.config.l4s_threshold = Duration::from_millis(2);
-        let first = [Ecn::Ect1, Ecn::Ect0, Ecn::NotEct].map(|ecn| ask(&mut codel, 0, 3, ecn));
-        assert_eq!(first, [Verdict::Mark, Verdict::Pass, Verdict::Pass]);
-        assert_eq!(ask(&mut codel, 0, 2, Ecn::Ect1), Verdict::Pass);
-        // Above the target of 5 ms for an interval.
-        assert_eq!(ask(&mut codel, 1, 50, Ecn::NotEct), Verdict::Pass);
-        assert_eq!(ask(&mut codel, 101, 50, Ecn::Ect1), Verdict::Mark, "CoDel's own signal");
-        assert_eq!(codel.stats.signals, 1);
-        assert_eq!(ask(&mut codel, 250, 50, Ecn::NotEct), Verdict::Signal, "a drop as before");
-    }
-
-    #[test]
-    fn what_was_done_is_counted() {
-        let mut rfc = codel(Variant::Rfc8289);
-        rfc.config.ce_threshold = Duration::from_millis(1);
-        let signals = |codel: &mut CoDel, steps: &[u64], ecn| {
-            steps.iter().filter(|ms| ask(codel, **ms, 50, ecn) != Verdict::Pass).count()
-        };
-        let steps = [0, 100, 100, 150, 200, 200, 250, 280];
-        // Enters at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on; after each drop the
-        // next packet is delivered.
-        assert_eq!(signals(&mut rfc, &steps, Ecn::NotEct), 3);
-        assert_eq!(rfc.stats(), Stats { entries: 1, signals: 3, threshold_marks: 0, late: 0 });
-        // Marked packets are delivered, so the control law sees fewer; the threshold marks the
-        // rest.
-        let mut marking = codel(Variant::Rfc8289);
-        marking.config.ce_threshold = Duration::from_millis(1);
-        assert_eq!(signals(&mut marking, &steps, Ecn::Ect0), 8);
-        assert_eq!(marking.stats(), Stats { entries: 1, signals: 3, threshold_marks: 5, late: 0 });
-        // Each drop of the released program takes two packets, the second unseen: at 100 and 200
-        // ms.
-        let mut released = codel(Variant::T20Released);
-        assert_eq!(signals(&mut released, &[0, 100, 100, 100, 150, 200, 200, 200], Ecn::NotEct), 4);
-        assert_eq!(released.stats(), Stats { entries: 1, signals: 4, threshold_marks: 0, late: 0 });
-    }
-
-    #[test]
-    fn a_packet_is_dropped_for_its_deadline_while_five_are_behind_it() {
-        let config = CoDelConfig { deadline: Duration::from_millis(90), ..CoDelConfig::default() };
-        let has_deadline =
-            |size, behind| config.has_deadline(&Packet { size, ..Packet::default() }, behind);
-        assert_eq!([has_deadline(1500, 6001), has_deadline(1500, 6000)], [true, false]);
-        assert!(has_deadline(200, 801), "what counts is its own size");
-        let mut codel = codel(Variant::Rfc8289);
-        codel.config.deadline = config.deadline;
-        assert_eq!(ask(&mut codel, 0, 90, Ecn::Ect0), Verdict::Drop, "a mark shortens no queue");
-        assert_eq!(ask(&mut codel, 0, 89, Ecn::Ect0), Verdict::Pass);
-        assert_eq!((codel.stats().late, codel.stats().signals), (1, 0));
-    }
-
-    #[test]
-    fn a_longer_reserve_lengthens_ceiling_and_deadline_as_much() {
-        let config = CoDelConfig {
-            target: Duration::from_millis(15),
-            reserve: Duration::from_millis(20),
-            ceiling: Duration::from_millis(45),
-            deadline: Duration::from_millis(90),
-            ..CoDelConfig::default()
-        };
-        let far = config.reaching(Duration::from_millis(60));
-        let times = [far.reserve, far.ceiling, far.deadline];
-        assert_eq!(times, [60, 135, 270].map(Duration::from_millis));
-        assert_eq!(config.reaching(config.reserve), config);
-    }
-
-    #[test]
-    fn spared_lanes_are_never_signalled() {
-        let config = CoDelConfig {
-            deadline: Duration::from_millis(90),
-            spared: 1,
-            ..CoDelConfig::default()
-        };
-        let mut codel = CoDel::new(&config, AqmContext::new(2, 0)).expect("within bounds");
-        assert!((0..500).all(|ms| ask(&mut codel, ms, 400, Ecn::Ect0) == Verdict::Pass));
-        assert_eq!(codel.stats(), Stats::default());
-    }
-
-    #[test]
-    fn with_dip_times_pass_as_slowly_as_the_radio_sends() {
-        // One of 1500 B leaves each ms for a second, then one each `gap` ms; 200 ms later, one that
-        // came when the slower time began.
-        let after = |dip, gap, config: CoDelConfig| {
-            let mut codel = codel(Variant::Rfc8289);
-            codel.config = CoDelConfig { dip: Duration::from_millis(dip), ..config };
-            let note = |codel: &CoDel, ms| tag(micros(codel.clock.at(at(ms))), 0);
-            for ms in 0..1000 {
-                let comes = note(&codel, ms);
-                let verdict = ask_tagged(&mut codel, ms, 0, Ecn::NotEct, 50, comes);
-                assert_eq!(verdict, Verdict::Pass);
-            }
-            let came = note(&codel, 1000);
-            for ms in (1000..1200).step_by(gap) {
-                let _ = ask_tagged(&mut codel, ms, ms - 1000, Ecn::NotEct, 50, came);
-            }
-            ask_tagged(&mut codel, 1200, 200, Ecn::NotEct, 50, came)
-        };
-        let late = CoDelConfig { deadline: Duration::from_millis(90), ..CoDelConfig::default() };
-        assert_eq!([after(0, 10, late), after(2000, 10, late)], [Verdict::Drop, Verdict::Pass]);
-        assert_eq!(after(2000, 1, late), Verdict::Drop);
-        // Above the target for more than an interval, by the clock on the wall alone.
-        let plain = CoDelConfig::default();
-        let signals = |dip, gap| after(dip, gap, plain) == Verdict::Signal;
-        assert_eq!([signals(0, 100), signals(2000, 100)], [true, false]);
-    }
-
-    #[test]
-    fn a_lane_passes_so_many_packets_for_each_that_it_drops_but_marks_as_it_likes() {
-        let signals = |spacing, ecn| {
-            let mut codel = codel(Variant::Rfc8289);
-            codel.config.spacing = spacing;
-            let asked = (0..1000).map(|n| ask_of(&mut codel, n, 50, ecn, 3));
-            asked.filter(|verdict| *verdict == Verdict::Signal).count()
-        };
-        assert!(signals(0, Ecn::NotEct) > 25, "{}", signals(0, Ecn::NotEct));
-        assert!((8..=10).contains(&signals(100, Ecn::NotEct)), "{}", signals(100, Ecn::NotEct));
-        assert_eq!(signals(100, Ecn::Ect0), signals(0, Ecn::Ect0));
-    }
-
-    #[test]
-    fn a_lane_that_runs_empty_is_not_above_the_target_but_in_the_released_program() {
-        for variant in [Variant::Rfc8289, Variant::T20Released] {
-            let mut codel = codel(variant);
-            assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
-            codel.on_empty(at(60), 0);
-            // Deviation (e): a queue that runs empty without a drop does not restart the interval.
-            let expected =
-                if variant == Variant::Rfc8289 { Verdict::Pass } else { Verdict::Signal };
-            assert_eq!(ask(&mut codel, 110, 50, Ecn::NotEct), expected, "{variant:?}");
-        }
-    }
-
-    #[test]
-    fn a_drop_that_empties_the_lane_enters_and_leaves_the_dropping_state() {
-        for variant in [Variant::Rfc8289, Variant::T20Released] {
-            let mut codel = codel(variant);
-            (codel.lane_0.count, codel.lane_0.lastcount, codel.lane_0.drop_next) = (9, 2, at(50));
-            assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
-            assert_eq!(ask(&mut codel, 100, 50, Ecn::NotEct), Verdict::Signal);
-            codel.on_empty(at(100), 0);
-            // RFC 8289 enters at the last rate, 9 - 2. Deviation (e): the released program does not
-            // enter.
-            let count = if variant == Variant::Rfc8289 { 7 } else { 9 };
-            let state = codel.lane_0;
-            assert_eq!(
-                (state.count, state.dropping, state.first_above_time),
-                (count, false, None),
-                "{variant:?}"
-            );
-            assert_eq!((state.unfinished, state.second_due), (Unfinished::Nothing, false));
-        }
-    }
-
-    #[test]
-    fn a_further_drop_that_empties_the_lane_is_no_entry() {
-        let mut codel = codel(Variant::Rfc8289);
-        for (ms, expected) in [
-            (0, Verdict::Pass),
-            (100, Verdict::Signal),
-            (100, Verdict::Pass),
-            (200, Verdict::Signal),
-        ] {
-            assert_eq!(ask(&mut codel, ms, 50, Ecn::NotEct), expected, "{ms} ms");
-        }
-        codel.on_empty(at(200), 0);
-        let state = codel.lane_0;
-        assert_eq!(
-            (state.count, state.lastcount, state.drop_next, state.dropping),
-            (2, 1, at(200), false)
-        );
-    }
-}
+mod tests;

@@ -66,7 +66,7 @@ params! {
         /// Leave at least 1 / p packets between two signals (ns-2's `wait_`).
         wait: bool = true;
         /// While the queue is empty, the average falls as if a packet found it so in each such
-        /// time; used where no layer tells the rate, and without effect at weight 1.
+        /// time; used if no layer reports the rate, and without effect at weight 1.
         packet_time: Duration = Duration::from_millis(1), above(Duration::ZERO);
         /// Mark packets that are ECN-capable, up to `max`, in place of dropping them.
         ecn: bool = true;

@@ -10,15 +10,15 @@
 //!
 //! Defaults: 0.5 s, 3 s, 0.1 and 10 ms are P06's (section V-A).
 //!
-//! Known weaknesses: a drop comes after the whole wait, so that the sender learns of it late; P06
-//! finds less goodput with a fast bearer, several flows and large windows. It bounds the delay of
-//! waiting packets, not of packets that are sent.
+//! Known weaknesses: a drop comes after the whole wait, so it reaches the sender late; P06 finds
+//! less goodput with a fast bearer, several flows and large windows. It bounds the delay of waiting
+//! packets, not of packets that are sent.
 //!
 //! Deviations: P06 does not print the "higher lifetime"; here it is `high`. A marked packet is not
 //! marked or dropped again. The queue is called at the first multiple of `period` after the end of
 //! the shortest lifetime that has not been checked; if its packet has left by then, the call has no
 //! effect. A packet that a layer below gave back keeps no lifetime. A flow is new while its 5-tuple
-//! is not among the last ones that the queue knows: see `QueueView::new_flow`.
+//! is not among the last flows that the queue stores: see `QueueView::new_flow`.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Scan, Tag, Verdict};
 use crate::lane::Lane;

@@ -11,7 +11,7 @@
 //!
 //! Defaults: 1 to 15 (RFC 9332 section 2.5.1: 1/16); Linux has 10 to 90.
 //!
-//! Known weakness: a flow that sets ECT(1) and does not answer to marks takes 15 of 16 parts until
+//! Known weakness: a flow that sets ECT(1) and does not react to marks takes 15 of 16 parts until
 //! `DualPI2` drops (overload). Deviations: the time-shifted FIFO of the RFC is left out. A packet
 //! that the layer below gives back is the next.
 
@@ -87,7 +87,7 @@ impl DualQueue {
         })
     }
 
-    /// What a packet of `size` bytes that leaves `lane` adds to the credit; nothing while the other
+    /// The addition to the credit when a packet of `size` bytes leaves `lane`; 0 while the other
     /// lane is empty.
     fn price(&self, lane: Lane, size: u32) -> i64 {
         let other = &self.lanes[usize::from(1 - lane)];
@@ -98,7 +98,7 @@ impl DualQueue {
         }
     }
 
-    /// The lane of the packet that was given back and is next; none where there is none any more.
+    /// The lane of a packet that was given back and is next; none without such a packet.
     fn returned_lane(&self) -> Option<Lane> {
         let waits = |lane: &Lane| self.head(*lane).is_some_and(|head| head.tag().is_none());
         self.returned.iter().copied().find(waits)

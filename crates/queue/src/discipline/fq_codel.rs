@@ -32,9 +32,8 @@
 //!
 //! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold,
 //! batches of 64. The packet limit is the `limit` of the queue; section 5.2.3 starts from 10 240
-//! packets, here a queue has 1024 unless told otherwise. Memory: 52 bytes a lane and 40 for its
-//! CoDel (64 more with `reserve`), all allocated once, at the first packet; 80 bytes a packet at
-//! the peak.
+//! packets, here a queue has 1024 by default. Memory: 52 bytes a lane and 40 for its CoDel (64 more
+//! with `reserve`), all allocated once, at the first packet; 80 bytes a packet at the peak.
 //!
 //! Known weaknesses: flows that share a lane share its fate (ten flows in 1024 lanes: 4 %, with
 //! eight ways only when more than eight of a set have packets); the
@@ -45,7 +44,7 @@
 //! - Room is made before the arriving packet is stored, so that its number is at most the limit at
 //!   every instant. The lane and the number of victims are those that the RFC finds after storing
 //!   it; a packet alone in the largest lane is itself the victim.
-//! - A lane that an overflow empties forgets that it was above the target (an empty lane cannot
+//! - A lane that an overflow empties no longer counts as above the target (an empty lane cannot
 //!   be), where the RFC's finds out at its next dequeue.
 //! - The MTU below which CoDel spares a packet is 1500 B, measured in the packet's own lane as RFC
 //!   8289 section 5.6 has it.
@@ -111,7 +110,7 @@ params! {
         /// Lanes among which a flow finds one that holds no other flow's packets; 1, as the RFC's:
         /// the hash decides alone.
         ways: u8 as "lanes" = 1, within(1, 16), "a set of lanes is searched for each packet";
-        /// What a lane may send in one turn, on average.
+        /// Bytes that a lane may send in one turn, on average.
         quantum: Bytes = Bytes(1514),
             within(Bytes(256), Bytes(16 << 20)), "RFC 8290 section 5.2.4: about one packet";
         /// Which lane is next.

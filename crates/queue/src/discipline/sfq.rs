@@ -158,7 +158,7 @@ params! {
             rule("0s (never), or at least 1ms", |c| {
                 c.perturb.is_zero() || c.perturb >= Duration::from_millis(1)
             }), "each change sorts the packets that wait";
-        /// What a lane may send in one turn; a size makes it deficit round robin.
+        /// Amount that a lane may send in one turn; a size makes it deficit round robin.
         quantum: Quantum = Quantum::Packet;
         /// The victim when the queue is full.
         overflow: Overflow = Overflow::LongestLane;

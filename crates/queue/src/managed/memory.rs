@@ -63,7 +63,7 @@ impl Memory {
 
     /// True if `packet` belongs to no known flow.
     pub(super) fn is_new(&self, packet: &Packet) -> bool {
-        self.flows.as_ref().is_some_and(|flows| !flows.knows(packet.flow_hash))
+        self.flows.as_ref().is_some_and(|flows| !flows.has(packet.flow_hash))
     }
 
     /// `packet` enters the queue; none entered later.
@@ -101,10 +101,10 @@ const WAYS: usize = 4;
 /// The last seen flows: 256 sets of 4 hashes of 5-tuples, 4 KiB. In a set the last seen flow comes
 /// first and the last one makes room.
 ///
-/// A forgotten flow counts as new once more. A flow is forgotten after packets of four other flows
-/// of its set since its last one. Among n active flows with random hashes a flow shares its set
-/// with four or more with probability P(Poisson((n - 1) / 256) >= 4): 0.01 % of 64 flows, 1.9 % of
-/// 256. A flow whose 32-bit hash equals a known one's (n / 2^32) is never new.
+/// A flow leaves its set after packets of four other flows of the set, and then counts as new
+/// again. Among n active flows with random hashes a flow shares its set with four or more with
+/// probability P(Poisson((n - 1) / 256) >= 4): 0.01 % of 64 flows, 1.9 % of 256 flows. A flow whose
+/// 32-bit hash equals a stored one (n / 2^32) is never new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Flows {
     sets: [[u32; WAYS]; SETS],
@@ -120,7 +120,7 @@ impl Flows {
         (hash as usize % SETS, if hash == 0 { 1 << 31 } else { hash })
     }
 
-    fn knows(&self, hash: u32) -> bool {
+    fn has(&self, hash: u32) -> bool {
         let (set, mark) = Self::place(hash);
         self.sets[set].contains(&mark)
     }
@@ -147,11 +147,11 @@ mod tests {
         (0..4).for_each(|n| flows.note(of_one_set(n)));
         flows.note(of_one_set(0));
         flows.note(of_one_set(4));
-        let known = [0, 1, 2, 3, 4].map(|n| flows.knows(of_one_set(n)));
+        let known = [0, 1, 2, 3, 4].map(|n| flows.has(of_one_set(n)));
         assert_eq!(known, [true, false, true, true, true]);
-        assert!(!flows.knows(0), "a free place is no flow");
+        assert!(!flows.has(0), "a free place is no flow");
         flows.note(0);
-        assert!(flows.knows(0) && !flows.knows(SETS as u32));
+        assert!(flows.has(0) && !flows.has(SETS as u32));
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
                 hashes.iter().for_each(|hash| flows.note(*hash));
                 for _ in 0..20 * active {
                     let hash = hashes[rng.below(active) as usize];
-                    again += u64::from(!flows.knows(hash));
+                    again += u64::from(!flows.has(hash));
                     flows.note(hash);
                     packets += 1;
                 }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn the_oldest_is_known_whichever_packets_leave() {
         let needs = Needs { oldest: true, ..Needs::default() };
-        let mut memory = Memory::of(needs).expect("it asks for something");
+        let mut memory = Memory::of(needs).expect("it needs some of it");
         let packet = |ms: u64| Packet {
             enqueued: Instant::ZERO + justfull_base::Duration::from_millis(ms),
             ..Packet::default()

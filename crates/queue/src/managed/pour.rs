@@ -149,7 +149,7 @@ mod twin {
     /// Gets the events of the short path and compares them.
     pub(super) struct Compared<'a, P> {
         expected: Vec<Event>,
-        heard: usize,
+        checked: usize,
         compares: bool,
         probe: &'a mut P,
     }
@@ -157,15 +157,15 @@ mod twin {
     impl<'a, P> Compared<'a, P> {
         pub(super) fn new(twin: &Option<General>, probe: &'a mut P) -> Self {
             let expected = twin.as_ref().map(|twin| twin.events.0.clone()).unwrap_or_default();
-            Self { expected, heard: 0, compares: twin.is_some(), probe }
+            Self { expected, checked: 0, compares: twin.is_some(), probe }
         }
     }
 
     impl<P: Probe> Probe for Compared<'_, P> {
         fn on_event(&mut self, now: Instant, event: &Event) {
             if self.compares {
-                assert_eq!(Some(event), self.expected.get(self.heard), "event {}", self.heard);
-                self.heard += 1;
+                assert_eq!(Some(event), self.expected.get(self.checked), "event {}", self.checked);
+                self.checked += 1;
             }
             self.probe.on_event(now, event);
         }
@@ -173,13 +173,13 @@ mod twin {
 
     pub(super) fn check<P>(
         twin: Option<General>,
-        heard: &Compared<'_, P>,
+        compared: &Compared<'_, P>,
         from: Plain<'_, '_>,
         to: Plain<'_, '_>,
         moved: Count,
     ) {
         let Some(General { queues, moved: expected, events }) = twin else { return };
-        assert_eq!((moved, heard.heard), (expected, events.0.len()));
+        assert_eq!((moved, compared.checked), (expected, events.0.len()));
         for (queue, (discipline, account)) in [from, to].into_iter().zip(&queues) {
             assert_eq!(&*queue.discipline, discipline);
             assert_eq!(&*queue.account, account);
@@ -196,9 +196,9 @@ mod tests {
     use std::vec::Vec;
 
     #[derive(Default)]
-    struct Heard(Vec<(Instant, Event)>);
+    struct Events(Vec<(Instant, Event)>);
 
-    impl Probe for Heard {
+    impl Probe for Events {
         fn on_event(&mut self, now: Instant, event: &Event) {
             self.0.push((now, *event));
         }
@@ -212,20 +212,20 @@ mod tests {
     struct Chain {
         above: ManagedQueue,
         below: ManagedQueue,
-        heard: Heard,
+        events: Events,
     }
 
     impl Chain {
         fn new(limit: Limit) -> Self {
             let above = queue(Layer::Sdap, Limit::Unlimited);
-            Self { above, below: queue(Layer::Rlc, limit), heard: Heard::default() }
+            Self { above, below: queue(Layer::Rlc, limit), events: Events::default() }
         }
 
         /// Moves up to `most` packets down one by one; packets without room are dropped.
         fn move_each(&mut self, now: Instant, most: u64) {
             for _ in 0..most {
-                let Some(packet) = self.above.dequeue(now, &mut self.heard) else { return };
-                self.below.enqueue(now, packet, &mut self.heard);
+                let Some(packet) = self.above.dequeue(now, &mut self.events) else { return };
+                self.below.enqueue(now, packet, &mut self.events);
             }
         }
     }
@@ -251,23 +251,23 @@ mod tests {
                         let size = 1 + rng.below(1_500) as u32;
                         let packet = Packet { id, size, ..Packet::default() };
                         for chain in both {
-                            chain.above.enqueue(now, packet, &mut chain.heard);
+                            chain.above.enqueue(now, packet, &mut chain.events);
                         }
                     }
                     2 => {
                         for chain in both {
-                            chain.below.dequeue(now, &mut chain.heard);
+                            chain.below.dequeue(now, &mut chain.events);
                         }
                     }
                     _ => {
                         let most = rng.below(6);
-                        let Chain { above, below, heard } = &mut poured;
-                        let sent = above.pour(below, now, most, heard).packets;
+                        let Chain { above, below, events } = &mut poured;
+                        let sent = above.pour(below, now, most, events).packets;
                         poured.move_each(now, most - sent);
                         moved.move_each(now, most);
                     }
                 }
-                prop_assert_eq!(&poured.heard.0, &moved.heard.0);
+                prop_assert_eq!(&poured.events.0, &moved.events.0);
                 prop_assert_eq!(poured.below.counters(), moved.below.counters());
                 prop_assert_eq!(poured.above.backlog_bytes(), moved.above.backlog_bytes());
             }
@@ -280,9 +280,9 @@ mod tests {
         let config = QueueConfig { aqm, ..QueueConfig::default() };
         let mut above = queue(Layer::Sdap, Limit::Unlimited);
         let mut below = ManagedQueue::new(Layer::Rlc, &config, 7).expect("the defaults are sound");
-        let mut heard = Heard::default();
-        above.enqueue(Instant::ZERO, Packet { size: 100, ..Packet::default() }, &mut heard);
-        assert_eq!(above.pour(&mut below, Instant::ZERO, 9, &mut heard), Count::default());
-        assert_eq!((above.backlog_packets(), heard.0.len()), (1, 1));
+        let mut events = Events::default();
+        above.enqueue(Instant::ZERO, Packet { size: 100, ..Packet::default() }, &mut events);
+        assert_eq!(above.pour(&mut below, Instant::ZERO, 9, &mut events), Count::default());
+        assert_eq!((above.backlog_packets(), events.0.len()), (1, 1));
     }
 }

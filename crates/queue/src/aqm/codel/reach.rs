@@ -1,12 +1,12 @@
-//! The round trip of a lane's sender, as the bottleneck sees it, and the reserve that it needs.
+//! The round trip of a lane's sender, measured at the bottleneck, and the reserve that it needs.
 //!
 //! A sender begins with a burst, the initial window of its connection (RFC 6928: ten packets), and
 //! sends more when the first of it is acknowledged. So the time from the first departure of a lane
-//! that was idle to the first arrival that follows a pause is one round trip without the lane's
-//! own wait. A pause lasts at least half of that time. A paced sender makes none, and the lane
-//! keeps its setting; so does one whose packets come at intervals of their own, such as a call's,
-//! as long as they are shorter. The least of a lane's round trips counts: a server that thinks
-//! makes them longer.
+//! that was idle to the first arrival that follows a pause is one round trip without the lane's own
+//! wait. A pause lasts at least half of that time. A paced sender makes no pause, and its lane
+//! keeps the setting; so does a lane whose packets come at regular intervals, such as a call's, if
+//! the intervals are shorter. The least of a lane's round trips counts: the response time of a
+//! server makes them longer.
 //!
 //! No header is read, so it works with QUIC and in a tunnel.
 

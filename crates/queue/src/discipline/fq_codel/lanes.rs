@@ -4,7 +4,7 @@
 //! quantum of 300 B, in one of two classes:
 //!
 //! - Urgent: lanes of QoS flows whose priority is better than the last of their UE. They go first,
-//!   and their packets are never signalled: a call does not answer to signals. An operator polices
+//!   and their packets are never signalled: a call does not react to signals. An operator polices
 //!   these flows (TS 23.501 section 5.7.2: GBR and priority level).
 //! - All others: each lane has a CoDel with a reserve ([`crate::aqm::codel`]), which grows with the
 //!   round trip of the lane's sender up to `reach`.
@@ -80,7 +80,7 @@ params! {
         dip: Duration = Duration::from_secs(2), stated("0s for off, else 100ms to 1h");
         /// A lane drops at most one packet for so many that it passes.
         spacing: u32 as "packets" = 8, stated("0 to 1000");
-        /// Greatest reserve of a lane: half of its sender's round trip as the lane sees it.
+        /// Greatest reserve of a lane: half of its sender's round trip as measured at the lane.
         reach: Duration = Duration::from_millis(60), stated("0s for off, else reserve to 1s");
         /// Mark packets that are ECN-capable in place of dropping them.
         ecn: bool = true;
@@ -299,8 +299,8 @@ mod tests {
         let config = LanesConfig { lanes: 64, ecn: false, ..LanesConfig::default() };
         let codel = config.codel();
         assert_eq!((codel.spared, codel.reach, codel.ecn), (64, config.reach, false));
-        let mut told = config;
-        told.serve_first(0b110);
-        assert_eq!(told.urgent, 0b110);
+        let mut changed = config;
+        changed.serve_first(0b110);
+        assert_eq!(changed.urgent, 0b110);
     }
 }
