@@ -52,7 +52,7 @@ pub const fn arrived_as(ecn: Ecn) -> Flags {
     }
 }
 
-/// What the flags of a SYN/ACK agree to.
+/// The ECN mode that the flags of a SYN/ACK select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreed {
     /// Accurate ECN; how the SYN arrived, if a known code says it.
@@ -74,7 +74,7 @@ pub const fn offered(syn: Flags) -> Agreed {
     }
 }
 
-/// What a client that offered accurate ECN reads from the SYN/ACK (section 3.1.1, table 2).
+/// The ECN mode of a client that offered accurate ECN, by the SYN/ACK (section 3.1.1, table 2).
 #[must_use]
 pub const fn agreed(syn_ack: Flags) -> Agreed {
     match syn_ack {

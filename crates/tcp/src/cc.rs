@@ -72,7 +72,7 @@ forwarded! {
         /// Congestion: called once per recovery, once per window of ECN echoes, once per timeout.
         fn on_congestion(&mut self, event: &Congestion);
 
-        /// A segment was just marked lost. Called only for a control that asks for it by
+        /// A segment was just marked lost. Called only if
         /// [`CongestionController::uses_losses`], before [`CongestionController::on_ack`].
         fn on_lost(&mut self, _lost: &Lost) {}
 
@@ -90,7 +90,9 @@ forwarded! {
 
         /// Slow-start threshold in bytes; `u64::MAX` before the first reduction or when the control
         /// has none.
-        fn ssthresh(&self) -> u64;
+        fn ssthresh(&self) -> u64 {
+            u64::MAX
+        }
 
         /// Sets the window from outside to `bytes`, at least one MSS. Returns false, and changes
         /// nothing, for a control that sets its own window.
@@ -124,9 +126,9 @@ forwarded! {
             None
         }
 
-        /// The codepoint of the segments of a scalable control, which answers to exact counts of
-        /// marks (RFC 9768, [`AckSample::ce_bytes`]); none for one that the sender tells of echoes
-        /// (RFC 3168), if its settings ask for ECN.
+        /// The codepoint of the segments of a scalable control, which reacts to exact counts of
+        /// marks (RFC 9768, [`AckSample::ce_bytes`]); none for a control that gets echoes (RFC 3168), if
+        /// its settings have ECN.
         fn codepoint(&self) -> Option<Ecn> {
             None
         }

@@ -3,7 +3,7 @@
 
 use crate::record::{Latest, Record};
 use alloc::vec::Vec;
-use justfull_base::{Duration, Instant};
+use justfull_base::{BitRate, Duration, Instant};
 
 /// The connection's part of the estimator: the draft's `C.*`.
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ impl RateSampler {
             Stamp { first_sent, delivered, delivered_at, in_flight, lost, app_limited };
     }
 
-    /// What [`RateSampler::stamp`] kept of an outstanding segment; none if the control uses no
+    /// The stamp of an outstanding segment, by [`RateSampler::stamp`]; none if the control uses no
     /// samples.
     pub(crate) fn stamped(&self, serial: u64) -> Option<RateSample> {
         let stamps = self.stamps.as_ref().filter(|stamps| !stamps.is_empty())?;
@@ -241,6 +241,12 @@ impl RateSampler {
             prior_lost: stamp.lost,
         }
     }
+}
+
+/// Segments of the smallest burst of BBR at the pacing rate `pacing`: one at low rates (Linux
+/// `bbr_min_tso_rate`).
+pub(crate) fn least_burst(pacing: BitRate) -> u64 {
+    if pacing < BitRate(1_200_000) { 1 } else { 2 }
 }
 
 /// `bytes` over `time`, per second, rounded down.

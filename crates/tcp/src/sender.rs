@@ -456,7 +456,7 @@ impl Sender {
 /// Linux's initial receive window).
 const INITIAL_PEER_WINDOW: u64 = 65_536;
 
-/// What a control is created with under `config`.
+/// The arguments of a new control under `config`.
 fn birth(config: &SenderConfig, key: u64) -> Birth {
     Birth {
         mss: config.mss,

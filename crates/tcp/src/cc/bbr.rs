@@ -42,7 +42,7 @@ use super::CongestionController;
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
-use crate::rate::bytes_per_second;
+use crate::rate::{bytes_per_second, least_burst};
 use crate::windowed_max::WindowedMax;
 use aggregation::Aggregation;
 
@@ -66,8 +66,6 @@ const CWND_GAIN: f64 = 2.0;
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Minimum window in segments: enough for delayed acknowledgements to keep flowing.
 const MIN_WINDOW: u64 = 4;
-/// Below this rate a burst is a single segment (`bbr_min_tso_rate`).
-const LONE_SEGMENTS: BitRate = BitRate(1_200_000);
 
 params! {
     /// Settings.
@@ -321,12 +319,8 @@ impl CongestionController for Bbr {
         self.cwnd
     }
 
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
-
     fn least_burst(&self) -> u64 {
-        if self.pacing < LONE_SEGMENTS { 1 } else { 2 }
+        least_burst(self.pacing)
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

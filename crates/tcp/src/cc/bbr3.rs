@@ -1,7 +1,7 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr; the variant `google` has the constants of Google's Linux).
 //!
 //! Controls the pacing rate and the congestion window by a model of the path: the largest delivery
-//! rate of two cycles, the smallest RTT of 10 s, and three bounds that loss teaches.
+//! rate of two cycles, the smallest RTT of 10 s, and three bounds from loss.
 //!
 //! ```text
 //! bw          = min(max_bw, bw_shortterm)
@@ -45,7 +45,7 @@ use super::CongestionController;
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, IdleRestart, Lost, RecoveryState, Sent,
 };
-use crate::rate::bytes_per_second as rate_of;
+use crate::rate::{bytes_per_second as rate_of, least_burst};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng, choice, params};
 use model::Model;
@@ -56,8 +56,6 @@ use probe_rtt::ProbeRtt;
 const PACING_MARGIN: f64 = 0.99;
 /// Minimum window in segments (`BBRMinPipeCwnd`).
 const MIN_WINDOW: u64 = 4;
-/// Below this rate a burst may be a single segment.
-const LONE_SEGMENTS: BitRate = BitRate(1_200_000);
 /// Largest burst in bytes.
 const MAX_BURST: u64 = 64_000;
 /// Bursts that the window must hold: one being built, one in the driver, one at the receiver.
@@ -115,7 +113,7 @@ struct Constants {
     headroom: f64,
     /// The extra acknowledgements are at most the bytes that the bandwidth delivers in this time.
     excess_time: Option<Duration>,
-    /// The loss of each sample, and not of lost segments alone, is held against the threshold.
+    /// The threshold applies to the loss of each sample; if false, to lost segments alone.
     judges_samples: bool,
 }
 
@@ -143,7 +141,7 @@ static GOOGLE: Constants = Constants {
     judges_samples: true,
 };
 
-/// What a loss changed, for the case that it was spurious.
+/// The state before a loss, which may prove spurious.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     phase: Phase,
@@ -371,7 +369,7 @@ impl CongestionController for Bbr3 {
 
     fn on_spurious(&mut self, now: Instant) {
         let Some(undo) = self.undo.take() else { return };
-        self.model.forgive(undo.bw_short, undo.inflight_short, undo.inflight_long);
+        self.model.undo(undo.bw_short, undo.inflight_short, undo.inflight_long);
         self.full.measure_again(0);
         if self.phase != Phase::ProbeRtt && self.phase != undo.phase {
             match undo.phase {
@@ -406,12 +404,8 @@ impl CongestionController for Bbr3 {
         self.cwnd
     }
 
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
-
     fn least_burst(&self) -> u64 {
-        if self.pacing < LONE_SEGMENTS { 1 } else { 2 }
+        least_burst(self.pacing)
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

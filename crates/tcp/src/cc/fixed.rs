@@ -145,10 +145,6 @@ impl CongestionController for Fixed {
         if self.timed_out { self.mss } else { self.bounded() }
     }
 
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
-
     fn set_window(&mut self, bytes: u64) -> bool {
         self.window = bytes.max(self.mss);
         true

@@ -1,4 +1,4 @@
-//! The model: rounds, rates, the bounds that loss teaches, and aggregated acknowledgements.
+//! The model: rounds, rates, the bounds from loss, and aggregated acknowledgements.
 
 use super::{Bbr3, Phase, sampled_rate};
 use crate::control::{AckSample, Lost};
@@ -72,7 +72,7 @@ impl Model {
         self.max_bandwidth().min(self.bw_short)
     }
 
-    /// A cycle ends: the largest rate of the one before is forgotten.
+    /// A cycle ends: the filter drops the largest rate of the cycle before.
     pub(super) fn advance_filter(&mut self) {
         if self.max_bw[1] != 0 {
             self.max_bw = [self.max_bw[1], 0];
@@ -95,8 +95,8 @@ impl Model {
         self.inflight_short = u64::MAX;
     }
 
-    /// The last losses were none: the bounds are at least their former values.
-    pub(super) fn forgive(&mut self, bw_short: u64, inflight_short: u64, inflight_long: u64) {
+    /// The last losses were spurious: raises the bounds to their former values.
+    pub(super) fn undo(&mut self, bw_short: u64, inflight_short: u64, inflight_long: u64) {
         self.loss_in_round = false;
         self.bw_short = self.bw_short.max(bw_short);
         self.inflight_short = self.inflight_short.max(inflight_short);
@@ -225,7 +225,7 @@ impl Bbr3 {
         model.excess.update(rounds, model.round, excess);
     }
 
-    /// What the window has room for beyond the BDP, since acknowledgements come in batches.
+    /// The room of the window beyond the BDP, since acknowledgements come in batches.
     pub(super) fn extra_acked(&self, bandwidth: u64) -> u64 {
         let most = self.constants.excess_time.map(|time| bandwidth as f64 * time.as_secs_f64());
         self.model.excess.get().min(most.map_or(u64::MAX, |most| most as u64))

@@ -12,7 +12,8 @@ const ROUNDS: u32 = 3;
 const STARTUP_RANGES: u32 = 6;
 /// Least time between probes; up to a second more is drawn.
 const LEAST_WAIT: Duration = Duration::from_secs(2);
-/// Most rounds between probes, so that a Reno flow beside gets as much (`BBRRenoCoexistence`).
+/// Most rounds between probes, so that a Reno flow on the same path gets as much
+/// (`BBRRenoCoexistence`).
 const RENO_ROUNDS: u64 = 63;
 
 /// The states of the draft's section 5.3.
@@ -64,7 +65,7 @@ impl FullBandwidth {
     }
 }
 
-/// What the acknowledgements of this time are for.
+/// The data that present acknowledgements are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Feedback {
     #[default]
@@ -252,7 +253,8 @@ impl Bbr3 {
             && sample.in_flight <= self.inflight(self.model.max_bandwidth(), 1.0)
     }
 
-    /// After 2 to 3 s, or as many rounds as a Reno flow needs to grow by as many segments.
+    /// True after 2 to 3 s, or after as many rounds as segments in a BDP: a Reno flow grows by one
+    /// segment a round.
     fn is_time_to_probe(&self, now: Instant) -> bool {
         let rounds = (self.target_inflight() / self.mss).min(RENO_ROUNDS);
         now > self.cycle.at + self.cycle.wait || self.cycle.rounds >= rounds

@@ -9,7 +9,7 @@ use justfull_base::{Duration, Instant};
 const DURATION: Duration = Duration::from_millis(200);
 /// Age of the smallest RTT at which it is measured anew.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Age at which it is forgotten.
+/// Age at which it expires.
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// State.
