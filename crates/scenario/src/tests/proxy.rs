@@ -109,7 +109,7 @@ fn settings_without_effect_are_told() {
         parse(CELL, all).err().map(|e| e.to_string()).unwrap_or_default()
     };
     assert!(with("Vanilla", "proxy.buffer=1MB").contains("Split, EqualShare and RAPID name one"));
-    assert!(with("Split", "proxy.report.loss=0.5").contains("nobody asks for reports"));
+    assert!(with("Split", "proxy.report.loss=0.5").contains("no part uses reports"));
     assert!(with("RAPID", "proxy.radio.cc=bbr").contains("sets the window"));
     assert_eq!(with("RAPID", "proxy.report.loss=0.5"), "");
     assert_eq!(with("Split", "proxy.radio.cc=bbr"), "");

@@ -358,11 +358,11 @@ fn bytes_asked_for_again_join_those_that_wait_already() {
     for config in [nr_am(), lte_am()] {
         let mut bearer = Bearer::new(&config, &[100]);
         bearer.pull(ms(0), 1000);
-        let ask = |so_start, so_end| StatusPdu {
+        let nack = |so_start, so_end| StatusPdu {
             ack_sn: 1,
             nacks: vec![Nack { sn: 0, range: 1, so_start, so_end }],
         };
-        for status in [ask(30, 49), ask(0, SO_END)] {
+        for status in [nack(30, 49), nack(0, SO_END)] {
             bearer.tx.on_status(ms(1), &status, |_| {});
             bearer.tx.assert_sound();
         }

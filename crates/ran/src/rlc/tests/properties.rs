@@ -106,7 +106,7 @@ impl World {
         let content = pull(&mut self.tx, self.now, grant, &mut self.queue);
         if grant == u32::MAX {
             let inside = u64::from(expected.total());
-            assert!(content.bytes() >= inside, "what was told to wait goes: {expected:?}");
+            assert!(content.bytes() >= inside, "the bytes reported as waiting leave: {expected:?}");
         }
         if !content.is_empty() {
             let content = through_bytes(self.format, &content);
