@@ -68,6 +68,32 @@ macro_rules! in_runs {
     };
 }
 
+/// A file with a row for each part of a run: its table, and the data for a row.
+macro_rules! parts {
+    (
+        $file:literal $Table:ident: $of:literal $Row:ident {
+            $($(#[$doc:meta])* $part:ident: $Part:ty,)*
+        }
+    ) => {
+        #[doc = concat!("`", $file, "`.")]
+        pub enum $Table {}
+
+        impl Table for $Table {
+            type Row<'a> = $Row<'a>;
+        }
+
+        #[doc = concat!("A row of `", $file, "`: ", $of, ".")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Row<'a> {
+            /// The group of the run.
+            pub group: &'a Group,
+            /// The run.
+            pub run: &'a RunResult,
+            $($(#[$doc])* pub $part: $Part,)*
+        }
+    };
+}
+
 mod carriers;
 mod cells;
 mod runs;

@@ -5,22 +5,11 @@ use justfull_lab::model::Group;
 use justfull_run::handovers::LegResult;
 use justfull_run::results::{CarrierResult, RunResult};
 
-/// `carriers.csv`.
-pub enum Carriers {}
-
-impl Table for Carriers {
-    type Row<'a> = CarrierRow<'a>;
-}
-
-/// A row of `carriers.csv`: one carrier of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct CarrierRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The carrier.
-    pub carrier: &'a CarrierResult,
+parts! {
+    "carriers.csv" Carriers: "one carrier of one run" CarrierRow {
+        /// The carrier.
+        carrier: &'a CarrierResult,
+    }
 }
 
 in_runs! {
@@ -36,22 +25,11 @@ in_runs! {
         |r| r.carrier.bytes;
 }
 
-/// `legs.csv`.
-pub enum Legs {}
-
-impl Table for Legs {
-    type Row<'a> = LegRow<'a>;
-}
-
-/// A row of `legs.csv`: one leg of the split bearers of a UE in one run.
-#[derive(Clone, Copy, Debug)]
-pub struct LegRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The leg.
-    pub leg: &'a LegResult,
+parts! {
+    "legs.csv" Legs: "one leg of the split bearers of a UE in one run" LegRow {
+        /// The leg.
+        leg: &'a LegResult,
+    }
 }
 
 in_runs! {

@@ -6,76 +6,32 @@ use justfull_lab::model::Group;
 use justfull_run::handovers::{AroundPoint, HandoverResult, OneCellResult};
 use justfull_run::results::{DrxResult, RunResult};
 
-/// `cells.csv`.
-pub enum Cells {}
-
-/// `handovers.csv`.
-pub enum Handovers {}
-
-/// `handover_delay.csv`.
-pub enum HandoverDelays {}
-
-impl Table for Cells {
-    type Row<'a> = CellRow<'a>;
+parts! {
+    "cells.csv" Cells: "one cell of one run" CellRow {
+        /// The cell.
+        cell: &'a OneCellResult,
+    }
 }
 
-impl Table for Handovers {
-    type Row<'a> = HandoverRow<'a>;
+parts! {
+    "drx.csv" Drx: "one UE of one run" DrxRow {
+        /// The UE.
+        ue: &'a DrxResult,
+    }
 }
 
-impl Table for HandoverDelays {
-    type Row<'a> = AroundRow<'a>;
+parts! {
+    "handovers.csv" Handovers: "one handover of one run" HandoverRow {
+        /// The handover.
+        handover: &'a HandoverResult,
+    }
 }
 
-/// `drx.csv`.
-pub enum Drx {}
-
-impl Table for Drx {
-    type Row<'a> = DrxRow<'a>;
-}
-
-/// A row of `drx.csv`: one UE of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct DrxRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The UE.
-    pub ue: &'a DrxResult,
-}
-
-/// A row of `cells.csv`: one cell of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct CellRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The cell.
-    pub cell: &'a OneCellResult,
-}
-
-/// A row of `handovers.csv`: one handover of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct HandoverRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The handover.
-    pub handover: &'a HandoverResult,
-}
-
-/// A row of `handover_delay.csv`: one interval around the handovers of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct AroundRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The interval.
-    pub point: &'a AroundPoint,
+parts! {
+    "handover_delay.csv" HandoverDelays: "one interval around the handovers of one run" AroundRow {
+        /// The interval.
+        point: &'a AroundPoint,
+    }
 }
 
 /// `value` of an interval with packets.

@@ -25,7 +25,7 @@ in_runs! {
     "ue" "number" "User equipment." |r| u64::from(r.flow.ue);
     "qfi" "number" "QoS flow identifier." |r| u64::from(r.flow.qfi);
     "low_latency" "true or false"
-        "The scenario asks for the delay of this flow." |r| r.flow.low_latency;
+        "The scenario marks this flow as low-latency." |r| r.flow.low_latency;
     "direction" "text"
         "down: data to UEs; up: data from UEs, whose packets, delay and drops are those of the \
          uplink." |r| &r.flow.direction;
@@ -93,7 +93,7 @@ in_runs! {
          (RFC 6298, RFC 7323 4.3): one of each acknowledgement that advances or that sacks a \
          segment sent once; without timestamps, of one segment in a round trip, sent once. Where \
          a proxy splits a flow, each of the radio leg and the last of the server leg together, \
-         without the wait in the proxy. Live, the kernel's smoothed value, asked each 20 ms and \
+         without the wait in the proxy. Live, the kernel's smoothed value, read each 20 ms and \
          counted as often as acknowledgements have come since. Number of values."
         |r| r.flow.rtt.count;
     "rtt" [mean sd min p50 p95 p99 max]

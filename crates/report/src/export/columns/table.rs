@@ -10,41 +10,6 @@ pub trait Table {
     type Row<'a>;
 }
 
-/// `runs.csv` and `runs.jsonl`.
-pub enum Runs {}
-
-/// `series.csv`.
-pub enum SeriesOverTime {}
-
-/// `flow_series.csv`.
-pub enum FlowsOverTime {}
-
-/// `cdf.csv`.
-pub enum Cdfs {}
-
-/// `entities.csv`.
-pub enum Entities {}
-
-impl Table for Runs {
-    type Row<'a> = FlowRow<'a>;
-}
-
-impl Table for SeriesOverTime {
-    type Row<'a> = SeriesPoint<'a>;
-}
-
-impl Table for FlowsOverTime {
-    type Row<'a> = FlowPoint<'a>;
-}
-
-impl Table for Cdfs {
-    type Row<'a> = CdfPoint<'a>;
-}
-
-impl Table for Entities {
-    type Row<'a> = EntityRow<'a>;
-}
-
 /// One column of a table.
 pub struct Column<T: Table> {
     /// Name; ends in the unit and, for a distribution, in the statistic.
@@ -95,66 +60,46 @@ pub(super) fn number(d: Option<&Distribution>, pick: fn(&Distribution) -> f64) -
     d.filter(|d| d.count > 0).map(pick).into()
 }
 
-/// A row of `runs.csv` and `runs.jsonl`: one flow of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The flow.
-    pub flow: &'a FlowResult,
+parts! {
+    "runs.csv" Runs: "one flow of one run; also of `runs.jsonl` and `runs.parquet`" FlowRow {
+        /// The flow.
+        flow: &'a FlowResult,
+    }
 }
 
-/// A row of `series.csv`: one bin of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct SeriesPoint<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// Number of the bin.
-    pub bin: usize,
+parts! {
+    "series.csv" SeriesOverTime: "one bin of one run" SeriesPoint {
+        /// Number of the bin.
+        bin: usize,
+    }
 }
 
-/// A row of `flow_series.csv`: one bin of one flow name of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowPoint<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The flow name.
-    pub flow: &'a FlowSeries,
-    /// Number of the bin.
-    pub bin: usize,
+parts! {
+    "flow_series.csv" FlowsOverTime: "one bin of one flow name of one run" FlowPoint {
+        /// The flow name.
+        flow: &'a FlowSeries,
+        /// Number of the bin.
+        bin: usize,
+    }
 }
 
-/// A row of `cdf.csv`: one point of one distribution.
-#[derive(Clone, Copy, Debug)]
-pub struct CdfPoint<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// `delay`, `bound`, `rtt`, `one_way`, `frame`, `page`, `low_latency_sojourn` or
-    /// `other_sojourn`.
-    pub quantity: &'a str,
-    /// Name of the flow or of the layer.
-    pub of: &'a str,
-    /// Time in ms.
-    pub time_ms: f64,
-    /// Share of values at or below it.
-    pub share: f64,
+parts! {
+    "cdf.csv" Cdfs: "one point of one distribution of one run" CdfPoint {
+        /// `delay`, `bound`, `rtt`, `one_way`, `frame`, `page`, `low_latency_sojourn` or
+        /// `other_sojourn`.
+        quantity: &'a str,
+        /// Name of the flow or of the layer.
+        of: &'a str,
+        /// Time in ms.
+        time_ms: f64,
+        /// Share of values at or below it.
+        share: f64,
+    }
 }
 
-/// A row of `entities.csv`: one queue of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct EntityRow<'a> {
-    /// The group of the run.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The queue.
-    pub entity: &'a EntityResult,
+parts! {
+    "entities.csv" Entities: "one queue of one run" EntityRow {
+        /// The queue.
+        entity: &'a EntityResult,
+    }
 }
