@@ -20,7 +20,7 @@ fn main() {
         let before = files.len();
         add(&source, &mut files);
         let path = source.display();
-        assert!(files.len() > before, "no source in {path}: a dataset would not know its maker");
+        assert!(files.len() > before, "no source in {path}: a dataset would not name its maker");
     }
     files.sort();
     let mut hash = Sha256::new();

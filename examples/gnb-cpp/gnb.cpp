@@ -61,7 +61,7 @@ class Rlc {
     drops_ += 1;
   }
 
-  // The MAC takes `grant` packets or bytes at `now`, and tells the gate.
+  // The MAC takes `grant` packets or bytes at `now`, and reports to the gate.
   void pull(uint64_t now, uint64_t grant, bool packets, jf::gate &gate) {
     uint64_t used = 0;
     while (used < grant && !queue_.empty()) {
@@ -191,7 +191,7 @@ void from_tun(const char *name, Cell &cell, const Rlc &rlc) {
   if (tun < 0 || ioctl(tun, TUNSETIFF, &request) < 0) throw std::runtime_error(std::strerror(errno));
   std::array<uint8_t, 65536> buffer{};
   const uint64_t start = clock_ns();
-  uint64_t told = 0;
+  uint64_t printed = 0;
   jf_packet packet{};
   while (!cell.ended()) {
     const uint64_t now = clock_ns() - start;
@@ -202,9 +202,9 @@ void from_tun(const char *name, Cell &cell, const Rlc &rlc) {
       continue;
     }
     cell.run(now, true);
-    if (now / 1'000'000'000U > told) {
-      told = now / 1'000'000'000U;
-      std::fprintf(stderr, "%" PRIu64 " s: %" PRIu64 " B delivered, %" PRIu64 " dropped\n", told,
+    if (now / 1'000'000'000U > printed) {
+      printed = now / 1'000'000'000U;
+      std::fprintf(stderr, "%" PRIu64 " s: %" PRIu64 " B delivered, %" PRIu64 " dropped\n", printed,
                    rlc.delivered(), rlc.drops());
     }
     usleep(50);

@@ -25,7 +25,7 @@ const SETTINGS: [&str; 6] = [
     "limiter.kind = \"hedge\"\nsdap.queue = { aqm = { kind = \"ttlred2\" } }\n",
 ];
 
-/// What the RLC says, and the gate that it calls.
+/// The state of the RLC, and the gate that it calls.
 struct Wild {
     packets: u64,
     bytes: u64,

@@ -4,7 +4,7 @@
 //! sound again, all data arrives.
 //!
 //! One bit of the input also falsifies fields, up to the ends of their ranges: then nothing may
-//! panic, and an end may believe the false values.
+//! panic, and an end may use the false values.
 
 #![no_main]
 

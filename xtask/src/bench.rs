@@ -442,7 +442,7 @@ fn most(series: &Series, field: impl Fn(&Run) -> u64) -> u64 {
     series.runs.iter().map(field).max().unwrap_or(0)
 }
 
-/// What is compared with its limit.
+/// The figures that have limits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Judged {
     All,

@@ -77,8 +77,8 @@ cargo xtask <command>
                      checked
   python                       the Python package: the wheel that is given away, its types, its \
                      tests
-  fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
-  swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; \
+  fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each by default
+  swarm [--for TIME]           random worlds from fresh seeds, 10 minutes by default; \
                      prints and shrinks what fails
   mutants [AREA...]            change the algorithms one place at a time; every change must make a \
                      test fail

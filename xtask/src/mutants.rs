@@ -1,5 +1,5 @@
 //! `cargo xtask mutants`: changes the algorithms one place at a time, and counts the changes that
-//! no test notices.
+//! no test catches.
 //!
 //! [cargo-mutants](https://mutants.rs) lists the changes ("mutants"). All of an area are built into
 //! one copy of the tree, each behind a switch ([`schemata`]), and each then runs the tests that
@@ -32,10 +32,10 @@ const VERSION: &str = "27.1.0";
 const LIST: &str = "docs/mutants.md";
 
 const USAGE: &str = "usage: cargo xtask mutants [AREA...]
-  AREA  aqm, discipline, limiter, pacer, pdcp, rlc, rb_scheduler or cc; all of them unless told \
-                     otherwise";
+  AREA  aqm, discipline, limiter, pacer, pdcp, rlc, rb_scheduler or cc; all of them by \
+                     default";
 
-/// What became of the mutants of an area.
+/// The fates of the mutants of an area.
 #[derive(Debug, Default, PartialEq)]
 struct Verdicts {
     caught: usize,
@@ -117,7 +117,7 @@ fn install(root: &Path) -> Outcome {
     }
 }
 
-/// What becomes of the mutants of `area`; prints each survivor with its place.
+/// Tries the mutants of `area`; prints each survivor with its place.
 fn mutate(scratch: &Scratch, area: &Area, folder: &Path) -> Outcome<Verdicts> {
     let mutants = list::list(scratch.tree(), area)?;
     println!("mutants: {} of {}", mutants.len(), area.name);
@@ -166,7 +166,7 @@ fn listed(text: &str) -> BTreeMap<String, usize> {
     text.lines().filter_map(entry).collect()
 }
 
-/// What is wrong with an area: too few caught, or survivors that nobody has looked at.
+/// The faults of an area: too few mutants caught, or unexamined survivors.
 fn compare(area: &Area, found: &Verdicts, known: &BTreeMap<String, usize>) -> Vec<String> {
     let mut faults = Vec::new();
     if found.share() < LEAST_CAUGHT {

@@ -104,7 +104,7 @@ fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Environment(format!("{}: {error}", path.display()))
 }
 
-/// What all cases share.
+/// The state that all cases share.
 struct Trial {
     program: Program,
     folder: PathBuf,
@@ -114,7 +114,7 @@ struct Trial {
     plan: Plan,
 }
 
-/// What came of them.
+/// Their results.
 #[derive(Default)]
 struct Tally {
     scenarios: u64,

@@ -12,8 +12,8 @@ use crate::{Failure, Outcome, process};
 
 const USAGE: &str =
     "usage: cargo xtask swarm [--for TIME] [--kind KIND] [--seed N [--without PART,PART...]]
-  TIME  such as 90s, 30m or 1h; 10m unless told otherwise
-  KIND  cells, umts, worlds or wires; all of them unless told otherwise
+  TIME  such as 90s, 30m or 1h; 10m by default
+  KIND  cells, umts, worlds or wires; all of them by default
   N     the first seed; without --for that world alone is run";
 
 /// Kinds of worlds, and the tests that run them.

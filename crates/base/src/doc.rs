@@ -38,7 +38,7 @@ pub enum Form {
 pub struct TextForm {
     /// A regular expression (ECMA 262) that it matches; empty for any text.
     pub pattern: &'static str,
-    /// What it is, for messages.
+    /// Its kind, for messages.
     pub words: &'static str,
     /// Whether the type reads this text.
     pub reads: fn(&str) -> bool,

@@ -1,8 +1,8 @@
 //! A macro that implements a trait for the enum of [`kinds!`](crate::kinds).
 
 /// A trait, and its implementation for an enum: each method calls the same method of the variant,
-/// through `each`, the macro that [`kinds!`](crate::kinds) makes. Since both have one source, no
-/// method can be forgotten, and no default runs in place of a variant's own.
+/// through `each`, the macro that [`kinds!`](crate::kinds) makes. Both have one source: a missing
+/// method does not compile, and no default runs in place of a variant's own method.
 ///
 /// ```
 /// enum Any {

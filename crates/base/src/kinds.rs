@@ -5,10 +5,10 @@
 ///
 /// Makes the configuration (an enum that serde reads by the key `kind`), the algorithm (an enum for
 /// static dispatch, with a variant for user-defined ones where a type follows `or`), `DOCS`, and a
-/// macro that calls the same method on whatever variant there is, of the algorithm or, after
-/// `config`, of the configuration (`or` tells what stands for a user's own). The module has `DOC`
-/// and `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add `in Box` to an algorithm that is much larger than
-/// the others. [`forwarded!`](crate::forwarded) makes the algorithm's trait.
+/// macro that calls the same method on any variant of the algorithm or, after `config`, of the
+/// configuration (the expression after `or` stands for a user's own). The module has `DOC` and
+/// `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add `in Box` to an algorithm that is much larger than the
+/// others. [`forwarded!`](crate::forwarded) makes the algorithm's trait.
 #[macro_export]
 macro_rules! kinds {
     (

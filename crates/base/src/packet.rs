@@ -67,6 +67,7 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Transport protocol.
     pub protocol: Protocol,
-    /// The driver wants to know each delivery of this packet with its bound (low-latency flows).
+    /// The stack reports the delivery of this packet to the driver with its bound (low-latency
+    /// flows).
     pub tracked: bool,
 }

@@ -80,7 +80,7 @@ pub struct jf_eqp_demand {
     pub reserved: u32,
 }
 
-/// What a UE gets.
+/// The share of a UE.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct jf_eqp_grant {

@@ -18,7 +18,7 @@ pub struct jf_gate {
     _opaque: [u8; 0],
 }
 
-/// What a poll did.
+/// The result of a poll.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct jf_polled {
@@ -135,7 +135,7 @@ fn functions(rlc: &jf_rlc) -> Option<(Below, Drops)> {
     Some((Below::of(rlc)?, Drops::new(rlc.context, rlc.dropped)))
 }
 
-/// Ends `gate`; NULL is allowed. Packets that wait are forgotten: drain it before.
+/// Ends `gate`; NULL is allowed. Waiting packets are lost: drain it before.
 ///
 /// # Safety
 /// `gate` is NULL or a handle of this library whose memory is still there.
@@ -145,8 +145,8 @@ pub unsafe extern "C" fn jf_gate_destroy(gate: Option<NonNull<jf_gate>>) -> jf_s
 }
 
 /// A packet of QoS flow `flow`, counted from 0 in the order of the settings, arrives at `now` (ns)
-/// and waits for jf_gate_poll. JF_DROPPED if its queue or AQM dropped it, which `dropped` is told
-/// too. Others that wait may be dropped in its place.
+/// and waits for jf_gate_poll. JF_DROPPED if its queue or AQM dropped it; `dropped` is called too.
+/// Other waiting packets may be dropped in its place.
 ///
 /// # Safety
 /// As for jf_gate_destroy; `packet` is NULL or points at a packet.
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn jf_gate_poll(
 }
 
 /// `sdu` enters the RLC of bearer `drb` at `now` past queues, scheduler, AQM and limiter: for SDUs
-/// that PDCP sends again. The limiter is told. JF_DROPPED if the RLC has not taken it.
+/// that PDCP sends again. The limiter counts it. JF_DROPPED if the RLC has not taken it.
 ///
 /// # Safety
 /// As for jf_gate_destroy; `sdu` is NULL or points at a packet.
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn jf_gate_room(
     })
 }
 
-/// Writes to `at` when jf_gate_on_timeout wants to be called, in ns; UINT64_MAX for never.
+/// Writes to `at` the time at which jf_gate_on_timeout must be called, in ns; UINT64_MAX for never.
 ///
 /// # Safety
 /// As for jf_gate_destroy; `at` is NULL or points at a place for the result.

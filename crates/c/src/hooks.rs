@@ -44,7 +44,7 @@ pub(crate) struct Below {
 }
 
 impl Below {
-    /// An RLC that holds nothing and takes nothing, for a gate whose size alone is asked for.
+    /// An RLC that holds nothing and takes nothing, for a gate that is only measured.
     pub(crate) const NONE: Self =
         Self { context: std::ptr::null_mut(), view: no_view, enqueue: no_room };
 
@@ -78,7 +78,7 @@ impl Rlc for Below {
     }
 }
 
-/// Hears what is dropped.
+/// The caller's function for dropped packets.
 #[derive(Clone, Copy)]
 pub(crate) struct Drops {
     context: *mut c_void,

@@ -1,4 +1,4 @@
-//! A limiter alone, and what limiters and pacers must know of the grants.
+//! A limiter alone, and the facts about grants that limiters and pacers need.
 
 use crate::object::{self, Body};
 use crate::packet::*;
@@ -69,8 +69,8 @@ fn make(config: &LimiterConfig, grants: jf_grants) -> Result<Limited, ConfigErro
         !config.foresees(),
         "kind",
         &config.name(),
-        "a limiter that learns from slots",
-        "nobody tells this library the coming grants",
+        "a limiter that uses reports of slots",
+        "this library has no coming grants",
     )?;
     Ok(Limited { limiter: AnyLimiter::new(config, &grants.get()?)?, pulled: 0 })
 }

@@ -16,7 +16,7 @@ pub struct jf_pacer {
     _opaque: [u8; 0],
 }
 
-/// What a poll did with the queue. Amounts are in the unit of the grants.
+/// The effect of a poll on the queue. Amounts are in the unit of the grants.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct jf_poll {
@@ -24,7 +24,7 @@ pub struct jf_poll {
     pub moved: u64,
     /// Left in the queue.
     pub backlog: u64,
-    /// What the RLC would still have taken after it; UINT64_MAX without a limit.
+    /// The room of the RLC after it; UINT64_MAX without a limit.
     pub room: u64,
 }
 
@@ -42,8 +42,8 @@ fn make(config: &PacerConfig, grants: jf_grants) -> Result<Paced, ConfigError> {
         !config.foresees(),
         "kind",
         &config.name(),
-        "a pacer that learns from polls",
-        "nobody tells this library the coming grants",
+        "a pacer that uses polls",
+        "this library has no coming grants",
     )?;
     Ok(Paced { pacer: AnyPacer::new(config, &grants.get()?)? })
 }
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn jf_pacer_destroy(pacer: Option<NonNull<jf_pacer>>) -> j
 }
 
 /// Writes to `occupancy` the backlog that the queue should have at `now` (ns); UINT64_MAX without a
-/// limit. To be asked once before the packets of an instant.
+/// limit. Call it once before the packets of an instant.
 ///
 /// # Safety
 /// As for jf_pacer_destroy; `occupancy` is NULL or points at a place for the result.

@@ -69,7 +69,7 @@ pub struct jf_packet {
     pub reserved: u16,
 }
 
-/// What a bearer's RLC holds.
+/// The content of a bearer's RLC.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct jf_view {
@@ -79,8 +79,7 @@ pub struct jf_view {
     pub bytes: u64,
 }
 
-/// A slot that served a bearer, as its limiter learns from it. Amounts are in the unit of the
-/// settings.
+/// A slot that served a bearer, for its limiter. Amounts are in the unit of the settings.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct jf_slot {
@@ -102,7 +101,7 @@ pub struct jf_slot {
     pub reserved: [u8; 7],
 }
 
-/// What became of the packets of one queue.
+/// The fate of the packets of one queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct jf_counts {

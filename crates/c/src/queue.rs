@@ -108,7 +108,7 @@ pub unsafe extern "C" fn jf_queue_create(
     }
 }
 
-/// Ends `queue`; NULL is allowed. Packets that wait are forgotten.
+/// Ends `queue`; NULL is allowed. Waiting packets are lost.
 ///
 /// # Safety
 /// `queue` is NULL or a handle of this library whose memory is still there.
@@ -200,7 +200,8 @@ pub unsafe extern "C" fn jf_queue_set_rate(
     })
 }
 
-/// Writes to `at` when jf_queue_on_timeout wants to be called, in ns; UINT64_MAX for never.
+/// Writes to `at` the time at which jf_queue_on_timeout must be called, in ns; UINT64_MAX for
+/// never.
 ///
 /// # Safety
 /// As for jf_queue_destroy; `at` is NULL or points at a place for the result.

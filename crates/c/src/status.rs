@@ -1,8 +1,8 @@
-//! What a call answers, and its text.
+//! The status of a call, and its text.
 
 use std::ffi::{CStr, c_char};
 
-/// What a call answers. Negative: an error, and the call has changed nothing but where it says so.
+/// The status of a call. Negative: an error; the call has changed nothing unless it says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 #[must_use]
@@ -41,7 +41,7 @@ pub enum jf_status {
 
 use jf_status::*;
 
-/// What most calls compute: the status of success, or that of the error.
+/// The result of most calls: the status of success, or of the error.
 pub(crate) type Answer = Result<jf_status, jf_status>;
 
 /// Each status with its text.

@@ -22,7 +22,7 @@ pub struct jf_message {
     pub text: [c_char; JF_MESSAGE_BYTES],
 }
 
-/// A message to be written, if the caller wants one.
+/// A message to be written, if the caller has a place for one.
 pub(crate) struct Note<'a>(Option<&'a mut jf_message>);
 
 impl<'a> Note<'a> {

@@ -23,7 +23,7 @@ fn example() -> PathBuf {
     crate_root().join("../../examples/gnb-cpp")
 }
 
-/// What came to SDAP, and what became of it, as the program reads and writes them.
+/// The packets that came to SDAP, and their fates, as the program reads and writes them.
 struct Recorded<'a> {
     stack: &'a StackConfig,
     arrivals: String,
@@ -90,7 +90,7 @@ fn cell(name: &str, duration: Option<Duration>) -> WorldConfig {
     world
 }
 
-/// What each slot of `world` carries, as the program reads it.
+/// The capacity of each slot of `world`, as the program reads it.
 fn slots(world: &WorldConfig) -> String {
     let stack = &world.stack;
     let slot = stack.mac.slot().period;

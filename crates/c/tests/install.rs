@@ -1,4 +1,5 @@
-//! What `make install` puts where, and who links it how. The library is that of this test's build.
+//! The files and places of `make install`, and the ways to link with them. The library is that of
+//! this test's build.
 
 mod built;
 

@@ -53,7 +53,7 @@ struct Flow {
     jain: Option<f64>,
 }
 
-/// A method's figures of a case; none where the case has no such flow.
+/// A method's figures of a case; none if the case has no such flow.
 ///
 /// Infinite if the method lacks a figure that the floor or another method has, because no packet or
 /// page of a flow arrived. In JSON it is `"lacking"`.
@@ -62,7 +62,7 @@ pub struct Figures {
     /// 99th percentile of the delay of low-latency packets, less a slot, over the floor's.
     #[serde(serialize_with = "or_lacking")]
     pub delay: Option<f64>,
-    /// Low-latency packets that were dropped, in percent; none where the floor drops some.
+    /// Low-latency packets that were dropped, in percent; none if the floor drops some.
     #[serde(serialize_with = "or_lacking")]
     pub loss_percent: Option<f64>,
     /// Goodput of all elastic flows to the phones over Vanilla's.

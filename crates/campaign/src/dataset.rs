@@ -245,7 +245,7 @@ impl Dataset {
         self.known.get(&case).is_some_and(|known| known.done.contains(&seed))
     }
 
-    /// Forgets that jobs have failed, so that they are made once more.
+    /// Removes the failures of jobs, so that the jobs run again.
     pub fn retry(&mut self) {
         self.known.values_mut().for_each(|known| known.failed.clear());
     }

@@ -79,8 +79,8 @@ pub(crate) fn write(
         });
     }
     // The CPU time differs from run to run, so it is left out.
-    let told = Part { cpu_s: 0.0, ..part.clone() };
-    let about = serde_json::to_string(&told).unwrap_or_default();
+    let stable = Part { cpu_s: 0.0, ..part.clone() };
+    let about = serde_json::to_string(&stable).unwrap_or_default();
     let facts = vec![(KEY.to_string(), about), ("justfull.source".to_string(), SOURCE.into())];
     let path = dataset.join(&part.file);
     let mut sink = Sink::create(&path)?;

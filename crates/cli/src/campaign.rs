@@ -42,7 +42,7 @@ pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
             let dataset = Dataset::look(&place(folder, &campaign), &campaign);
             let dataset = dataset.map_err(|e| Failure::usage(&e))?;
             dataset.mended.iter().for_each(|line| say(line));
-            tell(&dataset.tally(&campaign), args.json)
+            show(&dataset.tally(&campaign), args.json)
         }
         CampaignCommand::Table(args) => table(args),
         CampaignCommand::Report(args) => page(args),
@@ -98,7 +98,7 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
         return make(&args.run, &campaign, folder);
     }
     let dataset = Dataset::look(&place(folder, &campaign), &campaign);
-    tell(&dataset.map_err(|e| Failure::usage(&e))?.tally(&campaign), args.run.campaign.json)?;
+    show(&dataset.map_err(|e| Failure::usage(&e))?.tally(&campaign), args.run.campaign.json)?;
     say("it has methods in Python: `justfull.campaign(FILE)` in Python makes what is open");
     Ok(())
 }
@@ -111,7 +111,7 @@ fn make(args: &MakeArgs, campaign: &Campaign, folder: Option<PathBuf>) -> Result
     }
     let is_interrupted = made_of(campaign, &mut dataset, &args.jobs, args.quiet)?;
     let tally = dataset.tally(campaign);
-    tell(&tally, args.campaign.json)?;
+    show(&tally, args.campaign.json)?;
     if !args.quiet {
         say(&format!("dataset: {}", path.display()));
     }
@@ -130,7 +130,7 @@ fn interrupted(tally: &Tally) -> Failure {
     Failure::Failed(format!("interrupted, {} jobs are open; run it again", tally.open()))
 }
 
-/// The dataset in `path`, with its repairs told.
+/// The dataset in `path`; prints its repairs.
 fn opened(path: &Path, campaign: &Campaign, quiet: bool) -> Result<Dataset, Failure> {
     let dataset = Dataset::open(path, campaign).map_err(|e| Failure::usage(&e))?;
     if !quiet {
@@ -156,7 +156,7 @@ fn made_of(
     Ok(interrupted)
 }
 
-fn tell(tally: &Tally, json: bool) -> Result<(), Failure> {
+fn show(tally: &Tally, json: bool) -> Result<(), Failure> {
     let Tally { cases, jobs, done, failed, parts, bytes, cpu_s } = tally;
     if json {
         let whole = serde_json::json!({

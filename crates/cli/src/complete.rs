@@ -1,7 +1,7 @@
 //! Completion of the command line in a shell: the candidates for an argument.
 //!
-//! The shell's script asks the program itself, so it offers the scenarios, methods, settings,
-//! papers and names for `explain` that this program knows.
+//! The shell's script calls the program itself, so it offers the scenarios, methods, settings,
+//! papers and names for `explain` of this version.
 
 use clap::Command;
 use clap_complete::CompleteEnv;
@@ -13,7 +13,7 @@ use justfull_report::reference;
 use justfull_scenario::keys;
 use std::ffi::OsStr;
 
-/// The variable with which a shell's script asks for candidates.
+/// The variable that a shell's script sets to get candidates.
 pub(crate) const ASKED: &str = "JUSTFULL_COMPLETE";
 
 /// Answers a shell's script and ends the program, if the variable is set.
@@ -37,7 +37,7 @@ pub(crate) fn methods() -> ArgValueCandidates {
     ArgValueCandidates::new(|| listed("methods"))
 }
 
-/// Names that `explain` knows.
+/// Names for `explain`.
 pub(crate) fn explained() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         reference::explained().into_iter().map(CompletionCandidate::new).collect()

@@ -20,7 +20,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 /// Bash divides `FQ-CoDel@DQL` before its `@` and `rlc.limiter=drql` around its `=`, and replaces
-/// the last part. The script asks the program about the whole word and strips the earlier parts
+/// the last part. The script calls the program with the whole word and strips the earlier parts
 /// from its answers.
 const JOINED: &str = r#"
 _NAME() {

@@ -21,7 +21,7 @@ pub(crate) struct ExplainArgs {
     json: bool,
 }
 
-/// The names that `explain` knows, in words.
+/// The names for `explain`, in words.
 const EXPLAINED: &str = "a method or an algorithm of `justfull list`, the path of a key such as \
                          rlc.queue.limit, a column of results such as delay.p99, or a format of \
                          traces such as mahimahi";

@@ -243,20 +243,20 @@ fn run(
     let mut files = Files { capture, reports: None };
     let mut stream = ReportStream::new(beside.report_period);
     let wants_reports = beside.proxy.as_ref().is_some_and(Proxy::wants_reports);
-    let heard = beside.reports.is_some() || beside.rnis.is_some() || wants_reports;
+    let streams = beside.reports.is_some() || beside.rnis.is_some() || wants_reports;
     if let Some(path) = &beside.reports {
         files.reports = Some(reports::Writer::start(path, stream.listen())?);
     }
     if let Some(rnis) = &beside.rnis {
-        rnis.hear(stream.listen())?;
+        rnis.take_reports(stream.listen())?;
     }
     if let Some(proxy) = beside.proxy.as_mut().filter(|_| wants_reports) {
-        proxy.hear(stream.listen());
+        proxy.take_reports(stream.listen());
     }
     let shown = beside.tui || !quiet && std::io::stderr().is_terminal();
     let terminal = shown.then(|| Terminal::start(beside.last.clone(), beside.tui)).flatten();
     let middle = beside.proxy.as_mut().map(|proxy| proxy as &mut dyn Middle);
-    let taps = Taps { recorder, reports: heard.then_some(stream), middle };
+    let taps = Taps { recorder, reports: streams.then_some(stream), middle };
     let outcome = session.run_tapped(&chosen.config, options, &mut beside.last.clone(), taps);
     drop(terminal);
     let outcome = match outcome {

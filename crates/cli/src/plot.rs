@@ -46,7 +46,7 @@ pub(crate) struct PlotArgs {
     pub(crate) out: PathBuf,
 }
 
-/// What `plot` draws.
+/// The figure that `plot` draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlotKind {
     Line,

@@ -1,6 +1,6 @@
 //! `recommend`.
 
-mod told;
+mod answer;
 
 use crate::args::{JobsArgs, ScenarioArgs};
 use crate::complete;
@@ -11,6 +11,7 @@ use crate::progress::Display;
 use crate::runs::{threads, unbroken};
 use crate::scenarios::{data_dir, overrides, source};
 use crate::terminal::say;
+use answer::{Answered, Seeds};
 use clap::Args;
 use justfull_base::Duration;
 use justfull_lab::model::Group;
@@ -20,7 +21,6 @@ use justfull_scenario::{
     ChannelFile, Overrides, Scenario, ScenarioError, Setting, Table, Value, library,
 };
 use std::path::{Path, PathBuf};
-use told::{Seeds, Told};
 
 /// Say which method to take: run several on your channel and traffic and compare what each
 /// costs
@@ -53,7 +53,7 @@ pub(crate) struct RecommendArgs {
     pub(crate) methods: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// CU and DU are apart: the CU knows the RLC's backlog this much later, and the RLC's order is
+    /// CU and DU are apart: the CU gets the RLC's backlog this much later, and the RLC's order is
     /// fixed
     #[arg(long, value_name = "DELAY")]
     pub(crate) split: Option<Duration>,
@@ -124,14 +124,16 @@ const TRACE_RTTS: [u64; 2] = [20, 80];
 pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
     let form = args.plot.as_deref().map(Form::of).transpose()?;
     let round_trips = round_trips(args)?;
-    let asked = round_trips.iter().map(|rtt| asked(args, *rtt)).collect::<Result<Vec<_>, _>>()?;
+    let questions =
+        round_trips.iter().map(|rtt| question(args, *rtt)).collect::<Result<Vec<_>, _>>()?;
     let display = Display::new(args.quiet, args.jobs.progress);
     let seconds =
         |scenario: &Scenario| scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
-    display
-        .announce((asked.iter().map(|asked| seconds(&asked.scenario)).sum::<f64>() * 1e3) as u64);
+    display.announce(
+        (questions.iter().map(|question| seconds(&question.scenario)).sum::<f64>() * 1e3) as u64,
+    );
     let mut found = Vec::new();
-    for Asked { scenario, .. } in &asked {
+    for Question { scenario, .. } in &questions {
         let made = runner::compare(scenario, threads(&args.jobs.threads), &display.watch, &());
         found.push(made.map_err(|e| Failure::usage(&e))?);
     }
@@ -150,12 +152,12 @@ pub(crate) fn recommend(args: &RecommendArgs) -> Result<(), Failure> {
             comparison.groups.iter_mut().for_each(|group| group.parts = None);
         }
     }
-    let Some(Asked { not_run, seeds, .. }) = asked.first() else { return Ok(()) };
+    let Some(Question { not_run, seeds, .. }) = questions.first() else { return Ok(()) };
     for point in 0..found[0].groups.len() {
         let groups: Vec<&Group> =
             found.iter().map(|comparison| &comparison.groups[point]).collect();
-        let answer = Told { round_trips: &round_trips, groups, not_run, seeds: *seeds };
-        let choices = answer.tell(&found[0].notes, args.json)?;
+        let answer = Answered { round_trips: &round_trips, groups, not_run, seeds: *seeds };
+        let choices = answer.show(&found[0].notes, args.json)?;
         if let (Some(form), Some(out)) = (form, &args.plot) {
             let none = || Failure::Usage("--plot: allowed with low-latency and other flows".into());
             form.write(front(&choices).ok_or_else(none)?, out)?;
@@ -191,7 +193,7 @@ fn round_trips(args: &RecommendArgs) -> Result<Vec<Option<Duration>>, Failure> {
 }
 
 /// The question at one base round trip.
-struct Asked {
+struct Question {
     scenario: Scenario,
     /// Methods that cannot run, each with the reason.
     not_run: Vec<(String, String)>,
@@ -199,9 +201,9 @@ struct Asked {
 }
 
 /// The scenario at base round trip `rtt` with the methods that can run on it.
-fn asked(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Asked, Failure> {
+fn question(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Question, Failure> {
     let usual: &[&str] = if args.split.is_some() { &SPLIT } else { &WHOLE };
-    let asked: Vec<String> = match args.methods.as_slice() {
+    let names: Vec<String> = match args.methods.as_slice() {
         [] => usual.iter().map(ToString::to_string).collect(),
         named => named.to_vec(),
     };
@@ -241,7 +243,7 @@ fn asked(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Asked, Failure> 
     // Vanilla has no requirements: its error is an error of the scenario.
     with(&["Vanilla".to_string()], true).map_err(|e| Failure::usage(&e))?;
     let (mut sound, mut not_run) = (Vec::new(), Vec::new());
-    for method in asked {
+    for method in names {
         match alone(method.clone()) {
             Ok(()) => sound.push(method),
             Err(error) if args.methods.is_empty() => not_run.push((method, error)),
@@ -264,7 +266,7 @@ fn asked(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Asked, Failure> 
     }
     scenario.base.title = title;
     let not_run = not_run.into_iter().map(|(method, error)| (method, error.to_string())).collect();
-    Ok(Asked { scenario, not_run, seeds: Seeds { choosing, fresh } })
+    Ok(Question { scenario, not_run, seeds: Seeds { choosing, fresh } })
 }
 
 /// The heading: the traffic and the part of the trace `input`.

@@ -135,7 +135,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let Reproduced { mut comparison, table: rows, worse } = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);
-    tell(&rows, args)?;
+    summarise(&rows, args)?;
     say(&speed);
     let not_run = rows.count(Verdict::NotRun);
     if not_run > 0 {
@@ -167,7 +167,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 }
 
 /// Prints the table of claims unless JSON was requested, and writes it as Markdown on request.
-fn tell(rows: &ClaimTable, args: &ReproduceArgs) -> Result<(), Failure> {
+fn summarise(rows: &ClaimTable, args: &ReproduceArgs) -> Result<(), Failure> {
     let grid = table::claims(rows);
     let below = [table::worlds(rows), table::switches(rows), table::shown(&rows.shown)];
     let below: Vec<&table::Grid> = below.iter().flatten().collect();

@@ -147,10 +147,10 @@ fn simulate(config: &WorldConfig, period: Duration, service: &Service) -> Result
     let world = World::new(config).map_err(|e| Failure::usage(&e))?;
     let clock = SlotClock::start().map_err(|e| Failure::usage(&e))?;
     let start = epoch();
-    let mut tell = |ue: u32, ran: &RanReport| {
+    let mut send = |ue: u32, ran: &RanReport| {
         service.report(&reported(ue, ran, start));
     };
-    world.run_reported(period, &mut tell, &mut RealTime { clock });
+    world.run_reported(period, &mut send, &mut RealTime { clock });
     Ok(())
 }
 

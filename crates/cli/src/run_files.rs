@@ -42,14 +42,14 @@ pub(crate) fn outputs(
     scenarios: &[Scenario],
     folder: Option<&Path>,
 ) -> Result<Vec<Vec<Outputs>>, Failure> {
-    let asked = Outputs {
+    let outputs = Outputs {
         packets: records("--packets", args.packets.as_ref(), args.format.as_deref())?,
         slots: records("--slots", args.slots.as_ref(), args.format.as_deref())?,
         pcapng: args.pcapng.clone(),
         flent: args.flent.clone(),
         irtt: args.irtt.clone(),
     };
-    if asked.is_empty() {
+    if outputs.is_empty() {
         return Ok(Vec::new());
     }
     let all: Vec<Vec<Outputs>> = scenarios
@@ -57,12 +57,12 @@ pub(crate) fn outputs(
         .map(|scenario| {
             let prefix =
                 if scenarios.len() > 1 { format!("{}-", scenario.name) } else { String::new() };
-            run::outputs_of(&asked, scenario, &scenario.jobs(), &prefix)
+            run::outputs_of(&outputs, scenario, &scenario.jobs(), &prefix)
         })
         .collect();
     let runs = all.iter().map(Vec::len).sum::<usize>();
     if runs > 1 {
-        for (option, path) in asked.paths() {
+        for (option, path) in outputs.paths() {
             one_run_where_there_is_no_name(option, path, runs)?;
         }
     }

@@ -180,7 +180,7 @@ fn read_with(options: &ReadOptions, file: &Path) -> Result<Loaded, Failure> {
 }
 
 /// Reports the repairs in `file`, or the content that its format cannot hold.
-fn tell(file: &Path, notes: &[String]) {
+fn print_notes(file: &Path, notes: &[String]) {
     for note in notes {
         say(&format!("note: {}: {note}", file.display()));
     }
@@ -337,7 +337,7 @@ fn inform(args: &InfoArgs) -> Result<(), Failure> {
         return print_exact(&lines.collect::<String>());
     }
     for (file, info) in args.files.iter().zip(&infos) {
-        tell(file, &info.notes);
+        print_notes(file, &info.notes);
     }
     print(&format!("{}\n", table::terminal(&table::traces(&infos), table::Style::detect())))
 }
@@ -347,7 +347,7 @@ fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
     let mut timeline = match (&args.file, args.cbr) {
         (Some(file), None) => {
             let loaded = args.read.load(file).map_err(ConvertFailure::Reading)?;
-            tell(file, &loaded.notes);
+            print_notes(file, &loaded.notes);
             loaded.timeline
         }
         (_, rate) => {
@@ -408,7 +408,7 @@ fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
     let options = args.read.options()?;
     let quality = options.quality.clone();
     let loaded = read_with(&options.used_elsewhere(&["map", "prbs", "layers"]), &args.file)?;
-    tell(&args.file, &loaded.notes);
+    print_notes(&args.file, &loaded.notes);
     let over =
         args.over.unwrap_or(if loaded.timeline.cqi().is_some() { Over::Cqi } else { Over::Rate });
     let sized = args.read.prbs.is_some();
@@ -422,7 +422,7 @@ fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
              {map}; --prbs, --map and --layers name others",
             quality.n_prb
         );
-        tell(&args.file, &[assumed]);
+        print_notes(&args.file, &[assumed]);
     }
     for line in fitted.table() {
         say(&line);
@@ -458,7 +458,7 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let mut traces = Vec::new();
     for file in &args.files {
         let loaded = args.read.load(file)?;
-        tell(file, &loaded.notes);
+        print_notes(file, &loaded.notes);
         let timeline = part(loaded.timeline, args.from_time, args.to_time);
         traces.push((file.display().to_string(), timeline.map_err(|e| refused(&e))?));
     }
@@ -478,7 +478,7 @@ fn write(
 ) -> Result<(), Failure> {
     let output = Output::new(timeline, format, packet).map_err(|e| refused(&e))?;
     put(out, &mut |file| output.write(file))?;
-    tell(out, &output.notes);
+    print_notes(out, &output.notes);
     let (seconds, bytes) = (timeline.duration().as_secs_f64(), timeline.total());
     say(&format!("{}: {format}, {seconds} s, {bytes} B", out.display()));
     Ok(())

@@ -54,7 +54,7 @@ mod tests {
     use crate::Cli;
     use clap::{CommandFactory, Parser};
 
-    fn told(words: &[&str]) -> Option<String> {
+    fn tip_for(words: &[&str]) -> Option<String> {
         let error = Cli::try_parse_from([&["justfull"], words].concat()).err()?;
         tip(&error, &Cli::command(), &words.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
@@ -67,18 +67,19 @@ mod tests {
             &["check", "demo", "--duration", "20s"],
             &["recommend", "demo", "--duration", "20s"],
         ] {
-            let tip = told(words).unwrap_or_else(|| panic!("{words:?}"));
+            let tip = tip_for(words).unwrap_or_else(|| panic!("{words:?}"));
             assert!(tip.ends_with("use '--set duration=20s'"), "{tip}");
         }
         assert!(
-            told(&["run", "demo", "--tie-order", "x"]).is_some_and(|t| t.contains("tie_order=x"))
+            tip_for(&["run", "demo", "--tie-order", "x"])
+                .is_some_and(|t| t.contains("tie_order=x"))
         );
         for words in [
             &["run", "demo", "--no-such", "1"][..],
             &["explain", "--duration", "20s"],
             &["run", "demo", "--duration"],
         ] {
-            assert_eq!(told(words), None, "{words:?}");
+            assert_eq!(tip_for(words), None, "{words:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use justfull_trace::settings::{self, FileError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Limiters that need no more than delivery statuses tell.
+/// Limiters for which the fields of a delivery status are enough.
 const LIMITERS: [&str; 4] = ["unlimited", "fixed", "bdp_5g", "drql"];
 
 table! {
@@ -31,24 +31,24 @@ table! {
 }
 
 table! {
-    /// What the box keeps and assumes of bearers.
+    /// Limits and assumptions about bearers.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct BearersConfig with Default {
         /// Least desired buffer size that the box writes.
         least: Bytes = Bytes(6_000), within(Bytes(1), Bytes(1 << 30)),
             "0 stops a CU-UP for good (TS 38.425 section 5.5.3.5)";
-        /// Time from a delivery status at the DU until the data that it asks for is there.
+        /// Time from a delivery status at the DU until the data that it requests arrives.
         loop_delay: Duration = Duration::from_millis(1), at_most(Duration::from_secs(1));
         /// Largest PDCP PDU, in bytes.
         mtu: u32 as "bytes" = 1_500, within(100, 9_100);
-        /// Bits of PDCP's sequence numbers; 0: learnt from the packets.
+        /// Bits of PDCP's sequence numbers; 0: found from the packets.
         pdcp_sn_bits: u8 as "bits" = 0,
             rule("0, 12 or 18", |c| [0, 12, 18].contains(&c.pdcp_sn_bits)),
             "TS 38.323 section 6.2.2";
         /// Tunnels in each direction; the frames of more pass unchanged.
         most: u32 as "tunnels" = 8_192, within(1, 65_536);
-        /// Time after which a silent tunnel is forgotten.
+        /// Time after which a silent tunnel is removed.
         idle: Duration = Duration::from_secs(60),
             within(Duration::from_secs(1), Duration::from_secs(86_400));
     }
@@ -82,8 +82,8 @@ table! {
         /// The limiter of each bearer.
         limiter: LimiterConfig = LimiterConfig::Bdp5g(Bdp5gConfig::default()),
             rule("one of unlimited, fixed, bdp_5g, drql", |c| LIMITERS.contains(&c.limiter.name())),
-            "the others need more than a delivery status tells";
-        /// What it keeps and assumes of bearers.
+            "the others need more than a delivery status has";
+        /// Limits and assumptions about bearers.
         bearers: BearersConfig = BearersConfig::default();
         /// The interfaces for its operator.
         operation: OperationConfig = OperationConfig::default();

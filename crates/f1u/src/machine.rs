@@ -12,7 +12,7 @@ mod pdcp;
 mod sent;
 
 use crate::config::F1uConfig;
-use bearer::{Bearer, Desired, Told, Tunnel};
+use bearer::{Bearer, Desired, Treatment, Tunnel};
 use control::Control;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_nru::{DeliveryStatus, Frame, Message, edit, gtpu};
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A search for a bearer looks at all of them, so that there is at most one in this time.
 const SEARCHES: Duration = Duration::from_millis(1);
 
-/// What a packet was.
+/// The kind of a packet, by its treatment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// User data of the downlink.
@@ -35,13 +35,13 @@ pub enum Verdict {
     Status,
     /// A delivery status whose bounds were changed.
     Rewritten,
-    /// Something else, or GTP-U that the box does not know.
+    /// Something else, or GTP-U of an unknown kind.
     Other,
     /// GTP-U or NR-U with a wrong length or value.
     Malformed,
 }
 
-/// Packets by what they were, and why statuses stayed as they are.
+/// Packets by their treatment, and the reasons for unchanged statuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Packets with user data of the downlink.
@@ -54,7 +54,7 @@ pub struct Counts {
     pub unpaired: u64,
     /// Delivery statuses about numbers that were not seen.
     pub unknown: u64,
-    /// Packets that are no frames of NR-U, or of a type that the box does not know.
+    /// Packets that are no frames of NR-U, or of an unknown type.
     pub other: u64,
     /// Packets with a wrong length or value.
     pub malformed: u64,
@@ -116,7 +116,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A box that knows no bearer.
+    /// A box without bearers.
     ///
     /// # Errors
     /// A field of the limiter that is out of bounds.
@@ -247,16 +247,16 @@ impl Machine {
         };
         let bearer = self.bearers[bearer as usize].as_mut()?;
         match bearer.on_status(now, status) {
-            Told::Bound(desired) => {
+            Treatment::Bound(desired) => {
                 reporter.rewritten += 1;
                 Some(desired)
             }
-            Told::Nothing => None,
-            Told::Unknown => {
+            Treatment::Nothing => None,
+            Treatment::Unknown => {
                 self.counts.unknown += 1;
                 None
             }
-            Told::Stranger => {
+            Treatment::Stranger => {
                 self.counts.unknown += 1;
                 bearer.part();
                 (reporter.bearer, reporter.search) = (None, Search::default());
@@ -296,7 +296,7 @@ impl Machine {
         }
     }
 
-    /// Forgets tunnels that are idle.
+    /// Removes idle tunnels.
     fn forget(&mut self, now: Instant) {
         self.looked = now;
         let idle = self.config.bearers.idle;
@@ -360,8 +360,8 @@ impl Machine {
                 packets: bearer.packets,
                 bytes: bearer.bytes,
                 in_flight: bearer.in_flight(),
-                limit: Some(bearer.told.control.limit()).filter(|limit| *limit != u32::MAX),
-                rate: bearer.told.control.rate(),
+                limit: Some(bearer.reported.control.limit()).filter(|limit| *limit != u32::MAX),
+                rate: bearer.reported.control.rate(),
                 statuses: reporter.map_or(0, |reporter| reporter.statuses),
                 rewritten: reporter.map_or(0, |reporter| reporter.rewritten),
             }

@@ -57,8 +57,8 @@ pub(crate) fn detour(config: &F1uConfig) -> DetourConfig {
 }
 
 /// Runs the box of `config` in the network namespace of the calling thread, until SIGTERM or
-/// SIGINT; calls `ready` once it sees packets. With `takeover` it takes the place of the box at
-/// `operation.socket`, which then ends: no packet is lost, and bearers are learnt anew.
+/// SIGINT; calls `ready` once it gets packets. With `takeover` it takes the place of the box at
+/// `operation.socket`, which then ends: no packet is lost, and bearers are found anew.
 ///
 /// # Errors
 /// A part that it cannot install or listen to, with the missing right. Nothing is then left
@@ -152,8 +152,8 @@ impl Service {
         }
     }
 
-    /// Reads some of what waits; true if the detour may have more. What a status is about has
-    /// passed the downlink before it, so copies come first.
+    /// Reads some waiting packets; true if the detour may have more. The packets that a status
+    /// reports have passed the downlink before the status, so copies come first.
     fn turn(&mut self) -> io::Result<bool> {
         self.copies()?;
         let now = self.clock.now();

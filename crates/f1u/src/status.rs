@@ -1,10 +1,10 @@
-//! What a running box says of itself.
+//! The state of a running box, for answers.
 
 use crate::machine::{BearerView, Machine};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What the loop counts beside the machine.
+/// The counts of the loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     /// Datagrams that took the detour.
@@ -15,7 +15,7 @@ pub(crate) struct Totals {
     pub(crate) copies_lost: u64,
 }
 
-/// What there is to say.
+/// The facts for an answer.
 pub(crate) struct Seen<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) totals: Totals,

@@ -275,7 +275,7 @@ fn a_box_empties_the_rlc_and_its_death_and_takeover_lose_no_user_data() {
 
     let first = Middle::start(&chain, &file, false);
     let device = until_ready(&mut ends, folder.path(), None);
-    // What was queued before leaves first.
+    // The packets queued before leave first.
     ends.run(Duration::from_millis(3_200));
     let bounded = ends.run(Duration::from_secs(2));
     println!("with: RLC {} B, call {}", ends.du.queued, median(&bounded));
@@ -295,7 +295,8 @@ fn a_box_empties_the_rlc_and_its_death_and_takeover_lose_no_user_data() {
 
     let second = Middle::start(&chain, &file, false);
     let device = until_ready(&mut ends, folder.path(), Some(&device));
-    // It knows a bearer once the DU transmits what the box has seen: the queue must empty twice.
+    // The box has a bearer's numbers once the DU transmits packets that passed the box: the queue
+    // must empty twice.
     ends.run(Duration::from_millis(3_400));
     assert!(!unbounded(&ends) && ends.du.queued < 100_000, "{}", ends.du.queued);
     let third = Middle::start(&chain, &file, true);

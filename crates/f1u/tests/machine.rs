@@ -1,4 +1,4 @@
-//! The box's decisions, packet by packet: what it learns, what it changes, and what it leaves.
+//! The box's decisions, packet by packet: bearers found, statuses changed, and frames left alone.
 
 #[expect(dead_code, reason = "the tests in virtual time use the rest")]
 mod cell;
@@ -272,7 +272,7 @@ fn four_thousand_bearers_have_a_bounded_memory_and_more_pass() {
     );
     assert!(usual / 4_000 < 2_500, "{usual}");
     machine.on_datagram(at(120_000_000), &mut pair(1).down(0, 40));
-    assert_eq!(machine.bearers().0, 1, "silent tunnels are forgotten");
+    assert_eq!(machine.bearers().0, 1, "silent tunnels are removed");
 }
 
 proptest! {

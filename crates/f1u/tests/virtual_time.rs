@@ -114,7 +114,7 @@ fn after_a_restart_of_either_side_the_queue_stays_short_and_the_data_flow_again(
         said(name, &found);
         assert!(unbounded(&found, at) <= 1, "{name}: {} statuses", unbounded(&found, at));
         assert_eq!(found.passed[0], found.passed[1]);
-        // What the restarted side held is lost with it, and no more.
+        // Only the packets in the restarted side are lost.
         assert!(found.call_lost <= 5, "{name}: {}", found.call_lost);
         assert!(found.delay(0.999) < Duration::from_millis(60), "{name}: {}", found.delay(0.999));
         assert!(found.goodput > 0.9 * usual.goodput, "{name}: {}", found.goodput);

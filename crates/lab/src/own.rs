@@ -131,11 +131,11 @@ impl OwnMethod {
     }
 
     fn check_in(&self, cell: &str) -> Result<String, String> {
-        let told = |error: ScenarioError| format!("{cell}: {}: {error}", self.name);
+        let message = |error: ScenarioError| format!("{cell}: {}: {error}", self.name);
         let short = SHORT.iter().map(|text| text.parse()).collect::<Result<_, String>>()?;
-        let scenario = self.scenario(cell, &[PLAIN], 1, short).map_err(told)?;
+        let scenario = self.scenario(cell, &[PLAIN], 1, short).map_err(message)?;
         let once = || -> Result<Comparison, String> {
-            let found = self.compare(&scenario, 1).map_err(told)?;
+            let found = self.compare(&scenario, 1).map_err(message)?;
             match found.broken.first() {
                 Some(broken) => Err(format!("it breaks an invariant: {broken}")),
                 None => Ok(found),

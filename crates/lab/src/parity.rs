@@ -1,5 +1,5 @@
-//! One scenario simulated and live, side by side: a check that the kernel's TCP behind real packets
-//! sees the same cell as in the simulator.
+//! One scenario simulated and live, side by side: a check that a cell does the same to the kernel's
+//! TCP as to the simulator's.
 //!
 //! Four kinds of figures are compared: each flow's delay distribution, by the Kolmogorov-Smirnov
 //! distance; each flow's goodput; the median, the 95th and the 99th percentile of the round-trip

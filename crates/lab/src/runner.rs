@@ -334,12 +334,12 @@ mod tests {
             Ok((i != 8).then(|| RunResult { seed: i as u64, broken, ..RunResult::default() }))
         };
         let outcomes = run_each(20, 3, &watch, one).expect("no run is refused");
-        let told = |i: usize| match &outcomes[i] {
+        let outcome = |i: usize| match &outcomes[i] {
             Outcome::Done(result) => result.seed.to_string(),
             Outcome::Broken(invariant) => invariant.clone(),
             Outcome::Cancelled => "cancelled".into(),
         };
-        let found: Vec<String> = [2, 3, 5, 7, 8, 19].into_iter().map(told).collect();
+        let found: Vec<String> = [2, 3, 5, 7, 8, 19].into_iter().map(outcome).collect();
         let expected = [
             "2",
             "the assertion of run 3",

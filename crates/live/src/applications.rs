@@ -448,7 +448,7 @@ mod tests {
             let (sender, receiver) = Default::default();
             Traffic::Upload { sender, receiver, size: None, rate: None, transport }
         };
-        let asks = || {
+        let from_ue = || {
             let interval = Interval::Constant(Duration::from_millis(20));
             let from_ue = Some(TurnConfig::default());
             Traffic::Ping(PingConfig { payload: Bytes(172), interval, from_ue })
@@ -462,7 +462,7 @@ mod tests {
             (upload(Transport::Udp), "`tcp.protocol = \"udp\"`"),
             (upload(Transport::Ssh), "`tcp.protocol = \"ssh\"`"),
             (Traffic::Page(Box::default()), "`page`"),
-            (asks(), "`ping.from_ue`"),
+            (from_ue(), "`ping.from_ue`"),
         ] {
             let found = simulated_only(&traffic).expect("no application for it");
             assert!(found.starts_with(name) && found.contains("simulated only"), "{found}");

@@ -193,7 +193,7 @@ impl Recorder {
     }
 
     /// `event` happened in the stack; the buffer of its packet still holds the packet.
-    pub(crate) fn heard(&mut self, now: Instant, event: &Event, arena: &Arena) {
+    pub(crate) fn record(&mut self, now: Instant, event: &Event, arena: &Arena) {
         match event {
             Event::Enqueued { layer: Layer::Sdap, packet, .. } => {
                 self.passed_upf(now, packet, arena)

@@ -80,8 +80,8 @@ pub struct LiveOptions {
     /// Packet buffers for each direction, at least 1. Each takes the MTU, rounded up to 64 B, and 8
     /// B. With a proxy, each direction between the proxy and the servers has as many again.
     pub buffers: u32,
-    /// Flows tracked at a time, at least 1: about 250 B each. Beyond that the least recently used
-    /// are forgotten.
+    /// Flows tracked at a time, at least 1: about 250 B each. A further flow replaces the least
+    /// recently used one.
     pub flows: u32,
     /// Minimum time between wake-ups for slots.
     pub wake: Duration,
@@ -180,7 +180,7 @@ impl<P: Port> Live<P> {
         if slots {
             self.advance(now);
             if let Some(reports) = &mut self.reports {
-                reports.tell(now, &mut self.stack);
+                reports.send(now, &mut self.stack);
             }
         }
         // The kernel replies to a segment within the write that delivers it, so its reply has an
@@ -314,7 +314,7 @@ impl<P: Port> Live<P> {
             }) {
                 if item & STATUS != 0 {
                     self.statuses -= 1;
-                    self.stack.hear_status(now, item as u32, side);
+                    self.stack.receive_status(now, item as u32, side);
                     continue;
                 }
                 wrote = true;

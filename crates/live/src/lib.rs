@@ -1,7 +1,7 @@
 //! The stack of [`justfull_ran`] on real packets in real time.
 //!
-//! It runs between two or more namespaces, each with a TUN device. What the server side sends goes
-//! down through the stack to a UE's side; the packets of a UE go up through the uplink of
+//! It runs between two or more namespaces, each with a TUN device. The packets of the server side
+//! go down through the stack to a UE's side; the packets of a UE go up through the uplink of
 //! [`justfull_run`]. The simulator runs the same algorithms; this crate adds a clock, packet
 //! buffers and the kernel's interfaces.
 

@@ -60,7 +60,7 @@ impl Malformed {
     }
 }
 
-/// A datagram as the chain sees it.
+/// The fields of a datagram for the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// Addresses, ports and protocol.
@@ -283,13 +283,13 @@ pub struct FragmentPorts {
 }
 
 impl FragmentPorts {
-    /// Knows none.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self { ring: vec![None; FRAGMENTED], next: 0 }
     }
 
-    /// Remembers the ports of a first fragment; gives a later fragment those of its first.
+    /// Stores the ports of a first fragment; gives a later fragment the ports of its first.
     #[inline]
     pub fn complete(&mut self, datagram: &mut Datagram) {
         if let Some(fragment) = datagram.fragment {

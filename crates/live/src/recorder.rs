@@ -6,7 +6,7 @@
 //! application's port (`tcp 5201`), which of its two ports is the lower: ports for the time of a
 //! connection are taken from above (RFC 6335 section 6). Where a cell has several UEs the name
 //! begins with the UE (`ue1 tcp 5201`). It is *treated* as the scenario's first flow of its UE and
-//! QFI: core delay, and whether its delay is asked for.
+//! QFI: core delay, and whether it is low-latency.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{ConfigError, Dscp, Duration, Event, Instant, Packet, Probe};
@@ -38,7 +38,7 @@ struct Stand {
 /// much memory as a flow's name of the scenario.
 const FOREIGN_NAMES: usize = 16;
 
-/// What flows of one UE that are not the scenario's are counted by.
+/// The names under which foreign flows of one UE are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Kind {
     protocol: Protocol,
@@ -79,10 +79,10 @@ fn unnamed(
     }
 }
 
-/// What a new flow is to be treated as.
+/// The treatment of a new flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// The scenario asks for its delay: its packets are tracked.
+    /// A low-latency flow: its packets are tracked.
     pub low_latency: bool,
     /// One-way delay between server and UPF on top of the core's.
     pub extra_delay: Duration,
@@ -95,7 +95,7 @@ pub struct LiveRecorder {
     backlogs: Option<Box<Backlogs>>,
     rules: Vec<Vec<PacketDetectionRule>>,
     stands: Vec<Stand>,
-    /// What is not the scenario's, by UE, with its class.
+    /// Foreign flows by UE, each with its class.
     foreign: Vec<Vec<(Kind, u32)>>,
     /// How many those are.
     foreign_names: usize,
@@ -188,8 +188,8 @@ impl LiveRecorder {
         opened
     }
 
-    /// What the scenario adds to the core's delay for the flow of `tuple`, towards `ue`: that of
-    /// its own flow of these ports, or of the first of the UE.
+    /// The delay that the scenario adds to the core's for the flow of `tuple` towards `ue`: that of
+    /// its own flow with these ports, else that of the UE's first flow.
     #[must_use]
     pub fn extra_delay(&self, ue: u32, tuple: &FiveTuple) -> Duration {
         let ports = [tuple.source_port, tuple.destination_port];
@@ -252,7 +252,7 @@ impl LiveRecorder {
         class
     }
 
-    /// Protocol and port, and what else it takes to tell it from other names.
+    /// Protocol and port, and the UE if there are several.
     fn foreign_name(&self, ue: u32, kind: Kind) -> String {
         let mut name = if self.foreign.len() > 1 { format!("ue{ue} ") } else { String::new() };
         name += protocol_name(kind.protocol);
@@ -347,7 +347,7 @@ impl LiveRecorder {
         self.recorder.class_number(flow)
     }
 
-    /// That name, with UE, QFI and what is asked for; the counts are not up to date.
+    /// That name, with UE, QFI and class; the counts are not up to date.
     ///
     /// # Panics
     /// When there is no such name.

@@ -70,7 +70,7 @@ impl ReportStream {
 
     /// Gets reports from `stack` and passes them on if they are due at `now`, after its slots.
     #[inline]
-    pub(crate) fn tell(&mut self, now: Instant, stack: &mut Stack) {
+    pub(crate) fn send(&mut self, now: Instant, stack: &mut Stack) {
         if now < self.due {
             return;
         }
@@ -238,14 +238,14 @@ mod tests {
     fn a_listener_that_takes_nothing_costs_reports_and_no_time() {
         let mut stream = ReportStream::new(PERIOD);
         let reports = stream.listen();
-        let told = UeReport { ue: 0, ran: report() };
+        let report = UeReport { ue: 0, ran: report() };
         for _ in 0..RING {
-            assert!(stream.listeners[0].try_send(told).is_ok());
+            assert!(stream.listeners[0].try_send(report).is_ok());
         }
-        assert!(stream.listeners[0].try_send(told).is_err(), "full");
+        assert!(stream.listeners[0].try_send(report).is_err(), "full");
         drop(stream);
         let patience = std::time::Duration::ZERO;
-        let heard = std::iter::from_fn(|| reports.next(patience).ok().flatten()).count();
-        assert_eq!((heard, reports.next(patience)), (RING, Err(Ended)));
+        let received = std::iter::from_fn(|| reports.next(patience).ok().flatten()).count();
+        assert_eq!((received, reports.next(patience)), (RING, Err(Ended)));
     }
 }

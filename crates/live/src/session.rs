@@ -333,13 +333,13 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
 ) -> Result<((RunResult, LiveReport), T), SystemError> {
     let course = Course::default();
     thread::scope(|scope| {
-        let told = &course.over;
+        let over = &course.over;
         let clock = SlotClock::start();
         let begin = justfull_net::clock::now();
         let driver = scope.spawn(move || {
             let priority = raise_priority(PRIORITY);
-            let run = clock.map(|mut clock| live.run(&mut clock, priority, told, watch));
-            told.store(true, Ordering::Relaxed);
+            let run = clock.map(|mut clock| live.run(&mut clock, priority, over, watch));
+            over.store(true, Ordering::Relaxed);
             run
         });
         let beside = beside(begin, &course);

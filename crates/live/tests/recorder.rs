@@ -137,7 +137,7 @@ fn a_tracked_packet_that_beats_its_bound_breaks_the_run_by_name() {
 }
 
 /// RFC 3550 section 6.4.1 by hand: delays of 10, 26, 10 and 10 ms differ by 16, 16 and 0 ms, and a
-/// sixteenth of the distance gives 1, then 1.9375, then 1.81640625 ms. What is lost is passed over.
+/// sixteenth of the distance gives 1, then 1.9375, then 1.81640625 ms. Lost packets are skipped.
 #[test]
 fn the_jitter_of_a_flow_goes_a_sixteenth_of_the_way_to_each_difference() {
     let config = config();

@@ -53,7 +53,7 @@ table! {
         most_ues: u32 = 65_536, within(1, 1_000_000);
         /// Connections at a time; more pass.
         most_flows: u32 = 65_536, within(1, 1_000_000);
-        /// Time after which a silent UE or connection is forgotten.
+        /// Time after which a silent UE or connection is removed.
         idle: Duration = Duration::from_secs(7_440),
             within(Duration::from_secs(10), Duration::from_secs(604_800)),
             "as long as the proxy's `timeouts.idle`";

@@ -1,4 +1,4 @@
-//! The headers in front of a T-PDU: the stage learns them from one packet and writes them in front
+//! The headers in front of a T-PDU: the stage copies them from one packet and writes them in front
 //! of another.
 
 use crate::packet::{IPV4_BYTES, IPV6_BYTES, Ip, UDP, UDP_BYTES};
@@ -47,9 +47,9 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Learns the header of a G-PDU. None if it has extension headers that are valid for this
-    /// packet only.
-    pub(crate) fn learn(packet: &[u8], ip: &Ip, message: &Message<'_>) -> Option<Self> {
+    /// Reads the header of a G-PDU. None if it has extension headers that are valid for this packet
+    /// only.
+    pub(crate) fn read(packet: &[u8], ip: &Ip, message: &Message<'_>) -> Option<Self> {
         let udp = packet.get(ip.at..)?.first_chunk::<UDP_BYTES>()?;
         let v6 = ip.destination.is_ipv6();
         let class = if v6 { packet[0] << 4 | packet[1] >> 4 } else { packet[1] };

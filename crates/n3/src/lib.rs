@@ -2,7 +2,7 @@
 //!
 //! It takes the TCP connections of UEs out of their tunnels into a routing domain of its own, where
 //! the proxy splits them as on plain IP, and puts the packets of both legs back into the tunnels:
-//! TEID, QFI and the other headers are learnt from the packets of each connection. Everything else
+//! TEID, QFI and the other headers are copied from the packets of each connection. Everything else
 //! passes byte for byte.
 //!
 //! [`machine`] decides without sockets and clock. [`run`] serves. When the process has ended, in

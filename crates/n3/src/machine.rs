@@ -1,8 +1,8 @@
 //! The machine decides without sockets and clock. For a packet of the tunnels and an instant it
 //! returns whether the T-PDU goes to the proxy; for a packet of the proxy it returns the tunnel.
 //!
-//! The machine takes a TCP connection if it has seen the first segment, which comes from the UE,
-//! and knows the UE's downlink tunnel. All other packets pass unchanged. A packet of the proxy gets
+//! The machine takes a TCP connection if the first segment, which comes from the UE, has passed and
+//! the UE's downlink tunnel is known. All other packets pass unchanged. A packet of the proxy gets
 //! the headers of the last packet of its connection in that direction. Before the first such packet
 //! it gets the headers of the UE's last packet, with the QFI of the other direction.
 
@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// Octets before a packet of the proxy that [`Machine::on_inner`] may need for its headers.
 pub const HEADROOM: usize = header::LONGEST;
-/// The message about a TEID that its receiver does not know (TS 29.281 section 7.3.1).
+/// The message about a TEID that is not open at its receiver (TS 29.281 section 7.3.1).
 const ERROR_INDICATION: u8 = 26;
 /// Octets of TCP's and IP's headers that an MSS leaves out.
 const TCP_BYTES: u16 = 20;
@@ -157,9 +157,9 @@ impl Machine {
             return None;
         }
         self.counts.numbered += u64::from(message.sequence.is_some());
-        let header = Header::learn(packet, &outer, &message);
+        let header = Header::read(packet, &outer, &message);
         self.counts.other_extensions += u64::from(header.is_none());
-        if !self.tables.learn(now, direction, ue, header.as_ref()) {
+        if !self.tables.store(now, direction, ue, header.as_ref()) {
             self.counts.over_limit += 1;
             return None;
         }
@@ -316,7 +316,7 @@ impl Machine {
         }
     }
 
-    /// Forgets UEs and connections that have been silent for `tunnels.idle`. Call it about once a
+    /// Removes UEs and connections that have been silent for `tunnels.idle`. Call it about once a
     /// second.
     pub fn sweep(&mut self, now: Instant) {
         self.tables.sweep(now);

@@ -88,7 +88,7 @@ pub(crate) fn mtu(config: &N3Config) -> u32 {
 }
 
 /// Runs the stage of `config` in the network namespace of the calling thread, until SIGTERM or
-/// SIGINT; calls `ready` once it sees packets.
+/// SIGINT; calls `ready` once it gets packets.
 ///
 /// # Errors
 /// A part that it cannot install or listen to, with the missing right. Nothing is then left
@@ -140,7 +140,7 @@ impl Service {
             self.look_at_esp()?;
             let now = self.clock.now();
             self.machine.sweep(now);
-            self.tell();
+            self.warn();
             self.answer();
         }
         Ok(())
@@ -263,7 +263,7 @@ impl Service {
     }
 
     /// Writes warnings for the operator to standard error, each once.
-    fn tell(&mut self) {
+    fn warn(&mut self) {
         let count = self.machine.counts().unopened;
         if let Some((to, teid)) = self.machine.unopened()
             && count != self.named

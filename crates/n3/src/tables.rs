@@ -127,8 +127,8 @@ impl Tables {
         self.ues.get(&network(ue)).is_some_and(|ue| ue.flows > 0)
     }
 
-    /// Learns from a packet of the UE; false if the table of UEs is full.
-    pub(crate) fn learn(
+    /// Stores the tunnel of a packet of the UE; false if the table of UEs is full.
+    pub(crate) fn store(
         &mut self,
         now: Instant,
         direction: Direction,

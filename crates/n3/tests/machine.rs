@@ -150,7 +150,7 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-/// A machine that knows the downlink of both families' UE.
+/// A machine with the downlink tunnel of the UE of each family.
 fn ready(outer: usize) -> Machine {
     let mut machine = Machine::new(&config(), MTU);
     for family in [0, 1] {

@@ -51,7 +51,7 @@ pub struct Message<'a> {
     extensions: &'a [u8],
     /// Their offset.
     at: usize,
-    /// What follows the headers: in a G-PDU the T-PDU.
+    /// The bytes after the headers: in a G-PDU the T-PDU.
     pub payload: &'a [u8],
 }
 

@@ -18,7 +18,7 @@ pub struct Discard<'a> {
 pub struct UserData<'a> {
     /// NR-U sequence number, 0 to 2^24 - 1.
     pub sequence: u32,
-    /// What the DU may discard.
+    /// The packets that the DU may discard.
     pub discard: Discard<'a>,
     /// The DU must answer with a delivery status.
     pub report_polling: bool,

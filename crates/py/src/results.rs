@@ -50,7 +50,7 @@ fn of_runs(batches: &[RecordBatch], option: &str) -> PyResult<Table> {
     match batches.first() {
         Some(first) => Ok(Table::new(batches.to_vec(), first.schema())),
         None => {
-            Err(PyValueError::new_err(format!("no {option}: ask for them by run({option}=True)")))
+            Err(PyValueError::new_err(format!("no {option}: record them by run({option}=True)")))
         }
     }
 }

@@ -84,7 +84,7 @@ pub(crate) struct Bearer {
     /// Bytes of the queue that have left: of the SDU in transmission, and of all held SDUs.
     sent: u32,
     sending: bool,
-    /// The limiter admits everything and is not asked.
+    /// The limiter admits everything and is not called.
     unlimited: bool,
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Bearer {
     /// The last pull at which it sent, and the amount sent, in the unit of grants.
     used: (Instant, u64),
     /// The last slot reported to the limiter.
-    told_slot: u64,
+    reported_slot: u64,
     /// PDCP and RLC, if grants are in resource blocks or PDUs have one size.
     pub(crate) link: Option<Link>,
     /// The SDU in transmission, reserved from the queue while `sending`.
@@ -113,13 +113,13 @@ impl Bearer {
             holds: config.hold == Hold::Acknowledged,
             split: false,
             sent: 0,
-            told_slot: NO_SLOT,
+            reported_slot: NO_SLOT,
             used: (Instant::NEVER, 0),
             link: None,
         })
     }
 
-    /// True if the limiter admits everything and is not asked.
+    /// True if the limiter admits everything and is not called.
     #[inline]
     pub(crate) const fn is_unlimited(&self) -> bool {
         self.unlimited
@@ -170,7 +170,7 @@ impl Bearer {
         if core::mem::take(&mut self.sending) {
             self.queue.abort(self.head);
         }
-        (self.sent, self.used, self.told_slot) = (0, (Instant::NEVER, 0), NO_SLOT);
+        (self.sent, self.used, self.reported_slot) = (0, (Instant::NEVER, 0), NO_SLOT);
     }
 
     /// Takes every waiting SDU out of the queue ([`ManagedQueue::withdraw`]).
@@ -480,7 +480,7 @@ impl Bearer {
         offer: Offer,
         mut above: Above<'_>,
     ) {
-        self.told_slot = slot.k;
+        self.reported_slot = slot.k;
         let (used, remaining) = (self.used_at(slot.now), self.view().backlog(unit));
         above.limiter().on_slot(&SlotReport {
             pulled_at: slot.now,
@@ -496,7 +496,7 @@ impl Bearer {
     /// True if the limiter has no report of slot `k`, because the bearer was idle.
     #[inline]
     pub(crate) fn misses(&self, k: u64) -> bool {
-        self.told_slot != k
+        self.reported_slot != k
     }
 
     /// The bearer sent `amount` at the pull at `now`.

@@ -37,7 +37,7 @@ pub use timeline::{AtEnd, RowLength};
 pub use umi::{Building, OutdoorToIndoor};
 
 choice! {
-    /// What the amounts of a channel count: the MAC's unit.
+    /// The unit of a channel's amounts: the MAC's unit.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub enum CapacityUnit {
         /// Whole packets, whatever their size (T20, E19).

@@ -120,7 +120,8 @@ choice! {
         /// Arrival, UPF, SDAP, MAC: a packet may pass the whole chain in one instant.
         #[default]
         TopDown = "top-down",
-        /// MAC, SDAP, UPF, arrival: each layer sees what the one above sent at an earlier instant.
+        /// MAC, SDAP, UPF, arrival: each layer gets the packets that the layer above sent at an
+        /// earlier instant.
         BottomUp = "bottom-up",
     }
 }
@@ -242,6 +243,27 @@ pub struct UeConfig {
     pub drx: Option<Box<DrxConfig>>,
 }
 
+impl UeConfig {
+    /// A UE with one bearer, and the QoS flow `qfi` for all its packets.
+    #[must_use]
+    pub fn plain(qfi: Qfi) -> Self {
+        Self {
+            drbs: 1,
+            qos_flows: alloc::vec![QosFlowConfig {
+                qfi,
+                drb: 0,
+                priority: 0,
+                weight: 1,
+                queue: None
+            }],
+            rules: alloc::vec![PacketDetectionRule::any(qfi)],
+            channel: None,
+            slice: 0,
+            drx: None,
+        }
+    }
+}
+
 /// The facts about the cell for a MAC.
 #[derive(Clone, Copy, Debug)]
 pub struct CellContext<'a> {
@@ -306,11 +328,11 @@ pub(crate) fn check_report_delay(
         "TS 38.425 section 5.4.2: reports of the DU",
     )?;
     ensure(
-        delay.is_zero() || limiter.learns(),
+        delay.is_zero() || limiter.allows_late_reports(),
         "rlc.limiter",
         &limiter.name(),
-        "one that learns from reports of slots, with rlc.report_delay",
-        "it knows of each departure, or of each pull, at once",
+        "one that uses reports of slots, with rlc.report_delay",
+        "it needs each departure, or each pull, at once",
     )
 }
 

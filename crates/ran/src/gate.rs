@@ -142,7 +142,7 @@ enum Refusal {
 /// The limiter of one bearer.
 struct Door {
     limiter: AnyLimiter,
-    /// The limiter admits everything and is not asked.
+    /// The limiter admits everything and is not called.
     unlimited: bool,
 }
 

@@ -78,16 +78,16 @@ impl GrantContext {
     }
 }
 
-/// Properties of a limiter that a cell knows from its settings.
+/// Properties of a limiter that follow from its settings.
 pub trait LimiterSettings {
-    /// True if it knows the capacity of coming slots, which only a cell with one bearer can
+    /// True if it needs the capacity of coming slots, which only a cell with one bearer can
     /// provide.
     fn foresees(&self) -> bool {
         false
     }
 
-    /// True if it learns from reports of slots, which may be late (`rlc.report_delay`).
-    fn learns(&self) -> bool {
+    /// True if reports of slots are its only input, so that they may be late (`rlc.report_delay`).
+    fn allows_late_reports(&self) -> bool {
         true
     }
 }
@@ -149,9 +149,9 @@ forwarded! {
 
     /// Decides how much may enter the RLC queue of one bearer. Amounts are in [`Limiter::unit`].
     ///
-    /// Between two reports the stack may ask any number of times. An idle bearer gets the report of
-    /// the latest slot when the stack next asks; that one report stands for all idle slots before
-    /// it.
+    /// Between two reports the stack may call [`Limiter::room`] any number of times. An idle bearer
+    /// gets the report of the latest slot before the next such call; that one report stands for all
+    /// idle slots before it.
     pub trait Limiter {
         /// Unit of the result of [`Limiter::room`].
         fn unit(&self) -> CapacityUnit;
@@ -168,7 +168,7 @@ forwarded! {
         /// Called when the last byte of an SDU has left for the radio.
         fn on_departed(&mut self, now: Instant, sojourn: Duration);
 
-        /// Called after each slot if the limiter [wants reports](Limiter::wants_reports).
+        /// Called after each slot if the limiter [uses reports](Limiter::wants_reports).
         fn on_slot(&mut self, report: &SlotReport);
 
         /// False if [`Limiter::on_slot`] does nothing and need not be called.
@@ -199,10 +199,10 @@ impl LimiterConfig {
         each!(config self, c => c.foresees(), or false)
     }
 
-    /// See [`LimiterSettings::learns`].
+    /// See [`LimiterSettings::allows_late_reports`].
     #[must_use]
-    pub fn learns(&self) -> bool {
-        each!(config self, c => c.learns(), or true)
+    pub fn allows_late_reports(&self) -> bool {
+        each!(config self, c => c.allows_late_reports(), or true)
     }
 }
 
@@ -214,7 +214,7 @@ impl AnyLimiter {
         self.unit().amount(sdu)
     }
 
-    /// True if it admits everything and need not be asked.
+    /// True if it admits everything and need not be called.
     #[must_use]
     #[inline]
     pub const fn is_unlimited(&self) -> bool {

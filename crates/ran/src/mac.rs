@@ -161,7 +161,7 @@ forwarded! {
         }
 
         /// The STATUS PDU of `handle`, which the driver carried, has reached the sender at `now`.
-        fn hear_status<D: Probe + Egress>(
+        fn receive_status<D: Probe + Egress>(
             &mut self,
             now: Instant,
             handle: u32,
@@ -192,7 +192,7 @@ forwarded! {
             Weight::FULL
         }
 
-        /// The MCS that the MAC knows for `ue` in `slot`, the last one; none if it knows none.
+        /// The MCS that the MAC has for `ue` in `slot`, the last one; none if it has none.
         fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
             None
         }

@@ -23,9 +23,9 @@ pub struct SdapPoll {
     pub room: u64,
 }
 
-/// Properties of a pacer that a cell knows from its settings.
+/// Properties of a pacer that follow from its settings.
 pub trait PacerSettings {
-    /// True if it knows the capacity of coming slots, which only a cell with one bearer can
+    /// True if it needs the capacity of coming slots, which only a cell with one bearer can
     /// provide.
     fn foresees(&self) -> bool {
         false
@@ -114,7 +114,7 @@ mod tests {
     const PACKETS: GrantContext =
         GrantContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
 
-    /// Wants more with every call, and records the calls.
+    /// Returns more with every call, and records the calls.
     #[derive(Default)]
     struct Own(Vec<&'static str>);
 

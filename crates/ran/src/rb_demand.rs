@@ -1,4 +1,4 @@
-//! The demand that a resource-block scheduler sees in a slot, and its allocation.
+//! The demand of a slot for a resource-block scheduler, and its allocation.
 //!
 //! Blocks are allocated in *units*: resource block groups under allocation type 0, single blocks
 //! under type 1 (TS 36.213 section 7.1.6, TS 38.214 section 5.1.2.2). All units have the same size

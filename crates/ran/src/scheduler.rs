@@ -57,7 +57,7 @@ forwarded! {
         /// Called after the last picked queue sent a packet of `bytes`.
         fn on_sent(&mut self, index: usize, bytes: u32);
 
-        /// False if its choice depends only on the candidates. It need not be asked then while
+        /// False if its choice depends only on the candidates. It need not be called then while
         /// there is only one.
         fn has_memory(&self) -> bool {
             true

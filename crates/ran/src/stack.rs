@@ -176,11 +176,11 @@ impl Stack {
 
     /// The STATUS PDU that the stack gave to [`Egress::send_status`] under `handle` arrives at the
     /// sender's RLC at `now`.
-    pub fn hear_status<D: Probe + Egress>(&mut self, now: Instant, handle: u32, driver: &mut D) {
+    pub fn receive_status<D: Probe + Egress>(&mut self, now: Instant, handle: u32, driver: &mut D) {
         self.advance(now, !self.clocks.top_down, driver);
         let Self { clocks, assert_bound, delivered, carried, service, cell, .. } = self;
         let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, carried, driver };
-        service.hear_status(now, handle, cell, &mut exit);
+        service.receive_status(now, handle, cell, &mut exit);
     }
 
     /// The STATUS PDU under `handle` is lost on its way.

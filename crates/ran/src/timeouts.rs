@@ -15,7 +15,7 @@ pub(crate) enum QueueId {
     Rlc { ue: u32, drb: u8 },
 }
 
-/// The requested timeouts. An entry may be stale: its queue knows whether it still waits for it
+/// The requested timeouts. An entry may be stale: its queue decides whether it still waits for it
 /// ([`ManagedQueue::take_timeout`](justfull_queue::ManagedQueue::take_timeout)).
 #[derive(Clone, Debug)]
 pub(crate) struct Timeouts {
@@ -32,7 +32,7 @@ impl Timeouts {
         Self { on: false, due: Instant::NEVER, heap: BinaryHeap::new() }
     }
 
-    /// True if a queue may have a timeout, and must be asked after each arrival.
+    /// True if a queue may have a timeout, and must be checked after each arrival.
     #[inline]
     pub(crate) const fn are_on(&self) -> bool {
         self.on
@@ -49,7 +49,7 @@ impl Timeouts {
         self.due = self.due.min(at);
     }
 
-    /// Forgets the timeouts of the queues of UE `ue`.
+    /// Removes the timeouts of the queues of UE `ue`.
     pub(crate) fn forget(&mut self, ue: u32) {
         self.heap.retain(|Reverse((_, queue))| {
             let (QueueId::Upf { ue: of, .. }

@@ -115,7 +115,7 @@ pub fn detect(rules: &[PacketDetectionRule], tuple: &FiveTuple, dscp: Dscp) -> O
 /// The flow queues of one QFI of one UE.
 pub(crate) struct UpfQueue {
     pub(crate) queue: ManagedQueue,
-    /// The amount that SDAP still wants at this opportunity, in the pacer's unit.
+    /// The amount that SDAP still takes at this opportunity, in the pacer's unit.
     pub(crate) allowance: u64,
 }
 

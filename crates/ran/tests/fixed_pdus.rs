@@ -246,7 +246,7 @@ fn a_status_of_the_driver_takes_the_payload_of_a_pdu() {
     stack.wake(ms(4_000), &mut driver);
     let again = driver.statuses.clone().expect("it carries them");
     assert!(!again.is_empty(), "the unanswered poll is repeated");
-    again.iter().for_each(|(_, handle, _)| stack.hear_status(ms(4_000), *handle, &mut driver));
+    again.iter().for_each(|(_, handle, _)| stack.receive_status(ms(4_000), *handle, &mut driver));
     driver.statuses = Some(Vec::new());
     stack.wake(ms(10_000), &mut driver);
     assert_eq!(driver.statuses, Some(Vec::new()), "all is acknowledged");

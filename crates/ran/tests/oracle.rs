@@ -235,7 +235,7 @@ impl BdpOracle {
     }
 }
 
-/// A21 Algorithms 1 to 3, asked per packet. It counts the queue from its inputs, like the
+/// A21 Algorithms 1 to 3, called per packet. It counts the queue from its inputs, like the
 /// pseudo-code.
 struct EBdpOracle {
     srs_bytes: f64,

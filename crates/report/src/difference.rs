@@ -45,7 +45,7 @@ pub struct Other {
     pub own: Summary,
     /// This folder minus the first; with pairs, over the seeds that both have.
     pub change: Summary,
-    /// The mean change in percent of the first folder's mean; none where that is 0.
+    /// The mean change in percent of the first folder's mean; none if that is 0.
     pub percent: Option<f64>,
     /// The interval is over differences between runs of the same seed.
     pub paired: bool,

@@ -52,7 +52,7 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     for part in parts {
         let (name, rest) = part.split_once("}}").expect("the template closes its braces");
         let value = values.iter().find(|(key, _)| *key == name);
-        out.push_str(value.unwrap_or_else(|| panic!("the template asks for {name}")).1);
+        out.push_str(value.unwrap_or_else(|| panic!("the template needs {name}")).1);
         out.push_str(rest);
     }
     out

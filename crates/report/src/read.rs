@@ -375,10 +375,10 @@ impl Folder {
         };
         let mut row = StringRecord::new();
         while reader.read_record(&mut row).map_err(|e| wrong(&e))? {
-            let told = row.get(of_quantity).unwrap_or_default();
-            if told != quantity {
-                if !there.iter().any(|known| known == told) {
-                    there.push(told.to_owned());
+            let found = row.get(of_quantity).unwrap_or_default();
+            if found != quantity {
+                if !there.iter().any(|known| known == found) {
+                    there.push(found.to_owned());
                 }
                 continue;
             }
@@ -543,7 +543,7 @@ mod tests {
             said(|m| {
                 m.insert("schema".into(), (crate::export::SCHEMA + 1).into());
             }),
-            "r: manifest.json: its schema is 2, of a later version; this one knows 1: read it \
+            "r: manifest.json: its schema is 2, of a later version; this one reads 1: read it \
              with that version"
         );
         let first = said(|m| {
@@ -555,7 +555,7 @@ mod tests {
         });
         assert_eq!(
             later,
-            "r: manifest.json: its format is 2, of a later version; this one knows 1: read it with \
+            "r: manifest.json: its format is 2, of a later version; this one reads 1: read it with \
              that version"
         );
 

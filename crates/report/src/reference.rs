@@ -28,22 +28,22 @@ type ColumnFile = (&'static str, fn() -> Vec<ColumnText>);
 
 /// Files of results, and the columns of each.
 const COLUMN_FILES: [ColumnFile; 13] = [
-    ("runs.csv, runs.jsonl, runs.parquet", || told_columns(COLUMNS)),
-    ("series.csv", || told_columns(SERIES_COLUMNS)),
-    ("flow_series.csv", || told_columns(FLOW_SERIES_COLUMNS)),
-    ("cdf.csv", || told_columns(CDF_COLUMNS)),
-    ("entities.csv", || told_columns(ENTITY_COLUMNS)),
-    ("cells.csv", || told_columns(CELL_COLUMNS)),
-    ("handovers.csv", || told_columns(HANDOVER_COLUMNS)),
-    ("handover_delay.csv", || told_columns(AROUND_COLUMNS)),
-    ("legs.csv", || told_columns(LEG_COLUMNS)),
-    ("carriers.csv", || told_columns(CARRIER_COLUMNS)),
-    ("drx.csv", || told_columns(DRX_COLUMNS)),
+    ("runs.csv, runs.jsonl, runs.parquet", || column_texts(COLUMNS)),
+    ("series.csv", || column_texts(SERIES_COLUMNS)),
+    ("flow_series.csv", || column_texts(FLOW_SERIES_COLUMNS)),
+    ("cdf.csv", || column_texts(CDF_COLUMNS)),
+    ("entities.csv", || column_texts(ENTITY_COLUMNS)),
+    ("cells.csv", || column_texts(CELL_COLUMNS)),
+    ("handovers.csv", || column_texts(HANDOVER_COLUMNS)),
+    ("handover_delay.csv", || column_texts(AROUND_COLUMNS)),
+    ("legs.csv", || column_texts(LEG_COLUMNS)),
+    ("carriers.csv", || column_texts(CARRIER_COLUMNS)),
+    ("drx.csv", || column_texts(DRX_COLUMNS)),
     ("--packets FILE", || PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
     ("--slots FILE", || SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect()),
 ];
 
-fn told_columns<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
+fn column_texts<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
     columns.iter().map(|c| (c.name, c.unit, c.meaning)).collect()
 }
 
@@ -141,7 +141,8 @@ pub fn listed() -> Vec<Listed> {
         names,
     };
     let methods = MethodLibrary::shipped();
-    let methods = methods.methods().iter().map(|method| Named::new(&method.name, told(method)));
+    let methods =
+        methods.methods().iter().map(|method| Named::new(&method.name, description(method)));
     let mut all =
         vec![listed("methods", "Methods (justfull run --method NAME)", methods.collect())];
     let algorithms = library::algorithms();
@@ -187,7 +188,7 @@ pub fn list_json(all: &[Listed]) -> String {
 }
 
 /// The title of a method without the name at its start.
-fn told(method: &Method) -> &str {
+fn description(method: &Method) -> &str {
     let rest = method.title.strip_prefix(&method.name).and_then(|rest| rest.strip_prefix(": "));
     rest.unwrap_or(&method.title)
 }
@@ -204,7 +205,7 @@ pub fn explain(name: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-/// All names that [`explain`] knows.
+/// All names for [`explain`].
 #[must_use]
 pub fn explained() -> Vec<String> {
     let methods = MethodLibrary::shipped();
@@ -233,10 +234,10 @@ fn explain_algorithm(doc: &MethodDoc) -> String {
 
 fn explain_method(method: &Method) -> String {
     let mut out =
-        format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, told(method));
+        format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, description(method));
     out.push_str(&settings_of(method));
     for (scenarios, own) in redefined(method) {
-        let (scenarios, title) = (scenarios.join(", "), told(&own));
+        let (scenarios, title) = (scenarios.join(", "), description(&own));
         let _ = write!(out, "\nIn {scenarios} instead: {title}\n{}", settings_of(&own));
     }
     out.push_str("\nSee `justfull explain` with the kinds named above for their parameters.\n");
@@ -351,7 +352,7 @@ fn methods_page() -> String {
             out,
             "| {} | {} | {} |",
             method.name,
-            cell(told(method)),
+            cell(description(method)),
             cell(&settings.join("<br>"))
         );
     }

@@ -34,7 +34,7 @@ const fn optional(name: &'static str, form: Form, text: &'static str) -> Paramet
 }
 
 const APPLICATION: Parameter =
-    optional("app_ins_id", Form::Text, "The application instance that asks.");
+    optional("app_ins_id", Form::Text, "The application instance of the request.");
 const CELLS: Parameter = optional("cell_id", Form::Texts, "Only these cells.");
 const IPV4: Parameter = optional("ue_ipv4_address", Form::Ipv4s, "Only UEs with these addresses.");
 const IPV6: Parameter = optional("ue_ipv6_address", Form::Ipv6s, "Only UEs with these addresses.");
@@ -67,7 +67,7 @@ pub(crate) const PLMN_INFO: &[Parameter] = &[Parameter {
     name: "app_ins_id",
     form: Form::Texts,
     required: true,
-    text: "The application instances that ask.",
+    text: "The application instances of the request.",
 }];
 
 /// Of `s1_bearer_info` (GS MEC 012 section 7.5).

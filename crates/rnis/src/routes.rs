@@ -219,7 +219,7 @@ async fn resubscribe(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
-    // A user who asks for another's subscription learns nothing else.
+    // A request for another user's subscription ends here: its answer has no more.
     app.service.subscription(Owned { user, id: &id })?;
     let subscription = posted(&headers, body)?;
     reachable(&app, &subscription).await?;

@@ -87,7 +87,7 @@ impl CellIdentity {
     }
 }
 
-/// A subscription by its number in a path, and the user who asks for it.
+/// A subscription by its number in a path, and the user of the request.
 #[derive(Clone, Copy)]
 pub(crate) struct Owned<'a> {
     pub(crate) user: User,
@@ -192,7 +192,7 @@ impl Service {
         true
     }
 
-    /// Forgets UEs that are gone and subscriptions that have ended.
+    /// Removes UEs that have gone and subscriptions that have ended.
     fn look(&self, inner: &mut Inner, now: Instant) {
         let subscriptions = &mut inner.subscriptions;
         inner.ues.retain(|_, known| {

@@ -57,7 +57,7 @@ pub struct Ecgi {
 pub struct PlmnInfo {
     /// When this was so.
     pub time_stamp: TimeStamp,
-    /// The application instance that asked.
+    /// The application instance of the request.
     pub app_instance_id: String,
     /// The networks.
     #[schema(min_items = 1)]
@@ -70,11 +70,11 @@ pub struct PlmnInfo {
 pub struct RabInfo {
     /// When this was so.
     pub time_stamp: TimeStamp,
-    /// The application instance that asked; empty if it did not say.
+    /// The application instance of the request; empty if the request has none.
     pub app_instance_id: String,
     /// Number of this answer.
     pub request_id: String,
-    /// The cells with a UE that was asked for.
+    /// The cells with a requested UE.
     pub cell_user_info: Vec<CellUserInfo>,
 }
 
@@ -116,7 +116,7 @@ pub struct ErabInfo {
 pub struct S1BearerInfo {
     /// When this was so.
     pub time_stamp: TimeStamp,
-    /// The UEs that were asked for.
+    /// The requested UEs.
     pub s1_ue_info: Vec<S1UeInfo>,
 }
 
@@ -409,7 +409,7 @@ pub struct ExpiryLinks {
     pub own: String,
 }
 
-/// What was wrong with a request (RFC 7807; section 6.2 of GS MEC 009).
+/// The mistake of a request (RFC 7807; section 6.2 of GS MEC 009).
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 pub struct ProblemDetails {
     /// Short.

@@ -195,7 +195,7 @@ fn subscribers_get_all_reports_bearer_events_and_a_warning_of_the_end() {
     assert_eq!(served.ask("DELETE", path, None).0, 204);
     assert_eq!(served.ask("DELETE", path, None).0, 404);
     served.service.report(&report("\"10.45.0.1\"", 2_000));
-    assert!(got.recv_timeout(Duration::from_millis(200)).is_err(), "nobody asks any more");
+    assert!(got.recv_timeout(Duration::from_millis(200)).is_err(), "no subscription is left");
 }
 
 #[test]

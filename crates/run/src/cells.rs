@@ -313,7 +313,7 @@ impl CellsConfig {
         let why = "the legs' queues hold what waits";
         ensure(sent, "rlc.hold", &found, "sent with ue.secondary", why)?;
         let pacer = common.sdap.pacer.name();
-        let why = "a pacer knows one RLC";
+        let why = "a pacer fills one RLC";
         ensure(pacer == "unpaced", "sdap.pacer", &pacer, "unpaced with ue.secondary", why)
     }
 

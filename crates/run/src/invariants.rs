@@ -2,7 +2,7 @@
 //!
 //! A run that breaks an invariant contradicts itself; its driver names the invariant and leaves its
 //! figures out. [`RunResult::broken_invariant`] checks the result alone; [`Evidence`] has the facts
-//! that only the driver knows.
+//! that only the driver has.
 
 use crate::recorder::Recorder;
 use crate::results::{Distribution, FlowResult, RunResult, SliceResult, UplinkResult};
@@ -37,7 +37,7 @@ pub struct Carried {
     pub most: u64,
 }
 
-/// Facts that the driver of a run knows beyond its result.
+/// Facts that the driver of a run has beyond its result.
 pub struct Evidence {
     /// A queue of the chain that lost or duplicated a packet, in words.
     pub chain: Option<String>,
@@ -254,7 +254,7 @@ impl Distribution {
     fn broken(&self, what: &str) -> Option<String> {
         if self.count == 0 {
             let empty = *self == Self::default();
-            return check(empty, || format!("nothing is told of no value, {what}: {self:?}"));
+            return check(empty, || format!("no figures without a value, {what}: {self:?}"));
         }
         let ordered = self.ordered();
         let about = |x: f64| x * ROUNDING;
@@ -364,7 +364,7 @@ mod tests {
         names(broken(|r| r.flows[0].delay.mean_ms = 2.1), "minimum <= mean <= maximum");
         names(broken(|r| r.flows[0].delay.p50_ms = f64::NAN), "minimum <= percentiles");
         names(broken(|r| r.flows[0].delay.cdf[1].0 = 2.1), "the CDF rises");
-        names(broken(|r| r.flows[0].delay.count = 0), "nothing is told of no value");
+        names(broken(|r| r.flows[0].delay.count = 0), "no figures without a value");
         names(
             broken(|r| {
                 let d = &mut r.flows[0].bound;

@@ -26,7 +26,7 @@ pub trait Tap {
     fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack, _sample: Option<Duration>) {}
 
     /// The request that the UE of `flow` sent at `sent` reaches the server.
-    fn asked(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
+    fn requested(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
 
     /// The reply to the request that the server of `flow`, or its UE, sent at `sent` arrives.
     fn replied(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
@@ -61,8 +61,8 @@ impl Tap for &mut (dyn Tap + '_) {
         (**self).acknowledged(now, flow, ack, sample);
     }
 
-    fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
-        (**self).asked(now, flow, sent);
+    fn requested(&mut self, now: Instant, flow: u32, sent: Instant) {
+        (**self).requested(now, flow, sent);
     }
 
     fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {

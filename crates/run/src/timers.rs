@@ -23,7 +23,7 @@ impl Timers {
         Self { heap, armed: vec![Instant::NEVER; members], next: Instant::NEVER }
     }
 
-    /// Member `i` asks for a call at `at` or earlier.
+    /// Requests a call for member `i` at `at` or earlier.
     #[inline]
     pub fn arm(&mut self, i: u32, at: Instant) {
         let armed = &mut self.armed[i as usize];

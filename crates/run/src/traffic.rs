@@ -186,7 +186,7 @@ impl<'de> Deserialize<'de> for Interval {
 
 choice! {
     serde;
-    /// What the packets of a TCP transfer say they are.
+    /// The protocol number of a TCP transfer's packets.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Transport {
         /// TCP.

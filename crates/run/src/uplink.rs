@@ -122,7 +122,7 @@ pub struct Uplink<T> {
     counts: Counts,
     waits: Times,
     chain: Option<Box<Chain<T>>>,
-    /// Requests and grants that the cell does not know yet; none unless UEs have DRX.
+    /// Requests and grants that have not reached the cell yet; none unless UEs have DRX.
     accesses: Option<Vec<UplinkAccess>>,
 }
 
@@ -268,7 +268,7 @@ impl<T: Copy> Uplink<T> {
         buffer.bytes += u64::from(std::mem::take(&mut buffer.head_sent));
         if let Some(first) = buffer.queue.front() {
             let size = first.size;
-            self.ask(now, ue, size);
+            self.request_access(now, ue, size);
         }
     }
 
@@ -347,13 +347,13 @@ impl<T: Copy> Uplink<T> {
         buffer.bytes += u64::from(packet.size);
         buffer.queue.push_back(packet);
         if !buffer.armed && !buffer.paused {
-            self.ask(now, ue, packet.size);
+            self.request_access(now, ue, packet.size);
         }
         true
     }
 
     /// UE `ue`, whose first packet has `size` bytes, requests access at `now`.
-    fn ask(&mut self, now: Instant, ue: u32, size: u32) {
+    fn request_access(&mut self, now: Instant, ue: u32, size: u32) {
         self.note(now, ue, false);
         let buffer = &mut self.buffers[ue as usize];
         buffer.armed = true;
@@ -380,9 +380,9 @@ impl<T: Copy> Uplink<T> {
         taken
     }
 
-    /// Does the stack's work up to `now` and puts its packets on the wire. `told` returns true for
-    /// a lost packet that must be sent again.
-    fn run_chain(&mut self, now: Instant, told: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
+    /// Does the stack's work up to `now` and puts its packets on the wire. `ended` gets the fate of
+    /// each packet and returns true for a lost packet that must be sent again.
+    fn run_chain(&mut self, now: Instant, ended: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
         while self.opportunities.pop(now).is_some() {}
         while let Some(carried) = self.chain.as_mut().and_then(|chain| chain.due_again(now)) {
             self.counts.entered += 1;
@@ -399,7 +399,7 @@ impl<T: Copy> Uplink<T> {
         }
         while let Some(Left { at, carried, fate, .. }) = chain.left() {
             let Carried { entered, size, way, ref item } = carried;
-            let again = told(entered, item, fate);
+            let again = ended(entered, item, fate);
             if let Fate::Sent { .. } = fate {
                 if entered >= self.warmup {
                     self.waits.record(at.since(entered));
@@ -484,7 +484,12 @@ impl<T: Copy> Uplink<T> {
 
     /// A UE's opportunity: puts the data that it carries on the wire, and schedules the next if
     /// data is left.
-    fn transmit(&mut self, now: Instant, ue: u32, told: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
+    fn transmit(
+        &mut self,
+        now: Instant,
+        ue: u32,
+        ended: &mut dyn FnMut(Instant, &T, Fate) -> bool,
+    ) {
         let buffer = &mut self.buffers[ue as usize];
         if buffer.paused || now < buffer.due {
             // The UE has left, or has sent a new request since.
@@ -512,7 +517,7 @@ impl<T: Copy> Uplink<T> {
             if first.entered >= self.warmup {
                 self.waits.record(now.since(first.entered));
             }
-            told(first.entered, &first.item, Fate::Sent { ce: false });
+            ended(first.entered, &first.item, Fate::Sent { ce: false });
             self.wires.push(now, first.wire, first.size, first.item);
             buffer.head_sent = 0;
             buffer.queue.pop_front();

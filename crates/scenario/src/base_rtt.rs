@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn a_request_and_a_grant_of_the_uplink_count_with_the_wait_for_an_occasion() {
         let grants = |more: &str| format!("uplink = {{ delay = \"10ms\", grants = {{ {more} }} }}");
-        let asked = grants("sr_period = \"10ms\", grant_delay = \"8ms\"");
-        measures("1ms", 1_250, &asked, "", 20.5 + 5.0 + 8.0);
+        let granted = grants("sr_period = \"10ms\", grant_delay = \"8ms\"");
+        measures("1ms", 1_250, &granted, "", 20.5 + 5.0 + 8.0);
         // 84 B in three grants of 40 B.
         let small = "sr_period = \"10ms\", grant_delay = \"8ms\", bsr_delay = \"6ms\", \
                      period = \"2ms\", grant = \"40B\"";

@@ -50,7 +50,7 @@ table! {
     pub struct ScenarioFile {
         /// Heading of tables and reports.
         title: String;
-        /// What it is for.
+        /// Its purpose.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         description: String = Default::default();
         /// Simulated time.
@@ -97,7 +97,7 @@ table! {
         /// A proxy that splits TCP connections in front of the UPF; with a control only.
         #[serde(default, skip_serializing_if = "is_default")]
         proxy: ProxyConfig = Default::default();
-        /// What the cell can carry.
+        /// The capacity of the cell.
         channel: ChannelFile;
         /// User plane function.
         #[serde(default)]
@@ -171,7 +171,7 @@ macro_rules! channels {
     ($($name:literal $Variant:ident = $Settings:ty;)+) => {
         kinds_config! {
             serde;
-            /// What a cell, or one UE, can carry.
+            /// The capacity of a cell, or of one UE.
             #[derive(Clone, Debug, PartialEq)]
             pub enum ChannelFile(docs::channels());
             $($name $Variant = $Settings;)+
@@ -248,7 +248,7 @@ table! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval: Option<Duration> = None,
             stated("above 0s, at most 1h; packets, bytes, rates, amounts, nr-scope only");
-        /// What follows the last row.
+        /// The rows after the last one.
         #[serde(default)]
         at_end: AtEnd = Default::default();
         /// Bytes of a packet of the trace. Left out: 1460 B, or the usual size of the format.
@@ -269,7 +269,7 @@ table! {
         /// Unit of the times; that in the column's name, or what an epoch shows, when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time_unit: Option<TimeUnit> = None, stated("s, ms, us, ns, min, h; rates and amounts only");
-        /// What separates the fields of a table; found from the file when left out.
+        /// The separator of the fields of a table. Left out: found from the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator> = None, stated("comma, semicolon, tab, pipe, blank; tables only");
         /// The sign before a fraction; found from the file when left out.
@@ -307,7 +307,7 @@ choice! {
         Packets = "packets",
         /// Bytes per interval.
         Bytes = "bytes",
-        /// Told by what the file holds.
+        /// Found from the content of the file.
         Auto = "auto",
         /// Mahimahi's opportunities.
         Mahimahi = "mahimahi",
@@ -336,8 +336,8 @@ table! {
         /// Name of the trace, plain or gzip; looked up beside the scenario, then in the folder that
         /// `JUSTFULL_DATA` names.
         file: String;
-        /// What becomes of rows without a CQI: refused, the CQI before it, nothing carried, or left
-        /// out, which compresses time.
+        /// The treatment of rows without a CQI: refused, the CQI before it, nothing carried, or
+        /// left out, which compresses time.
         #[serde(default)]
         missing: MissingCqi = Default::default();
         /// How many rows are used, from the first on; all when left out.
@@ -371,7 +371,7 @@ table! {
         /// How long a row is in force.
         #[serde(default)]
         row: RowLength = Default::default();
-        /// What follows the last row.
+        /// The rows after the last one.
         #[serde(default)]
         at_end: AtEnd = Default::default();
     }
@@ -465,7 +465,7 @@ table! {
         /// QFI; left out, the UE's own rules decide.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         qfi: Option<Qfi> = None;
-        /// Its delay is what the scenario asks for.
+        /// The scenario is about its delay.
         #[serde(default)]
         low_latency: bool = Default::default();
         /// 5QI of its QoS flow (TS 23.501 Table 5.7.4-1): packets that miss its packet delay budget

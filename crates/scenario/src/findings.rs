@@ -107,9 +107,9 @@ impl Findings {
 /// Removes the value at `keys` from `tree`, or the smallest part above it that can be removed or
 /// replaced. Returns its keys.
 fn repair(tree: &mut Table, mut keys: Vec<String>) -> Option<Vec<String>> {
-    let asked = keys.len();
+    let length = keys.len();
     while !keys.is_empty() {
-        let below = keys.len() < asked || get(tree, &keys).is_none();
+        let below = keys.len() < length || get(tree, &keys).is_none();
         if below && keys.len() > 1 && REFERRED_TO.contains(&keys[0].as_str()) {
             return None;
         }

@@ -125,7 +125,7 @@ fn add_form(form: &Form, path: &str, paths: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    fn told(path: &str) -> Vec<(String, &'static str)> {
+    fn texts(path: &str) -> Vec<(String, &'static str)> {
         keys(path).into_iter().map(|key| (key.kinds.join(" "), key.param.text)).collect()
     }
 
@@ -133,11 +133,11 @@ mod tests {
     fn a_key_is_found_by_its_path_with_or_without_the_name_of_an_element() {
         assert_eq!(keys("rlc.queue.limit").len(), 1);
         assert_eq!(keys("duration")[0].param.unit, "time");
-        let plain = told("flow.tcp.sender.mss");
+        let plain = texts("flow.tcp.sender.mss");
         assert_eq!(plain.len(), 1);
-        assert_eq!(told("flow.bulk.tcp.sender.mss"), plain);
-        assert_eq!(told("flow.0.tcp.sender.mss"), plain);
-        let intervals = told("rlc.queue.aqm.interval");
+        assert_eq!(texts("flow.bulk.tcp.sender.mss"), plain);
+        assert_eq!(texts("flow.0.tcp.sender.mss"), plain);
+        let intervals = texts("rlc.queue.aqm.interval");
         assert!(intervals.iter().any(|(kinds, _)| kinds == "codel"), "{intervals:?}");
         for none in ["", ".", "rlc.", "rlc..limit", "no-such", "rlc.queue.limit.x"] {
             assert!(keys(none).is_empty(), "{none}");

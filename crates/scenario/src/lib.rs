@@ -87,8 +87,8 @@ pub struct Overrides {
     pub grid: Vec<Axis>,
     /// Methods in addition to the shipped ones and the file's.
     pub derived: Vec<Derived>,
-    /// The methods are only a part of a comparison: a user's setting that none of them has or
-    /// reads, or a sweep that changes none of them, is no mistake.
+    /// The methods are only a part of a comparison. It is no mistake if none of them has or reads a
+    /// user's setting, or if a sweep changes none of them.
     pub some_methods: bool,
     /// Traces are read only from the folders of the scenario and of the data
     /// ([`TracePaths::confined`]).

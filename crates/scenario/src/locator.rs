@@ -159,7 +159,7 @@ impl Locator {
         })
     }
 
-    /// Applies `setting`, written as `path`, to `tree`, and remembers its origin.
+    /// Applies `setting`, written as `path`, to `tree`, and stores its origin.
     pub(super) fn apply(
         &mut self,
         tree: &mut toml::Table,

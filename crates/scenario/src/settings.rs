@@ -54,12 +54,12 @@ impl Scenario {
             .collect();
         let swept: Vec<&str> =
             self.base.sweep.iter().flat_map(|sweep| sweep.path.paths()).collect();
-        let told = |path: &&String| {
+        let shown = |path: &&String| {
             let differ = all.windows(2).any(|pair| pair[0].get(*path) != pair[1].get(*path));
             let within = |other: &&str| below(other, path).is_some();
             differ || named.iter().any(within)
         };
-        let paths: Vec<&String> = paths.into_iter().filter(told).collect();
+        let paths: Vec<&String> = paths.into_iter().filter(shown).collect();
         let of = |(method, values): (&String, &BTreeMap<String, Value>)| MethodSettings {
             method: method.clone(),
             settings: in_line(&paths, values, &swept),
@@ -95,19 +95,19 @@ fn leaves(value: Value, path: String, found: &mut BTreeMap<String, Value>) {
 
 /// The values at `paths` that are not plain, each once with its paths.
 fn in_line(paths: &[&String], values: &BTreeMap<String, Value>, swept: &[&str]) -> String {
-    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut shown: Vec<(String, Vec<&str>)> = Vec::new();
     for path in paths {
         let Some(value) = values.get(*path) else { continue };
         let text = in_words(path, value, swept);
         if PLAIN.contains(&&*text) {
             continue;
         }
-        match told.iter_mut().find(|(other, _)| *other == text) {
+        match shown.iter_mut().find(|(other, _)| *other == text) {
             Some((_, of)) => of.push(path),
-            None => told.push((text, vec![path])),
+            None => shown.push((text, vec![path])),
         }
     }
-    if told.is_empty() {
+    if shown.is_empty() {
         return "as the scenario says".into();
     }
     let one = |(text, paths): (String, Vec<&str>)| {
@@ -118,7 +118,7 @@ fn in_line(paths: &[&String], values: &BTreeMap<String, Value>, swept: &[&str]) 
         let named: Vec<&str> = paths.into_iter().take(NAMED).collect();
         format!("{}{more} = {text}", named.join(", "))
     };
-    told.into_iter().map(one).collect::<Vec<_>>().join("; ")
+    shown.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// `value`, found at `path`, in words: an algorithm by its name with the settings that matter; a
@@ -157,8 +157,8 @@ fn of_kind(params: &[ParamDoc], table: &Table, swept: &[&str]) -> Vec<String> {
         }
         let value = plain(table.get(param.name)?);
         let leads = if aims { &AIMS[..] } else { &first[..] };
-        let told = leads.contains(&param.name) || value != param.default;
-        told.then(|| format!("{} {value}", param.name))
+        let shown = leads.contains(&param.name) || value != param.default;
+        shown.then(|| format!("{} {value}", param.name))
     };
     params.iter().filter_map(one).collect()
 }
@@ -181,7 +181,7 @@ mod tests {
     use crate::{MethodLibrary, Overrides, library};
     use std::path::Path;
 
-    fn told(name: &str, methods: &[&str], set: &[&str]) -> Vec<String> {
+    fn shown(name: &str, methods: &[&str], set: &[&str]) -> Vec<String> {
         let text = library::scenario(name).expect("it ships");
         let methods = Some(methods.iter().map(ToString::to_string).collect());
         let set = set.iter().map(|text| text.parse().expect("a setting")).collect();
@@ -203,14 +203,14 @@ mod tests {
              15ms, interval 100ms, reserve 20ms, ceiling 45ms, deadline 90ms, dip 2s, spacing 8)",
             "DRQL: rlc.limiter = drql (hold 0s, growth 1.2)",
         ];
-        assert_eq!(told("download-pages-call", &methods, &[]), expected);
+        assert_eq!(shown("download-pages-call", &methods, &[]), expected);
     }
 
     #[test]
     fn a_method_alone_is_told_and_so_is_what_the_user_sets() {
         let set = ["rlc.queue.aqm.target=20ms", "rlc.queue.aqm.ecn=false"];
         let expected = "CoDel: rlc.queue.aqm = codel (target 20ms, interval 300ms, ecn false)";
-        assert_eq!(told("download-pages-call", &["CoDel"], &set), [expected]);
+        assert_eq!(shown("download-pages-call", &["CoDel"], &set), [expected]);
     }
 
     #[test]

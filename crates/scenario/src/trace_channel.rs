@@ -232,11 +232,11 @@ fn options(file: &TraceFile, field: &str, locator: &Locator) -> Result<ReadOptio
         rate_column: file.rate_column.clone(),
         amount_column: file.amount_column.clone(),
         time_column: file.time_column.clone(),
-        unit: told(file.rate_unit.as_ref(), &field.replace(".file", ".rate_unit"), locator)?,
+        unit: parsed(file.rate_unit.as_ref(), &field.replace(".file", ".rate_unit"), locator)?,
         time_unit: file.time_unit,
         separator: file.separator,
         decimal: file.decimal,
-        rnti: told(file.rnti.as_ref(), &field.replace(".file", ".rnti"), locator)?,
+        rnti: parsed(file.rnti.as_ref(), &field.replace(".file", ".rnti"), locator)?,
         link: file.link,
         column: file.column,
         repairs: Repairs { repeated: file.repeated, gaps: file.gaps, idle: file.idle },
@@ -245,7 +245,7 @@ fn options(file: &TraceFile, field: &str, locator: &Locator) -> Result<ReadOptio
 }
 
 /// The value of `text`.
-fn told<T: std::str::FromStr<Err = String>>(
+fn parsed<T: std::str::FromStr<Err = String>>(
     text: Option<&String>,
     field: &str,
     locator: &Locator,

@@ -11,7 +11,7 @@ const NO_PROXY: &str =
     "without proxy.control there is no proxy; the methods Split, EqualShare and RAPID name one";
 const STACKED: &str = "the queues of a stack are uplink.stack.sdap.queue and .rlc.queue";
 const QUEUED: &str = "only with uplink.kind stack is there one";
-const NO_CONTROL: &str = "without a control nobody asks for reports";
+const NO_CONTROL: &str = "without a control no part uses reports";
 const CONTROLLED: &str = "the proxy's control sets the window";
 
 /// The keys of a setting that a world does not read, and the reason.

@@ -1,6 +1,6 @@
 //! The JSON Schema describes every shipped scenario, and refuses wrong types and unknown keys.
 //!
-//! The validator below knows the schema's keywords and fails at any other. Validator crates have
+//! The validator below handles the schema's keywords and fails at any other. Validator crates have
 //! dependencies with licences that `deny.toml` does not allow.
 
 use justfull_base::{BitRate, Bytes, Duration};

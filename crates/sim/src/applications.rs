@@ -188,7 +188,7 @@ impl Applications {
         let source = &mut self.sources[i as usize];
         let Route { flow, wire, protocol, .. } = source.route;
         let tracked = source.route.tracked();
-        links.monitor.asked(now, flow, sent);
+        links.monitor.requested(now, flow, sent);
         let reply = source.datagram(sent);
         if let (Kind::Asked(turn), Some((size, payload))) = (&mut source.kind, reply) {
             let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
@@ -212,8 +212,8 @@ impl Applications {
         let recorder = &mut links.monitor.recorder;
         recorder.app_event(route.flow, sent, AppEvent::Packet(now.since(sent)));
         let connection = (i - *first) as usize;
-        let Wish { wake, loaded } = browser.arrived(now, connection, delivered, out, |asked| {
-            recorder.app_event(route.flow, asked, AppEvent::Object(now.since(asked)));
+        let Wish { wake, loaded } = browser.arrived(now, connection, delivered, out, |requested| {
+            recorder.app_event(route.flow, requested, AppEvent::Object(now.since(requested)));
         });
         if let Some(at) = wake {
             self.timers.arm(*timer, at);
@@ -227,12 +227,12 @@ impl Applications {
 
     fn send_requests<T: Listener>(&mut self, now: Instant, page: u32, links: &mut Links<T>) {
         let Page { browser, route, first, timer, out } = &mut self.pages[page as usize];
-        for asked in out.drain(..) {
-            let item = Up::Request(*first + asked.connection, asked.bytes);
-            let flow = route.flow + asked.connection;
+        for requested in out.drain(..) {
+            let item = Up::Request(*first + requested.connection, requested.bytes);
+            let flow = route.flow + requested.connection;
             let way = || Way { flow, ..way(route) };
-            if !links.uplink.push(now, route.wire, asked.size, item, way) {
-                self.timers.arm(*timer, browser.refused(now, asked));
+            if !links.uplink.push(now, route.wire, requested.size, item, way) {
+                self.timers.arm(*timer, browser.refused(now, requested));
             }
         }
     }

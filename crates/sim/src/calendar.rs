@@ -68,7 +68,7 @@ impl Calendar {
         }
     }
 
-    /// Member `i` asks for a call at `at` or earlier.
+    /// Requests a call for member `i` at `at` or earlier.
     #[inline]
     pub(crate) fn arm(&mut self, i: u32, at: Instant) {
         let armed = &mut self.armed[i as usize];

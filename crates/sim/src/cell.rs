@@ -52,13 +52,13 @@ impl Cell {
     }
 
     /// The STATUS PDU of `handle` reaches the sender's RLC.
-    pub(crate) fn hear_status<L: Probe + Egress>(
+    pub(crate) fn receive_status<L: Probe + Egress>(
         &mut self,
         now: Instant,
         handle: u32,
         links: &mut L,
     ) {
-        measured!(self, links, |driver| self.stack.hear_status(now, handle, driver));
+        measured!(self, links, |driver| self.stack.receive_status(now, handle, driver));
     }
 
     /// The next instant at which it acts.

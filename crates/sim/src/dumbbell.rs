@@ -7,9 +7,9 @@
 //!      ^                                                                        |
 //!      +------------------ acknowledgements, delayed by the flow's RTT ---------+
 //! ```
-//! All propagation delay is on the return path. A sender learns about its packets only through
-//! acknowledgements, so the place of the delay in the loop does not matter to it; only the
-//! receiver's clock is earlier by the forward delay.
+//! All propagation delay is on the return path. Only acknowledgements inform a sender about its
+//! packets, so the place of the delay in the loop does not matter to it; only the receiver's clock
+//! is earlier by the forward delay.
 //!
 //! At one instant components act in the order acknowledgements, senders, access links, bottleneck,
 //! receivers, samples.

@@ -112,9 +112,9 @@ impl<T: Listener> Monitor<T> {
 
     /// The request that the UE of `flow` sent at `sent` reaches its server.
     #[cold]
-    pub(crate) fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
+    pub(crate) fn requested(&mut self, now: Instant, flow: u32, sent: Instant) {
         if T::ACTIVE {
-            self.tap.asked(now, flow, sent);
+            self.tap.requested(now, flow, sent);
         }
     }
 

@@ -5,9 +5,9 @@
 //! and the [`Cell`](crate::cell::Cell), which may run alone for a while) reports when it acts next.
 //! Its output goes to a link ([`Wires`](justfull_run::wire::Wires),
 //! [`Uplink`](justfull_run::uplink::Uplink)), which keeps it in order until it reaches the next
-//! node. A node knows the links that take its output but no other node. To insert a new node
-//! between two nodes, wire it in [`world`](crate::world): it takes the output of the link to the
-//! second node, and has its own link to that node.
+//! node. A node has references to the links that take its output, and to no other node. To insert a
+//! new node between two nodes, wire it in [`world`](crate::world): it takes the output of the link
+//! to the second node, and has its own link to that node.
 
 use justfull_base::Instant;
 

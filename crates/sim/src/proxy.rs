@@ -6,12 +6,12 @@
 //!        +-------- wires --------+                  +--- uplink ----+
 //! ```
 //! The server leg is a TCP connection between the server and the proxy, over its own wires without
-//! loss. The radio leg is a TCP connection between the proxy and the UE; the rest of the world sees
-//! it as the flow itself. Data that is in order on the server leg is written to the radio leg at
+//! loss. The radio leg is a TCP connection between the proxy and the UE; in the rest of the world
+//! it is the flow itself. Data that is in order on the server leg is written to the radio leg at
 //! once, and leaves the buffer when the UE acknowledges it. Under a control a flow fills at most
 //! twice its two windows of the buffer: data that arrives faster than the radio takes it would
-//! otherwise stay here. [`wan`] keeps the window offered to the server; [`steering`] asks the
-//! control for it and for the window of the radio leg.
+//! otherwise stay here. [`wan`] keeps the window offered to the server; [`steering`] gets this
+//! window and the window of the radio leg from the control.
 
 mod steering;
 mod wan;
@@ -284,7 +284,7 @@ impl Proxy {
             steering.delivered(now, i, new, now.since(ack.ts_echo), over);
             self.follow(now, hosts, links);
         }
-        self.tell_server(now, i);
+        self.update_server(now, i);
     }
 
     /// Applies new windows from the control.
@@ -298,16 +298,16 @@ impl Proxy {
             offer.room = 2 * windows.server.saturating_add(windows.radio);
             let radio = self.flows[i as usize].radio;
             hosts.senders.set_window(now, radio, windows.radio, links);
-            tell(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
+            send_window(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
         }
         if changed {
             steering.assert_load(now);
         }
     }
 
-    /// Tells the server of flow `i` its window, if it has changed.
-    fn tell_server(&mut self, now: Instant, i: u32) {
-        tell(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
+    /// Sends the server of flow `i` its window, if it has changed.
+    fn update_server(&mut self, now: Instant, i: u32) {
+        send_window(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
     }
 
     /// The statistics of the cell's reports; empty without a control that requests them.
@@ -370,7 +370,7 @@ impl Proxy {
     }
 }
 
-fn tell(now: Instant, i: u32, mss: u32, receivers: &mut Receivers, wan: &mut Wan) {
+fn send_window(now: Instant, i: u32, mss: u32, receivers: &mut Receivers, wan: &mut Wan) {
     if wan.has_news(i, receivers.delivered_bytes(i), mss.into()) {
         receivers.update_window(now, i, wan);
     }

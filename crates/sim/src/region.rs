@@ -389,7 +389,7 @@ impl Region {
             Phase::Settled => self.decide(now, ue),
             Phase::Preparing => self.leave(now, ue, around),
             Phase::Away => self.join(now, ue, around),
-            Phase::Joined if home.unknown => self.learn(now, ue),
+            Phase::Joined if home.unknown => self.report_arrival(now, ue),
             Phase::Joined => self.switch(now, ue),
             Phase::Switched => {}
         }
@@ -462,8 +462,9 @@ impl Region {
         self.log.joined(now, record);
     }
 
-    /// The source learns that `ue` is in the target, and forwards the data that it has kept.
-    fn learn(&mut self, now: Instant, ue: u32) {
+    /// A report that `ue` is in the target reaches the source, which forwards the data that it has
+    /// kept.
+    fn report_arrival(&mut self, now: Instant, ue: u32) {
         let home = &mut self.homes[ue as usize];
         home.unknown = false;
         home.due = home.switches.max(now);

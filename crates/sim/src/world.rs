@@ -202,7 +202,7 @@ impl<T: Listener> World<T> {
         while self.links.pop_up(now, &mut item) {
             self.links.monitor.calls += 1;
             match item {
-                Up::Status(handle) => self.hear_status(now, handle),
+                Up::Status(handle) => self.receive_status(now, handle),
                 Up::Asked(i, sent) => self.answer(now, i, sent),
                 _ => {
                     self.renew_flow(&item);
@@ -214,9 +214,9 @@ impl<T: Listener> World<T> {
 
     /// The STATUS PDU of `handle` reaches the sender's RLC.
     #[cold]
-    fn hear_status(&mut self, now: Instant, handle: u32) {
+    fn receive_status(&mut self, now: Instant, handle: u32) {
         let Self { cell, hosts, links, .. } = self;
-        cell.hear_status(now, handle, &mut Radio { hosts, links, delivered: false });
+        cell.receive_status(now, handle, &mut Radio { hosts, links, delivered: false });
     }
 
     /// The request that the UE of source `i` sent at `sent` reaches its server.
@@ -251,7 +251,7 @@ impl<T: Listener> World<T> {
         while self.links.pop_up(now, &mut item) {
             match item {
                 Up::Status(handle) => {
-                    self.hear_status(now, handle);
+                    self.receive_status(now, handle);
                     continue;
                 }
                 Up::Asked(i, sent) => {

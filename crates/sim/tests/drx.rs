@@ -1,4 +1,5 @@
-//! UEs that sleep, in whole worlds: the uplink wakes them, and results tell how long they listened.
+//! UEs that sleep, in whole worlds: the uplink wakes them, and results have the time for which they
+//! listened.
 
 use justfull_base::{BitRate, Duration};
 use justfull_queue::Limit;

@@ -159,7 +159,7 @@ fn the_uplink_of_a_ue_that_moves_loses_nothing_in_acknowledged_mode() {
     assert_eq!(up.entered, up.delivered + up.queued);
     let timeouts: u64 = result.flows.iter().map(|flow| flow.timeouts).sum();
     assert_eq!(timeouts, 0, "an interruption of 50 ms is no loss");
-    // A UE that has data asks anew in the target.
+    // A UE that has data sends a new request in the target.
     assert!(of_stack(&result).requests as usize >= cells.handovers.len());
 }
 

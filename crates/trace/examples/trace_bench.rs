@@ -2,10 +2,10 @@
 //! trace_bench`.
 //!
 //! Two workloads, made here: an hour of a phone log (3600 rows of 26 columns), read; and ten
-//! million Mahimahi opportunities, read and written as Mahimahi, which is the whole of `trace
-//! convert` but the disk. Each is run several times, and the least time counts, since everything
-//! else on a shared machine can only add to it. What was read and written is counted: less work
-//! done faster is a failure.
+//! million Mahimahi opportunities, read and written as Mahimahi, which is `trace convert` without
+//! the disk. Each is run several times, and the least time counts, since everything else on a
+//! shared machine can only add to it. The data read and written is counted: less work done faster
+//! is a failure.
 
 use justfull_trace::{FileFormat, Output, ReadOptions, load_from};
 use std::fmt::Write;

@@ -71,7 +71,7 @@ const NO_UNIT: [&str; 7] = ["utc", "gmt", "local", "unix", "epoch", "iso", "iso8
 /// Words for a time, to which a unit may be joined without a sign between.
 const TIMES: [&str; 7] = ["timestamp", "elapsed", "epoch", "time", "ts", "tm", "t"];
 
-/// What the name of a column says of its unit.
+/// The unit in the name of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Named {
     Unit(TimeUnit),
@@ -171,7 +171,7 @@ impl Clock {
         }
     }
 
-    /// What the first time shows.
+    /// The kind of clock, by the first time.
     fn first(&self, at: &At<'_>, field: &str, number: Option<Decimal>) -> Result<Kind, TraceError> {
         let Some(number) = number else {
             return if self.given.is_none() && iso(field).is_some() {
@@ -198,7 +198,7 @@ impl Clock {
         }
     }
 
-    /// What is allowed in the column, in words.
+    /// The allowed values of the column, in words.
     fn allowed(&self) -> String {
         match (self.kind, self.given) {
             (Some((Kind::Number { unit, epoch: true }, line)), _) => {
@@ -220,7 +220,7 @@ impl Clock {
     }
 
     /// How the times were taken.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn note(&self) -> String {
         match (self.kind, self.given) {
             (Some((Kind::Iso, _)), _) => "dates and times".into(),
             (Some((Kind::Number { unit, epoch: true }, _)), _) => {
@@ -411,7 +411,7 @@ mod tests {
         ] {
             let mut clock = Clock::new(None, "timestamp");
             assert_eq!(clock.read(&at(2), text), Ok(1_700_000_000_500_000_000), "{text}");
-            assert_eq!(clock.told(), format!("an epoch in {unit}, by its size"));
+            assert_eq!(clock.note(), format!("an epoch in {unit}, by its size"));
             assert!(clock.read(&at(3), "17").is_err());
         }
         let mut clock = Clock::new(None, "timestamp");

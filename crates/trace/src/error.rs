@@ -9,8 +9,8 @@ const QUOTE: usize = 40;
 /// Why a trace could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceError {
-    /// The scenario's folder has no such file, and `JUSTFULL_DATA` names no other folder. What
-    /// needs the trace has not run, rather than failed.
+    /// The scenario's folder has no such file, and `JUSTFULL_DATA` names no other folder. Runs that
+    /// need the trace are skipped; they have not failed.
     NoDataDir {
         /// Name in the scenario.
         name: PathBuf,
@@ -28,9 +28,9 @@ pub enum TraceError {
     Unusable {
         /// File.
         path: PathBuf,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// An option has no effect on the file.
@@ -52,9 +52,9 @@ pub enum TraceError {
         line: u64,
         /// Column.
         column: String,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
 }

@@ -7,10 +7,10 @@
 //! amount, on a number of resource blocks whose highest rate reaches the trace's; that number is
 //! taken which keeps mean and spread best. So a fit is a channel that any scenario can use.
 //!
-//! A first-order chain over CQIs forgets too soon. So a state may be a CQI within a regime, a part
-//! of the trace by its mean over some seconds around; and silence has a state for each doubling of
-//! its length. Of the chains with one, two, three and five regimes, the one is taken that keeps
-//! most of what a queue sees: mean, spread, memory, silences. The comparison is part of the result.
+//! The memory of a first-order chain over CQIs is too short. So a state may be a CQI within a
+//! regime: a class of the trace by its mean over some seconds around. Silence has a state for each
+//! doubling of its length. Chains are fitted with one, two, three and five regimes; the one that
+//! keeps mean, spread, memory and silences best is taken. The comparison is part of the result.
 
 mod statistics;
 
@@ -42,7 +42,7 @@ const STEPS: (usize, usize) = (20_000, 400_000);
 /// Amounts by which a number of resource blocks is judged.
 const SAMPLES: usize = 1000;
 
-/// What a chain is fitted to.
+/// The input of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// The trace's CQIs.
@@ -202,8 +202,8 @@ fn nearest(levels: &[u32], bytes: u32) -> u8 {
     if bytes == 0 { 0 } else { (1..=15).min_by_key(distance).unwrap_or(1) }
 }
 
-/// The chain over the CQIs of `cqi` within `regimes`; none where the trace is too short for so
-/// many, or carries nothing.
+/// The chain over the CQIs of `cqi` within `regimes`; none if the trace is too short for so many,
+/// or carries nothing.
 fn chain(
     cqi: &[u8],
     bytes: &[u32],
@@ -280,7 +280,7 @@ fn regime_of(bytes: &[u32], regimes: usize) -> Vec<usize> {
 }
 
 impl Fitted {
-    /// What a queue sees of the trace, of the trace in the states of the chain, and of the chain in
+    /// The statistics of the trace, of the trace in the states of the chain, and of the chain in
     /// runs as long as the trace, as lines of a table.
     #[must_use]
     pub fn table(&self) -> Vec<String> {

@@ -76,7 +76,7 @@ impl FileFormat {
         }
     }
 
-    /// What a file of it holds.
+    /// The content of its files.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {

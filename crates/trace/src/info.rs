@@ -51,7 +51,7 @@ pub struct Info {
     pub coherence_s: Option<f64>,
     /// Channel quality, if the trace has it.
     pub cqi: Option<CqiInfo>,
-    /// What was repaired, estimated or skipped while reading.
+    /// Repairs, estimates and skipped data of the reader.
     pub notes: Vec<String>,
 }
 

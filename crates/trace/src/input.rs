@@ -15,9 +15,9 @@ pub const SETTINGS_LIMIT: Bytes = Bytes(4_000_000);
 /// Why a file was not read.
 #[derive(Debug)]
 pub struct InputError {
-    /// What was found instead of the file's bytes, e.g. `a pipe`.
+    /// The thing found in place of the file's bytes, e.g. `a pipe`.
     pub found: String,
-    /// What is allowed.
+    /// The allowed things.
     pub allowed: String,
     /// The system's error kind, or [`io::ErrorKind::InvalidInput`] for a refused file.
     pub kind: io::ErrorKind,
@@ -96,7 +96,7 @@ fn regular(found: &Metadata) -> Result<(), InputError> {
     }
 }
 
-/// What is there, in words; none for a regular file.
+/// The kind of file, in words; none for a regular file.
 fn kind(found: &Metadata) -> Option<&'static str> {
     if found.is_file() {
         return None;

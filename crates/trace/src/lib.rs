@@ -1,9 +1,9 @@
 //! Trace files: measured capacities and channel qualities, read from text.
 //!
 //! Lines that begin with `#` are comments. Gzip, CRLF and a UTF-8 byte order mark are accepted.
-//! Anything else that is not plainly right is one [`TraceError`] that names file, line, column,
-//! what was found and what is allowed. What was repaired, and which unit and rule was taken, is in
-//! [`Loaded::notes`] or [`Trace::repair`].
+//! Everything else that is doubtful is one [`TraceError`] with file, line, column, the value found
+//! and the allowed values. Repairs, and the unit and rule in use, are in [`Loaded::notes`] or
+//! [`Trace::repair`].
 //!
 //! Reading is streaming; memory holds the values and one block of the file. Time is linear in the
 //! bytes and lines of the file, limited to [`MAX_BYTES`] and [`MAX_LINES`] unpacked. Pipes and
@@ -72,7 +72,7 @@ pub enum Format {
     /// Column `cqi` (also `CQI`): 0 to 15. An empty field or `-` means that the phone reported
     /// none.
     Cqi {
-        /// What to do with rows without a CQI.
+        /// The treatment of rows without a CQI.
         #[serde(default)]
         missing: MissingCqi,
     },
@@ -82,7 +82,7 @@ pub enum Format {
 
 choice! {
     serde;
-    /// What becomes of a row without a CQI.
+    /// The treatment of a row without a CQI.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum MissingCqi {
         /// The trace is refused.
@@ -117,7 +117,7 @@ impl Format {
         }
     }
 
-    /// What is allowed in that column, in words.
+    /// The allowed values of that column, in words.
     const fn allowed(self) -> &'static str {
         match self {
             Self::Cqi { .. } => "a whole number from 0 to 15",
@@ -165,7 +165,7 @@ impl Values {
 pub struct Trace {
     /// The rows; at least one value is above 0.
     pub values: Values,
-    /// What was repaired, for a warning; none for a complete trace.
+    /// The repairs, for a warning; none for a complete trace.
     pub repair: Option<Repair>,
 }
 
@@ -185,7 +185,7 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// What was repaired, without the place.
+    /// The repairs, without the place.
     fn what(&self) -> String {
         let how = match self.how {
             MissingCqi::Skip => "they are left out and time is compressed",

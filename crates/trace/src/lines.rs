@@ -36,7 +36,7 @@ pub(super) struct Lines<R> {
     /// Lines that may still be returned.
     left: u64,
     most: u64,
-    /// What was found at the ends of lines and before the first.
+    /// The bytes at the ends of lines and before the first.
     marks: Marks,
 }
 
@@ -70,7 +70,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// What has been skipped so far.
+    /// The lines skipped so far.
     pub(super) const fn marks(&self) -> Marks {
         self.marks
     }

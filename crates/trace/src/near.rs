@@ -14,7 +14,7 @@ pub fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let wanted = plain(name);
     let like = |known: &str| {
         let known = plain(known);
-        // Users often remember only a part of a name.
+        // Users often type only a part of a name.
         let part = wanted.len() >= 3 && (known.contains(&wanted) || wanted.contains(&known));
         let likeness = strsim::jaro_winkler(&wanted, &known);
         if part && known.len() >= 3 { likeness.max(LIKE) } else { likeness }

@@ -3,7 +3,7 @@
 /// Most digits that count; more are dropped. Leaves room for every unit in 128 bits.
 const DIGITS: u32 = 24;
 
-/// What stands for a value that is not there.
+/// Texts that stand for a missing value.
 const MISSING: [&str; 9] = ["", "-", "--", "nan", "na", "n/a", "null", "none", "nil"];
 
 /// True for a field that says that there is no value.

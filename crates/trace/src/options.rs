@@ -50,7 +50,7 @@ impl Column {
 
 choice! {
     serde;
-    /// What becomes of rows that share a time.
+    /// The treatment of rows that share a time.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Repeated {
         /// The last is kept.
@@ -69,7 +69,7 @@ choice! {
 
 choice! {
     serde;
-    /// What becomes of times without a row, and of rows without a value.
+    /// The treatment of times without a row, and of rows without a value.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Gaps {
         /// Each holds the value before it; those before the first value take that one.
@@ -86,7 +86,7 @@ choice! {
 
 choice! {
     serde;
-    /// What becomes of rows in which the phone was idle (state `I`).
+    /// The treatment of rows in which the phone was idle (state `I`).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Idle {
         /// They are left out, since their rate says nothing of the link: time is compressed.
@@ -200,7 +200,7 @@ pub struct ReadOptions {
     pub unit: Option<Unit>,
     /// Unit of the times; that in the column's name, or what an epoch shows, by default.
     pub time_unit: Option<TimeUnit>,
-    /// What separates fields; found from the file by default.
+    /// The separator of fields; found from the file by default.
     pub separator: Option<Separator>,
     /// The sign before a fraction; found from the file by default.
     pub decimal: Option<DecimalSign>,
@@ -210,12 +210,12 @@ pub struct ReadOptions {
     pub link: Option<Link>,
     /// Column of a phone log; `dl_bitrate` by default.
     pub column: Option<Column>,
-    /// What becomes of faults.
+    /// The treatment of faults.
     pub repairs: Repairs,
     /// How to convert a CQI to a capacity: uses `map`, `n_prb`, `numerology` and `layers` only.
     pub quality: CqiRowsConfig,
-    /// Those of `map`, `prbs` and `layers` that were asked for.
-    pub asked: [bool; 3],
+    /// Which of `map`, `prbs` and `layers` the user has set.
+    pub given: [bool; 3],
     /// Options that the caller uses itself.
     pub elsewhere: &'static [&'static str],
     /// Maximum number of intervals, at most [`MAX_INTERVALS`]; bounds the memory for a hostile
@@ -241,7 +241,7 @@ impl Default for ReadOptions {
             column: None,
             repairs: Repairs::default(),
             quality: CqiRowsConfig::default(),
-            asked: [false; 3],
+            given: [false; 3],
             elsewhere: &[],
             max_intervals: MAX_INTERVALS,
         }
@@ -278,7 +278,7 @@ impl ReadOptions {
         }
         self.quality.n_prb = n_prb.unwrap_or(self.quality.n_prb);
         self.quality.layers = layers.unwrap_or(self.quality.layers);
-        self.asked = [map.is_some(), n_prb.is_some(), layers.is_some()];
+        self.given = [map.is_some(), n_prb.is_some(), layers.is_some()];
         capacity_of_cqi(&[], Duration::from_millis(1), &self.quality).map(|_| ())
     }
 
@@ -300,7 +300,7 @@ impl ReadOptions {
 
     /// Names of the options that were given, apart from the format.
     fn given(&self) -> impl Iterator<Item = &'static str> {
-        let [map, prbs, layers] = self.asked;
+        let [map, prbs, layers] = self.given;
         [
             ("packet", self.packet.is_some()),
             ("row", self.interval.is_some()),

@@ -53,7 +53,7 @@ struct Place {
     fields: usize,
 }
 
-/// What has been read so far.
+/// The data read so far.
 struct Rows<'a> {
     path: &'a Path,
     format: Format,

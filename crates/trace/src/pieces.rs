@@ -60,8 +60,8 @@ impl Pieces {
         })
     }
 
-    /// True where the bytes of intervals are all there is to know: every row is of whole intervals
-    /// with whole bytes, but the last may be a shorter one.
+    /// True if the bytes of intervals describe the trace completely: every row is of whole
+    /// intervals with whole bytes; only the last may be shorter.
     pub(crate) fn are_whole(&self, interval: Duration) -> bool {
         let step = interval.as_nanos();
         let whole = |(length, amount): (u64, u128)| match length {
@@ -113,7 +113,7 @@ impl Pieces {
         self.lengths.iter().copied().zip(self.amounts.iter().copied())
     }
 
-    /// What has passed in a row after `offset` ns of it, without the overflow of a single product.
+    /// The amount of a row up to `offset` ns after its begin, without overflow of a product.
     fn passed(&self, row: usize, offset: u64) -> u128 {
         let (length, offset) = (u128::from(self.lengths[row]), u128::from(offset));
         self.amounts[row] / length * offset + self.amounts[row] % length * offset / length
@@ -125,7 +125,7 @@ impl Pieces {
 pub(crate) struct RowMeter<'a> {
     pieces: &'a Pieces,
     row: usize,
-    /// What passed before that row, and when it began, in ns.
+    /// The amount before that row, and its begin in ns.
     before: u128,
     start: u64,
 }

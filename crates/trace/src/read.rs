@@ -39,7 +39,7 @@ pub struct Loaded {
     pub timeline: Timeline,
     /// Its format, as given or detected.
     pub format: FileFormat,
-    /// What was repaired, estimated or skipped, one sentence each, with the line where it began.
+    /// Repairs, estimates and skipped data, one sentence each, with the first line.
     pub notes: Vec<String>,
 }
 

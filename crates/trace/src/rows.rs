@@ -68,7 +68,7 @@ pub(super) const fn is_control(byte: &u8) -> bool {
     byte.is_ascii_control() && *byte != b'\t'
 }
 
-/// What empty lines between rows are.
+/// The meaning of empty lines between rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empty {
     Refused,
@@ -125,7 +125,7 @@ pub(super) fn each<'p, R: Read>(
     }
 }
 
-/// Counts rows of one kind and remembers the first, for the note on a repair.
+/// Counts rows of one kind and keeps the first, for the note on a repair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) rows: u64,

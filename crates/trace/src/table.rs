@@ -19,7 +19,7 @@ const LOOKED_AT: usize = 64;
 
 choice! {
     serde;
-    /// What separates the fields of a line.
+    /// The separator of the fields of a line.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Separator {
         /// A tab.
@@ -98,7 +98,7 @@ impl Dialect {
     }
 
     /// In words, where it is not what a CSV file has.
-    pub(super) fn told(self) -> Option<String> {
+    pub(super) fn note(self) -> Option<String> {
         let separated = match self.separator {
             Separator::Comma => None,
             Separator::Tab => Some("tabs"),
@@ -207,8 +207,8 @@ impl Splitter {
         }
     }
 
-    /// The fields of `line`, of at most [`MAX_LINE`] bytes; none where a quote does not end. A line
-    /// may end with a carriage return.
+    /// The fields of `line`, of at most [`MAX_LINE`] bytes; none if a quote does not end. A line may
+    /// end with a carriage return.
     pub(super) fn split(&mut self, line: &str) -> Option<Record<'_>> {
         let line = line.strip_suffix('\r').unwrap_or(line);
         self.reader.reset();

@@ -12,8 +12,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// Longest timeline; keeps every instant far below 63 bits of nanoseconds.
 const LONGEST_ALL: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// What a link could carry over time: whole bytes in intervals of one length, the first beginning
-/// at zero; the last one may be shorter.
+/// The capacity of a link over time: whole bytes in intervals of one length from zero on; the last
+/// interval may be shorter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
     interval: Duration,
@@ -264,7 +264,7 @@ impl Timeline {
         })
     }
 
-    /// What passes from `from` to `to` in intervals of length `interval`; beyond its end the trace
+    /// The amounts from `from` to `to` in intervals of length `interval`; beyond its end the trace
     /// begins again.
     fn cut(&self, from: Duration, to: Duration, interval: Duration) -> Result<Self, ConfigError> {
         ensure_interval(interval)?;

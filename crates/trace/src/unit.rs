@@ -57,7 +57,7 @@ impl std::str::FromStr for Unit {
     }
 }
 
-/// What a spelling says.
+/// The meaning of a spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelled {
     Unit(Unit),
@@ -147,7 +147,7 @@ pub(crate) fn in_name(name: &str, per_second: bool) -> Option<Spelled> {
     found.find(right)
 }
 
-/// What stands in the last brackets of a name.
+/// The text in the last brackets of a name.
 pub(crate) fn in_brackets(name: &str) -> Option<&str> {
     let end = name.trim_end().strip_suffix([')', ']'])?;
     let start = end.rfind(['(', '['])?;

@@ -53,7 +53,7 @@ pub(super) fn beyond(most: u64, what: &'static str) -> io::Error {
     io::Error::other(BeyondLimit { most, what })
 }
 
-/// What `error` means for the file at `path`: an exceeded limit, or that reading failed after
+/// The meaning of `error` for the file at `path`: an exceeded limit, or that reading failed after
 /// `line` lines.
 pub(super) fn read_error(path: &Path, line: Option<u64>, error: &io::Error) -> TraceError {
     let limit = error.get_ref().and_then(|inner| inner.downcast_ref::<BeyondLimit>());

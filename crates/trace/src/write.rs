@@ -27,7 +27,7 @@ pub struct Output<'a> {
     format: FileFormat,
     /// Bytes of the format's unit.
     unit: u64,
-    /// What the file will not hold, one sentence each.
+    /// The data that the file will lack, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// What the file will not hold.
+/// The data that the file will lack.
 fn notes(timeline: &Timeline, format: FileFormat, unit: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if timeline.cqi().is_some()

@@ -1,4 +1,4 @@
-//! What the page draws of a simulation, as JSON.
+//! The data of a simulation that the page draws, as JSON.
 
 use crate::jobs::Finished;
 use justfull_run::results::{Distribution, FlowResult, RunResult, Series};

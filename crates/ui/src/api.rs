@@ -55,7 +55,7 @@ const MOST_SEEDS: usize = 100;
 const SHORT: Duration = Duration::from_millis(400);
 const LONG: Duration = Duration::from_secs(1);
 
-/// What every request shares.
+/// The state that all requests share.
 #[derive(Clone)]
 pub(crate) struct State {
     options: Arc<Options>,
@@ -68,7 +68,7 @@ impl State {
     }
 }
 
-/// What to simulate.
+/// The simulation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {

@@ -1,4 +1,4 @@
-//! Who may ask: requests with the token, under the name of the loopback address, of no other
+//! The allowed requests: with the token, under the name of the loopback address, of no other
 //! origin. A page of another site has no token and another origin; a name that an attacker points
 //! at this host (DNS rebinding) is in the `Host` field.
 

@@ -1,5 +1,5 @@
-//! Simulations that run for the page: few at a time, bounded in time, and ended when nobody asks
-//! for them.
+//! Simulations that run for the page: few at a time, bounded in time, and ended when no request for
+//! them comes.
 
 use justfull_lab::runner::{Outcome, Watch, run_all};
 use justfull_run::results::RunResult;
@@ -10,13 +10,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Simulations at a time, those that wait to be asked for among them.
+/// Simulations at a time, including finished ones whose results wait for a request.
 const MOST: usize = 4;
 /// Longest time of a simulation.
 const LONGEST: Duration = Duration::from_secs(300);
-/// A simulation that nobody asks for so long is ended and forgotten.
+/// Time without a request after which a simulation is ended and removed.
 const FORGOTTEN: Duration = Duration::from_secs(10);
-/// How often that is looked at.
+/// Time between two checks of this.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The runs of one scenario.
@@ -42,7 +42,7 @@ struct Job {
     watch: Arc<Watch>,
     simulated_ms: f64,
     outcome: Option<Arc<Result<Option<Finished>, String>>>,
-    /// Turns of [`LOOK`] since it began, and since it was asked for.
+    /// Turns of [`LOOK`] since it began, and since the last request for it.
     age: u32,
     unasked: u32,
 }
@@ -58,7 +58,7 @@ struct Table {
 pub(crate) struct Jobs(Arc<(Mutex<Table>, Condvar)>);
 
 impl Jobs {
-    /// An empty table, whose forgotten simulations end.
+    /// An empty table, which ends simulations without requests.
     pub(crate) fn new() -> Self {
         let jobs = Self::default();
         let table = Arc::downgrade(&jobs.0);
@@ -130,7 +130,7 @@ impl Jobs {
         }
     }
 
-    /// Ends jobs that are too old or that nobody asks for.
+    /// Ends jobs that are too old or get no requests.
     fn forget(&self) {
         let turns = |time: Duration| (time.as_millis() / LOOK.as_millis()) as u32;
         self.lock().jobs.retain(|_, job| {

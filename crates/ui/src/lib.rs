@@ -1,9 +1,9 @@
 //! `justfull ui`: a page on loopback for cells, queues and methods.
 //!
 //! The program serves one page and a small interface of JSON. The page holds its script and its
-//! style, so the browser asks for nothing else. Every request needs the token of the page's
-//! address; requests of other origins and under other names of the host are refused. Simulations
-//! run on threads of their own, bounded in number, time and size.
+//! style, so the browser loads nothing else. Every request needs the token of the page's address;
+//! requests of other origins and under other names of the host are refused. Simulations run on
+//! threads of their own, bounded in number, time and size.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 /// Connections at a time; one client may have half of them.
 const CONNECTIONS: usize = 32;
 
-/// What the page is served with.
+/// The settings of the page's server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Port on the loopback address; 0 for any that is free.

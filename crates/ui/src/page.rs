@@ -17,8 +17,8 @@ const SCRIPTS: [&str; 5] = [
 
 /// The page of the program of `version`.
 ///
-/// Only its own script and style may run, which the nonce names; it may speak to its own server and
-/// to no other.
+/// Only its own script and style may run, which the nonce names; it may send requests to its own
+/// server and to no other.
 pub(crate) fn page(version: &str, nonce: &str) -> Response {
     let script = SCRIPTS.join("\n");
     let html = PAGE

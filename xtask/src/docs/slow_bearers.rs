@@ -60,7 +60,7 @@ const CELLS: [Cell; 3] = [
     },
 ];
 
-/// What a method did in a cell, a value for each seed.
+/// The figures of a method in a cell, a value for each seed.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcomes {
     name: String,
@@ -105,7 +105,7 @@ fn run(
     maker.results(&format!("slow-bearers/{}/{name}", cell.scenario), &arguments)?.rows()
 }
 
-/// What each method did, in order of appearance; `suffix` goes behind their names.
+/// The figures of each method, in order of appearance; `suffix` goes behind their names.
 fn outcomes(cell: &Cell, rows: &[Row], suffix: &str) -> Vec<Outcomes> {
     let mut all: Vec<Outcomes> = Vec::new();
     let rows: Vec<&Row> = rows.iter().filter(|row| row.x_value == cell.x).collect();

@@ -67,7 +67,7 @@ const PAPERS_PAGE: &str = "docs/claims.md";
 const WHICH_METHOD: &str = "docs/which-method.md";
 const CHANGELOG: &str = "CHANGELOG.md";
 
-/// What a table comes to.
+/// The counts of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outcomes {
     seeds: usize,
@@ -136,7 +136,7 @@ fn outcomes(root: &Path, name: &str) -> Outcome<Outcomes> {
     of_table(&file, &read(&root.join(&file))?)
 }
 
-/// What the table in `file`, as `justfull reproduce --markdown` writes it, comes to.
+/// The counts of the table in `file`, which `justfull reproduce --markdown` has written.
 fn of_table(file: &str, text: &str) -> Outcome<Outcomes> {
     let bad = |what: &str| Failure::Check(format!("{file}: {what}"));
     let mut found = Outcomes::default();
@@ -184,7 +184,7 @@ fn of_table(file: &str, text: &str) -> Outcome<Outcomes> {
     Ok(found)
 }
 
-/// What a file of claims holds.
+/// The content of a file of claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OfFile {
     claims: usize,
@@ -216,7 +216,7 @@ fn sentence(name: &str, found: &Outcomes, of_file: &OfFile) -> Result<String, St
         // A live run of all takes hours of real time.
         (true, false) => (
             format!("{} live runs", found.seeds),
-            format!("; the command makes {} unless told otherwise", of_file.seeds),
+            format!("; the command makes {} by default", of_file.seeds),
         ),
         (false, false) => {
             return Err(format!(

@@ -27,14 +27,14 @@ const RTT_MS: f64 = 172.0;
 const CUBIC_LEAST: u32 = 2;
 const BBR_LEAST: u32 = 4;
 const YARDSTICK: &str = "clairvoyant";
-/// What is compared, beside the clairvoyant policy where it can run.
+/// The compared methods; the clairvoyant policy is added where it can run.
 const WHOLE: [&str; 8] =
     ["Vanilla", "CoDel", "FQ-CoDel", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", OURS];
 /// Whose losses are shown, if one of those after the first loses more of a call than this, in per
 /// cent.
 const LOSERS: [&str; 4] = ["Vanilla", "FQ-CoDel", "LastPoll", OURS];
 const LOSS_PERCENT: f64 = 0.1;
-/// What one may take instead.
+/// The alternatives.
 const OTHERS: [&str; 4] = ["CoDel", "FQ-CoDel", "e5G-BDP", "LastPoll"];
 const SPLIT: [&str; 6] = ["Vanilla", "DRQL", "5G-BDP", "e5G-BDP", "LastPoll", "Justfull-split"];
 
@@ -60,7 +60,7 @@ const MIXES: [Mix; 6] = [
 /// Delays of reports where CU and DU are apart.
 const DELAYS: [&str; 3] = ["1ms", "5ms", "10ms"];
 
-/// What `recommend --json` prints.
+/// The output of `recommend --json`.
 #[derive(Clone, Debug, Deserialize)]
 struct Answer {
     choices: Vec<Choice>,
@@ -199,7 +199,7 @@ fn channels(name: &str, claims: &str) -> Outcome<Vec<Channel>> {
     Ok(traces.iter().map(|(name, value)| (name.clone(), value.to_string())).collect())
 }
 
-/// What `recommend` says on each of `channels`.
+/// The answers of `recommend` on each of `channels`.
 fn answers(
     maker: &Maker<'_>,
     channels: &[Channel],
@@ -262,7 +262,7 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// What one case says of the bars.
+/// The result of one case for the bars.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     /// Relative to the clairvoyant policy, where there is one.

@@ -11,7 +11,7 @@ pub(super) struct Area {
     pub(super) tests: &'static [&'static str],
 }
 
-/// Files in these folders that hold algorithms to rules and are none: what they ask is their
+/// Files in these folders that hold algorithms to rules and are none: what they require is their
 /// author's choice.
 pub(super) const RULES: [&str; 1] = ["crates/ran/src/limiter/conformance.rs"];
 

@@ -63,7 +63,7 @@ pub(super) struct Switched {
     pub(super) alone: Vec<usize>,
 }
 
-/// What a switch can go round.
+/// The code that a switch can skip.
 struct Body {
     span: Range<usize>,
     name: String,

@@ -47,7 +47,7 @@ impl Scratch {
             "--exclude-standard",
         ]);
         for file in process::stdout_of(&mut git)?.split_terminator('\0') {
-            // What is listed and not there has been deleted since the last commit.
+            // Files that are listed and missing have been deleted since the last commit.
             if root.join(file).exists() {
                 let to = scratch.tree.join(file);
                 let parent = to.parent().unwrap_or(&to);

@@ -39,7 +39,7 @@ impl Program {
     fn command(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("ulimit -c 0; {script}")).arg(&self.path);
-        // What fails need not be made smaller.
+        // A failing input need not shrink.
         command
             .current_dir(&self.folder)
             .env("PROPTEST_MAX_SHRINK_ITERS", "0")
@@ -65,8 +65,9 @@ impl Program {
         let _ = std::fs::remove_file(record);
         let script = "\"$0\" --exact \"$@\"; code=$?; times; exit $code";
         let output = self.run(self.command(script).arg(name).env("REACHED", record))?;
-        let time = time_of_children(&String::from_utf8_lossy(&output.stdout))
-            .ok_or_else(|| Failure::Environment("the shell's `times` tells no times".to_owned()))?;
+        let time = time_of_children(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
+            Failure::Environment("the shell's `times` prints no times".to_owned())
+        })?;
         if !output.status.success() {
             return Err(Failure::Check(format!("{name} fails without a mutant")));
         }
@@ -130,8 +131,8 @@ pub(super) fn record<'a>(programs: &'a [Program], folder: &Path) -> Outcome<Vec<
     Ok(tests)
 }
 
-/// Of `mutants`, each with the first mutant of its function, those that no test notices; `found` is
-/// told of each at once.
+/// Of `mutants`, each with the first mutant of its function, those that no test catches; `found`
+/// gets each at once.
 pub(super) fn survivors(
     tests: &[Test],
     mutants: &[(usize, usize)],

@@ -60,7 +60,7 @@ impl Program {
                 .iter()
                 .map(|word| if word == FILE { file.as_os_str() } else { OsStr::new(word) }),
         );
-        // What a run says goes to a file: a pipe that is not read would make it wait.
+        // The output of a run goes to a file: a full pipe would block the run.
         let said = file.with_extension("said");
         let errors = fs::File::create(&said).map_err(|error| super::cannot(&said, &error))?;
         shell.current_dir(&self.folder).env("RUST_BACKTRACE", "0");
@@ -79,7 +79,7 @@ impl Program {
     }
 }
 
-/// What was seen of a run.
+/// The measurements of a run.
 struct Watched {
     /// None: it did not end.
     status: Option<ExitStatus>,
@@ -87,8 +87,8 @@ struct Watched {
     peak: u64,
 }
 
-/// Waits for `child`. Where it gets nowhere for [`HANGS`] it is killed and has no status. Tells the
-/// most processor time and memory that were seen.
+/// Waits for `child`. A child without progress for [`HANGS`] is killed and has no status. Returns
+/// the greatest processor time and memory that were measured.
 fn watch(child: &mut Child) -> Outcome<Watched> {
     let failed =
         |error: std::io::Error| Failure::Environment(format!("cannot wait for a run: {error}"));
@@ -160,7 +160,7 @@ pub(super) fn shown(command: &[String], file: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// What a script for `sh` comes to under the limits.
+    /// The result of a script for `sh` under the limits.
     fn verdict(script: &str) -> Verdict {
         let folder = std::env::temp_dir();
         let file = folder.join(format!("justfull-mutate-{}-{}", std::process::id(), script.len()));

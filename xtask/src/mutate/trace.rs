@@ -58,7 +58,7 @@ const OPTIONS: [&[&str]; 22] = [
     &["--link", "ul"],
 ];
 
-/// What is done with a trace beside reading it.
+/// The further commands that use a trace.
 const CHANGES: [&[&str]; 8] = [
     &["--scale", "0.000001"],
     &["--scale", "1000000"],

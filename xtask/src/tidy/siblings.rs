@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             of("bearer.rs", "use crate::mac::Mac;").len(),
             1,
-            "a bearer does not know its MAC"
+            "a bearer does not depend on its MAC"
         );
         assert_eq!(of("mac/rb.rs", "use crate::harq::Harq;\nuse crate::bearer::Bearer;"), [""; 0]);
         assert_eq!(of("mac/rb.rs", "use crate::rlc::RlcTx;").len(), 1, "the bearer is between");

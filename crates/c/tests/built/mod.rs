@@ -27,7 +27,7 @@ pub(crate) fn archive() -> PathBuf {
     all.max_by_key(age).expect("cargo builds the library before its tests")
 }
 
-/// What Rust's standard library needs of the system.
+/// The system's libraries that Rust's standard library needs.
 pub(crate) const SYSTEM: [&str; 3] = ["-lpthread", "-lm", "-ldl"];
 
 /// Compiles `source` with every warning an error and `flags`, links it, and returns the program.

@@ -29,7 +29,7 @@ pub(super) fn all() -> Vec<Vector> {
     aqms.chain(disciplines).collect()
 }
 
-/// What was dropped, in lines.
+/// The dropped packets, in lines.
 #[derive(Default)]
 struct Drops(Vec<String>);
 

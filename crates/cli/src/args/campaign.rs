@@ -54,7 +54,7 @@ pub(crate) enum CampaignCommand {
     Judge(JudgeArgs),
 }
 
-/// What to judge.
+/// The methods and cells to judge.
 #[derive(Args)]
 pub(crate) struct JudgeArgs {
     /// Any text of letters, digits, `-` and `_`: each text draws other cases
@@ -118,7 +118,7 @@ pub(crate) struct MakeArgs {
     pub(crate) quiet: bool,
 }
 
-/// What to add.
+/// The addition.
 #[derive(Args)]
 pub(crate) struct AddArgs {
     #[command(flatten)]
@@ -137,7 +137,7 @@ pub(crate) struct AddArgs {
     pub(crate) grid: Vec<Axis>,
 }
 
-/// What to show.
+/// The figures to show.
 #[derive(Args)]
 pub(crate) struct TableArgs {
     #[command(flatten)]

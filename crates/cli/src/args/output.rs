@@ -20,7 +20,7 @@ pub(crate) struct JobsArgs {
     pub(crate) progress: Progress,
 }
 
-/// How standard error tells of runs that go on.
+/// The form of the progress on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Progress {
     /// A bar on a terminal.

@@ -65,7 +65,7 @@ fn each(
     }
 }
 
-/// Paints pages until the run ends or a signal asks it to end. The run's end may take time, but the
+/// Paints pages until the run ends or a signal ends it. The run's end may take time, but the
 /// terminal is released at once.
 fn page(to: To, stopped: &Receiver<()>, last: &Last) {
     let (Ok(signals), Ok(screen)) = (Stop::listen(), Screen::open(to, Keys::Others)) else {

@@ -38,7 +38,7 @@ pub(super) struct Proxy {
     said: PathBuf,
     legs: Vec<LegSample>,
     /// Acknowledged bytes from the UE on each connection, by the connection's ends.
-    heard: BTreeMap<[SocketAddr; 2], u32>,
+    counted: BTreeMap<[SocketAddr; 2], u32>,
     /// Its last status.
     status: Value,
 }
@@ -65,7 +65,7 @@ impl Proxy {
             running: None,
             said: PathBuf::new(),
             legs: Vec::new(),
-            heard: BTreeMap::new(),
+            counted: BTreeMap::new(),
             status: Value::Null,
         })
     }
@@ -76,7 +76,7 @@ impl Proxy {
     }
 
     /// Sets the source of its radio reports.
-    pub(super) fn hear(&mut self, reports: Reports) {
+    pub(super) fn take_reports(&mut self, reports: Reports) {
         self.reports = Some(reports);
     }
 
@@ -99,7 +99,7 @@ impl Proxy {
     }
 
     /// Its configuration and its last status.
-    pub(super) fn told(&self) -> Value {
+    pub(super) fn status(&self) -> Value {
         json!({ "config": self.config, "status": self.status })
     }
 
@@ -118,7 +118,7 @@ impl Proxy {
         Err(self.failed(&format!("it ended with status {code}")))
     }
 
-    /// Asks it a question; none without an answer.
+    /// The answer to `question`; none without an answer.
     fn ask(&self, question: &str) -> Option<Value> {
         let text = ask(Path::new(&self.config.operation.socket), question).ok()?;
         serde_json::from_str(&text).ok()
@@ -137,18 +137,18 @@ impl Proxy {
     }
 }
 
-/// A sample of the connection `flow` at the time `at`; none without new acknowledgements since
-/// the previous call, whose count is in `heard` by the connection's ends.
+/// A sample of the connection `flow` at the time `at`; none without new acknowledgements since the
+/// previous call, whose count is in `counted` by the connection's ends.
 fn leg_sample(
     flow: &Value,
     at: Duration,
-    heard: &mut BTreeMap<[SocketAddr; 2], u32>,
+    counted: &mut BTreeMap<[SocketAddr; 2], u32>,
 ) -> Option<LegSample> {
     let end = |name: &str| flow[name].as_str()?.parse().ok();
     let [client, server] = [end("client")?, end("server")?];
     let rtt_us = (flow["radio_rtt_s"].as_f64()? * 1e6) as u32;
     let acks = u32::try_from(flow["radio_acks"].as_u64()?).ok()?;
-    let before = heard.insert([client, server], acks)?;
+    let before = counted.insert([client, server], acks)?;
     let radio = RttSample { at_ns: at.as_nanos(), rtt_us, acks: acks.wrapping_sub(before) };
     (rtt_us > 0 && radio.acks > 0).then_some(LegSample { client, server, radio })
 }
@@ -192,8 +192,8 @@ impl Middle for Proxy {
     fn look(&mut self, at: Duration) -> Result<(), SystemError> {
         self.lives()?;
         let Some(Value::Array(flows)) = self.ask("flows") else { return Ok(()) };
-        let Self { legs, heard, .. } = self;
-        legs.extend(flows.iter().filter_map(|flow| leg_sample(flow, at, heard)));
+        let Self { legs, counted, .. } = self;
+        legs.extend(flows.iter().filter_map(|flow| leg_sample(flow, at, counted)));
         Ok(())
     }
 

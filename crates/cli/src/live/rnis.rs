@@ -30,13 +30,13 @@ impl Rnis {
     }
 
     /// Serves `reports` on a thread that ends with the run.
-    pub(super) fn hear(&self, reports: Reports) -> Result<(), Failure> {
+    pub(super) fn take_reports(&self, reports: Reports) -> Result<(), Failure> {
         let (service, start) = (Arc::clone(&self.service), epoch());
         let work = move || {
             // Any timeout would do: only the end matters.
-            while let Ok(heard) = reports.next(std::time::Duration::from_secs(1)) {
-                if let Some(heard) = heard {
-                    service.report(&reported(heard.ue, &heard.ran, start));
+            while let Ok(report) = reports.next(std::time::Duration::from_secs(1)) {
+                if let Some(report) = report {
+                    service.report(&reported(report.ue, &report.ran, start));
                 }
             }
         };

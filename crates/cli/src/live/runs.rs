@@ -46,14 +46,14 @@ pub(super) struct Runs {
 
 /// One run among the others, for programs.
 #[derive(Serialize)]
-struct Told<'a, T> {
+struct Named<'a, T> {
     method: &'a str,
     /// Only for a sweep.
     #[serde(skip_serializing_if = "Option::is_none")]
     point: Option<&'a str>,
     seed: u64,
     #[serde(flatten)]
-    told: &'a T,
+    value: &'a T,
 }
 
 impl Runs {
@@ -103,8 +103,8 @@ impl Runs {
                 Ok((outcome, files)) => {
                     let fault = outcome.report.fault.clone();
                     if !plan.is_of_several() || !outcome.interrupted && fault.is_none() {
-                        let told = |proxy: Proxy| (proxy.note(), proxy.told());
-                        let proxy = beside.proxy.take().map(told);
+                        let status = |proxy: Proxy| (proxy.note(), proxy.status());
+                        let proxy = beside.proxy.take().map(status);
                         let point = plan.point_in_words(job);
                         self.done.push(Done { at, point, outcome, proxy });
                         self.files.push(files);
@@ -189,12 +189,12 @@ impl Runs {
         #[derive(Serialize)]
         struct Reports<'a> {
             allow_late: bool,
-            runs: Vec<Told<'a, LiveReport>>,
+            runs: Vec<Named<'a, LiveReport>>,
         }
         /// The proxy of each run.
         #[derive(Serialize)]
         struct Proxies<'a> {
-            runs: Vec<Told<'a, Value>>,
+            runs: Vec<Named<'a, Value>>,
         }
         let runs = self.done.iter().map(|done| named(done, &done.outcome.report)).collect();
         put(folder, "live.json", &Reports { allow_late, runs })?;
@@ -245,11 +245,11 @@ impl Done {
     }
 }
 
-/// `told` with the name of the run `done`.
-fn named<'a, T>(done: &'a Done, told: &'a T) -> Told<'a, T> {
+/// `value` with the name of the run `done`.
+fn named<'a, T>(done: &'a Done, value: &'a T) -> Named<'a, T> {
     let result = &done.outcome.result;
     let point = done.point.strip_prefix(", ");
-    Told { method: &result.method, point, seed: result.seed, told }
+    Named { method: &result.method, point, seed: result.seed, value }
 }
 
 fn put(folder: &mut ResultsFolder, name: &str, what: &impl Serialize) -> Result<(), Failure> {

@@ -25,7 +25,7 @@ impl Proxy {
         match *self {}
     }
 
-    pub(super) fn hear(&mut self, _reports: Reports) {
+    pub(super) fn take_reports(&mut self, _reports: Reports) {
         match *self {}
     }
 
@@ -33,7 +33,7 @@ impl Proxy {
         match *self {}
     }
 
-    pub(super) fn told(&self) -> serde_json::Value {
+    pub(super) fn status(&self) -> serde_json::Value {
         match *self {}
     }
 }
@@ -68,7 +68,7 @@ impl Rnis {
         match *self {}
     }
 
-    pub(super) fn hear(&self, _reports: Reports) -> Result<(), Failure> {
+    pub(super) fn take_reports(&self, _reports: Reports) -> Result<(), Failure> {
         match *self {}
     }
 }

@@ -170,7 +170,7 @@ fn mbit(bytes_per_s: Option<f64>) -> String {
     bytes_per_s.map_or("-".into(), |rate| format!("{:.2}", rate / BYTES_OF_MBIT))
 }
 
-/// Paints until told to end, or prints the requested number of times.
+/// Paints until a key or signal ends it, or prints the requested number of times.
 pub(crate) fn run(args: &ProxyTopArgs) -> Result<(), Failure> {
     let every = Duration::from_nanos(args.every.as_nanos());
     if args.ask.json || !To::Stdout.can_be_painted_on() || !io::stdin().is_terminal() {

@@ -22,17 +22,17 @@ pub(super) struct Seeds {
 }
 
 /// The runs at one point of the sweep, for each base round trip, and their answer.
-pub(super) struct Told<'a> {
+pub(super) struct Answered<'a> {
     pub(super) round_trips: &'a [Option<Duration>],
     pub(super) groups: Vec<&'a Group>,
     pub(super) not_run: &'a [(String, String)],
     pub(super) seeds: Seeds,
 }
 
-impl Told<'_> {
+impl Answered<'_> {
     /// Prints the answer. With several base round trips the answer over all comes first. Returns
     /// the choices of the first printed answer.
-    pub(super) fn tell(&self, notes: &[String], json: bool) -> Result<Vec<Choice>, Failure> {
+    pub(super) fn show(&self, notes: &[String], json: bool) -> Result<Vec<Choice>, Failure> {
         let mut seeds: Vec<u64> = self.groups[0].runs.iter().map(|run| run.seed).collect();
         seeds.sort_unstable();
         seeds.dedup();

@@ -53,10 +53,10 @@ pub(super) struct Bearer {
     sequence: Option<u32>,
     /// The uplink tunnel that reports about it.
     pub(super) reporter: Option<u32>,
-    pub(super) told: Box<Reported>,
+    pub(super) reported: Box<Reported>,
 }
 
-/// What only reports need.
+/// The state that only statuses use.
 pub(super) struct Reported {
     pub(super) control: Control,
     progress: Progress,
@@ -64,7 +64,7 @@ pub(super) struct Reported {
     begun: Instant,
 }
 
-/// What the DU has told of a bearer.
+/// The DU's reports about a bearer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// Highest transmitted PDCP sequence number, and the sum of bytes up to it.
@@ -88,7 +88,7 @@ struct Mark {
     sum: u32,
 }
 
-/// What to write into a status.
+/// The values to write into a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Desired {
     pub(super) size: u32,
@@ -96,9 +96,9 @@ pub(super) struct Desired {
     pub(super) rate: u32,
 }
 
-/// What a status tells.
+/// The treatment of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Treatment {
     /// The bound to write.
     Bound(Desired),
     /// Nothing yet.
@@ -120,7 +120,7 @@ impl Bearer {
             length: Length::known(bits),
             sequence: None,
             reporter: None,
-            told: Box::new(Reported { control, progress: Progress::default(), begun: now }),
+            reported: Box::new(Reported { control, progress: Progress::default(), begun: now }),
         }
     }
 
@@ -137,16 +137,16 @@ impl Bearer {
         let Some(sn) = self.length.number(pdu, follows) else { return };
         let Some(bits) = self.length.bits() else { return };
         let sent = self.sent.get_or_insert_with(|| Sent::new(bits));
-        let told = &mut self.told;
-        let needed = |sent: &Sent, sn: u32| match told.progress.oldest() {
+        let reported = &mut self.reported;
+        let needed = |sent: &Sent, sn: u32| match reported.progress.oldest() {
             // A number that is further back than the one the DU is at is not needed.
             Some(oldest) => sent.behind(oldest).is_some_and(|at| sent.behind(sn) <= Some(at)),
             None => true,
         };
         let bytes = u32::try_from(pdu.len()).unwrap_or(u32::MAX);
         if sent.push(sn, bytes, needed) == Pushed::Begun {
-            told.begun = now;
-            told.progress = Progress { sent: sent.total(), ..Progress::default() };
+            reported.begun = now;
+            reported.progress = Progress { sent: sent.total(), ..Progress::default() };
         }
     }
 
@@ -157,70 +157,71 @@ impl Bearer {
     }
 
     /// The DU reports.
-    pub(super) fn on_status(&mut self, now: Instant, status: &DeliveryStatus<'_>) -> Told {
-        let Some(sent) = &self.sent else { return Told::Nothing };
-        let told = &mut *self.told;
+    pub(super) fn on_status(&mut self, now: Instant, status: &DeliveryStatus<'_>) -> Treatment {
+        let Some(sent) = &self.sent else { return Treatment::Nothing };
+        let reported = &mut *self.reported;
         let mark = |sn: Option<u32>| sn.map(|sn| sent.up_to(sn).map(|sum| Mark { sn, sum }));
         let (transmitted, delivered) =
             (mark(status.highest_transmitted), mark(status.highest_delivered));
         if transmitted == Some(None) || delivered == Some(None) {
-            let late = now.since(told.begun) > OLD;
-            told.progress.misses += u8::from(late);
-            let stranger = told.progress.misses >= MISSES;
-            return if stranger { Told::Stranger } else { Told::Unknown };
+            let late = now.since(reported.begun) > OLD;
+            reported.progress.misses += u8::from(late);
+            let stranger = reported.progress.misses >= MISSES;
+            return if stranger { Treatment::Stranger } else { Treatment::Unknown };
         }
-        told.progress.misses = 0;
+        reported.progress.misses = 0;
         let (transmitted, delivered) = (transmitted.flatten(), delivered.flatten());
         let total = sent.total();
         let newer = |old: Option<Mark>, new: Option<Mark>| match (old, new) {
             (Some(old), Some(new)) if new.sum.wrapping_sub(old.sum).cast_signed() < 0 => Some(old),
             (old, new) => new.or(old),
         };
-        let before = told.progress.transmitted;
+        let before = reported.progress.transmitted;
         let after = newer(before, transmitted);
-        // A status that another one overtook, or that comes twice, is told what the newest was.
-        let stale = told.progress.edge.is_some()
+        // A status that another one overtook, or that comes twice, gets the bound of the newest.
+        let stale = reported.progress.edge.is_some()
             && transmitted.zip(after).is_some_and(|(own, newest)| own.sn != newest.sn);
-        told.progress.transmitted = after;
-        told.progress.delivered = newer(told.progress.delivered, delivered);
-        let Some(at) = after else { return Told::Nothing };
+        reported.progress.transmitted = after;
+        reported.progress.delivered = newer(reported.progress.delivered, delivered);
+        let Some(at) = after else { return Treatment::Nothing };
         if !stale {
             let freed = before.map_or(0, |before| at.sum.wrapping_sub(before.sum));
             let packets = sent.behind(at.sn).unwrap_or(0);
             let queue = total.wrapping_sub(at.sum);
-            let mtu = told.control.mtu().cast_signed();
-            let edge = told.progress.edge;
+            let mtu = reported.control.mtu().cast_signed();
+            let edge = reported.progress.edge;
             let full = edge.is_some_and(|edge| edge.wrapping_sub(total).cast_signed() < mtu);
             let report = Report {
                 now,
                 freed,
-                entered: total.wrapping_sub(told.progress.sent),
+                entered: total.wrapping_sub(reported.progress.sent),
                 queue: RlcView { packets: u64::from(packets), bytes: u64::from(queue) },
                 full,
             };
-            told.control.report(&report);
-            told.progress.sent = total;
-            let opened = told.progress.open(now, freed > 0 || !full, || {
-                queue.saturating_sub(told.control.limit()) + told.control.least()
+            reported.control.report(&report);
+            reported.progress.sent = total;
+            let opened = reported.progress.open(now, freed > 0 || !full, || {
+                queue.saturating_sub(reported.control.limit()) + reported.control.least()
             });
-            let limit = told.control.limit().saturating_add(opened);
+            let limit = reported.control.limit().saturating_add(opened);
             // Without a limit there is no edge.
             let edge = Some(at.sum.wrapping_add(limit));
-            told.progress.edge = edge.filter(|_| told.control.limit() != u32::MAX);
+            reported.progress.edge = edge.filter(|_| reported.control.limit() != u32::MAX);
         }
-        told.bound(delivered.or(told.progress.delivered), transmitted.unwrap_or(at))
+        reported.bound(delivered.or(reported.progress.delivered), transmitted.unwrap_or(at))
     }
 
     /// Bytes between the CU-UP and the radio, as far as they are known.
     pub(super) fn in_flight(&self) -> u32 {
         let total = self.sent.as_ref().map_or(0, Sent::total);
-        self.told.progress.transmitted.map_or(0, |at| total.wrapping_sub(at.sum))
+        self.reported.progress.transmitted.map_or(0, |at| total.wrapping_sub(at.sum))
     }
 
     /// The reporter has gone.
     pub(super) fn part(&mut self) {
         self.reporter = None;
-        self.told.progress = Progress { sent: self.told.progress.sent, ..Progress::default() };
+        self.reported.progress =
+            Progress { sent: self.reported.progress.sent, ..Progress::default() };
     }
 
     pub(super) fn heap(&self) -> usize {
@@ -230,13 +231,13 @@ impl Bearer {
 
 impl Reported {
     /// The bound beyond the number that the status counts from.
-    fn bound(&self, delivered: Option<Mark>, transmitted: Mark) -> Told {
-        let Some(edge) = self.progress.edge else { return Told::Nothing };
+    fn bound(&self, delivered: Option<Mark>, transmitted: Mark) -> Treatment {
+        let Some(edge) = self.progress.edge else { return Treatment::Nothing };
         let from = delivered.unwrap_or(transmitted);
         let size = edge.wrapping_sub(from.sum);
         // Twice what the radio takes: the size alone bounds.
         let rate = (self.control.rate() * 2.0) as u32;
-        Told::Bound(Desired { size, rate: rate.max(self.control.limit()) })
+        Treatment::Bound(Desired { size, rate: rate.max(self.control.limit()) })
     }
 }
 

@@ -1,14 +1,13 @@
 //! One bearer's limiter over the bytes between the CU-UP and the radio.
 //!
-//! A limiter of [`justfull_ran`] decides how much may enter an RLC queue that it sees. Here the
-//! queue is what the CU-UP has sent less what the DU says is transmitted, a slot is the time
-//! between two delivery statuses, and the limiter is asked once a slot, for all that may enter
-//! until the next.
+//! A limiter of [`justfull_ran`] decides how much may enter an RLC queue in its node. Here the
+//! queue is the data that the CU-UP has sent and the DU has not reported as transmitted. A slot is
+//! the time between two delivery statuses. The limiter decides once a slot on all data that may
+//! enter until the next.
 //!
-//! Some of the queue is not the limiter's affair: what the radio takes while a status travels to
-//! the CU-UP and data comes back, which is the measured rate times [`BearersConfig::loop_delay`],
-//! and half a packet, which a CU-UP that sends only whole ones leaves on average. The limiter sees
-//! the rest.
+//! The limiter does not count all of the queue. The radio takes a part while a status travels to
+//! the CU-UP and data comes back: the measured rate times [`BearersConfig::loop_delay`]. A CU-UP
+//! that sends whole packets leaves half a packet unsent on average. The limiter gets the rest.
 
 use crate::BearersConfig;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport};
@@ -19,12 +18,12 @@ use justfull_ran::limiter::{
 /// The slot of limiters that have one: a usual period of delivery statuses.
 const SLOT: Duration = Duration::from_millis(5);
 /// A status sooner after another than this share of the usual time belongs to the one after it: the
-/// CU-UP asked for it, or it came twice.
+/// CU-UP requested it, or it came twice.
 const SOON: f64 = 0.5;
 /// A pause longer than this says nothing about the rate.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// What a delivery status tells of a bearer.
+/// The fields of a delivery status about a bearer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     pub(super) now: Instant,
@@ -32,7 +31,7 @@ pub(super) struct Report {
     pub(super) freed: u32,
     /// The CU-UP has sent this much since then.
     pub(super) entered: u32,
-    /// What the DU has not transmitted.
+    /// The data that the DU has not transmitted.
     pub(super) queue: RlcView,
     /// The CU-UP has sent all that it was allowed to.
     pub(super) full: bool,
@@ -95,7 +94,7 @@ impl Control {
         self.limit
     }
 
-    /// Learns from a report, and sets the limit until the next.
+    /// Takes a report, and sets the limit until the next.
     pub(super) fn report(&mut self, report: &Report) {
         let Report { now, queue, .. } = *report;
         let freed = std::mem::take(&mut self.freed).saturating_add(report.freed);
@@ -112,7 +111,7 @@ impl Control {
         if passed > LONGEST {
             return;
         }
-        self.learn_period(passed);
+        self.measure_period(passed);
         let scale = self.period.as_nanos() as f64 / passed.as_nanos() as f64;
         let used = (f64::from(freed) * scale) as u64;
         let rest = self.rest(&queue);
@@ -156,7 +155,7 @@ impl Control {
     }
 
     /// A lost status doubles one time between two; it moves the average by a little.
-    fn learn_period(&mut self, passed: Duration) {
+    fn measure_period(&mut self, passed: Duration) {
         let (old, new) = (self.period.as_nanos() as f64, passed.as_nanos() as f64);
         let weight = if new < 1.5 * old { 8.0 } else { 64.0 };
         self.period = Duration::from_nanos((old + (new - old) / weight) as u64);

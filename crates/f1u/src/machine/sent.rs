@@ -1,4 +1,4 @@
-//! What a CU-UP has sent on a bearer: the sum of bytes up to each PDCP sequence number.
+//! The data that a CU-UP has sent on a bearer: the sum of bytes up to each PDCP sequence number.
 
 /// Sequence numbers remembered at first, and at most: 6 MB in packets of 750 bytes.
 const FIRST: usize = 64;
@@ -21,7 +21,7 @@ pub(super) struct Sent {
     mask: u32,
 }
 
-/// What a packet did.
+/// The effect of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pushed {
     Counted,
@@ -62,8 +62,7 @@ impl Sent {
         self.up_to(self.last).unwrap_or(0)
     }
 
-    /// A packet of `bytes` with the number `sn`. `needed` tells whether a number must not be
-    /// forgotten yet.
+    /// A packet of `bytes` with the number `sn`. `needed` is true for a number that must be kept.
     pub(super) fn push(
         &mut self,
         sn: u32,

@@ -13,7 +13,7 @@ const NUMBER: usize = 8;
 /// A queue of SDAP holds this many packets.
 const QUEUE: usize = 1_024;
 
-/// What it does above the desired buffer size.
+/// Its behaviour above the desired buffer size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Above {
     HoldsBack,

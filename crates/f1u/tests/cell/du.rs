@@ -1,5 +1,5 @@
 //! A model of a DU: an RLC queue in acknowledged mode, a radio that takes bytes slot by slot, and
-//! delivery statuses that ask for all that the queue can hold.
+//! delivery statuses that request all that the queue can hold.
 
 use super::cu_up::{self, Sdu};
 use super::frames;
@@ -7,7 +7,7 @@ use justfull_base::{Duration, Instant};
 use justfull_nru::{DeliveryStatus, Frame, Message};
 use std::collections::VecDeque;
 
-/// What OCUDU's DU asks for: 4096 SDUs of 1507 bytes.
+/// The desired buffer size of OCUDU's DU: 4096 SDUs of 1507 bytes.
 pub(crate) const DESIRED: u32 = 4_096 * 1_507;
 /// Until the UE's RLC has acknowledged an SDU.
 const ACKNOWLEDGED: Duration = Duration::from_millis(8);

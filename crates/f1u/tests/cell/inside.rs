@@ -1,4 +1,5 @@
-//! The same gNB in one piece, with a limiter inside: SDAP sees the RLC queue and each slot.
+//! The same gNB in one piece, with a limiter inside: SDAP gets the RLC queue and each slot without
+//! delay.
 
 use super::cu_up::{HEADER, Qfi, Sdu};
 use justfull_base::{Duration, Instant, SlotReport};

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// TEIDs of the downlink and of the uplink.
 pub(crate) const TEIDS: [u32; 2] = [0x11, 0x22];
-/// What is measured begins then.
+/// The measurement begins then.
 const WARM: Duration = Duration::from_secs(4);
 const SLOT: Duration = Duration::from_micros(500);
 /// From the end of a slot to the UE.
@@ -35,7 +35,7 @@ pub(crate) enum Gnb {
     Inside(LimiterConfig),
 }
 
-/// What happens to delivery statuses, each with this chance, and to the hosts.
+/// The faults of delivery statuses, each with this chance, and of the hosts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) loss: f64,
@@ -59,7 +59,7 @@ pub(crate) struct Cell {
     pub(crate) faults: Faults,
 }
 
-/// What was measured after the warm-up.
+/// The measurements after the warm-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     /// One-way delays of the call's packets, sorted.
@@ -400,7 +400,7 @@ impl<'a> World<'a> {
         let measured = self.cell.time - WARM;
         let bytes = self.receiver.delivered_bytes() - self.at_warm;
         self.found.goodput = bytes as f64 * 8.0 / measured.as_secs_f64();
-        // What was sent in the last seconds may still be on its way.
+        // Packets of the last seconds may still be on their way.
         let counted = WARM..=self.cell.time - Duration::from_secs(3);
         let early = |at: &Instant| counted.contains(&at.since(Instant::ZERO));
         let sent = self.content.iter().filter(|content| match content {

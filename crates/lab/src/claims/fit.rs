@@ -3,7 +3,7 @@
 //!
 //! A coordinate search over the values that the file of claims lists: each parameter in turn takes
 //! the value with the least error while the others stay, until none changes. The error is the sum,
-//! over the claims of the fit, of the squared logarithm of ours / paper. The search sees only the
+//! over the claims of the fit, of the squared logarithm of ours / paper. The search uses only the
 //! runs of these claims; all other values are held out.
 
 use super::{Claim, ClaimsError, ClaimsFile, Kind, OWN_CHANNEL, Options, Under, load};

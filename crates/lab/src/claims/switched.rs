@@ -75,7 +75,7 @@ impl Effects {
 
     /// A sentence for each switch whose record is absent or differs from the count.
     pub(super) fn differences(&self) -> Vec<String> {
-        let told = |row: &SwitchRow| match (row.counted(), row.recorded) {
+        let note = |row: &SwitchRow| match (row.counted(), row.recorded) {
             (Some(found), Some(recorded)) if found != recorded => Some(format!(
                 "switch {}: recorded is +{} / -{}, found +{} / -{}",
                 row.name, recorded[0], recorded[1], found[0], found[1]
@@ -99,7 +99,7 @@ impl Effects {
                 )
             })
         };
-        self.rows.iter().flat_map(|row| [told(row), count(row)]).flatten().collect()
+        self.rows.iter().flat_map(|row| [note(row), count(row)]).flatten().collect()
     }
 
     pub(super) fn rows(self) -> Vec<SwitchRow> {

@@ -114,10 +114,10 @@ impl<'a> Breakdown<'a> {
                 loud.insert(&flow.name);
             }
         }
-        let (heard, silent): (Vec<&FlowResult>, Vec<&FlowResult>) =
+        let (active, silent): (Vec<&FlowResult>, Vec<&FlowResult>) =
             names.into_iter().partition(|flow| loud.contains(flow.name.as_str()));
         let (own, others): (Vec<&FlowResult>, Vec<&FlowResult>) =
-            heard.into_iter().partition(|flow| subject.has(flow));
+            active.into_iter().partition(|flow| subject.has(flow));
         let pool = if subject.is_low_latency() { "all low-latency" } else { "all flows" };
         let mut parts = parts(&own, &sizes, pool, true);
         parts.extend(self::parts(&others, &sizes, "all others", false));

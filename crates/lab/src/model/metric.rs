@@ -102,7 +102,7 @@ metrics! {
     /// Jain's index over the goodputs of the bulk flows of one name, each over its own active time;
     /// with several names, the least.
     Jain("jain_index", "fairness of the bulk flows", "", 4) = Bulk(|f| least(f, |f| f.jain_index));
-    /// What the slots carried over what they could have carried.
+    /// The share of the slots' capacity that was used.
     Utilisation("utilisation", "utilisation", "", 4) = Cell(utilisation);
     /// Share of the measured window in which UEs with DRX listened, mean over these UEs.
     Awake("awake_percent", "time awake of UEs with DRX", "%", 1) = Cell(awake);
@@ -161,7 +161,7 @@ metrics! {
     Within4("within_4ms_percent", "packets within 4 ms", "%", 1) = Subject(|f| within(f, 3));
     /// Packets that waited at most 50 ms, in percent of those delivered.
     Within50("within_50ms_percent", "packets within 50 ms", "%", 1) = Subject(|f| within(f, 4));
-    /// What the slots could have carried and did not, in percent of what they could.
+    /// The share of the slots' capacity that was not used, in percent.
     Unused("unused_percent", "capacity left unused", "%", 2)
         = Cell(|run| Some(100.0 * (1.0 - utilisation(run)?)));
     /// Least time from an echo request's departure to its reply's return.
@@ -233,8 +233,7 @@ metrics! {
     /// Packets dropped because the RLC's queue was full.
     RlcOverflow("rlc_overflow_packets", "packets that found the RLC full", "packets", 0)
         = Cell(|run| layer(run, "rlc").map(transfers::overflow));
-    /// What the reports of the radio about one UE take on their way to a proxy, at R22's 170 B
-    /// each.
+    /// The rate of the radio's reports about one UE to a proxy, at R22's 170 B each.
     ReportRate("report_mbit_s", "rate of the reports of a UE", "Mbit/s", 2)
         = Cell(transfers::report_mbit_s);
     /// That rate, in percent of the goodput of all transfers while all ran.
@@ -353,7 +352,7 @@ impl Metric {
     /// from the scenario.
     #[must_use]
     pub fn of(self, run: &RunResult) -> Option<f64> {
-        self.about(Subject::asked(run), run)
+        self.about(Subject::of_scenario(run), run)
     }
 
     /// The value in `run` for the flows of `subject`.

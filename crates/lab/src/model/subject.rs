@@ -13,9 +13,9 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The subject that the scenario of `run` asks for; its flows may be without packets.
+    /// The subject of the scenario of `run`; its flows may be without packets.
     #[must_use]
-    pub fn asked(run: &RunResult) -> Self {
+    pub fn of_scenario(run: &RunResult) -> Self {
         Self::when(run.flows.iter().any(|f| f.low_latency))
     }
 
@@ -77,7 +77,11 @@ mod tests {
     fn where_the_low_latency_flows_are_silent_all_flows_are_the_subject() {
         let silent = run(0, 500);
         assert_eq!(Subject::of(std::slice::from_ref(&silent)), Subject::All);
-        assert_eq!(Subject::asked(&silent), Subject::LowLatency, "a claim never changes its flows");
+        assert_eq!(
+            Subject::of_scenario(&silent),
+            Subject::LowLatency,
+            "a claim never changes its flows"
+        );
         let runs = [silent, run(3, 500)];
         assert_eq!(Subject::of(&runs), Subject::LowLatency);
         let names: Vec<&str> =

@@ -5,7 +5,7 @@ pub use super::subject::Subject;
 use crate::stats::Summary;
 use justfull_run::results::RunResult;
 
-/// Name of the policy that knows future grants; tables and figures set it apart.
+/// Name of the policy that uses future grants; tables and figures set it apart.
 pub const CLAIRVOYANT: &str = "clairvoyant";
 
 /// True for the name [`CLAIRVOYANT`] in any letter case.

@@ -55,30 +55,30 @@ fn a_limiter_that_starves_or_is_not_deterministic_or_cannot_be_built_is_refused(
     let closed = OwnMethod::limiter("Closed", |context| {
         Ok(Few { unit: context.unit, room: 1, open: || false })
     });
-    let told = closed.check().expect_err("nothing passes");
-    assert!(told.starts_with("t20-individual: Closed starves "), "{told}");
-    let asked = Arc::new(AtomicU64::new(0));
+    let message = closed.check().expect_err("nothing passes");
+    assert!(message.starts_with("t20-individual: Closed starves "), "{message}");
+    let calls = Arc::new(AtomicU64::new(0));
     let moody = OwnMethod::limiter("Moody", move |context| {
-        let asked = Arc::clone(&asked);
-        let open = move || asked.fetch_add(1, Ordering::Relaxed) % 1_009 < 900;
+        let calls = Arc::clone(&calls);
+        let open = move || calls.fetch_add(1, Ordering::Relaxed) % 1_009 < 900;
         Ok(Few { unit: context.unit, room: 1, open })
     });
-    let told = moody.check().expect_err("it remembers the run before");
-    assert!(told.contains("Moody is not deterministic"), "{told}");
+    let message = moody.check().expect_err("it keeps a count from run to run");
+    assert!(message.contains("Moody is not deterministic"), "{message}");
     let unmade = OwnMethod::limiter("Unmade", |_| -> Result<AnyLimiter, ConfigError> {
         Err(ConfigError::new("growth", &0.5, "above 1", "of this test"))
     });
-    let told = unmade.check().expect_err("it cannot be built");
-    assert!(told.contains("found 0.5, allowed is above 1"), "{told}");
+    let message = unmade.check().expect_err("it cannot be built");
+    assert!(message.contains("found 0.5, allowed is above 1"), "{message}");
 }
 
 #[test]
 fn names_that_are_wrong_are_refused() {
     let of = |name: &str| OwnMethod::limiter(name, |c| Drql::new(&DrqlConfig::default(), c));
-    let told = |name: &str, cell: &str, methods: &[&str]| {
+    let message = |name: &str, cell: &str, methods: &[&str]| {
         of(name).scenario(cell, methods, 1, Vec::new()).expect_err("wrong").to_string()
     };
-    assert!(told("DRQL", "voip-over-lte", &[]).contains("DRQL"));
-    assert!(told("Mine", "voip-over-lte", &["DRQLL"]).contains("DRQL"));
-    assert!(told("Mine", "voip-over-ltee", &[]).contains("voip-over-ltee"));
+    assert!(message("DRQL", "voip-over-lte", &[]).contains("DRQL"));
+    assert!(message("Mine", "voip-over-lte", &["DRQLL"]).contains("DRQL"));
+    assert!(message("Mine", "voip-over-ltee", &[]).contains("voip-over-ltee"));
 }

@@ -102,7 +102,7 @@ fn both_legs_of_a_split_flow_are_compared_where_the_live_run_knows_them() {
     assert!(missed(&other).iter().all(|what| what.contains("RTT to the proxy")), "{other:?}");
     assert_eq!(other.missed(), 3);
     assert_eq!(parity(legs(20.0, 22.0)).missed(), 3);
-    assert_eq!(parity(None).rows.len(), 6, "nobody told of the legs");
+    assert_eq!(parity(None).rows.len(), 6, "no figures of the legs");
 }
 
 #[test]

@@ -117,7 +117,7 @@ pub(super) struct Scope {
     /// When the first flow first had a slow-start threshold, seconds, and its window then,
     /// segments.
     pub(super) slow_start_end: Option<(f64, f64)>,
-    heard: bool,
+    acknowledged: bool,
     open_window: f64,
     recovering: bool,
 }
@@ -127,7 +127,7 @@ impl Observer for Scope {
         if flow != 0 {
             return;
         }
-        self.first_flight += u64::from(!self.heard);
+        self.first_flight += u64::from(!self.acknowledged);
         if segment.retransmission
             && let Some(episode) = self.episodes.last_mut()
         {
@@ -139,7 +139,7 @@ impl Observer for Scope {
         if flow != 0 {
             return;
         }
-        self.heard = true;
+        self.acknowledged = true;
         let snapshot = sender.snapshot();
         let (now, window) = (now.as_secs_f64(), snapshot.cwnd as f64 / MSS);
         if snapshot.ssthresh != u64::MAX && self.slow_start_end.is_none() {

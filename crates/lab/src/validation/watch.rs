@@ -1,4 +1,4 @@
-//! An instrument that sees each acknowledgement: windows, and the first mark.
+//! An instrument on each acknowledgement: windows, and the first mark.
 
 use super::scope::MSS;
 use justfull_base::Instant;
@@ -6,7 +6,7 @@ use justfull_sim::dumbbell::Observer;
 use justfull_sim::{Dumbbell, DumbbellConfig};
 use justfull_tcp::{Ack, Sender};
 
-/// What it saw of the first flow.
+/// The record of the first flow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     /// (seconds, segments) of the window after each acknowledgement.

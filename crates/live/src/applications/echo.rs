@@ -1,7 +1,7 @@
 //! Echo requests (RFC 792): the server sends, the kernel of the UE's namespace replies.
 //!
 //! A raw socket, since a ping socket needs a range of groups that a new namespace does not allow.
-//! It sees every ICMP message of its namespace, so replies are matched by their identifier.
+//! It gets every ICMP message of its namespace, so replies are matched by their identifier.
 
 use std::io::{self, Read};
 

@@ -6,7 +6,7 @@ use justfull_run::{Traffic, Transport};
 pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
     match traffic {
         Traffic::Ping(ping) if ping.from_ue.is_some() => {
-            Some("`ping.from_ue` is simulated only; live, the server asks")
+            Some("`ping.from_ue` is simulated only; live, the server sends the requests")
         }
         Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page"),
         Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {

@@ -41,7 +41,7 @@ struct Watched {
     streams: Vec<(TcpStream, u32)>,
     /// Acknowledgements of a sender outside the kernel.
     #[cfg(feature = "quic")]
-    told: u64,
+    reported: u64,
     rtts: Vec<RttSample>,
     progress: Vec<(u64, u64)>,
 }
@@ -50,7 +50,7 @@ impl Senders {
     /// Samples `stream` too, until the end.
     pub(super) fn watch(&self, stream: &TcpStream) -> io::Result<()> {
         let stream = stream.try_clone()?;
-        let acks = Heard::of(&stream)?.acks;
+        let acks = Acknowledged::of(&stream)?.acks;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).streams.push((stream, acks));
         Ok(())
     }
@@ -67,7 +67,7 @@ impl Senders {
         let at_ns = u64::try_from(since).unwrap_or(u64::MAX);
         progress.push((at_ns, received));
         for (stream, known) in streams {
-            let Ok(Heard { rtt_us, acks }) = Heard::of(stream) else { continue };
+            let Ok(Acknowledged { rtt_us, acks }) = Acknowledged::of(stream) else { continue };
             let new = acks.wrapping_sub(std::mem::replace(known, acks));
             if new > 0 && rtt_us > 0 {
                 rtts.push(RttSample { at_ns, rtt_us, acks: new });
@@ -83,7 +83,7 @@ impl Senders {
         let at_ns = u64::try_from(since).unwrap_or(u64::MAX);
         all.progress.push((at_ns, received));
         let rtt_us = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX);
-        let new = acks - std::mem::replace(&mut all.told, acks);
+        let new = acks - std::mem::replace(&mut all.reported, acks);
         if new > 0 {
             let acks = u32::try_from(new).unwrap_or(u32::MAX);
             all.rtts.push(RttSample { at_ns, rtt_us, acks });
@@ -105,14 +105,14 @@ impl Senders {
 const INFO_BYTES: usize = 156;
 
 /// The state of a sender in the kernel.
-struct Heard {
+struct Acknowledged {
     /// The smoothed round-trip time; 0 before the first sample.
     rtt_us: u32,
     /// Received segments without data, modulo 2^32.
     acks: u32,
 }
 
-impl Heard {
+impl Acknowledged {
     fn of(stream: &TcpStream) -> io::Result<Self> {
         let mut info = [0_u8; INFO_BYTES];
         let mut length = INFO_BYTES as libc::socklen_t;
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(senders.take(), [], "nothing has come");
         assert!(matches!(senders.take_progress()[..], [(_, 7)]));
         let (mut receiver, _) = door.accept().expect("it came");
-        let mut heard = 0;
+        let mut samples = 0;
         for _ in 0..3 {
             sender.write_all(&[0; 100]).expect("the buffers take it");
             receiver.read_exact(&mut [0; 100]).expect("they came");
@@ -160,9 +160,9 @@ mod tests {
             receiver.write_all(&[0]).expect("the buffers take it");
             sender.read_exact(&mut [0]).expect("it came");
             senders.sample(begin, 107);
-            heard += senders.take().iter().map(|sample| sample.acks).sum::<u32>();
+            samples += senders.take().iter().map(|sample| sample.acks).sum::<u32>();
         }
-        assert!(heard <= 3, "at most one for each segment: {heard}");
+        assert!(samples <= 3, "at most one for each segment: {samples}");
         sender.write_all(&[0; 100_000]).expect("the buffers take it");
         receiver.read_exact(&mut [0; 100_000]).expect("they came");
         while senders.take().is_empty() {

@@ -63,6 +63,6 @@ mod tests {
         clamp(&socket, 100_000).expect("the kernel takes it");
         make_room(&socket, 50_000).expect("the kernel takes it");
         // The kernel doubles the value for its own overhead.
-        assert_eq!(socket.send_buffer_size().expect("it tells"), 100_000);
+        assert_eq!(socket.send_buffer_size().expect("a size"), 100_000);
     }
 }

@@ -87,7 +87,7 @@ impl Probe for Side {
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.record.on_event(now, event);
         if let Some(capture) = &mut self.capture {
-            capture.heard(now, event, &self.arena);
+            capture.record(now, event, &self.arena);
         }
         let counts = &mut self.counts;
         match event {

@@ -7,7 +7,7 @@ use justfull_queue::aqm::{self, AqmContext, Lane, QueueView, Tag, Verdict};
 use pyo3::prelude::*;
 use std::fmt;
 
-/// The part of a packet that an AQM sees.
+/// The fields of a packet for an AQM.
 #[pyclass(frozen, get_all, module = "justfull")]
 pub(crate) struct Packet {
     /// Number in order of entry into the stack.
@@ -48,7 +48,7 @@ impl From<&justfull_base::Packet> for Packet {
     }
 }
 
-/// The queue that an AQM sees, without the packet of the decision.
+/// The queue for an AQM, without the packet of the decision.
 #[pyclass(frozen, get_all, module = "justfull")]
 pub(crate) struct Queue {
     /// Packets in it.

@@ -204,7 +204,7 @@ impl InFlight {
         self.numbered.insert((packet.ue, packet.id), sn);
     }
 
-    /// The numbers that another cell has given to SDUs of `ue`, by packet; they are forgotten.
+    /// Removes and returns the numbers that another cell has given to SDUs of `ue`, by packet.
     pub(crate) fn take_numbers(&mut self, ue: u32) -> BTreeMap<u64, u32> {
         let keys: Vec<(u32, u64)> =
             self.numbered.range((ue, 0)..=(ue, u64::MAX)).map(|(key, _)| *key).collect();

@@ -26,9 +26,9 @@
 //! for any order of queries. The first state is the state of the chain 256 steps after CQI 8 (65
 //! 536 steps for listed states), hence nearly stationary.
 //!
-//! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes), unless
-//! several states of a CQI remember more; nothing changes within a step. Deviations from T20:
-//! random numbers in place of a trace.
+//! Weaknesses: one step of memory is too short (the traces have runs of minutes), unless a CQI has
+//! several states; nothing changes within a step. Deviations from T20: random numbers in place of a
+//! trace.
 
 use super::quality::{Levels, quality_params};
 use super::{ChannelContext, ChannelModel, ChannelSettings};
@@ -172,7 +172,7 @@ impl Markov {
             "step",
             &config.step,
             &format!("at least a slot, {slot}"),
-            "the MAC asks once per slot",
+            "the MAC reads it once per slot",
         )?;
         let mut cumulative = config.weights()?;
         let states = config.qualities();

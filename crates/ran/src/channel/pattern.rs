@@ -26,7 +26,7 @@ params! {
     /// Settings of a repeated pattern.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PatternConfig {
-        /// What each slot offers in turn.
+        /// The capacity of each slot in turn.
         bytes: Vec<u64> as "list of bytes" =
             vec![1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292],
             rule(AMOUNTS, |c| are_amounts(&c.bytes)), AMOUNTS_SOURCE;

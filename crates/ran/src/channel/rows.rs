@@ -42,7 +42,7 @@ params! {
             above(Duration::ZERO).to(Duration::from_secs(3600)), INTERVAL_SOURCE;
         /// After the last row: keep it, begin again, or carry nothing.
         at_end: AtEnd = AtEnd::Loop;
-        /// What one of the amounts is worth where grants count bytes; 1B for a trace in bytes.
+        /// Bytes of one unit of the amounts, if grants count bytes; 1B for a trace in bytes.
         packet_bytes: Bytes = Bytes(1460),
             within(Bytes(1), Bytes(65_535)), PACKET_SOURCE;
     }

@@ -24,7 +24,7 @@ impl Default for RowLength {
 }
 
 choice! {
-    /// What follows the last row.
+    /// The rows after the last one.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum AtEnd {
         /// The last row stays in force.

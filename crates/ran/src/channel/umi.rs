@@ -17,7 +17,7 @@
 //! in dB, with thermal noise of -174 dBm/Hz over the carrier. The SINR gives the CQI that the UE
 //! reports, and `map` gives the MCS with which the MAC answers. The failure rate of the block then
 //! follows from the SINR of the slot in which it is sent, which a late report (`mac.cqi_delay`)
-//! does not know; [`justfull_phy::link`] has the curves. Transmissions of one block add their SINRs
+//! does not have; [`justfull_phy::link`] has the curves. Transmissions of one block add their SINRs
 //! (Chase combining: 3 dB for the second at the same SINR), and a block is decoded once their sum
 //! reaches its required SINR. This requirement is drawn once, so that a block that fails at some
 //! sum fails at any lower one.
@@ -149,7 +149,7 @@ params! {
         }), "LTE's MCSs have no code rate of their own";
         /// Share of Shannon's bound that the link reaches; it says what SINR an MCS needs.
         attenuation: Ratio = Ratio(0.6), within(Ratio(0.1), Ratio(1.0)), "TR 36.942 Annex A.1";
-        /// What it takes in SINR from 90 % of block errors to 10 %.
+        /// The step in SINR from 90 % of block errors to 10 %.
         bler_width: f64 as "dB" = 1.0, within(0.01, 20.0), "a curve falls over some SINR";
     }
     check Self::check_scene;
@@ -279,20 +279,20 @@ impl Street {
     }
 
     /// The signal in the step that contains `at`.
-    fn hear(&self, at: Instant) -> Heard {
+    fn signal_at(&self, at: Instant) -> Signal {
         let step = at.min(self.arrival).as_nanos() / self.step;
         let since = Instant::from_nanos(step * self.step);
         let last = since + Duration::from_nanos(self.step) > self.arrival;
         let until = if last { Instant::NEVER } else { since + Duration::from_nanos(self.step) };
         let position = self.scene.position(if last { self.arrival } else { since });
         let db = self.sinr_db(position);
-        Heard { until, sinr: power(db), cqi: self.curves.cqi(db) }
+        Signal { until, sinr: power(db), cqi: self.curves.cqi(db) }
     }
 }
 
 /// The signal at a UE for some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Heard {
+struct Signal {
     /// The first instant at which the signal may differ.
     until: Instant,
     /// The SINR as a ratio.
@@ -305,7 +305,7 @@ struct Heard {
 pub struct Umi {
     street: Arc<Street>,
     /// The signal at the last advance.
-    now: Heard,
+    now: Signal,
 }
 
 impl Umi {
@@ -317,36 +317,36 @@ impl Umi {
             return Err(ConfigError::new("kind", &"umi", allowed, why));
         };
         let street = Street::new(config, context, hertz as f64)?;
-        let now = street.hear(Instant::ZERO);
+        let now = street.signal_at(Instant::ZERO);
         Ok(Self { street: Arc::new(street), now })
     }
 
     /// The signal at `at`, not before the last advance.
     #[inline]
-    fn heard(&self, at: Instant) -> Heard {
-        if at < self.now.until { self.now } else { self.street.hear(at) }
+    fn signal(&self, at: Instant) -> Signal {
+        if at < self.now.until { self.now } else { self.street.signal_at(at) }
     }
 }
 
 impl ChannelModel for Umi {
     #[inline]
     fn cqi(&self, _: u64, at: Instant) -> Option<u8> {
-        Some(self.heard(at).cqi)
+        Some(self.signal(at).cqi)
     }
 
     fn sinr_db(&self, at: Instant) -> Option<f64> {
-        Some(10.0 * libm::log10(self.heard(at).sinr))
+        Some(10.0 * libm::log10(self.signal(at).sinr))
     }
 
     #[inline]
     fn advance(&mut self, _: u64, now: Instant) {
         if now >= self.now.until {
-            self.now = self.street.hear(now);
+            self.now = self.street.signal_at(now);
         }
     }
 
     fn block_error(&self, at: Instant, mcs: u8, combined: &mut f64) -> Option<f64> {
-        *combined += self.heard(at).sinr;
+        *combined += self.signal(at).sinr;
         Some(self.street.curves.bler(mcs, 10.0 * libm::log10(*combined)))
     }
 }

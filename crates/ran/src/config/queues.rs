@@ -52,7 +52,7 @@ impl Owner {
             &(self.name() + ".aqm.kind"),
             &aqm,
             "an AQM that needs no rate; ared and pdpc in rlc.queue only",
-            "P06 section III-B: only the MAC tells the rate at which it serves a queue",
+            "P06 section III-B: only the MAC has the rate at which it serves a queue",
         )
     }
 }

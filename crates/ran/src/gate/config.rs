@@ -79,8 +79,8 @@ impl GateConfig<'_> {
             !(self.limiter.foresees() || self.sdap.pacer.foresees()),
             "rlc.limiter",
             &"clairvoyant",
-            "a limiter and a pacer that learn from slots",
-            "a gate does not know the coming grants",
+            "a limiter and a pacer that use reports of slots",
+            "a gate has no coming grants",
         )?;
         check_report_delay(self.report_delay, self.limiter)?;
         check_sdap(self.sdap, self.qos_flows, mtu)?;

@@ -20,7 +20,7 @@ impl Gate {
     }
 
     /// An SDU of bearer `drb` enters `rlc` at `now` past queues, scheduler, AQM and limiter, such
-    /// as one that PDCP sends again. The limiter is told. False if the RLC has dropped it.
+    /// as one that PDCP sends again. The limiter counts it. False if the RLC has dropped it.
     ///
     /// # Errors
     /// There is no such bearer, or the SDU's size is not 1 B to the MTU. Nothing changes.
@@ -46,7 +46,7 @@ impl Gate {
     }
 
     /// Takes all packets that wait, flow by flow, and gives each to `take`: the UE leaves. The AQM
-    /// may drop some on the way, which `probe` hears.
+    /// may drop some on the way; `probe` gets them.
     pub fn drain<P: Probe>(
         &mut self,
         now: Instant,

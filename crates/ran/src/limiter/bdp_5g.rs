@@ -19,8 +19,8 @@
 //! carry waits until the channel improves, and so do all SDUs behind it.
 //!
 //! Deviations from the source: the three switches; with `overdraw` an SDU may exceed the room if
-//! there is any; the unused share counts as granted, since a bearer that knew only its used amount
-//! could never send more.
+//! there is any; the unused share counts as granted, since a bearer that counted only its used
+//! amount could never send more.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;

@@ -1,4 +1,4 @@
-//! The clairvoyant policy: knows the time and the capacity of the next pull, but not the coming
+//! The clairvoyant policy: it gets the time and the capacity of the next pull, but not the coming
 //! arrivals.
 //!
 //! Source: this project; a reference beside the bound, not a method for deployment. At each SDAP
@@ -27,8 +27,8 @@ impl LimiterSettings for ClairvoyantConfig {
         true
     }
 
-    /// True because it must know of each pull at once.
-    fn learns(&self) -> bool {
+    /// False because it needs each pull at once.
+    fn allows_late_reports(&self) -> bool {
         false
     }
 }
@@ -37,7 +37,7 @@ impl LimiterSettings for ClairvoyantConfig {
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "clairvoyant",
     kind: "limiter",
-    title: "Clairvoyant: knows the grants, not the arrivals (a yardstick)",
+    title: "Clairvoyant: uses the coming grants, not the arrivals (a yardstick)",
     text: "Passes packets to the RLC at the last poll before the next pull, exactly as many as the \
            pull takes. Only for cells with one bearer, whose grant schedule is fixed.",
     sources: "this project",

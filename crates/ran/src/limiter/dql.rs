@@ -334,7 +334,7 @@ mod tests {
         assert!((15_000..=2 * 15_000 + SDU).contains(&high), "{high}");
         let low = bearer.run(1_500, 3_000);
         assert!((3_000..=2 * 3_000 + SDU).contains(&low), "{low}");
-        assert_eq!(bearer.starved, starved, "only while it learnt");
+        assert_eq!(bearer.starved, starved, "it starved only at the start");
         bearer.run(3, 15_000);
         assert!(bearer.starved > starved, "a rise is found out by starving");
     }

@@ -4,7 +4,7 @@
 //! Source: T20 section 4.1, Algorithm 1, after Linux's dynamic queue limits (BQL). At each pull:
 //! - nothing remains and the limit had been reached: the radio could have had more, `limit =
 //!   ceil(growth x limit)`;
-//! - something remains: remember the least that remained, and once `hold` has passed with data
+//! - something remains: keep the least amount that remained; once `hold` has passed with data
 //!   always remaining, `limit -= least remaining`;
 //! - nothing remains and the limit was not reached: there was too little traffic to judge, start
 //!   the hold anew.

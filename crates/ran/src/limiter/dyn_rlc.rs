@@ -9,7 +9,7 @@
 //! 0.1, 2 to 20 packets, start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst
 //! just after the pull (`first_poll_only`). With such small ranges alpha's step is nearly always 1.
 //!
-//! Known weaknesses: slow (one packet per interval), does not know the channel, has four settings
+//! Known weaknesses: slow (one packet per interval), does not follow the channel, has four settings
 //! that depend on the slot. Deviations from the source: the maximum is enforced; T20's program
 //! keeps adding 1 past it (`clamp_max = false`).
 
@@ -42,8 +42,8 @@ params! {
 }
 
 impl LimiterSettings for DynRlcConfig {
-    /// True because it must know of each departure at once.
-    fn learns(&self) -> bool {
+    /// False because it needs each departure at once.
+    fn allows_late_reports(&self) -> bool {
         false
     }
 }

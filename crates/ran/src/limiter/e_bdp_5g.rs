@@ -66,7 +66,7 @@ params! {
         ewma_old: [f64; 3] as "weights" = [0.5, 0.0, 0.0],
             rule("three, at least 0, together at most 0.95", |c| {
                 c.ewma_old.iter().all(|w| *w >= 0.0) && c.ewma_old.iter().sum::<f64>() <= 0.95
-            }), "an average forgets";
+            }), "an average has a finite memory";
         /// Factor of the pace before switch_at.
         pace_early: f64 as "factor" = 1.2, within(0.0, 4.0);
         /// Factor of the pace from switch_at on.

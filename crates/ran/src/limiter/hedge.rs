@@ -1,15 +1,15 @@
 //! Hedge: the RLC holds the greatest amount that recent pulls took before the next chance to fill
 //! it.
 //!
-//! Source: this project, for an RLC that cannot be reordered and whose backlog is known late, as in
-//! a split of CU and DU (TS 38.401 section 6.1; TS 38.425 section 5.4.2 has the reports). On a
+//! Source: this project, for an RLC that cannot be reordered and whose backlog is reported late, as
+//! in a split of CU and DU (TS 38.401 section 6.1; TS 38.425 section 5.4.2 has the reports). On a
 //! bursty radio a limit at the average starves the radio: the burst takes the whole content of the
-//! RLC, and the next poll comes after it. A packet that waits in the RLC for a burst that takes it
-//! whole waits no longer there than above.
+//! RLC, and the next poll comes after it. A packet waits for such a burst no longer in the RLC than
+//! above it.
 //!
 //! - **Until when.** A poll must provide for all pulls up to the next poll. The distance of polls
-//!   is learnt from polls that refused an SDU: their longest distance, which falls by a 256th with
-//!   each shorter one.
+//!   is the longest distance between polls that refused an SDU; it falls by a 256th with each
+//!   shorter one.
 //! - **Since when.** The limiter's view is as old as the last report. The pulls since then have
 //!   taken data that still counts as backlog, so they are provided for again.
 //! - **How much.** For each possible number of pulls, the greatest sum of offers of as many
@@ -19,7 +19,7 @@
 //! the pull, and no more than recent pulls took. Each slot of delay adds the greatest offer of a
 //! slot.
 //!
-//! Defaults: `fall` of 1/64 remembers a burst for 64 slots, longer than LTE's frame and NR's TDD
+//! Defaults: `fall` of 1/64 keeps a burst for 64 slots, longer than LTE's frame and NR's TDD
 //! patterns; `start` applies until the first report.
 //!
 //! Known weaknesses: after one missed poll, polls count as far apart for hundreds of polls; the RLC
@@ -54,7 +54,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "hedge",
     kind: "limiter",
     title: "Hedge: the RLC holds the most that the pulls before the next poll took of late",
-    text: "Learns the time between SDAP's polls, the age of arriving reports, and the most that so \
+    text: "Measures the time between SDAP's polls, the age of arriving reports, and the most that so \
            many consecutive slots offered. Made for radios with bursts, and for an RLC whose \
            backlog is reported late (rlc.report_delay).",
     sources: "this project; TS 38.425 section 5.4.2",
@@ -76,17 +76,17 @@ pub struct Hedge {
     /// The greatest sum of recent offers of 1, 2, ... consecutive slots.
     most: Vec<f64>,
     /// True once a slot in use had an offer.
-    learnt: bool,
+    has_offer: bool,
     /// The offer of the last idle slot, until then.
     idle: u64,
     /// The pull of the last report, and whether a query came since.
     pulled: Instant,
-    heard: bool,
-    /// Longest time from a pull to the first poll that knew it.
+    polled: bool,
+    /// Longest time from a pull to the first poll after its report.
     lag: Duration,
     /// Longest time between polls.
     gap: Duration,
-    asked: Instant,
+    polled_at: Instant,
     refused: bool,
 }
 
@@ -114,13 +114,13 @@ impl Hedge {
             offered: [0; MOST_PULLS + 1],
             next: 0,
             most,
-            learnt: false,
+            has_offer: false,
             idle: 0,
             pulled: Instant::ZERO,
-            heard: true,
+            polled: true,
             lag: Duration::ZERO,
             gap: Duration::ZERO,
-            asked: Instant::ZERO,
+            polled_at: Instant::ZERO,
             refused: false,
         })
     }
@@ -132,23 +132,23 @@ impl Hedge {
         upto - self.offered[(self.next + places - 1 - pulls) % places].min(upto)
     }
 
-    /// Learns from a poll at `now`.
-    fn learn_polls(&mut self, now: Instant) {
-        if !self.heard {
-            self.heard = true;
+    /// Measures the distance and the lag of polls with a poll at `now`.
+    fn measure_polls(&mut self, now: Instant) {
+        if !self.polled {
+            self.polled = true;
             self.lag = falling(self.lag, now.since(self.pulled));
         }
-        if now > self.asked {
+        if now > self.polled_at {
             if self.refused {
-                self.gap = falling(self.gap, now.since(self.asked));
+                self.gap = falling(self.gap, now.since(self.polled_at));
             }
-            self.asked = now;
+            self.polled_at = now;
         }
     }
 
     /// The greatest recent offer of `pulls` consecutive slots.
     fn most(&mut self, pulls: usize) -> u64 {
-        if !self.learnt {
+        if !self.has_offer {
             return self.idle.saturating_mul(pulls as u64);
         }
         while self.most.len() <= pulls {
@@ -168,10 +168,10 @@ impl Limiter for Hedge {
 
     fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
         let backlog = queue.backlog(self.unit);
-        if !self.learnt && self.idle == 0 {
+        if !self.has_offer && self.idle == 0 {
             return self.start.saturating_sub(backlog);
         }
-        self.learn_polls(now);
+        self.measure_polls(now);
         // An idle bearer's last report may be old; no data was taken since.
         let age = now.since(self.pulled).min(self.lag + self.slot);
         // A pull may come slightly early.
@@ -194,13 +194,13 @@ impl Limiter for Hedge {
     fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
 
     fn on_slot(&mut self, report: &SlotReport) {
-        (self.pulled, self.heard) = (report.pulled_at, false);
+        (self.pulled, self.polled) = (report.pulled_at, false);
         if report.used == 0 && report.remaining == 0 {
             // One such report stands for many idle slots.
             self.idle = report.granted;
             return;
         }
-        self.learnt |= report.granted > 0;
+        self.has_offer |= report.granted > 0;
         let places = self.offered.len();
         let before = self.offered[(self.next + places - 1) % places];
         self.offered[self.next] = before + report.granted;
@@ -288,7 +288,8 @@ mod tests {
     #[test]
     fn what_left_since_an_old_report_is_provided_for_again() {
         let mut l = hedge();
-        // Each pull is known 3 ms later: the polls after pull n know pull n - 3.
+        // Each pull is reported 3 ms later: at the polls after pull n the last reported pull is n -
+        // 3.
         for ms in 4..400 {
             slot(&mut l, ms - 3, 1000);
             rooms(&mut l, ms, 0);

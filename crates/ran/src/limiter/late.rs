@@ -1,7 +1,7 @@
 //! A limiter that gets the reports of a remote RLC late.
 //!
 //! Source: TS 38.401 section 6.1 (CU and DU), TS 38.425 section 5.4.2 (downlink data delivery
-//! status): the DU reports the departed data to the CU, and the CU itself knows the data that it
+//! status): the DU reports the departed data to the CU, and the CU itself counts the data that it
 //! sent. So the limiter's RLC backlog is all data that entered minus the data that had left by the
 //! last reported slot.
 
@@ -95,7 +95,7 @@ mod tests {
             late.on_admitted(at(0), 1, &queue(n));
         }
         assert_eq!(late.room(at(0), &queue(4)), 6);
-        // Three leave at 1 ms; the limiter knows this at 6 ms.
+        // Three leave at 1 ms; the limiter gets the report at 6 ms.
         late.on_slot(&SlotReport { pulled_at: at(1), remaining: 1, ..SlotReport::default() });
         late.on_admitted(at(2), 1, &queue(2));
         assert_eq!([1, 2, 5].map(|ms| late.room(at(ms), &queue(2))), [5, 5, 5]);

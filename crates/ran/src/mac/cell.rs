@@ -199,8 +199,8 @@ impl Cell {
         let Self { ues, rated, slot_weight, .. } = self;
         for (id, rate) in rated {
             let bearer = ues[id.ue as usize].bearers.at(id.drb.into());
-            if let Some(told) = rate.after_slot(bearer.sent_so_far(), *slot_weight) {
-                bearer.set_service_rate(told);
+            if let Some(reported) = rate.after_slot(bearer.sent_so_far(), *slot_weight) {
+                bearer.set_service_rate(reported);
             }
         }
     }

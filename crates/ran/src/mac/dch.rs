@@ -86,7 +86,7 @@ pub struct Dch {
     fixed: FixedPdus,
     most: u32,
     /// PDUs per TTI last reported to the bearers' AQMs, if UEs share a channel.
-    told: Option<u32>,
+    reported: Option<u32>,
     /// Loss process of each bearer; empty if no TTI is lost.
     losses: Vec<Gilbert>,
     content: TbContent,
@@ -100,7 +100,7 @@ impl Dch {
         let losses = (0..if lossy { fixed.bearers() as u64 } else { 0 })
             .map(|bearer| Gilbert::new(dch, mix(key ^ bearer)))
             .collect();
-        Ok(Self { fixed, most: dch.pdus, told: None, losses, content: TbContent::default() })
+        Ok(Self { fixed, most: dch.pdus, reported: None, losses, content: TbContent::default() })
     }
 
     /// PDUs that a bearer sends in a TTI in which its UE's channel carries `capacity` bytes.
@@ -111,7 +111,7 @@ impl Dch {
     /// Reports the service rates of bearers to their AQMs.
     fn tell_rates(&mut self, slot: Slot, cell: &mut Cell, shared: u64) {
         let pdus = self.of(shared);
-        if !cell.per_ue_channels && self.told.replace(pdus) == Some(pdus) {
+        if !cell.per_ue_channels && self.reported.replace(pdus) == Some(pdus) {
             return;
         }
         for ue in 0..cell.ues.len() {
@@ -201,14 +201,14 @@ impl SlotService for Dch {
         self.fixed.in_the_air()
     }
 
-    fn hear_status<D: Probe + Egress>(
+    fn receive_status<D: Probe + Egress>(
         &mut self,
         now: Instant,
         handle: u32,
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        self.fixed.hear_status(now, handle, cell, exit);
+        self.fixed.receive_status(now, handle, cell, exit);
     }
 
     fn lose_status(&mut self, handle: u32) {

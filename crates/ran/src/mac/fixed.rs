@@ -132,7 +132,7 @@ impl FixedPdus {
             }
         };
         links.end_timers(slot.now, cell, exit, &mut woken);
-        links.hear_statuses(slot.now, cell, exit, woken);
+        links.receive_statuses(slot.now, cell, exit, woken);
         active.retain(|&id| {
             let stays = cell.bearer(id).may_send();
             listed[id.ue as usize] &= !(u32::from(!stays) << id.drb);
@@ -171,15 +171,15 @@ impl FixedPdus {
         self.links.receive(slot.now, id, content, cell, exit);
     }
 
-    /// See [`SlotService::hear_status`](super::SlotService::hear_status).
-    pub(super) fn hear_status<D: Probe + Egress>(
+    /// See [`SlotService::receive_status`](super::SlotService::hear_status).
+    pub(super) fn receive_status<D: Probe + Egress>(
         &mut self,
         now: Instant,
         handle: u32,
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        let id = self.links.hear_carried(now, handle, cell, exit);
+        let id = self.links.receive_carried(now, handle, cell, exit);
         if cell.bearer(id).may_send() {
             self.join(id);
         }

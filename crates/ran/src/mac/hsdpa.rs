@@ -226,14 +226,14 @@ impl SlotService for Hsdpa {
         self.fixed.in_the_air()
     }
 
-    fn hear_status<D: Probe + Egress>(
+    fn receive_status<D: Probe + Egress>(
         &mut self,
         now: Instant,
         handle: u32,
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        self.fixed.hear_status(now, handle, cell, exit);
+        self.fixed.receive_status(now, handle, cell, exit);
     }
 
     fn lose_status(&mut self, handle: u32) {

@@ -151,7 +151,7 @@ impl Links {
 
     /// Handles status reports that have reached the sender by `now`; `woken` gets the bearer of
     /// each.
-    pub(super) fn hear_statuses<D: Probe + Egress>(
+    pub(super) fn receive_statuses<D: Probe + Egress>(
         &mut self,
         now: Instant,
         cell: &mut Cell,
@@ -168,7 +168,7 @@ impl Links {
 
     /// The STATUS PDU of `handle`, which the driver carried, has reached the sender at `now`.
     /// Returns its bearer.
-    pub(super) fn hear_carried<D: Probe + Egress>(
+    pub(super) fn receive_carried<D: Probe + Egress>(
         &mut self,
         now: Instant,
         handle: u32,

@@ -348,7 +348,7 @@ impl SlotService for Rb {
 }
 
 impl Knowledge {
-    /// The MCS that the MAC knows for `ue` in `slot`.
+    /// The MCS that the MAC has for `ue` in `slot`.
     fn mcs(self, cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
         if self.lag == 0 {
             return channel_mcs(cell, ue, slot);
@@ -540,6 +540,6 @@ impl Air {
             }
         };
         links.end_timers(now, cell, exit, &mut woken);
-        links.hear_statuses(now, cell, exit, woken);
+        links.receive_statuses(now, cell, exit, woken);
     }
 }

@@ -26,12 +26,12 @@ struct Sleeper {
     drx: Drx,
     state: State,
     /// An AQM counts a packet's wait from the UE's wake at the earliest.
-    forgives: bool,
+    excludes_sleep: bool,
 }
 
 impl Sleeper {
-    fn new(drx: Drx, forgives: bool) -> Self {
-        Self { drx, state: State::Idle, forgives }
+    fn new(drx: Drx, excludes_sleep: bool) -> Self {
+        Self { drx, state: State::Idle, excludes_sleep }
     }
 }
 
@@ -51,14 +51,16 @@ enum State {
 pub(crate) struct Wake {
     pub(crate) ue: u32,
     /// The begin of its active time; none if AQMs count sleep too.
-    pub(crate) forgiven: Option<Instant>,
+    pub(crate) counts_from: Option<Instant>,
 }
 
 impl Sleep {
     /// The UEs with these DRX, by place; `true` for AQMs that count from a UE's wake.
     pub(crate) fn new(ues: impl Iterator<Item = Option<(Drx, bool)>>) -> Self {
         Self {
-            ues: ues.map(|ue| ue.map(|(drx, forgives)| Sleeper::new(drx, forgives))).collect(),
+            ues: ues
+                .map(|ue| ue.map(|(drx, excludes_sleep)| Sleeper::new(drx, excludes_sleep)))
+                .collect(),
             elsewhere: BTreeMap::new(),
             served: Vec::new(),
             alarms: BinaryHeap::new(),
@@ -67,10 +69,10 @@ impl Sleep {
     }
 
     /// UE `number` with this `drx` may enter the cell later; its AQMs count from its wake if
-    /// `forgives`.
-    pub(crate) fn expect(&mut self, number: u32, mut drx: Drx, forgives: bool) {
+    /// `excludes_sleep`.
+    pub(crate) fn expect(&mut self, number: u32, mut drx: Drx, excludes_sleep: bool) {
         drx.leave(Instant::ZERO);
-        let sleeper = Box::new(Sleeper::new(drx, forgives));
+        let sleeper = Box::new(Sleeper::new(drx, excludes_sleep));
         self.elsewhere.insert(number, sleeper);
     }
 
@@ -131,8 +133,9 @@ impl Sleep {
     /// sleep.
     pub(crate) fn next_fallen(&mut self) -> Option<u32> {
         while let Some(ue) = self.fallen.pop() {
-            let forgives = self.ues[ue as usize].as_ref().is_some_and(|sleeper| sleeper.forgives);
-            if forgives && !self.is_awake(ue) {
+            let excludes_sleep =
+                self.ues[ue as usize].as_ref().is_some_and(|sleeper| sleeper.excludes_sleep);
+            if excludes_sleep && !self.is_awake(ue) {
                 return Some(ue);
             }
         }
@@ -161,14 +164,16 @@ impl Sleep {
             let &Reverse((at, ue)) = self.alarms.peek().filter(|Reverse((at, _))| *at <= now)?;
             self.alarms.pop();
             let Self { ues, served, alarms, .. } = self;
-            let Some(Sleeper { drx, state, forgives }) = &mut ues[ue as usize] else { continue };
+            let Some(Sleeper { drx, state, excludes_sleep }) = &mut ues[ue as usize] else {
+                continue;
+            };
             if *state != State::Asleep(at) {
                 continue;
             }
             if drx.is_active(now) {
                 *state = State::Served;
                 served.push(ue);
-                return Some(Wake { ue, forgiven: forgives.then_some(at) });
+                return Some(Wake { ue, counts_from: excludes_sleep.then_some(at) });
             }
             // No slot began in its active time.
             *state = State::Asleep(drx.next_start());
@@ -208,9 +213,9 @@ impl Sleep {
             return None;
         }
         sleeper.state = State::Served;
-        let forgiven = sleeper.forgives.then_some(now);
+        let counts_from = sleeper.excludes_sleep.then_some(now);
         self.served.push(ue);
-        Some(Wake { ue, forgiven })
+        Some(Wake { ue, counts_from })
     }
 
     /// `ue` has had a grant of the uplink at `now`.

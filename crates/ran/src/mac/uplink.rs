@@ -6,7 +6,8 @@
 //! logical channels; the scheduling requests of UEs that had no grant.
 //!
 //! The scheduler decides for a slot with requests and reports that are at least `decoding` + `k2`
-//! slots old: a grant is sent k2 slots before its PUSCH. The scheduler knows the grants in between.
+//! slots old: a grant is sent k2 slots before its PUSCH. The scheduler subtracts the grants in
+//! between.
 
 mod access;
 mod granting;
@@ -218,9 +219,9 @@ impl UplinkMac {
     }
 
     /// `news` of `ue` reach the base station in slot `k`.
-    fn tell(&mut self, k: u64, ue: u32, news: News) {
+    fn send_news(&mut self, k: u64, ue: u32, news: News) {
         let at = k + u64::from(self.config.decoding) + u64::from(self.config.k2);
-        self.ues[ue as usize].known.tell(at.max(k + 1), news);
+        self.ues[ue as usize].known.push(at.max(k + 1), news);
         self.active.add(ue);
     }
 
@@ -233,7 +234,7 @@ impl UplinkMac {
             if access.requests(slot.k, self.before, slot.now, &self.times) {
                 self.counts.requests += 1;
                 self.note(slot.now, cell.number(ue), false);
-                self.tell(slot.k, ue, News::Request);
+                self.send_news(slot.k, ue, News::Request);
             }
         }
     }
@@ -249,14 +250,14 @@ impl UplinkMac {
     fn catch_up<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) {
         let Self { links, fresh, .. } = self;
         links.end_timers(slot.now, cell, exit, |id, _| fresh.push(id));
-        links.hear_statuses(slot.now, cell, exit, |id, _| fresh.push(id));
+        links.receive_statuses(slot.now, cell, exit, |id, _| fresh.push(id));
         self.note_fresh(cell);
         let Self { active, ues, .. } = self;
         for &ue in active.ues() {
             let access = &mut ues[ue as usize];
             access.end_timers(slot.now);
             let granted = access.granted;
-            access.known.hear(slot.k, granted);
+            access.known.receive(slot.k, granted);
         }
     }
 }

@@ -4,14 +4,14 @@
 //! Source: T20 section 4.2, Algorithm 3. When the RLC stops accepting data (*saturation*) and
 //! accepts again, the wanted occupancy becomes the amount that SDAP took in since the last
 //! saturation divided by the number of the UPF's opportunities in that time. Once per T, after half
-//! of it, the wanted occupancy doubles, so that a missed opportunity or a faster channel is
-//! noticed. The paper measures the bytes that SDAP passed on; T20's program counts the data that
+//! of it, the wanted occupancy doubles, so that it follows a missed opportunity or a faster
+//! channel. The paper measures the bytes that SDAP passed on; T20's program counts the data that
 //! entered SDAP, divides by the constant 10 and counts T in polls that moved data.
 //!
 //! Defaults are the paper's: T = one slot, opportunities counted, 1 to 1024 packets, start at the
 //! maximum. `variant = "released"` is the program: divisor 10, T of 10 moving polls, doubling on
 //! the 5th, and saturation also when SDAP holds more than the RLC's room plus `slack` packets.
-//! Known weakness: it does not know the channel and follows a rise by one doubling per slot.
+//! Known weakness: it does not measure the channel and follows a rise by one doubling per slot.
 //! Deviations from the source: a fractional occupancy is rounded up, never below `min`.
 
 use super::{GrantContext, Pacer, PacerSettings, SdapPoll};
@@ -53,7 +53,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "usp",
     kind: "pacer",
     title: "USP: the UPF-SDAP pacer",
-    text: "The UPF fills SDAP only up to an occupancy learnt from what the RLC accepted between \
+    text: "The UPF fills SDAP only up to an occupancy that follows from the data which the RLC accepted between \
            two saturations per opportunity of the UPF, doubled once per slot after half of it. \
            The bulk flow's packets wait in the UPF, where flows have queues of their own.",
     sources: "T20 section 4.2, Algorithm 3",
@@ -116,7 +116,7 @@ impl Usp {
         self.doubled = false;
     }
 
-    fn learn(&mut self, now: Instant, divisor: u64) {
+    fn measure(&mut self, now: Instant, divisor: u64) {
         self.saturated = false;
         self.occupancy = self.counted.div_ceil(divisor.max(1)).clamp(self.min, self.max);
         self.counted = 0;
@@ -126,7 +126,7 @@ impl Usp {
     /// Procedure DEQUEUED of Algorithm 3.
     fn dequeued_published(&mut self, now: Instant, moved: u64) {
         if self.saturated {
-            self.learn(now, self.ticks);
+            self.measure(now, self.ticks);
         } else if now > self.period_start + self.slot {
             self.counted = 0;
             self.restart_period(now);
@@ -136,7 +136,7 @@ impl Usp {
 
     fn dequeued_released(&mut self, now: Instant) {
         if self.saturated {
-            self.learn(now, RELEASED_TICKS);
+            self.measure(now, RELEASED_TICKS);
             return;
         }
         self.ticks += 1;

@@ -85,7 +85,7 @@ choice! {
 }
 
 choice! {
-    /// What a slot adds to the quantum of a slice.
+    /// The addition of a slot to the quantum of a slice.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum EqpCredit {
         /// Its share of the blocks, in fractions.
@@ -263,17 +263,17 @@ impl Eqp {
     /// Lines 3 to 8: gives the chosen SDUs their units.
     fn grant_whole(&mut self, demand: &RbDemand, free: &mut RbUnits, out: &mut RbAllocation) {
         self.knapsack.solve();
-        let mut heard = 0;
+        let mut before = 0;
         for slice in 0..self.quanta.slices() {
             let members = self.members_of(slice);
             let count = members.len();
             for (turn, member) in members.enumerate() {
-                let picked = self.knapsack.picked(heard + count - 1 - turn);
+                let picked = self.knapsack.picked(before + count - 1 - turn);
                 if picked.sdus > 0 {
                     self.grant_picked(demand, self.members[member] as usize, picked, free, out);
                 }
             }
-            heard += count;
+            before += count;
         }
     }
 

@@ -63,7 +63,7 @@ struct Mean {
 pub struct ProportionalFair {
     /// Seconds.
     window: f64,
-    /// Means by UE number: pages of [`PAGE`] UEs, none where no UE has been served.
+    /// Means by UE number: pages of [`PAGE`] UEs, none if no UE of the page has been served.
     means: Vec<Option<Box<[Mean; PAGE]>>>,
     /// Bits of `r / T` and index of each UE; kept for its memory.
     order: Vec<(u64, Reverse<u32>)>,

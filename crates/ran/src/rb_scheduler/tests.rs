@@ -415,7 +415,7 @@ fn ues_in_disorder_are_the_callers_fault() {
 #[derive(Default)]
 struct Own {
     sole: Option<RbUnits>,
-    heard: usize,
+    served_so_far: usize,
 }
 
 impl RbScheduler for Own {
@@ -426,10 +426,10 @@ impl RbScheduler for Own {
         self.sole.filter(|_| (ue, slice) == (7, 2))
     }
     fn on_served(&mut self, _: Instant, served: &[UeServed]) {
-        self.heard += served.len();
+        self.served_so_far += served.len();
     }
     fn quantum(&self, slice: usize) -> Option<f64> {
-        Some((10 * slice + self.heard) as f64)
+        Some((10 * slice + self.served_so_far) as f64)
     }
 }
 
@@ -439,7 +439,7 @@ fn units(rbs: u16, size: u16) -> RbUnits {
 
 #[test]
 fn a_users_own_scheduler_hears_everything_through_the_check_and_has_defaults() {
-    let own = Own { sole: Some(units(6, 2)), heard: 0 };
+    let own = Own { sole: Some(units(6, 2)), served_so_far: 0 };
     let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(own)));
     assert_eq!(
         scheduler.schedule_sole(7, 2, units(7, 2)),
@@ -494,7 +494,7 @@ fn those_that_can_be_compared_have_a_twin_of_their_kind() {
 fn a_sole_ue_that_is_given_what_is_not_there_is_stopped() {
     for given in [units(8, 2), units(5, 1), units(7, 2).without(1), units(3, 2)] {
         let stopped = std::panic::catch_unwind(|| {
-            let own = Own { sole: Some(given), heard: 0 };
+            let own = Own { sole: Some(given), served_so_far: 0 };
             CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(own))).schedule_sole(
                 7,
                 2,

@@ -175,8 +175,8 @@ impl Stack {
                 roster.elsewhere.insert(number, own);
             }
             let drx = build_drx(config, number);
-            if let (Some(sleep), Some((drx, forgives))) = (&mut stack.cell.sleep, drx) {
-                sleep.expect(number, drx, forgives);
+            if let (Some(sleep), Some((drx, excludes_sleep))) = (&mut stack.cell.sleep, drx) {
+                sleep.expect(number, drx, excludes_sleep);
             }
         }
         Ok(stack)

@@ -26,8 +26,8 @@ impl Stack {
 
     /// The bearers of a UE that has woken have turns again.
     fn rouse(&mut self, wake: Wake) {
-        let Wake { ue, forgiven } = wake;
-        if let Some(from) = forgiven {
+        let Wake { ue, counts_from } = wake;
+        if let Some(from) = counts_from {
             self.serve_from(ue, from);
         }
         let Self { cell, service, .. } = self;

@@ -12,7 +12,7 @@ impl Stack {
         self.cell.meter = Some(Box::new(Meter::new(self.cell.ues.len())));
     }
 
-    /// Calls `tell` for each UE, by its number, with the events since the last call, or since
+    /// Calls `each` for each UE, by its number, with the events since the last call, or since
     /// [`Stack::start_reports`]. Makes no report, and continues to count, before the first downlink
     /// slot; `now` must be after the last call.
     ///
@@ -23,7 +23,7 @@ impl Stack {
     ///
     /// The MCS is the one that the MAC knows for the UE in the last slot, even if the UE was not
     /// served.
-    pub fn reports(&mut self, now: Instant, mut tell: impl FnMut(u32, &RanReport)) {
+    pub fn reports(&mut self, now: Instant, mut each: impl FnMut(u32, &RanReport)) {
         let Some(mut meter) = self.cell.meter.take() else { return };
         if let Some(slot) = self.last_slot.filter(|_| meter.downlink_slots > 0) {
             let kind = self.service.report_kind();
@@ -56,7 +56,7 @@ impl Stack {
                     mcs: self.service.known_mcs(&mut self.cell, place, slot),
                     backlog: self.cell.ues[ue].bearers.iter().map(|b| b.view().bytes).sum(),
                 };
-                tell(self.cell.number(place), &report);
+                each(self.cell.number(place), &report);
             }
             meter.reset();
         }

@@ -253,7 +253,7 @@ impl ResultsFolder {
         Some(format!("which holds something else: {held}"))
     }
 
-    /// The path of the file or folder `name`, as the user sees it.
+    /// The path of the file or folder `name`, for messages.
     fn at(&self, name: &str) -> PathBuf {
         self.shown.join(name)
     }
@@ -358,11 +358,12 @@ impl ResultsFolder {
             None => Ok(said),
             Some((name, what)) => {
                 let all = kept + lost;
-                let told = format!(
+                let message = format!(
                     "{what}; {kept} of the {all} files are kept, {MANIFEST} names the others"
                 );
-                let told = said.iter().fold(told, |told, line| format!("{told}; {line}"));
-                Err(self.error(&name, io::Error::new(what.kind(), told)))
+                let message =
+                    said.iter().fold(message, |message, line| format!("{message}; {line}"));
+                Err(self.error(&name, io::Error::new(what.kind(), message)))
             }
         }
     }

@@ -123,7 +123,7 @@ impl Measurements {
     }
 
     /// Takes `event` into account.
-    pub fn hear(&mut self, now: Instant, event: &Event) {
+    pub fn record(&mut self, now: Instant, event: &Event) {
         let Some(packet) = justfull_run::tap::packet_of(event) else { return };
         if !self.datagrams[packet.flow as usize] {
             return;
@@ -180,7 +180,7 @@ impl Measurements {
     }
 
     /// The request that the UE of `flow` sent at `sent` reaches the server.
-    pub fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
+    pub fn requested(&mut self, now: Instant, flow: u32, sent: Instant) {
         let trip = Trip { sent, arrived: Some(now), replied: None, dropped: false };
         self.flows[flow as usize].trips.push(trip);
     }

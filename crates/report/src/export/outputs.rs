@@ -140,7 +140,7 @@ impl OutputTap {
         })
     }
 
-    /// Keeps the first failure and asks the run to end.
+    /// Keeps the first failure and stops the run.
     fn check(&mut self, path: impl Fn(&Outputs) -> Option<PathBuf>, outcome: io::Result<()>) {
         if let Err(what) = outcome {
             let path = path(&self.outputs).unwrap_or_default();
@@ -193,23 +193,23 @@ impl Tap for OutputTap {
             return;
         }
         if let Some((tap, file)) = &mut self.packets
-            && let Some(record) = tap.hear(now, event)
+            && let Some(record) = tap.record(now, event)
         {
             let outcome = file.push(*record);
             self.check(|o| o.packets.as_ref().map(|(path, _)| path.clone()), outcome);
         }
         if let Some((tap, file)) = &mut self.slots
-            && let Some(record) = tap.hear(now, event)
+            && let Some(record) = tap.record(now, event)
         {
             let outcome = file.push(record);
             self.check(|o| o.slots.as_ref().map(|(path, _)| path.clone()), outcome);
         }
         if let Some(capture) = &mut self.capture {
-            let outcome = capture.hear(now, event, segment);
+            let outcome = capture.record(now, event, segment);
             self.check(|o| o.pcapng.clone(), outcome);
         }
         if let Some(measured) = &mut self.measured {
-            measured.hear(now, event);
+            measured.record(now, event);
         }
     }
 
@@ -247,14 +247,14 @@ impl Tap for OutputTap {
         }
     }
 
-    fn asked(&mut self, now: Instant, flow: u32, sent: Instant) {
+    fn requested(&mut self, now: Instant, flow: u32, sent: Instant) {
         if let Some(measured) = &mut self.measured {
-            measured.asked(now, flow, sent);
+            measured.requested(now, flow, sent);
         }
         if let Some(capture) = &mut self.capture
             && self.failed.is_none()
         {
-            let outcome = capture.asked(now, flow, sent);
+            let outcome = capture.requested(now, flow, sent);
             self.check(|o| o.pcapng.clone(), outcome);
         }
     }

@@ -149,7 +149,7 @@ impl Capture {
     ///
     /// # Errors
     /// The error of the disk.
-    pub fn hear(
+    pub fn record(
         &mut self,
         now: Instant,
         event: &Event,
@@ -294,7 +294,7 @@ impl Capture {
     ///
     /// # Errors
     /// The error of the disk.
-    pub fn asked(&mut self, now: Instant, flow: u32, sent: Instant) -> io::Result<()> {
+    pub fn requested(&mut self, now: Instant, flow: u32, sent: Instant) -> io::Result<()> {
         self.land(now)?;
         let number = self.echo_of(flow, sent.as_nanos());
         let id = self.take_uplink_id();

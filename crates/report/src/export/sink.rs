@@ -288,7 +288,7 @@ mod tests {
         assert!(!fs::metadata(full).expect("it is there").is_file());
         assert!(
             write_whole(full, |out| out.write_all(b"short")).is_err(),
-            "told when the buffer is written"
+            "the error comes when the buffer is written"
         );
     }
 

@@ -94,8 +94,8 @@ impl Axis {
 
     /// The label; it says whether the axis is logarithmic.
     pub(super) fn name(&self) -> String {
-        let told = self.log && !self.label.is_empty();
-        if told { format!("{} (log)", self.label) } else { self.label.clone() }
+        let labelled = self.log && !self.label.is_empty();
+        if labelled { format!("{} (log)", self.label) } else { self.label.clone() }
     }
 
     /// The position of `value` in the coordinate that is linear on the canvas; clamped to the axis.

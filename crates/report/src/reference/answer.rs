@@ -1,6 +1,6 @@
 //! `justfull explain --json`: the answer of [`super::explain`] for programs.
 
-use super::{COLUMN_FILES, explained, redefined, told};
+use super::{COLUMN_FILES, description, explained, redefined};
 use crate::read;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_scenario::keys::{self, Key};
@@ -119,12 +119,12 @@ pub fn explain_json(name: &str) -> Option<String> {
 fn method(method: &Method) -> Part {
     let instead = |(scenarios, own): (Vec<&'static str>, Method)| Instead {
         scenarios,
-        title: told(&own).into(),
+        title: description(&own).into(),
         settings: settings(&own),
     };
     Part::Method {
         name: method.name.clone(),
-        title: told(method).into(),
+        title: description(method).into(),
         settings: settings(method),
         instead: redefined(method).into_iter().map(instead).collect(),
     }
@@ -169,15 +169,16 @@ fn key(path: &str, Key { kinds, param }: &Key) -> Part {
 fn columns(name: &str) -> Vec<Part> {
     let found = read::column(name);
     let short = found.map(read::alias).filter(|short| found.is_some_and(|c| c.name != short));
-    let told = explained::columns(name).into_iter();
-    told.map(|(file, (name, unit, text))| Part::Column {
-        name,
-        short_name: short.clone().filter(|_| file == COLUMN_FILES[0].0),
-        file,
-        unit,
-        text,
-    })
-    .collect()
+    let description = explained::columns(name).into_iter();
+    description
+        .map(|(file, (name, unit, text))| Part::Column {
+            name,
+            short_name: short.clone().filter(|_| file == COLUMN_FILES[0].0),
+            file,
+            unit,
+            text,
+        })
+        .collect()
 }
 
 fn format(format: FileFormat) -> Part {
@@ -204,8 +205,8 @@ mod tests {
             let parts = parts.as_array().expect("a list");
             for part in parts {
                 for field in ["title", "text", "sources", "deviations", "unit", "allowed"] {
-                    let Some(told) = part[field].as_str() else { continue };
-                    assert!(plain.contains(told), "{name}: {field}: {told}\n{plain}");
+                    let Some(description) = part[field].as_str() else { continue };
+                    assert!(plain.contains(description), "{name}: {field}: {description}\n{plain}");
                 }
                 for list in ["parameters", "keys"] {
                     for below in part[list].as_array().into_iter().flatten() {

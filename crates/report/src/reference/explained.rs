@@ -57,7 +57,7 @@ pub(super) fn columns(name: &str) -> Vec<(&'static str, ColumnText)> {
     let mut found: Vec<(&'static str, ColumnText)> = Vec::new();
     for (file, columns) in COLUMN_FILES {
         for text in columns().into_iter().filter(|text| text.0 == long) {
-            if !found.iter().any(|(_, told)| *told == text) {
+            if !found.iter().any(|(_, description)| *description == text) {
                 found.push((file, text));
             }
         }
@@ -118,7 +118,7 @@ pub(super) fn format(name: &str) -> Option<String> {
     Some(out)
 }
 
-/// All names that this module knows: paths of keys, columns by both names, formats.
+/// All names of this module: paths of keys, columns by both names, formats.
 pub(super) fn names() -> Vec<String> {
     let mut names = keys::paths();
     for (_, columns) in COLUMN_FILES {

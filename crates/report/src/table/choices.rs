@@ -23,7 +23,7 @@ pub fn choices(choices: &[Choice]) -> Grid {
     let rows = choices.iter().map(|choice| {
         let word = match (&choice.dominated_by, choice.recommended, choice.yardstick) {
             (_, true, _) => "recommended".into(),
-            (_, _, true) => "knows the radio".into(),
+            (_, _, true) => "uses future grants".into(),
             _ if choice.loses_too_much => "loses too much".into(),
             _ if choice.too_late => "too late".into(),
             _ if choice.sluggish => "sluggish".into(),

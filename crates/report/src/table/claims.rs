@@ -253,15 +253,18 @@ mod tests {
             };
             (counts(&switch), explains(&switch))
         };
-        let told = |counts: &str, explains: &str| (counts.to_owned(), explains.to_owned());
-        assert_eq!(row(Some([3, 1]), None, true), told("+3 / -1", "yes"));
+        let cells = |counts: &str, explains: &str| (counts.to_owned(), explains.to_owned());
+        assert_eq!(row(Some([3, 1]), None, true), cells("+3 / -1", "yes"));
         assert_eq!(
             row(Some([3, 1]), Some([1, 2]), true),
-            told("+1 / -2 (recorded: +3 / -1)", "no: it breaks more than it mends")
+            cells("+1 / -2 (recorded: +3 / -1)", "no: it breaks more than it mends")
         );
-        assert_eq!(row(Some([3, 1]), None, false), told("+3 / -1", "no: the paper cannot mean it"));
+        assert_eq!(
+            row(Some([3, 1]), None, false),
+            cells("+3 / -1", "no: the paper cannot mean it")
+        );
         assert_eq!(row(Some([1, 1]), None, true).1, "no: it mends no more than it breaks");
-        assert_eq!(row(None, None, true), told("not counted", "no: it is not counted"));
+        assert_eq!(row(None, None, true), cells("not counted", "no: it is not counted"));
     }
 
     #[test]

@@ -47,10 +47,10 @@ pub fn traces(infos: &[Info]) -> Grid {
             std::iter::once(name).chain(columns.iter().map(|column| column[index].1.clone()));
         Row::new(cells.collect(), RowKind::Method)
     };
-    let told = |row: &Row| row.cells[1..].iter().any(|cell| cell != "–");
+    let has_value = |row: &Row| row.cells[1..].iter().any(|cell| cell != "–");
     Grid {
         header: header.collect(),
-        rows: (0..count).map(row).filter(told).collect(),
+        rows: (0..count).map(row).filter(has_value).collect(),
         numbers_from: 1,
         notes: Vec::new(),
     }

@@ -157,7 +157,7 @@ struct Period {
     offered: u64,
 }
 
-/// What is known of one UE, as if it were alone.
+/// The report about one UE, as if it were alone.
 fn measured(ue: &Ue, cell: &SrsranCell, period: Period) -> RanReport {
     let Period { at, slots, offered } = period;
     let layers = ue.dl_ri.unwrap_or(1.0).round().clamp(1.0, 4.0) as u8;

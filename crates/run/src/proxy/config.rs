@@ -17,8 +17,8 @@ table! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct ProxyConfig with Default {
-        /// What shares out the radio's capacity among the flows. Left out, there is no proxy: the
-        /// methods Split, EqualShare and RAPID name one, and a scenario the other settings.
+        /// The control that divides the radio's capacity among the flows. Left out: no proxy. The
+        /// methods Split, EqualShare and RAPID set it; a scenario has the other settings.
         #[serde(skip_serializing_if = "Option::is_none")]
         control: Option<ControlConfig> = None;
         /// From the proxy to a server, on the way back: UE to proxy takes uplink.delay less it.
@@ -81,10 +81,10 @@ table! {
         /// Time between two reports about a UE. Where that is shorter than a slot, one report
         /// comes after each slot.
         period: Duration = Duration::from_millis(1),
-            within(Duration::from_micros(10), Duration::from_secs(60)), "a report tells of slots";
+            within(Duration::from_micros(10), Duration::from_secs(60)), "a report covers slots";
         /// From a report's making to its arrival.
         delay: Duration = Duration::ZERO, at_most(HOUR), "a report arrives";
-        /// What comes on top, at random from 0 to this: reports may overtake each other.
+        /// Random extra delay, from 0 to this: reports may overtake each other.
         jitter: Duration = Duration::ZERO, at_most(HOUR), "a report arrives";
         /// Share of reports that do not arrive.
         loss: f64 as "ratio" = 0.0, within(0.0, 1.0), "a share";

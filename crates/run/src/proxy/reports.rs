@@ -56,7 +56,7 @@ impl ReportChannel {
 
     /// True if a request to the cell is due at `now`; the next one follows a period later.
     #[inline]
-    pub fn asks(&mut self, now: Instant) -> bool {
+    pub fn are_due(&mut self, now: Instant) -> bool {
         let due = self.ask_at <= now;
         if due {
             self.ask_at += self.config.period;
@@ -146,7 +146,7 @@ mod tests {
         let (mut arrived, mut sent) = (Vec::new(), 0);
         while channel.next() <= end {
             let now = channel.next();
-            if channel.asks(now) {
+            if channel.are_due(now) {
                 (0..2).for_each(|ue| channel.send(now, At { ue, cell: 0 }, &report(now)));
                 sent += 2 * u64::from(!config.stops.iter().any(|stop| stop.covers(now)));
             }

@@ -22,7 +22,7 @@ pub struct ClassInfo {
     pub ue: u32,
     /// QFI of its packets.
     pub qfi: u8,
-    /// The scenario asks for a low delay.
+    /// The scenario marks it as low-latency.
     pub low_latency: bool,
     /// Its data goes from UEs to servers.
     pub up: bool,

@@ -20,7 +20,7 @@ use justfull_base::{Bytes, ConfigError, Duration, table};
 use serde::{Deserialize, Serialize};
 
 table! {
-    /// When replies to what a UE asks reach the cell, counted from a slot's begin.
+    /// When replies to a UE's requests reach the cell, counted from a slot's begin.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct TurnConfig with Default {

@@ -163,7 +163,7 @@ impl Steering {
     /// serves the control's timers, as due at `now`.
     pub(crate) fn act(&mut self, now: Instant, cells: &mut Reporters<'_>) {
         let Self { reports, ues, .. } = self;
-        if reports.asks(now) {
+        if reports.are_due(now) {
             cells.each(|cell, stack| {
                 stack.reports(now, |ue, report| {
                     if ues[ue as usize].is_some() {
@@ -173,7 +173,7 @@ impl Steering {
             });
         }
         while let Some((at, report)) = self.reports.receive(now) {
-            self.hear(now, at, &report);
+            self.receive(now, at, &report);
         }
         while let Some(&(at, i)) = self.starts.last()
             && at <= now
@@ -188,7 +188,7 @@ impl Steering {
 
     /// A report arrives. A newer one of another cell says that the UE has moved; an older one of
     /// another cell says nothing.
-    fn hear(&mut self, now: Instant, At { ue, cell }: At, report: &RanReport) {
+    fn receive(&mut self, now: Instant, At { ue, cell }: At, report: &RanReport) {
         let Some(ue) = &mut self.ues[ue as usize] else { return };
         if cell != ue.cell {
             if report.at <= ue.at {

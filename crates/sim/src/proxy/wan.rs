@@ -68,8 +68,8 @@ impl Wan {
         }
     }
 
-    /// Opens a flow with a window of `window` bytes. Returns the acknowledgement that tells its
-    /// server, like the end of a handshake.
+    /// Opens a flow with a window of `window` bytes. Returns the acknowledgement that carries the
+    /// window to the server, like the end of a handshake.
     pub(crate) fn open(&mut self, window: u64) -> Ack {
         let offered = window.min(self.buffer);
         self.offers.push(Offer { window, room: u64::MAX, freed: 0, offered, echo: None });
@@ -109,9 +109,9 @@ impl Wan {
         offer.freed + offer.room.min(self.buffer) < arrived.saturating_add(offer.window)
     }
 
-    /// True if the server of flow `i` must hear at once that it may send more: if the edge has
-    /// moved by at least a segment and by at least the bytes that the server may send now. Linux
-    /// sends window updates in the same cases.
+    /// True if the server of flow `i` must get a window update at once: if the edge has moved by at
+    /// least a segment and by at least the bytes that the server may send now. Linux sends window
+    /// updates in the same cases.
     pub(crate) fn has_news(&self, i: u32, arrived: u64, mss: u64) -> bool {
         let offered = self.offers[i as usize].offered;
         let open = offered.saturating_sub(arrived);

@@ -39,9 +39,9 @@ pub(crate) struct Home {
     pub(super) switches: Instant,
     /// The UE while it is away.
     pub(super) context: Option<Box<UeContext>>,
-    /// Data that the source keeps until it knows that the UE is in the target.
+    /// Data that the source keeps until the target has reported the UE's arrival.
     pub(super) late: VecDeque<Forwarded>,
-    /// The source does not know yet that the UE is in the target.
+    /// The target has not yet reported the UE's arrival to the source.
     pub(super) unknown: bool,
     /// Forwarded data that arrived before the UE.
     pub(super) buffer: VecDeque<Forwarded>,

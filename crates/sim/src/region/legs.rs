@@ -13,7 +13,7 @@ pub(super) struct Arrival {
     pub(super) cell: u32,
 }
 
-/// What a cell has done with PDUs of split bearers.
+/// The fates of split bearers' PDUs in a cell.
 #[derive(Default)]
 pub(super) struct OfLegs {
     /// True if a UE of the region has split bearers.

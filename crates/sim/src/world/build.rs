@@ -192,10 +192,10 @@ fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet>
     if proxy {
         core.add(Wire::new(BitRate(0), Duration::ZERO));
     }
-    let asks = |flow: &FlowConfig| {
+    let requests = |flow: &FlowConfig| {
         matches!(&*flow.traffic, Traffic::Ping(PingConfig { from_ue: Some(_), .. }))
     };
-    if config.flows.iter().any(asks) {
+    if config.flows.iter().any(requests) {
         core.add(Wire::new(BitRate(0), Duration::ZERO));
     }
     core

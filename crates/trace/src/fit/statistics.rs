@@ -1,13 +1,13 @@
-//! What a queue sees of a series of rates: mean, spread, memory, silences.
+//! Statistics of a series of rates that determine a queue: mean, spread, memory, silences.
 
 use crate::info::{Moments, autocorrelation};
 use justfull_base::Duration;
 use justfull_base::stats::quantile;
 
-/// Steps after which memory is told.
+/// Steps after which memory is computed.
 const LAGS: [usize; 3] = [1, 10, 100];
 
-/// What a queue sees of a rate over steps of one length.
+/// The statistics of a rate over steps of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Mean rate in Mbit/s.
@@ -16,8 +16,8 @@ pub struct Statistics {
     pub sd_mbit_s: f64,
     /// 5th, 50th and 95th percentile in Mbit/s.
     pub percentiles: [f64; 3],
-    /// Autocorrelation of the rate after 1, 10 and 100 steps; 0 when it never changes, none where
-    /// the trace has fewer than four times as many steps.
+    /// Autocorrelation of the rate after 1, 10 and 100 steps; 0 when it never changes, none if the
+    /// trace has fewer than four times as many steps.
     pub autocorrelation: [Option<f64>; 3],
     /// Share of steps in which nothing passes.
     pub silent: f64,

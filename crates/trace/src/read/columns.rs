@@ -20,7 +20,7 @@ use std::io::Read;
 /// Largest rate in bit/s and largest amount in bits, as a power of ten.
 const MOST: u32 = 15;
 
-/// What the values of a table are.
+/// The quantity of a table's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Rates,
@@ -53,7 +53,7 @@ struct Layout {
     time: Option<usize>,
     value: usize,
     unit: Unit,
-    /// What said the unit.
+    /// The source of the unit.
     said_by: String,
 }
 
@@ -88,8 +88,8 @@ pub(super) fn read<R: Read>(
     let Some(layout) = layout.filter(|_| series.len() > 0) else {
         return Err(source.unusable("no rows", "a table with at least two rows"));
     };
-    let mut notes = layout.told(what, &series);
-    notes.extend(source.dialect.told());
+    let mut notes = layout.note(what, &series);
+    notes.extend(source.dialect.note());
     if headers > 0 {
         notes.push(format!("{headers} lines that repeat the header are left out"));
     }
@@ -191,7 +191,7 @@ impl Layout {
         Ok(false)
     }
 
-    /// The value in `field`: 10^-6 bit/s of a rate, parts of a bit of an amount; none where it is
+    /// The value in `field`: 10^-6 bit/s of a rate, parts of a bit of an amount; none if it is
     /// missing.
     fn value(&self, at: &At<'_>, field: &str, what: What) -> Result<Option<u128>, TraceError> {
         if is_missing(field) {
@@ -219,8 +219,8 @@ impl Layout {
         })
     }
 
-    /// What was taken for what.
-    fn told(&self, what: What, series: &Series) -> Vec<String> {
+    /// The columns in use, for the notes.
+    fn note(&self, what: What, series: &Series) -> Vec<String> {
         let column = |place: usize| match self.header {
             Some(_) => quote(&self.names[place]),
             None => format!("column {}", place + 1),
@@ -228,7 +228,7 @@ impl Layout {
         let (what, value) = (what.name(), column(self.value));
         let mut notes = vec![format!("{what} of {value} in {}, by {}", self.unit, self.said_by)];
         if let (Some(place), Some(clock)) = (self.time, series.clock()) {
-            notes.push(format!("times of {} in {}", column(place), clock.told()));
+            notes.push(format!("times of {} in {}", column(place), clock.note()));
         }
         notes.extend(series.begun());
         notes

@@ -6,8 +6,8 @@
 //! and 1_1 grant downlink, 0_0 and 0_1 uplink) and `transport_block_size` in bits. The program
 //! appends to a file that is there, header included, so headers repeat.
 //!
-//! Every block counts, retransmissions too. What is logged is what was granted: a link without data
-//! to send looks like an outage.
+//! Every block counts, retransmissions too. The log has grants only: a link without data to send
+//! looks like an outage.
 
 use super::super::clock::Clock;
 use super::super::error::quote;
@@ -99,7 +99,7 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
         let found = format!("no grant of the direction {}", link.name());
         return Err(source.unusable(&found, "rows of it, or the other direction (--link)"));
     }
-    let mut notes: Vec<String> = series.begun().into_iter().chain(source.dialect.told()).collect();
+    let mut notes: Vec<String> = series.begun().into_iter().chain(source.dialect.note()).collect();
     notes.push(format!(
         "grants of the direction {}, {others} of the other one are left out",
         link.name()

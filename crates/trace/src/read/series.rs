@@ -42,7 +42,7 @@ pub(super) struct Series {
     rows: u64,
 }
 
-/// What a series becomes a timeline with.
+/// The settings for making a timeline of a series.
 #[derive(Clone, Copy)]
 pub(super) struct Fill<'a> {
     pub(super) source: &'a Source<'a>,
@@ -95,7 +95,7 @@ impl Series {
         }
     }
 
-    /// What to say of a first row that is not at 0.
+    /// The note on a first row that is not at 0.
     pub(super) fn begun(&self) -> Option<String> {
         let (time, text) = self.first.as_ref()?;
         (*time != 0).then(|| format!("the first row is at {text}, which became 0"))
@@ -171,7 +171,7 @@ impl Series {
         let usual = median(&steps);
         let limit = usual.saturating_mul(GAP);
         let capped = self.gap_steps(&steps, limit, usual, fill, notes)?;
-        self.told(notes, "each holds the value before it");
+        self.note(notes, "each holds the value before it");
         self.hold();
         let mut pieces = Pieces::default();
         for ((&value, &step), &own) in self.values.iter().zip(&steps).zip(&capped) {
@@ -217,21 +217,21 @@ impl Series {
             self.times =
                 (0..self.values.len() as u64).map(|k| k.saturating_mul(interval)).collect();
         }
-        self.told(notes, "each holds the amount before it");
+        self.note(notes, "each holds the amount before it");
         self.hold();
         let last = self.times.last().copied().unwrap_or(0);
         fill.source.ensure_length(last / interval + 1)?;
         let mut bytes = vec![0_u32; (last / interval + 1) as usize];
-        let (mut sum, mut told) = (0_u128, 0_u128);
+        let (mut sum, mut note) = (0_u128, 0_u128);
         for (&time, &value) in self.times.iter().zip(&self.values) {
             sum += if value == NONE { 0 } else { value };
             let whole = sum / PER_BYTE;
             let cell = &mut bytes[(time / interval) as usize];
-            let more = u32::try_from(whole - told).ok().and_then(|more| cell.checked_add(more));
+            let more = u32::try_from(whole - note).ok().and_then(|more| cell.checked_add(more));
             *cell = more.ok_or_else(|| {
                 fill.source.unusable("an interval of 4 GB or more", "shorter intervals (--row)")
             })?;
-            told = whole;
+            note = whole;
         }
         let interval = Duration::from_nanos(interval);
         notes.push(format!(
@@ -321,7 +321,7 @@ impl Series {
     }
 
     /// Says what became of rows of equal times and of rows without a value.
-    fn told(&self, notes: &mut Vec<String>, held: &str) {
+    fn note(&self, notes: &mut Vec<String>, held: &str) {
         if self.shared.rows > 0 {
             let how = match self.repeated {
                 Repeated::First => "the first is kept",
@@ -380,7 +380,7 @@ fn row_length(row: Option<Duration>, source: &Source<'_>) -> Result<u64, TraceEr
     row.map(Duration::as_nanos).ok_or_else(|| source.unusable("no length of a row", allowed))
 }
 
-/// What is missing, for the option that decides on it.
+/// The missing part, for the option that decides on it.
 fn refuse_missing(
     at: &At<'_>,
     column: &str,

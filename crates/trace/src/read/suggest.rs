@@ -1,5 +1,5 @@
-//! What to say of a table whose columns nobody named: the columns it has and the options that would
-//! read it.
+//! The message about a table without named columns: its columns, and the options that would read
+//! it.
 
 use super::super::clock::{self, Named, iso};
 use super::super::error::quote;

@@ -9,7 +9,7 @@ fn read(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded, String>
     load_from(text.as_ref(), Path::new("t"), options).map_err(|error| error.to_string())
 }
 
-fn told(text: impl AsRef<[u8]>) -> Loaded {
+fn read_text(text: impl AsRef<[u8]>) -> Loaded {
     read(text, &ReadOptions::default()).expect("a trace")
 }
 
@@ -24,11 +24,11 @@ fn named(format: FileFormat) -> ReadOptions {
 
 #[test]
 fn opportunities_of_mahimahi_are_counted_in_the_millisecond_that_ends_with_them() {
-    let loaded = told("1\n1\n3\n");
+    let loaded = read_text("1\n1\n3\n");
     assert_eq!(loaded.format, FileFormat::Mahimahi);
     assert_eq!(loaded.timeline.bytes(), [3000, 0, 1500]);
     assert_eq!((loaded.timeline.interval(), loaded.notes), (Duration::from_millis(1), vec![]));
-    let zero = told("0\n0\n2\n");
+    let zero = read_text("0\n0\n2\n");
     assert_eq!(zero.timeline.bytes(), [3000, 1500]);
     assert_eq!(zero.notes, ["2 opportunities at time 0 count to the first millisecond"]);
     let heavy = read("2\n", &named(FileFormat::Cellreplay)).expect("a trace");
@@ -75,7 +75,7 @@ fn a_list_that_is_no_mahimahi_trace_is_refused_with_its_line() {
 
 #[test]
 fn marks_of_other_systems_are_skipped_and_told() {
-    let notes = |bytes: &[u8]| told(bytes).notes;
+    let notes = |bytes: &[u8]| read_text(bytes).notes;
     assert_eq!(notes(b"\xef\xbb\xbf1\n2\n"), ["a byte order mark was skipped"]);
     assert_eq!(notes(b"1\r\n2\r\n"), ["lines end in CRLF"]);
     assert_eq!(notes(&gzip(b"1\n2\n")), ["the file was unpacked from gzip"]);
@@ -108,7 +108,7 @@ fn what_is_no_trace_at_all_is_refused_in_words() {
 
 #[test]
 fn a_train_is_in_force_until_the_next_at_its_dispersion_rate() {
-    let loaded = told("100 20 0 1 2\n103 30 0\n104 25 0 0\n");
+    let loaded = read_text("100 20 0 1 2\n103 30 0\n104 25 0 0\n");
     assert_eq!(loaded.format, FileFormat::CellreplayTrain);
     assert_eq!(loaded.timeline.bytes(), [1400, 1400, 1400, 1400, 1400]);
     assert_eq!(
@@ -121,7 +121,7 @@ fn a_train_is_in_force_until_the_next_at_its_dispersion_rate() {
             "line 3: 1 trains that arrived at once count as 1 ms",
         ]
     );
-    let slow = told("0 20 0 3\n3 20 0 7\n").timeline;
+    let slow = read_text("0 20 0 3\n3 20 0 7\n").timeline;
     assert_eq!(slow.bytes(), [466, 467, 467, 200, 200, 200]);
     for (text, error) in [
         (
@@ -220,7 +220,7 @@ fn the_cqi_of_a_phone_log_becomes_transport_blocks() {
     // by T20's map.
     assert_eq!(loaded.timeline.bytes()[0], 1_143_000);
     assert!(loaded.notes.iter().any(|note| note.ends_with("by the map tmc on 25 resource blocks")));
-    let column = told("t_s,cqi\n0,11\n1,\n");
+    let column = read_text("t_s,cqi\n0,11\n1,\n");
     assert_eq!(
         (column.format, column.timeline.bytes()),
         (FileFormat::Cqi, &[1_143_000, 1_143_000][..])
@@ -286,7 +286,7 @@ fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
 
 #[test]
 fn rows_of_own_text_follow_each_other_and_keep_their_length() {
-    let loaded = told("start_us,end_us,bytes,cqi\n500,1000,7,3\n1000,1500,0,0\n");
+    let loaded = read_text("start_us,end_us,bytes,cqi\n500,1000,7,3\n1000,1500,0,0\n");
     assert_eq!((loaded.timeline.bytes(), loaded.timeline.cqi()), (&[7, 0][..], Some(&[3, 0][..])));
     assert_eq!(loaded.timeline.interval(), Duration::from_micros(500));
     let rows = |text: &str| message(format!("start_ms,end_ms,bytes\n{text}\n"));
@@ -315,11 +315,11 @@ fn rows_of_own_text_follow_each_other_and_keep_their_length() {
     ] {
         assert_eq!(rows(text), error, "{text:?}");
     }
-    let uneven = told("start_s,end_s,bytes\n0,0.1,1000\n0.1,0.25,3000\n0.25,0.35,500\n");
+    let uneven = read_text("start_s,end_s,bytes\n0,0.1,1000\n0.1,0.25,3000\n0.25,0.35,500\n");
     assert_eq!(uneven.timeline.bytes(), [500, 500, 1000, 1000, 1000, 250, 250]);
     let said = "rows of 100ms to 150ms became intervals of 50ms; every byte is kept";
     assert_eq!(uneven.notes, [said]);
-    let shorter = told("start_ms;end_ms;bytes\n0.0;100.0;125000.0\n100.0;130.0;5\n").timeline;
+    let shorter = read_text("start_ms;end_ms;bytes\n0.0;100.0;125000.0\n100.0;130.0;5\n").timeline;
     assert_eq!(shorter.bytes(), [125_000, 5]);
     assert_eq!(shorter.duration(), Duration::from_millis(130));
     let header = read("a,b\n1,2\n", &named(FileFormat::Csv)).expect_err("no header");
@@ -332,7 +332,7 @@ fn rows_of_own_text_follow_each_other_and_keep_their_length() {
 
 #[test]
 fn columns_of_one_number_need_what_they_do_not_say() {
-    assert_eq!(told("packets_per_10ms\n2\n0\n").timeline.bytes(), [292_000, 0]);
+    assert_eq!(read_text("packets_per_10ms\n2\n0\n").timeline.bytes(), [292_000, 0]);
     let bare = message("bytes\n5\n");
     assert!(bare.starts_with("t: found no interval, allowed is the length of a row"), "{bare}");
     let stated =
@@ -385,7 +385,7 @@ fn rows_with_control_characters_are_refused_and_told_without_them() {
     ] {
         assert_eq!(message(text), want, "{text:?}");
     }
-    assert_eq!(told("# \u{1b} in a remark\n1\t\r\n2\n").timeline.bytes(), [1500, 1500]);
+    assert_eq!(read_text("# \u{1b} in a remark\n1\t\r\n2\n").timeline.bytes(), [1500, 1500]);
 }
 
 #[test]

@@ -86,7 +86,7 @@ struct Second {
 /// The value and the CQI of each second of the result, if present.
 type LaidOut = (Vec<Option<u32>>, Vec<Option<u8>>);
 
-/// What was found and repaired.
+/// Findings and repairs.
 #[derive(Default)]
 struct Tallies {
     rows: u64,

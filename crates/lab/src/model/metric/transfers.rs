@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_report_of_170_bytes_each_millisecond_is_1_36_mbit_s() {
         let mut run = run();
-        assert_eq!(Metric::ReportRate.of(&run), None, "nobody asked");
+        assert_eq!(Metric::ReportRate.of(&run), None, "no report was requested");
         (run.duration_s, run.reports) = (4.0, ReportsResult { ues: 2, sent: 8_000 });
         assert_eq!(Metric::ReportRate.of(&run).map(|r| (r * 1e3).round()), Some(1360.0));
         // Relative to 500 Mbit/s.

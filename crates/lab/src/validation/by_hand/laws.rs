@@ -74,16 +74,16 @@ fn deviation_in_slots(rho: f64) -> f64 {
     (second - first * first + 1.0 / 12.0).sqrt()
 }
 
-/// The mean delay in slots if a slot sees `a` arrivals of a Poisson process and serves a waiting
-/// packet with probability `p`. With X before a slot, E (X - D + A)^2 = E X^2 for D served and A
-/// arriving gives E X = (2 a - a^2) / (2 (p - a)). After a slot the mean is lower by a, half a slot
-/// later by a / 2; that divided by a is the delay (Little).
+/// The mean delay in slots if `a` packets of a Poisson process arrive in a slot, which serves a
+/// waiting packet with probability `p`. With X before a slot, E (X - D + A)^2 = E X^2 for D served
+/// and A arriving gives E X = (2 a - a^2) / (2 (p - a)). After a slot the mean is lower by a, half
+/// a slot later by a / 2; that divided by a is the delay (Little).
 fn geometric(a: f64, p: f64) -> f64 {
     (2.0 - a) / (2.0 * (p - a)) - 0.5
 }
 
-/// The share that a queue of `n` packets drops if a slot serves one packet and sees `rho` arrivals:
-/// from the stationary distribution of the queue before a slot, found by iteration.
+/// The share that a queue of `n` packets drops if a slot serves one packet and `rho` packets arrive
+/// in it: from the stationary distribution of the queue before a slot, found by iteration.
 fn lost(n: usize, rho: f64) -> f64 {
     let mut law = vec![1.0 / (n + 1) as f64; n + 1];
     for _ in 0..2_000 {

@@ -32,9 +32,9 @@ fn no_packet_allocates_once_the_queues_have_their_size() {
 }
 
 /// A port over a socket that counts its readings.
-struct Asked(std::os::unix::net::UnixDatagram, Rc<Cell<u64>>);
+struct Counted(std::os::unix::net::UnixDatagram, Rc<Cell<u64>>);
 
-impl Port for Asked {
+impl Port for Counted {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         self.1.set(self.1.get() + 1);
         match self.0.recv(buffer) {
@@ -61,16 +61,16 @@ fn of_many_ues_only_those_that_have_sent_are_read() {
     let port = || {
         let (own, other) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
         own.set_nonblocking(true).expect("a socket");
-        let asked = Rc::new(Cell::new(0));
-        (Asked(own, asked.clone()), other, asked)
+        let reads = Rc::new(Cell::new(0));
+        (Counted(own, reads.clone()), other, reads)
     };
     let (server, _at_server, _) = port();
     let address = |ue: u32| IpAddr::from([10, 0, 1, ue as u8 + 1]);
     let (mut ues, mut others) = (Vec::new(), Vec::new());
     for ue in 0..UES {
-        let (port, other, asked) = port();
+        let (port, other, reads) = port();
         ues.push(UePort { port, addresses: vec![address(ue)] });
-        others.push((other, asked));
+        others.push((other, reads));
     }
     let mut live =
         Live::new(&config, &LiveOptions::default(), Ends { ues, server }).expect("sound");
@@ -81,9 +81,9 @@ fn of_many_ues_only_those_that_have_sent_are_read() {
         }
         live.turn(at(turn * 1_000)).expect("no port has gone");
     }
-    let asked: Vec<u64> = others.iter().map(|(_, asked)| asked.get()).collect();
-    assert!((200..=400).contains(&asked[7]) && asked[7] == asked[199], "{asked:?}");
-    assert_eq!(asked.iter().sum::<u64>(), asked[7] + asked[199], "the silent are left alone");
+    let reads: Vec<u64> = others.iter().map(|(_, reads)| reads.get()).collect();
+    assert!((200..=400).contains(&reads[7]) && reads[7] == reads[199], "{reads:?}");
+    assert_eq!(reads.iter().sum::<u64>(), reads[7] + reads[199], "the silent are left alone");
     let (_, report) = live.finish(Priority::RealTime, &Lateness::new(ms(1)));
     assert_eq!(report.up.received, 200);
 }

@@ -113,7 +113,7 @@ fn a_ue_in_sight_has_mcs_28_and_behind_the_house_less() {
     assert_eq!(channel.next_mcs(1, at_ms(1_330)), Some(28));
     // 28.7 dB just behind the corner, 18.6 dB at (70, 111), 130.8 m away.
     assert_eq!(channel.next_mcs(2, at_ms(1_500)), Some(28));
-    let far = channel.next_mcs(3, at_ms(109_000)).expect("something is heard");
+    let far = channel.next_mcs(3, at_ms(109_000)).expect("a signal");
     assert!((15..28).contains(&far), "MCS {far}");
     assert_eq!(channel.capacity(4, at_ms(109_001)), 0, "bytes are the carrier's business");
 }
@@ -177,27 +177,27 @@ fn a_ue_without_a_walk_hears_the_same_for_ever_and_one_that_arrived_too() {
     let is_at = |ms, want| distance(street.scene.position(at_ms(ms)), want) < 1e-9;
     assert!(is_at(10_000, [70.0, 12.0]) && is_at(14_000, [74.0, 12.0]));
     assert_eq!(street.scene.arrival(), at_ms(20_000));
-    let there = street.hear(at_ms(20_000));
-    assert_eq!((there.until, there), (Instant::NEVER, street.hear(at_ms(9_000_000))));
+    let there = street.signal_at(at_ms(20_000));
+    assert_eq!((there.until, there), (Instant::NEVER, street.signal_at(at_ms(9_000_000))));
     assert_eq!(there.sinr.to_bits(), power(street.sinr_db([80.0, 12.0])).to_bits());
 }
 
 #[test]
-fn a_step_holds_what_its_beginning_heard() {
+fn a_step_keeps_the_signal_of_its_beginning() {
     let street = street(&nice([70.0, 2.0]), 3);
     for at in [at_ms(50), at_ms(50) + SLOT, at_ms(59) + SLOT.times(7)] {
-        assert_eq!(street.hear(at).until, at_ms(60), "{at:?}");
+        assert_eq!(street.signal_at(at).until, at_ms(60), "{at:?}");
         let want = power(street.sinr_db([70.0, 2.05]));
-        assert_eq!(street.hear(at).sinr.to_bits(), want.to_bits(), "{at:?}");
+        assert_eq!(street.signal_at(at).sinr.to_bits(), want.to_bits(), "{at:?}");
     }
 }
 
 #[test]
 fn transmissions_of_a_block_add_up_and_errors_fall_with_each() {
     let config = UmiConfig { shadowing: false, ..nice([70.0, 12.0]) };
-    let heard = street(&config, 1);
-    let curves = &heard.curves;
-    let db = heard.sinr_db([70.0, 12.0]);
+    let sender = street(&config, 1);
+    let curves = &sender.curves;
+    let db = sender.sinr_db([70.0, 12.0]);
     let mut channel = channel(config, 1);
     let mut sinr = 0.0;
     let mut before = 1.0;

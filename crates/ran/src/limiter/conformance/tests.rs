@@ -248,7 +248,7 @@ fn settings_out_of_bounds_are_refused_by_name() {
 /// Records its calls, and returns values that no other limiter returns.
 #[derive(Default)]
 struct Own {
-    heard: Vec<&'static str>,
+    calls: Vec<&'static str>,
     overdraws: bool,
 }
 
@@ -257,19 +257,19 @@ impl Limiter for Own {
         CapacityUnit::Bytes
     }
     fn room(&mut self, _: Instant, queue: &RlcView) -> u64 {
-        100 + queue.bytes - self.heard.len() as u64
+        100 + queue.bytes - self.calls.len() as u64
     }
     fn overdraws(&self) -> bool {
         self.overdraws
     }
     fn on_admitted(&mut self, _: Instant, _: u64, _: &RlcView) {
-        self.heard.push("admitted");
+        self.calls.push("admitted");
     }
     fn on_departed(&mut self, _: Instant, _: Duration) {
-        self.heard.push("departed");
+        self.calls.push("departed");
     }
     fn on_slot(&mut self, _: &SlotReport) {
-        self.heard.push("slot");
+        self.calls.push("slot");
     }
     fn paces(&self) -> bool {
         true
@@ -278,7 +278,7 @@ impl Limiter for Own {
         true
     }
     fn on_forecast(&mut self, _: &SlotForecast) {
-        self.heard.push("forecast");
+        self.calls.push("forecast");
     }
 }
 

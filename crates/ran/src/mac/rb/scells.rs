@@ -96,7 +96,7 @@ impl Scell {
     }
 }
 
-/// What a carrier offers a bearer at a tick.
+/// The offer of a carrier to a bearer at a tick.
 #[derive(Clone, Copy)]
 struct OfCarrier {
     id: BearerId,
@@ -179,7 +179,7 @@ impl Rb {
         sum
     }
 
-    /// Offers each bearer the sum of what the carriers offer it at `tick`. A carrier at which the
+    /// Reports to each bearer the sum of the carriers' offers at `tick`. A carrier at which the
     /// bearer had no more data offers its whole slot.
     fn offer_sums(&self, tick: Slot, all: &mut Scells, cell: &mut Cell) {
         let Scells { ticks, scells, offers, unused, .. } = all;

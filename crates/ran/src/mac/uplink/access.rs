@@ -1,5 +1,5 @@
 //! A UE's access to the uplink: its buffer status reports and scheduling requests, and the
-//! scheduler's knowledge about the UE.
+//! scheduler's record of them.
 
 use super::levels::Field;
 use super::prioritisation::Buckets;
@@ -28,7 +28,7 @@ pub(super) struct Report {
     /// Bytes of each group.
     pub(super) groups: [u64; GROUPS],
     /// The reported groups, a bit each. The other groups are empty unless the report is truncated.
-    pub(super) told: u8,
+    pub(super) reported_groups: u8,
     pub(super) truncated: bool,
     /// Bytes granted to the UE up to the report's PUSCH.
     pub(super) granted: u64,
@@ -81,9 +81,9 @@ impl Report {
         let field = if format == Format::Long { Field::Long } else { Field::Short };
         report.truncated = format == Format::ShortTruncated;
         for (group, &bytes) in held.iter().enumerate() {
-            let tells = if format == Format::Long { bytes > 0 } else { group == first };
-            if tells {
-                report.told |= 1 << group;
+            let is_reported = if format == Format::Long { bytes > 0 } else { group == first };
+            if is_reported {
+                report.reported_groups |= 1 << group;
                 report.groups[group] = field.bytes(field.level(bytes));
             }
         }
@@ -138,19 +138,19 @@ pub(super) struct Access {
     retransmit_at: Instant,
     /// Bytes granted so far.
     pub(super) granted: u64,
-    /// The scheduler's knowledge.
+    /// The scheduler's record.
     pub(super) known: Known,
 }
 
-/// What the scheduler knows of a UE.
+/// The scheduler's record of a UE.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     /// Reported bytes that are not granted since.
     pub(super) bytes: u64,
     /// A request without a grant since.
-    pub(super) asked: bool,
+    pub(super) requested: bool,
     /// Bytes granted up to the last received report.
-    heard: u64,
+    granted_by_report: u64,
     /// Requests and reports, each with the first slot that can be granted for it.
     news: VecDeque<(u64, News)>,
 }
@@ -185,7 +185,10 @@ impl Access {
 
     /// True while the UE needs work in a slot.
     pub(super) fn is_active(&self) -> bool {
-        self.holding != 0 || self.known.bytes > 0 || self.known.asked || !self.known.news.is_empty()
+        self.holding != 0
+            || self.known.bytes > 0
+            || self.known.requested
+            || !self.known.news.is_empty()
     }
 
     /// Triggers the reports of timers that have expired by `now`.
@@ -203,7 +206,7 @@ impl Access {
     /// The scheduler granted a PUSCH of `bytes` for new data at `now`.
     pub(super) fn grant(&mut self, now: Instant, bytes: u32, times: &Times) {
         self.granted += u64::from(bytes);
-        self.known.asked = false;
+        self.known.requested = false;
         self.known.bytes = self.known.bytes.saturating_sub(u64::from(bytes));
         if self.retransmit_at < Instant::NEVER {
             self.retransmit_at = now + times.retransmission;
@@ -246,32 +249,32 @@ impl Access {
 
 impl Known {
     /// `news` may cause a grant from slot `at` on.
-    pub(super) fn tell(&mut self, at: u64, news: News) {
+    pub(super) fn push(&mut self, at: u64, news: News) {
         self.news.push_back((at, news));
     }
 
     /// Takes in the requests and reports that count in slot `k`; `granted` is the total of granted
     /// bytes.
-    pub(super) fn hear(&mut self, k: u64, granted: u64) {
+    pub(super) fn receive(&mut self, k: u64, granted: u64) {
         while let Some(&(at, news)) = self.news.front()
             && at <= k
         {
             self.news.pop_front();
             match news {
-                News::Request => self.asked = true,
-                News::Report(report) => self.learn(&report, granted),
+                News::Request => self.requested = true,
+                News::Report(report) => self.apply(&report, granted),
             }
         }
     }
 
     /// A report that HARQ has delayed behind a later report has no effect.
-    fn learn(&mut self, report: &Report, granted: u64) {
-        if report.granted < self.heard {
+    fn apply(&mut self, report: &Report, granted: u64) {
+        if report.granted < self.granted_by_report {
             return;
         }
-        self.heard = report.granted;
-        let told: u64 = report.groups.iter().sum();
-        let rest = told.saturating_sub(granted - report.granted);
+        self.granted_by_report = report.granted;
+        let reported_groups: u64 = report.groups.iter().sum();
+        let rest = reported_groups.saturating_sub(granted - report.granted);
         self.bytes = if report.truncated { self.bytes.max(rest) } else { rest };
     }
 }
@@ -302,19 +305,19 @@ mod tests {
     }
 
     #[test]
-    fn the_scheduler_knows_a_report_less_the_grants_since() {
+    fn the_backlog_of_a_ue_is_its_report_less_the_grants_since() {
         let mut known = Known::default();
         let held = [1_500, 0, 40, 0, 0, 0, 0, 0];
         let report = Report::of(Long, &held, 0, 1_000);
-        known.tell(7, News::Report(report));
-        known.hear(6, 1_000);
+        known.push(7, News::Report(report));
+        known.receive(6, 1_000);
         assert_eq!(known.bytes, 0, "not yet decoded");
         // 8 bits: 1500 B are level 80, at most 1532 B; 40 B are level 22, at most 40 B.
-        known.hear(7, 1_800);
+        known.receive(7, 1_800);
         assert_eq!(known.bytes, 1_532 + 40 - 800);
         let stale = Report::of(Short, &held, 0, 900);
-        known.tell(8, News::Report(stale));
-        known.hear(8, 1_800);
+        known.push(8, News::Report(stale));
+        known.receive(8, 1_800);
         assert_eq!(known.bytes, 772, "an older report, late by HARQ");
     }
 
@@ -322,8 +325,8 @@ mod tests {
     fn a_truncated_report_takes_nothing_away() {
         let mut known = Known { bytes: 5_000, ..Known::default() };
         let report = Report::of(ShortTruncated, &[10, 5_000, 0, 0, 0, 0, 0, 0], 0, 0);
-        known.tell(0, News::Report(report));
-        known.hear(0, 0);
+        known.push(0, News::Report(report));
+        known.receive(0, 0);
         assert_eq!(known.bytes, 5_000);
     }
 }

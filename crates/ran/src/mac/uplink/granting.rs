@@ -71,8 +71,8 @@ impl UplinkMac {
         self.active.sort(cell.roster.as_deref());
         for &ue in self.active.ues() {
             let known = &self.ues[ue as usize].known;
-            let asked = if known.asked { self.config.sr_grant.0 } else { 0 };
-            let backlog = known.bytes.max(asked);
+            let requested = if known.requested { self.config.sr_grant.0 } else { 0 };
+            let backlog = known.bytes.max(requested);
             if backlog == 0 {
                 continue;
             }

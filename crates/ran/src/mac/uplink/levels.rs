@@ -123,8 +123,8 @@ mod tests {
             let most = u64::from(field.ends()[field.ends().len() - 1]);
             let mut bytes = 1;
             while bytes <= most {
-                let told = field.bytes(field.level(bytes));
-                assert!(told >= bytes, "{bytes} B are told as {told} B");
+                let reported = field.bytes(field.level(bytes));
+                assert!(reported >= bytes, "{bytes} B are told as {reported} B");
                 let below = field.level(bytes) - 1;
                 assert!(field.bytes(below) < bytes, "{bytes} B fit the level below");
                 bytes += 1 + bytes / 97;

@@ -179,7 +179,7 @@ impl UplinkMac {
             self.free_reports.push(place);
             if outcome == Outcome::Decoded {
                 let report = self.reports[place as usize];
-                self.tell(slot.k, block.ue, News::Report(report));
+                self.send_news(slot.k, block.ue, News::Report(report));
             }
         }
         self.harq.close(block);

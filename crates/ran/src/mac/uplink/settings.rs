@@ -107,7 +107,7 @@ params! {
         slot: PollConfig = PollConfig::every(Duration::from_millis(1));
         /// The carrier. The slots U of its pattern carry the uplink.
         carrier: CarrierConfig = CarrierConfig::default();
-        /// The scheduler of resource blocks. It knows the reported buffer levels.
+        /// The scheduler of resource blocks. It uses the reported buffer levels.
         scheduler: RbSchedulerConfig = RbSchedulerConfig::default();
         /// Transport blocks that are sent again.
         harq: HarqConfig = HarqConfig::default();
@@ -146,7 +146,7 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
     kind: "MAC",
     title: "the uplink: scheduling requests, buffer status reports, grants",
     text: "The MAC of `uplink.stack`. New data triggers a buffer status report and, without a \
-           grant, a scheduling request at the UE's next occasion. The scheduler knows the reported \
+           grant, a scheduling request at the UE's next occasion. The scheduler uses the reported \
            levels less its later grants. A PUSCH is in the first slot of the uplink at least \
            `decoding` + `k2` slots after its request or report. The UE divides the grant among its \
            logical channels by priority, prioritised bit rate and bucket.",
@@ -284,7 +284,7 @@ impl MacSettings for UplinkMacConfig {
             "rlc.limiter",
             &"clairvoyant",
             "another limiter",
-            "a UE cannot know its coming grants",
+            "a UE does not get its coming grants in advance",
         )?;
         self.check_channels(cell)?;
         self.check_configured(cell.ues.len())

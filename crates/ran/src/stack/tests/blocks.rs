@@ -189,10 +189,10 @@ fn after_a_short_slot_limiters_hear_what_a_full_one_carries_at_the_mcs() {
         config.sdap.poll = poll(200, 100);
         config.rlc.limiter = LimiterConfig::EBdp5g(EBdp5gConfig::default());
         let mut bench = Bench::new(&config);
-        let heard = Shared::new(Mutex::new(Vec::new()));
+        let reports = Shared::new(Mutex::new(Vec::new()));
         for (gate, ue) in bench.stack.cell.gates.iter_mut().zip(&config.ues) {
             for drb in 0..ue.drbs {
-                *gate.limiter(drb) = AnyLimiter::Custom(Box::new(Listener(heard.clone())));
+                *gate.limiter(drb) = AnyLimiter::Custom(Box::new(Listener(reports.clone())));
             }
         }
         bench.run_to(500);
@@ -205,13 +205,13 @@ fn after_a_short_slot_limiters_hear_what_a_full_one_carries_at_the_mcs() {
             bench.send(40_500, flow, 200, 1);
         }
         bench.run_to(42_999);
-        let heard = heard.lock().expect("one thread");
+        let reports = reports.lock().expect("one thread");
         let short =
             |report: &&SlotReport| (report.pulled_at.as_nanos() / 1_000_000).is_multiple_of(2);
         let (busy, idle): (Vec<&SlotReport>, Vec<_>) =
-            heard.iter().filter(short).partition(|r| r.used > 0);
+            reports.iter().filter(short).partition(|r| r.used > 0);
         assert!(!busy.is_empty() && !idle.is_empty(), "{busy:?} {idle:?}");
-        for report in &*heard {
+        for report in &*reports {
             assert_eq!(report.capacity, 2_292, "{report:?}");
         }
         assert!(busy.iter().all(|report| report.granted <= 1_572), "{busy:?}");

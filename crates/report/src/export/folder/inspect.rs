@@ -69,7 +69,7 @@ impl State {
             Ok(None) => {
                 let names: Vec<String> =
                     names.iter().map(|name| name.display().to_string()).collect();
-                Ok(Self::Other { found: told(&names) })
+                Ok(Self::Other { found: listed(&names) })
             }
         }
     }
@@ -90,14 +90,14 @@ impl State {
         let manifest = Box::new(manifest);
         let mut why = Vec::new();
         if !changed.is_empty() {
-            why.push(format!("not as the run wrote them: {}", told(&changed)));
+            why.push(format!("not as the run wrote them: {}", listed(&changed)));
         }
         if !foreign.is_empty() {
-            why.push(format!("not of the run: {}", told(&foreign)));
+            why.push(format!("not of the run: {}", listed(&foreign)));
         }
         let mixed = !why.is_empty();
         if !missing.is_empty() {
-            why.push(format!("missing: {}", told(&missing)));
+            why.push(format!("missing: {}", listed(&missing)));
         }
         let why = why.join("; ");
         Ok(match (mixed, missing.is_empty()) {
@@ -137,7 +137,7 @@ impl State {
             Self::Unreadable { why } => format!("unreadable: {why}"),
             Self::Older => {
                 format!(
-                    "of an older version, which wrote no {MANIFEST}: nothing tells whether it is \
+                    "of an older version, which wrote no {MANIFEST}: it is unknown whether it is \
                      whole"
                 )
             }
@@ -157,7 +157,7 @@ pub(super) fn of(manifest: &Manifest) -> String {
 }
 
 /// The first few of `names`, and the number of the others.
-fn told(names: &[String]) -> String {
+fn listed(names: &[String]) -> String {
     let (first, others) = names.split_at(names.len().min(TOLD));
     // The creator of a folder chooses its names: none may control a terminal.
     let first: Vec<String> = first.iter().map(|name| name.escape_debug().to_string()).collect();

@@ -19,7 +19,7 @@ pub const FORMAT: u32 = 1;
 /// Largest manifest accepted; the manifest of the demonstration has 30 kB.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The subject of results. Results of the same subject are replaced without asking.
+/// The subject of results. Results of the same subject are replaced without a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// The subcommand: `run`, `demo`, `reproduce`, `validate` or `live`.
@@ -146,8 +146,8 @@ fn first() -> u32 {
     1
 }
 
-/// Refuses `found`, the number of `what`, unless this program knows it; `by` is the version of the
-/// program that wrote it.
+/// Refuses `found`, the number of `what`, unless this program can read it; `by` is the version of
+/// the program that wrote it.
 fn of_this_version(what: &str, found: u32, known: u32, by: Option<&str>) -> Result<(), String> {
     let by = by.filter(|by| !by.is_empty()).map_or_else(String::new, |by| format!(" ({by})"));
     let (when, way) = match found.cmp(&known) {
@@ -156,7 +156,7 @@ fn of_this_version(what: &str, found: u32, known: u32, by: Option<&str>) -> Resu
         Ordering::Less => ("an earlier", "make the results again, or read them with that version"),
         Ordering::Greater => ("a later", "read it with that version"),
     };
-    Err(format!("its {what} is {found}, of {when} version{by}; this one knows {known}: {way}"))
+    Err(format!("its {what} is {found}, of {when} version{by}; this one reads {known}: {way}"))
 }
 
 /// True if `path` is one or more plain names joined by `/`, and not the path of the manifest.
@@ -190,17 +190,17 @@ mod tests {
     fn an_earlier_and_a_later_version_are_told_apart_with_what_to_do() {
         let of = |found| of_this_version("schema", found, 2, Some("justfull 7"));
         assert_eq!(of(2), Ok(()));
-        let told = |found| of(found).expect_err("another version");
+        let message = |found| of(found).expect_err("another version");
         assert_eq!(
-            told(1),
-            "its schema is 1, of an earlier version (justfull 7); this one knows 2: make the \
+            message(1),
+            "its schema is 1, of an earlier version (justfull 7); this one reads 2: make the \
              results again, or read them with that version"
         );
         assert_eq!(
-            told(3),
-            "its schema is 3, of a later version (justfull 7); this one knows 2: read it with \
+            message(3),
+            "its schema is 3, of a later version (justfull 7); this one reads 2: read it with \
              that version"
         );
-        assert_eq!(told(0), "its schema is 0, which never was");
+        assert_eq!(message(0), "its schema is 0, which never was");
     }
 }

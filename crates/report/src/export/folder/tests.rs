@@ -174,7 +174,7 @@ fn walk(before: Before, fault: fn(usize) -> Fault, no_exchange: bool) -> usize {
             .iter()
             .filter(|n| n.starts_with(".out.") && !n.ends_with(".lock"))
             .count();
-        assert_eq!(found.leftovers.len(), left, "{case}: every leftover is told");
+        assert_eq!(found.leftovers.len(), left, "{case}: every leftover is listed");
         if killed {
             // The next run for this place cleans up, with any outcome.
             let next = place.open("run", true);
@@ -245,16 +245,16 @@ fn a_second_writer_is_kept_out_until_the_first_has_ended() {
     let place = Place::new();
     let (first, _) = place.open("run", false).expect("it is free");
     assert!(place.inspect().in_use);
-    let mut told = 0;
+    let mut message = 0;
     let mut second = |patience| {
-        ResultsFolder::take(&place.out(), subject("run"), patience, &mut || told += 1)
+        ResultsFolder::take(&place.out(), subject("run"), patience, &mut || message += 1)
             .expect("it can be written")
     };
     assert!(second(Duration::ZERO).is_none());
     assert!(second(Duration::from_millis(60)).is_none());
     drop(first);
     assert!(second(Duration::ZERO).is_some());
-    assert_eq!(told, 1, "one that waits says so");
+    assert_eq!(message, 1, "one that waits says so");
     assert!(!place.inspect().in_use);
     place.plant(".out.lock", "");
     place.run(1, false).expect("what a killed process left is no lock");
@@ -265,12 +265,12 @@ fn a_second_writer_is_kept_out_until_the_first_has_ended() {
 fn what_is_not_of_the_same_subject_needs_force_and_is_named() {
     let refused = |place: &Place| place.run(2, false).expect_err("it is refused");
     let place = Before::Notes.make();
-    let told = refused(&place);
+    let message = refused(&place);
     assert!(
-        told.contains(
+        message.contains(
             "which holds something else: no results: it holds notes.txt, allowed is an empty"
         ),
-        "{told}"
+        "{message}"
     );
     let said = place.run(2, true).expect("it is forced");
     assert_eq!(said.len(), 1);
@@ -294,8 +294,8 @@ fn what_is_not_of_the_same_subject_needs_force_and_is_named() {
     assert!(refused(&place).contains("of an older version"));
 
     let place = Before::Results.make();
-    let told = place.open("demo", false).map(drop).expect_err("another command").to_string();
-    assert!(told.contains("justfull run voip --seed 1"), "{told}");
+    let message = place.open("demo", false).map(drop).expect_err("another command").to_string();
+    assert!(message.contains("justfull run voip --seed 1"), "{message}");
     drop(place.open("demo", true).expect("it is forced"));
     assert_eq!(place.seed(), Some(1), "nothing was written");
 }
@@ -363,7 +363,7 @@ fn a_live_run_keeps_the_files_that_the_disk_takes() {
                 kept += 1;
                 assert_eq!((manifest.files.len(), manifest.missing.len()), (2, 1), "{k}");
                 assert_eq!(why, format!("missing: {}", manifest.missing[0]));
-                let error = outcome.expect_err("it is told");
+                let error = outcome.expect_err("it is reported");
                 let name = place.out().join(&manifest.missing[0]);
                 assert!(
                     error.starts_with(&format!("cannot write {}: ", name.display())),
@@ -395,8 +395,8 @@ fn planted_links_are_not_followed() {
     fs::remove_file(place.above.path().join(".out.lock")).expect("it is there");
 
     symlink(victim.above.path(), place.out()).expect("a link can be made");
-    let told = place.open("run", true).map(drop).expect_err("the folder is a link").to_string();
-    assert!(told.contains("a symbolic link, which is not followed"), "{told}");
+    let message = place.open("run", true).map(drop).expect_err("the folder is a link").to_string();
+    assert!(message.contains("a symbolic link, which is not followed"), "{message}");
     fs::remove_file(place.out()).expect("it is there");
 
     let (mut folder, _) = place.open("run", false).expect("it is free");
@@ -479,8 +479,8 @@ fn a_manifest_that_cannot_be_believed_is_refused() {
         "figures/./a.svg",
         "manifest.json",
     ] {
-        let told = with(&|m| m.files[0].path = path.into());
-        assert!(told.starts_with("unreadable: manifest.json: it names"), "{path}: {told}");
+        let message = with(&|m| m.files[0].path = path.into());
+        assert!(message.starts_with("unreadable: manifest.json: it names"), "{path}: {message}");
     }
     assert!(with(&|m| m.files[1] = m.files[0].clone()).contains("twice"));
     assert!(with(&|m| m.origin.seeds.push(9)).contains("its run is not the one that it describes"));
@@ -506,9 +506,10 @@ fn a_manifest_that_cannot_be_believed_is_refused() {
 #[test]
 fn places_that_cannot_be_replaced_are_refused() {
     for path in ["", ".", "..", "/", "a/.."] {
-        let told = ResultsFolder::open(Path::new(path), subject("run"), true, &mut || {}).map(drop);
+        let message =
+            ResultsFolder::open(Path::new(path), subject("run"), true, &mut || {}).map(drop);
         assert!(
-            told.expect_err("it has no name").to_string().contains("a folder with a name"),
+            message.expect_err("it has no name").to_string().contains("a folder with a name"),
             "{path}"
         );
     }
@@ -516,8 +517,9 @@ fn places_that_cannot_be_replaced_are_refused() {
     ResultsFolder::open(Path::new(&long), subject("run"), true, &mut || {})
         .map(drop)
         .expect_err("too long");
-    let told = ResultsFolder::open(Path::new("/proc"), subject("run"), true, &mut || {}).map(drop);
-    told.expect_err("it is mounted, or nobody may write beside it");
+    let message =
+        ResultsFolder::open(Path::new("/proc"), subject("run"), true, &mut || {}).map(drop);
+    message.expect_err("it is mounted, or nobody may write beside it");
 }
 
 #[test]

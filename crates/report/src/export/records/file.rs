@@ -114,8 +114,8 @@ impl<R> Writer<R> {
         Ok(Self { form, columns, names })
     }
 
-    /// Writes blocks until told to finish. Returns the sink of the complete file, or none if the
-    /// file was cancelled.
+    /// Writes blocks until the message that the file is complete or cancelled. Returns the sink of
+    /// the complete file, or none if the file was cancelled.
     fn run(
         mut self,
         blocks: &Receiver<Message<R>>,
@@ -182,12 +182,12 @@ impl<R: Send> RecordFile<R> {
     fn hand_on(&mut self) -> io::Result<()> {
         let next = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BLOCK));
         let full = std::mem::replace(&mut self.block, next);
-        self.tell(Message::Block(full))
+        self.send(Message::Block(full))
     }
 
-    fn tell(&mut self, message: Message<R>) -> io::Result<()> {
-        let told = self.to_writer.as_ref().is_some_and(|to| to.send(message).is_ok());
-        if told { Ok(()) } else { self.join().map(drop) }
+    fn send(&mut self, message: Message<R>) -> io::Result<()> {
+        let sent = self.to_writer.as_ref().is_some_and(|to| to.send(message).is_ok());
+        if sent { Ok(()) } else { self.join().map(drop) }
     }
 
     /// The writer's result.
@@ -206,7 +206,7 @@ impl<R: Send> RecordFile<R> {
     /// Names the file if it cannot be written; no file is left then.
     pub fn commit(mut self, path: &Path) -> Result<(), ExportError> {
         let written =
-            self.hand_on().and_then(|()| self.tell(Message::Finish)).and_then(|()| self.join());
+            self.hand_on().and_then(|()| self.send(Message::Finish)).and_then(|()| self.join());
         match written.map_err(|what| ExportError { path: path.into(), what })? {
             Some(sink) => sink.commit(),
             None => Ok(()),

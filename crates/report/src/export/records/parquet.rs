@@ -324,10 +324,10 @@ mod tests {
                 continue;
             }
             let text = std::fs::read_to_string(&path).expect("text");
-            let told = |line: &&str| {
+            let is_row = |line: &&str| {
                 line.ends_with("interval_ms = 20") || line.ends_with("\"interval_ms = 20\"}")
             };
-            assert_eq!(text.lines().filter(told).count() as u64, rows, "{ending}");
+            assert_eq!(text.lines().filter(is_row).count() as u64, rows, "{ending}");
         }
     }
 
