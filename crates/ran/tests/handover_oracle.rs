@@ -14,9 +14,8 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, UmConfig};
 use justfull_ran::stack::{Entry, Flows, Forwarded, Kept};
 use justfull_ran::{
-    CarrierConfig, Egress, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig,
-    PollConfig, QosFlowConfig, RbConfig, RlcConfig, SdapConfig, Stack, StackConfig, TieOrder,
-    UeConfig, UpfConfig,
+    CarrierConfig, Egress, FiveTuple, HarqConfig, MacConfig, PdcpConfig, PollConfig, RbConfig,
+    RlcConfig, SdapConfig, Stack, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -103,15 +102,7 @@ impl Case {
     }
 
     fn config(&self, cell: usize) -> StackConfig {
-        let qfi = Qfi::new(9).expect("below 64");
-        let ue = UeConfig {
-            drx: None,
-            drbs: 1,
-            qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
-            rules: vec![PacketDetectionRule::any(qfi)],
-            channel: None,
-            slice: 0,
-        };
+        let ue = UeConfig::plain(Qfi::new(9).expect("below 64"));
         let slot = PollConfig {
             phase: Phase::Fixed(Duration::ZERO),
             skew: Skew::Ppm(0.0),

@@ -1,4 +1,4 @@
-//! Small cells and worlds for tests.
+//! Small cells and worlds for tests and benches.
 #![forbid(unsafe_code)]
 
 use justfull_base::packet::Protocol;

@@ -14,19 +14,17 @@
 mod kernel;
 mod memory;
 
-use justfull_base::{BitRate, Dscp, Duration, Qfi};
+use justfull_base::{BitRate, Duration};
 use justfull_live::LiveOptions;
 use justfull_live::lateness::{LatenessReport, bare_loop};
 use justfull_net::SystemError;
 use justfull_net::capabilities;
 use justfull_net::clock::{PRIORITY, Priority, SlotClock, raise_priority, wake_period};
-use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{ChannelConfig, ConstantConfig};
-use justfull_ran::{
-    BytesConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig,
-    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
-};
+use justfull_queue::Limit;
+use justfull_ran::channel::CapacityUnit;
+use justfull_ran::{BytesConfig, FiveTuple, MacConfig, PollConfig, StackConfig, UeConfig};
 use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
+use justfull_testkit as testkit;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -38,74 +36,29 @@ const RLC_BYTES: u64 = 20_000_000;
 
 /// A cell of one UE with slots of `slot` that carry `rate`, and one flow.
 fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -> WorldConfig {
-    let qfi = Qfi::new(9).expect("below 64");
+    let flow = testkit::app(traffic);
+    let tuple = FiveTuple { source_port: 5_201, destination_port: 40_000, ..flow.tuple };
+    let flow = FlowConfig { name: "flow".into(), tuple, low_latency: false, ..flow };
     let per_slot = rate.bytes_in_floor(slot);
+    let stack = StackConfig {
+        mac: MacConfig::Bytes(BytesConfig {
+            slot: PollConfig::every(slot),
+            ..BytesConfig::default()
+        }),
+        ues: vec![Arc::new(UeConfig::plain(testkit::qfi(9)))],
+        mtu: SIZE as u32,
+        assert_bound: false,
+        ..testkit::cell(per_slot, CapacityUnit::Bytes, Limit::Bytes(RLC_BYTES))
+    };
+    let world = testkit::world(stack, vec![flow], duration);
     WorldConfig {
         scenario: "live_bench".into(),
         method: "Vanilla".into(),
-        stack: StackConfig {
-            upf: UpfConfig::default(),
-            sdap: SdapConfig::default(),
-            rlc: RlcConfig {
-                queue: QueueConfig::tail_drop(Limit::Bytes(RLC_BYTES)),
-                ..RlcConfig::default()
-            },
-            mac: MacConfig::Bytes(BytesConfig {
-                slot: PollConfig::every(slot),
-                ..BytesConfig::default()
-            }),
-            channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
-            ues: vec![Arc::new(UeConfig {
-                drx: None,
-                drbs: 1,
-                qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
-                rules: vec![PacketDetectionRule::any(qfi)],
-                channel: None,
-                slice: 0,
-            })],
-            pdcp: PdcpConfig::default(),
-            slices: Vec::new(),
-            scells: Vec::new(),
-            tie_order: TieOrder::TopDown,
-            mtu: SIZE as u32,
-            seed: 1,
-            assert_bound: false,
-        },
-        flows: vec![FlowConfig {
-            name: "flow".into(),
-            ue: 0,
-            tuple: FiveTuple {
-                source_port: 5_201,
-                destination_port: 40_000,
-                protocol: traffic.protocol(),
-                ..FiveTuple::default()
-            },
-            traffic: Arc::new(traffic),
-            dscp: Dscp::default(),
-            low_latency: false,
-            start: Duration::ZERO,
-            stop: None,
-            extra_delay: Duration::ZERO,
-            proxied: None,
-            delay_budget: None,
-        }],
         core_rate: BitRate(0),
         core_delay: Duration::ZERO,
-        core_loss: Default::default(),
-        air_delay: Duration::ZERO,
-        uplink: UplinkConfig {
-            rate: BitRate(0),
-            delay: Duration::ZERO,
-            limit: UplinkConfig::LIMIT,
-            grants: None,
-            stack: None,
-        },
-        duration,
+        uplink: UplinkConfig { delay: Duration::ZERO, ..world.uplink },
         warmup: Duration::ZERO,
-        series_bins: 100,
-        cells: None,
-        entity_backlog: false,
-        proxy: Default::default(),
+        ..world
     }
 }
 

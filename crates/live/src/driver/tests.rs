@@ -2,18 +2,18 @@ use super::*;
 use crate::packet::{mapped, mark_ce, parse};
 use etherparse::PacketBuilder;
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, Bytes, Dscp, Ecn, Event, Lateness as PollLateness, Qfi, Ratio};
+use justfull_base::{BitRate, Bytes, Dscp, Ecn, Event, Qfi, Ratio};
 use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{ChannelConfig, ConstantConfig, McsConfig};
-use justfull_ran::config::{Phase, Skew};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig};
 use justfull_ran::{
-    BytesConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
-    QosFlowConfig, RbConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    BytesConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PollConfig, QosFlowConfig,
+    RbConfig, RlcConfig, StackConfig, UeConfig,
 };
-use justfull_run::{FlowConfig, Interval, Tap, Traffic, UplinkConfig, WorldConfig};
+use justfull_run::{FlowConfig, Interval, Tap, Traffic, WorldConfig};
 use justfull_sim::World;
 use justfull_tcp::Segment;
+use justfull_testkit as testkit;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -213,18 +213,12 @@ fn udp(from: [u8; 4], to: [u8; 4], port: u16, payload: usize) -> Vec<u8> {
 
 /// A cell of one UE that carries `per_slot` bytes in each slot; its flows are `flows` of UDP, by
 /// port from 6000 on.
-#[expect(clippy::too_many_lines, reason = "the settings of one world")]
 fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) -> WorldConfig {
-    let qfi = |n| Qfi::new(n).expect("below 64");
-    let poll = PollConfig {
-        period: slot,
-        phase: Phase::Fixed(Duration::ZERO),
-        skew: Skew::Ppm(0.0),
-        lateness: PollLateness::Exact,
-    };
+    let qfi = testkit::qfi(1);
+    let rule =
+        PacketDetectionRule { protocol: Some(Protocol::Udp), ..PacketDetectionRule::any(qfi) };
     let flow = |(i, traffic): (usize, Traffic)| FlowConfig {
         name: format!("udp{i}").into(),
-        ue: 0,
         tuple: FiveTuple {
             source: mapped(SERVER),
             destination: mapped(UE),
@@ -232,67 +226,24 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             destination_port: 6000 + i as u16,
             protocol: Protocol::Udp,
         },
-        traffic: traffic.into(),
-        dscp: Dscp::default(),
         low_latency: i == 0,
-        start: Duration::ZERO,
-        stop: None,
-        extra_delay: Duration::ZERO,
-        proxied: None,
-        delay_budget: None,
+        ..testkit::app(traffic)
+    };
+    let stack = StackConfig {
+        rlc: RlcConfig { queue: rlc, ..RlcConfig::default() },
+        mac: MacConfig::Bytes(BytesConfig {
+            slot: testkit::on_time(slot),
+            ..BytesConfig::default()
+        }),
+        ues: vec![Arc::new(UeConfig { rules: vec![rule], ..UeConfig::plain(qfi) })],
+        ..testkit::cell(per_slot, CapacityUnit::Bytes, Limit::Bytes(1))
     };
     WorldConfig {
-        scenario: "test".into(),
-        method: "test".into(),
-        stack: StackConfig {
-            upf: UpfConfig::default(),
-            sdap: SdapConfig::default(),
-            rlc: RlcConfig { queue: rlc, ..RlcConfig::default() },
-            mac: MacConfig::Bytes(BytesConfig { slot: poll, ..BytesConfig::default() }),
-            channel: ChannelConfig::Constant(ConstantConfig { per_slot }),
-            ues: vec![Arc::new(UeConfig {
-                drx: None,
-                drbs: 1,
-                qos_flows: vec![QosFlowConfig {
-                    qfi: qfi(1),
-                    drb: 0,
-                    priority: 0,
-                    weight: 1,
-                    queue: None,
-                }],
-                rules: vec![PacketDetectionRule {
-                    protocol: Some(Protocol::Udp),
-                    ..PacketDetectionRule::any(qfi(1))
-                }],
-                channel: None,
-                slice: 0,
-            })],
-            pdcp: PdcpConfig::default(),
-            slices: Vec::new(),
-            scells: Vec::new(),
-            tie_order: TieOrder::TopDown,
-            mtu: 1500,
-            seed: 1,
-            assert_bound: true,
-        },
-        flows: flows.into_iter().enumerate().map(flow).collect(),
         core_rate: BitRate(0),
         core_delay: Duration::ZERO,
-        core_loss: Default::default(),
-        air_delay: Duration::ZERO,
-        uplink: UplinkConfig {
-            rate: BitRate(0),
-            delay: ms(10),
-            limit: UplinkConfig::LIMIT,
-            grants: None,
-            stack: None,
-        },
-        duration: ms(2_000),
         warmup: Duration::ZERO,
         series_bins: 10,
-        cells: None,
-        entity_backlog: false,
-        proxy: Default::default(),
+        ..testkit::world(stack, flows.into_iter().enumerate().map(flow).collect(), ms(2_000))
     }
 }
 
@@ -393,22 +344,22 @@ fn what_the_cell_reports_to_a_listener_adds_up_to_the_run() {
     bench.reports = Some(stream);
     let (result, report, _) = bench.run(&config);
     let patience = std::time::Duration::ZERO;
-    let heard: Vec<_> = std::iter::from_fn(|| reports.next(patience).ok().flatten()).collect();
+    let reports: Vec<_> = std::iter::from_fn(|| reports.next(patience).ok().flatten()).collect();
     let counts = report.reports.expect("there was a listener");
     assert_eq!(
         (counts.made, counts.lost),
-        (heard.len() as u64, heard.len() as u64),
+        (reports.len() as u64, reports.len() as u64),
         "one had gone"
     );
     assert_eq!((result.reports.ues, result.reports.sent), (1, counts.made));
     let planned = config.duration.as_nanos() / ms(10).as_nanos();
     assert!(counts.made.abs_diff(planned) <= 1, "{counts:?}");
-    assert!(heard.windows(2).all(|pair| pair[0].ran.at < pair[1].ran.at));
-    let slots: u64 = heard.iter().map(|of| u64::from(of.ran.slots)).sum();
+    assert!(reports.windows(2).all(|pair| pair[0].ran.at < pair[1].ran.at));
+    let slots: u64 = reports.iter().map(|of| u64::from(of.ran.slots)).sum();
     assert!(result.cell.slots.abs_diff(slots) <= 10, "{slots} of {}", result.cell.slots);
-    let bytes: u64 = heard.iter().map(|of| of.ran.bytes).sum();
+    let bytes: u64 = reports.iter().map(|of| of.ran.bytes).sum();
     assert!(result.cell.used.abs_diff(bytes) <= 15_000, "{bytes} of {}", result.cell.used);
-    assert!(heard.iter().any(|of| of.ran.backlog > 10 * 1_400), "the queue is full");
+    assert!(reports.iter().any(|of| of.ran.backlog > 10 * 1_400), "the queue is full");
 }
 
 #[test]
