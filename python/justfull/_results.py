@@ -87,12 +87,12 @@ class Results(Tables):
 
     @property
     def packets(self) -> Table:
-        """A row for each packet of each run; ask for them by `run(packets=True)`."""
+        """A row for each packet of each run; record them by `run(packets=True)`."""
         return Table(self._native.packets, "packets")
 
     @property
     def slots(self) -> Table:
-        """A row for each slot of each run; ask for them by `run(slots=True)`."""
+        """A row for each slot of each run; record them by `run(slots=True)`."""
         return Table(self._native.slots, "slots")
 
     @property

@@ -30,7 +30,7 @@ class Limiter:
     """An SDU larger than the room may enter as long as there is any room."""
 
     paces: bool = False
-    """The room changes with time alone, so that the layer above must ask again."""
+    """The room changes with time alone, so that the layer above must call it again."""
 
     def __init__(self, unit: str, slot: int, mtu: int) -> None:
         self.unit = unit
