@@ -375,10 +375,10 @@ impl Folder {
         };
         let mut row = StringRecord::new();
         while reader.read_record(&mut row).map_err(|e| wrong(&e))? {
-            let found = row.get(of_quantity).unwrap_or_default();
-            if found != quantity {
-                if !there.iter().any(|known| known == found) {
-                    there.push(found.to_owned());
+            let name = row.get(of_quantity).unwrap_or_default();
+            if name != quantity {
+                if !there.iter().any(|known| known == name) {
+                    there.push(name.to_owned());
                 }
                 continue;
             }

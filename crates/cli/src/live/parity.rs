@@ -174,7 +174,7 @@ fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made,
     if outcome.interrupted {
         return Err(ended());
     }
-    let proxy = proxy.map(|proxy: Proxy| (proxy.note(), proxy.status()));
+    let proxy = proxy.map(|proxy: Proxy| (proxy.note(), proxy.facts()));
     Ok(Made { outcome, proxy })
 }
 
@@ -226,7 +226,7 @@ fn json_line(
         "judged": made.iter().all(|made| is_judged(&made.outcome, allow_late)),
         "allow_late": allow_late,
         "live": made.iter().map(|made| &made.outcome.report).collect::<Vec<_>>(),
-        "proxy": made.iter().filter_map(|made| made.proxy.as_ref()).map(|(_, status)| status)
+        "proxy": made.iter().filter_map(|made| made.proxy.as_ref()).map(|(_, facts)| facts)
             .collect::<Vec<_>>(),
     });
     let text = serde_json::to_string(&line).map_err(|e| Failure::Failed(e.to_string()))?;

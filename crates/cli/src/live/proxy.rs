@@ -99,7 +99,7 @@ impl Proxy {
     }
 
     /// Its configuration and its last status.
-    pub(super) fn status(&self) -> Value {
+    pub(super) fn facts(&self) -> Value {
         json!({ "config": self.config, "status": self.status })
     }
 

@@ -103,8 +103,8 @@ impl Runs {
                 Ok((outcome, files)) => {
                     let fault = outcome.report.fault.clone();
                     if !plan.is_of_several() || !outcome.interrupted && fault.is_none() {
-                        let status = |proxy: Proxy| (proxy.note(), proxy.status());
-                        let proxy = beside.proxy.take().map(status);
+                        let facts = |proxy: Proxy| (proxy.note(), proxy.facts());
+                        let proxy = beside.proxy.take().map(facts);
                         let point = plan.point_in_words(job);
                         self.done.push(Done { at, point, outcome, proxy });
                         self.files.push(files);

@@ -33,7 +33,7 @@ impl Proxy {
         match *self {}
     }
 
-    pub(super) fn status(&self) -> serde_json::Value {
+    pub(super) fn facts(&self) -> serde_json::Value {
         match *self {}
     }
 }

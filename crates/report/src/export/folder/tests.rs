@@ -245,16 +245,16 @@ fn a_second_writer_is_kept_out_until_the_first_has_ended() {
     let place = Place::new();
     let (first, _) = place.open("run", false).expect("it is free");
     assert!(place.inspect().in_use);
-    let mut message = 0;
+    let mut waits = 0;
     let mut second = |patience| {
-        ResultsFolder::take(&place.out(), subject("run"), patience, &mut || message += 1)
+        ResultsFolder::take(&place.out(), subject("run"), patience, &mut || waits += 1)
             .expect("it can be written")
     };
     assert!(second(Duration::ZERO).is_none());
     assert!(second(Duration::from_millis(60)).is_none());
     drop(first);
     assert!(second(Duration::ZERO).is_some());
-    assert_eq!(message, 1, "one that waits says so");
+    assert_eq!(waits, 1, "one that waits says so");
     assert!(!place.inspect().in_use);
     place.plant(".out.lock", "");
     place.run(1, false).expect("what a killed process left is no lock");
