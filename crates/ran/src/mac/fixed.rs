@@ -171,7 +171,7 @@ impl FixedPdus {
         self.links.receive(slot.now, id, content, cell, exit);
     }
 
-    /// See [`SlotService::receive_status`](super::SlotService::hear_status).
+    /// See [`SlotService::receive_status`](super::SlotService::receive_status).
     pub(super) fn receive_status<D: Probe + Egress>(
         &mut self,
         now: Instant,
