@@ -310,8 +310,8 @@ impl ManagedQueue {
     }
 
     /// Passes every waiting packet to `take`, in the order of service and without the AQM, since
-    /// the UE leaves the cell. The packets count as departed; `probe` gets [`Event::Withdrawn`] for
-    /// each.
+    /// the UE leaves the cell. The packets count as departed; `probe` gets
+    /// [`Withdrawn`](justfull_base::Event::Withdrawn) for each.
     pub fn withdraw<P: Probe>(
         &mut self,
         now: Instant,
