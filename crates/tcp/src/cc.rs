@@ -5,6 +5,7 @@ pub mod bbr3;
 pub mod cubic;
 pub mod dctcp;
 pub mod fixed;
+pub mod ledbatpp;
 pub mod new_reno;
 pub mod prague;
 pub mod vegas;
@@ -41,8 +42,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum CcConfig = Cubic;
 
-    /// One of our controls, or a user's own. BBR, BBRv3 and Prague are boxed, since their state is
-    /// larger than the others'.
+    /// One of our controls, or a user's own. BBR, BBRv3, Prague and LEDBAT++ are boxed, since their
+    /// state is larger than the others'.
     #[derive(Clone)]
     pub enum AnyControl(birth: &Birth) or Box<dyn CustomControl>;
 
@@ -56,6 +57,7 @@ kinds! {
     "yeah" Yeah = yeah::{Yeah, YeahConfig};
     "prague" Prague = prague::{Prague in Box, PragueConfig};
     "dctcp" Dctcp = dctcp::{Dctcp, DctcpConfig};
+    "ledbatpp" Ledbatpp = ledbatpp::{Ledbatpp in Box, LedbatppConfig};
 }
 
 forwarded! {

@@ -6,7 +6,9 @@ use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Ratio, Rng};
-use justfull_tcp::cc::{bbr, bbr3, cubic, dctcp, fixed, new_reno, prague, vegas, westwood, yeah};
+use justfull_tcp::cc::{
+    bbr, bbr3, cubic, dctcp, fixed, ledbatpp, new_reno, prague, vegas, westwood, yeah,
+};
 use justfull_tcp::{
     AutoWindow, CcConfig, HyStart, Kernel, Pacing, Preset, Prr, ReceiverConfig, Recovery, Rto,
     Sender, SenderConfig, SpuriousDetection, Window,
@@ -68,6 +70,10 @@ fn control(rng: &mut Rng) -> CcConfig {
             let (gain, alpha) = (Ratio(0.01 + 0.9 * rng.unit()), Ratio(rng.unit()));
             CcConfig::Dctcp(dctcp::DctcpConfig { gain, alpha })
         }
+        CcConfig::Ledbatpp(_) => CcConfig::Ledbatpp(ledbatpp::LedbatppConfig {
+            target: micros(rng, 1_000, 200_000),
+            slowdowns: rng.chance(0.7),
+        }),
     }
 }
 

@@ -24,6 +24,11 @@ fn all_controls() -> Vec<CcConfig> {
     names.map(configured).collect()
 }
 
+/// False for a control that starts with two segments, whatever the initial window.
+fn uses_initial_window(cc: &CcConfig) -> bool {
+    !matches!(cc, CcConfig::Ledbatpp(_))
+}
+
 /// False for a window that belongs to its owner, so that the network does not change it.
 fn reacts_to_loss(cc: &CcConfig) -> bool {
     !matches!(cc, CcConfig::Fixed(_))
