@@ -13,6 +13,7 @@ mod case;
 mod cubic;
 mod dctcp;
 mod fixed;
+mod ledbatpp;
 mod new_reno;
 mod prague;
 mod scope;
@@ -33,9 +34,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The controls with cases, by name, and the figures worked out by hand.
-pub const CONTROLS: [&str; 11] = [
+pub const CONTROLS: [&str; 12] = [
     "new_reno", "cubic", "bbr", "bbr3", "vegas", "westwood", "yeah", "fixed", "prague", "dctcp",
-    BY_HAND,
+    "ledbatpp", BY_HAND,
 ];
 
 /// The figures worked out by hand.
@@ -54,6 +55,7 @@ fn experiments(control: &str) -> Option<Vec<Task>> {
         "fixed" => fixed::EXPERIMENTS,
         "prague" => prague::EXPERIMENTS,
         "dctcp" => dctcp::EXPERIMENTS,
+        "ledbatpp" => ledbatpp::EXPERIMENTS,
         BY_HAND => return Some(by_hand::tasks()),
         _ => return None,
     };

@@ -1,6 +1,6 @@
 //! Measurements of BBRv3's cases.
 
-use super::scope::{Acks, PAYLOAD, Scope, delivered_between, flow, link, run};
+use super::scope::{Acks, PAYLOAD, Scope, delivered_between, flow, link, run, spans};
 use super::shared::convergence;
 use super::{Evidence, Experiment};
 use crate::model::plot::{Curve, Frame, Plot, Scale, Stroke};
@@ -56,23 +56,6 @@ fn quantile_of(values: impl Iterator<Item = f64>, q: f64) -> f64 {
     let mut values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     quantile(&values, q).unwrap_or(f64::NAN)
-}
-
-/// When a phase of `is` begins and ends: (seconds, seconds).
-fn spans(samples: &[Sample], is: impl Fn(&Sample) -> bool) -> Vec<(f64, f64)> {
-    let mut spans = Vec::new();
-    let mut from = None;
-    for sample in samples {
-        match (from, is(sample)) {
-            (None, true) => from = Some(seconds(sample)),
-            (Some(begin), false) => {
-                spans.push((begin, seconds(sample)));
-                from = None;
-            }
-            _ => {}
-        }
-    }
-    spans
 }
 
 /// Pacing rate of the samples in `phase` over the median rate of cruising: all of them.

@@ -246,6 +246,23 @@ pub(super) fn delivered_between(samples: &[Sample], from_s: f64, to_s: f64) -> f
     (by(to_s) - by(from_s)) as f64
 }
 
+/// When a phase of `is` begins and ends: (seconds, seconds).
+pub(super) fn spans(samples: &[Sample], is: impl Fn(&Sample) -> bool) -> Vec<(f64, f64)> {
+    let mut spans = Vec::new();
+    let mut from = None;
+    for sample in samples {
+        match (from, is(sample)) {
+            (None, true) => from = Some(sample.at.as_secs_f64()),
+            (Some(begin), false) => {
+                spans.push((begin, sample.at.as_secs_f64()));
+                from = None;
+            }
+            _ => {}
+        }
+    }
+    spans
+}
+
 /// Payload that a flow delivered between two instants, divided by the payload of all packets that a
 /// link of `mbit_s` can transmit in this time.
 pub(super) fn utilisation(samples: &[Sample], mbit_s: u64, from_s: f64, to_s: f64) -> f64 {

@@ -12,7 +12,7 @@ use justfull_tcp::CcConfig;
 pub(super) const SEEDS: u64 = 5;
 
 /// Start of the second flow, seconds: at another phase of the first flow's cycle for each seed.
-fn second_start(seed: u64) -> f64 {
+pub(super) fn second_start(seed: u64) -> f64 {
     10.0 + 0.137 * seed as f64
 }
 
@@ -21,7 +21,7 @@ fn start_of(seconds: f64) -> Duration {
 }
 
 /// Two flows of `rtts_ms` over a link; the second starts about 10 s later.
-fn meeting(
+pub(super) fn meeting(
     cc: &CcConfig,
     mbit_s: u64,
     rtts_ms: [u64; 2],
@@ -67,7 +67,7 @@ pub(super) fn convergence(cc: &CcConfig, mbit_s: u64, rtt_ms: u64) -> (Vec<f64>,
 }
 
 /// Goodput in each second: (seconds, Mbit/s).
-fn goodput(samples: &[Sample]) -> Vec<(f64, f64)> {
+pub(super) fn goodput(samples: &[Sample]) -> Vec<(f64, f64)> {
     let last = samples.last().map_or(0, |s| s.at.as_secs_f64() as u32);
     let each = |second: u32| {
         let end = f64::from(second + 1);
