@@ -19,13 +19,14 @@
 //! Defaults: target = 60 ms (the draft).
 //!
 //! Known weaknesses: where no queue reaches `target`, as with a small buffer or an AQM, only the
-//! smaller gain gives way; delay on the way back, or of a scheduler, counts as a queue; a slowdown
-//! costs up to a tenth of the rate.
+//! smaller gain gives way; a flow that starts in a queue that never empties takes it for a part of
+//! the path; delay on the way back, or of a scheduler, counts as a queue; slowdowns cost up to a
+//! tenth of the rate.
 //!
 //! Deviations: none from the draft, which leaves these open: gain and decrease are spread over the
-//! acknowledgements of a round, in bytes; a slowdown's RTT is the smoothed one at its begin; one
-//! that finds the window below the threshold returns to the threshold. The window does not grow
-//! while it is not in use.
+//! acknowledgements of a round; a slowdown's RTT is the smoothed one at its begin; one that finds
+//! the window below the threshold returns to the threshold. The window does not grow while it is
+//! not in use.
 
 use super::CongestionController;
 use crate::control::{
@@ -212,9 +213,11 @@ impl Ledbatpp {
         }
     }
 
-    /// Change of the window in a round of `queue`, as a share of it.
+    /// Change of the window in a round of `queue`, as a share of it. Whole segments are
+    /// acknowledged in a round.
     fn share(&self, queue: Duration) -> f64 {
-        let gain = self.window.mss as f64 / (self.window.cwnd as f64 * self.divisor);
+        let segments = (self.window.cwnd / self.window.mss).max(1);
+        let gain = 1.0 / (segments as f64 * self.divisor);
         if queue <= self.target {
             return gain;
         }
@@ -232,10 +235,14 @@ impl Ledbatpp {
         self.part += share * sample.acked as f64;
         let whole = self.part as i64;
         self.part -= whole as f64;
-        let most = if starting { self.window.ssthresh } else { u64::MAX };
-        let least = LEAST_WINDOW * self.window.mss;
-        let cwnd = self.window.cwnd.saturating_add_signed(whole).min(most);
-        self.window.cwnd = if whole < 0 { cwnd.max(least) } else { cwnd };
+        let RenoWindow { cwnd, ssthresh, mss, .. } = &mut self.window;
+        let changed = cwnd.saturating_add_signed(whole);
+        if starting {
+            *cwnd = changed.min(*ssthresh);
+        } else {
+            *cwnd = changed.max(LEAST_WINDOW * *mss);
+            *ssthresh = (*ssthresh).min(*cwnd);
+        }
     }
 }
 

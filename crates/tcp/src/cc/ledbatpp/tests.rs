@@ -77,6 +77,7 @@ fn a_round_adds_the_gain_up_to_the_target_and_takes_off_the_excess_above_it_but_
         wait(&mut control, BASE_MS + queue);
         let window = ack(&mut control, 1, BASE_MS + queue, 100);
         assert!(near(window, expected), "{queue} ms: {window}");
+        assert_eq!(control.phase(), "avoidance", "the window shrinks without a slow start after");
     }
     let mut control = steady(3, 1000);
     wait(&mut control, 400);
