@@ -23,8 +23,8 @@ use justfull_report::{export, table, validation as page};
      exit 1."
 ))]
 pub(crate) struct ValidateArgs {
-    /// Control: new_reno, cubic, bbr, vegas, westwood, yeah, fixed, prague, dctcp; by-hand for
-    /// figures worked out by hand; or all
+    /// Control: new_reno, cubic, bbr, bbr3, vegas, westwood, yeah, fixed, prague, dctcp, ledbatpp;
+    /// by-hand for figures worked out by hand; or all
     #[arg(default_value = "all")]
     pub(crate) control: String,
     #[command(flatten)]

@@ -1,4 +1,5 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): a control for background traffic.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus, versions 01 and 02): a control for background
+//! traffic.
 //!
 //! Controls the congestion window by the time that packets wait in queues: the RTT, the least of
 //! four samples, over the base, the least of ten minutes. A flow alone keeps `target` in the queue;
@@ -44,7 +45,7 @@ const MAX_DIVISOR: u64 = 16;
 const ROUNDS: u64 = 2;
 /// Time between slowdowns over the length of the last one.
 const PAUSE: u64 = 9;
-/// Minutes whose least RTTs are kept (RFC 6817 section 2.4: `BASE_HISTORY`).
+/// Minutes whose least RTTs are kept (RFC 6817: `BASE_HISTORY`).
 const MINUTES: usize = 10;
 /// Samples of which the least is the present RTT (RFC 6817: `CURRENT_FILTER`).
 const FILTER: usize = 4;
@@ -71,7 +72,8 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Keeps 60 ms in the queue when alone, and two segments beside a flow that keeps more. At \
            times it slows down for some round trips to measure the path without its queue. For \
            updates and backups.",
-    sources: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817 (history and filter of delays)",
+    sources: "draft-irtf-iccrg-ledbat-plus-plus, versions 01 and 02; RFC 6817 (history and filter of \
+              delays)",
     deviations: "A slowdown's RTT is the smoothed one at its begin; no growth while the window is \
                  not in use.",
     params: LedbatppConfig::params,
