@@ -46,10 +46,10 @@ struct Kept {
 impl Tap for Kept {
     fn on_event(&mut self, now: Instant, event: &Event, _segment: Option<&Segment>) {
         if let Some((tap, records)) = &mut self.packets {
-            records.extend(tap.record(now, event).copied());
+            records.extend(tap.on_event(now, event).copied());
         }
         if let Some((tap, records)) = &mut self.slots {
-            records.extend(tap.record(now, event));
+            records.extend(tap.on_event(now, event));
         }
     }
 

@@ -193,13 +193,13 @@ impl Tap for OutputTap {
             return;
         }
         if let Some((tap, file)) = &mut self.packets
-            && let Some(record) = tap.record(now, event)
+            && let Some(record) = tap.on_event(now, event)
         {
             let outcome = file.push(*record);
             self.check(|o| o.packets.as_ref().map(|(path, _)| path.clone()), outcome);
         }
         if let Some((tap, file)) = &mut self.slots
-            && let Some(record) = tap.record(now, event)
+            && let Some(record) = tap.on_event(now, event)
         {
             let outcome = file.push(record);
             self.check(|o| o.slots.as_ref().map(|(path, _)| path.clone()), outcome);

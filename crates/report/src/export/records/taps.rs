@@ -101,7 +101,7 @@ impl PacketTap {
     }
 
     /// Handles `event`. Returns the record of the packet that left the chain by it.
-    pub fn record(&mut self, now: Instant, event: &Event) -> Option<&PacketRecord> {
+    pub fn on_event(&mut self, now: Instant, event: &Event) -> Option<&PacketRecord> {
         let at = Stamp::at(now.as_nanos());
         match event {
             Event::Enqueued { layer, packet, .. } => {
@@ -167,7 +167,7 @@ impl SlotTap {
     }
 
     /// Handles `event`. Returns the record of a slot.
-    pub fn record(&mut self, now: Instant, event: &Event) -> Option<SlotRecord> {
+    pub fn on_event(&mut self, now: Instant, event: &Event) -> Option<SlotRecord> {
         match event {
             Event::Enqueued { layer, packet, .. } => {
                 self.packets[*layer as usize] += 1;
