@@ -11,7 +11,8 @@
 //! each RTT    queue <= target: window + gain
 //!             queue >  target: window + max(gain - window (queue / target - 1), -window / 2)
 //! slowdown    two segments for two RTTs, then slow start to the window before; the first one two
-//!             RTTs after the first slow start, each next one nine times the last one's length later
+//!             RTTs after the first slow start, each next one nine times the last one's length
+//!             after it
 //! ```
 //!
 //! A loss or an echo halves the window, a timeout leaves one segment (RFC 5681). A loss within the
@@ -72,8 +73,8 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Keeps 60 ms in the queue when alone, and two segments beside a flow that keeps more. At \
            times it slows down for some round trips to measure the path without its queue. For \
            updates and backups.",
-    sources: "draft-irtf-iccrg-ledbat-plus-plus, versions 01 and 02; RFC 6817 (history and filter of \
-              delays)",
+    sources: "draft-irtf-iccrg-ledbat-plus-plus, versions 01 and 02; RFC 6817 (history and filter \
+              of delays)",
     deviations: "A slowdown's RTT is the smoothed one at its begin; no growth while the window is \
                  not in use.",
     params: LedbatppConfig::params,
