@@ -1,6 +1,7 @@
 //! The forms of a picture, and its destination.
 
 use crate::failure::Failure;
+use justfull_report::figure::page::Page;
 use justfull_report::figure::{self, Figure};
 use justfull_report::{ReportError, export};
 use std::io::{self, Write};
@@ -42,6 +43,16 @@ impl Form {
             Self::Svg => figure.standalone().into_bytes(),
             Self::Png => figure::png(&figure.svg).map_err(failed)?,
             Self::Pdf => figure::pdf(&figure.svg).map_err(failed)?,
+        };
+        put(out, &mut |file| file.write_all(&bytes))
+    }
+
+    /// Writes `figure`, drawn for `page`, to `out`.
+    pub(crate) fn write_on(self, page: &Page, figure: &Figure, out: &Path) -> Result<(), Failure> {
+        let bytes = match self {
+            Self::Svg => figure.svg.clone().into_bytes(),
+            Self::Png => figure::png_on(page, &figure.svg).map_err(|e| Failure::usage(&e))?,
+            Self::Pdf => figure::pdf_on(page, &figure.svg).map_err(|e| Failure::usage(&e))?,
         };
         put(out, &mut |file| file.write_all(&bytes))
     }

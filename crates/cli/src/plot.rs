@@ -7,6 +7,7 @@ use crate::help::with_exit_status;
 use crate::picture::Form;
 use clap::{Args, ValueEnum};
 use justfull_report::chosen::{Kind, chosen};
+use justfull_report::figure::page::{Page, Style, Wishes};
 use justfull_report::read::column_of;
 use std::path::PathBuf;
 
@@ -16,22 +17,27 @@ use std::path::PathBuf;
     "Examples:\n  justfull run my.toml --runs 5 --out r\n  \
      justfull plot r --y delay.p99 --flow call -o limit.pdf\n  \
      justfull plot r --kind points --x goodput --y delay.p95 -o trade.svg\n  \
-     justfull plot before after --kind ccdf --y delay --flow call -o tail.png\n\n\
+     justfull plot before after --kind ccdf --y delay --flow call -o tail.png\n  \
+     justfull plot r --kind bars --y delay.p99 --flow call --style ieee -o bars.pdf\n  \
+     justfull plot r --kind layers --y low_latency_sojourn --style acm -o layers.pdf\n  \
+     justfull plot r --kind cdf --y delay --flow call --width 88mm --font \"9pt Times New Roman\" \
+     --xlabel \"Delay of the call (ms)\" -o call.pdf\n\n\
      Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."
 ))]
 pub(crate) struct PlotArgs {
     /// Folders of results
     #[arg(required = true)]
     pub(crate) folders: Vec<PathBuf>,
-    /// Vertical axis: a column of runs.jsonl; for distributions a quantity of cdf.csv, such as
-    /// delay
+    /// Vertical axis, for bars the horizontal one: a column of runs.jsonl. For distributions a
+    /// quantity of cdf.csv, such as delay; for layers low_latency_sojourn or other_sojourn
     #[arg(long, value_name = "COLUMN")]
     pub(crate) y: String,
     /// Horizontal axis: for points a column; for lines the swept setting [default: of a grid its
     /// first setting]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) x: Option<String>,
-    /// Means over a sweep, means over another column, or distributions (ccdf: the logarithmic tail)
+    /// Means over a sweep, means over another column, distributions (ccdf: the logarithmic tail),
+    /// a bar for each method, or bars of the mean times in UPF, SDAP and RLC
     #[arg(long, value_enum, default_value = "line")]
     pub(crate) kind: PlotKind,
     /// Method to draw; may be given several times [default: all]
@@ -44,6 +50,67 @@ pub(crate) struct PlotArgs {
     /// SVG
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+}
+
+/// The place of the figure in a paper.
+#[derive(Args)]
+#[command(next_help_heading = "For a paper")]
+pub(crate) struct PageArgs {
+    /// Width and type of one column: ieee 3.5in and 8pt (IEEE Author Center), acm 3.33in and 8pt
+    /// (acmart, sigconf), plain 8in and 12.6pt. Marks and dashes tell methods apart in grey, and
+    /// axes are labelled in words, with any of these options
+    #[arg(long, value_enum, default_value = "plain")]
+    pub(crate) style: PlotStyle,
+    /// Width in in, mm, cm, pt or px [default: that of the style]. A PNG has 600 pixels an inch, or
+    /// this number of px
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) width: Option<String>,
+    /// Height of the whole figure [default: in proportion to the width]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) height: Option<String>,
+    /// Size of all type, its family, or both: 9pt, "Times New Roman", "9pt Times New Roman". The
+    /// family is embedded in PDF, drawn in PNG and named in SVG [default: DejaVu Sans]
+    #[arg(long, value_name = "FONT", allow_hyphen_values = true)]
+    pub(crate) font: Option<String>,
+    /// Text above the figure [default: none]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) title: Option<String>,
+    /// Label of the horizontal axis [default: what it shows, in words, with the unit]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) xlabel: Option<String>,
+    /// Label of the vertical axis [default: what it shows, in words, with the unit]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) ylabel: Option<String>,
+}
+
+/// Sizes of a publisher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlotStyle {
+    Plain,
+    Ieee,
+    Acm,
+}
+
+impl PageArgs {
+    fn page(&self) -> Result<Option<Page>, Failure> {
+        let style = match self.style {
+            PlotStyle::Plain => Style::Plain,
+            PlotStyle::Ieee => Style::Ieee,
+            PlotStyle::Acm => Style::Acm,
+        };
+        let wishes = Wishes {
+            style,
+            width: self.width.clone(),
+            height: self.height.clone(),
+            font: self.font.clone(),
+            title: self.title.clone(),
+            x_label: self.xlabel.clone(),
+            y_label: self.ylabel.clone(),
+        };
+        Page::of(&wishes).map_err(|e| Failure::usage(&e))
+    }
 }
 
 /// The figure that `plot` draws.
@@ -53,32 +120,45 @@ pub(crate) enum PlotKind {
     Points,
     Cdf,
     Ccdf,
+    Bars,
+    Layers,
 }
 
 /// Draws a figure from folders of results.
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let form = Form::of(&args.out)?;
+    let page = match (args.page.page()?, args.kind) {
+        (None, PlotKind::Bars | PlotKind::Layers) => Some(Page::plain()),
+        (page, _) => page,
+    };
     let column = |option: &str, name: &str| {
         column_of(name).map_err(|why| Failure::Usage(format!("{option}: {why}")))
     };
+    let y = || column("--y", &args.y);
     let kind = match (args.kind, &args.x) {
-        (PlotKind::Line, _) => Kind::Line { y: column("--y", &args.y)? },
-        (PlotKind::Points, Some(x)) => {
-            Kind::Points { x: column("--x", x)?, y: column("--y", &args.y)? }
-        }
+        (PlotKind::Line, _) => Kind::Line { y: y()? },
+        (PlotKind::Points, Some(x)) => Kind::Points { x: column("--x", x)?, y: y()? },
         (PlotKind::Points, None) => {
             return Err(Failure::Usage("--kind points: needs --x COLUMN".into()));
         }
         (PlotKind::Cdf | PlotKind::Ccdf, Some(_)) => {
             return Err(Failure::Usage("--x: a distribution has its own axis".into()));
         }
+        (PlotKind::Bars | PlotKind::Layers, Some(_)) => {
+            return Err(Failure::Usage("--x: bars have their own axis, which --y gives".into()));
+        }
         (PlotKind::Cdf, None) => Kind::Cdf,
         (PlotKind::Ccdf, None) => Kind::Ccdf,
+        (PlotKind::Bars, None) => Kind::Bars { y: y()? },
+        (PlotKind::Layers, None) => Kind::Layers,
     };
+    if args.kind == PlotKind::Layers && !args.flows.is_empty() {
+        return Err(Failure::Usage("--flow: layers have all flows together".into()));
+    }
     let columns = match kind {
-        Kind::Line { y } => vec![y],
+        Kind::Line { y } | Kind::Bars { y } => vec![y],
         Kind::Points { x, y } => vec![x, y],
-        Kind::Cdf | Kind::Ccdf => Vec::new(),
+        Kind::Cdf | Kind::Ccdf | Kind::Layers => Vec::new(),
     };
     let mut folders = folders::read(&args.folders, &columns, &args.methods, &args.flows)?;
     if let (PlotKind::Line, Some(x)) = (args.kind, &args.x) {
@@ -86,6 +166,10 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
             folder.choose(x).map_err(|why| Failure::Usage(format!("--x: {why}")))?;
         }
     }
-    let figure = chosen(&folders, kind, &args.y).map_err(|e| Failure::usage(&e))?;
-    form.write(figure, &args.out)
+    let drawn = chosen(&folders, kind, &args.y, page.as_ref());
+    let figure = drawn.map_err(|e| Failure::usage(&e))?;
+    match page {
+        Some(page) => form.write_on(&page, &figure, &args.out),
+        None => form.write(figure, &args.out),
+    }
 }

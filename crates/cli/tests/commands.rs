@@ -403,6 +403,46 @@ fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
 }
 
 #[test]
+fn a_figure_for_a_paper_has_the_size_and_labels_that_were_asked_for_and_a_bad_value_writes_nothing()
+{
+    let room = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
+    let (results, out) = (at("r"), at("f.pdf"));
+    let words = ["run", "drx-call", "--method", "CoDel", "--method", "DRQL", "-q"];
+    let more = ["--set", "duration=6s", "--runs", "3", "--out", &results];
+    assert!(justfull(&[&words[..], &more].concat()).status.success());
+    for kind in [&["--kind", "cdf", "--y", "delay"][..], &["--kind", "bars", "--y", "delay.p99"]] {
+        let plot = [&["plot", &results, "--style", "ieee", "--flow", "call"], kind].concat();
+        let svg = text(&[&plot[..], &["--xlabel", "Own (ms)", "--title", "T"]].concat());
+        assert!(svg.contains(" width=\"3.5in\"") && svg.contains(">Own (ms)\n"), "{kind:?}");
+        text(&[&plot[..], &["--width", "88mm", "-o", &out]].concat());
+        let pdf = std::fs::read(&out).expect("it is there");
+        assert!(String::from_utf8_lossy(&pdf).contains("/MediaBox [0 0 249.44"), "{kind:?}");
+    }
+    let layers = ["plot", &results, "--kind", "layers", "--y", "low_latency_sojourn"];
+    assert!(text(&layers).contains(" width=\"8in\""), "bars have a plain page of their own");
+    std::fs::remove_file(&out).expect("it was there");
+    for (rest, why) in [
+        (&["--width", "3.5"][..], "--width: found 3.5, allowed is a length of 2in to 20in"),
+        (&["--width", "-88mm"], "--width: found -88mm, allowed is a length of"),
+        (&["--height", "1km"], "--height: found 1km, allowed is a length of 1.5in to 20in"),
+        (&["--font", "5pt"], "--font: found 5pt, allowed is a size of 7pt to 24pt"),
+        (&["--font", "No Such Font"], "--font: found No Such Font, allowed in PNG and PDF is"),
+        (&["--title", "a\u{1b}b"], "--title: found \"a\\u{1b}b\", allowed is text without"),
+        (&["--style", "nature"], "[possible values: plain, ieee, acm]"),
+        (&["--kind", "bars", "--x", "goodput"], "--x: bars have their own axis"),
+        (&["--kind", "layers", "--flow", "call"], "--flow: layers have all flows together"),
+    ] {
+        let kind = if rest[0] == "--kind" { &[][..] } else { &["--kind", "bars"] };
+        let plot = ["plot", &results, "--y", "delay.p99", "-o", &out];
+        let done = justfull(&[&plot[..], kind, rest].concat());
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && said.contains(why), "{rest:?}: {said}");
+        assert!(!Path::new(&out).exists(), "{rest:?}");
+    }
+}
+
+#[test]
 fn a_new_scenario_is_sound_runs_and_replaces_nothing_unasked() {
     let room = tempfile::tempdir().expect("a folder");
     let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();

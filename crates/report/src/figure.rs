@@ -3,6 +3,7 @@
 
 mod axis;
 mod backlog;
+mod bars;
 mod boxes;
 mod cdf;
 mod curves;
@@ -11,8 +12,10 @@ mod handover;
 mod layers;
 mod over_sweep;
 mod over_time;
+pub mod page;
 mod palette;
 mod panel;
+mod paper;
 #[cfg(feature = "png")]
 mod pdf;
 pub mod plot;
@@ -22,14 +25,15 @@ mod quantum;
 mod scatter;
 pub mod trace;
 
+pub(crate) use bars::{Bar, Bars};
 pub(crate) use cdf::tail;
-pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves};
+pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves, curves_on};
 pub use front::front;
 pub use palette::Palette;
 #[cfg(feature = "png")]
-pub use pdf::pdf;
+pub use pdf::{pdf, pdf_on};
 #[cfg(feature = "png")]
-pub use png::png;
+pub use png::{png, png_on};
 
 use justfull_lab::model::{Comparison, Family, Group};
 use serde::Serialize;
@@ -126,6 +130,24 @@ impl Figures {
 #[cfg(not(feature = "png"))]
 pub fn png(_svg: &str) -> Result<Vec<u8>, crate::ReportError> {
     Err("this build has no PNG; build with --features png".into())
+}
+
+/// The picture `svg` of a page as a PNG file.
+///
+/// # Errors
+/// Always: this build cannot draw PNG.
+#[cfg(not(feature = "png"))]
+pub fn png_on(_page: &page::Page, svg: &str) -> Result<Vec<u8>, crate::ReportError> {
+    png(svg)
+}
+
+/// The picture `svg` of a page as a PDF file.
+///
+/// # Errors
+/// Always: this build cannot draw PDF.
+#[cfg(not(feature = "png"))]
+pub fn pdf_on(_page: &page::Page, svg: &str) -> Result<Vec<u8>, crate::ReportError> {
+    pdf(svg)
 }
 
 /// The picture `svg` as a PDF file.

@@ -14,6 +14,7 @@ pub mod read;
 pub mod reference;
 pub mod table;
 pub mod validation;
+mod words;
 
 pub use error::ReportError;
 pub use html::{Study, html};

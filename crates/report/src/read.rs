@@ -484,6 +484,11 @@ impl Key {
         Self { method: method.into(), ..self.clone() }
     }
 
+    /// The same key for the packets in a layer.
+    pub(crate) fn in_layer(&self, layer: &str) -> Self {
+        Self { flow: layer.into(), ..self.clone() }
+    }
+
     fn of(row: &Map<String, Value>, claims: bool) -> Self {
         let text = |name: &str| match row.get(name) {
             Some(Value::String(text)) => text.clone(),

@@ -17,6 +17,8 @@ pub(super) struct Axis {
     log: bool,
     ticks: Vec<f64>,
     decimals: usize,
+    /// The label is the whole name.
+    plain: bool,
 }
 
 impl Axis {
@@ -33,7 +35,15 @@ impl Axis {
         let ticks =
             (0..20).map(|i| (first + f64::from(i)) * step).take_while(|t| *t <= hi + step * 1e-9);
         let decimals = (-(step * 1.000_001).log10().floor()).max(0.0) as usize;
-        Self { label: label.into(), lo, hi, log: false, ticks: ticks.collect(), decimals }
+        Self {
+            label: label.into(),
+            lo,
+            hi,
+            log: false,
+            ticks: ticks.collect(),
+            decimals,
+            plain: false,
+        }
     }
 
     /// An axis around `values`: logarithmic when they are above 0 and span more than a factor of
@@ -72,12 +82,35 @@ impl Axis {
         let decades = lo.log10().floor() as i32..=hi.log10().ceil() as i32;
         let all = decades.flat_map(|e| digits.iter().map(move |d| d * 10f64.powi(e)));
         let ticks: Vec<f64> = all.filter(|t| (lo..=hi).contains(t)).collect();
-        Self { label: label.into(), lo, hi, log: true, ticks, decimals: 0 }
+        Self { label: label.into(), lo, hi, log: true, ticks, decimals: 0, plain: false }
+    }
+
+    /// Omits labels until they fit an axis of this length, on which each takes `room`: on a
+    /// logarithmic axis first those that are no powers of ten.
+    pub(super) fn fitted(mut self, length: i32, room: impl Fn(&str) -> i32) -> Self {
+        let is_crowded = |axis: &Self| {
+            axis.ticks.iter().map(|tick| room(&axis.tick_text(*tick))).sum::<i32>() > length
+        };
+        let power = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-9;
+        if self.log && is_crowded(&self) && self.ticks.iter().filter(|t| power(t)).count() > 1 {
+            self.ticks.retain(power);
+        }
+        while is_crowded(&self) && self.ticks.len() > 2 {
+            self.ticks = self.ticks.iter().copied().step_by(2).collect();
+        }
+        self
     }
 
     /// Omits labels above `most`, the greatest possible value of the quantity.
     pub(super) fn with_ticks_to(mut self, most: f64) -> Self {
         self.ticks.retain(|t| *t <= most + 1e-9);
+        self
+    }
+
+    /// The same axis with its label, or another one, as its whole name.
+    pub(super) fn labelled(mut self, label: Option<&str>) -> Self {
+        self.plain = true;
+        label.into_iter().for_each(|label| label.clone_into(&mut self.label));
         self
     }
 
@@ -94,7 +127,7 @@ impl Axis {
 
     /// The label; it says whether the axis is logarithmic.
     pub(super) fn name(&self) -> String {
-        let labelled = self.log && !self.label.is_empty();
+        let labelled = self.log && !self.plain && !self.label.is_empty();
         if labelled { format!("{} (log)", self.label) } else { self.label.clone() }
     }
 
@@ -167,6 +200,21 @@ mod tests {
         );
         assert_eq!(texts(&Axis::around("", [6.1, 81.0])), ["5", "10", "20", "50", "100"]);
         assert_eq!(texts(&Axis::logarithmic("", 0.08, 3.0)), ["0.1", "0.2", "0.5", "1", "2"]);
+    }
+
+    #[test]
+    fn labels_that_do_not_fit_are_left_out_at_equal_distances() {
+        let texts = |axis: &Axis| -> Vec<String> {
+            axis.ticks.iter().map(|t| axis.tick_text(*t)).collect()
+        };
+        let wide = Axis::logarithmic("", 0.08, 900.0);
+        assert_eq!(texts(&wide.clone().fitted(13 * 50, |_| 50)), texts(&wide));
+        assert_eq!(texts(&wide.clone().fitted(400, |_| 50)), ["0.1", "1", "10", "100"]);
+        assert_eq!(texts(&wide.fitted(150, |_| 50)), ["0.1", "10"]);
+        let linear = Axis::linear("", 0.0, 10.6);
+        assert_eq!(texts(&linear.fitted(200, |_| 50)), ["0", "4", "8"]);
+        let narrow = Axis::logarithmic("", 15.0, 60.0);
+        assert_eq!(texts(&narrow.fitted(60, |_| 50)), ["20", "50"]);
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 use super::Figure;
 use super::axis::Axis;
-use super::palette::{Look, Palette};
+use super::page::Page;
+use super::palette::{Look, Palette, on_paper};
 use super::panel::{Glyph, LINE, Panel, WIDTH, legend_height, picture};
+use super::paper::Paper;
+use crate::ReportError;
 use justfull_lab::stats::Summary;
 
 const HEIGHT: i32 = 720;
@@ -22,8 +25,8 @@ pub(crate) struct Curve {
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) mid: f64,
-    low: f64,
-    high: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl Span {
@@ -72,8 +75,21 @@ pub(crate) struct Side<'a> {
 impl Side<'_> {
     /// The axis for the values of `curves` at this index of their points.
     fn axis(&self, curves: &[Curve], index: usize) -> Axis {
+        self.around(curves, |point| [point[index].low, point[index].high])
+    }
+
+    /// Like [`Side::axis`], but an interval reaches down to half its mean at most, so that one wide
+    /// interval does not squeeze the rest.
+    fn narrow(&self, curves: &[Curve], index: usize) -> Axis {
+        self.around(curves, |point| {
+            let Span { mid, low, high } = point[index];
+            [if mid > 0.0 { low.max(0.5 * mid) } else { low }, high]
+        })
+    }
+
+    fn around(&self, curves: &[Curve], ends: impl Fn(&[Span; 2]) -> [f64; 2]) -> Axis {
         let points = curves.iter().flat_map(|curve| &curve.points);
-        let values: Vec<f64> = points.flat_map(|p| [p[index].low, p[index].high]).collect();
+        let values: Vec<f64> = points.flat_map(ends).collect();
         match self.range {
             Range::Around => Axis::around(self.label, values),
             Range::Times => Axis::around_from(self.label, 0.1, &values),
@@ -96,8 +112,75 @@ pub(crate) struct Chart<'a> {
 
 /// The figure of `curves`.
 pub(crate) fn curves(chart: Chart<'_>, curves: &[Curve]) -> Figure {
-    let picture = draw(&chart, curves);
+    let (x, y) = (chart.x.axis(curves, 0), chart.y.axis(curves, 1));
+    let looks = looks(curves, chart.palette);
+    let entries = entries(chart.stroke, curves, &looks);
+    let head = legend_height(&entries) + LINE / 2;
+    let picture = picture(head + HEIGHT, |sheet| {
+        sheet.legend(6, &entries);
+        let panel = Panel::new(sheet, (0, head), (WIDTH, HEIGHT), "", x, y);
+        draw(&panel, chart.stroke, curves, &looks);
+    });
     Figure::new("chosen".into(), chart.title, chart.caption.into(), &picture)
+}
+
+/// The figure of `curves` for a paper: each curve differs from the others without its colour.
+///
+/// # Errors
+/// The figure does not fit `page`.
+pub(crate) fn curves_on(
+    page: &Page,
+    chart: Chart<'_>,
+    curves: &[Curve],
+) -> Result<Figure, ReportError> {
+    let names = curves.iter().map(|curve| curve.method.as_str());
+    let looks = on_paper(&names.zip(looks(curves, chart.palette)).collect::<Vec<_>>());
+    let is_lines = chart.stroke == Stroke::Lines;
+    let paper = Paper {
+        page,
+        legend: &entries(if is_lines { Stroke::Joined } else { chart.stroke }, curves, &looks),
+        x: chart.x.narrow(curves, 0),
+        y: chart.y.narrow(curves, 1),
+        left: 0,
+        height: None,
+        figure: Figure::new("chosen".into(), chart.title, chart.caption.into(), ""),
+    };
+    paper.draw(|panel| {
+        draw(panel, chart.stroke, curves, &looks);
+        for (i, (curve, look)) in curves.iter().zip(&looks).enumerate().filter(|_| is_lines) {
+            panel.marks_along(&mids(curve), *look, i);
+        }
+    })
+}
+
+/// The entries of the legend.
+fn entries(stroke: Stroke, curves: &[Curve], looks: &[Look]) -> Vec<(String, Glyph)> {
+    let glyph = |look: Look| match stroke {
+        Stroke::Joined => Glyph::LineMark(look),
+        Stroke::Marks => Glyph::Mark(look),
+        Stroke::Lines => Glyph::Stroke(look),
+    };
+    curves.iter().zip(looks).map(|(curve, look)| (curve.name.clone(), glyph(*look))).collect()
+}
+
+fn mids(curve: &Curve) -> Vec<(f64, f64)> {
+    curve.points.iter().map(|[x, y]| (x.mid, y.mid)).collect()
+}
+
+fn draw(panel: &Panel<'_, '_>, stroke: Stroke, curves: &[Curve], looks: &[Look]) {
+    for (curve, look) in curves.iter().zip(looks) {
+        if stroke != Stroke::Marks {
+            panel.stroke(&mids(curve), *look, 4);
+        }
+        if stroke == Stroke::Lines {
+            continue;
+        }
+        for [x, y] in &curve.points {
+            panel.line(&[(x.low, y.mid), (x.high, y.mid)], look.colour, 3);
+            panel.line(&[(x.mid, y.low), (x.mid, y.high)], look.colour, 3);
+            panel.mark(x.mid, y.mid, *look, 11);
+        }
+    }
 }
 
 /// From zero if the values are of one order of magnitude, else logarithmic.
@@ -109,38 +192,6 @@ fn amounts(label: &str, values: Vec<f64>) -> Axis {
     } else {
         Axis::from_zero(label, values)
     }
-}
-
-fn draw(chart: &Chart<'_>, curves: &[Curve]) -> String {
-    let (x, y) = (chart.x.axis(curves, 0), chart.y.axis(curves, 1));
-    let (stroke, looks) = (chart.stroke, looks(curves, chart.palette));
-    let glyph = |look: Look| match stroke {
-        Stroke::Joined => Glyph::LineMark(look),
-        Stroke::Marks => Glyph::Mark(look),
-        Stroke::Lines => Glyph::Stroke(look),
-    };
-    let entries: Vec<(String, Glyph)> =
-        curves.iter().zip(&looks).map(|(curve, look)| (curve.name.clone(), glyph(*look))).collect();
-    let head = legend_height(&entries) + LINE / 2;
-    picture(head + HEIGHT, |sheet| {
-        sheet.legend(6, &entries);
-        let panel = Panel::new(sheet, (0, head), (WIDTH, HEIGHT), "", x, y);
-        for (curve, look) in curves.iter().zip(looks) {
-            if stroke != Stroke::Marks {
-                let mids: Vec<(f64, f64)> =
-                    curve.points.iter().map(|[x, y]| (x.mid, y.mid)).collect();
-                panel.stroke(&mids, look, 4);
-            }
-            if stroke == Stroke::Lines {
-                continue;
-            }
-            for [x, y] in &curve.points {
-                panel.line(&[(x.low, y.mid), (x.high, y.mid)], look.colour, 3);
-                panel.line(&[(x.mid, y.low), (x.mid, y.high)], look.colour, 3);
-                panel.mark(x.mid, y.mid, look, 11);
-            }
-        }
-    })
 }
 
 /// The look of each curve: the look of its method, with other marks and dashes for a method's

@@ -52,11 +52,13 @@ pub(super) struct Look {
     pub(super) shape: Shape,
     /// Index of the dash pattern of its lines; 0 for solid lines.
     pub(super) dash: usize,
+    /// In a paper its mark is an outline.
+    pub(super) hollow: bool,
 }
 
 impl Look {
     pub(super) const fn new(colour: RGBColor, shape: Shape) -> Self {
-        Self { colour, shape, dash: 0 }
+        Self { colour, shape, dash: 0, hollow: false }
     }
 
     /// The look of the `n`-th further series with this look: the same colour, other dashes and
@@ -114,6 +116,24 @@ const SHIPPED: [(&str, usize, usize); 43] = [
     ("Split", 1, 4),
     ("EqualShare", 4, 6),
     ("RAPID", 5, 3),
+];
+
+/// Marks in papers of methods whose shape is also that of another method of a shipped scenario:
+/// index of the shape, and 8 more for an outline. Other methods have their own shape, filled.
+const ON_PAPER: [(&str, usize); 13] = [
+    ("BBR", 14),
+    ("DynRLC", 9),
+    ("CoDel@DynRLC", 1),
+    ("CoDel@DRQL", 9),
+    ("CoDel@5G-BDP", 8),
+    ("Limit10", 10),
+    ("Limit20", 6),
+    ("CoDel@Limit20", 8),
+    ("CoDel@Limit30", 7),
+    ("PIE", 14),
+    ("ARED", 10),
+    ("TTLRED2", 8),
+    ("Discard", 12),
 ];
 
 /// The looks of all methods of a comparison.
@@ -176,6 +196,37 @@ impl Palette {
     }
 }
 
+/// The looks in a paper of curves whose methods and looks in reports are `curves`: each differs
+/// from the others in its mark as long as there are marks, so that it is told apart without
+/// colours. A shipped method has the same mark in every paper.
+pub(super) fn on_paper(curves: &[(&str, Look)]) -> Vec<Look> {
+    let mark_of = |look: &Look| SHAPES.iter().position(|shape| *shape == look.shape);
+    // The first curve of a shipped method has the method's mark, wherever it stands.
+    let own = |i: usize| {
+        let (method, look) = curves[i];
+        let is_first = curves[..i].iter().all(|(other, _)| *other != method);
+        let fixed = ON_PAPER.iter().find(|(name, _)| *name == method).map(|(_, mark)| *mark);
+        let mark = fixed.or_else(|| mark_of(&look))?;
+        (is_first && shipped(method).is_some()).then_some(mark)
+    };
+    let mut marks: Vec<Option<usize>> = (0..curves.len()).map(own).collect();
+    let all = 2 * SHAPES.len();
+    for (i, (_, look)) in curves.iter().enumerate() {
+        let (None, Some(shape)) = (marks[i], mark_of(look)) else { continue };
+        let free = |mark: &usize| !marks.contains(&Some(*mark));
+        let outline = shape + SHAPES.len();
+        marks[i] = [shape, outline].into_iter().chain(0..all).find(free).or(Some(shape));
+    }
+    let look = |(mark, (_, look)): (Option<usize>, &(&str, Look))| match mark {
+        Some(mark) => {
+            let (shape, hollow) = (SHAPES[mark % SHAPES.len()], mark >= SHAPES.len());
+            Look { shape, hollow, dash: mark, ..*look }
+        }
+        None => *look,
+    };
+    marks.into_iter().zip(curves).map(look).collect()
+}
+
 /// The look of the shipped method called `name`.
 fn shipped(name: &str) -> Option<Look> {
     let (_, colour, shape) = SHIPPED.iter().find(|(own, ..)| *own == name)?;
@@ -213,6 +264,29 @@ mod tests {
                 for b in others.iter().filter_map(|b| shipped(b)) {
                     assert!(a.shape != b.shape && a.colour != b.colour, "{}", methods[i]);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_paper_the_methods_of_every_shipped_scenario_differ_without_colours() {
+        for (name, text) in library::SCENARIOS {
+            let file = format!("{name}.toml");
+            let scenario = Scenario::parse(text, Path::new(&file), None, Overrides::default())
+                .expect("it ships");
+            let methods = scenario.methods();
+            let palette = Palette::of_methods(methods.iter().cloned());
+            let curves: Vec<(&str, Look)> =
+                methods.iter().map(|m| (m.as_str(), palette.look(m))).collect();
+            let marks = on_paper(&curves);
+            for (i, a) in marks.iter().enumerate() {
+                assert_eq!(a.colour, curves[i].1.colour, "{name}: {}", methods[i]);
+                let is_alone =
+                    marks[..i].iter().all(|b| (a.shape, a.hollow) != (b.shape, b.hollow));
+                assert!(is_alone, "{name}: {}", methods[i]);
+                // Alone in a figure it has the same mark.
+                let alone = on_paper(&curves[i..=i])[0];
+                assert!(shipped(&methods[i]).is_none() || alone == *a, "{name}: {}", methods[i]);
             }
         }
     }

@@ -31,7 +31,10 @@ const AXIS: RGBColor = RGBColor(0x76, 0x76, 0x76);
 pub(super) const BOUND: RGBColor = RGBColor(0x44, 0x44, 0x44);
 /// The capacity's colour; no method has it.
 pub(super) const CAPACITY: RGBColor = RGBColor(0xc0, 0x00, 0x20);
-const FONT: f64 = 28.0;
+/// Height of text.
+pub(super) const FONT: f64 = 28.0;
+/// Height of the text of axes in reports; in papers all text has one height.
+const SMALL: f64 = 0.92 * FONT;
 /// Mean width of a character of the font, rounded up.
 const CHARACTER: f64 = 0.56 * FONT;
 /// The factor by which plotters divides font sizes in an SVG.
@@ -51,13 +54,25 @@ pub(super) fn cell(i: usize) -> (i32, i32) {
 /// A sheet to draw on.
 pub(super) struct Sheet<'a> {
     root: DrawingArea<SVGBackend<'a>, Shift>,
+    width: i32,
+    /// Printed in a paper: methods also differ without colours.
+    paper: bool,
 }
 
 /// A picture of `height` units, drawn by `draw`.
 pub(super) fn picture(height: i32, draw: impl FnOnce(&Sheet<'_>)) -> String {
+    drawn((WIDTH, height), false, draw)
+}
+
+/// A picture of this width and height for a paper, drawn by `draw`.
+pub(super) fn paper(size: Pixel, draw: impl FnOnce(&Sheet<'_>)) -> String {
+    drawn(size, true, draw)
+}
+
+fn drawn(size: Pixel, paper: bool, draw: impl FnOnce(&Sheet<'_>)) -> String {
     let mut svg = String::new();
-    let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
-    let sheet = Sheet { root: SVGBackend::with_string(&mut svg, size).into_drawing_area() };
+    let backend = SVGBackend::with_string(&mut svg, (size.0.unsigned_abs(), size.1.unsigned_abs()));
+    let sheet = Sheet { root: backend.into_drawing_area(), width: size.0, paper };
     draw(&sheet);
     sheet.root.present().expect(WRITES);
     drop(sheet);
@@ -67,6 +82,11 @@ pub(super) fn picture(height: i32, draw: impl FnOnce(&Sheet<'_>)) -> String {
 /// Makes the picture scale with its container, adds its name for screen readers and drops needless
 /// attributes.
 pub(super) fn finish(svg: &str, title: &str) -> String {
+    finish_with(svg, title, "font-family=\"sans-serif\"")
+}
+
+/// Like [`finish`], with these attributes of the picture.
+pub(super) fn finish_with(svg: &str, title: &str, attributes: &str) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     let view = svg
         .split_once("viewBox=\"")
@@ -77,7 +97,7 @@ pub(super) fn finish(svg: &str, title: &str) -> String {
     let body = relative(&body.replace(">\n", ">"));
     format!(
         "<svg class=\"jf\" viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" \
-         font-family=\"sans-serif\" role=\"img\"><title>{title}</title><rect width=\"100%\" \
+         {attributes} role=\"img\"><title>{title}</title><rect width=\"100%\" \
          height=\"100%\" fill=\"#FFFFFF\"/>{body}\n"
     )
 }
@@ -147,6 +167,11 @@ impl Sheet<'_> {
         self.put(&Text::new(text.to_owned(), at, font(FONT, TEXT, HPos::Right, VPos::Center)));
     }
 
+    /// Text whose middle is at `at`.
+    pub(super) fn text_over(&self, at: Pixel, text: &str) {
+        self.put(&Text::new(text.to_owned(), at, font(FONT, TEXT, HPos::Center, VPos::Center)));
+    }
+
     /// A line through `points`.
     pub(super) fn line(&self, points: Vec<Pixel>, colour: RGBColor, width: u32) {
         if points.len() > 1 {
@@ -192,6 +217,11 @@ impl Sheet<'_> {
         self.line(vec![a, (b.0, a.1), b, (a.0, b.1), a], colour, 3);
     }
 
+    /// Colour and edge of a mark, and the width of the edge.
+    fn tones(&self, look: Look) -> (RGBColor, RGBColor, u32) {
+        if self.paper && look.hollow { (WHITE, look.colour, 4) } else { (look.colour, WHITE, 2) }
+    }
+
     /// A method's mark of about `radius` around `at`.
     pub(super) fn mark(&self, at: Pixel, look: Look, radius: i32) {
         // Points on a circle, in degrees from the top, each with its share of the radius.
@@ -212,8 +242,9 @@ impl Sheet<'_> {
         };
         let outline = match look.shape {
             Shape::Circle => {
-                self.put(&Circle::new(at, radius, look.colour.filled()));
-                self.put(&Circle::new(at, radius, WHITE.stroke_width(2)));
+                let (inner, edge, width) = self.tones(look);
+                self.put(&Circle::new(at, radius, inner.filled()));
+                self.put(&Circle::new(at, radius, edge.stroke_width(width)));
                 return;
             }
             Shape::Square => regular(4, 45.0, 1.2),
@@ -236,13 +267,14 @@ impl Sheet<'_> {
         };
         let mut closed = outline.clone();
         closed.extend(outline.first());
-        self.fill(outline, look.colour.to_rgba());
-        self.line(closed, WHITE, 2);
+        let (inner, edge, width) = self.tones(look);
+        self.fill(outline, inner.to_rgba());
+        self.line(closed, edge, width);
     }
 
     /// A legend from `top` down, in as many rows as necessary.
     pub(super) fn legend(&self, top: i32, entries: &[(String, Glyph)]) {
-        for ((text, glyph), (x, row)) in entries.iter().zip(legend_places(entries)) {
+        for ((text, glyph), (x, row)) in entries.iter().zip(legend_places(entries, self.width)) {
             let y = top + row * LINE + LINE / 2;
             let middle = (x + GLYPH / 2, y);
             match glyph {
@@ -318,14 +350,14 @@ pub(super) fn text_width(text: &str) -> i32 {
     (text.chars().count() as f64 * CHARACTER) as i32
 }
 
-/// Left end and row of each entry.
-fn legend_places(entries: &[(String, Glyph)]) -> Vec<(i32, i32)> {
+/// Left end and row of each entry on a sheet of this width.
+fn legend_places(entries: &[(String, Glyph)], sheet: i32) -> Vec<(i32, i32)> {
     const LEFT: i32 = 30;
     let (mut x, mut row) = (LEFT, 0);
     let mut places = Vec::with_capacity(entries.len());
     for (text, _) in entries {
         let width = GLYPH + 12 + text_width(text) + 36;
-        if x > LEFT && x + width > WIDTH {
+        if x > LEFT && x + width > sheet {
             (x, row) = (LEFT, row + 1);
         }
         places.push((x, row));
@@ -336,7 +368,12 @@ fn legend_places(entries: &[(String, Glyph)]) -> Vec<(i32, i32)> {
 
 /// Height of a legend of `entries`.
 pub(super) fn legend_height(entries: &[(String, Glyph)]) -> i32 {
-    legend_places(entries).last().map_or(0, |(_, row)| (row + 1) * LINE)
+    legend_height_on(entries, WIDTH)
+}
+
+/// Height of a legend of `entries` on a sheet of this width.
+pub(super) fn legend_height_on(entries: &[(String, Glyph)], sheet: i32) -> i32 {
+    legend_places(entries, sheet).last().map_or(0, |(_, row)| (row + 1) * LINE)
 }
 
 /// A frame with axes on a sheet.
@@ -358,17 +395,26 @@ impl<'a, 'b> Panel<'a, 'b> {
         x: Axis,
         y: Axis,
     ) -> Self {
-        const LEFT: u32 = 112;
+        const LEFT: i32 = 112;
+        const RIGHT: i32 = 34;
+        const BELOW: i32 = 84;
         // Space for the descenders of the axis's name, which stands upright.
         const EDGE: i32 = 8;
         let head = if title.is_empty() { 14 } else { LINE };
         let area =
             sheet.root.clone().shrink(corner, (size.0.unsigned_abs(), size.1.unsigned_abs()));
         let mut builder = ChartBuilder::on(&area);
-        builder.margin_top(head).margin_right(34).margin_left(EDGE);
-        builder.x_label_area_size(84).y_label_area_size(LEFT);
+        builder.margin_top(head).margin_right(RIGHT).margin_left(EDGE);
+        builder.x_label_area_size(BELOW).y_label_area_size(LEFT);
+        let (x, y, size_of_text) = if sheet.paper {
+            let across = size.0 - LEFT - RIGHT - EDGE;
+            let x = x.fitted(across, |text| text_width(text) + LINE / 2);
+            (x, y.fitted(size.1 - BELOW - head, |_| LINE), FONT)
+        } else {
+            (x, y, SMALL)
+        };
         let mut chart = builder.build_cartesian_2d(x.clone(), y.clone()).expect(WRITES);
-        let small = || font(0.92 * FONT, TEXT, HPos::Center, VPos::Center);
+        let small = || font(size_of_text, TEXT, HPos::Center, VPos::Center);
         chart
             .configure_mesh()
             .bold_line_style(GRID.stroke_width(2))
@@ -448,6 +494,28 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.sheet.mark(self.at(x, y), look, radius);
     }
 
+    /// `look`'s mark at a few places of a line, at equal distances; `turn` shifts them, so that
+    /// the marks of several lines do not cover each other.
+    pub(super) fn marks_along(&self, points: &[(f64, f64)], look: Look, turn: usize) {
+        const APART: f64 = 150.0;
+        const SHIFT: f64 = 47.0;
+        let mut left = 30.0 + (SHIFT * turn as f64) % APART;
+        let pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
+        for ends in pixels.windows(2) {
+            let (from, to) = (ends[0], ends[1]);
+            let (across, down) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
+            let (length, mut gone) = (across.hypot(down), 0.0);
+            while length - gone >= left {
+                gone += left;
+                let share = gone / length;
+                let along = |from: i32, by: f64| from + (by * share).round() as i32;
+                self.sheet.mark((along(from.0, across), along(from.1, down)), look, 10);
+                left = APART;
+            }
+            left -= length - gone;
+        }
+    }
+
     /// A dashed horizontal line at `y`.
     pub(super) fn level(&self, y: f64) {
         let at = self.at(self.x.hi, y);
@@ -465,6 +533,36 @@ impl<'a, 'b> Panel<'a, 'b> {
         }
         self.sheet.bar(self.at(p25, y + 0.3), self.at(p75, y - 0.3), colour, 0.3);
         self.line(&[(p50, y - 0.3), (p50, y + 0.3)], colour, 7);
+    }
+
+    /// A horizontal bar between two values at height `y` (in whole rows); `solid` hides the grid.
+    pub(super) fn bar(&self, ends: (f64, f64), y: f64, colour: RGBColor, solid: bool) {
+        let corners = (self.at(ends.0, y + 0.32), self.at(ends.1, y - 0.32));
+        let alpha = if solid { 1.0 } else { 0.45 };
+        self.sheet.bar(corners.0, corners.1, colour, alpha);
+        if solid {
+            self.outline(corners.0, corners.1);
+        }
+    }
+
+    fn outline(&self, a: Pixel, b: Pixel) {
+        self.sheet.line(vec![a, (b.0, a.1), b, (a.0, b.1), a], TEXT, 2);
+    }
+
+    /// The interval of a bar at height `y`.
+    pub(super) fn whisker(&self, low: f64, high: f64, y: f64) {
+        if low < high {
+            self.line(&[(low, y), (high, y)], TEXT, 4);
+            for end in [low, high] {
+                self.line(&[(end, y - 0.16), (end, y + 0.16)], TEXT, 4);
+            }
+        }
+    }
+
+    /// The name of the row at height `y`, left of the frame.
+    pub(super) fn row_name(&self, y: f64, name: &str) {
+        let name = name.replace(char::is_control, "\u{fffd}");
+        self.sheet.text_to((self.across.start - 12, self.at(self.x.hi, y).1), &name);
     }
 
     /// A dashed vertical line at `x`.
@@ -508,7 +606,7 @@ mod tests {
     fn a_legend_breaks_into_rows_inside_the_sheet() {
         let entries: Vec<_> =
             (0..20).map(|i| (format!("CoDel@DynRLC {i}"), Glyph::Line(BLACK))).collect();
-        for ((text, _), (x, row)) in entries.iter().zip(legend_places(&entries)) {
+        for ((text, _), (x, row)) in entries.iter().zip(legend_places(&entries, WIDTH)) {
             assert!(x + GLYPH + 12 + text_width(text) <= WIDTH);
             assert!((row + 1) * LINE <= legend_height(&entries));
         }

@@ -97,11 +97,11 @@ impl Study<'_> {
         let folders = std::slice::from_ref(folder);
         over.chain(across)
             .filter_map(|kind| {
-                let mut figure = chosen(folders, kind, "").ok()?;
+                let mut figure = chosen(folders, kind, "", None).ok()?;
                 let name = match kind {
                     Kind::Line { y } => alias(y),
                     Kind::Points { x, y } => format!("{}-{}", alias(y), alias(x)),
-                    Kind::Cdf | Kind::Ccdf => return None,
+                    _ => return None,
                 };
                 figure.id = format!("flow-{number}-{name}");
                 Some(figure)
