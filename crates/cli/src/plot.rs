@@ -20,6 +20,7 @@ use std::path::PathBuf;
      justfull plot before after --kind ccdf --y delay --flow call -o tail.png\n  \
      justfull plot r --kind bars --y delay.p99 --flow call --style ieee -o bars.pdf\n  \
      justfull plot r --kind layers --y low_latency_sojourn --style acm -o layers.pdf\n  \
+     justfull plot r --kind heat --y delay.p99 --flow call --method CoDel --style ieee -o map.pdf\n  \
      justfull plot r --kind cdf --y delay --flow call --width 88mm --font \"9pt Times New Roman\" \
      --xlabel \"Delay of the call (ms)\" -o call.pdf\n\n\
      Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."
@@ -37,7 +38,8 @@ pub(crate) struct PlotArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) x: Option<String>,
     /// Means over a sweep, means over another column, distributions (ccdf: the logarithmic tail),
-    /// a bar for each method, or bars of the mean times in UPF, SDAP and RLC
+    /// a bar for each method, bars of the mean times in UPF, SDAP and RLC, or a heat map of a grid
+    /// of two settings
     #[arg(long, value_enum, default_value = "line")]
     pub(crate) kind: PlotKind,
     /// Method to draw; may be given several times [default: all]
@@ -122,13 +124,14 @@ pub(crate) enum PlotKind {
     Ccdf,
     Bars,
     Layers,
+    Heat,
 }
 
 /// Draws a figure from folders of results.
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let form = Form::of(&args.out)?;
     let page = match (args.page.page()?, args.kind) {
-        (None, PlotKind::Bars | PlotKind::Layers) => Some(Page::plain()),
+        (None, PlotKind::Bars | PlotKind::Layers | PlotKind::Heat) => Some(Page::plain()),
         (page, _) => page,
     };
     let column = |option: &str, name: &str| {
@@ -137,6 +140,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let y = || column("--y", &args.y);
     let kind = match (args.kind, &args.x) {
         (PlotKind::Line, _) => Kind::Line { y: y()? },
+        (PlotKind::Heat, _) => Kind::Heat { y: y()? },
         (PlotKind::Points, Some(x)) => Kind::Points { x: column("--x", x)?, y: y()? },
         (PlotKind::Points, None) => {
             return Err(Failure::Usage("--kind points: needs --x COLUMN".into()));
@@ -156,12 +160,12 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         return Err(Failure::Usage("--flow: layers have all flows together".into()));
     }
     let columns = match kind {
-        Kind::Line { y } | Kind::Bars { y } => vec![y],
+        Kind::Line { y } | Kind::Bars { y } | Kind::Heat { y } => vec![y],
         Kind::Points { x, y } => vec![x, y],
         Kind::Cdf | Kind::Ccdf | Kind::Layers => Vec::new(),
     };
     let mut folders = folders::read(&args.folders, &columns, &args.methods, &args.flows)?;
-    if let (PlotKind::Line, Some(x)) = (args.kind, &args.x) {
+    if let (PlotKind::Line | PlotKind::Heat, Some(x)) = (args.kind, &args.x) {
         for folder in &mut folders {
             folder.choose(x).map_err(|why| Failure::Usage(format!("--x: {why}")))?;
         }

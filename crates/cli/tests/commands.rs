@@ -408,11 +408,11 @@ fn a_figure_for_a_paper_has_the_size_and_labels_that_were_asked_for_and_a_bad_va
     let room = tempfile::tempdir().expect("a folder");
     let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
     let (results, out) = (at("r"), at("f.pdf"));
-    let words = ["run", "drx-call", "--method", "CoDel", "--method", "DRQL", "-q"];
-    let more = ["--set", "duration=6s", "--runs", "3", "--out", &results];
+    let words = ["run", "voip-over-lte", "--method", "CoDel", "--method", "DRQL", "-q"];
+    let more = ["--set", "duration=12s", "--runs", "3", "--out", &results];
     assert!(justfull(&[&words[..], &more].concat()).status.success());
     for kind in [&["--kind", "cdf", "--y", "delay"][..], &["--kind", "bars", "--y", "delay.p99"]] {
-        let plot = [&["plot", &results, "--style", "ieee", "--flow", "call"], kind].concat();
+        let plot = [&["plot", &results, "--style", "ieee", "--flow", "voip"], kind].concat();
         let svg = text(&[&plot[..], &["--xlabel", "Own (ms)", "--title", "T"]].concat());
         assert!(svg.contains(" width=\"3.5in\"") && svg.contains(">Own (ms)\n"), "{kind:?}");
         text(&[&plot[..], &["--width", "88mm", "-o", &out]].concat());

@@ -4,7 +4,9 @@
 use crate::ReportError;
 use crate::export::{Column, Runs};
 use crate::figure::page::Page;
-use crate::figure::{self, Bar, Bars, Chart, Curve, Figure, Palette, Range, Side, Span, Stroke};
+use crate::figure::{
+    self, Bar, Bars, Chart, Curve, Figure, Heat, Palette, Range, Side, Span, Stroke,
+};
 use crate::read::{Folder, Key};
 use crate::words;
 
@@ -37,6 +39,11 @@ pub enum Kind {
     },
     /// A bar for each method: the mean times of packets in UPF, SDAP and RLC, one after the other.
     Layers,
+    /// The mean of a column at each point of a grid of two settings, of one flow under one method.
+    Heat {
+        /// The column.
+        y: &'static Column<Runs>,
+    },
 }
 
 /// The layers of a bar of [`Kind::Layers`], in the order in which packets pass them.
@@ -62,6 +69,10 @@ pub fn chosen(
         Kind::Bars { .. } | Kind::Layers => {
             let plain = Page::plain();
             return bars(folders, kind, quantity, page.unwrap_or(&plain));
+        }
+        Kind::Heat { y } => {
+            let plain = Page::plain();
+            return heat(folders, y, page.unwrap_or(&plain));
         }
     };
     if curves.is_empty() {
@@ -203,6 +214,60 @@ fn layers(folders: &[Folder], quantity: &str) -> Result<Vec<Bar>, String> {
         }
     }
     Ok(bars)
+}
+
+/// A heat map of `y` over the two settings of a grid.
+fn heat(folders: &[Folder], y: &Column<Runs>, page: &Page) -> Result<Figure, ReportError> {
+    let [folder] = folders else {
+        let found = folders.len();
+        return Err(format!("--kind heat: found {found} folders, allowed is one").into());
+    };
+    type Of = fn(&Folder) -> Vec<String>;
+    let of: [(&str, Of); 3] =
+        [("--method", Folder::methods), ("--flow", Folder::flows), ("scenario", Folder::scenarios)];
+    for (what, names) in of.map(|(what, of)| (what, of(folder))) {
+        if names.len() > 1 {
+            let names = names.join(", ");
+            return Err(format!("--kind heat: found {names}, allowed is one {what}").into());
+        }
+    }
+    let points: Vec<([(String, String); 2], f64)> = folder
+        .keys()
+        .filter_map(|key| Some((folder.pair(key)?, Span::of(&folder.values(key, y.name))?.mid)))
+        .collect();
+    let Some(([across, up], _)) = points.first() else {
+        return Err(
+            "--kind heat: allowed are results of a grid of two settings with this column, \
+                    such as `run --grid A=[..] --grid B=[..]`"
+                .into(),
+        );
+    };
+    let steps = |side: usize| {
+        let mut steps: Vec<String> = Vec::new();
+        for (pair, _) in &points {
+            if !steps.contains(&pair[side].1) {
+                steps.push(pair[side].1.clone());
+            }
+        }
+        let value = |text: &String| text.parse::<f64>().unwrap_or(f64::INFINITY);
+        steps.sort_by(|a, b| value(a).total_cmp(&value(b)));
+        steps
+    };
+    let (columns, rows) = (steps(0), steps(1));
+    let place = |steps: &[String], step: &str| steps.iter().position(|own| own == step);
+    let cell = |(pair, value): &([(String, String); 2], f64)| {
+        Some((place(&columns, &pair[0].1)?, place(&rows, &pair[1].1)?, *value))
+    };
+    let map = Heat {
+        title: words::of_column(y),
+        caption: "Means over seeds.",
+        x_label: &words::of_setting(&across.0),
+        y_label: &words::of_setting(&up.0),
+        cells: points.iter().filter_map(cell).collect(),
+        columns: columns.clone(),
+        rows: rows.clone(),
+    };
+    map.draw(page)
 }
 
 /// The mean of a distribution: values lie evenly between two points of it.
@@ -547,6 +612,49 @@ mod tests {
     }
 
     /// What figures looked like before they could have a page.
+    #[test]
+    fn a_heat_map_has_the_mean_at_each_point_of_a_grid_of_two_settings() {
+        let room = tempfile::tempdir().expect("a folder");
+        let rows: Vec<String> = [(100, 5, 20.0), (100, 10, 30.0), (20, 5, 4.0), (20, 10, 7.5)]
+            .into_iter()
+            .flat_map(|(kb, ms, delay)| {
+                (1..=3).map(move |seed| {
+                    format!(
+                        "{{\"scenario\":\"s\",\"group\":\"g\",\"x_name\":\"q.limit_kB\",\
+                         \"x_value\":{kb},\"grid\":\"q.limit_kB={kb}; core.delay_ms={ms}\",\
+                         \"method\":\"DRQL\",\"seed\":{seed},\"flow\":\"call\",\
+                         \"delay_ms_p99\":{}}}",
+                        delay + f64::from(seed) - 2.0
+                    )
+                })
+            })
+            .collect();
+        let mut folder = testing::folder(&room.path().join("r"), "", &rows, None);
+        let y = column("delay.p99").expect("known");
+        let map = |folder: &Folder| {
+            chosen(std::slice::from_ref(folder), Kind::Heat { y }, "", None).expect("a map").svg
+        };
+        folder.choose("q.limit").expect("it is swept");
+        let svg = map(&folder);
+        // Texts in the order of cells, then of columns from the left and rows from the bottom.
+        let texts: Vec<&str> =
+            svg.split("<text").skip(1).filter_map(|t| t.split('>').nth(1)).collect();
+        let texts: Vec<&str> = texts.iter().filter_map(|t| t.split('\n').next()).collect();
+        assert_eq!(texts[0], "99th percentile of delay (ms)");
+        assert!(texts.contains(&"Q limit (kB)") && texts.contains(&"Core delay (ms)"), "{texts:?}");
+        let end = &texts[texts.len() - 8..];
+        assert_eq!(end, ["20.0", "30.0", "4.00", "7.50", "20", "100", "5", "10"]);
+        folder.choose("core.delay").expect("it is swept");
+        assert!(map(&folder).contains("Core delay (ms)"));
+        let (_room, swept) = example();
+        let said = chosen(&[swept], Kind::Heat { y }, "", None).expect_err("two methods");
+        assert_eq!(said.to_string(), "--kind heat: found DRQL, CoDel, allowed is one --method");
+        let (_room, mut swept) = example();
+        swept.keep(&["DRQL".into()], &[]).expect("it is there");
+        let said = chosen(&[swept], Kind::Heat { y }, "", None).expect_err("one setting");
+        assert!(said.to_string().contains("results of a grid of two settings"), "{said}");
+    }
+
     #[test]
     fn without_options_a_figure_stays_byte_for_byte() {
         let (_room, folder) = example();

@@ -9,6 +9,7 @@ mod cdf;
 mod curves;
 mod front;
 mod handover;
+mod heat;
 mod layers;
 mod over_sweep;
 mod over_time;
@@ -29,6 +30,7 @@ pub(crate) use bars::{Bar, Bars};
 pub(crate) use cdf::tail;
 pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves, curves_on};
 pub use front::front;
+pub(crate) use heat::Heat;
 pub use palette::Palette;
 #[cfg(feature = "png")]
 pub use pdf::{pdf, pdf_on};

@@ -315,6 +315,15 @@ impl Folder {
         others.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
     }
 
+    /// The two settings of a grid of two, the chosen one first, with their values at `key`.
+    pub(crate) fn pair(&self, key: &Key) -> Option<[(String, String); 2]> {
+        let across = self.x(key)?.0;
+        let (mut x, others): (Vec<_>, Vec<_>) =
+            self.axes(key).into_iter().partition(|(name, _)| *name == across);
+        let [other] = <[_; 1]>::try_from(others).ok()?;
+        Some([x.pop()?, other])
+    }
+
     /// Chooses the swept setting of the horizontal axis, by its name with or without the unit.
     ///
     /// # Errors

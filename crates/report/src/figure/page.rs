@@ -46,7 +46,7 @@ impl Length {
         let length = Self::parse(text).filter(|length| allowed.contains(&(length.points / INCH)));
         length.ok_or_else(|| {
             format!(
-                "{option}: found {text}, allowed is a length of {:.3}in to {}in, such as 3.5in, \
+                "{option}: found {text}, allowed is a length of {}in to {}in, such as 3.5in, \
                  88mm, 9cm, 252pt or 600px",
                 // Rounded up, so that the length in the message is allowed.
                 (least / INCH * 1000.0).ceil() / 1000.0,

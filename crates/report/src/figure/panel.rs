@@ -549,6 +549,20 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.sheet.line(vec![a, (b.0, a.1), b, (a.0, b.1), a], TEXT, 2);
     }
 
+    /// A square of a heat map from `corner` on, one unit wide and high, with a text.
+    pub(super) fn cell(&self, corner: (f64, f64), colour: RGBColor, ink: RGBColor, text: &str) {
+        let (a, b) = (self.at(corner.0, corner.1), self.at(corner.0 + 1.0, corner.1 + 1.0));
+        self.sheet.fill(vec![a, (b.0, a.1), b, (a.0, b.1)], colour.to_rgba());
+        let style = font(FONT, ink, HPos::Center, VPos::Center);
+        let middle = self.at(corner.0 + 0.5, corner.1 + 0.5);
+        self.sheet.put(&Text::new(text.to_owned(), middle, style));
+    }
+
+    /// The name of the column around `x`, below the frame.
+    pub(super) fn column_name(&self, x: f64, name: &str) {
+        self.sheet.text_over((self.at(x, self.y.hi).0, self.down.end + LINE / 2), name);
+    }
+
     /// The interval of a bar at height `y`.
     pub(super) fn whisker(&self, low: f64, high: f64, y: f64) {
         if low < high {
