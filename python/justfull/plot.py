@@ -25,8 +25,75 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backlog", "cases", "ccdf", "cdf", "delay_over_time", "front", "goodput_over_time", "line",
-    "rate_cdf", "rates",
+    "rate_cdf", "rates", "style",
 ]
+
+_UNITS = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54, "pt": 1 / 72, "px": 1 / 96}
+# Width in inches and size of type in points of `justfull plot --style`.
+_STYLES = {"plain": (8.0, 12.6), "ieee": (3.5, 8.0), "acm": (3.33, 8.0)}
+_LENGTH = "a length of 1.5in to 20in, such as 3.5in, 88mm, 9cm, 252pt or 600px"
+_FONT = 'a size of 7pt to 24pt, a family, or both, such as "8pt Times New Roman"'
+
+
+def _refused(field: str, found: object, allowed: str) -> ArgumentError:
+    return ArgumentError(f"{field}: found {found}, allowed is {allowed}", field=field,
+                         found=str(found), allowed=allowed)
+
+
+def _number(text: str, unit: str) -> float:
+    """The number before `unit`; not a number if it is none."""
+    try:
+        return float(text.removesuffix(unit))
+    except ValueError:
+        return math.nan
+
+
+def _inches(field: str, text: str) -> float:
+    unit = next((unit for unit in _UNITS if text.endswith(unit)), None)
+    inches = math.nan if unit is None else _number(text, unit) * _UNITS[unit]
+    if not 1.5 <= inches <= 20.0:
+        raise _refused(field, text, _LENGTH)
+    return inches
+
+
+def style(
+    name: str = "plain",
+    width: str | None = None,
+    height: str | None = None,
+    font: str | None = None,
+) -> dict[str, Any]:
+    """Settings of matplotlib for a figure of a paper, for `pyplot.rc_context`: the sizes of
+    `justfull plot --style` (plain, ieee or acm), `--width`, `--height` and `--font`, fonts embedded
+    as TrueType, and 600 pixels an inch."""
+    if name not in _STYLES:
+        raise _refused("name", name, "one of " + ", ".join(_STYLES))
+    across, size = _STYLES[name]
+    if width is not None:
+        own = _inches("width", width)
+        size = max(8.0, size * own / across) if name == "plain" else size
+        across = own
+    down = 0.62 * across if height is None else _inches("height", height)
+    family = None
+    if font is not None:
+        first, _, rest = font.partition(" ")
+        family = font.strip()
+        if first[:1].isdigit() or first[:1] == "-":
+            size, family = _number(first, "pt"), rest.strip()
+        if not 7.0 <= size <= 24.0 or not font.strip():
+            raise _refused("font", font, _FONT)
+    settings = {
+        "figure.figsize": (across, down),
+        "figure.constrained_layout.use": True,
+        "savefig.dpi": 600,
+        "pdf.fonttype": 42,
+        "axes.titlesize": size,
+        "lines.linewidth": 1.2,
+    }
+    sized = ("font.size", "axes.labelsize", "legend.fontsize", "xtick.labelsize", "ytick.labelsize")
+    settings |= {key: size for key in sized}
+    if family:
+        settings["font.family"] = family
+    return settings
 
 
 def _axes(ax: Axes | None) -> Any:

@@ -57,6 +57,41 @@ def test_a_line_over_a_swept_setting(results: jf.Results) -> None:
         jf.plot.cdf(results, "nobody")
 
 
+def test_a_style_is_the_size_and_the_type_of_the_figure_in_print(
+    results: jf.Results, tmp_path: Path
+) -> None:
+    for settings, inches, size in (
+        (jf.plot.style("ieee"), (3.5, 2.17), 8.0),
+        (jf.plot.style("acm", height="2in"), (3.33, 2.0), 8.0),
+        (jf.plot.style(width="88mm", font="9pt DejaVu Serif"), (3.4646, 2.148), 9.0),
+        (jf.plot.style(width="600px"), (6.25, 3.875), 9.84375),
+    ):
+        with pyplot.rc_context(settings):
+            axes = jf.plot.cdf(results, "voip", ax=pyplot.figure().gca())
+            figure = axes.figure
+            assert figure.get_size_inches().tolist() == pytest.approx(inches, abs=1e-3)
+            texts = [axes.xaxis.label, axes.yaxis.label, *axes.get_xticklabels(),
+                     *axes.get_legend().get_texts()]
+            assert [text.get_fontsize() for text in texts] == pytest.approx([size] * len(texts))
+            figure.savefig(tmp_path / "f.pdf")
+            pyplot.close()
+        points = " ".join(f"{72 * side:g}"[:5] for side in inches[:1])
+        assert f"/MediaBox [ 0 0 {points}".encode() in (tmp_path / "f.pdf").read_bytes()
+
+
+def test_a_style_that_is_not_allowed_is_named() -> None:
+    for wrong, match in (
+        ({"name": "nature"}, "name: found nature, allowed is one of plain, ieee, acm"),
+        ({"width": "3 feet"}, "width: found 3 feet, allowed is a length of 1.5in to 20in"),
+        ({"width": "nanin"}, "width: found nanin, allowed is a length"),
+        ({"height": "-2in"}, "height: found -2in, allowed is a length"),
+        ({"font": "5pt"}, "font: found 5pt, allowed is a size of 7pt to 24pt"),
+        ({"font": ""}, "font: found , allowed is a size of 7pt to 24pt"),
+    ):
+        with pytest.raises(jf.ArgumentError, match=match):
+            jf.plot.style(**wrong)
+
+
 def test_the_package_lists_what_it_has_and_nothing_else() -> None:
     assert {"campaign", "campaigns", "plot", "sensitivity", "testing", "traces"} <= set(dir(jf))
     assert not {"Any", "TYPE_CHECKING", "importlib", "annotations"} & set(dir(jf))
