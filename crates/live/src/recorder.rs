@@ -325,9 +325,9 @@ impl LiveRecorder {
         self.recorder.upload_entered(now, flow);
     }
 
-    /// Data of `flow`, an upload, found that queue full.
-    pub fn upload_dropped(&mut self, now: Instant, flow: u32) {
-        self.recorder.upload_dropped(now, flow);
+    /// Data of `flow`, an upload, that `entered` that queue then is dropped.
+    pub fn upload_dropped(&mut self, entered: Instant, flow: u32) {
+        self.recorder.upload_dropped(entered, flow);
     }
 
     /// Data of `flow`, an upload, that `entered` that queue then has been sent whole.

@@ -113,7 +113,7 @@ impl<T: Listener> Links<T> {
                 false
             }
             (_, Fate::Sent { .. } | Fate::Filtered) => false,
-            (_, Fate::Lost { flow }) => monitor.lose_up(now, flow, item),
+            (_, Fate::Lost { flow }) => monitor.lose_up(entered, flow, item),
         })
     }
 

@@ -75,13 +75,13 @@ impl<T: Listener> Monitor<T> {
         self.lost[flow as usize] += u64::from(segment.len);
     }
 
-    /// `item` of `flow` is lost on the uplink. True if it must be sent again: a request, which TCP
-    /// would retransmit.
+    /// `item` of `flow`, which entered the uplink at `entered`, is lost there. True if it must be
+    /// sent again: a request, which TCP would retransmit.
     #[cold]
-    pub(crate) fn lose_up(&mut self, now: Instant, flow: u32, item: &Up) -> bool {
+    pub(crate) fn lose_up(&mut self, entered: Instant, flow: u32, item: &Up) -> bool {
         match *item {
             Up::Segment(_, payload) => {
-                self.recorder.upload_dropped(now, flow);
+                self.recorder.upload_dropped(entered, flow);
                 self.lose(payload);
             }
             Up::Reply(_, sent) | Up::Asked(_, sent) => {

@@ -174,6 +174,20 @@ fn unacknowledged_mode_loses_what_is_on_the_air_at_a_handover() {
     assert!(result.flows.iter().all(|flow| flow.goodput_mbit_s > 0.0));
 }
 
+/// The window begins when the UE leaves its cell, with its data on the air.
+#[test]
+fn data_that_entered_before_the_window_is_no_drop_of_the_window() {
+    let mut config = roaming(200, "um", uploads());
+    config.warmup = ms(200) + HandoverConfig::default().preparation;
+    config.duration = config.warmup + ms(1);
+    let result = run(&config);
+    let drops = &of_stack(&result).drops;
+    assert!(drops.iter().any(|(reason, n)| reason == "handover" && *n > 0), "{drops:?}");
+    let upload = &result.flows[0];
+    assert!(upload.entered_packets < 5, "the UE gets no acknowledgements: {upload:?}");
+    assert_eq!(upload.dropped_packets, 0);
+}
+
 #[test]
 fn a_ue_that_stays_uploads_as_in_its_cell_alone_while_the_other_is_away() {
     let with = |every: u64| run(&roaming(every, "am", uploads())).flows[2].goodput_mbit_s;

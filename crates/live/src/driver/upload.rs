@@ -73,10 +73,11 @@ impl Side {
         handle | (u64::from(number) + 1) << FLOW
     }
 
-    /// `item` found that queue full, or no buffer.
-    fn refused_up(&mut self, now: Instant, item: u64) {
+    /// `item`, which `entered` that queue then, is dropped; at once if it found the queue full, or
+    /// no buffer.
+    fn refused_up(&mut self, entered: Instant, item: u64) {
         if let Some(flow) = flow_of(item) {
-            self.record.upload_dropped(now, flow);
+            self.record.upload_dropped(entered, flow);
             self.on_their_way.end(flow);
         }
     }
@@ -93,7 +94,7 @@ impl Side {
             self.left_up(now, item, entered);
             return false;
         }
-        self.refused_up(now, item);
+        self.refused_up(entered, item);
         self.arena_up.give_back(buffer_of(item));
         true
     }

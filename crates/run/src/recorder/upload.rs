@@ -18,9 +18,10 @@ impl Recorder {
         }
     }
 
-    /// A packet of `flow` finds this queue full.
-    pub fn upload_dropped(&mut self, now: Instant, flow: u32) {
-        if now >= self.warmup {
+    /// A packet of `flow` that entered this queue at `entered` is dropped, at once if it finds the
+    /// queue full.
+    pub fn upload_dropped(&mut self, entered: Instant, flow: u32) {
+        if entered >= self.warmup {
             self.class_of(flow).result.dropped_packets += 1;
         }
     }
