@@ -77,7 +77,7 @@ pub struct Hedge {
     most: Vec<f64>,
     /// True once a slot in use had an offer.
     has_offer: bool,
-    /// The offer of the last idle slot, until then.
+    /// The offer of the last idle slot: the limit until then, and where the others offered nothing.
     idle: u64,
     /// The pull of the last report, and whether a query came since.
     pulled: Instant,
@@ -148,16 +148,17 @@ impl Hedge {
 
     /// The greatest recent offer of `pulls` consecutive slots.
     fn most(&mut self, pulls: usize) -> u64 {
-        if !self.has_offer {
-            return self.idle.saturating_mul(pulls as u64);
-        }
-        while self.most.len() <= pulls {
+        while self.has_offer && self.most.len() <= pulls {
             let n = self.most.len();
             let one_less = self.most[n - 1];
             let in_proportion = if n > 1 { one_less * n as f64 / (n - 1) as f64 } else { 0.0 };
             self.most.push(in_proportion.max(self.last(n) as f64));
         }
-        libm::ceil(self.most[pulls]) as u64
+        // Otherwise nothing may enter an empty RLC, whose slots are idle and teach nothing.
+        match self.most.get(pulls) {
+            Some(most) if *most > 0.0 => libm::ceil(*most) as u64,
+            _ => self.idle.saturating_mul(pulls as u64),
+        }
     }
 }
 
@@ -255,6 +256,23 @@ mod tests {
         let pulled_at = Instant::from_nanos(MS);
         l.on_slot(&SlotReport { pulled_at, granted: 2000, ..SlotReport::default() });
         assert_eq!(rooms(&mut l, 1, 0), [0, 0, 0, 2000, 2000]);
+    }
+
+    /// The packet of the slot without an offer is discarded.
+    #[test]
+    fn an_rlc_whose_last_slot_in_use_offered_nothing_holds_what_idle_slots_offer() {
+        let context =
+            GrantContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
+        let config = HedgeConfig { fall: Ratio(1.0), ..HedgeConfig::default() };
+        let mut l = Hedge::new(&config, &context).expect("in bounds");
+        for (ms, granted) in [(1, 2000), (2, 0)] {
+            slot(&mut l, ms, granted);
+            rooms(&mut l, ms, 0);
+        }
+        assert_eq!(rooms(&mut l, 2, 0)[4], 0);
+        let pulled_at = Instant::from_nanos(3 * MS);
+        l.on_slot(&SlotReport { pulled_at, granted: 1800, ..SlotReport::default() });
+        assert_eq!(rooms(&mut l, 3, 0)[4], 1800);
     }
 
     #[test]
