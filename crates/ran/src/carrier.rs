@@ -161,6 +161,15 @@ impl CarrierConfig {
         }
     }
 
+    /// The most slots from one that carries data to the next such slot.
+    pub(crate) fn longest_distance(&self) -> u64 {
+        let period = self.period() as u64;
+        let mut carrying = (0..2 * period).filter(|k| self.shape(*k).n_prb > 0);
+        let mut before = carrying.next().unwrap_or(0);
+        let distance = |k| k - core::mem::replace(&mut before, k);
+        carrying.map(distance).max().unwrap_or(1)
+    }
+
     /// Bits of a transport block of `n_prb` resource blocks and `symbols` symbols at `mcs`.
     fn bits(&self, mcs: u8, n_prb: u16, symbols: u8) -> Option<u32> {
         match self.kind {

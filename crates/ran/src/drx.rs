@@ -41,7 +41,8 @@ params! {
         start_offset: Option<Duration> = None, stated("below long_cycle");
         /// Time that the UE listens in each cycle.
         on_duration: Duration = Duration::from_millis(10),
-            stated("a slot to 1600ms, at most each cycle"), "TS 38.331 drx-onDurationTimer";
+            stated("a slot, and the distance of downlink slots, to 1600ms, at most each cycle"),
+            "TS 38.331 drx-onDurationTimer";
         /// Time that the UE listens after a grant of new data; 0s for none.
         inactivity: Duration = Duration::from_millis(100),
             at_most(Duration::from_millis(2_560)), "TS 38.331 drx-InactivityTimer";

@@ -132,15 +132,10 @@ impl StackConfig {
 impl StackConfig {
     /// Checks that the MAC can let its UEs sleep.
     fn validate_drx(&self) -> Result<(), ConfigError> {
-        let Some((i, drx)) =
-            self.ues.iter().enumerate().find_map(|(i, ue)| Some((i, ue.drx.as_ref()?)))
-        else {
-            return Ok(());
-        };
-        let field = alloc::format!("ue[{i}].drx");
+        let Some(first) = self.ues.iter().position(|ue| ue.drx.is_some()) else { return Ok(()) };
         ensure(
             !matches!(self.mac, MacConfig::Dch(_) | MacConfig::Hsdpa(_)),
-            &field,
+            &alloc::format!("ue[{first}].drx"),
             &"set",
             "none with mac.kind dch or hsdpa",
             "TS 38.321 clause 5.7: UMTS has another DRX",
@@ -152,14 +147,21 @@ impl StackConfig {
             "another limiter with ue.drx",
             "a UE's sleep depends on its data",
         )?;
-        let slot = self.mac.slot().period;
-        ensure(
-            drx.on_duration >= slot,
-            &alloc::format!("{field}.on_duration"),
-            &drx.on_duration,
-            &alloc::format!("at least a slot, {slot}"),
-            "a slot must begin in it",
-        )
+        let slots =
+            if let MacConfig::Rb(rb) = &self.mac { rb.carrier.longest_distance() } else { 1 };
+        let least = self.mac.slot().period.times(slots);
+        let narrow = self.ues.iter().enumerate().find_map(|(i, ue)| {
+            let on_duration = ue.drx.as_ref()?.on_duration;
+            (on_duration < least).then_some((i, on_duration))
+        });
+        narrow.map_or(Ok(()), |(i, on_duration)| {
+            Err(ConfigError::new(
+                &alloc::format!("ue[{i}].drx.on_duration"),
+                &on_duration,
+                &alloc::format!("at least {least}, the longest time between slots with downlink"),
+                "such a slot must begin in it",
+            ))
+        })
     }
 
     /// Checks that SDUs are held only if something is acknowledged.

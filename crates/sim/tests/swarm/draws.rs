@@ -346,6 +346,10 @@ fn with_sleep(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
             ..DrxConfig::default()
         };
         config.ue_mut(ue).drx = rng.chance(0.6).then(|| Box::new(drx));
+        // An on-duration without a downlink slot is refused.
+        if config.validate().is_err() {
+            config.ue_mut(ue).drx = None;
+        }
     }
     config
 }

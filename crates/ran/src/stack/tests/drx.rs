@@ -254,9 +254,31 @@ fn drx_is_refused_where_it_has_no_meaning() {
     config.rlc.limiter = LimiterConfig::Clairvoyant(ClairvoyantConfig {});
     assert_eq!(refused(&config).as_deref(), Some("rlc.limiter"));
     let narrow = DrxConfig { on_duration: ms(9), ..cycle() };
-    let field = refused(&packets(1, vec![ue(&[0]), sleepy(narrow)]));
+    let field = refused(&packets(1, vec![ue(&[0]), sleepy(narrow.clone())]));
     assert_eq!(field.as_deref(), Some("ue[1].drx.on_duration"), "a slot has 10 ms");
+    let refusal = refused(&packets(1, vec![sleepy(cycle()), sleepy(narrow)]));
+    assert_eq!(refusal.as_deref(), Some("ue[1].drx.on_duration"), "each UE is checked");
     let long = DrxConfig { on_duration: ms(101), ..cycle() };
     let field = refused(&packets(1, vec![sleepy(long)]));
     assert_eq!(field.as_deref(), Some("ue[0].drx.on_duration"));
+}
+
+/// With `DDU` and a cycle of 6 slots, an on-duration of one slot has an uplink slot in each cycle if
+/// it has one in the first.
+#[test]
+fn an_on_duration_in_which_no_downlink_slot_need_begin_is_refused() {
+    let config = |tdd: &str, on_duration| {
+        let drx = DrxConfig { on_duration, long_cycle: ms(12), ..DrxConfig::default() };
+        let mut config = blocks(0.0, vec![sleepy(drx)]);
+        rb(&mut config).carrier.tdd = tdd.into();
+        config
+    };
+    for (tdd, least) in [("", 1), ("DDU", 2), ("DUUUUD", 5), ("UUUD", 4)] {
+        assert!(Stack::new(&config(tdd, ms(least))).is_ok(), "{tdd}");
+        let narrow = Duration::from_micros(least * 1_000 - 1);
+        let error = Stack::new(&config(tdd, narrow)).err().expect("less than the distance");
+        let bound = alloc::format!("at least {}, the longest time", ms(least));
+        assert_eq!(error.field, "ue[0].drx.on_duration", "{tdd}");
+        assert!(error.bound.starts_with(&bound), "{tdd}: {}", error.bound);
+    }
 }
