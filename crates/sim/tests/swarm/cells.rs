@@ -59,10 +59,12 @@ impl Witness {
             LimiterConfig::Fixed(fixed) if config.rlc.hold == Hold::Sent => Some(fixed.limit),
             _ => None,
         };
+        // A slot carries nothing to UEs that sleep.
+        let always_awake = config.ues.iter().all(|ue| ue.drx.is_none());
         Self {
             fates: Vec::new(),
             unit: config.unit(),
-            work_conserving: shared && plain && !config.mac.has_rlc(),
+            work_conserving: shared && plain && always_awake && !config.mac.has_rlc(),
             rlc_limit,
             out_of_order: config.mac.carrier().is_some() && config.pdcp.out_of_order
                 || splits_flows(config),
