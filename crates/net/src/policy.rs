@@ -8,7 +8,6 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::Path;
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -22,6 +21,7 @@ use crate::SystemError;
 use crate::executor::Executor;
 use crate::netlink::{LinkName, Netlink, family, index_of};
 use crate::privilege::with_capability;
+use crate::router::has_ipv6;
 
 /// The owner of a route or a rule (rtnetlink(7), `rtm_protocol`): a number that no known program
 /// uses. So this module removes only its own.
@@ -234,9 +234,8 @@ impl Drop for LocalDelivery {
     }
 }
 
-/// An address of each family that this kernel has.
+/// An address of each family that this host has.
 pub(super) fn families() -> impl Iterator<Item = IpAddr> {
-    let v6 = Path::new("/proc/sys/net/ipv6").exists();
-    let v6 = v6.then_some(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    let v6 = has_ipv6().then_some(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
     std::iter::once(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).chain(v6)
 }

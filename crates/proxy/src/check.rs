@@ -85,7 +85,7 @@ fn domains(config: &ProxyConfig) -> Result<String, String> {
 
 fn listeners() -> Result<String, String> {
     let made = host::listeners().map_err(|e| host::transparent(&e))?;
-    Ok(if made.len() > 1 { "IPv4 and IPv6" } else { "IPv4; this kernel has no IPv6" }.into())
+    Ok(if made.len() > 1 { "IPv4 and IPv6" } else { "IPv4; `lo` has no IPv6" }.into())
 }
 
 fn owned_table() -> Result<String, String> {

@@ -4,6 +4,7 @@
 use crate::config::ProxyConfig;
 use crate::table::{self, Diversion, Table, TableState};
 use crate::{flow, system};
+use justfull_net::router::has_ipv6;
 use justfull_net::{LocalDelivery, SystemError};
 use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -12,7 +13,6 @@ use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4_096;
@@ -119,10 +119,10 @@ pub(crate) fn limits(config: &ProxyConfig) -> Limits {
     Limits { flows: size(flows), most: size(most), pipes: pipes as u32 }
 }
 
-/// A listener for each family of the kernel, at one port. They have loopback addresses, so only
+/// A listener for each family of this host, at one port. They have loopback addresses, so only
 /// diverted connections reach them.
 pub(crate) fn listeners() -> io::Result<Vec<Socket>> {
-    let v6 = Path::new("/proc/sys/net/ipv6").exists();
+    let v6 = has_ipv6();
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for _ in 0..PORTS_TRIED {
         let first = listener((Ipv4Addr::LOCALHOST, 0).into())?;

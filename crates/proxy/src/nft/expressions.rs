@@ -1,6 +1,7 @@
 //! Expressions of rules.
 
 use super::attributes::Attributes;
+use justfull_net::router::has_ipv6;
 use nix::libc;
 
 /// `NFT_OBJECT_COUNTER`.
@@ -65,10 +66,10 @@ const IPV6: Family = Family {
     address_type: 8,
 };
 
-/// The families that this kernel has.
+/// The families that this host has.
 pub(crate) fn families() -> Vec<Family> {
     let mut found = vec![IPV4];
-    if std::path::Path::new("/proc/sys/net/ipv6").exists() {
+    if has_ipv6() {
         found.push(IPV6);
     }
     found
