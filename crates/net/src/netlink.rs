@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::link::{
@@ -29,6 +29,8 @@ use nix::sys::socket::{
 
 /// A response to a request is an error code and the head of the request.
 const ANSWER_BYTES: usize = 4096;
+/// Bytes of a part of a list.
+const LIST_BYTES: usize = 64 << 10;
 
 /// The name of an interface: 1 to 15 bytes (`IFNAMSIZ` less the closing zero).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -234,23 +236,47 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Removes a link.
-    pub(super) fn remove(&mut self, link: u32) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = link;
-        self.request(RouteNetlinkMessage::DelLink(message), 0)
+    /// The objects that the kernel lists in answer to `message`.
+    pub(super) fn dump(
+        &mut self,
+        message: RouteNetlinkMessage,
+    ) -> io::Result<Vec<RouteNetlinkMessage>> {
+        self.send(message, NLM_F_DUMP)?;
+        let mut answer = vec![0; LIST_BYTES];
+        let mut found = Vec::new();
+        loop {
+            let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+            let mut rest = &answer[..length];
+            while !rest.is_empty() {
+                let one = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                    .map_err(io::Error::other)?;
+                let size = (one.header.length as usize).next_multiple_of(4).max(16);
+                rest = rest.get(size..).unwrap_or_default();
+                match one.payload {
+                    NetlinkPayload::InnerMessage(inner) => found.push(inner),
+                    NetlinkPayload::Error(error) => {
+                        return Err(io::Error::from_raw_os_error(-error.raw_code()));
+                    }
+                    _ => return Ok(found),
+                }
+            }
+        }
     }
 
-    pub(super) fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    fn send(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut message = NetlinkMessage::from(message);
         self.sequence += 1;
         message.header.sequence_number = self.sequence;
-        message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        message.header.flags = NLM_F_REQUEST | flags;
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         sendto(self.socket.as_raw_fd(), &bytes, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
+        Ok(())
+    }
 
+    pub(super) fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.send(message, NLM_F_ACK | flags)?;
         let mut answer = [0; ANSWER_BYTES];
         let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
         let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])

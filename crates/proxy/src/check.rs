@@ -1,7 +1,13 @@
 //! Tries the abilities of this host that the proxy needs, and shows the limits that hold.
 
+mod cause;
+mod ends;
+mod injector;
+mod limits;
 mod path;
 mod rules;
+mod segment;
+mod trace;
 
 pub(crate) use rules::track;
 
@@ -14,9 +20,9 @@ use crate::system;
 use crate::table::{self, Diversion, Table};
 use justfull_net::router::{self, setting};
 use justfull_net::{Capability, LocalDelivery};
+use socket2::{Domain, Socket, Type};
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 /// Mark of the table for the trial.
 const TRIAL: u32 = 0x6a66_7472;
@@ -46,12 +52,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
         named("host rules", true, rules::missed(&config.select.interfaces)),
         named("routing domains", true, domains(config)),
     ];
-    match path::connections(config) {
-        Ok(tried) => all.extend(tried.into_iter().map(|(v6, found)| {
-            named(if v6 { "IPv6 connection" } else { "IPv4 connection" }, true, found)
-        })),
-        Err(why) => all.push(named("a connection", false, Err(format!("not tried: {why}")))),
-    }
+    all.extend(path::connections(config));
     all
 }
 
@@ -119,14 +120,16 @@ fn routes(config: &ProxyConfig) -> Result<String, String> {
     Ok(format!("mark {}, table {}, priority {}", route.mark, route.table, route.priority))
 }
 
-/// Windows of a connection from this host to itself.
+/// The options of a socket; no rule of the host matters.
 fn windows() -> io::Result<String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let stream = TcpStream::connect(listener.local_addr()?)?;
-    system::clamp_window(&stream, 20_000)?;
-    system::pace(&stream, Some(1_000_000))?;
-    let info = system::tcp_info(&stream)?;
-    let known = if info.advertised > 0 { "" } else { "; the kernel does not tell them (6.2 does)" };
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    system::clamp_window(&socket, 20_000)?;
+    system::pace(&socket, Some(1_000_000))?;
+    let known = if system::tells_windows(&socket)? {
+        ""
+    } else {
+        "; the kernel does not tell them (6.2 does)"
+    };
     Ok(format!("TCP_WINDOW_CLAMP{known}"))
 }
 

@@ -6,6 +6,7 @@
 //! process ends, only unused policy routes may stay, and the next start removes them.
 
 mod ask;
+mod bpf;
 mod check;
 mod config;
 mod directory;

@@ -7,7 +7,7 @@ mod expressions;
 pub(crate) use attributes::{Attributes, attribute, attributes, number, text};
 pub(crate) use expressions::{
     ACCEPT, DROP, Expressions, Family, GOTO, JUMP, META_IIF, META_IIFNAME, META_L4PROTO, META_MARK,
-    META_OIFNAME, RETURN, SetAction, TCP, families,
+    META_OIF, META_OIFNAME, NETDEV, RETURN, SetAction, TCP, families, octets,
 };
 
 use expressions::COUNTER;
@@ -230,6 +230,15 @@ impl Batch {
 
     /// A chain, at a hook with a priority, or one that only other chains call.
     pub(crate) fn chain(&mut self, chain: &str, hook: Option<(u32, i32)>) {
+        self.chain_at(chain, hook, None);
+    }
+
+    /// A chain at a hook of a network device.
+    pub(crate) fn device_chain(&mut self, chain: &str, hook: u32, priority: i32, device: &str) {
+        self.chain_at(chain, Some((hook, priority)), Some(device));
+    }
+
+    fn chain_at(&mut self, chain: &str, hook: Option<(u32, i32)>, device: Option<&str>) {
         let table = self.table.clone();
         self.acknowledged(NEW_CHAIN, libc::NLM_F_CREATE | libc::NLM_F_EXCL, |a| {
             a.text(1, &table);
@@ -238,6 +247,7 @@ impl Batch {
                 a.nest(4, |a| {
                     a.number(1, hook);
                     a.number(2, priority.cast_unsigned());
+                    device.into_iter().for_each(|device| a.text(3, device));
                 });
                 a.text(7, "filter");
             }

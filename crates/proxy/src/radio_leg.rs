@@ -7,7 +7,6 @@
 //! | `cwnd_clamp` | as the kernel's congestion control grows | at once | as the kernel's |
 //! | `pacing` | a rate, no bound in flight | the same | as the kernel's |
 
-mod bpf;
 mod btf;
 mod clamp;
 mod struct_ops;
@@ -20,7 +19,11 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 use struct_ops::Control;
+
+/// Longest time of a connection from this host to itself.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 choice! {
     serde;
@@ -180,7 +183,9 @@ fn explained(error: &io::Error) -> String {
 pub(crate) fn attempt(asked: RadioLegConfig) -> Result<String, String> {
     let (leg, refused) = RadioLeg::take(asked, 1, Loss::Halve).map_err(|e| e.to_string())?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let stream = listener.and_then(|listener| TcpStream::connect(listener.local_addr()?));
+    // A firewall may stop it.
+    let stream =
+        listener.and_then(|listener| TcpStream::connect_timeout(&listener.local_addr()?, PATIENCE));
     let stream = stream.map_err(|e| e.to_string())?;
     let bounds = leg.bound(&stream, 0, true, 2);
     let what = match (&leg, bounds) {

@@ -101,6 +101,12 @@ pub(crate) struct TcpInfo {
     pub(crate) acks: u32,
 }
 
+/// True if the kernel tells the window that a socket advertises.
+pub(crate) fn tells_windows(fd: impl AsFd) -> io::Result<bool> {
+    let (_, length) = get::<INFO_BYTES>(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;
+    Ok(length == INFO_BYTES)
+}
+
 /// Reads the state of a socket.
 pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     let (bytes, _) = get::<INFO_BYTES>(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;

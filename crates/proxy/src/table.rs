@@ -27,19 +27,19 @@ use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Hooks of netfilter (linux/netfilter.h).
-const PREROUTING: u32 = 0;
+pub(crate) const PREROUTING: u32 = 0;
 const FORWARD: u32 = 2;
-const OUTPUT: u32 = 3;
+pub(crate) const OUTPUT: u32 = 3;
 /// After the translation of addresses back, so that an answer has the client's address again.
 const AFTER_NAT: i32 = -90;
 /// Before connection tracking.
 const RAW: i32 = -300;
 /// After all others.
-const LAST: i32 = i32::MAX;
+pub(crate) const LAST: i32 = i32::MAX;
 
 /// The chains, and the hooks and priorities of those that others do not call. A chain stands before
 /// the chains that call it.
@@ -61,6 +61,8 @@ const REMEMBERED: u64 = 15_000;
 const MOST_DIVERTED: u32 = 65_536;
 /// The counter of first segments.
 const FIRST: &str = "first";
+/// Name of the tables of a trial.
+pub(crate) const TRIAL: &str = "justfull-check";
 /// The interface of connections to this host itself, which are not proxied.
 const LOOPBACK: &str = "lo";
 
@@ -91,6 +93,13 @@ impl Diversion {
         Self { families: [false; 2], pass: Vec::new(), pass_ports: Vec::new(), tracked: false };
 }
 
+/// A connection of a UE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Connection {
+    pub(crate) ue: SocketAddr,
+    pub(crate) server: SocketAddr,
+}
+
 /// The tables of this process, in the namespace of the thread that made them.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -99,6 +108,8 @@ pub(crate) struct Table {
     port: u16,
     mark: u32,
     families: Vec<Family>,
+    /// The only connection that it concerns; none if it concerns all.
+    only: Option<Connection>,
     /// Index of the loopback interface, kept because a lookup needs a descriptor, and there may be
     /// none free.
     loopback: u32,
@@ -137,18 +148,63 @@ impl Table {
         let netfilter = Netfilter::open()?;
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK)?;
-        let mut table = Self { netfilter, name: name(mark), port, mark, families, loopback };
-        let mut batch = Batch::new(&table.name);
-        for family in &table.families {
+        let name = name(mark);
+        Self { netfilter, name, port, mark, families, only: None, loopback }.made(
+            select,
+            diversion,
+            |_| {},
+        )
+    }
+
+    /// Makes the tables [`TRIAL`], which divert `only` one connection in the same way. `more` adds
+    /// to the table of its family.
+    ///
+    /// # Errors
+    /// A refusal of the kernel; nothing is then installed.
+    pub(crate) fn trial(
+        only: Connection,
+        select: &SelectConfig,
+        diversion: &Diversion,
+        port: u16,
+        mark: u32,
+        more: impl FnOnce(&mut Batch),
+    ) -> io::Result<Self> {
+        let netfilter = Netfilter::open()?;
+        let mut families = nft::families();
+        families.retain(|family| (family.address_bytes == 16) == only.ue.is_ipv6());
+        let loopback = if_nametoindex(LOOPBACK)?;
+        let (name, only) = (TRIAL.into(), Some(only));
+        Self { netfilter, name, port, mark, families, only, loopback }.made(select, diversion, more)
+    }
+
+    fn made(
+        mut self,
+        select: &SelectConfig,
+        diversion: &Diversion,
+        more: impl FnOnce(&mut Batch),
+    ) -> io::Result<Self> {
+        let mut batch = Batch::new(&self.name);
+        for family in &self.families {
             batch.family(family);
             batch.table();
             batch.set(DIVERTED, family, MOST_DIVERTED, REMEMBERED);
             batch.counter(FIRST);
-            CHAINS.iter().for_each(|(chain, hook)| batch.chain(chain, *hook));
+            for (chain, hook) in CHAINS {
+                batch.chain(chain, hook.filter(|_| self.only.is_none()));
+                if let (Some(only), Some((hook, at))) = (self.only, hook) {
+                    let all = format!("all-{chain}");
+                    // A running proxy takes its turn before it.
+                    batch.chain(&all, Some((hook, if at == AFTER_NAT { at + 1 } else { at })));
+                    for from in [true, false] {
+                        batch.rule(&all, |r| r.end(family, from, only.ue).verdict(GOTO, chain));
+                    }
+                }
+            }
         }
-        table.rules(&mut batch, select, diversion);
-        table.netfilter.send(batch)?;
-        Ok(table)
+        self.rules(&mut batch, select, diversion);
+        more(&mut batch);
+        self.netfilter.send(batch)?;
+        Ok(self)
     }
 
     /// Replaces the selection at one instant. Connections that are diverted continue.
@@ -192,7 +248,8 @@ impl Table {
         let netfilter = Netfilter::adopt(socket, sequence);
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK).unwrap_or(1);
-        Self { netfilter, name: name(mark), port, mark, families, loopback }
+        let name = name(mark);
+        Self { netfilter, name, port, mark, families, only: None, loopback }
     }
 
     /// Their name.
@@ -297,13 +354,7 @@ fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversio
         batch.rule("select", |r| r.destination_translated().verdict(RETURN, ""));
     }
     let all = |prefixes: &[Prefix]| -> Vec<(Vec<u8>, u8)> {
-        let octets = prefixes.iter().map(|prefix| {
-            let octets = match prefix.address() {
-                IpAddr::V4(v4) => v4.octets().to_vec(),
-                IpAddr::V6(v6) => v6.octets().to_vec(),
-            };
-            (octets, prefix.bits())
-        });
+        let octets = prefixes.iter().map(|prefix| (nft::octets(prefix.address()), prefix.bits()));
         octets.filter(|(octets, _)| octets.len() == family.address_bytes as usize).collect()
     };
     for (address, bits) in all(&diversion.pass) {

@@ -28,6 +28,8 @@ use socket2::{Domain, Socket, Type};
 
 #[path = "proxy/faults.rs"]
 mod faults;
+#[path = "proxy/hosts.rs"]
+mod hosts;
 #[path = "proxy/loops.rs"]
 mod loops;
 #[path = "proxy/random.rs"]

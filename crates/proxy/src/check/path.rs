@@ -1,205 +1,316 @@
-//! One real connection of each family, from a UE to a server, both of its own beside this host,
-//! through the host's own rules. A rule that stops it stops the UEs' connections too.
+//! Real connections of each family through this host's own rules, at the interfaces and with the
+//! addresses of its clients. `check` plays the UE and the server: it puts their segments at this
+//! host's interfaces, and stops at the last hook what would leave. In between are the host's own
+//! rules and routes, the proxy's rules, and the kernel's TCP.
 
-use crate::config::ProxyConfig;
-use crate::nft::{self, ACCEPT, Batch, Expressions, META_IIFNAME, META_OIFNAME, Netfilter, TCP};
-use crate::{flow, host, table};
+use super::cause::Cause;
+use super::ends::{Ends, choices};
+use super::injector::Injector;
+use super::limits;
+use super::rules::{self, Rules};
+use super::segment::{ACK, SYN, Segment};
+use super::trace::{Traces, watch};
+use crate::config::{ProxyConfig, SelectConfig};
+use crate::nft;
+use crate::table::{self, Connection, Diversion, Table};
+use crate::{flow, host};
 use justfull_net::clock::now;
-use justfull_net::router::setting;
-use justfull_net::{LocalDelivery, Spur};
-use socket2::{Domain, Socket, Type};
-use std::fs;
+use justfull_net::routing::Neighbour;
+use justfull_net::{Capability, LocalDelivery};
+use nix::net::if_::{if_indextoname, if_nameindex, if_nametoindex};
+use socket2::Socket;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
 use std::time::Duration;
 
 /// Longest time of each step.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Name of the trial's tables.
-const TABLE: &str = "justfull-check";
-/// Priority before all other chains, and after the translation of addresses back.
-const FIRST: i32 = -400;
-const AFTER_NAT: i32 = -90;
-/// `NFNLGRP_NFTRACE`.
-const TRACES: i32 = 9;
-/// Values of a trace: the end of a base chain, and a rule.
-const BY_POLICY: u64 = 1;
-const BY_RULE: u64 = 3;
-const HOOKS: [(&str, u32, i32); 3] =
-    [("all", 0, FIRST), ("arrive", 0, AFTER_NAT), ("out", 3, FIRST)];
+/// Time until a segment is sent again.
+const AGAIN: Duration = Duration::from_millis(500);
+/// First numbers of both far ends.
+const FIRST: [u32; 2] = [1_000, 5_000];
+const NAMES: [&str; 2] = ["IPv4 connection", "IPv6 connection"];
 
-/// IPv6 or not, and the result.
-type Tried = Vec<(bool, Result<String, String>)>;
-
-/// The result for each family: success, or the obstacle and its remedy. An error if a trial is
-/// impossible.
-pub(super) fn connections(config: &ProxyConfig) -> Result<Tried, String> {
-    let families = nft::families();
-    let v6 = families.len() > 1 && setting("ipv6/conf/all/disable_ipv6").as_deref() != Some("1");
-    let spur = Spur::build(v6).map_err(|e| e.reason)?;
-    // A running proxy has installed the policy routes already.
-    let _delivery = match table::exists(config.route.mark) {
-        true => None,
-        false => Some(LocalDelivery::install(config.route.policy()).map_err(|e| e.reason)?),
+/// What each family's connections show: success, the obstacle and its remedy, or why none was
+/// tried.
+pub(super) fn connections(config: &ProxyConfig) -> Vec<Capability> {
+    let untried = |name, why: String| Capability {
+        name,
+        required: false,
+        found: Err(format!("not tried: {why}")),
     };
-    let tried = [false, true].into_iter().take(1 + usize::from(v6));
-    Ok(tried.map(|v6| (v6, Attempt { spur: &spur, mark: config.route.mark, v6 }.run())).collect())
-}
-
-struct Attempt<'a> {
-    spur: &'a Spur,
-    mark: u32,
-    v6: bool,
-}
-
-/// Calls `what` until it returns something, or for at most [`PATIENCE`].
-fn until<T>(mut what: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = now() + PATIENCE;
-    loop {
-        let found = what();
-        if found.is_some() || now() >= end {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-impl Attempt<'_> {
-    fn run(&self) -> Result<String, String> {
-        let own =
-            if self.v6 { IpAddr::V6(Ipv6Addr::LOCALHOST) } else { Ipv4Addr::LOCALHOST.into() };
-        let listener = host::listener((own, 0).into()).map_err(|e| host::transparent(&e))?;
-        let port =
-            listener.local_addr().ok().and_then(|at| at.as_socket()).map_or(0, |at| at.port());
-        let mut rules = Netfilter::open().map_err(|e| e.to_string())?;
-        self.install(&mut rules, port).map_err(|e| table::explain(&e))?;
-        let traces = Netfilter::open().map_err(|e| e.to_string())?;
-        traces.listen(TRACES).map_err(|e| e.to_string())?;
-        self.connect(&listener).map_err(|e| match e {
-            Fault::Io(error) => error.to_string(),
-            Fault::Stops(what) => format!("{what}: {}", self.cause(&traces)),
+    let parts = || -> Result<_, String> {
+        // A running proxy has installed the policy routes already.
+        let delivery = match table::exists(config.route.mark) {
+            true => None,
+            false => Some(LocalDelivery::install(config.route.policy()).map_err(|e| e.reason)?),
+        };
+        let rules = rules::read().map_err(|e| table::explain(&e))?;
+        let injector = Injector::new().map_err(|e| format!("{e}; needs CAP_BPF"))?;
+        Ok((delivery, rules, injector))
+    };
+    let (_delivery, rules, mut injector) = match parts() {
+        Ok(parts) => parts,
+        Err(why) => return vec![untried("a connection", why)],
+    };
+    let families = [false, true].into_iter().take(nft::families().len());
+    families
+        .map(|v6| {
+            let name = NAMES[usize::from(v6)];
+            let tried = family(config, v6, &rules, &mut injector);
+            tried.unwrap_or_else(|why| untried(name, why))
         })
-    }
+        .collect()
+}
 
-    /// Takes packets of the UE as a proxy's rules do, but at the beginning rather than after the
-    /// forward rules, which may stop connections on purpose. All packets are traced.
-    fn install(&self, rules: &mut Netfilter, port: u16) -> io::Result<()> {
-        let families = nft::families();
-        let family = families[usize::from(self.v6)];
-        let mut batch = Batch::new(TABLE);
-        batch.family(&family);
-        batch.table();
-        HOOKS.iter().for_each(|(chain, hook, at)| batch.chain(chain, Some((*hook, *at))));
-        for link in self.spur.links() {
-            let tcp = |r: Expressions, key| r.interface(key, link).protocol(TCP);
-            batch.rule("all", |r| tcp(r, META_IIFNAME).traced());
-            batch.rule("out", |r| tcp(r, META_OIFNAME).traced());
-            batch.rule("arrive", |r| {
-                let r = r.interface(META_IIFNAME, link).not_first().of_transparent_socket();
-                r.mark(self.mark).verdict(ACCEPT, "")
-            });
-        }
-        batch.rule("arrive", |r| {
-            let r = r.interface(META_IIFNAME, self.spur.links()[0]).first();
-            r.tproxy(&family, port).mark(self.mark).verdict(ACCEPT, "")
-        });
-        rules.send(batch)
+fn family(
+    config: &ProxyConfig,
+    v6: bool,
+    rules: &Rules,
+    injector: &mut Injector,
+) -> Result<Capability, String> {
+    let name = NAMES[usize::from(v6)];
+    let (mut made, mut none) = (0, None);
+    for ends in choices(config, v6).map_err(|e| e.to_string())? {
+        let attempt = Attempt { config, rules, ends: &ends };
+        let found = match attempt.run(injector) {
+            Ok(()) => {
+                made += 1;
+                continue;
+            }
+            // The host's own rules stop it before the proxy, and without the proxy.
+            Err(Fault::Before(why)) => {
+                none.get_or_insert(format!("{ends} is not for the proxy: {why}"));
+                continue;
+            }
+            Err(Fault::Io(error)) => return Err(table::explain(&error)),
+            Err(Fault::Stops(why)) => Err(format!("{ends}: {why}")),
+        };
+        return Ok(Capability { name, required: true, found });
     }
-
-    fn connect(&self, listener: &Socket) -> Result<String, Fault> {
-        let at = |server| self.spur.address(server, self.v6);
-        let server = self.spur.inside(true, || {
-            let listener = TcpListener::bind((at(true), 0))?;
-            listener.set_nonblocking(true)?;
-            Ok(listener)
-        })?;
-        let to = server.local_addr()?;
-        let client = self.spur.inside(false, || {
-            let socket = Socket::new(Domain::for_address(to), Type::STREAM.nonblocking(), None)?;
-            socket.bind(&SocketAddr::from((at(false), 0)).into())?;
-            // The connection is in progress.
-            let _begun = socket.connect(&to.into());
-            Ok(TcpStream::from(socket))
-        })?;
-        let accepted = until(|| listener.accept4(nix::libc::SOCK_CLOEXEC).ok());
-        let Some((near, from)) = accepted else {
-            return Err(Fault::Stops("no connection of a UE arrives"));
-        };
-        let from = from.as_socket().ok_or_else(|| io::Error::other("no address"))?;
-        let far = flow::connect(from, to, None)?;
-        let Some((mut there, seen)) = until(|| server.accept().ok()) else {
-            return Err(Fault::Stops("no connection to a server comes about"));
-        };
-        if seen != from {
-            return Err(Fault::Stops("the server sees another address than the UE's"));
-        }
-        let (mut near, mut far, mut client) = (TcpStream::from(near), TcpStream::from(far), client);
-        for stream in [&near, &far, &client, &there] {
-            stream.set_nonblocking(false)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-        }
-        let pass = |from: &mut TcpStream, to: &mut TcpStream| -> Result<(), Fault> {
-            from.write_all(b"x")?;
-            to.read_exact(&mut [0]).map_err(|_| Fault::Stops("no data passes"))
-        };
-        pass(&mut client, &mut near)?;
-        pass(&mut far, &mut there)?;
-        pass(&mut there, &mut far)?;
-        pass(&mut near, &mut client)?;
-        Ok("one was made through this host's own rules".into())
-    }
-
-    /// The rule that dropped the packets, and a remedy.
-    fn cause(&self, traces: &Netfilter) -> String {
-        let of = |(family, event): &(u8, Vec<u8>)| self.dropped(*family, event);
-        if let Some(found) = traces.events().iter().find_map(of) {
-            return found;
-        }
-        let names = ["ip_tables_names", "ip6_tables_names"][usize::from(self.v6)];
-        let legacy = fs::read_to_string(format!("/proc/thread-self/net/{names}"));
-        let legacy = legacy.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(", ");
-        let command = ["iptables-legacy", "ip6tables-legacy"][usize::from(self.v6)];
-        let mark = self.mark;
-        match legacy.is_empty() {
-            false => format!(
-                "no rule of nftables drops it, but there are tables of {command} ({legacy}): try \
-                 `{command} -I INPUT -m mark --mark {mark} -j ACCEPT`"
-            ),
-            true => "no rule of a firewall drops it: look at `ip rule` for rules before \
-                     `route.priority`, and at net.ipv4.conf.*.rp_filter"
-                .into(),
-        }
-    }
-
-    fn dropped(&self, _family: u8, event: &[u8]) -> Option<String> {
-        let (table, chain) = (nft::text(event, 1), nft::text(event, 2));
-        let by_policy = nft::number(event, 4)? == BY_POLICY && nft::number(event, 16) == Some(0);
-        let verdict = nft::number(nft::attribute(event, 5), 1);
-        let by_rule = nft::number(event, 4)? == BY_RULE && verdict == Some(0);
-        if table.starts_with("justfull-") || !(by_policy || by_rule) {
-            return None;
-        }
-        let family = super::rules::family_of(&table, &chain);
-        let what = match nft::number(event, 3).filter(|_| by_rule) {
-            Some(handle) => format!("rule {handle} of chain {chain}"),
-            None => format!("the policy of chain {chain}"),
-        };
-        let mark = self.mark;
-        Some(format!(
-            "{what} in table {family} {table} drops it; `nft insert rule {family} {table} {chain} \
-             meta mark {mark} accept` lets the proxy's packets pass"
-        ))
+    match made {
+        0 => Err(none.unwrap_or_else(|| "no route leads to UEs or to servers".into())),
+        _ => Ok(Capability {
+            name,
+            required: true,
+            found: Ok(format!("{made} were made through this host's own rules")),
+        }),
     }
 }
 
 enum Fault {
     Io(io::Error),
-    /// The packet ends here.
-    Stops(&'static str),
+    /// The first segment does not come to the proxy's rules.
+    Before(String),
+    /// The connection ends here.
+    Stops(String),
 }
 
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
+}
+
+struct Attempt<'a> {
+    config: &'a ProxyConfig,
+    rules: &'a Rules,
+    ends: &'a Ends,
+}
+
+/// A connection that is being made.
+struct Trial<'a> {
+    injector: &'a mut Injector,
+    traces: Traces,
+    /// Events before the present step.
+    seen: usize,
+}
+
+impl Trial<'_> {
+    /// Puts `segment` at an interface, again and again, until `what` returns something.
+    fn until<T>(
+        &mut self,
+        segment: Option<(&str, Segment)>,
+        mut what: impl FnMut(&mut Traces, usize) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        let (begin, mut sent) = (now(), None);
+        self.seen = self.traces.events.len();
+        loop {
+            if let Some((name, segment)) = segment
+                && sent.is_none_or(|at| now() >= at + AGAIN)
+            {
+                sent = Some(now());
+                self.injector.put(if_nametoindex(name)?, name, &segment)?;
+            }
+            self.traces.read();
+            let found = what(&mut self.traces, self.seen);
+            if found.is_some() || now() >= begin + PATIENCE {
+                return Ok(found);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Like [`Trial::until`], with a segment of this host that would have left it.
+    fn left(
+        &mut self,
+        segment: Option<(&str, Segment)>,
+        what: impl Fn(&Segment) -> bool,
+    ) -> io::Result<Option<(Segment, u32)>> {
+        self.until(segment, |traces, seen| {
+            let left = traces.events[seen..].iter().filter(|event| event.left());
+            let mut segments = left.filter_map(|event| Some((event.packet?, event.interfaces[1])));
+            segments.find(|(segment, _)| what(segment))
+        })
+    }
+}
+
+impl Attempt<'_> {
+    fn run(&self, injector: &mut Injector) -> Result<(), Fault> {
+        let Ends { ue, server, .. } = *self.ends;
+        let loopback: IpAddr = match ue.is_ipv6() {
+            true => Ipv6Addr::LOCALHOST.into(),
+            false => Ipv4Addr::LOCALHOST.into(),
+        };
+        let listener = host::listener((loopback, 0).into())?;
+        let port = listener.local_addr()?.as_socket().map_or(0, |at| at.port());
+        let tracked = self.rules.track();
+        let select =
+            SelectConfig { interfaces: vec![self.ends.ue_side.clone()], ..SelectConfig::default() };
+        let diversion = Diversion { families: [true; 2], tracked, ..Diversion::NONE };
+        let only = Connection { ue, server };
+        let devices = if tracked { devices()? } else { Vec::new() };
+        let family = nft::families()[usize::from(ue.is_ipv6())];
+        let mark = self.config.route.mark;
+        let _table = Table::trial(only, &select, &diversion, port, mark, |batch| {
+            watch(batch, &family, only, &devices);
+        })?;
+        // A server in the same network need not exist.
+        let near = self.ends.near && tracked;
+        let _near = near.then(|| Neighbour::add(&self.ends.server_side, server.ip()));
+        let mut trial = Trial { injector, traces: Traces::open()?, seen: 0 };
+        self.connect(&mut trial, &listener)?;
+        let all = &trial.traces.events;
+        limits::met(self.rules, all, self.ends, mark).map_or(Ok(()), |what| Err(Fault::Stops(what)))
+    }
+
+    fn stopped(&self, trial: &Trial<'_>, what: &str) -> Fault {
+        let events = &trial.traces.events[trial.seen..];
+        let cause = Cause { config: self.config, rules: self.rules, ends: self.ends, events };
+        Fault::Stops(format!("{what}: {}", cause.told()))
+    }
+
+    fn connect(&self, trial: &mut Trial<'_>, listener: &Socket) -> Result<(), Fault> {
+        let Ends { ue, server, ref ue_side, .. } = *self.ends;
+        let of_ue = |flags, sequence, acknowledged, data| {
+            let segment = Segment { from: ue, to: server, sequence, acknowledged, flags, data };
+            Some((ue_side.as_str(), segment))
+        };
+        let to_ue = move |segment: &Segment| segment.from == server && segment.to == ue;
+        let first = of_ue(SYN, FIRST[0], 0, 0);
+        let Some((answer, _)) = trial.left(first, |s| to_ue(s) && s.opens(true))? else {
+            let mut own = trial.traces.events.iter().filter(|event| event.own());
+            let diverted = own.any(|event| event.chain == "divert");
+            return Err(match self.stopped(trial, "no connection of a UE arrives") {
+                Fault::Stops(why) if !diverted => Fault::Before(why),
+                other => other,
+            });
+        };
+        let third = of_ue(ACK, FIRST[0] + 1, answer.end(), 0);
+        let accepted = trial.until(third, |_, _| listener.accept4(nix::libc::SOCK_CLOEXEC).ok())?;
+        let Some((near, from)) = accepted else {
+            return Err(self.stopped(trial, "no connection of a UE arrives"));
+        };
+        let mut near = closing(near)?;
+        let from = from.as_socket().ok_or_else(|| io::Error::other("no address"))?;
+        trial.seen = trial.traces.events.len();
+        let what = "no connection to a server comes about";
+        let far = match flow::connect(from, server, None) {
+            Ok(far) => closing(far)?,
+            Err(error) => {
+                let no_route = format!("{what}: {error}, from {} to {}", from.ip(), server.ip());
+                return Err(Fault::Stops(format!(
+                    "{no_route}: packets of this host's own have no interface of arrival (`iif`), \
+                     so give servers a route in the table `main`"
+                )));
+            }
+        };
+        let Some((asked, device)) = trial.left(None, |s| s.to == server && s.opens(false))? else {
+            return Err(self.stopped(trial, what));
+        };
+        let device = if_indextoname(device).ok().and_then(|name| name.into_string().ok());
+        let side = device.unwrap_or_else(|| self.ends.server_side.clone());
+        self.exchange(trial, &mut near, far, Far { ue: answer, server: asked, side: &side })
+    }
+
+    /// Completes the server's leg, and passes a byte each way.
+    fn exchange(
+        &self,
+        trial: &mut Trial<'_>,
+        near: &mut TcpStream,
+        mut far: TcpStream,
+        seen: Far<'_>,
+    ) -> Result<(), Fault> {
+        let Ends { ue, server, ref ue_side, .. } = *self.ends;
+        let Far { ue: answer, server: asked, side } = seen;
+        let of_server = |flags, sequence, data| {
+            let acknowledged = asked.end();
+            let to = asked.from;
+            let segment = Segment { from: server, to, sequence, acknowledged, flags, data };
+            Some((side, segment))
+        };
+        let to_server = |segment: &Segment| segment.to == server;
+        let opened = of_server(SYN | ACK, FIRST[1], 0);
+        if trial.left(opened, |s| to_server(s) && s.flags & SYN == 0)?.is_none() {
+            return Err(self.stopped(trial, "no connection to a server comes about"));
+        }
+        let none = "no data passes";
+        let data = Segment {
+            from: ue,
+            to: server,
+            sequence: FIRST[0] + 1,
+            acknowledged: answer.end(),
+            flags: ACK,
+            data: 1,
+        };
+        let read = |of: &mut TcpStream| of.read(&mut [0]).ok().filter(|got| *got > 0);
+        if trial.until(Some((ue_side, data)), |_, _| read(near))?.is_none() {
+            return Err(self.stopped(trial, none));
+        }
+        let data = of_server(ACK, FIRST[1] + 1, 1);
+        if trial.until(data, |_, _| read(&mut far))?.is_none() {
+            return Err(self.stopped(trial, none));
+        }
+        far.write_all(b"x")?;
+        if trial.left(None, |s| to_server(s) && s.data > 0)?.is_none() {
+            return Err(self.stopped(trial, none));
+        }
+        near.write_all(b"x")?;
+        if trial.left(None, |s| s.to == ue && s.data > 0)?.is_none() {
+            return Err(self.stopped(trial, none));
+        }
+        Ok(())
+    }
+}
+
+/// What this host has sent to each far end to open a connection, and the interface towards the
+/// server.
+struct Far<'a> {
+    ue: Segment,
+    server: Segment,
+    side: &'a str,
+}
+
+/// A stream that leaves nothing behind: it is reset when it is dropped.
+fn closing(socket: Socket) -> io::Result<TcpStream> {
+    socket.set_linger(Some(Duration::ZERO))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// All interfaces but `lo`.
+fn devices() -> io::Result<Vec<String>> {
+    let all = if_nameindex()?;
+    let names = all.iter().map(|one| one.name().to_string_lossy().into_owned());
+    Ok(names.filter(|name| name != "lo").collect())
 }

@@ -3,6 +3,7 @@
 use super::attributes::Attributes;
 use justfull_net::router::has_ipv6;
 use nix::libc;
+use std::net::{IpAddr, SocketAddr};
 
 /// `NFT_OBJECT_COUNTER`.
 pub(super) const COUNTER: u32 = 1;
@@ -18,6 +19,7 @@ pub(crate) const GOTO: i32 = -4;
 pub(crate) const RETURN: i32 = -5;
 pub(crate) const META_MARK: u32 = 3;
 pub(crate) const META_IIF: u32 = 4;
+pub(crate) const META_OIF: u32 = 5;
 pub(crate) const META_IIFNAME: u32 = 6;
 pub(crate) const META_OIFNAME: u32 = 7;
 pub(crate) const META_L4PROTO: u32 = 16;
@@ -65,6 +67,17 @@ const IPV6: Family = Family {
     loopback: &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
     address_type: 8,
 };
+
+/// Network devices, which have packets of both families.
+pub(crate) const NETDEV: Family = Family { number: 5, ..IPV4 };
+
+/// The bytes of an address.
+pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(v4) => v4.octets().to_vec(),
+        IpAddr::V6(v6) => v6.octets().to_vec(),
+    }
+}
 
 /// The families that this host has.
 pub(crate) fn families() -> Vec<Family> {
@@ -175,6 +188,17 @@ impl Expressions {
 
     pub(crate) fn source_port(self, port: u16) -> Self {
         self.payload(TRANSPORT, 0, 2).compare(EQUAL, &port.to_be_bytes())
+    }
+
+    /// Matches an end of a connection: source or destination.
+    pub(crate) fn end(self, family: &Family, source: bool, end: SocketAddr) -> Self {
+        let octets = octets(end.ip());
+        let (at, port) = (family.addresses[usize::from(!source)], if source { 0 } else { 2 });
+        self.protocol(TCP)
+            .payload(NETWORK, at, octets.len() as u32)
+            .compare(EQUAL, &octets)
+            .payload(TRANSPORT, port, 2)
+            .compare(EQUAL, &end.port().to_be_bytes())
     }
 
     pub(crate) fn ports(self, first: u16, last: u16) -> Self {

@@ -8,7 +8,7 @@
 //!
 //! It is a ceiling: congestion control still lowers the window below it after a loss.
 
-use super::bpf::{self, Purpose};
+use crate::bpf::{self, CALL, EXIT, Instruction, MOVE_NUMBER, Purpose, instruction};
 use crate::system;
 use nix::libc;
 use std::fs::{self, File};
@@ -28,12 +28,9 @@ const LOAD_WORD: u8 = 0x61;
 const LOAD_LONG: u8 = 0x79;
 const STORE_WORD: u8 = 0x63;
 const MOVE: u8 = 0xbf;
-const MOVE_NUMBER: u8 = 0xb7;
 const ADD_NUMBER: u8 = 0x07;
 const UNEQUAL_NUMBER: u8 = 0x55;
 const GREATER: u8 = 0x2d;
-const CALL: u8 = 0x85;
-const EXIT: u8 = 0x95;
 
 /// Fields of `struct bpf_sockopt`.
 const SOCKET: i16 = 0;
@@ -42,38 +39,35 @@ const VALUE_END: i16 = 16;
 const ITS_LEVEL: i16 = 24;
 const LENGTH: i16 = 32;
 
-/// One instruction: operation, destination and source register, offset, number.
-type Instruction = (u8, u8, u8, i16, i32);
-
 /// The program. Jumps count from the next instruction.
 const PROGRAM: [Instruction; 24] = [
-    (MOVE, 6, 1, 0, 0),
-    (LOAD_WORD, 2, 6, ITS_LEVEL, 0),
+    instruction(MOVE, 6, 1, 0, 0),
+    instruction(LOAD_WORD, 2, 6, ITS_LEVEL, 0),
     // Another level: continue as without this program.
-    (UNEQUAL_NUMBER, 2, 0, 17, LEVEL),
-    (LOAD_LONG, 7, 6, VALUE, 0),
-    (LOAD_LONG, 8, 6, VALUE_END, 0),
-    (MOVE, 2, 7, 0, 0),
-    (ADD_NUMBER, 2, 0, 0, 4),
-    (GREATER, 2, 8, 14, 0),
-    (LOAD_WORD, 2, 7, 0, 0),
-    (STORE_WORD, 10, 2, -4, 0),
-    (LOAD_LONG, 1, 6, SOCKET, 0),
-    (MOVE_NUMBER, 2, 0, 0, libc::IPPROTO_TCP),
-    (MOVE_NUMBER, 3, 0, 0, TCP_BPF_SNDCWND_CLAMP),
-    (MOVE, 4, 10, 0, 0),
-    (ADD_NUMBER, 4, 0, 0, -4),
-    (MOVE_NUMBER, 5, 0, 0, 4),
-    (CALL, 0, 0, 0, HELPER_SETSOCKOPT),
-    (UNEQUAL_NUMBER, 0, 0, 4, 0),
+    instruction(UNEQUAL_NUMBER, 2, 0, 17, LEVEL),
+    instruction(LOAD_LONG, 7, 6, VALUE, 0),
+    instruction(LOAD_LONG, 8, 6, VALUE_END, 0),
+    instruction(MOVE, 2, 7, 0, 0),
+    instruction(ADD_NUMBER, 2, 0, 0, 4),
+    instruction(GREATER, 2, 8, 14, 0),
+    instruction(LOAD_WORD, 2, 7, 0, 0),
+    instruction(STORE_WORD, 10, 2, -4, 0),
+    instruction(LOAD_LONG, 1, 6, SOCKET, 0),
+    instruction(MOVE_NUMBER, 2, 0, 0, libc::IPPROTO_TCP),
+    instruction(MOVE_NUMBER, 3, 0, 0, TCP_BPF_SNDCWND_CLAMP),
+    instruction(MOVE, 4, 10, 0, 0),
+    instruction(ADD_NUMBER, 4, 0, 0, -4),
+    instruction(MOVE_NUMBER, 5, 0, 0, 4),
+    instruction(CALL, 0, 0, 0, HELPER_SETSOCKOPT),
+    instruction(UNEQUAL_NUMBER, 0, 0, 4, 0),
     // Done: the kernel's own handler is skipped.
-    (MOVE_NUMBER, 1, 0, 0, -1),
-    (STORE_WORD, 6, 1, LENGTH, 0),
-    (MOVE_NUMBER, 0, 0, 0, 1),
-    (EXIT, 0, 0, 0, 0),
+    instruction(MOVE_NUMBER, 1, 0, 0, -1),
+    instruction(STORE_WORD, 6, 1, LENGTH, 0),
+    instruction(MOVE_NUMBER, 0, 0, 0, 1),
+    instruction(EXIT, 0, 0, 0, 0),
     // Refused.
-    (MOVE_NUMBER, 0, 0, 0, 0),
-    (EXIT, 0, 0, 0, 0),
+    instruction(MOVE_NUMBER, 0, 0, 0, 0),
+    instruction(EXIT, 0, 0, 0, 0),
 ];
 
 /// The program and its link; dropping this value removes both.
@@ -101,10 +95,9 @@ impl CwndClamp {
     /// on.
     pub(crate) fn attach() -> io::Result<Self> {
         let group = OwnedFd::from(File::open(group()?)?);
-        let code = PROGRAM.map(|instruction| encoded(&instruction));
         let purpose =
             Purpose { kind: CGROUP_SOCKOPT, attached: CGROUP_SETSOCKOPT, attached_type: 0 };
-        let program = bpf::load("justfull_cwnd", &code, purpose)?;
+        let program = bpf::load("justfull_cwnd", &PROGRAM, purpose)?;
         let link = bpf::link(&program, Some(&group), CGROUP_SETSOCKOPT)?;
         Ok(Self { program, link })
     }
@@ -113,13 +106,6 @@ impl CwndClamp {
 /// Bounds the congestion window of a socket that was made while a [`CwndClamp`] existed.
 pub(crate) fn clamp(fd: impl AsFd, segments: u32) -> io::Result<()> {
     system::set(fd, LEVEL, NAME, &segments)
-}
-
-fn encoded(instruction: &Instruction) -> [u8; 8] {
-    let &(operation, to, from, offset, number) = instruction;
-    let (offset, number) = (offset.to_ne_bytes(), number.to_ne_bytes());
-    let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
-    [operation, registers, offset[0], offset[1], number[0], number[1], number[2], number[3]]
 }
 
 /// The folder of this process's control group, version 2.

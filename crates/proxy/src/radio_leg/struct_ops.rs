@@ -7,8 +7,8 @@
 //! descriptor of its link, however the process ends; a socket keeps the control until it closes.
 //! The link needs Linux 6.4: on older kernels the control would stay after a kill.
 
-use super::bpf::{self, Instruction, MapSpec, Purpose};
 use super::btf::{self, Structure};
+use crate::bpf::{self, Instruction, MapSpec, Purpose};
 use crate::system;
 use aya_obj::Object;
 use aya_obj::btf::Btf;
@@ -195,12 +195,8 @@ fn unknown(operation: &str) -> io::Error {
     io::Error::other(format!("this kernel's congestion controls have no {operation}"))
 }
 
-fn encoded(instruction: &aya_obj::generated::bpf_insn) -> Instruction {
-    let (to, from) = (instruction.dst_reg(), instruction.src_reg());
-    let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
-    let (offset, number) = (instruction.off.to_ne_bytes(), instruction.imm.to_ne_bytes());
-    let code = instruction.code;
-    [code, registers, offset[0], offset[1], number[0], number[1], number[2], number[3]]
+fn encoded(one: &aya_obj::generated::bpf_insn) -> Instruction {
+    bpf::instruction(one.code, one.dst_reg(), one.src_reg(), one.off, one.imm)
 }
 
 /// Registers the programs as one control.

@@ -173,7 +173,7 @@ fn settings_that_look_at_marks_or_ways_back_stop_nothing() {
     }
 }
 
-fn nft(world: &World, text: &str) {
+pub(crate) fn nft(world: &World, text: &str) {
     let file = world.path("rules.nft");
     fs::write(&file, text).expect("a file");
     command(world, Place::Middle, &["nft", "-f", file.to_str().expect("a name")]);
@@ -184,7 +184,7 @@ fn checked(world: &World) -> Vec<justfull_net::Capability> {
     world.chain.inside(Place::Middle, || Ok(check(&config))).expect("it is tried")
 }
 
-fn refusals(world: &World) -> String {
+pub(crate) fn refusals(world: &World) -> String {
     let refused = checked(world).into_iter().filter(|c| c.required);
     refused.filter_map(|c| c.found.err()).collect::<Vec<_>>().join("; ")
 }

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 const MAP_CREATE: libc::c_int = 0;
 const MAP_UPDATE: libc::c_int = 2;
 const PROG_LOAD: libc::c_int = 5;
+const PROG_RUN: libc::c_int = 10;
 const BTF_LOAD: libc::c_int = 18;
 const LINK_CREATE: libc::c_int = 28;
 /// A licence with which a program may use functions that are reserved for the GPL.
@@ -16,8 +17,26 @@ const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
 /// Bytes of the kernel's log about a program that it refuses.
 const LOG_BYTES: usize = 64 << 10;
 
+// Operations (linux/bpf_common.h).
+pub(crate) const MOVE_NUMBER: u8 = 0xb7;
+pub(crate) const CALL: u8 = 0x85;
+pub(crate) const EXIT: u8 = 0x95;
+
 /// One instruction.
-pub(super) type Instruction = [u8; 8];
+pub(crate) type Instruction = [u8; 8];
+
+/// An instruction: operation, destination and source register, offset, number.
+pub(crate) const fn instruction(
+    operation: u8,
+    to: u8,
+    from: u8,
+    offset: i16,
+    number: i32,
+) -> Instruction {
+    let (offset, number) = (offset.to_ne_bytes(), number.to_ne_bytes());
+    let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
+    [operation, registers, offset[0], offset[1], number[0], number[1], number[2], number[3]]
+}
 
 /// `union bpf_attr` for a program, up to `attach_btf_id`.
 #[repr(C)]
@@ -96,32 +115,46 @@ struct Types {
     log_level: u32,
 }
 
+/// `union bpf_attr` for a run of a program, up to `duration`.
+#[repr(C)]
+#[derive(Default)]
+struct Run {
+    program: u32,
+    result: u32,
+    input_size: u32,
+    output_size: u32,
+    input: u64,
+    output: u64,
+    repeat: u32,
+    duration: u32,
+}
+
 /// The use of a program.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Purpose {
+pub(crate) struct Purpose {
     /// `enum bpf_prog_type`.
-    pub(super) kind: u32,
+    pub(crate) kind: u32,
     /// `enum bpf_attach_type`, or the number of an operation.
-    pub(super) attached: u32,
+    pub(crate) attached: u32,
     /// The kernel's type that has the operation, or 0.
-    pub(super) attached_type: u32,
+    pub(crate) attached_type: u32,
 }
 
 /// The properties of a map.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MapSpec {
+pub(crate) struct MapSpec {
     /// `enum bpf_map_type`.
-    pub(super) kind: u32,
+    pub(crate) kind: u32,
     /// Bytes of a key.
-    pub(super) key: u32,
+    pub(crate) key: u32,
     /// Bytes of a value.
-    pub(super) value: u32,
-    pub(super) entries: u32,
-    pub(super) flags: u32,
+    pub(crate) value: u32,
+    pub(crate) entries: u32,
+    pub(crate) flags: u32,
     /// Types of a key and of a value, in our own type information.
-    pub(super) types: [u32; 2],
+    pub(crate) types: [u32; 2],
     /// Type of a value, in the kernel's type information.
-    pub(super) kernel_value_type: u32,
+    pub(crate) kernel_value_type: u32,
 }
 
 fn number(fd: impl AsFd) -> u32 {
@@ -139,7 +172,7 @@ fn named(name: &str) -> [u8; 16] {
 ///
 /// # Errors
 /// A refusal of the kernel, with the end of its log about the program.
-pub(super) fn load(name: &str, code: &[Instruction], purpose: Purpose) -> io::Result<OwnedFd> {
+pub(crate) fn load(name: &str, code: &[Instruction], purpose: Purpose) -> io::Result<OwnedFd> {
     let mut load = Load {
         kind: purpose.kind,
         count: code.len() as u32,
@@ -168,7 +201,7 @@ pub(super) fn load(name: &str, code: &[Instruction], purpose: Purpose) -> io::Re
 }
 
 /// Makes a map; `types` is the type information that it refers to, if any.
-pub(super) fn map(name: &str, spec: MapSpec, types: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+pub(crate) fn map(name: &str, spec: MapSpec, types: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let [key_type, value_type] = spec.types;
     let create = Create {
         kind: spec.kind,
@@ -187,7 +220,7 @@ pub(super) fn map(name: &str, spec: MapSpec, types: Option<&OwnedFd>) -> io::Res
 }
 
 /// Sets an element of a map.
-pub(super) fn update<T>(map: impl AsFd, key: u32, value: &T) -> io::Result<()> {
+pub(crate) fn update<T>(map: impl AsFd, key: u32, value: &T) -> io::Result<()> {
     let update = Update {
         map: number(map),
         key: std::ptr::from_ref(&key) as u64,
@@ -198,7 +231,7 @@ pub(super) fn update<T>(map: impl AsFd, key: u32, value: &T) -> io::Result<()> {
 }
 
 /// Like [`update`], with a value whose size only the kernel knows.
-pub(super) fn update_bytes(map: impl AsFd, key: u32, value: &[u8]) -> io::Result<()> {
+pub(crate) fn update_bytes(map: impl AsFd, key: u32, value: &[u8]) -> io::Result<()> {
     let update = Update {
         map: number(map),
         key: std::ptr::from_ref(&key) as u64,
@@ -209,13 +242,21 @@ pub(super) fn update_bytes(map: impl AsFd, key: u32, value: &[u8]) -> io::Result
 }
 
 /// Attaches a program to a target, or a map of operations to the kernel.
-pub(super) fn link(what: impl AsFd, to: Option<&OwnedFd>, attached: u32) -> io::Result<OwnedFd> {
+pub(crate) fn link(what: impl AsFd, to: Option<&OwnedFd>, attached: u32) -> io::Result<OwnedFd> {
     let target = to.map_or(0, number);
     made(LINK_CREATE, &Link { program: number(what), target, attached, flags: 0 })
 }
 
+/// Runs a program once with a frame.
+pub(crate) fn run(program: impl AsFd, frame: &[u8]) -> io::Result<()> {
+    let input_size = u32::try_from(frame.len()).map_err(io::Error::other)?;
+    let input = frame.as_ptr() as u64;
+    let run = Run { program: number(program), input_size, input, ..Run::default() };
+    bpf(PROG_RUN, &run).map(drop)
+}
+
 /// Loads type information into the kernel.
-pub(super) fn types(bytes: &[u8]) -> io::Result<OwnedFd> {
+pub(crate) fn types(bytes: &[u8]) -> io::Result<OwnedFd> {
     let size = u32::try_from(bytes.len()).map_err(io::Error::other)?;
     made(BTF_LOAD, &Types { bytes: bytes.as_ptr() as u64, size, ..Types::default() })
 }
