@@ -55,7 +55,7 @@ fn cells_and_moves_that_make_no_sense_are_refused() {
 
 #[test]
 fn the_uplink_of_ues_that_move_has_the_rlc_of_nr() {
-    let text = include_str!("../../../scenarios/upload-and-call.toml");
+    let text = include_str!("../../../../scenarios/upload-and-call.toml");
     let cells = "[[cell]]\nname = \"west\"\n[[cell]]\nname = \"east\"\n";
     let moves = "cell = \"west\"\nmoves = [{ at = \"1s\", cell = \"east\" }]\n";
     let text = text.replacen("[[ue]]\n", &format!("{cells}[[ue]]\n{moves}"), 1);
