@@ -20,7 +20,7 @@ use std::path::PathBuf;
      justfull plot before after --kind ccdf --y delay --flow call -o tail.png\n  \
      justfull plot r --kind bars --y delay.p99 --flow call --style ieee -o bars.pdf\n  \
      justfull plot r --kind layers --y low_latency_sojourn --style acm -o layers.pdf\n  \
-     justfull plot r --kind heat --y delay.p99 --flow call --method CoDel --style ieee -o map.pdf\n  \
+     justfull plot r --kind heat --y delay.p99 --flow call --method DRQL --style acm -o map.pdf\n  \
      justfull plot r --kind cdf --y delay --flow call --width 88mm --font \"9pt Times New Roman\" \
      --xlabel \"Delay of the call (ms)\" -o call.pdf\n\n\
      Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."

@@ -72,7 +72,7 @@ impl Heat<'_> {
         let least = left + AXIS + LINE + across * widest;
         if least > page.units() {
             return Err(format!(
-                "--width: found {}, allowed is {} and more: the numbers of {across} columns need it",
+                "--width: found {}, allowed is {} and more: {across} columns of numbers need it",
                 page.length(page.units()),
                 page.length(least)
             )
