@@ -21,8 +21,7 @@ use std::path::PathBuf;
      justfull plot r --kind bars --y delay.p99 --flow call --style ieee -o bars.pdf\n  \
      justfull plot r --kind layers --y low_latency_sojourn --style acm -o layers.pdf\n  \
      justfull plot r --kind heat --y delay.p99 --flow call --method DRQL --style acm -o map.pdf\n  \
-     justfull plot r --kind cdf --y delay --flow call --width 88mm --font \"9pt Times New Roman\" \
-     --xlabel \"Delay of the call (ms)\" -o call.pdf\n\n\
+     justfull plot r --kind cdf --y delay --width 88mm --font \"9pt Arial\" -o call.pdf\n\n\
      Columns are those of runs.jsonl, by name or short name (delay.p99 is delay_ms_p99)."
 ))]
 pub(crate) struct PlotArgs {
