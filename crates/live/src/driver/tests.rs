@@ -7,8 +7,8 @@ use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig};
 use justfull_ran::{
-    BytesConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PollConfig, QosFlowConfig,
-    RbConfig, RlcConfig, StackConfig, UeConfig,
+    BytesConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, QosFlowConfig, RbConfig,
+    RlcConfig, StackConfig, UeConfig,
 };
 use justfull_run::{FlowConfig, Interval, Tap, Traffic, WorldConfig};
 use justfull_sim::World;
