@@ -20,8 +20,8 @@ use std::path::PathBuf;
      justfull compare a b --column delay.p99 --fail-if 'delay.p99 > 5%'\n  \
      justfull compare simulated live --method DRQL --json\n\n\
      What changes is compared with the first folder, or with the method of --against, seed by seed \
-     where both have the same seeds. A flow counts where both folders have it under the same method \
-     and scenario. \
+     if both have the same seeds. A flow counts if both folders have it under the same method and \
+     scenario. \
      A change that a --fail-if describes, and that its interval tells from none, is exit 1."
 ))]
 pub(crate) struct CompareArgs {

@@ -73,8 +73,8 @@ pub fn differences(
     Ok(found)
 }
 
-/// Compares `columns` of each flow of `folder` under each method with the same flow under the method
-/// `against`.
+/// Compares `columns` of each flow of `folder` under each method with the same flow under the
+/// method `against`.
 ///
 /// # Errors
 /// The folder has no such method, or no other one; the text lists its methods.

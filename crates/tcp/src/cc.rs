@@ -129,8 +129,8 @@ forwarded! {
         }
 
         /// The codepoint of the segments of a scalable control, which reacts to exact counts of
-        /// marks (RFC 9768, [`AckSample::ce_bytes`]); none for a control that gets echoes (RFC 3168), if
-        /// its settings have ECN.
+        /// marks (RFC 9768, [`AckSample::ce_bytes`]); none for a control that gets echoes (RFC
+        /// 3168), if its settings have ECN.
         fn codepoint(&self) -> Option<Ecn> {
             None
         }

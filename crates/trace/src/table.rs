@@ -207,8 +207,8 @@ impl Splitter {
         }
     }
 
-    /// The fields of `line`, of at most [`MAX_LINE`] bytes; none if a quote does not end. A line may
-    /// end with a carriage return.
+    /// The fields of `line`, of at most [`MAX_LINE`] bytes; none if a quote does not end. A line
+    /// may end with a carriage return.
     pub(super) fn split(&mut self, line: &str) -> Option<Record<'_>> {
         let line = line.strip_suffix('\r').unwrap_or(line);
         self.reader.reset();

@@ -35,8 +35,8 @@ pub trait Egress {
     }
 
     /// The RLC of `ue` sends a STATUS PDU that takes `bytes` of its uplink. A driver that carries
-    /// it passes `handle` to [`Stack::receive_status`](crate::Stack::receive_status) on arrival, or to
-    /// [`Stack::lose_status`](crate::Stack::lose_status) on loss.
+    /// it passes `handle` to [`Stack::receive_status`](crate::Stack::receive_status) on arrival, or
+    /// to [`Stack::lose_status`](crate::Stack::lose_status) on loss.
     fn send_status(&mut self, now: Instant, ue: u32, handle: u32, bytes: u32) -> StatusWay {
         let _ = (now, ue, handle, bytes);
         StatusWay::Delayed

@@ -57,9 +57,9 @@ impl Demand {
     /// that PDCP sends after the next report. The bytes that wait are part of both, or a full queue
     /// would grow with each report.
     ///
-    /// The rate is the greater one of two periods, as an outage begins or ends within a period. A leg
-    /// that has data and sends none is out: it keeps its rate. A leg that runs dry before the PDUs
-    /// of this report arrive might send more.
+    /// The rate is the greater one of two periods, as an outage begins or ends within a period. A
+    /// leg that has data and sends none is out: it keeps its rate. A leg that runs dry before the
+    /// PDUs of this report arrive might send more.
     fn desired(
         &mut self,
         transmitted: u64,
