@@ -138,7 +138,7 @@
 #define JF_SETTINGS_BYTES 1048576
 
 /*
- What a call answers. Negative: an error, and the call has changed nothing but where it says so.
+ The status of a call. Negative: an error; the call has changed nothing unless it says so.
  */
 enum jf_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -353,7 +353,7 @@ typedef struct jf_eqp_demand {
 } jf_eqp_demand;
 
 /*
- What a UE gets.
+ The share of a UE.
  */
 typedef struct jf_eqp_grant {
   /*
@@ -367,7 +367,7 @@ typedef struct jf_eqp_grant {
 } jf_eqp_grant;
 
 /*
- What a bearer's RLC holds.
+ The content of a bearer's RLC.
  */
 typedef struct jf_view {
   /*
@@ -456,7 +456,7 @@ typedef struct jf_rlc {
 } jf_rlc;
 
 /*
- What a poll did.
+ The result of a poll.
  */
 typedef struct jf_polled {
   /*
@@ -470,8 +470,7 @@ typedef struct jf_polled {
 } jf_polled;
 
 /*
- A slot that served a bearer, as its limiter learns from it. Amounts are in the unit of the
- settings.
+ A slot that served a bearer, for its limiter. Amounts are in the unit of the settings.
  */
 typedef struct jf_slot {
   /*
@@ -509,7 +508,7 @@ typedef struct jf_slot {
 } jf_slot;
 
 /*
- What became of the packets of one queue.
+ The fate of the packets of one queue.
  */
 typedef struct jf_counts {
   /*
@@ -577,7 +576,7 @@ typedef struct jf_grants {
 } jf_grants;
 
 /*
- What a poll did with the queue. Amounts are in the unit of the grants.
+ The effect of a poll on the queue. Amounts are in the unit of the grants.
  */
 typedef struct jf_poll {
   /*
@@ -589,7 +588,7 @@ typedef struct jf_poll {
    */
   uint64_t backlog;
   /*
-   What the RLC would still have taken after it; UINT64_MAX without a limit.
+   The room of the RLC after it; UINT64_MAX without a limit.
    */
   uint64_t room;
 } jf_poll;
@@ -706,7 +705,7 @@ jf_status jf_gate_create(const char *settings,
                          struct jf_message *message);
 
 /*
- Ends `gate`; NULL is allowed. Packets that wait are forgotten: drain it before.
+ Ends `gate`; NULL is allowed. Waiting packets are lost: drain it before.
 
  # Safety
  `gate` is NULL or a handle of this library whose memory is still there.
@@ -715,8 +714,8 @@ jf_status jf_gate_destroy(struct jf_gate *gate);
 
 /*
  A packet of QoS flow `flow`, counted from 0 in the order of the settings, arrives at `now` (ns)
- and waits for jf_gate_poll. JF_DROPPED if its queue or AQM dropped it, which `dropped` is told
- too. Others that wait may be dropped in its place.
+ and waits for jf_gate_poll. JF_DROPPED if its queue or AQM dropped it; `dropped` is called too.
+ Other waiting packets may be dropped in its place.
 
  # Safety
  As for jf_gate_destroy; `packet` is NULL or points at a packet.
@@ -736,7 +735,7 @@ jf_status jf_gate_poll(struct jf_gate *gate, uint64_t now, struct jf_polled *pol
 
 /*
  `sdu` enters the RLC of bearer `drb` at `now` past queues, scheduler, AQM and limiter: for SDUs
- that PDCP sends again. The limiter is told. JF_DROPPED if the RLC has not taken it.
+ that PDCP sends again. The limiter counts it. JF_DROPPED if the RLC has not taken it.
 
  # Safety
  As for jf_gate_destroy; `sdu` is NULL or points at a packet.
@@ -774,7 +773,7 @@ jf_status jf_gate_on_departed(struct jf_gate *gate, uint64_t now, uint8_t drb, u
 jf_status jf_gate_room(struct jf_gate *gate, uint64_t now, uint32_t flow, uint64_t *room);
 
 /*
- Writes to `at` when jf_gate_on_timeout wants to be called, in ns; UINT64_MAX for never.
+ Writes to `at` the time at which jf_gate_on_timeout must be called, in ns; UINT64_MAX for never.
 
  # Safety
  As for jf_gate_destroy; `at` is NULL or points at a place for the result.
@@ -956,7 +955,7 @@ jf_status jf_pacer_destroy(struct jf_pacer *pacer);
 
 /*
  Writes to `occupancy` the backlog that the queue should have at `now` (ns); UINT64_MAX without a
- limit. To be asked once before the packets of an instant.
+ limit. Call it once before the packets of an instant.
 
  # Safety
  As for jf_pacer_destroy; `occupancy` is NULL or points at a place for the result.
@@ -1020,7 +1019,7 @@ jf_status jf_queue_create(const char *settings,
                           struct jf_message *message);
 
 /*
- Ends `queue`; NULL is allowed. Packets that wait are forgotten.
+ Ends `queue`; NULL is allowed. Waiting packets are lost.
 
  # Safety
  `queue` is NULL or a handle of this library whose memory is still there.
@@ -1062,7 +1061,8 @@ jf_status jf_queue_peek(struct jf_queue *queue, struct jf_packet *packet);
 jf_status jf_queue_set_rate(struct jf_queue *queue, uint64_t bits_per_second);
 
 /*
- Writes to `at` when jf_queue_on_timeout wants to be called, in ns; UINT64_MAX for never.
+ Writes to `at` the time at which jf_queue_on_timeout must be called, in ns; UINT64_MAX for
+ never.
 
  # Safety
  As for jf_queue_destroy; `at` is NULL or points at a place for the result.
