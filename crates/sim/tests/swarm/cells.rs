@@ -6,12 +6,15 @@ use crate::harness::{Reduction, World};
 use crate::reductions;
 use justfull_base::{DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, Ratio, Rng};
 use justfull_queue::{AqmConfig, Limit};
-use justfull_ran::channel::{AtEnd, CapacityUnit, ChannelConfig, McsConfig, RowLength};
+use justfull_ran::channel::{
+    AtEnd, Building, CapacityUnit, ChannelConfig, McsConfig, OutdoorToIndoor, RowLength, UmiConfig,
+};
 use justfull_ran::config::Hold;
 use justfull_ran::limiter::LimiterConfig;
 use justfull_ran::rlc::mode::AmConfig;
 use justfull_ran::{
-    Egress, FiveTuple, HarqConfig, MacConfig, RlcModeConfig, Stack, StackConfig, TieOrder,
+    CarrierKind, Egress, FiveTuple, HarqConfig, MacConfig, RlcModeConfig, Stack, StackConfig,
+    TieOrder,
 };
 use std::collections::BTreeSet;
 use std::fmt;
@@ -353,8 +356,12 @@ impl<const UMTS: bool> World for Cell<UMTS> {
         }
         // In transparent mode a packet larger than every transport block waits for ever. So does a
         // window of AM whose UE receives nothing: each block uses an MCS above the channel's,
-        // without retransmissions or with retransmissions that add nothing.
+        // without retransmissions or with retransmissions that add nothing. A UE in a building may
+        // be out of reach until it walks out.
+        let own = config.ues.iter().filter_map(|ue| ue.channel.as_ref());
+        let mut channels = std::iter::once(&config.channel).chain(own);
         let may_stay = match (&config.mac, &config.rlc.mode) {
+            _ if channels.any(ChannelConfig::errors_follow_sinr) => true,
             (MacConfig::Rb(_), RlcModeConfig::Tm(_)) => true,
             (MacConfig::Rb(rb), RlcModeConfig::Am(_)) => {
                 let repeats_help = rb.harq.transmissions > 1 && rb.harq.combining.0 < 1.0;
@@ -398,4 +405,26 @@ fn a_packet_stays_only_if_the_rlc_repeats_in_step_with_the_channel_and_harq_not_
         run(&cell.config, &cell.flows, &cell.arrivals, Wakes::Exact).queued
     };
     assert_eq!([stays(1, 8_500), stays(2, 8_500), stays(1, 10_500)], [1, 0, 0]);
+}
+
+/// Cell 4174: in a building the signal is 24 dB below the noise, outside 21 dB above: 35 + 12 - 124
+/// (1 km) - 45 (the wall and the way inside) + 98 (the noise of 25 blocks, in dBm).
+#[test]
+fn a_packet_stays_while_its_ue_is_out_of_reach_in_a_building() {
+    let stays = |buildings: Vec<Building>| {
+        let mut config = justfull_testkit::cell(1, CapacityUnit::Bytes, Limit::Unlimited);
+        let rb = justfull_testkit::rb(&mut config);
+        (rb.carrier.kind, rb.harq.bler) = (CarrierKind::Nr, Ratio(0.0));
+        let (ue, outdoor_to_indoor) = ([1_000.0, 0.0, 1.5], OutdoorToIndoor::High);
+        let umi =
+            UmiConfig { ue, buildings, outdoor_to_indoor, gnb_gain: 0.0, ..Default::default() };
+        config.channel = ChannelConfig::Umi(umi);
+        let arrivals =
+            vec![Arrival { at: Instant::ZERO, packet: Packet { size: 200, ..Packet::default() } }];
+        let cell = Cell::<false> { config, flows: vec![(0, FiveTuple::default()); 2], arrivals };
+        cell.check();
+        run(&cell.config, &cell.flows, &cell.arrivals, Wakes::Exact).queued
+    };
+    let around = Building { x: [990.0, 1_010.0], y: [-10.0, 10.0], height: 6.0 };
+    assert_eq!([stays(vec![around]), stays(Vec::new())], [1, 0]);
 }
