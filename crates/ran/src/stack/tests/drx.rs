@@ -263,8 +263,8 @@ fn drx_is_refused_where_it_has_no_meaning() {
     assert_eq!(field.as_deref(), Some("ue[0].drx.on_duration"));
 }
 
-/// With `DDU` and a cycle of 6 slots, an on-duration of one slot has an uplink slot in each cycle if
-/// it has one in the first.
+/// With `DDU` and a cycle of 6 slots, an on-duration of one slot has an uplink slot in each cycle
+/// if it has one in the first.
 #[test]
 fn an_on_duration_in_which_no_downlink_slot_need_begin_is_refused() {
     let config = |tdd: &str, on_duration| {
